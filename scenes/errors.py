@@ -1,0 +1,20 @@
+"""Every error that reading a scene raises."""
+
+from pathlib import Path
+
+
+class SceneError(Exception):
+    """Root of the errors of scenes."""
+
+
+class SceneFileError(SceneError, ValueError):
+    """A scene file says something that cannot be read: one line with the file, the line number and what was expected."""
+
+    def __init__(self, path: Path | str, line: int | None, message: str) -> None:
+        self.path, self.line, self.message = str(path), line, message
+        place = f"{path}:{line}" if line is not None else str(path)
+        super().__init__(f"{place}: {message}")
+
+
+class UnknownSceneError(SceneError):
+    """No shipped scene has this name; the message lists those there are."""

@@ -1,0 +1,141 @@
+"""The Scene model: what a file says, animated, and the still picture of it at one time.
+
+A `Scene` is read once. `Scene.at(time)` gives a `Snapshot`: plain arrays in world space and nothing that moves. Readers of
+files make scenes; renderers look at snapshots alone. World units are called metres, powers are in watts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int32]
+Color = tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Texture:
+    """An image that repeats over the plane of texture coordinates.
+
+    pixels: (height, width, 3) uint8, sRGB encoded; the first row is where v = 0, so that v runs down.
+    """
+
+    name: str
+    pixels: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """How a surface scatters and emits. Which fields count depends on `kind`, the name of a registered shader.
+
+    diffuse, specular: reflectances in 0..1 per channel, linear. shine: cosine power of the Phong lobe.
+    transmittance: share let through in 0..1. ior: refractive index (<= 0 counts as 1: no refraction).
+    emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.
+    texture: index in the snapshot's textures that multiplies `diffuse`, or -1.
+    """
+
+    name: str = ""
+    kind: str = "diffuse"
+    diffuse: Color = (0.5, 0.5, 0.5)
+    specular: Color = (0.0, 0.0, 0.0)
+    shine: float = 0.0
+    transmittance: float = 0.0
+    ior: float = 1.0
+    emission: Color = (0.0, 0.0, 0.0)
+    texture: int = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointLight:
+    """A light without size. intensity: W/sr per channel, the same in all directions."""
+
+    position: tuple[float, float, float]
+    intensity: Color
+
+
+@dataclass(frozen=True, kw_only=True)
+class Camera:
+    """A pinhole. forward, up: unit vectors, perpendicular. vertical_fov: degrees. near: distance in front of the eye
+    from which on things are seen. resolution: (width, height) that the file proposes."""
+
+    eye: tuple[float, float, float]
+    forward: tuple[float, float, float]
+    up: tuple[float, float, float]
+    vertical_fov: float
+    near: float = 0.0
+    resolution: tuple[int, int] = (800, 600)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mesh:
+    """Indexed triangles. Positions, normals and texture coordinates have indices of their own.
+
+    vertices: (nv, 3) float64. triangles: (n, 3) int32. normals: (nn, 3) float64 with normal_triangles (n, 3) int32, or
+    None for flat shading. uvs: (nu, 2) float64 with uv_triangles (n, 3) int32, or None. material: index in the scene's list.
+    """
+
+    vertices: Doubles
+    triangles: Indices
+    material: int
+    normals: Doubles | None = None
+    normal_triangles: Indices | None = None
+    uvs: Doubles | None = None
+    uv_triangles: Indices | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Snapshot:
+    """A scene at one time, in world space.
+
+    positions: (n, 3, 3) float32, corners of triangle i in the file's winding; the geometric normal is
+    (v1 - v0) x (v2 - v0). normals: (n, 3, 3) float32, unit shading normals at the corners (the geometric normal where the file has
+    none, or where one has no length; (0, 0, 1) on a triangle without area). uvs: (n, 3, 2) float32, shifted by whole numbers
+    per triangle so that they are small (textures repeat). material_ids: (n,) int32.
+    """
+
+    name: str
+    time: float
+    positions: Floats
+    normals: Floats
+    uvs: Floats
+    material_ids: Indices
+    materials: tuple[Material, ...]
+    textures: tuple[Texture, ...]
+    lights: tuple[PointLight, ...]
+    camera: Camera
+    background: Color = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnimationRange:
+    """frames pictures from time start to time end, both included. Frame i is at start + i (end - start) / (frames - 1)."""
+
+    start: float = 0.0
+    end: float = 0.0
+    frames: int = 1
+
+    def time_of(self, frame: int) -> float:
+        """Time of a 0-based frame; frames beyond the last are allowed."""
+        step = (self.end - self.start) / (self.frames - 1) if self.frames > 1 else 0.0
+        return self.start + frame * step
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """A named, animated scene. `snapshot(time)` does the work; readers supply it."""
+
+    name: str
+    snapshot: Callable[[float], Snapshot]
+    animation: AnimationRange = field(default_factory=AnimationRange)
+    source: str = ""
+
+    def at(self, time: float) -> Snapshot:
+        """The scene at a time, in the unit of its animation range."""
+        return self.snapshot(time)
+
+    def at_frame(self, frame: int) -> Snapshot:
+        """The scene at a 0-based frame of its animation."""
+        return self.snapshot(self.animation.time_of(frame))

@@ -1,0 +1,44 @@
+"""Rays in, hits out: the two records that cross the border of the co-processor, and the size of a batch."""
+
+import numpy as np
+import numpy.typing as npt
+
+#: Rays handed over at a time.
+BATCH_RAYS = 4096
+
+#: `prim_id` of a ray that hits nothing; its `t` is infinite.
+MISS = 0xFFFFFFFF
+
+#: 32 bytes. `direction` need not be unit; `t`, `t_min` and `t_max` count in its lengths.
+RAY = np.dtype([("origin", "<f4", 3), ("t_min", "<f4"), ("direction", "<f4", 3), ("t_max", "<f4")])
+
+#: 16 bytes. The hit point is (1 - u - v) v0 + u v1 + v v2 of triangle `prim_id`, the caller's index.
+HIT = np.dtype([("t", "<f4"), ("u", "<f4"), ("v", "<f4"), ("prim_id", "<u4")])
+
+RAY_FLOATS = RAY.itemsize // 4
+HIT_FLOATS = HIT.itemsize // 4
+
+Floats = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.uint32]
+
+
+def make_rays(
+    origin: npt.ArrayLike, direction: npt.ArrayLike, t_min: npt.ArrayLike = 0.0, t_max: npt.ArrayLike = np.inf
+) -> Floats:
+    """Pack rays.
+
+    origin, direction: (n, 3), world units. t_min, t_max: scalar or (n,), in lengths of the direction.
+    Returns (n, 8) float32, the bytes of `RAY`.
+    """
+    origins = np.atleast_2d(np.asarray(origin, np.float32))
+    rays = np.empty((len(origins), RAY_FLOATS), np.float32)
+    rays[:, 0:3] = origins
+    rays[:, 3] = t_min
+    rays[:, 4:7] = direction
+    rays[:, 7] = t_max
+    return rays
+
+
+def as_records(array: Floats, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+    """The same bytes seen as `RAY` or `HIT` records: (n, 8) or (n, 4) float32 -> (n,)."""
+    return array.view(dtype).reshape(len(array))
