@@ -1,0 +1,88 @@
+"""What every driver is: one class, handed a scene and a tracer, that makes one pass of a picture after the other."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Radiance = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderSettings:
+    """What the user chooses. width, height: pixels. seed: 0..2^64-1. photons: emitted per pass.
+
+    radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
+    interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
+    """
+
+    width: int
+    height: int
+    seed: int = 0
+    photons: int = 200_000
+    radius: float | None = None
+    max_bounces: int = 16
+    threads: int | None = None
+    batch_rays: int = 4096
+
+
+@dataclass(kw_only=True)
+class RayCounts:
+    """Rays traced, by purpose: from the eye, to a light, after an interaction of an eye path, photons."""
+
+    camera: int = 0
+    shadow: int = 0
+    bounce: int = 0
+    photon: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.camera + self.shadow + self.bounce + self.photon
+
+
+@dataclass(kw_only=True)
+class PhotonCounts:
+    """Fates of photon paths: emitted = absorbed + escaped + terminated, exactly. One path stores any number of photons.
+
+    absorbed: ended by Russian roulette on a surface. escaped: left the scene. terminated: cut at `max_bounces`.
+    """
+
+    emitted: int = 0
+    stored: int = 0
+    absorbed: int = 0
+    escaped: int = 0
+    terminated: int = 0
+
+    def add(self, other: "PhotonCounts") -> None:
+        """Count another run's paths too."""
+        self.emitted += other.emitted
+        self.stored += other.stored
+        self.absorbed += other.absorbed
+        self.escaped += other.escaped
+        self.terminated += other.terminated
+
+
+@dataclass(kw_only=True)
+class Work:
+    """What a driver has done so far. shade_seconds, trace_seconds: wall time, the mean over the CPU threads."""
+
+    rays: RayCounts = field(default_factory=RayCounts)
+    photons: PhotonCounts = field(default_factory=PhotonCounts)
+    shade_seconds: float = 0.0
+    trace_seconds: float = 0.0
+
+
+class Driver(Protocol):
+    """A way to make a picture: pass `i` is an independent estimate of it, and the mean of all passes converges."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    work: Work
+
+    def render_pass(self, index: int) -> Radiance:
+        """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
+
+    def close(self) -> None:
+        """Give back what the driver holds; the tracer stays open."""

@@ -1,0 +1,284 @@
+"""The drivers: ways to make a picture, each one class that is handed a scene and a tracer.
+
+`DRIVERS` lists them by name. A new driver is one class and one row there.
+"""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.driver import Radiance, RenderSettings, Work
+from renderer.eye_paths import (
+    EVERYTHING,
+    FOLLOW,
+    INDIRECT,
+    MAX_LIGHT_SAMPLES,
+    EyePaths,
+    EyeTask,
+    ShadowRays,
+    add_unshadowed,
+    advance_eye_paths,
+    new_eye_paths,
+    start_eye_paths,
+    start_occlusion_rays,
+)
+from renderer.feeding import Feeder, Lane, Request, Wave
+from renderer.packed_scene import CameraArrays, PackedScene, pack_camera, pack_scene
+from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map
+from renderer.photon_tracing import PhotonTask, trace_photons
+from scenes.model import Snapshot
+from shaders.lights import powers
+from tracecore.rays import Floats, make_rays
+from tracecore.tracer import Query, Tracer
+
+#: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
+TILE = 8
+
+#: Share of alpha in the shrinking of the gather radius; Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic
+#: Approach, 2011, with alpha = 2/3.
+SHRINK_ALPHA = 2.0 / 3.0
+
+#: The first gather radius in footprints of a pixel.
+RADIUS_FOOTPRINTS = 2.0
+
+#: Ambient occlusion reaches this share of the scene's diagonal.
+OCCLUSION_REACH = 0.2
+
+
+def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
+    """(width * height,) indices row * width + column, tile after tile."""
+    column, row = np.meshgrid(np.arange(width), np.arange(height))
+    order = np.lexsort((column.ravel(), row.ravel(), column.ravel() // TILE, row.ravel() // TILE))
+    return order.astype(np.int32)
+
+
+def pass_radius(first_radius: float, index: int) -> float:
+    """Gather radius of pass `index`: r^2 shrinks by (i + alpha) / (i + 1) from pass i to the next (Knaus, Zwicker 2011)."""
+    i = np.arange(index, dtype=np.float64)
+    return first_radius * float(np.sqrt(np.prod((i + SHRINK_ALPHA) / (i + 1.0))))
+
+
+class EyeDriver:
+    """What all drivers share: camera, pixels by tiles, waves of eye paths, counts of rays."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    diffuse: ClassVar[int] = FOLLOW
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        self.settings = settings
+        self.tracer = tracer
+        self.scene: PackedScene = pack_scene(snapshot)
+        self.camera = pack_camera(snapshot.camera, settings.width, settings.height)
+        self.work = Work()
+        self._feeder = Feeder(tracer, settings.threads, settings.batch_rays)
+        self._tiles = pixels_by_tile(settings.width, settings.height)
+
+    def render_pass(self, index: int) -> Radiance:
+        """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
+        image = self._trace_eye_paths(self._eye_task(index), _no_photons())
+        return self._finish(image)
+
+    def close(self) -> None:
+        """Give the queues back."""
+        self._feeder.close()
+
+    def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
+        lights = int(np.count_nonzero(self.scene.lights.probability))
+        return EyeTask(
+            seed=np.uint64(self.settings.seed),
+            sequence=index,
+            diffuse=self.diffuse,
+            max_bounces=self.settings.max_bounces,
+            light_samples=min(lights, MAX_LIGHT_SAMPLES),
+            radius=radius,
+        )
+
+    def _trace_eye_paths(self, task: EyeTask, photon_map: PhotonMap) -> Radiance:
+        image = np.zeros((self.settings.height * self.settings.width, 3))
+        tiles = self._batches_of_pixels()
+        self._feeder.run(lambda lane: self._eye_wave(lane, tiles, task, photon_map, image))
+        return image
+
+    def _batches_of_pixels(self) -> Iterator[npt.NDArray[np.int32]]:
+        # One step of a list's iterator is atomic, so that threads may share it.
+        step = self.settings.batch_rays
+        return iter([self._tiles[i : i + step] for i in range(0, len(self._tiles), step)])
+
+    def _eye_wave(
+        self, lane: Lane, tiles: Iterator[npt.NDArray[np.int32]], task: EyeTask, photon_map: PhotonMap, image: Radiance
+    ) -> Wave:
+        closest = lane.batch("eye")
+        shadow = lane.batch("shadow", closest.capacity * max(1, task.light_samples))
+        paths: EyePaths = lane.kept("eye paths", lambda: new_eye_paths(closest.capacity))
+        carried: ShadowRays = lane.kept("shadows", lambda: _shadow_rays(shadow.rays))
+        arrays = (closest.rays, closest.hits, closest.prim_ids)
+        size = (self.settings.width, self.settings.height)
+        for pixels in tiles:
+            active = start_eye_paths(self.camera, task, size, pixels, closest.rays, paths)
+            bounce, shadows = 0, 0
+            while active or shadows:
+                lane.count("camera" if bounce == 0 else "bounce", active)
+                lane.count("shadow", shadows)
+                yield [Request(closest, active), Request(shadow, shadows, Query.ANY)]
+                add_unshadowed(carried, shadow.prim_ids, shadows, image)
+                active, shadows = advance_eye_paths(
+                    self.scene, photon_map, task, arrays, paths, (active, bounce), carried, image
+                )
+                bounce += 1
+
+    def _finish(self, image: Radiance) -> Radiance:
+        counts = self._feeder.counts
+        self.work.rays.camera = counts["camera"]
+        self.work.rays.shadow = counts["shadow"]
+        self.work.rays.bounce = counts["bounce"]
+        self.work.trace_seconds = self._feeder.trace_seconds
+        self.work.shade_seconds = self._feeder.shade_seconds
+        return image.reshape(self.settings.height, self.settings.width, 3)
+
+
+class PathDriver(EyeDriver):
+    """Path tracing with light sampled at every hit and multiple importance sampling: the judge of the others.
+
+    Light that reaches a diffuse surface from a point light by way of glass or a mirror is beyond it.
+    """
+
+    name = "path"
+    summary = "path tracing, one path per pixel and pass: slow, and right"
+    diffuse = FOLLOW
+
+
+class PhotonDriver(EyeDriver):
+    """Progressive photon mapping in independent passes.
+
+    Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. Each pass traces photons of its own, keeps
+    those that land on diffuse surfaces after a bounce, and looks at them along one eye path per pixel, with a radius that
+    shrinks from pass to pass. The mean over the passes converges, and memory does not grow.
+    """
+
+    name = "photon"
+    summary = "progressive photon mapping: all light, caustics too"
+    diffuse = INDIRECT
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        self.first_radius = settings.radius or automatic_radius(tracer, self.camera, settings)
+
+    def render_pass(self, index: int) -> Radiance:
+        """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
+        radius = pass_radius(self.first_radius, index)
+        photons, scale = self._trace_photons(index)
+        image = self._trace_eye_paths(self._eye_task(index, radius), build_photon_map(photons, radius, scale))
+        return self._finish(image)
+
+    def _trace_photons(self, index: int) -> tuple[Words, float]:
+        """Photons of a pass, and the watts of a stored flux of 1."""
+        task = photon_task(self.scene, self.settings, index, min_bounces=0 if self.diffuse == EVERYTHING else 1)
+        if self.scene.lights.power <= 0.0:
+            return np.empty((0, WORDS), np.uint32), 0.0
+        photons = trace_photons(self.scene, task, self._feeder, range(self.settings.photons))
+        self.work.photons.add(photons.counts)
+        self.work.rays.photon += photons.rays
+        return photons.stored, task.flux_unit / self.settings.photons
+
+
+class PhotonsOnlyDriver(PhotonDriver):
+    """One photon map shown as it is, the direct light with it, at a radius that stays.
+
+    The map is traced once; the passes only spread the eye paths over the pixels.
+    """
+
+    name = "photons-only"
+    summary = "one photon map, shown directly"
+    diffuse = EVERYTHING
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        self.photons, self.photon_scale = self._trace_photons(0)
+        self._map = build_photon_map(self.photons, self.first_radius, self.photon_scale)
+
+    def render_pass(self, index: int) -> Radiance:
+        """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
+        image = self._trace_eye_paths(self._eye_task(index, self.first_radius), self._map)
+        return self._finish(image)
+
+    def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
+        return super()._eye_task(index, radius)._replace(light_samples=0)
+
+
+class OcclusionDriver(EyeDriver):
+    """Ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the scene's diagonal."""
+
+    name = "ao"
+    summary = "ambient occlusion, to look at shapes"
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        corners = snapshot.positions.reshape(-1, 3).astype(np.float64)
+        extent = np.ptp(corners, axis=0) if len(corners) else np.zeros(3)
+        self._reach = OCCLUSION_REACH * float(np.linalg.norm(extent))
+
+    def render_pass(self, index: int) -> Radiance:
+        """Pass `index` (0-based): (height, width, 3) float64, the unoccluded share in all three channels."""
+        image = np.zeros((self.settings.height * self.settings.width, 3))
+        tiles = self._batches_of_pixels()
+        task = self._eye_task(index)
+        self._feeder.run(lambda lane: self._occlusion_wave(lane, tiles, task, image))
+        return self._finish(image)
+
+    def _occlusion_wave(
+        self, lane: Lane, tiles: Iterator[npt.NDArray[np.int32]], task: EyeTask, image: Radiance
+    ) -> Wave:
+        batch = lane.batch("eye")
+        paths: EyePaths = lane.kept("eye paths", lambda: new_eye_paths(batch.capacity))
+        arrays = (batch.rays, batch.hits, batch.prim_ids)
+        size = (self.settings.width, self.settings.height)
+        for pixels in tiles:
+            active = start_eye_paths(self.camera, task, size, pixels, batch.rays, paths)
+            lane.count("camera", active)
+            yield [Request(batch, active)]
+            active = start_occlusion_rays(self.scene, task, arrays, paths, active, self._reach, image)
+            lane.count("shadow", active)
+            yield [Request(batch, active, Query.ANY)]
+            open_sky = ShadowRays(batch.rays, paths.pixel, paths.throughput)  # each carries a throughput of 1
+            add_unshadowed(open_sky, batch.prim_ids, active, image)
+
+
+def photon_task(scene: PackedScene, settings: RenderSettings, index: int, min_bounces: int) -> PhotonTask:
+    """The photons of pass `index`. Stored flux is in units of the strongest photon that a light emits."""
+    chosen = scene.lights.probability > 0.0
+    per_photon = powers(scene.lights.rows)[chosen] / scene.lights.probability[chosen, None]
+    return PhotonTask(
+        seed=np.uint64(settings.seed),
+        sequence=index,
+        min_bounces=min_bounces,
+        max_bounces=settings.max_bounces,
+        flux_unit=float(per_photon.max(initial=0.0)) or 1.0,
+    )
+
+
+def automatic_radius(tracer: Tracer, camera: CameraArrays, settings: RenderSettings) -> float:
+    """Two footprints of a pixel at the median distance of what the camera sees, in world units."""
+    x, y = np.meshgrid(np.linspace(-0.97, 0.97, 64), np.linspace(-0.97, 0.97, 48))
+    across, along = x.reshape(-1, 1), y.reshape(-1, 1)
+    directions = camera.forward + across * camera.right + along * camera.down
+    t = tracer.closest_hit(make_rays(np.broadcast_to(camera.eye, directions.shape), directions, camera.near))[:, 0]
+    seen = t[np.isfinite(t)]
+    # The directions have length 1 along the view, so t is depth.
+    depth = float(np.median(seen)) if len(seen) else 1.0
+    return RADIUS_FOOTPRINTS * depth * 2.0 * float(np.linalg.norm(camera.down)) / settings.height
+
+
+def _no_photons() -> PhotonMap:
+    return build_photon_map(np.empty((0, WORDS), np.uint32), radius=1.0, scale=0.0)
+
+
+def _shadow_rays(rays: Floats) -> ShadowRays:
+    return ShadowRays(rays=rays, pixel=np.zeros(len(rays), np.int32), radiance=np.zeros((len(rays), 3)))
+
+
+DRIVERS: dict[str, type[EyeDriver]] = {
+    driver.name: driver for driver in (PhotonDriver, PathDriver, OcclusionDriver, PhotonsOnlyDriver)
+}

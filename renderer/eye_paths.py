@@ -1,0 +1,291 @@
+"""Paths from the eye: camera rays, light by shadow rays, photons where a driver has them, and the next bounce.
+
+One path per pixel and pass. What a pixel receives is added up in the order of its own path, so that no thread and no size of
+batch can change a bit of it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.packed_scene import CameraArrays, PackedScene
+from renderer.photon_map import PhotonMap, gather
+from renderer.photon_tracing import set_ray
+from shaders.bsdf import ABSORBED, SPECULAR, evaluate_diffuse, evaluate_phong, pdf_solid_angle, sample
+from shaders.compilation import compiled as inlined
+from shaders.lights import light_pdf, sample_light
+from shaders.random import STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, random4
+from shaders.sampling import cosine_hemisphere, power_heuristic
+from shaders.surface import Hit, leaves, local, ray_origin, surface_at, world
+from shaders.vector import Color, Vec3, add, dot, largest, multiply, normalize, scale
+from tracecore.compiled import compiled
+from tracecore.rays import MISS, Floats, Ids
+
+#: Shadow rays per hit: one for each light up to this many, then as many spread over all.
+MAX_LIGHT_SAMPLES = 8
+
+#: Bounces after which Russian roulette may end a path of the path driver.
+SURE_BOUNCES = 3
+
+#: Steps of an additive sequence that fills the unit square evenly: powers of the inverse of the plastic number.
+#: Roberts: The Unreasonable Effectiveness of Quasirandom Sequences, 2018.
+PLASTIC_1, PLASTIC_2 = 0.7548776662466927, 0.5698402909980532
+
+#: What eye paths do with diffuse reflection: follow it (path tracing), or ask the photons for all light but the
+#: direct (photon mapping), or for all light (the map shown as it is).
+FOLLOW, INDIRECT, EVERYTHING = range(3)
+
+Doubles = npt.NDArray[np.float64]
+
+
+class EyeTask(NamedTuple):
+    """What decides the paths of a pass. sequence: the pass. diffuse: FOLLOW, INDIRECT or EVERYTHING. radius: of the gather.
+
+    light_samples: shadow rays per hit, 0 for none.
+    """
+
+    seed: np.uint64
+    sequence: int
+    diffuse: int
+    max_bounces: int
+    light_samples: int
+    radius: float
+
+
+class EyePaths(NamedTuple):
+    """Paths on their way, one row per ray. pixel: (n,) int32. throughput: (n, 3) float64. pdf_solid_angle: (n,) float64,
+    of the ray's direction, 0 for one without spread (the camera's, a mirror's). straight: (n,) bool, whether mirrors and
+    glass alone lie between the ray and the eye."""
+
+    pixel: npt.NDArray[np.int32]
+    throughput: Doubles
+    pdf_solid_angle: Doubles
+    straight: npt.NDArray[np.bool_]
+
+
+class ShadowRays(NamedTuple):
+    """Shadow rays and what they carry. rays: (n, 8) float32. pixel: (n,) int32. radiance: (n, 3) float64."""
+
+    rays: Floats
+    pixel: npt.NDArray[np.int32]
+    radiance: Doubles
+
+
+def new_eye_paths(capacity: int) -> EyePaths:
+    """Room for the paths of one batch."""
+    return EyePaths(
+        pixel=np.zeros(capacity, np.int32),
+        throughput=np.zeros((capacity, 3)),
+        pdf_solid_angle=np.zeros(capacity),
+        straight=np.zeros(capacity, np.bool_),
+    )
+
+
+@compiled
+def start_eye_paths(
+    camera: CameraArrays,
+    task: EyeTask,
+    size: tuple[int, int],
+    pixels: npt.NDArray[np.int32],
+    rays: Floats,
+    paths: EyePaths,
+) -> int:
+    """A camera ray through a place in each pixel. pixels: (n,) row * width + column. Returns n.
+
+    Over the passes the places in a pixel fill it evenly, from an offset drawn for the pixel.
+    """
+    width, height = size
+    for i in range(len(pixels)):
+        pixel = pixels[i]
+        u = random4(task.seed, 0, pixel, STREAM_CAMERA, 0)
+        x = (u[0] + task.sequence * PLASTIC_1) % 1.0 + pixel % width
+        y = (u[1] + task.sequence * PLASTIC_2) % 1.0 + pixel // width
+        across, along = 2.0 * x / width - 1.0, 2.0 * y / height - 1.0
+        direction = normalize(
+            (
+                camera.forward[0] + across * camera.right[0] + along * camera.down[0],
+                camera.forward[1] + across * camera.right[1] + along * camera.down[1],
+                camera.forward[2] + across * camera.right[2] + along * camera.down[2],
+            )
+        )
+        set_ray(rays, i, (camera.eye[0], camera.eye[1], camera.eye[2]), direction)
+        forward = (camera.forward[0], camera.forward[1], camera.forward[2])
+        rays[i, 3] = camera.near / dot(direction, forward)
+        paths.pixel[i] = pixel
+        paths.pdf_solid_angle[i] = 0.0
+        paths.straight[i] = True
+        for channel in range(3):
+            paths.throughput[i, channel] = 1.0
+    return len(pixels)
+
+
+@inlined
+def add_radiance(image: Doubles, pixel: int, radiance: Color) -> None:
+    """image: (pixels, 3) float64."""
+    for channel in range(3):
+        image[pixel, channel] += radiance[channel]
+
+
+@inlined
+def emission_weight(scene: PackedScene, task: EyeTask, ray: tuple[Vec3, float], triangle: int, pdf: float) -> float:
+    """Weight of light met by a path, beside the shadow rays that might have brought it. ray: direction, distance.
+
+    pdf: pdf_solid_angle of the direction, 0 where shadow rays could not have brought the light.
+    """
+    if pdf <= 0.0 or task.light_samples == 0:
+        return 1.0
+    emitter = scene.surfaces.emitter_ids[triangle]
+    direction, distance = ray
+    return power_heuristic(pdf, task.light_samples * light_pdf(scene.lights, emitter, direction, distance))
+
+
+@inlined
+def light_through(
+    scene: PackedScene, task: EyeTask, hit: Hit, wo: Vec3, u: tuple[float, float, float]
+) -> tuple[Vec3, float, Color]:
+    """Direction, distance and reflected radiance of light from one light, drawn by u, if nothing is in between."""
+    arriving = sample_light(scene.lights, hit.position, u)
+    wi = local(hit, arriving.direction)
+    if wi[2] <= 0.0 or dot(arriving.direction, hit.geom_normal) <= 0.0 or largest(arriving.irradiance) <= 0.0:
+        return arriving.direction, arriving.distance, (0.0, 0.0, 0.0)
+    follow = task.diffuse == FOLLOW
+    weight = 1.0
+    if arriving.pdf_solid_angle > 0.0:
+        own = pdf_solid_angle(hit.bsdf, wi, wo, follow)
+        weight = power_heuristic(task.light_samples * arriving.pdf_solid_angle, own)
+    # Where diffuse reflection is not followed, shadow rays alone bring its direct light.
+    diffuse = scale(evaluate_diffuse(hit.bsdf, wi), weight if follow else 1.0)
+    reflected = add(diffuse, scale(evaluate_phong(hit.bsdf, wi, wo), weight))
+    return arriving.direction, arriving.distance, scale(multiply(reflected, arriving.irradiance), wi[2])
+
+
+@inlined
+def add_shadow_rays(
+    scene: PackedScene, task: EyeTask, hit: Hit, wo: Vec3, path: tuple[int, int, Color], shadows: ShadowRays, count: int
+) -> int:
+    """Shadow rays of one hit. path: pixel, bounce, throughput. Returns the number of shadow rays there are now."""
+    pixel, bounce, throughput = path
+    if largest(hit.bsdf.diffuse) <= 0.0 and largest(hit.bsdf.phong) <= 0.0:
+        return count
+    for k in range(task.light_samples):
+        u = random4(task.seed, task.sequence, pixel, STREAM_LIGHT, bounce * MAX_LIGHT_SAMPLES + k)
+        stratum = (k + u[0]) / task.light_samples
+        direction, distance, reflected = light_through(scene, task, hit, wo, (stratum, u[1], u[2]))
+        radiance = scale(multiply(throughput, reflected), 1.0 / task.light_samples)
+        if largest(radiance) <= 0.0:
+            continue
+        set_ray(shadows.rays, count, ray_origin(hit, direction), direction)
+        shadows.rays[count, 7] = distance
+        shadows.pixel[count] = pixel
+        for channel in range(3):
+            shadows.radiance[count, channel] = radiance[channel]
+        count += 1
+    return count
+
+
+@compiled
+def advance_eye_paths(
+    scene: PackedScene,
+    photon_map: PhotonMap,
+    task: EyeTask,
+    batch: tuple[Floats, Floats, Ids],
+    paths: EyePaths,
+    progress: tuple[int, int],
+    shadows: ShadowRays,
+    image: Doubles,
+) -> tuple[int, int]:
+    """Shade the hits of a batch, all of the same bounce.
+
+    batch: rays, hits, prim_ids. progress: how many rays are in it, and the bounce. image: (pixels, 3) float64, added to.
+    Returns how many rays go on, in place, and how many shadow rays there are.
+    """
+    rays, hits, prim_ids = batch
+    active, bounce = progress
+    follow = task.diffuse == FOLLOW
+    kept, shadow_count = 0, 0
+    for i in range(active):
+        pixel = paths.pixel[i]
+        throughput = (paths.throughput[i, 0], paths.throughput[i, 1], paths.throughput[i, 2])
+        triangle = prim_ids[i]
+        if triangle == MISS:
+            if paths.straight[i]:  # a backdrop for the eye, no light
+                add_radiance(image, pixel, multiply(throughput, scene.background))
+            continue
+        wi_ray = (np.float64(rays[i, 4]), np.float64(rays[i, 5]), np.float64(rays[i, 6]))
+        wo = scale(wi_ray, -1.0)
+        hit = surface_at(scene.surfaces, triangle, np.float64(hits[i, 1]), np.float64(hits[i, 2]), wo)
+        if largest(hit.emission) > 0.0:
+            ray = (wi_ray, np.float64(hits[i, 0]))
+            weight = emission_weight(scene, task, ray, triangle, paths.pdf_solid_angle[i])
+            add_radiance(image, pixel, scale(multiply(throughput, hit.emission), weight))
+        wo_local = local(hit, wo)
+        shadow_count = add_shadow_rays(scene, task, hit, wo_local, (pixel, bounce, throughput), shadows, shadow_count)
+        if not follow and largest(hit.bsdf.diffuse) > 0.0:
+            irradiance = gather(photon_map, hit.position, hit.geom_normal, hit.shading_normal, task.radius)
+            reflected = scale(multiply(hit.bsdf.diffuse, irradiance), 1.0 / math.pi)
+            add_radiance(image, pixel, multiply(throughput, reflected))
+
+        if bounce + 1 >= task.max_bounces:
+            continue
+        u = random4(task.seed, task.sequence, pixel, STREAM_SCATTER, bounce)
+        scattered = sample(hit.bsdf, wo_local, hit.outside, False, follow, (u[0], u[1], u[2]))
+        direction = world(hit, scattered.wi)
+        if scattered.lobe == ABSORBED or not leaves(hit, direction, scattered.wi):
+            continue
+        weight_rgb = multiply(throughput, scattered.weight)
+        survival = 1.0
+        if bounce >= SURE_BOUNCES or not follow:
+            survival = min(1.0, largest(weight_rgb))
+        if u[3] >= survival:
+            continue
+        set_ray(rays, kept, ray_origin(hit, direction), direction)
+        paths.pixel[kept] = pixel
+        paths.pdf_solid_angle[kept] = scattered.pdf_solid_angle
+        paths.straight[kept] = paths.straight[i] and scattered.lobe == SPECULAR
+        for channel in range(3):
+            paths.throughput[kept, channel] = weight_rgb[channel] / survival
+        kept += 1
+    return kept, shadow_count
+
+
+@compiled
+def add_unshadowed(shadows: ShadowRays, prim_ids: Ids, count: int, image: Doubles) -> None:
+    """Add what the shadow rays that met nothing carry. prim_ids: answers of an any-hit query."""
+    for i in range(count):
+        if prim_ids[i] == MISS:
+            pixel = shadows.pixel[i]
+            for channel in range(3):
+                image[pixel, channel] += shadows.radiance[i, channel]
+
+
+@compiled
+def start_occlusion_rays(
+    scene: PackedScene,
+    task: EyeTask,
+    batch: tuple[Floats, Floats, Ids],
+    paths: EyePaths,
+    active: int,
+    reach: float,
+    image: Doubles,
+) -> int:
+    """Turn the hits of camera rays into occlusion rays, spread by the cosine, in place; a miss is lit. Returns how many."""
+    rays, hits, prim_ids = batch
+    kept = 0
+    for i in range(active):
+        pixel = paths.pixel[i]
+        if prim_ids[i] == MISS:
+            add_radiance(image, pixel, (1.0, 1.0, 1.0))
+            continue
+        wo = (-np.float64(rays[i, 4]), -np.float64(rays[i, 5]), -np.float64(rays[i, 6]))
+        hit = surface_at(scene.surfaces, prim_ids[i], np.float64(hits[i, 1]), np.float64(hits[i, 2]), wo)
+        u = random4(task.seed, task.sequence, pixel, STREAM_SCATTER, 0)
+        direction = world(hit, cosine_hemisphere(u[0], u[1]))
+        if dot(direction, hit.geom_normal) <= 0.0:
+            continue
+        set_ray(rays, kept, ray_origin(hit, direction), direction)
+        rays[kept, 7] = reach
+        paths.pixel[kept] = pixel
+        kept += 1
+    return kept

@@ -1,0 +1,246 @@
+"""Photons at 24 bytes each, and the uniform grid that finds those near a point.
+
+A photon keeps where it landed, where it came from, the side of the surface, and its flux. Directions are octahedral maps of 16 bits
+a coordinate (Meyer, Suessmuth, Sussner, Stamminger, Greiner: On Floating-Point Normal Vectors, 2010); the flux shares one
+exponent (Ward: Real Pixels, 1991, with nine bits of mantissa). The flux is rounded up or down at random, so that the
+sum over many photons has no bias.
+"""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.errors import PhotonFileError
+from shaders.compilation import compiled as inlined
+from shaders.vector import Color, Vec3, normalize
+from tracecore.compiled import compiled
+
+#: One photon. direction points back to where it came from; normal is the flat one of its surface, on that side.
+PHOTON = np.dtype([("position", "<f4", 3), ("direction", "<u4"), ("normal", "<u4"), ("flux", "<u4")])
+
+#: Words of 32 bits in a photon, which loops see as rows of uint32.
+WORDS = PHOTON.itemsize // 4
+DIRECTION, NORMAL, FLUX = 3, 4, 5
+
+#: The grid never has more cells than this; larger cells take over.
+MAX_CELLS = 1 << 22
+
+#: A photon counts for a point if it lies within this share of the radius from its tangent plane ...
+DISC_THICKNESS = 0.25
+#: ... and if the surfaces' normals are closer than this cosine.
+NORMAL_COSINE = 0.6
+
+_EXPONENT_BIAS = 24
+_MANTISSA = 512
+
+Words = npt.NDArray[np.uint32]
+
+
+@inlined
+def pack_unit(v: Vec3) -> np.uint32:
+    """A unit vector in 32 bits, right to about 1e-4 rad."""
+    norm = abs(v[0]) + abs(v[1]) + abs(v[2])
+    x, y = v[0] / norm, v[1] / norm
+    if v[2] < 0.0:
+        x, y = (1.0 - abs(y)) * math.copysign(1.0, x), (1.0 - abs(x)) * math.copysign(1.0, y)
+    high, low = int(math.floor(x * 32767.0 + 32768.0)), int(math.floor(y * 32767.0 + 32768.0))
+    return np.uint32((high << 16) | low)
+
+
+@inlined
+def unpack_unit(packed: np.uint32) -> Vec3:
+    """The unit vector again."""
+    x = (np.float64(packed >> np.uint32(16)) - 32767.5) / 32767.0
+    y = (np.float64(packed & np.uint32(0xFFFF)) - 32767.5) / 32767.0
+    z = 1.0 - abs(x) - abs(y)
+    if z < 0.0:
+        x, y = (1.0 - abs(y)) * math.copysign(1.0, x), (1.0 - abs(x)) * math.copysign(1.0, y)
+    return normalize((x, y, z))
+
+
+@inlined
+def pack_flux(flux: Color, u: float) -> np.uint32:
+    """Three channels in 0..2^7 in 32 bits, rounded by the uniform number u so that the mean is right."""
+    top = max(flux[0], flux[1], flux[2])
+    if not top > 2.0**-40:
+        return np.uint32(0)
+    _, exponent = math.frexp(top)
+    exponent = min(max(exponent, -_EXPONENT_BIAS), 31 - _EXPONENT_BIAS)
+    per_step = math.ldexp(1.0, 9 - exponent)
+    if math.floor(top * per_step + u) >= _MANTISSA and exponent < 31 - _EXPONENT_BIAS:
+        exponent += 1
+        per_step *= 0.5
+    packed = (exponent + _EXPONENT_BIAS) << 27
+    for channel in range(3):
+        step = int(math.floor(flux[channel] * per_step + u))
+        packed |= min(step, _MANTISSA - 1) << (9 * channel)
+    return np.uint32(packed)
+
+
+@inlined
+def unpack_flux(packed: np.uint32) -> Color:
+    """The three channels."""
+    step = math.ldexp(1.0, int(packed >> np.uint32(27)) - _EXPONENT_BIAS - 9)
+    mask = np.uint32(_MANTISSA - 1)
+    return (
+        np.float64(packed & mask) * step,
+        np.float64((packed >> np.uint32(9)) & mask) * step,
+        np.float64((packed >> np.uint32(18)) & mask) * step,
+    )
+
+
+class PhotonMap(NamedTuple):
+    """Photons sorted by grid cell, x fastest.
+
+    photons: (n, WORDS) uint32. positions: the same bytes as (n, WORDS) float32. starts: (cells + 1,) int64, the photons of
+    cell c are starts[c] : starts[c + 1]. low: (3,) float64 corner. shape: cells along x, y, z. cell: edge of a cell. scale: what
+    a stored flux is multiplied with to be watts.
+    """
+
+    photons: Words
+    positions: npt.NDArray[np.float32]
+    starts: npt.NDArray[np.int64]
+    low: npt.NDArray[np.float64]
+    shape: tuple[int, int, int]
+    cell: float
+    scale: float
+
+
+def grid_shape(
+    low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], cell: float
+) -> tuple[float, npt.NDArray[np.int64]]:
+    """The cell's edge, grown until no more than MAX_CELLS cells cover the box, and how many there are along each axis."""
+    while True:
+        cells = np.floor((high - low) / cell) + 1.0
+        if cells.prod() <= MAX_CELLS:
+            return cell, cells.astype(np.int64)
+        cell *= 1.26
+
+
+def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
+    """Sort photons (n, WORDS) for searches of `radius`. Photons of a cell keep their order."""
+    positions = photons.view(np.float32)[:, :3]
+    low = positions.min(axis=0).astype(np.float64) if len(photons) else np.zeros(3)
+    high = positions.max(axis=0).astype(np.float64) if len(photons) else np.zeros(3)
+    cell, shape = grid_shape(low, high, radius)
+    ordered, starts = sort_by_cell(np.ascontiguousarray(photons), low, shape, cell)
+    return PhotonMap(
+        photons=ordered,
+        positions=ordered.view(np.float32),
+        starts=starts,
+        low=low,
+        shape=(int(shape[0]), int(shape[1]), int(shape[2])),
+        cell=cell,
+        scale=scale,
+    )
+
+
+@inlined
+def cell_coordinate(value: float, low: float, cell: float, count: int) -> int:
+    """Index of the cell along one axis, inside the grid."""
+    return min(max(int(math.floor((value - low) / cell)), 0), count - 1)
+
+
+@compiled
+def sort_by_cell(
+    photons: Words, low: npt.NDArray[np.float64], shape: npt.NDArray[np.int64], cell: float
+) -> tuple[Words, npt.NDArray[np.int64]]:
+    """Stable counting sort. Returns the sorted photons and where each cell starts."""
+    count = len(photons)
+    positions = photons.view(np.float32)
+    cells = np.empty(count, np.int32)
+    starts = np.zeros(shape[0] * shape[1] * shape[2] + 1, np.int64)
+    for i in range(count):
+        x = cell_coordinate(np.float64(positions[i, 0]), low[0], cell, shape[0])
+        y = cell_coordinate(np.float64(positions[i, 1]), low[1], cell, shape[1])
+        z = cell_coordinate(np.float64(positions[i, 2]), low[2], cell, shape[2])
+        cells[i] = (z * shape[1] + y) * shape[0] + x
+        starts[cells[i] + 1] += 1
+    for c in range(len(starts) - 1):
+        starts[c + 1] += starts[c]
+    heads = starts[:-1].copy()
+    ordered = np.empty_like(photons)
+    for i in range(count):
+        place = heads[cells[i]]
+        heads[cells[i]] += 1
+        for word in range(WORDS):
+            ordered[place, word] = photons[i, word]
+    return ordered, starts
+
+
+@inlined
+def gather(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Color:
+    """Flux per area in W/m^2 that photons bring to the side of a surface that its normals point to.
+
+    Jensen: Realistic Image Synthesis Using Photon Mapping, 2001: photons in a disc on the tangent plane, over its area.
+    """
+    total_r, total_g, total_b = 0.0, 0.0, 0.0
+    width, height, depth = photon_map.shape
+    low, cell = photon_map.low, photon_map.cell
+    for axis in range(3):  # a point far from all photons has none near
+        extent = photon_map.shape[axis] * cell
+        if point[axis] + radius < low[axis] or point[axis] - radius > low[axis] + extent:
+            return (0.0, 0.0, 0.0)
+    x0 = cell_coordinate(point[0] - radius, low[0], cell, width)
+    x1 = cell_coordinate(point[0] + radius, low[0], cell, width)
+    y0 = cell_coordinate(point[1] - radius, low[1], cell, height)
+    y1 = cell_coordinate(point[1] + radius, low[1], cell, height)
+    z0 = cell_coordinate(point[2] - radius, low[2], cell, depth)
+    z1 = cell_coordinate(point[2] + radius, low[2], cell, depth)
+    radius2, thickness = radius * radius, DISC_THICKNESS * radius
+    for z in range(z0, z1 + 1):
+        for y in range(y0, y1 + 1):
+            row = (z * height + y) * width
+            for i in range(photon_map.starts[row + x0], photon_map.starts[row + x1 + 1]):
+                dx = np.float64(photon_map.positions[i, 0]) - point[0]
+                dy = np.float64(photon_map.positions[i, 1]) - point[1]
+                dz = np.float64(photon_map.positions[i, 2]) - point[2]
+                if dx * dx + dy * dy + dz * dz > radius2:
+                    continue
+                if abs(dx * geom_normal[0] + dy * geom_normal[1] + dz * geom_normal[2]) > thickness:
+                    continue
+                normal = unpack_unit(photon_map.photons[i, NORMAL])
+                if normal[0] * geom_normal[0] + normal[1] * geom_normal[1] + normal[2] * geom_normal[2] < NORMAL_COSINE:
+                    continue
+                wi = unpack_unit(photon_map.photons[i, DIRECTION])
+                flat = wi[0] * geom_normal[0] + wi[1] * geom_normal[1] + wi[2] * geom_normal[2]
+                bent = wi[0] * shading_normal[0] + wi[1] * shading_normal[1] + wi[2] * shading_normal[2]
+                if flat <= 0.0 or bent <= 0.0:
+                    continue
+                # The flux was counted on the flat triangle; shading sees it tilted to the bent normal.
+                tilt = min(bent / flat, 4.0)
+                flux = unpack_flux(photon_map.photons[i, FLUX])
+                total_r += flux[0] * tilt
+                total_g += flux[1] * tilt
+                total_b += flux[2] * tilt
+    per_area = photon_map.scale / (math.pi * radius2)
+    return (total_r * per_area, total_g * per_area, total_b * per_area)
+
+
+def total_flux(photons: Words) -> npt.NDArray[np.float64]:
+    """(3,) sum of the stored flux, in its unit."""
+    packed = np.ascontiguousarray(photons[:, FLUX])
+    step = np.ldexp(1.0, (packed >> 27).astype(np.int64) - _EXPONENT_BIAS - 9)
+    channels = [((packed >> (9 * c)) & (_MANTISSA - 1)) * step for c in range(3)]
+    return np.array([channel.sum() for channel in channels])
+
+
+def save_photons(path: Path, photons: Words, scale: float) -> None:
+    """Keep photons (n, WORDS) in a NumPy archive: `photons` as PHOTON records and `scale`, watts per unit of flux."""
+    with path.open("wb") as file:
+        np.savez(file, photons=photons.view(PHOTON).reshape(len(photons)), scale=np.float64(scale))
+
+
+def load_photons(path: Path) -> tuple[Words, float]:
+    """Photons (n, WORDS) and their scale from a file that `save_photons` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            photons, scale = archive["photons"], float(archive["scale"])
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise PhotonFileError(f"{path}: not a photon file ({error})") from error
+    if photons.dtype != PHOTON or photons.ndim != 1:
+        raise PhotonFileError(f"{path}: expected photons of {PHOTON.itemsize} bytes, got {photons.dtype}")
+    return photons.view(np.uint32).reshape(len(photons), WORDS), scale

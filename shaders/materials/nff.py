@@ -1,0 +1,38 @@
+"""The surface of NFF and AFF files, made to conserve energy.
+
+The files mean by `specular` two things at once: the strength of Phong's highlight and of the mirror image. A physical surface has
+one budget for both, so `specular` is split by the shine s: the share s / (s + 100) is a perfect mirror, the rest a Phong
+lobe of power s. Dull plastics (s = 10) so become glossy, polished metal (s = 97) half a mirror with a tight highlight, and lamps
+without size still show as highlights. `transmittance` T is a clear dielectric. Where diffuse + specular + T exceeds 1 in some
+channel, all of it is scaled down to 1. The ambient term stands for light between surfaces, which photons bring: it is dropped.
+"""
+
+from shaders.bsdf import Bsdf
+from shaders.registry import Parameters, Shader, register_shader
+from shaders.vector import Color
+
+#: Shine at which half of the specular reflectance is a mirror.
+HALF_MIRROR_SHINE = 100.0
+
+
+def mixture(material: Parameters) -> Bsdf:
+    """Diffuse + Phong + mirror + dielectric, no more than 1 together."""
+    through = max(0.0, material.transmittance)
+    total = max(d + s + through for d, s in zip(material.diffuse, material.specular, strict=True))
+    keep = 1.0 / max(1.0, total)
+    mirror_share = material.shine / (material.shine + HALF_MIRROR_SHINE) if material.shine > 0.0 else 0.0
+    return Bsdf(
+        diffuse=_scaled(material.diffuse, keep),
+        phong=_scaled(material.specular, keep * (1.0 - mirror_share)),
+        mirror=_scaled(material.specular, keep * mirror_share),
+        transmission=(through * keep, through * keep, through * keep),
+        shine=max(0.0, material.shine),
+        ior=material.ior if material.ior > 0.0 else 1.0,
+    )
+
+
+def _scaled(color: Color, factor: float) -> Color:
+    return (color[0] * factor, color[1] * factor, color[2] * factor)
+
+
+register_shader(Shader(name="nff", summary="NFF/AFF surface: diffuse, Phong, mirror and glass in one", mixture=mixture))

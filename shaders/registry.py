@@ -1,0 +1,66 @@
+"""The shaders that a material can name. A shader says what mixture of lobes a material's numbers mean.
+
+A new shader is one file with one registration: a function from a material's parameters to a `Bsdf`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from shaders.bsdf import Bsdf
+from shaders.errors import UnknownShaderError
+from shaders.vector import Color
+
+
+class Parameters(Protocol):
+    """The numbers of a material; which of them count is the shader's affair."""
+
+    @property
+    def diffuse(self) -> Color:
+        """Reflectance 0..1, linear; a texture multiplies it at the hit."""
+
+    @property
+    def specular(self) -> Color:
+        """Reflectance 0..1, linear."""
+
+    @property
+    def shine(self) -> float:
+        """Cosine power."""
+
+    @property
+    def transmittance(self) -> float:
+        """Share let through, 0..1."""
+
+    @property
+    def ior(self) -> float:
+        """Refractive index; <= 0 stands for 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shader:
+    """A row of the registry. mixture: from a material's parameters to its lobes."""
+
+    name: str
+    summary: str
+    mixture: Callable[[Parameters], Bsdf]
+
+
+_shaders: dict[str, Shader] = {}
+
+
+def register_shader(shader: Shader) -> None:
+    """Make a shader known by its name; a later one of the same name replaces it."""
+    _shaders[shader.name] = shader
+
+
+def shader_names() -> list[str]:
+    """Names of all registered shaders, sorted."""
+    return sorted(_shaders)
+
+
+def get_shader(name: str) -> Shader:
+    """The shader of this name."""
+    try:
+        return _shaders[name]
+    except KeyError:
+        raise UnknownShaderError(f"unknown shader {name!r}; registered: {', '.join(shader_names())}") from None

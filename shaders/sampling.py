@@ -1,0 +1,51 @@
+"""Directions and points drawn from uniform numbers, each with the density that it is drawn from."""
+
+import math
+
+from shaders.compilation import compiled
+from shaders.vector import Vec3
+
+
+@compiled
+def uniform_sphere(u1: float, u2: float) -> Vec3:
+    """Unit vector, pdf_solid_angle = 1 / (4 pi)."""
+    z = 1.0 - 2.0 * u1
+    radius = math.sqrt(max(0.0, 1.0 - z * z))
+    phi = 2.0 * math.pi * u2
+    return (radius * math.cos(phi), radius * math.sin(phi), z)
+
+
+@compiled
+def cosine_hemisphere(u1: float, u2: float) -> Vec3:
+    """Unit vector about +z, pdf_solid_angle = z / pi (Malley's method)."""
+    radius = math.sqrt(u1)
+    phi = 2.0 * math.pi * u2
+    return (radius * math.cos(phi), radius * math.sin(phi), math.sqrt(1.0 - u1))
+
+
+@compiled
+def cosine_power(u1: float, u2: float, exponent: float) -> Vec3:
+    """Unit vector about +z, pdf_solid_angle = (exponent + 1) / (2 pi) z^exponent."""
+    z = u1 ** (1.0 / (exponent + 1.0))
+    radius = math.sqrt(max(0.0, 1.0 - z * z))
+    phi = 2.0 * math.pi * u2
+    return (radius * math.cos(phi), radius * math.sin(phi), z)
+
+
+@compiled
+def uniform_triangle(u1: float, u2: float) -> tuple[float, float]:
+    """Barycentric weights of the second and third corner, uniform over the area."""
+    root = math.sqrt(u1)
+    return (root * (1.0 - u2), root * u2)
+
+
+@compiled
+def power_heuristic(pdf: float, other_pdf: float) -> float:
+    """Weight of a sample drawn with `pdf` that another strategy would draw with `other_pdf`.
+
+    Veach, Guibas: Optimally Combining Sampling Techniques for Monte Carlo Rendering, 1995, with exponent 2.
+    """
+    if pdf <= 0.0:
+        return 0.0
+    ratio = other_pdf / pdf
+    return 1.0 / (1.0 + ratio * ratio)

@@ -1,0 +1,171 @@
+"""What there is to know of a surface at the point that a ray hit."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.bsdf import Bsdf
+from shaders.compilation import compiled
+from shaders.textures import TextureArrays, lookup
+from shaders.vector import Color, Vec3, add, cross, dot, frame, multiply, normalize, scale, subtract, to_local, to_world
+
+Floats = npt.NDArray[np.float32]
+
+#: Columns of a packed material.
+DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, SHINE, IOR, TEXTURE, COLUMNS = 0, 3, 6, 9, 12, 15, 16, 17, 18
+
+#: Rays leave a surface this share of the largest coordinate away from it, so as not to hit it again.
+ORIGIN_OFFSET = 2.0**-17
+
+
+class SurfaceArrays(NamedTuple):
+    """Triangles and materials as loops read them.
+
+    positions, normals: (n, 3, 3) float32. uvs: (n, 3, 2) float32. material_ids: (n,) int32. materials: (m, COLUMNS)
+    float64. emitter_ids: (n,) int32, index of the light that a triangle is, or -1.
+    """
+
+    positions: Floats
+    normals: Floats
+    uvs: Floats
+    material_ids: npt.NDArray[np.int32]
+    materials: npt.NDArray[np.float64]
+    emitter_ids: npt.NDArray[np.int32]
+    textures: TextureArrays
+
+
+class Hit(NamedTuple):
+    """A point of a surface, seen from the direction `wo`.
+
+    geom_normal: unit, on the side of wo. shading_normal: unit, on the side of wo. tangent, bitangent: the rest of the
+    shading frame. outside: whether wo is on the side that the winding and normals of the triangle call front.
+    """
+
+    position: Vec3
+    geom_normal: Vec3
+    shading_normal: Vec3
+    tangent: Vec3
+    bitangent: Vec3
+    outside: bool
+    bsdf: Bsdf
+    emission: Color
+
+
+@compiled
+def corner(array: Floats, triangle: int, index: int) -> Vec3:
+    """One corner's triple of an (n, 3, 3) array."""
+    return (
+        np.float64(array[triangle, index, 0]),
+        np.float64(array[triangle, index, 1]),
+        np.float64(array[triangle, index, 2]),
+    )
+
+
+@compiled
+def blend(array: Floats, triangle: int, u: float, v: float) -> Vec3:
+    """Barycentric mean of the corners' triples."""
+    w = 1.0 - u - v
+    a, b, c = corner(array, triangle, 0), corner(array, triangle, 1), corner(array, triangle, 2)
+    return add(scale(a, w), add(scale(b, u), scale(c, v)))
+
+
+@compiled
+def winding_normal(positions: Floats, triangle: int) -> Vec3:
+    """Unit normal by the order of the corners; +z on a triangle without area."""
+    a = corner(positions, triangle, 0)
+    return normalize(cross(subtract(corner(positions, triangle, 1), a), subtract(corner(positions, triangle, 2), a)))
+
+
+@compiled
+def material_color(materials: npt.NDArray[np.float64], material: int, column: int) -> Color:
+    """Three columns of a packed material."""
+    return (materials[material, column], materials[material, column + 1], materials[material, column + 2])
+
+
+@compiled
+def texture_color(surfaces: SurfaceArrays, triangle: int, u: float, v: float) -> Color:
+    """Colour of the texture at a point; white where there is none."""
+    texture = int(surfaces.materials[surfaces.material_ids[triangle], TEXTURE])
+    if texture < 0:
+        return (1.0, 1.0, 1.0)
+    w = 1.0 - u - v
+    corners = surfaces.uvs[triangle]
+    s = w * np.float64(corners[0, 0]) + u * np.float64(corners[1, 0]) + v * np.float64(corners[2, 0])
+    t = w * np.float64(corners[0, 1]) + u * np.float64(corners[1, 1]) + v * np.float64(corners[2, 1])
+    return lookup(surfaces.textures, texture, s, t)
+
+
+@compiled
+def bsdf_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float) -> Bsdf:
+    """The material's lobes with the texture applied to the diffuse one."""
+    materials, material = surfaces.materials, surfaces.material_ids[triangle]
+    return Bsdf(
+        multiply(material_color(materials, material, DIFFUSE), texture_color(surfaces, triangle, u, v)),
+        material_color(materials, material, PHONG),
+        material_color(materials, material, MIRROR),
+        material_color(materials, material, TRANSMISSION),
+        materials[material, SHINE],
+        materials[material, IOR],
+    )
+
+
+@compiled
+def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: Vec3) -> Hit:
+    """The surface at barycentric (u, v) of a triangle, seen from the unit direction wo."""
+    geom_normal = winding_normal(surfaces.positions, triangle)
+    shading_normal = normalize(blend(surfaces.normals, triangle, u, v))
+    emission = material_color(surfaces.materials, surfaces.material_ids[triangle], EMISSION)
+    front = dot(geom_normal, wo) >= 0.0
+    # Some files wind a triangle against its vertex normals: those then say which side is outside.
+    outside = front == (dot(geom_normal, shading_normal) >= 0.0)
+    if not front:
+        geom_normal = scale(geom_normal, -1.0)
+        emission = (0.0, 0.0, 0.0)
+    if not outside:
+        shading_normal = scale(shading_normal, -1.0)
+    if dot(shading_normal, wo) <= 1e-6:  # seen from behind the bent normal: only the flat one makes sense
+        shading_normal = geom_normal
+    tangent, bitangent = frame(shading_normal)
+    return Hit(
+        blend(surfaces.positions, triangle, u, v),
+        geom_normal,
+        shading_normal,
+        tangent,
+        bitangent,
+        outside,
+        bsdf_at(surfaces, triangle, u, v),
+        emission,
+    )
+
+
+@compiled
+def local(hit: Hit, direction: Vec3) -> Vec3:
+    """A world direction in the shading frame."""
+    return to_local(direction, hit.tangent, hit.bitangent, hit.shading_normal)
+
+
+@compiled
+def world(hit: Hit, direction: Vec3) -> Vec3:
+    """A direction of the shading frame in the world."""
+    return to_world(direction, hit.tangent, hit.bitangent, hit.shading_normal)
+
+
+@compiled
+def leaves(hit: Hit, direction: Vec3, wi: Vec3) -> bool:
+    """Whether a world direction, wi in the shading frame, goes to the same side by the flat and the bent normal."""
+    return (dot(direction, hit.geom_normal) > 0.0) == (wi[2] > 0.0)
+
+
+@compiled
+def lifted(point: Vec3, normal: Vec3) -> Vec3:
+    """A point just off a surface, on the side of its unit normal."""
+    distance = ORIGIN_OFFSET * max(abs(point[0]), abs(point[1]), abs(point[2]), 1e-6)
+    return add(point, scale(normal, distance))
+
+
+@compiled
+def ray_origin(hit: Hit, direction: Vec3) -> Vec3:
+    """Where a ray in a world direction may start so as not to hit its own surface."""
+    side = 1.0 if dot(direction, hit.geom_normal) >= 0.0 else -1.0
+    return lifted(hit.position, scale(hit.geom_normal, side))

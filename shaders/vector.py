@@ -1,0 +1,101 @@
+"""Vectors and colours as triples of floats, which a compiler keeps in registers."""
+
+import math
+
+from shaders.compilation import compiled
+
+Vec3 = tuple[float, float, float]
+Color = tuple[float, float, float]
+
+BLACK: Color = (0.0, 0.0, 0.0)
+
+
+@compiled
+def add(a: Vec3, b: Vec3) -> Vec3:
+    """a + b."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@compiled
+def subtract(a: Vec3, b: Vec3) -> Vec3:
+    """a - b."""
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+@compiled
+def multiply(a: Vec3, b: Vec3) -> Vec3:
+    """Component by component, as colours filter."""
+    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
+
+
+@compiled
+def scale(a: Vec3, s: float) -> Vec3:
+    """a s."""
+    return (a[0] * s, a[1] * s, a[2] * s)
+
+
+@compiled
+def dot(a: Vec3, b: Vec3) -> float:
+    """a . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@compiled
+def cross(a: Vec3, b: Vec3) -> Vec3:
+    """a x b."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+@compiled
+def length(a: Vec3) -> float:
+    """|a|."""
+    return math.sqrt(dot(a, a))
+
+
+@compiled
+def normalize(a: Vec3) -> Vec3:
+    """Unit vector along a; a vector without length becomes +z."""
+    norm = length(a)
+    if norm <= 0.0:
+        return (0.0, 0.0, 1.0)
+    return scale(a, 1.0 / norm)
+
+
+@compiled
+def largest(a: Vec3) -> float:
+    """The greatest component."""
+    return max(a[0], a[1], a[2])
+
+
+@compiled
+def mean(a: Vec3) -> float:
+    """The mean of the components."""
+    return (a[0] + a[1] + a[2]) / 3.0
+
+
+@compiled
+def to_local(v: Vec3, x_axis: Vec3, y_axis: Vec3, z_axis: Vec3) -> Vec3:
+    """Coordinates of v in an orthonormal frame."""
+    return (dot(v, x_axis), dot(v, y_axis), dot(v, z_axis))
+
+
+@compiled
+def to_world(v: Vec3, x_axis: Vec3, y_axis: Vec3, z_axis: Vec3) -> Vec3:
+    """The vector with coordinates v in an orthonormal frame."""
+    return (
+        v[0] * x_axis[0] + v[1] * y_axis[0] + v[2] * z_axis[0],
+        v[0] * x_axis[1] + v[1] * y_axis[1] + v[2] * z_axis[1],
+        v[0] * x_axis[2] + v[1] * y_axis[2] + v[2] * z_axis[2],
+    )
+
+
+@compiled
+def frame(n: Vec3) -> tuple[Vec3, Vec3]:
+    """Two unit vectors that make an orthonormal, right-handed frame with the unit vector n.
+
+    Duff, Burgess, Christensen, Hery, Kensler, Liani, Villemin: Building an Orthonormal Basis, Revisited, 2017.
+    """
+    sign = math.copysign(1.0, n[2])
+    a = -1.0 / (sign + n[2])
+    b = n[0] * n[1] * a
+    return (1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]), (b, sign + n[1] * n[1] * a, -n[1])
