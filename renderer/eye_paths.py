@@ -143,16 +143,19 @@ def emission_weight(scene: PackedScene, task: EyeTask, ray: tuple[Vec3, float], 
 
 @inlined
 def light_through(
-    scene: PackedScene, task: EyeTask, hit: Hit, wo: Vec3, u: tuple[float, float, float]
+    scene: PackedScene, task: EyeTask, hit: Hit, wo: Vec3, last: bool, u: tuple[float, float, float]
 ) -> tuple[Vec3, float, Color]:
-    """Direction, distance and reflected radiance of light from one light, drawn by u, if nothing is in between."""
+    """Direction, distance and reflected radiance of light from one light, drawn by u, if nothing is in between.
+
+    last: the path ends here, so that no scattered ray can bring the light.
+    """
     arriving = sample_light(scene.lights, hit.position, u)
     wi = local(hit, arriving.direction)
     if wi[2] <= 0.0 or dot(arriving.direction, hit.geom_normal) <= 0.0 or largest(arriving.irradiance) <= 0.0:
         return arriving.direction, arriving.distance, (0.0, 0.0, 0.0)
     follow = task.diffuse == FOLLOW
     weight = 1.0
-    if arriving.pdf_solid_angle > 0.0:
+    if arriving.pdf_solid_angle > 0.0 and not last:
         own = pdf_solid_angle(hit.bsdf, wi, wo, follow)
         weight = power_heuristic(task.light_samples * arriving.pdf_solid_angle, own)
     # Where diffuse reflection is not followed, shadow rays alone bring its direct light.
@@ -169,10 +172,11 @@ def add_shadow_rays(
     pixel, bounce, throughput = path
     if largest(hit.bsdf.diffuse) <= 0.0 and largest(hit.bsdf.phong) <= 0.0:
         return count
+    last = bounce + 1 >= task.max_bounces
     for k in range(task.light_samples):
         u = random4(task.seed, task.sequence, pixel, STREAM_LIGHT, bounce * MAX_LIGHT_SAMPLES + k)
         stratum = (k + u[0]) / task.light_samples
-        direction, distance, reflected = light_through(scene, task, hit, wo, (stratum, u[1], u[2]))
+        direction, distance, reflected = light_through(scene, task, hit, wo, last, (stratum, u[1], u[2]))
         radiance = scale(multiply(throughput, reflected), 1.0 / task.light_samples)
         if largest(radiance) <= 0.0:
             continue

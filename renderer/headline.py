@@ -15,8 +15,8 @@ from renderer.photon_tracing import trace_photons
 from scenes.model import Snapshot
 from tracecore.tracer import Tracer
 
-#: Photons of the first round, which shows how many are stored per photon emitted.
-PILOT_PHOTONS = 1 << 16
+#: Fewest and most photons of the first round, which shows how many are stored per photon emitted.
+PILOT_PHOTONS = (1 << 10, 1 << 16)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +63,7 @@ def trace_until_stored(snapshot: Snapshot, tracer: Tracer, settings: RenderSetti
 def _next_round(work: Work, wanted: int) -> int:
     """Photons to emit: a pilot round, then about as many as are missing and a little more."""
     if work.photons.emitted == 0:
-        return min(PILOT_PHOTONS, wanted)
+        fewest, most = PILOT_PHOTONS
+        return min(max(wanted // 16, fewest), most)
     missing = wanted - work.photons.stored
     return int(1.002 * missing * work.photons.emitted / work.photons.stored) + 64

@@ -7,6 +7,7 @@ sum over many photons has no bias.
 """
 
 import math
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -239,7 +240,7 @@ def load_photons(path: Path) -> tuple[Words, float]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             photons, scale = archive["photons"], float(archive["scale"])
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise PhotonFileError(f"{path}: not a photon file ({error})") from error
     if photons.dtype != PHOTON or photons.ndim != 1:
         raise PhotonFileError(f"{path}: expected photons of {PHOTON.itemsize} bytes, got {photons.dtype}")

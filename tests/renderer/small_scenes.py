@@ -1,0 +1,66 @@
+"""Small scenes with known answers."""
+
+import numpy as np
+
+from scenes.model import Camera, Material, PointLight, Snapshot
+
+
+def quad(a, b, c, d):
+    """Two triangles, counter-clockwise as given: (2, 3, 3)."""
+    return np.array([(a, b, c), (a, c, d)], np.float32)
+
+
+def closed_box():
+    """A unit cube wound so that its normals point inside: (12, 3, 3)."""
+    corner = [(x, y, z) for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)]
+    faces = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+    box = np.concatenate([quad(*(corner[i] for i in face)) for face in faces])
+    middles = box.mean(axis=1)
+    normals = np.cross(box[:, 1] - box[:, 0], box[:, 2] - box[:, 0])
+    outward = np.einsum("ij,ij->i", normals, middles - 0.5) > 0.0
+    box[outward] = box[outward][:, ::-1]
+    return box
+
+
+def flat_snapshot(positions, materials, *, material_ids=None, lights=(), camera=None, background=(0.0, 0.0, 0.0)):
+    """A snapshot with flat normals and no textures."""
+    positions = np.asarray(positions, np.float32)
+    normals = np.cross(positions[:, 1] - positions[:, 0], positions[:, 2] - positions[:, 0]).astype(np.float64)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    ids = np.zeros(len(positions)) if material_ids is None else material_ids
+    return Snapshot(
+        name="test",
+        time=0.0,
+        positions=positions,
+        normals=np.repeat(normals[:, None], 3, axis=1).astype(np.float32),
+        uvs=np.zeros((len(positions), 3, 2), np.float32),
+        material_ids=np.asarray(ids, np.int32),
+        materials=tuple(materials),
+        textures=(),
+        lights=tuple(lights),
+        camera=camera or Camera(eye=(0.5, 0.5, 0.5), forward=(1.0, 0.0, 0.0), up=(0.0, 1.0, 0.0), vertical_fov=60.0),
+        background=background,
+    )
+
+
+#: The furnace's radiance is emission / (1 - albedo) = 1 in every channel, everywhere and in every direction.
+FURNACE = Material(diffuse=(0.5, 0.6, 0.75), emission=(0.5, 0.4, 0.25))
+
+
+def furnace():
+    """A closed box whose walls glow and reflect."""
+    return flat_snapshot(closed_box(), [FURNACE])
+
+
+def lamp_in_box(albedo=(0.4, 0.5, 0.6)):
+    """A closed diffuse box with a lamp without size in it."""
+    lamp = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
+    return flat_snapshot(closed_box(), [Material(diffuse=albedo)], lights=[lamp])
+
+
+def floor_and_ceiling(*, distance=1.0, materials, lights=()):
+    """Parallel unit squares that face each other: the floor is of the first material, the ceiling of the last."""
+    floor = quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0))
+    ceiling = quad((0, 0, distance), (0, 1, distance), (1, 1, distance), (1, 0, distance))
+    ids = [0, 0, len(materials) - 1, len(materials) - 1]
+    return flat_snapshot(np.concatenate([floor, ceiling]), materials, material_ids=ids, lights=lights)

@@ -1,0 +1,163 @@
+"""The 24-byte photon, the grid, and what is gathered from it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from renderer.errors import PhotonFileError
+from renderer.photon_map import (
+    FLUX,
+    MAX_CELLS,
+    PHOTON,
+    WORDS,
+    build_photon_map,
+    gather,
+    grid_shape,
+    load_photons,
+    pack_flux,
+    pack_unit,
+    save_photons,
+    total_flux,
+    unpack_flux,
+    unpack_unit,
+)
+from shaders.compilation import compiled
+
+UP = (0.0, 0.0, 1.0)
+
+
+def directions(count, seed=1):
+    v = np.random.default_rng(seed).normal(size=(count, 3))
+    return v / np.linalg.norm(v, axis=1, keepdims=True)
+
+
+def make_photons(positions, direction=UP, normal=UP, flux=(1.0, 0.5, 0.25)):
+    """Photons that all came from one direction with one flux: (n, WORDS)."""
+    photons = np.zeros(len(positions), PHOTON)
+    photons["position"] = positions
+    photons["direction"] = pack_unit(direction)
+    photons["normal"] = pack_unit(normal)
+    photons["flux"] = pack_flux(flux, 0.5)
+    return photons.view(np.uint32).reshape(-1, WORDS)
+
+
+@compiled
+def gather_at(photon_map, point, normal, bent, radius):
+    return gather(photon_map, point, normal, bent, radius)
+
+
+def test_a_photon_takes_24_bytes():
+    assert PHOTON.itemsize == 24
+
+
+def test_directions_keep_four_digits():
+    axes = [(s * x, s * y, s * z) for s in (1.0, -1.0) for x, y, z in np.eye(3).tolist()]
+    for v in [*axes, *directions(500).tolist()]:
+        back = unpack_unit(np.uint32(pack_unit(tuple(v))))
+        assert math.dist(back, v) < 1.2e-4
+
+
+def test_flux_keeps_its_mean():
+    rng = np.random.default_rng(2)
+    for flux in ((1.0, 0.3, 0.7), (3e-4, 1e-5, 2e-4), (0.999, 1.0, 0.001), (100.0, 1.0, 0.0)):
+        unpacked = np.array([unpack_flux(np.uint32(pack_flux(flux, u))) for u in rng.random(4000)])
+        step = 2.0 ** (math.frexp(max(flux))[1] - 9)
+        assert np.all(np.abs(unpacked - flux) <= 2.0 * step)
+        error = unpacked.std(axis=0) / math.sqrt(len(unpacked)) + 1e-12
+        assert np.all(np.abs(unpacked.mean(axis=0) - flux) < 4.0 * error)
+
+
+def test_black_flux_stays_black():
+    assert unpack_flux(np.uint32(pack_flux((0.0, 0.0, 0.0), 0.9))) == (0.0, 0.0, 0.0)
+
+
+def test_total_flux_is_the_sum_of_the_unpacked():
+    rng = np.random.default_rng(3)
+    photons = make_photons(np.zeros((50, 3)))
+    photons[:, FLUX] = [pack_flux(tuple(c), 0.5) for c in rng.random((50, 3))]
+    expected = np.sum([unpack_flux(word) for word in photons[:, FLUX]], axis=0)
+    np.testing.assert_allclose(total_flux(photons), expected, rtol=1e-12)
+
+
+def test_every_photon_is_in_its_cell_in_the_order_given():
+    positions = np.random.default_rng(4).random((5000, 3)).astype(np.float32)
+    photons = make_photons(positions)
+    photons[:, FLUX] = np.arange(5000)  # a name for each
+    grid = build_photon_map(photons, 0.13, 1.0)
+    assert sorted(grid.photons[:, FLUX]) == list(range(5000))
+    cells = np.floor((positions.astype(np.float64) - grid.low) / grid.cell).astype(int)
+    index = (cells[:, 2] * grid.shape[1] + cells[:, 1]) * grid.shape[0] + cells[:, 0]
+    for cell in range(len(grid.starts) - 1):
+        inside = grid.photons[grid.starts[cell] : grid.starts[cell + 1], FLUX]
+        assert inside.tolist() == np.flatnonzero(index == cell).tolist()
+
+
+def test_the_number_of_cells_is_bounded():
+    cell, shape = grid_shape(np.zeros(3), np.array([1e4, 1e4, 1.0]), 1e-3)
+    assert shape.prod() <= MAX_CELLS
+    assert cell > 1e-3
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.2, 0.45])
+def test_gather_is_the_flux_in_the_disc_over_its_area(radius):
+    plane = np.random.default_rng(5).random((20000, 3)) * (1.0, 1.0, 0.0)
+    grid = build_photon_map(make_photons(plane), radius, 2.0)
+    point = (0.5, 0.5, 0.0)
+    near = np.sum(np.linalg.norm(plane.astype(np.float32) - point, axis=1) <= radius)
+    expected = 2.0 * near * np.array([1.0, 0.5, 0.25]) / (math.pi * radius * radius)
+    np.testing.assert_allclose(gather_at(grid, point, UP, UP, radius), expected, rtol=1e-3)
+
+
+def test_cells_larger_than_the_radius_find_the_same():
+    positions = np.random.default_rng(6).random((3000, 3)) * (1.0, 1.0, 1e-3)
+    photons = make_photons(positions)
+    point, radius = (0.3, 0.6, 0.0), 0.1
+    answers = {gather_at(build_photon_map(photons, cell, 1.0), point, UP, UP, radius)[0] for cell in (0.1, 0.25, 2.0)}
+    assert max(answers) == pytest.approx(min(answers), rel=1e-12)
+    assert min(answers) > 0.0
+
+
+def test_nothing_leaks_through_walls_or_around_corners():
+    here = np.random.default_rng(7).random((1000, 3)) * (1.0, 1.0, 0.0)
+    point, radius = (0.5, 0.5, 0.0), 0.2
+    seen = gather_at(build_photon_map(make_photons(here), radius, 1.0), point, UP, UP, radius)
+    assert seen[0] > 0.0
+    for photons in (
+        make_photons(here, direction=(0.0, 0.0, -1.0), normal=(0.0, 0.0, -1.0)),  # the back of a thin wall
+        make_photons(here + (0.0, 0.0, 0.3 * radius)),  # another wall close in front
+        make_photons(here, direction=(0.6, 0.0, 0.8), normal=(1.0, 0.0, 0.0)),  # the wall around the corner
+        make_photons(here, direction=(0.6, 0.0, -0.8)),  # light from below the surface
+    ):
+        grid = build_photon_map(photons, radius, 1.0)
+        assert gather_at(grid, point, UP, UP, radius) == (0.0, 0.0, 0.0)
+
+
+def test_far_points_and_empty_maps_gather_nothing():
+    grid = build_photon_map(make_photons(np.zeros((1, 3))), 0.1, 1.0)
+    assert gather_at(grid, (50.0, 0.0, 0.0), UP, UP, 0.1) == (0.0, 0.0, 0.0)
+    empty = build_photon_map(np.empty((0, WORDS), np.uint32), 0.1, 1.0)
+    assert gather_at(empty, (0.0, 0.0, 0.0), UP, UP, 0.1) == (0.0, 0.0, 0.0)
+
+
+def test_photons_saved_are_photons_loaded(tmp_path):
+    photons = make_photons(np.random.default_rng(8).random((10, 3)))
+    save_photons(tmp_path / "map.npz", photons, 0.25)
+    again, scale = load_photons(tmp_path / "map.npz")
+    assert np.array_equal(again, photons)
+    assert scale == 0.25
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", b"PK\x03\x04 cut short"])
+def test_a_bad_photon_file_is_named(tmp_path, content):
+    path = tmp_path / "map.npz"
+    path.write_bytes(content)
+    with pytest.raises(PhotonFileError, match=r"map\.npz"):
+        load_photons(path)
+
+
+def test_an_archive_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "map.npz"
+    np.savez(path, photons=np.zeros(3), scale=1.0)
+    with pytest.raises(PhotonFileError, match="24 bytes"):
+        load_photons(path)
