@@ -238,18 +238,19 @@ def advance_eye_paths(
         direction = world(hit, scattered.wi)
         if scattered.lobe == ABSORBED or not leaves(hit, direction, scattered.wi):
             continue
-        weight_rgb = multiply(throughput, scattered.weight)
+        # The share of light kept decides who goes on; by the throughput, every second path would end in glass.
         survival = 1.0
         if bounce >= SURE_BOUNCES or not follow:
-            survival = min(1.0, largest(weight_rgb))
+            survival = min(1.0, largest(scattered.weight))
         if u[3] >= survival:
             continue
         set_ray(rays, kept, ray_origin(hit, direction), direction)
         paths.pixel[kept] = pixel
         paths.pdf_solid_angle[kept] = scattered.pdf_solid_angle
         paths.straight[kept] = paths.straight[i] and scattered.lobe == SPECULAR
+        gain = scattered.radiance_scale / survival
         for channel in range(3):
-            paths.throughput[kept, channel] = weight_rgb[channel] / survival
+            paths.throughput[kept, channel] = throughput[channel] * scattered.weight[channel] * gain
         kept += 1
     return kept, shadow_count
 

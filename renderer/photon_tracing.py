@@ -18,7 +18,7 @@ from shaders.bsdf import ABSORBED, sample
 from shaders.compilation import compiled as inlined
 from shaders.lights import emit
 from shaders.random import STREAM_EMISSION, STREAM_PHOTON, STREAM_ROUNDING, random4
-from shaders.surface import DIFFUSE, leaves, local, ray_origin, surface_at, world
+from shaders.surface import leaves, local, ray_origin, surface_at, world
 from shaders.vector import Color, Vec3, dot, largest, multiply, scale
 from tracecore.compiled import compiled
 from tracecore.rays import BATCH_RAYS, MISS, Floats, Ids
@@ -116,9 +116,7 @@ def advance_photons(
         wo = (-np.float64(rays[i, 4]), -np.float64(rays[i, 5]), -np.float64(rays[i, 6]))
         hit = surface_at(scene.surfaces, triangle, np.float64(hits[i, 1]), np.float64(hits[i, 2]), wo)
 
-        material = scene.surfaces.material_ids[triangle]
-        reflects = scene.surfaces.materials[material, DIFFUSE : DIFFUSE + 3].max() > 0.0
-        if bounce >= task.min_bounces and reflects:
+        if bounce >= task.min_bounces and largest(hit.bsdf.diffuse) > 0.0:
             slot = counters[STORED]
             rounding = random4(task.seed, task.sequence, photon, STREAM_ROUNDING, bounce)
             for axis in range(3):

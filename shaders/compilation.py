@@ -10,4 +10,4 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def compiled(function: F) -> F:
     """Decorator: IEEE arithmetic, no interpreter lock; callers that are cached on disk carry the code with them."""
-    return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
+    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.sampling import cosine_hemisphere, uniform_sphere, uniform_triangle
-from shaders.surface import lifted
+from shaders.surface import clearance
 from shaders.vector import (
     BLACK,
     Color,
@@ -109,9 +109,10 @@ def pack_lights(rows: list[npt.NDArray[np.float64]]) -> LightArrays:
 
 
 @compiled
-def triple(row: npt.NDArray[np.float64], column: int) -> Vec3:
+def triple(lights: LightArrays, index: int, column: int) -> Vec3:
     """Three columns of a packed light."""
-    return (row[column], row[column + 1], row[column + 2])
+    rows = lights.rows
+    return (rows[index, column], rows[index, column + 1], rows[index, column + 2])
 
 
 @compiled
@@ -131,17 +132,16 @@ def choose(lights: LightArrays, u: float) -> int:
 def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]) -> LightSample:
     """Light from one light, chosen by u[0], at a point."""
     index = choose(lights, u[0])
-    row = lights.rows[index]
     probability = lights.probability[index]
-    if row[KIND] == POINT:
-        offset = subtract(triple(row, POSITION), point)
+    if lights.rows[index, KIND] == POINT:
+        offset = subtract(triple(lights, index, POSITION), point)
         distance = length(offset)
         if distance <= 0.0:
             return LightSample((0.0, 0.0, 1.0), 0.0, BLACK, 0.0)
-        irradiance = scale(triple(row, STRENGTH), 1.0 / (distance * distance * probability))
+        irradiance = scale(triple(lights, index, STRENGTH), 1.0 / (distance * distance * probability))
         return LightSample(scale(offset, 1.0 / distance), distance, irradiance, 0.0)
     s, t = uniform_triangle(u[1], u[2])
-    on_light = add(triple(row, POSITION), add(scale(triple(row, EDGE_1), s), scale(triple(row, EDGE_2), t)))
+    on_light = add(triple(lights, index, POSITION), add(scale(triple(lights, index, EDGE_1), s), scale(triple(lights, index, EDGE_2), t)))
     offset = subtract(on_light, point)
     distance = length(offset)
     if distance <= 0.0:
@@ -150,33 +150,32 @@ def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]
     pdf = light_pdf(lights, index, direction, distance)
     if pdf <= 0.0:
         return LightSample(direction, distance, BLACK, 0.0)
-    return LightSample(direction, distance * SHADOW_END, scale(triple(row, STRENGTH), 1.0 / pdf), pdf)
+    return LightSample(direction, distance * SHADOW_END, scale(triple(lights, index, STRENGTH), 1.0 / pdf), pdf)
 
 
 @compiled
 def light_pdf(lights: LightArrays, index: int, direction: Vec3, distance: float) -> float:
     """pdf_solid_angle with which `sample_light` draws a direction that meets triangle light `index` at a distance."""
-    row = lights.rows[index]
-    cosine = -dot(direction, triple(row, NORMAL))
-    if cosine <= 0.0 or row[AREA] <= 0.0:
+    cosine = -dot(direction, triple(lights, index, NORMAL))
+    if cosine <= 0.0 or lights.rows[index, AREA] <= 0.0:
         return 0.0
-    return lights.probability[index] * distance * distance / (cosine * row[AREA])
+    return lights.probability[index] * distance * distance / (cosine * lights.rows[index, AREA])
 
 
 @compiled
 def emit(lights: LightArrays, pick: float, u: tuple[float, float, float, float]) -> Emission:
     """A photon from a light chosen by pick, its place and direction by u. The mean of its flux is the lights' power."""
     index = choose(lights, pick)
-    row = lights.rows[index]
-    strength = triple(row, STRENGTH)
+    strength = triple(lights, index, STRENGTH)
     probability = lights.probability[index]
-    origin = triple(row, POSITION)
-    if row[KIND] == POINT:
+    origin = triple(lights, index, POSITION)
+    if lights.rows[index, KIND] == POINT:
         return Emission(origin, uniform_sphere(u[0], u[1]), scale(strength, 4.0 * math.pi / probability))
+    edge_1, edge_2, normal = triple(lights, index, EDGE_1), triple(lights, index, EDGE_2), triple(lights, index, NORMAL)
     s, t = uniform_triangle(u[2], u[3])
-    origin = add(origin, add(scale(triple(row, EDGE_1), s), scale(triple(row, EDGE_2), t)))
-    normal = triple(row, NORMAL)
+    on_light = add(origin, add(scale(edge_1, s), scale(edge_2, t)))
+    off_light = scale(normal, clearance(origin, add(origin, edge_1), add(origin, edge_2)))
     tangent, bitangent = frame(normal)
     direction = to_world(cosine_hemisphere(u[0], u[1]), tangent, bitangent, normal)
-    flux = scale(strength, math.pi * row[AREA] / probability)
-    return Emission(lifted(origin, normal), direction, flux)
+    flux = scale(strength, math.pi * lights.rows[index, AREA] / probability)
+    return Emission(add(on_light, off_light), direction, flux)

@@ -6,17 +6,18 @@ Lafortune, Willems: Using the Modified Phong Reflectance Model for Physically Ba
 import math
 
 from shaders.compilation import compiled
+from shaders.elementary import power
 from shaders.sampling import cosine_power
 from shaders.vector import Vec3, dot, frame, to_world
 
 
 @compiled
 def phong_value(wi: Vec3, wo: Vec3, shine: float) -> float:
-    """(shine + 2) / (2 pi) cos^shine of the angle between wi and the mirror image of wo, in 1/sr, without the cosine."""
+    """(shine + 2) / (2 pi) cos^shine of the angle between wi and the mirror image of wo; 1/sr, without the cosine."""
     cosine = dot(wi, (-wo[0], -wo[1], wo[2]))
     if cosine <= 0.0:
         return 0.0
-    return (shine + 2.0) / (2.0 * math.pi) * cosine**shine
+    return (shine + 2.0) / (2.0 * math.pi) * power(cosine, shine)
 
 
 @compiled
@@ -25,7 +26,7 @@ def phong_pdf(wi: Vec3, wo: Vec3, shine: float) -> float:
     cosine = dot(wi, (-wo[0], -wo[1], wo[2]))
     if cosine <= 0.0:
         return 0.0
-    return (shine + 1.0) / (2.0 * math.pi) * cosine**shine
+    return (shine + 1.0) / (2.0 * math.pi) * power(cosine, shine)
 
 
 @compiled

@@ -1,7 +1,7 @@
 """Counter-based random numbers: Philox4x32-10.
 
-Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3, 2011. A number is a function of its key (the seed)
-and its counter (what it is for), so that results depend on no order of work.
+Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3, 2011. A number is a function of its key (the
+seed) and its counter (what it is for), so that results depend on no order of work.
 """
 
 import numpy as np

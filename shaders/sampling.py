@@ -3,6 +3,7 @@
 import math
 
 from shaders.compilation import compiled
+from shaders.elementary import power, sine_cosine
 from shaders.vector import Vec3
 
 
@@ -11,25 +12,25 @@ def uniform_sphere(u1: float, u2: float) -> Vec3:
     """Unit vector, pdf_solid_angle = 1 / (4 pi)."""
     z = 1.0 - 2.0 * u1
     radius = math.sqrt(max(0.0, 1.0 - z * z))
-    phi = 2.0 * math.pi * u2
-    return (radius * math.cos(phi), radius * math.sin(phi), z)
+    sine, cosine = sine_cosine(u2)
+    return (radius * cosine, radius * sine, z)
 
 
 @compiled
 def cosine_hemisphere(u1: float, u2: float) -> Vec3:
     """Unit vector about +z, pdf_solid_angle = z / pi (Malley's method)."""
     radius = math.sqrt(u1)
-    phi = 2.0 * math.pi * u2
-    return (radius * math.cos(phi), radius * math.sin(phi), math.sqrt(1.0 - u1))
+    sine, cosine = sine_cosine(u2)
+    return (radius * cosine, radius * sine, math.sqrt(1.0 - u1))
 
 
 @compiled
 def cosine_power(u1: float, u2: float, exponent: float) -> Vec3:
     """Unit vector about +z, pdf_solid_angle = (exponent + 1) / (2 pi) z^exponent."""
-    z = u1 ** (1.0 / (exponent + 1.0))
+    z = power(u1, 1.0 / (exponent + 1.0))
     radius = math.sqrt(max(0.0, 1.0 - z * z))
-    phi = 2.0 * math.pi * u2
-    return (radius * math.cos(phi), radius * math.sin(phi), z)
+    sine, cosine = sine_cosine(u2)
+    return (radius * cosine, radius * sine, z)
 
 
 @compiled

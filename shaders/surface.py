@@ -8,14 +8,28 @@ import numpy.typing as npt
 from shaders.bsdf import Bsdf
 from shaders.compilation import compiled
 from shaders.textures import TextureArrays, lookup
-from shaders.vector import Color, Vec3, add, cross, dot, frame, multiply, normalize, scale, subtract, to_local, to_world
+from shaders.vector import (
+    Color,
+    Vec3,
+    add,
+    cross,
+    dot,
+    frame,
+    largest_magnitude,
+    multiply,
+    normalize,
+    scale,
+    subtract,
+    to_local,
+    to_world,
+)
 
 Floats = npt.NDArray[np.float32]
 
 #: Columns of a packed material.
 DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, SHINE, IOR, TEXTURE, COLUMNS = 0, 3, 6, 9, 12, 15, 16, 17, 18
 
-#: Rays leave a surface this share of the largest coordinate away from it, so as not to hit it again.
+#: Rays leave a triangle this share of its largest coordinate away from it, so as not to hit it again.
 ORIGIN_OFFSET = 2.0**-17
 
 
@@ -39,7 +53,8 @@ class Hit(NamedTuple):
     """A point of a surface, seen from the direction `wo`.
 
     geom_normal: unit, on the side of wo. shading_normal: unit, on the side of wo. tangent, bitangent: the rest of the
-    shading frame. outside: whether wo is on the side that the winding and normals of the triangle call front.
+    shading frame. clearance: how far off the triangle rays must start, world units. outside: whether wo is on the side
+    that the winding and normals of the triangle call front.
     """
 
     position: Vec3
@@ -47,6 +62,7 @@ class Hit(NamedTuple):
     shading_normal: Vec3
     tangent: Vec3
     bitangent: Vec3
+    clearance: float
     outside: bool
     bsdf: Bsdf
     emission: Color
@@ -89,10 +105,9 @@ def texture_color(surfaces: SurfaceArrays, triangle: int, u: float, v: float) ->
     texture = int(surfaces.materials[surfaces.material_ids[triangle], TEXTURE])
     if texture < 0:
         return (1.0, 1.0, 1.0)
-    w = 1.0 - u - v
-    corners = surfaces.uvs[triangle]
-    s = w * np.float64(corners[0, 0]) + u * np.float64(corners[1, 0]) + v * np.float64(corners[2, 0])
-    t = w * np.float64(corners[0, 1]) + u * np.float64(corners[1, 1]) + v * np.float64(corners[2, 1])
+    w, uvs = 1.0 - u - v, surfaces.uvs
+    s = w * uvs[triangle, 0, 0] + u * uvs[triangle, 1, 0] + v * uvs[triangle, 2, 0]
+    t = w * uvs[triangle, 0, 1] + u * uvs[triangle, 1, 1] + v * uvs[triangle, 2, 1]
     return lookup(surfaces.textures, texture, s, t)
 
 
@@ -108,6 +123,16 @@ def bsdf_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float) -> Bsdf:
         materials[material, SHINE],
         materials[material, IOR],
     )
+
+
+@compiled
+def clearance(a: Vec3, b: Vec3, c: Vec3) -> float:
+    """How far off a triangle with these corners a ray must start so as not to hit it again, world units.
+
+    Tracers subtract the origin of a ray from the corners in float32: what is rounded off grows with the corners, also
+    where the origin itself is close to zero.
+    """
+    return ORIGIN_OFFSET * max(largest_magnitude(a), largest_magnitude(b), largest_magnitude(c))
 
 
 @compiled
@@ -133,6 +158,11 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
         shading_normal,
         tangent,
         bitangent,
+        clearance(
+            corner(surfaces.positions, triangle, 0),
+            corner(surfaces.positions, triangle, 1),
+            corner(surfaces.positions, triangle, 2),
+        ),
         outside,
         bsdf_at(surfaces, triangle, u, v),
         emission,
@@ -158,14 +188,7 @@ def leaves(hit: Hit, direction: Vec3, wi: Vec3) -> bool:
 
 
 @compiled
-def lifted(point: Vec3, normal: Vec3) -> Vec3:
-    """A point just off a surface, on the side of its unit normal."""
-    distance = ORIGIN_OFFSET * max(abs(point[0]), abs(point[1]), abs(point[2]), 1e-6)
-    return add(point, scale(normal, distance))
-
-
-@compiled
 def ray_origin(hit: Hit, direction: Vec3) -> Vec3:
     """Where a ray in a world direction may start so as not to hit its own surface."""
     side = 1.0 if dot(direction, hit.geom_normal) >= 0.0 else -1.0
-    return lifted(hit.position, scale(hit.geom_normal, side))
+    return add(hit.position, scale(hit.geom_normal, side * hit.clearance))

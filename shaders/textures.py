@@ -40,14 +40,15 @@ def pack_textures(images: Sequence[npt.NDArray[np.uint8]]) -> TextureArrays:
 @compiled
 def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
     """One texel; x and y repeat."""
-    offset, width, height = textures.table[texture]
-    row = textures.texels[offset + (y % height) * width + x % width]
-    return (np.float64(row[0]), np.float64(row[1]), np.float64(row[2]))
+    table, texels = textures.table, textures.texels
+    width, height = table[texture, 1], table[texture, 2]
+    place = table[texture, 0] + (y % height) * width + x % width
+    return (np.float64(texels[place, 0]), np.float64(texels[place, 1]), np.float64(texels[place, 2]))
 
 
 @compiled
 def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
-    """Linear colour at (u, v). u runs right and v down the image from its top left corner; both repeat with period 1."""
+    """Linear colour at (u, v): u runs right and v down from the top left corner of the image; both repeat each 1."""
     width, height = textures.table[texture, 1], textures.table[texture, 2]
     x = (u - math.floor(u)) * width - 0.5
     y = (v - math.floor(v)) * height - 0.5

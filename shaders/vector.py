@@ -68,6 +68,12 @@ def largest(a: Vec3) -> float:
 
 
 @compiled
+def largest_magnitude(a: Vec3) -> float:
+    """The greatest absolute value of a component."""
+    return max(abs(a[0]), abs(a[1]), abs(a[2]))
+
+
+@compiled
 def mean(a: Vec3) -> float:
     """The mean of the components."""
     return (a[0] + a[1] + a[2]) / 3.0

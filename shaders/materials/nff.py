@@ -1,10 +1,11 @@
 """The surface of NFF and AFF files, made to conserve energy.
 
-The files mean by `specular` two things at once: the strength of Phong's highlight and of the mirror image. A physical surface has
-one budget for both, so `specular` is split by the shine s: the share s / (s + 100) is a perfect mirror, the rest a Phong
-lobe of power s. Dull plastics (s = 10) so become glossy, polished metal (s = 97) half a mirror with a tight highlight, and lamps
-without size still show as highlights. `transmittance` T is a clear dielectric. Where diffuse + specular + T exceeds 1 in some
-channel, all of it is scaled down to 1. The ambient term stands for light between surfaces, which photons bring: it is dropped.
+The files mean by `specular` two things at once: the strength of Phong's highlight and of the mirror image. A physical
+surface has one budget for both, so `specular` is split by the shine s: the share s / (s + 100) is a perfect mirror, the
+rest a Phong lobe of power s. Dull plastics (s = 10) so become glossy, polished metal (s = 97) half a mirror with a
+tight highlight, and lamps without size still show as highlights. `transmittance` T is a clear dielectric. Where
+diffuse + specular + T exceeds 1 in some channel, all of it is scaled down to 1. The ambient term stands for light
+between surfaces, which photons bring: it is dropped.
 """
 
 from shaders.bsdf import Bsdf

@@ -114,28 +114,28 @@ def test_photon_and_path_driver_agree_on_the_cornell_box(cornell_passes):
 
 
 def test_the_glass_sphere_focuses_a_caustic():
-    """Below a glass ball under a small lamp the floor is brighter than with no ball there; beside that, in its
-    shadow, it is darker."""
-    ball, floor_y = scenes.load("cornell").at_frame(0), 0.0
-    glass = [i for i, m in enumerate(ball.materials) if m.kind == "dielectric"]
-    sphere = ball.positions[np.isin(ball.material_ids, glass)].astype(np.float64)
-    center = (sphere.reshape(-1, 3).min(axis=0) + sphere.reshape(-1, 3).max(axis=0)) / 2.0
-    radius = np.ptp(sphere.reshape(-1, 3)[:, 0]) / 2.0
-    unit = (sphere - center) / radius + (0.0, 1.6, 0.0)
-    floor = quad((-4, floor_y, -4), (-4, floor_y, 4), (4, floor_y, 4), (4, floor_y, -4))
-    positions = np.concatenate([floor, unit]).astype(np.float32)
-    ids = np.repeat([0, 1], [2, len(unit)])
-    materials = [Material(diffuse=(0.8, 0.8, 0.8)), Material(kind="dielectric", ior=1.5, transmittance=1.0)]
-    lamp = PointLight(position=(0.0, 8.0, 0.0), intensity=(50.0, 50.0, 50.0))
-    camera = Camera(eye=(0.0, 0.3, 0.0), forward=(0.0, -1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=120.0)
-    scene = flat_snapshot(positions, materials, material_ids=ids, lights=[lamp], camera=camera)
-    smooth = scene.normals.copy()
-    smooth[2:] = unit - (0.0, 1.6, 0.0)
-    scene = type(scene)(**{**scene.__dict__, "normals": smooth.astype(np.float32)})
-    made = passes(scene, "photon", 4, width=32, height=32, photons=200_000, radius=0.05).mean(axis=0)[..., 0]
-    bare = 0.8 / math.pi * 50.0 / 64.0
-    assert made[15:17, 15:17].mean() > 4.0 * bare
-    assert np.median(made) < 0.3 * bare
+    """Under a glass ball and a lamp the floor is far brighter in the focus than with no ball there, and dark around it."""
+    cornell = scenes.load("cornell").at_frame(0)
+    glass = [i for i, material in enumerate(cornell.materials) if material.kind == "dielectric"]
+    in_ball = np.isin(cornell.material_ids, glass)
+    ball = cornell.positions[in_ball].astype(np.float64)
+    low, high = ball.min(axis=(0, 1)), ball.max(axis=(0, 1))
+    ball = (ball - (low + high) / 2.0) / ((high[0] - low[0]) / 2.0) + (0.0, 1.6, 0.0)  # radius 1, 0.6 over the floor
+    floor = quad((-4, 0, -4), (-4, 0, 4), (4, 0, 4), (4, 0, -4))
+    scene = flat_snapshot(
+        np.concatenate([floor, ball]),
+        [Material(diffuse=(0.8, 0.8, 0.8)), Material(kind="dielectric", ior=1.5, transmittance=1.0)],
+        material_ids=np.repeat([0, 1], [2, len(ball)]),
+        lights=[PointLight(position=(0.0, 8.0, 0.0), intensity=(50.0, 50.0, 50.0))],
+        camera=Camera(eye=(0.0, 0.3, 0.0), forward=(0.0, -1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=150.0),
+    )
+    scene.normals[2:] = cornell.normals[in_ball]
+    made = passes(scene, "photon", 4, width=64, height=64, photons=200_000, radius=0.05).mean(axis=0)[..., 0]
+    y, x = np.mgrid[0:64, 0:64] - 31.5
+    distance = np.hypot(x, y) / 32.0 * 0.3 * math.tan(math.radians(75.0))
+    without_ball = 0.8 / math.pi * 50.0 / 64.0
+    assert made[distance < 0.07].mean() > 20.0 * without_ball
+    assert made[(distance > 0.8) & (distance < 1.0)].mean() < 0.15 * without_ball
 
 
 @pytest.mark.parametrize("driver", sorted(DRIVERS))
