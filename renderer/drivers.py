@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +27,7 @@ from renderer.eye_paths import (
 )
 from renderer.feeding import Feeder, Lane, Request, Wave
 from renderer.packed_scene import CameraArrays, PackedScene, pack_camera, pack_scene
-from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map
+from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map, save_photons
 from renderer.photon_tracing import PhotonTask, trace_photons
 from scenes.model import Snapshot
 from shaders.lights import powers
@@ -55,7 +56,7 @@ def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
 
 
 def pass_radius(first_radius: float, index: int) -> float:
-    """Gather radius of pass `index`: r^2 shrinks by (i + alpha) / (i + 1) from pass i to the next (Knaus, Zwicker 2011)."""
+    """Gather radius of pass `index`: r^2 shrinks by (i + alpha) / (i + 1) from pass i to the next."""
     i = np.arange(index, dtype=np.float64)
     return first_radius * float(np.sqrt(np.prod((i + SHRINK_ALPHA) / (i + 1.0))))
 
@@ -153,9 +154,9 @@ class PathDriver(EyeDriver):
 class PhotonDriver(EyeDriver):
     """Progressive photon mapping in independent passes.
 
-    Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. Each pass traces photons of its own, keeps
-    those that land on diffuse surfaces after a bounce, and looks at them along one eye path per pixel, with a radius that
-    shrinks from pass to pass. The mean over the passes converges, and memory does not grow.
+    Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. Each pass traces photons of its own,
+    keeps those that land on diffuse surfaces after a bounce, and looks at them along one eye path per pixel, with a
+    radius that shrinks from pass to pass. The mean over the passes converges, and memory does not grow.
     """
 
     name = "photon"
@@ -203,6 +204,10 @@ class PhotonsOnlyDriver(PhotonDriver):
         """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
         image = self._trace_eye_paths(self._eye_task(index, self.first_radius), self._map)
         return self._finish(image)
+
+    def save_photons(self, path: Path) -> None:
+        """Keep the map in a file; `renderer.photon_map.load_photons` reads it."""
+        save_photons(path, self.photons, self.photon_scale)
 
     def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
         return super()._eye_task(index, radius)._replace(light_samples=0)

@@ -1,7 +1,7 @@
 """Paths from the eye: camera rays, light by shadow rays, photons where a driver has them, and the next bounce.
 
-One path per pixel and pass. What a pixel receives is added up in the order of its own path, so that no thread and no size of
-batch can change a bit of it.
+One path per pixel and pass. What a pixel receives is added up in the order of its own path, so that no thread and no
+size of batch can change a bit of it.
 """
 
 import math
@@ -41,7 +41,8 @@ Doubles = npt.NDArray[np.float64]
 
 
 class EyeTask(NamedTuple):
-    """What decides the paths of a pass. sequence: the pass. diffuse: FOLLOW, INDIRECT or EVERYTHING. radius: of the gather.
+    """What decides the paths of a pass. sequence: the pass. diffuse: FOLLOW, INDIRECT or EVERYTHING. radius: of the
+    gather.
 
     light_samples: shadow rays per hit, 0 for none.
     """
@@ -55,9 +56,9 @@ class EyeTask(NamedTuple):
 
 
 class EyePaths(NamedTuple):
-    """Paths on their way, one row per ray. pixel: (n,) int32. throughput: (n, 3) float64. pdf_solid_angle: (n,) float64,
-    of the ray's direction, 0 for one without spread (the camera's, a mirror's). straight: (n,) bool, whether mirrors and
-    glass alone lie between the ray and the eye."""
+    """Paths on their way, one row per ray. pixel: (n,) int32. throughput: (n, 3) float64. pdf_solid_angle: (n,)
+    float64, of the ray's direction, 0 for one without spread (the camera's, a mirror's). straight: (n,) bool, whether
+    mirrors and glass alone lie between the ray and the eye."""
 
     pixel: npt.NDArray[np.int32]
     throughput: Doubles
@@ -202,8 +203,8 @@ def advance_eye_paths(
 ) -> tuple[int, int]:
     """Shade the hits of a batch, all of the same bounce.
 
-    batch: rays, hits, prim_ids. progress: how many rays are in it, and the bounce. image: (pixels, 3) float64, added to.
-    Returns how many rays go on, in place, and how many shadow rays there are.
+    batch: rays, hits, prim_ids. progress: how many rays are in it, and the bounce. image: (pixels, 3) float64, added
+    to. Returns how many rays go on, in place, and how many shadow rays there are.
     """
     rays, hits, prim_ids = batch
     active, bounce = progress
@@ -224,6 +225,8 @@ def advance_eye_paths(
             ray = (wi_ray, np.float64(hits[i, 0]))
             weight = emission_weight(scene, task, ray, triangle, paths.pdf_solid_angle[i])
             add_radiance(image, pixel, scale(multiply(throughput, hit.emission), weight))
+        if paths.straight[i]:
+            add_radiance(image, pixel, multiply(throughput, hit.backdrop))
         wo_local = local(hit, wo)
         shadow_count = add_shadow_rays(scene, task, hit, wo_local, (pixel, bounce, throughput), shadows, shadow_count)
         if not follow and largest(hit.bsdf.diffuse) > 0.0:
@@ -275,7 +278,10 @@ def start_occlusion_rays(
     reach: float,
     image: Doubles,
 ) -> int:
-    """Turn the hits of camera rays into occlusion rays, spread by the cosine, in place; a miss is lit. Returns how many."""
+    """Turn the hits of camera rays into occlusion rays, spread by the cosine, in place; a miss is lit.
+
+    Returns how many rays there are now.
+    """
     rays, hits, prim_ids = batch
     kept = 0
     for i in range(active):

@@ -1,8 +1,8 @@
 """Feeding the co-processor: threads that keep batches of rays in flight and shade what comes back.
 
-Work is written as a *wave*: a generator that fills batches, yields which of them to trace, and finds the hits in place when it
-goes on. A thread drives as many waves at a time as its queue likes to have in flight, so that rays of one are traced while
-another is shaded. What a wave computes may depend on its own input alone, never on which thread ran it.
+Work is written as a *wave*: a generator that fills batches, yields which of them to trace, and finds the hits in place
+when it goes on. A thread drives as many waves at a time as its queue likes to have in flight, so that rays of one are
+traced while another is shaded. What a wave computes may depend on its own input alone, never on which thread ran it.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""A snapshot as the compiled loops read it: plain arrays, shaders resolved to lobes, lights with their probabilities."""
+"""A snapshot as the compiled loops read it: plain arrays, shaders resolved to lobes, lights by power."""
 
 import math
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from scenes.model import Camera, Material, Snapshot
 from shaders.lights import LightArrays, pack_lights, point_row, triangle_row
 from shaders.registry import get_shader
 from shaders.surface import (
+    BACKDROP,
     COLUMNS,
     DIFFUSE,
     EMISSION,
@@ -55,6 +56,7 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (MIRROR, lobes.mirror),
         (TRANSMISSION, lobes.transmission),
         (EMISSION, material.emission),
+        (BACKDROP, material.backdrop),
     ):
         row[column : column + 3] = color
     row[SHINE], row[IOR], row[TEXTURE] = lobes.shine, lobes.ior, material.texture

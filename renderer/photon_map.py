@@ -1,9 +1,9 @@
 """Photons at 24 bytes each, and the uniform grid that finds those near a point.
 
-A photon keeps where it landed, where it came from, the side of the surface, and its flux. Directions are octahedral maps of 16 bits
-a coordinate (Meyer, Suessmuth, Sussner, Stamminger, Greiner: On Floating-Point Normal Vectors, 2010); the flux shares one
-exponent (Ward: Real Pixels, 1991, with nine bits of mantissa). The flux is rounded up or down at random, so that the
-sum over many photons has no bias.
+A photon keeps where it landed, where it came from, the side of the surface, and its flux. Directions are octahedral
+maps of 16 bits a coordinate (Meyer, Suessmuth, Sussner, Stamminger, Greiner: On Floating-Point Normal Vectors, 2010);
+the flux shares one exponent (Ward: Real Pixels, 1991, with nine bits of mantissa). The flux is rounded up or down at
+random, so that the sum over many photons has no bias.
 """
 
 import math
@@ -47,7 +47,7 @@ def pack_unit(v: Vec3) -> np.uint32:
     x, y = v[0] / norm, v[1] / norm
     if v[2] < 0.0:
         x, y = (1.0 - abs(y)) * math.copysign(1.0, x), (1.0 - abs(x)) * math.copysign(1.0, y)
-    high, low = int(math.floor(x * 32767.0 + 32768.0)), int(math.floor(y * 32767.0 + 32768.0))
+    high, low = math.floor(x * 32767.0 + 32768.0), math.floor(y * 32767.0 + 32768.0)
     return np.uint32((high << 16) | low)
 
 
@@ -76,7 +76,7 @@ def pack_flux(flux: Color, u: float) -> np.uint32:
         per_step *= 0.5
     packed = (exponent + _EXPONENT_BIAS) << 27
     for channel in range(3):
-        step = int(math.floor(flux[channel] * per_step + u))
+        step = math.floor(flux[channel] * per_step + u)
         packed |= min(step, _MANTISSA - 1) << (9 * channel)
     return np.uint32(packed)
 
@@ -96,9 +96,9 @@ def unpack_flux(packed: np.uint32) -> Color:
 class PhotonMap(NamedTuple):
     """Photons sorted by grid cell, x fastest.
 
-    photons: (n, WORDS) uint32. positions: the same bytes as (n, WORDS) float32. starts: (cells + 1,) int64, the photons of
-    cell c are starts[c] : starts[c + 1]. low: (3,) float64 corner. shape: cells along x, y, z. cell: edge of a cell. scale: what
-    a stored flux is multiplied with to be watts.
+    photons: (n, WORDS) uint32. positions: the same bytes as (n, WORDS) float32. starts: (cells + 1,) int64, the photons
+    of cell c are starts[c] : starts[c + 1]. low: (3,) float64 corner. shape: cells along x, y, z. cell: edge of a cell.
+    scale: what a stored flux is multiplied with to be watts.
     """
 
     photons: Words
@@ -113,7 +113,7 @@ class PhotonMap(NamedTuple):
 def grid_shape(
     low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], cell: float
 ) -> tuple[float, npt.NDArray[np.int64]]:
-    """The cell's edge, grown until no more than MAX_CELLS cells cover the box, and how many there are along each axis."""
+    """The cell's edge, grown until no more than MAX_CELLS cells cover the box; and how many along each axis."""
     while True:
         cells = np.floor((high - low) / cell) + 1.0
         if cells.prod() <= MAX_CELLS:
@@ -142,7 +142,7 @@ def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
 @inlined
 def cell_coordinate(value: float, low: float, cell: float, count: int) -> int:
     """Index of the cell along one axis, inside the grid."""
-    return min(max(int(math.floor((value - low) / cell)), 0), count - 1)
+    return min(max(math.floor((value - low) / cell), 0), count - 1)
 
 
 @compiled

@@ -1,7 +1,8 @@
-"""Photons from the lights through the scene: emission, scattering, Russian roulette, storing. All by the photon's index.
+"""Photons from the lights through the scene: emission, scattering, Russian roulette, storing. All by the photon's
+index.
 
-A batch is a pool of paths. Where a path ends, the next photon of the range starts in its place, so that batches stay full
-until the range is used up.
+A batch is a pool of paths. Where a path ends, the next photon of the range starts in its place, so that batches stay
+full until the range is used up.
 """
 
 from collections.abc import Iterator
@@ -99,8 +100,8 @@ def advance_photons(
 ) -> int:
     """Shade the hits of the first `active` rays, and fill the batch up with fresh photons.
 
-    batch: rays, hits and prim_ids. photon_range: (2,) next photon to start and the end of the range; moved on. store: photons,
-    keys and counters, with room for `active` more photons. Returns how many rays are there to trace now.
+    batch: rays, hits and prim_ids. photon_range: (2,) next photon to start and the end of the range; moved on. store:
+    photons, keys and counters, with room for `active` more photons. Returns how many rays are there to trace now.
     """
     rays, hits, prim_ids = batch
     photons, keys, counters = store
@@ -199,7 +200,8 @@ def photon_wave(scene: PackedScene, task: PhotonTask, lane: Lane, ranges: Iterat
 
 
 class TracedPhotons(NamedTuple):
-    """stored: (n, WORDS) uint32, in order of photon index and bounce. counts: fates of the paths. rays: traced for them."""
+    """stored: (n, WORDS) uint32, in order of photon index and bounce. counts: fates of the paths. rays: traced for
+    them."""
 
     stored: Words
     counts: PhotonCounts

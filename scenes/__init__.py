@@ -1,0 +1,72 @@
+"""Scenes: the model that the renderer sees, the readers of scene files, and the scenes that come with the program."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from scenes import aff
+from scenes.errors import SceneError, SceneFileError, UnknownSceneError
+from scenes.facts import SceneFacts, describe
+from scenes.mesh_file import read_mesh_file
+from scenes.model import (
+    AnimationRange,
+    Camera,
+    Material,
+    Mesh,
+    PointLight,
+    Scene,
+    Snapshot,
+    Texture,
+)
+from scenes.shipped import SHIPPED, ShippedScene
+
+__all__ = [
+    "AnimationRange",
+    "Camera",
+    "Material",
+    "Mesh",
+    "PointLight",
+    "Scene",
+    "SceneError",
+    "SceneFacts",
+    "SceneFileError",
+    "ShippedScene",
+    "Snapshot",
+    "Texture",
+    "UnknownSceneError",
+    "describe",
+    "load",
+    "shipped_scenes",
+]
+
+#: Readers of files, by suffix.
+READERS: dict[str, Callable[[Path], Scene]] = {
+    ".aff": aff.read,
+    ".nff": aff.read,
+    ".obj": read_mesh_file,
+    ".ply": read_mesh_file,
+    ".stl": read_mesh_file,
+    ".glb": read_mesh_file,
+    ".gltf": read_mesh_file,
+}
+
+
+def shipped_scenes() -> tuple[ShippedScene, ...]:
+    """The scenes that come with the program, each with its name and a line that describes it."""
+    return SHIPPED
+
+
+def load(name_or_path: str | Path) -> Scene:
+    """The scene of a shipped name, or of a file whose suffix says its format.
+
+    Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
+    """
+    for row in SHIPPED:
+        if row.name == str(name_or_path):
+            return row.make()
+    path = Path(name_or_path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        names = ", ".join(row.name for row in SHIPPED)
+        message = f"unknown scene {str(name_or_path)!r}; shipped: {names}; files end in {' '.join(READERS)}"
+        raise UnknownSceneError(message)
+    return reader(path)

@@ -8,7 +8,7 @@ class SceneError(Exception):
 
 
 class SceneFileError(SceneError, ValueError):
-    """A scene file says something that cannot be read: one line with the file, the line number and what was expected."""
+    """A scene file cannot be read: one line with the file, the line number if there is one, and what was expected."""
 
     def __init__(self, path: Path | str, line: int | None, message: str) -> None:
         self.path, self.line, self.message = str(path), line, message

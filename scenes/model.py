@@ -1,7 +1,7 @@
 """The Scene model: what a file says, animated, and the still picture of it at one time.
 
-A `Scene` is read once. `Scene.at(time)` gives a `Snapshot`: plain arrays in world space and nothing that moves. Readers of
-files make scenes; renderers look at snapshots alone. World units are called metres, powers are in watts.
+A `Scene` is read once. `Scene.at(time)` gives a `Snapshot`: plain arrays in world space and nothing that moves.
+Readers of files make scenes; renderers look at snapshots alone. World units are called metres, powers are in watts.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,8 @@ class Material:
     diffuse, specular: reflectances in 0..1 per channel, linear. shine: cosine power of the Phong lobe.
     transmittance: share let through in 0..1. ior: refractive index (<= 0 counts as 1: no refraction).
     emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.
-    texture: index in the snapshot's textures that multiplies `diffuse`, or -1.
+    backdrop: radiance that the eye sees, straight or by mirrors and glass, and that lights nothing: a painted view.
+    texture: index in the snapshot's textures that multiplies `diffuse` and `backdrop`, or -1.
     """
 
     name: str = ""
@@ -45,6 +46,7 @@ class Material:
     transmittance: float = 0.0
     ior: float = 1.0
     emission: Color = (0.0, 0.0, 0.0)
+    backdrop: Color = (0.0, 0.0, 0.0)
     texture: int = -1
 
 
@@ -74,7 +76,8 @@ class Mesh:
     """Indexed triangles. Positions, normals and texture coordinates have indices of their own.
 
     vertices: (nv, 3) float64. triangles: (n, 3) int32. normals: (nn, 3) float64 with normal_triangles (n, 3) int32, or
-    None for flat shading. uvs: (nu, 2) float64 with uv_triangles (n, 3) int32, or None. material: index in the scene's list.
+    None for flat shading. uvs: (nu, 2) float64 with uv_triangles (n, 3) int32, or None. material: index in the
+    scene's list.
     """
 
     vertices: Doubles
@@ -91,9 +94,9 @@ class Snapshot:
     """A scene at one time, in world space.
 
     positions: (n, 3, 3) float32, corners of triangle i in the file's winding; the geometric normal is
-    (v1 - v0) x (v2 - v0). normals: (n, 3, 3) float32, unit shading normals at the corners (the geometric normal where the file has
-    none, or where one has no length; (0, 0, 1) on a triangle without area). uvs: (n, 3, 2) float32, shifted by whole numbers
-    per triangle so that they are small (textures repeat). material_ids: (n,) int32.
+    (v1 - v0) x (v2 - v0). normals: (n, 3, 3) float32, unit shading normals at the corners (the geometric normal where
+    the file has none, or where one has no length; (0, 0, 1) on a triangle without area). uvs: (n, 3, 2) float32,
+    shifted by whole numbers per triangle so that they are small (textures repeat). material_ids: (n,) int32.
     """
 
     name: str
@@ -111,7 +114,7 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class AnimationRange:
-    """frames pictures from time start to time end, both included. Frame i is at start + i (end - start) / (frames - 1)."""
+    """`frames` pictures from `start` to `end`, both included: frame i is at start + i (end - start) / (frames - 1)."""
 
     start: float = 0.0
     end: float = 0.0
@@ -125,12 +128,16 @@ class AnimationRange:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scene:
-    """A named, animated scene. `snapshot(time)` does the work; readers supply it."""
+    """A named, animated scene. `snapshot(time)` does the work; readers supply it.
+
+    source: the file that it was read from. moving_triangles: how many triangles may change with time.
+    """
 
     name: str
     snapshot: Callable[[float], Snapshot]
     animation: AnimationRange = field(default_factory=AnimationRange)
     source: str = ""
+    moving_triangles: int = 0
 
     def at(self, time: float) -> Snapshot:
         """The scene at a time, in the unit of its animation range."""

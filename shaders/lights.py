@@ -141,7 +141,10 @@ def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]
         irradiance = scale(triple(lights, index, STRENGTH), 1.0 / (distance * distance * probability))
         return LightSample(scale(offset, 1.0 / distance), distance, irradiance, 0.0)
     s, t = uniform_triangle(u[1], u[2])
-    on_light = add(triple(lights, index, POSITION), add(scale(triple(lights, index, EDGE_1), s), scale(triple(lights, index, EDGE_2), t)))
+    on_light = add(
+        triple(lights, index, POSITION),
+        add(scale(triple(lights, index, EDGE_1), s), scale(triple(lights, index, EDGE_2), t)),
+    )
     offset = subtract(on_light, point)
     distance = length(offset)
     if distance <= 0.0:

@@ -27,7 +27,18 @@ from shaders.vector import (
 Floats = npt.NDArray[np.float32]
 
 #: Columns of a packed material.
-DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, SHINE, IOR, TEXTURE, COLUMNS = 0, 3, 6, 9, 12, 15, 16, 17, 18
+DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, BACKDROP, SHINE, IOR, TEXTURE, COLUMNS = (
+    0,
+    3,
+    6,
+    9,
+    12,
+    15,
+    18,
+    19,
+    20,
+    21,
+)
 
 #: Rays leave a triangle this share of its largest coordinate away from it, so as not to hit it again.
 ORIGIN_OFFSET = 2.0**-17
@@ -54,7 +65,8 @@ class Hit(NamedTuple):
 
     geom_normal: unit, on the side of wo. shading_normal: unit, on the side of wo. tangent, bitangent: the rest of the
     shading frame. clearance: how far off the triangle rays must start, world units. outside: whether wo is on the side
-    that the winding and normals of the triangle call front.
+    that the winding and normals of the triangle call front. emission: radiance towards wo. backdrop: radiance that is
+    seen and lights nothing.
     """
 
     position: Vec3
@@ -66,6 +78,7 @@ class Hit(NamedTuple):
     outside: bool
     bsdf: Bsdf
     emission: Color
+    backdrop: Color
 
 
 @compiled
@@ -112,11 +125,11 @@ def texture_color(surfaces: SurfaceArrays, triangle: int, u: float, v: float) ->
 
 
 @compiled
-def bsdf_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float) -> Bsdf:
-    """The material's lobes with the texture applied to the diffuse one."""
+def bsdf_at(surfaces: SurfaceArrays, triangle: int, paint: Color) -> Bsdf:
+    """The material's lobes; paint is the texture's colour, which the diffuse one is multiplied with."""
     materials, material = surfaces.materials, surfaces.material_ids[triangle]
     return Bsdf(
-        multiply(material_color(materials, material, DIFFUSE), texture_color(surfaces, triangle, u, v)),
+        multiply(material_color(materials, material, DIFFUSE), paint),
         material_color(materials, material, PHONG),
         material_color(materials, material, MIRROR),
         material_color(materials, material, TRANSMISSION),
@@ -140,7 +153,9 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
     """The surface at barycentric (u, v) of a triangle, seen from the unit direction wo."""
     geom_normal = winding_normal(surfaces.positions, triangle)
     shading_normal = normalize(blend(surfaces.normals, triangle, u, v))
-    emission = material_color(surfaces.materials, surfaces.material_ids[triangle], EMISSION)
+    material = surfaces.material_ids[triangle]
+    paint = texture_color(surfaces, triangle, u, v)
+    emission = material_color(surfaces.materials, material, EMISSION)
     front = dot(geom_normal, wo) >= 0.0
     # Some files wind a triangle against its vertex normals: those then say which side is outside.
     outside = front == (dot(geom_normal, shading_normal) >= 0.0)
@@ -164,8 +179,9 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
             corner(surfaces.positions, triangle, 2),
         ),
         outside,
-        bsdf_at(surfaces, triangle, u, v),
+        bsdf_at(surfaces, triangle, paint),
         emission,
+        multiply(material_color(surfaces.materials, material, BACKDROP), paint),
     )
 
 

@@ -13,6 +13,7 @@ from renderer.drivers import DRIVERS, automatic_radius, pass_radius, pixels_by_t
 from renderer.packed_scene import pack_camera
 from scenes.model import Camera, Material, PointLight
 
+STRAIGHT_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
 LOOK_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0)
 
 
@@ -68,8 +69,8 @@ def test_a_lamp_without_size_lights_by_the_inverse_square():
 
 
 def test_light_with_size_is_the_same_by_shadow_rays_and_by_chance():
-    """A wide lamp over a glossy floor: both strategies of the path driver matter, and the radiance is known for the
-    diffuse part: albedo * emission * form factor from a point, by quadrature."""
+    """A wide lamp close over the floor, where both strategies of the path driver matter: the radiance is albedo *
+    emission * form factor from a point, by quadrature."""
     lamp = Material(diffuse=(0.0, 0.0, 0.0), emission=(2.0, 2.0, 2.0))
     snapshot = floor_and_ceiling(materials=[Material(diffuse=(0.5, 0.5, 0.5)), lamp])
     camera = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
@@ -114,7 +115,7 @@ def test_photon_and_path_driver_agree_on_the_cornell_box(cornell_passes):
 
 
 def test_the_glass_sphere_focuses_a_caustic():
-    """Under a glass ball and a lamp the floor is far brighter in the focus than with no ball there, and dark around it."""
+    """Under a glass ball the floor is far brighter in the focus than with no ball there, and dark around it."""
     cornell = scenes.load("cornell").at_frame(0)
     glass = [i for i, material in enumerate(cornell.materials) if material.kind == "dielectric"]
     in_ball = np.isin(cornell.material_ids, glass)
@@ -183,6 +184,22 @@ def test_the_backdrop_is_seen_in_mirrors_and_lights_nothing():
     np.testing.assert_allclose(seen[0], np.broadcast_to(0.5 * np.array(blue), seen[0].shape), rtol=1e-12)
     dark = passes(flat_snapshot(floor, [Material()], camera=LOOK_DOWN, background=blue), "path", 1)
     assert not dark.any()
+
+
+def test_a_painted_view_is_seen_and_lights_nothing():
+    view = Material(diffuse=(0.0, 0.0, 0.0), backdrop=(0.3, 0.6, 0.9))
+    mirror = Material(kind="mirror", specular=(1.0, 1.0, 1.0))
+    for floor, reflected in ((mirror, 1.0), (Material(), 0.0)):
+        snapshot = floor_and_ceiling(materials=[floor, view])
+        seen = flat_snapshot(
+            snapshot.positions, snapshot.materials, material_ids=snapshot.material_ids, camera=STRAIGHT_DOWN
+        )
+        for driver in ("path", "photon"):
+            made = passes(seen, driver, 2, radius=0.1)
+            np.testing.assert_allclose(made, np.broadcast_to(reflected * np.array([0.3, 0.6, 0.9]), made.shape))
+    above = Camera(eye=(0.5, 0.5, 0.1), forward=(0.0, 0.0, 1.0), up=(0.0, 1.0, 0.0), vertical_fov=1.0)
+    seen = flat_snapshot(snapshot.positions, snapshot.materials, material_ids=snapshot.material_ids, camera=above)
+    np.testing.assert_allclose(passes(seen, "path", 1)[0, 0, 0], (0.3, 0.6, 0.9))
 
 
 def test_nothing_nearer_than_the_near_distance_is_seen():

@@ -125,7 +125,7 @@ def test_nothing_leaks_through_walls_or_around_corners():
     assert seen[0] > 0.0
     for photons in (
         make_photons(here, direction=(0.0, 0.0, -1.0), normal=(0.0, 0.0, -1.0)),  # the back of a thin wall
-        make_photons(here + (0.0, 0.0, 0.3 * radius)),  # another wall close in front
+        make_photons(here + np.array([0.0, 0.0, 0.3 * radius])),  # another wall close in front
         make_photons(here, direction=(0.6, 0.0, 0.8), normal=(1.0, 0.0, 0.0)),  # the wall around the corner
         make_photons(here, direction=(0.6, 0.0, -0.8)),  # light from below the surface
     ):

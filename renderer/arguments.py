@@ -1,0 +1,126 @@
+"""What the commands' arguments have in common: types that check bounds, and groups of options.
+
+Nothing here imports a compiler, NumPy or the scenes, so that help and errors come at once.
+"""
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+MAX_SIDE = 16384
+MAX_PIXELS = 1 << 26
+MIN_BATCH, MAX_BATCH = 256, 65536
+
+
+class Parser(argparse.ArgumentParser):
+    """An `ArgumentParser` whose errors take one line, and that wants options in full."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line on stderr and exit with status 2."""
+        self.exit(2, f"tracecore: error: {message} (see: {self.prog} --help)\n")
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Type of a whole number in least..most."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"expected a whole number from {least} to {most}, got '{text}'")
+        return value
+
+    return parse
+
+
+def real(least: float, most: float) -> Callable[[str], float]:
+    """Type of a number in least..most."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"expected a number from {least:g} to {most:g}, got '{text}'")
+        return value
+
+    return parse
+
+
+def size(text: str) -> tuple[int, int]:
+    """WxH -> (width, height) in pixels."""
+    try:
+        width, height = (int(side) for side in text.lower().split("x"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected WIDTHxHEIGHT such as 800x600, got '{text}'") from None
+    if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
+        raise argparse.ArgumentTypeError(f"expected sides from 1 to {MAX_SIDE} pixels, got '{text}'")
+    if width * height > MAX_PIXELS:
+        raise argparse.ArgumentTypeError(f"expected at most {MAX_PIXELS} pixels in all, got {width * height}")
+    return width, height
+
+
+def batch_rays(text: str) -> int:
+    """A power of two in MIN_BATCH..MAX_BATCH."""
+    value = whole(MIN_BATCH, MAX_BATCH)(text)
+    if value & (value - 1):
+        raise argparse.ArgumentTypeError(f"expected a power of two from {MIN_BATCH} to {MAX_BATCH}, got '{text}'")
+    return value
+
+
+def add_scene(parser: argparse.ArgumentParser) -> None:
+    """SCENE and the moment in it."""
+    parser.add_argument(
+        "scene",
+        metavar="SCENE",
+        help="a file (.aff .nff .obj .ply .stl .glb .gltf) or a shipped scene (tracecore scene list)",
+    )
+    moment = parser.add_mutually_exclusive_group()
+    moment.add_argument(
+        "--frame", type=whole(0, 10**9), default=0, metavar="N", help="frame of the animation, from 0 (default: 0)"
+    )
+    moment.add_argument("--time", type=real(-1e9, 1e9), metavar="T", help="or a time, in the unit of the animation")
+
+
+def add_tracing(parser: argparse.ArgumentParser) -> None:
+    """How rays are traced. None of it changes the picture but the seed."""
+    tracing = parser.add_argument_group("tracing (none of it changes the picture, but for the seed)")
+    tracing.add_argument(
+        "--device",
+        choices=("auto", "gpu", "cpu"),
+        default="auto",
+        help="what traces rays; auto takes the GPU if there is one (default: auto)",
+    )
+    tracing.add_argument("--kernel", metavar="NAME", help="traversal kernel (default: the device's best)")
+    tracing.add_argument(
+        "--dispatch", choices=("streamed",), help="how batches of rays reach a GPU (default: its best)"
+    )
+    tracing.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
+    tracing.add_argument(
+        "--batch-rays",
+        type=batch_rays,
+        default=4096,
+        metavar="N",
+        help=f"rays handed over at a time, a power of two from {MIN_BATCH} to {MAX_BATCH} (default: %(default)s)",
+    )
+    tracing.add_argument(
+        "--seed", type=whole(0, 2**64 - 1), default=0, metavar="N", help="of all random numbers (default: %(default)s)"
+    )
+
+
+def add_max_bounces(parser: argparse._ActionsContainer) -> None:
+    """--max-bounces, which every light transport has."""
+    parser.add_argument(
+        "--max-bounces",
+        type=whole(1, 1024),
+        default=16,
+        metavar="N",
+        help="longest path, in interactions with surfaces (default: %(default)s)",
+    )

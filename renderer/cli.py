@@ -1,0 +1,106 @@
+"""The command line: `tracecore`, also `python -m renderer`.
+
+A command is a module of `renderer.commands` that has what `Command` asks for, and a row in `COMMANDS`. It imports what
+is heavy inside `run`, so that help and wrong arguments are answered at once.
+
+Exit status: 0 done, 1 failed, 2 bad usage or bad input (one line on stderr), 130 interrupted.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+from renderer import __version__
+from renderer.arguments import Parser
+from renderer.commands import doctor, photons, render, scene
+
+DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
+
+EXAMPLES = """\
+examples:
+  tracecore render cornell                     a first picture, output/cornell-photon.png
+  tracecore render kitchen.aff --size 400x300  a scene from a file
+  tracecore scene list                         the scenes that come with the program
+  tracecore doctor                             what runs on this machine, and what is missing
+
+tracecore COMMAND --help tells more about each.
+"""
+
+
+class Command(Protocol):
+    """What a module must have to be a command. SUMMARY: one line of help."""
+
+    SUMMARY: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Say what the command takes."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do it; returns the exit status."""
+
+
+COMMANDS: dict[str, Command] = {
+    "render": render,
+    "photons": photons,
+    "scene": scene,
+    "doctor": doctor,
+}
+
+
+def make_parser() -> Parser:
+    """The parser of all commands."""
+    parser = Parser(
+        prog="tracecore",
+        description="Offline photon-mapping renderer with a ray-tracing co-processor.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("--version", action="version", version=f"tracecore {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        own = commands.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)
+        command.add_arguments(own)
+        own.set_defaults(run=command.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
+    arguments = make_parser().parse_args(argv)
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        print("tracecore: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        status = status_of(error)
+        if status is None:
+            raise
+        print(f"tracecore: error: {_line(error)}", file=sys.stderr)
+        return status
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from renderer.session import interruptible
+
+    with interruptible():
+        return int(arguments.run(arguments))
+
+
+def status_of(error: Exception) -> int | None:
+    """The exit status of an error that the project foresees; None of any other, which is a fault of the program."""
+    from renderer.errors import RenderError, UsageError
+    from scenes.errors import SceneError
+    from shaders.errors import ShaderError
+    from tracecore.errors import TraceError, TriangleError
+
+    if isinstance(error, UsageError | SceneError | TriangleError):
+        return BAD_USAGE
+    if isinstance(error, RenderError | TraceError | ShaderError | OSError | MemoryError):
+        return FAILED
+    return None
+
+
+def _line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"out of memory: {text}" if isinstance(error, MemoryError) else text or type(error).__name__

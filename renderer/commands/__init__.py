@@ -1,0 +1,1 @@
+"""The commands, one module each. What they ask of a module is in `renderer.cli`."""

@@ -1,0 +1,19 @@
+"""`tracecore doctor`: what runs on this machine, what is missing, and the remedy."""
+
+import argparse
+
+SUMMARY = "tell what runs on this machine, what is missing and how to get it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command takes: nothing."""
+    parser.epilog = "exit status: 0 if pictures can be made on the CPU, else 1"
+
+
+def run(_arguments: argparse.Namespace) -> int:
+    """Examine and report; returns the exit status."""
+    from renderer import doctor
+
+    findings = doctor.examine()
+    print(doctor.report(findings))
+    return 0 if doctor.healthy(findings) else 1

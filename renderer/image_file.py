@@ -1,0 +1,98 @@
+"""Pictures on disk: `.png` for screens with text about how it was made, `.npy` and `.exr` for linear radiance."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.atomic_file import atomic_file, temporary_beside
+from renderer.errors import UsageError
+
+#: What `-o` may end in.
+SUFFIXES = (".png", ".exr", ".npy")
+
+
+def check_writable(path: Path) -> None:
+    """Raise `UsageError` now if a picture could not be written to `path` later."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"cannot write '{path}': the name must end in one of {', '.join(SUFFIXES)}")
+    if path.suffix.lower() == ".exr":
+        _check_exr(path)
+    check_folder(path)
+
+
+def check_folder(path: Path) -> None:
+    """Raise `UsageError` if no file can be put at `path`: no such folder, a folder in its place, or not allowed."""
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write '{path}': there is no folder '{path.parent}'; make it first")
+    if path.is_dir():
+        raise UsageError(f"cannot write '{path}': it is a folder; give the name of a file")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write to the folder '{path.parent}': {error.strerror}") from error
+
+
+def check_photon_path(path: Path) -> None:
+    """Raise `UsageError` now if photons could not be kept at `path` later. The suffix keeps them off other files."""
+    if path.suffix.lower() != ".npz":
+        raise UsageError(f"cannot keep photons in '{path}': the name must end in .npz")
+    check_folder(path)
+
+
+def _check_exr(path: Path) -> None:
+    try:
+        import OpenEXR  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            f"cannot write '{path}': OpenEXR is not installed; install it with: pip install 'tracecore[exr]'"
+        ) from error
+
+
+def write_png(path: Path, pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> None:
+    """Write (height, width, 3) uint8 sRGB; `texts` are kept in the file as its text chunks."""
+    from PIL import Image, PngImagePlugin
+
+    info = PngImagePlugin.PngInfo()
+    info.add(b"sRGB", b"\0")  # rendering intent: perceptual
+    for keyword, text in texts.items():
+        info.add_text(keyword, text.encode("utf-8", "replace").decode("utf-8"))
+    with atomic_file(path) as file:
+        Image.fromarray(pixels).save(file, "PNG", pnginfo=info)
+
+
+def read_texts(path: Path) -> dict[str, str]:
+    """The text chunks of a PNG file."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image.load()
+        return {str(key): str(value) for key, value in image.info.items() if isinstance(value, str)}
+
+
+def write_array(path: Path, array: npt.NDArray[np.generic]) -> None:
+    """Write any array as a `.npy` file, whatever the name of the file ends in."""
+    with atomic_file(path) as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def write_exr(path: Path, linear: npt.NDArray[np.float32], texts: Mapping[str, str]) -> None:
+    """Write (height, width, 3) float32 linear radiance as the channels R, G, B; `texts` become header attributes."""
+    import OpenEXR
+
+    header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage, **texts}
+    with temporary_beside(path) as temporary, OpenEXR.File(header, {"RGB": np.ascontiguousarray(linear)}) as file:
+        file.write(str(temporary))
+
+
+def read_linear(path: Path) -> npt.NDArray[np.float32]:
+    """(height, width, 3) float32 linear radiance from a `.npy` or `.exr` file."""
+    if path.suffix.lower() == ".exr":
+        import OpenEXR
+
+        with OpenEXR.File(str(path)) as file:
+            return np.array(file.channels()["RGB"].pixels, np.float32)
+    return np.asarray(np.load(path, allow_pickle=False), np.float32)

@@ -1,0 +1,83 @@
+"""A stage: a scene at one moment and a tracer that holds its triangles, all that a driver needs."""
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
+
+import scenes
+import tracecore
+from renderer.errors import UsageError
+from scenes.model import Scene, Snapshot
+from tracecore.errors import KernelError
+from tracecore.tracer import Tracer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """When in an animation: at a time if one is given, else at a 0-based frame."""
+
+    frame: int = 0
+    time: float | None = None
+
+    @classmethod
+    def chosen(cls, arguments: argparse.Namespace) -> Self:
+        """By --frame or --time."""
+        return cls(frame=arguments.frame, time=arguments.time)
+
+    def of(self, scene: Scene) -> Snapshot:
+        """The scene at this moment."""
+        return scene.at_frame(self.frame) if self.time is None else scene.at(self.time)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracerChoice:
+    """Which tracer. kernel, dispatch: by name, or None for the device's own choice. threads: None for all cores."""
+
+    device: tracecore.Device = "auto"
+    kernel: str | None = None
+    dispatch: str | None = None
+    threads: int | None = None
+
+    @classmethod
+    def chosen(cls, arguments: argparse.Namespace) -> Self:
+        """By --device, --kernel, --dispatch and --threads."""
+        return cls(
+            device=arguments.device, kernel=arguments.kernel, dispatch=arguments.dispatch, threads=arguments.threads
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A scene and an open tracer, and the wall time to read the one and to build the other."""
+
+    snapshot: Snapshot
+    tracer: Tracer
+    load_seconds: float
+    build_seconds: float
+
+
+@contextmanager
+def open_stage(scene: str, moment: Moment, choice: TracerChoice) -> Iterator[Stage]:
+    """Load a scene (a file, or the name of a shipped one) and open a tracer for it, which is closed at the end."""
+    start = time.perf_counter()
+    snapshot = moment.of(scenes.load(scene))
+    loaded = time.perf_counter()
+    with _open_tracer(snapshot, choice) as tracer:
+        if choice.dispatch not in (None, tracer.dispatch):
+            raise UsageError(
+                f"--dispatch {choice.dispatch} is not for the {tracer.device}, which has {tracer.dispatch}"
+            )
+        opened = time.perf_counter()
+        yield Stage(snapshot=snapshot, tracer=tracer, load_seconds=loaded - start, build_seconds=opened - loaded)
+
+
+def _open_tracer(snapshot: Snapshot, choice: TracerChoice) -> Tracer:
+    try:
+        return tracecore.open_tracer(
+            snapshot.positions, device=choice.device, kernel=choice.kernel, threads=choice.threads
+        )
+    except KernelError as error:
+        raise UsageError(str(error)) from error

@@ -1,0 +1,66 @@
+"""From linear radiance to the 8-bit picture that a screen shows, in three steps.
+
+1. Exposure: radiance is multiplied by 2^exposure; +1 is one stop brighter.
+2. Curve. `reinhard`, after Reinhard, Stark, Shirley, Ferwerda: Photographic Tone Reproduction for Digital Images, 2002,
+   equation 4: luminance L becomes L (1 + L / white^2) / (1 + L), which leaves the darks as they are, compresses the
+   brights and burns out at L = white. Channels are scaled alike, so that hues stay. `linear` leaves luminance as it is.
+3. Encoding: clipped to 0..1, sRGB transfer curve (IEC 61966-2-1:1999), rounded to the nearest of 256 steps.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Linear = npt.NDArray[np.float32]
+
+#: Luminance of linear sRGB (ITU-R BT.709 primaries, D65 white).
+LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+
+
+def luminance(linear: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """(..., 3) linear sRGB -> (...) float64."""
+    return np.asarray(np.asarray(linear, np.float64) @ LUMINANCE)
+
+
+def reinhard(light: npt.NDArray[np.float64], white: float) -> npt.NDArray[np.float64]:
+    """Factor by which the photographic curve scales a pixel of luminance `light`: (1 + L / white^2) / (1 + L)."""
+    return (1.0 + light / white**2) / (1.0 + light)
+
+
+def linear(light: npt.NDArray[np.float64], white: float) -> npt.NDArray[np.float64]:
+    """Factor 1: what is brighter than 1 is clipped."""
+    return np.ones_like(light)
+
+
+CURVES: dict[str, Callable[[npt.NDArray[np.float64], float], npt.NDArray[np.float64]]] = {
+    "reinhard": reinhard,
+    "linear": linear,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToneMapping:
+    """exposure: stops. curve: a name in `CURVES`. white: luminance, after exposure, that `reinhard` maps to 1."""
+
+    exposure: float = 0.0
+    curve: str = "reinhard"
+    white: float = 4.0
+
+    def __call__(self, radiance: Linear) -> npt.NDArray[np.uint8]:
+        """(height, width, 3) linear radiance, >= 0 -> (height, width, 3) uint8, sRGB encoded."""
+        exposed = np.asarray(radiance, np.float64) * 2.0**self.exposure
+        scale = CURVES[self.curve](luminance(exposed), self.white)
+        return to_bytes(encode_srgb(exposed * scale[..., np.newaxis]))
+
+
+def encode_srgb(linear: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Linear -> sRGB encoded (IEC 61966-2-1), clipped to 0..1; any shape."""
+    clipped = np.clip(linear, 0.0, 1.0)
+    return np.where(clipped <= 0.0031308, 12.92 * clipped, 1.055 * clipped ** (1.0 / 2.4) - 0.055)
+
+
+def to_bytes(encoded: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:
+    """0..1 -> 0..255, to the nearest, halves up."""
+    return np.floor(encoded * 255.0 + 0.5).astype(np.uint8)

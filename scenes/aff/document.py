@@ -1,0 +1,167 @@
+"""What an AFF file and all that it includes say, before time is chosen and names are resolved."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from scenes.aff.animation import Track
+from scenes.aff.transforms import Transform
+from scenes.geometry import unit
+from scenes.model import AnimationRange, Camera, Color, Doubles, Indices, Material, Mesh, Texture
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A line of a file, for errors that show only later."""
+
+    path: Path
+    line: int
+
+
+@dataclass(frozen=True, eq=False)
+class KeyedTriangles:
+    """Triangles of which each key gives all corners. times: (k,). positions, normals: (k, n, 3, 3); normals of unit
+    length or zero, since files give them of any."""
+
+    times: Doubles
+    positions: Doubles
+    normals: Doubles
+    material: int
+
+    def mesh_at(self, time: float) -> Mesh:
+        """The triangles at a time, linear between keys and at rest before the first and after the last."""
+        before, after, u = self.keys_at(time)
+        positions = (1.0 - u) * self.positions[before] + u * self.positions[after]
+        normals = (1.0 - u) * self.normals[before] + u * self.normals[after]
+        corners = corner_indices(len(positions))
+        return Mesh(
+            vertices=positions.reshape(-1, 3),
+            triangles=corners,
+            normals=normals.reshape(-1, 3),
+            normal_triangles=corners,
+            material=self.material,
+        )
+
+    def keys_at(self, time: float) -> tuple[int, int, float]:
+        """The keys before and after a time, and how far it is between them, in 0..1."""
+        last = len(self.times) - 1
+        if time <= self.times[0]:
+            return 0, 0, 0.0
+        for index in range(last):
+            if time < self.times[index + 1]:
+                start, end = self.times[index], self.times[index + 1]
+                return index, index + 1, float((time - start) / (end - start))
+        return last, last, 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A piece of geometry in its place. loose: a few triangles that may be joined with those next to them."""
+
+    shape: Mesh | KeyedTriangles
+    transform: Transform
+    origin: Origin
+    loose: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PointSource:
+    """A point light in its place. track: the name of the track that moves it, or "". strength: without falloff."""
+
+    position: Doubles
+    strength: Color
+    transform: Transform
+    origin: Origin
+    track: str = ""
+
+
+@dataclass(eq=False)
+class Document:
+    """Everything that was read. camera: None where no file says one. ambient: light that backdrops reflect."""
+
+    parts: list[Part] = field(default_factory=list)
+    lights: list[PointSource] = field(default_factory=list)
+    materials: list[Material] = field(default_factory=list)
+    textures: list[Texture] = field(default_factory=list)
+    tracks: dict[str, Track] = field(default_factory=dict)
+    camera: Camera | None = None
+    background: Color = (0.0, 0.0, 0.0)
+    ambient: Color = (1.0, 1.0, 1.0)
+    animation: AnimationRange = field(default_factory=AnimationRange)
+
+
+def corner_indices(count: int) -> Indices:
+    """(count, 3) int32: triangles whose corners are shared with none."""
+    return np.arange(3 * count, dtype=np.int32).reshape(count, 3)
+
+
+def keyed_triangle(times: Doubles, corners: Doubles, material: int) -> KeyedTriangles:
+    """One animated triangle. corners: (k, 3, 6) positions and normals of any length."""
+    return KeyedTriangles(times, corners[:, None, :, :3], unit(corners[:, None, :, 3:]), material)
+
+
+def join_loose(parts: list[Part]) -> list[Part]:
+    """Parts with runs of like loose ones joined, in the same order."""
+    runs: list[list[Part]] = []
+    for part in parts:
+        if runs and alike(runs[-1][0], part):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return [run[0] if len(run) == 1 else join(run) for run in runs]
+
+
+def alike(first: Part, second: Part) -> bool:
+    """Whether two loose parts can be one."""
+    a, b = first.shape, second.shape
+    if not (first.loose and second.loose and first.transform is second.transform and a.material == b.material):
+        return False
+    if isinstance(a, Mesh) and isinstance(b, Mesh):
+        return (a.normals is None) == (b.normals is None) and (a.uvs is None) == (b.uvs is None)
+    if isinstance(a, KeyedTriangles) and isinstance(b, KeyedTriangles):
+        return np.array_equal(a.times, b.times)
+    return False
+
+
+def join(run: list[Part]) -> Part:
+    """One part of many alike."""
+    first = run[0]
+    if isinstance(first.shape, KeyedTriangles):
+        keyed = [part.shape for part in run if isinstance(part.shape, KeyedTriangles)]
+        positions = np.concatenate([shape.positions for shape in keyed], axis=1)
+        normals = np.concatenate([shape.normals for shape in keyed], axis=1)
+        shape = KeyedTriangles(first.shape.times, positions, normals, first.shape.material)
+        return Part(shape, first.transform, first.origin)
+    return Part(
+        join_meshes([part.shape for part in run if isinstance(part.shape, Mesh)]), first.transform, first.origin
+    )
+
+
+def join_meshes(meshes: list[Mesh]) -> Mesh:
+    """One mesh of many of one material, all with or all without normals, and so with uvs."""
+    vertices, triangles = join_indexed([(mesh.vertices, mesh.triangles) for mesh in meshes])
+    normals, normal_triangles = join_indexed([(mesh.normals, mesh.normal_triangles) for mesh in meshes])
+    uvs, uv_triangles = join_indexed([(mesh.uvs, mesh.uv_triangles) for mesh in meshes])
+    assert vertices is not None
+    assert triangles is not None
+    return Mesh(
+        vertices=vertices,
+        triangles=triangles,
+        normals=normals,
+        normal_triangles=normal_triangles,
+        uvs=uvs,
+        uv_triangles=uv_triangles,
+        material=meshes[0].material,
+    )
+
+
+def join_indexed(arrays: list[tuple[Doubles | None, Indices | None]]) -> tuple[Doubles | None, Indices | None]:
+    """Values and indices into them, one after the other; None where there are none."""
+    values = [value for value, _ in arrays if value is not None]
+    indices = [index for _, index in arrays if index is not None]
+    if not values or not indices:
+        return None, None
+    starts = np.cumsum([0, *(len(value) for value in values[:-1])])
+    shifted = [index + start for index, start in zip(indices, starts, strict=True)]
+    return np.concatenate(values), np.concatenate(shifted).astype(np.int32)

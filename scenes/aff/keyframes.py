@@ -1,0 +1,84 @@
+"""The `k` command: reading the keyframes of one name."""
+
+import numpy as np
+
+from scenes.aff.animation import RotationTrack, Track, VectorTrack, VisibilityTrack
+from scenes.aff.lexer import Cursor, quote
+from scenes.geometry import MAX_COORDINATE
+from scenes.model import Doubles
+
+#: A spline needs a key before and one after each segment.
+SPLINE_KEYS = 4
+#: They are meant to be from -1 to 1; a few files go beyond.
+MAX_SHAPE = 100.0
+BLOCKS = ("transl", "rot", "scale", "visibility")
+
+
+def read_track(cursor: Cursor) -> Track:
+    """The blocks between the braces that follow a track's name; each may stand there once."""
+    cursor.keyword(b"{")
+    opened = cursor.position - 1
+    parts: dict[str, VectorTrack | RotationTrack | VisibilityTrack] = {}
+    while not cursor.at_end:
+        word = cursor.take("a block")
+        if word == b"}":
+            return Track(**parts)  # type: ignore[arg-type]
+        if word[:1] in (b"#", b"%"):
+            cursor.skip_line()
+            continue
+        block = word.decode("latin-1")
+        if block not in BLOCKS or block in parts:
+            once = "only one block of each kind" if block in parts else f"{', '.join(BLOCKS)} or '}}'"
+            raise cursor.error(f"expected {once}, got {quote(word)}", cursor.position - 1)
+        parts[block] = read_block(cursor, block)
+    raise cursor.error("this '{' is never closed by a '}'", opened)
+
+
+def read_block(cursor: Cursor, block: str) -> VectorTrack | RotationTrack | VisibilityTrack:
+    """The rows of one block, whose name is read already."""
+    if block == "visibility":
+        return read_visibility(cursor)
+    return read_rotations(cursor) if block == "rot" else read_vectors(cursor, block)
+
+
+def read_vectors(cursor: Cursor, block: str) -> VectorTrack:
+    """Rows of time, x, y, z, tension, continuity, bias."""
+    count = cursor.count(f"the number of {block} keys", SPLINE_KEYS)
+    start = cursor.position
+    rows = cursor.floats(count * 7, f"{block} keys").reshape(count, 7)
+    far = np.flatnonzero(np.abs(rows[:, 1:4]).max(axis=1) > MAX_COORDINATE)
+    if len(far):
+        raise cursor.error(f"expected values of at most {MAX_COORDINATE:g}", start + 7 * int(far[0]) + 1)
+    check_shapes(cursor, rows, start)
+    return VectorTrack(times=rows[:, 0], values=rows[:, 1:4], shapes=rows[:, 4:7])
+
+
+def read_rotations(cursor: Cursor) -> RotationTrack:
+    """Rows of time, axis x, y, z, degrees, tension, continuity, bias."""
+    count = cursor.count("the number of rot keys", SPLINE_KEYS)
+    start = cursor.position
+    rows = cursor.floats(count * 8, "rot keys").reshape(count, 8)
+    loose = np.flatnonzero(~rows[:, 1:4].any(axis=1) & (rows[:, 4] % 360.0 != 0.0))
+    if len(loose):
+        raise cursor.error("expected an axis of some length to turn about", start + 8 * int(loose[0]) + 1)
+    check_shapes(cursor, rows, start)
+    return RotationTrack(times=rows[:, 0], axes=rows[:, 1:4], degrees=rows[:, 4], shapes=rows[:, 5:8])
+
+
+def check_shapes(cursor: Cursor, rows: Doubles, start: int) -> None:
+    """Raises unless tension, continuity and bias, the last three of each row from a word on, make some sense."""
+    wild = np.flatnonzero(np.abs(rows[:, -3:]).max(axis=1) > MAX_SHAPE)
+    if len(wild):
+        message = f"expected tension, continuity and bias of at most {MAX_SHAPE:g} in size"
+        raise cursor.error(message, start + rows.shape[1] * (int(wild[0]) + 1) - 3)
+
+
+def read_visibility(cursor: Cursor) -> VisibilityTrack:
+    """Rows of time and 0 or 1."""
+    count = cursor.count("the number of visibility keys", 1)
+    start = cursor.position
+    rows = cursor.floats(count * 2, "visibility keys").reshape(count, 2)
+    wrong = np.flatnonzero((rows[:, 1] != 0.0) & (rows[:, 1] != 1.0))
+    if len(wrong):
+        raise cursor.error("expected a visibility of 0 or 1", start + 2 * int(wrong[0]) + 1)
+    return VisibilityTrack(times=rows[:, 0], shown=rows[:, 1] == 1.0)

@@ -1,0 +1,242 @@
+"""A document set up for playing: what stands still is flattened once, what moves at every time that is asked for."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from scenes.aff.document import Document, KeyedTriangles, Origin, Part, PointSource
+from scenes.aff.transforms import IDENTITY, Transform
+from scenes.default_view import default_camera, default_light, triple
+from scenes.errors import SceneError, SceneFileError
+from scenes.geometry import MAX_COORDINATE, areas, corner_arrays, small_uvs
+from scenes.model import Camera, Color, Doubles, Floats, Indices, Material, Mesh, PointLight, Snapshot
+
+#: Pairs of a triangle and a light among which the typical distance is looked for.
+MAX_PAIRS = 4_000_000
+CAMERA = "camera"
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """What a transform and all around it do at one time."""
+
+    matrix: Doubles
+    shown: bool
+
+
+STILL = Pose(IDENTITY, True)
+
+
+@dataclass(frozen=True, eq=False)
+class FlatArrays:
+    """Triangles as a snapshot has them, and whether each is seen: (n, 3, 3) float32, the same, (n,) bool."""
+
+    positions: Floats
+    normals: Floats
+    shown: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+    def copy(self) -> "FlatArrays":
+        """A copy to write to."""
+        return FlatArrays(self.positions.copy(), self.normals.copy(), self.shown.copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A part and where its triangles are in the flat arrays."""
+
+    part: Part
+    place: slice
+
+
+def triangle_count(shape: Mesh | KeyedTriangles) -> int:
+    """How many triangles a part has."""
+    return len(shape.triangles) if isinstance(shape, Mesh) else shape.positions.shape[1]
+
+
+class Stage:
+    """Makes snapshots of a document at any time."""
+
+    def __init__(self, name: str, document: Document) -> None:
+        self.name = name
+        self.document = document
+        self.placed: list[Placed] = []
+        total = 0
+        for part in document.parts:
+            count = triangle_count(part.shape)
+            self.placed.append(Placed(part, slice(total, total + count)))
+            total += count
+        self.triangles = total
+        self._moving = [item for item in self.placed if self.moves(item.part)]
+        self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
+        self.material_ids: Indices = np.zeros(total, dtype=np.int32)
+        for item in self.placed:
+            self.material_ids[item.place] = item.part.shape.material
+            if isinstance(item.part.shape, Mesh):
+                self.uvs[item.place] = small_uvs(item.part.shape)
+
+    @property
+    def moving_triangles(self) -> int:
+        """How many triangles may change with time."""
+        return sum(triangle_count(item.part.shape) for item in self._moving)
+
+    def moves(self, part: Part) -> bool:
+        """Whether a part may change with time."""
+        return isinstance(part.shape, KeyedTriangles) or self.is_animated(part.transform)
+
+    def is_animated(self, transform: Transform | None) -> bool:
+        """Whether a transform, or one around it, has keyframes. A name without any moves nothing."""
+        while transform is not None:
+            if transform.track in self.document.tracks:
+                return True
+            transform = transform.parent
+        return False
+
+    @cached_property
+    def still(self) -> FlatArrays:
+        """The flat arrays with what stands still filled in."""
+        arrays = FlatArrays(
+            positions=np.zeros((self.triangles, 3, 3), dtype=np.float32),
+            normals=np.zeros((self.triangles, 3, 3), dtype=np.float32),
+            shown=np.ones(self.triangles, dtype=np.bool_),
+        )
+        moving = {id(item) for item in self._moving}
+        self.fill(arrays, [item for item in self.placed if id(item) not in moving], 0.0)
+        return arrays
+
+    @cached_property
+    def light_distance(self) -> float:
+        """Distance at which a light looks as strong as its number says: see `typical_distance`."""
+        start = self.document.animation.start
+        poses: dict[int, Pose] = {}
+        with np.errstate(all="ignore"):
+            lights = [self.light_position(source, start, poses) for source in self.document.lights]
+        return typical_distance(self.arrays_at(start).positions, np.array(lights))
+
+    def snapshot(self, time: float) -> Snapshot:
+        """Everything at a time. Raises SceneFileError where what moves has left the world that float32 can hold."""
+        if not math.isfinite(time):
+            raise SceneError(f"expected a finite time, got {time}")
+        arrays = self.arrays_at(time)
+        shown = slice(None) if arrays.shown.all() else arrays.shown
+        camera = self.camera_at(time)
+        lights = self.lights_at(time) or (default_light(self.still.positions, camera),)
+        return Snapshot(
+            name=self.name,
+            time=time,
+            positions=arrays.positions[shown],
+            normals=arrays.normals[shown],
+            uvs=self.uvs[shown],
+            material_ids=self.material_ids[shown],
+            materials=tuple(lit_by_ambient(material, self.document.ambient) for material in self.document.materials),
+            textures=tuple(self.document.textures),
+            lights=lights,
+            camera=camera,
+            background=self.document.background,
+        )
+
+    def arrays_at(self, time: float) -> FlatArrays:
+        """New flat arrays at a time."""
+        arrays = self.still.copy()
+        self.fill(arrays, self._moving, time)
+        return arrays
+
+    def fill(self, arrays: FlatArrays, items: list[Placed], time: float) -> None:
+        """Writes the triangles of some parts at a time."""
+        poses: dict[int, Pose] = {}
+        with np.errstate(all="ignore"):  # what overflows is not finite, and found below
+            for item in items:
+                part = item.part
+                pose = self.pose(part.transform, time, poses)
+                mesh = part.shape if isinstance(part.shape, Mesh) else part.shape.mesh_at(time)
+                positions, normals = corner_arrays(mesh, pose.matrix)
+                check_range(positions, part.origin, time)
+                arrays.positions[item.place] = positions
+                arrays.normals[item.place] = normals
+                arrays.shown[item.place] = pose.shown
+
+    def pose(self, transform: Transform | None, time: float, known: dict[int, Pose]) -> Pose:
+        """What a transform does at a time, outermost first. known: poses at this time, by identity of the transform."""
+        if transform is None:
+            return STILL
+        if id(transform) not in known:
+            outer = self.pose(transform.parent, time, known)
+            track = self.document.tracks.get(transform.track)
+            inner = transform.matrix if transform.matrix is not None else IDENTITY
+            shown = outer.shown
+            if track is not None:
+                inner, shown = track.matrix_at(time), shown and track.shown_at(time)
+            known[id(transform)] = Pose(outer.matrix @ inner, shown)
+        return known[id(transform)]
+
+    def camera_at(self, time: float) -> Camera:
+        """The camera of the file, moved by the track named `camera` if there is one."""
+        camera = self.document.camera or self._default_camera
+        track = self.document.tracks.get(CAMERA)
+        if track is None:
+            return camera
+        if track.transl is not None:
+            camera = replace(camera, eye=triple(track.transl.at(time)))
+        if track.rot is not None:
+            turn = replace(track, transl=None, scale=None).matrix_at(time)
+            camera = replace(camera, forward=triple(-turn[:3, 2]), up=triple(turn[:3, 1]))
+        return camera
+
+    @cached_property
+    def _default_camera(self) -> Camera:
+        return default_camera(self.arrays_at(self.document.animation.start).positions)
+
+    def light_position(self, source: PointSource, time: float, poses: dict[int, Pose]) -> Doubles:
+        """(3,) where a light is."""
+        track = self.document.tracks.get(source.track)
+        place = source.position if track is None else source.position + track.offset_at(time)
+        matrix = self.pose(source.transform, time, poses).matrix
+        position = matrix[:3, :3] @ place + matrix[:3, 3]
+        check_range(position, source.origin, time)
+        return position
+
+    def lights_at(self, time: float) -> tuple[PointLight, ...]:
+        """The lights that shine at a time. A strength c becomes I = pi c d^2 with d the typical distance."""
+        poses: dict[int, Pose] = {}
+        lights = []
+        with np.errstate(all="ignore"):
+            for source in self.document.lights:
+                position = self.light_position(source, time, poses)
+                if self.pose(source.transform, time, poses).shown:
+                    red, green, blue = (math.pi * c * self.light_distance**2 for c in source.strength)
+                    lights.append(PointLight(position=triple(position), intensity=(red, green, blue)))
+        return tuple(lights)
+
+
+def check_range(positions: Doubles, origin: Origin, time: float) -> None:
+    """Raises SceneFileError when world positions are not finite or too far out for float32."""
+    if not np.abs(positions).max(initial=0.0) <= MAX_COORDINATE:
+        message = f"at time {time:g} what begins here reaches beyond {MAX_COORDINATE:g} in the world"
+        raise SceneFileError(origin.path, origin.line, message)
+
+
+def typical_distance(positions: Floats, lights: Doubles) -> float:
+    """The median distance between a triangle's centroid and a light, over all pairs, weighted by area.
+
+    positions: (n, 3, 3). lights: (m, 3). Very many pairs are thinned out evenly.
+
+    Lights of the file have no falloff: a surface of reflectance kd has radiance kd c cos under a light of strength c.
+    Under a point light of intensity I at distance d it has (kd / pi) I cos / d^2. With I = pi c d^2 (W/sr) both agree
+    at this distance, so that as much surface gets brighter as gets darker. It is fixed for all times.
+    """
+    if not len(lights):
+        return 1.0
+    lights = lights[:: -(-len(lights) // 1000)]
+    chosen = positions[:: -(-len(positions) * len(lights) // MAX_PAIRS)].astype(np.float64)
+    distances = np.linalg.norm(chosen.mean(axis=1)[:, None] - lights[None], axis=-1).ravel()
+    weights = np.repeat(areas(chosen), len(lights))
+    order = np.argsort(distances, kind="stable")
+    share = np.cumsum(weights[order])
+    return float(distances[order[np.searchsorted(share, 0.5 * share[-1])]])
+
+
+def lit_by_ambient(material: Material, ambient: Color) -> Material:
+    """The material with its backdrop in the light that am says. The files mean radiance by it, as by kd c cos."""
+    red, green, blue = (share * light for share, light in zip(material.backdrop, ambient, strict=True))
+    return replace(material, backdrop=(red, green, blue))

@@ -1,0 +1,69 @@
+"""Affine maps, and the nested transforms of a file.
+
+Maps are (4, 4) float64 matrices of column vectors in a right-handed frame with y up; angles are in degrees.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from scenes.model import Doubles
+
+IDENTITY: Doubles = np.eye(4)
+
+
+def translation(offset: Doubles) -> Doubles:
+    """The map p -> p + offset."""
+    matrix = np.eye(4)
+    matrix[:3, 3] = offset
+    return matrix
+
+
+def scaling(factors: Doubles) -> Doubles:
+    """The map that scales each axis."""
+    return np.diag([*factors, 1.0])
+
+
+def quaternion(axis: Doubles, degrees: float) -> Doubles:
+    """(4,) unit quaternion (w, x, y, z) of a turn about an axis of any length; one of length 0 turns nothing."""
+    size = float(np.abs(axis).max())
+    if size == 0.0:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    scaled = axis / size
+    half = math.radians(math.fmod(degrees, 720.0)) / 2.0
+    return np.concatenate([[math.cos(half)], math.sin(half) * scaled / np.linalg.norm(scaled)])
+
+
+def rotation(q: Doubles) -> Doubles:
+    """The map of a unit quaternion (w, x, y, z)."""
+    w, x, y, z = q
+    matrix = np.eye(4)
+    matrix[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return matrix
+
+
+def compose(scale: Doubles, turn: Doubles, offset: Doubles) -> Doubles:
+    """T R S: first the scale (3,), then the turn (4,) as a unit quaternion, then the offset (3,)."""
+    return translation(offset) @ rotation(turn) @ scaling(scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Transform:
+    """A level of nesting: the map of a named track, or a fixed matrix, inside all that the parent does."""
+
+    parent: "Transform | None" = None
+    matrix: Doubles | None = None
+    track: str = ""
+    depth: int = 0
+
+    def inner(self, *, matrix: Doubles | None = None, track: str = "") -> "Transform":
+        """The next level inside this one."""
+        return Transform(parent=self, matrix=matrix, track=track, depth=self.depth + 1)
+
+
+WORLD = Transform()

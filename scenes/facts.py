@@ -1,0 +1,86 @@
+"""What there is to say of a scene in a few lines."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scenes.geometry import areas
+from scenes.model import Scene, Snapshot
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneFacts:
+    """A scene and one snapshot of it, flat.
+
+    lower, upper: corners of the bounding box. surface: area of all triangles. textures: name, width and height.
+    emitters: triangles that emit. moving_triangles: those that may change with time. frame times in the file's unit.
+    """
+
+    name: str
+    source: str
+    triangles: int
+    moving_triangles: int
+    degenerate_triangles: int
+    materials: int
+    material_kinds: tuple[str, ...]
+    textures: tuple[tuple[str, int, int], ...]
+    point_lights: int
+    emitters: int
+    surface: float
+    lower: Triple
+    upper: Triple
+    eye: Triple
+    forward: Triple
+    up: Triple
+    vertical_fov: float
+    near: float
+    resolution: tuple[int, int]
+    background: Triple
+    time: float
+    start: float
+    end: float
+    frames: int
+
+
+def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
+    """The facts of a scene and of a snapshot of it. `dataclasses.asdict` makes a flat dictionary of them."""
+    sizes = areas(snapshot.positions)
+    lower, upper = bounds(snapshot)
+    emitting = np.array([any(material.emission) for material in snapshot.materials], dtype=np.bool_)
+    camera = snapshot.camera
+    return SceneFacts(
+        name=scene.name,
+        source=scene.source,
+        triangles=len(snapshot.positions),
+        moving_triangles=scene.moving_triangles,
+        degenerate_triangles=int(np.count_nonzero(sizes == 0.0)),
+        materials=len(snapshot.materials),
+        material_kinds=tuple(sorted({material.kind for material in snapshot.materials})),
+        textures=tuple((t.name, t.pixels.shape[1], t.pixels.shape[0]) for t in snapshot.textures),
+        point_lights=len(snapshot.lights),
+        emitters=int(np.count_nonzero(emitting[snapshot.material_ids])),
+        surface=float(sizes.sum()),
+        lower=lower,
+        upper=upper,
+        eye=camera.eye,
+        forward=camera.forward,
+        up=camera.up,
+        vertical_fov=camera.vertical_fov,
+        near=camera.near,
+        resolution=camera.resolution,
+        background=snapshot.background,
+        time=snapshot.time,
+        start=scene.animation.start,
+        end=scene.animation.end,
+        frames=scene.animation.frames,
+    )
+
+
+def bounds(snapshot: Snapshot) -> tuple[Triple, Triple]:
+    """Lower and upper corner of the box around all triangles; zeros where there are none."""
+    if len(snapshot.positions) == 0:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    corners = snapshot.positions.reshape(-1, 3)
+    return tuple(corners.min(axis=0).tolist()), tuple(corners.max(axis=0).tolist())

@@ -1,0 +1,79 @@
+"""From indexed meshes to the flat arrays of a snapshot, and the measures of triangles."""
+
+import numpy as np
+
+from scenes.model import Doubles, Floats, Mesh
+
+#: Coordinates, in a file and in the world, reach so far, so that areas and squares of lengths are finite in float32.
+MAX_COORDINATE = 1e9
+
+
+def unit(vectors: Doubles) -> Doubles:
+    """Vectors over their length, along the last axis; those without length stay zero. No size over- or underflows."""
+    size = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)
+    scaled = vectors / np.where(size > 0.0, size, 1.0)
+    length = np.sqrt(np.sum(scaled * scaled, axis=-1, keepdims=True))
+    return scaled / np.where(length > 0.0, length, 1.0)
+
+
+def double_area_normals(positions: Doubles) -> Doubles:
+    """(n, 3) float64: (v1 - v0) x (v2 - v0), the geometric normal as long as twice the area. positions: (n, 3, 3)."""
+    return np.cross(positions[:, 1] - positions[:, 0], positions[:, 2] - positions[:, 0])
+
+
+def areas(positions: Doubles | Floats) -> Doubles:
+    """(n,) float64 areas of triangles (n, 3, 3)."""
+    return 0.5 * np.linalg.norm(double_area_normals(positions.astype(np.float64)), axis=-1)
+
+
+def shading_normals(positions: Doubles, normals: Doubles | None) -> Doubles:
+    """(n, 3, 3) unit normals at the corners: those given, of any length, or else the geometric normal.
+
+    A corner whose normal has no length gets the geometric one, and (0, 0, 1) on a triangle without area.
+    """
+    flat = unit(double_area_normals(positions))
+    flat[~flat.any(axis=-1)] = (0.0, 0.0, 1.0)
+    flat_corners = np.broadcast_to(flat[:, None, :], positions.shape)
+    if normals is None:
+        return flat_corners
+    corners = unit(normals)
+    return np.where(corners.any(axis=-1, keepdims=True), corners, flat_corners)
+
+
+def normal_matrix(matrix: Doubles) -> Doubles:
+    """(3, 3): the inverse transpose of a (4, 4) affine map's linear part, up to a positive factor.
+
+    It is the matrix of cofactors with the sign of the determinant, which a flattening scale does not break.
+    """
+    a, b, c = matrix[:3, :3]
+    cofactors = np.array([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
+    return -cofactors if np.dot(a, cofactors[0]) < 0.0 else cofactors
+
+
+def corner_arrays(mesh: Mesh, matrix: Doubles) -> tuple[Doubles, Doubles]:
+    """Positions and unit shading normals, both (n, 3, 3) float64, of a mesh under a (4, 4) affine map."""
+    vertices = mesh.vertices @ matrix[:3, :3].T + matrix[:3, 3]
+    positions = vertices[mesh.triangles]
+    if mesh.normals is None:
+        return positions, shading_normals(positions, None)
+    # Scaled before the product, so that no length over- or underflows.
+    normals = unit(mesh.normals) @ unit_scale(normal_matrix(matrix)).T
+    return positions, shading_normals(positions, normals[mesh.normal_triangles])
+
+
+def unit_scale(matrix: Doubles) -> Doubles:
+    """A matrix over its largest entry."""
+    size = np.abs(matrix).max()
+    return matrix / size if size > 0.0 else matrix
+
+
+def small_uvs(mesh: Mesh) -> Floats:
+    """(n, 3, 2) float32 texture coordinates; zeros if there are none.
+
+    They are moved per triangle by whole numbers, in float64, so that the smallest is in [0, 1). Textures repeat, so
+    this changes nothing but the precision that is left to float32.
+    """
+    if mesh.uvs is None:
+        return np.zeros((len(mesh.triangles), 3, 2), dtype=np.float32)
+    corners = mesh.uvs[mesh.uv_triangles]
+    return (corners - np.floor(corners.min(axis=1, keepdims=True))).astype(np.float32)

@@ -1,0 +1,255 @@
+"""OBJ, PLY, STL, GLB and glTF files, through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
+
+Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones.
+Surfaces are diffuse, with colour, texture and emission as the file gives them. Cameras and lights of a file are not
+read: the scene is seen from a three-quarter view and lit from beside the camera.
+"""
+
+import io
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from scenes.default_view import SKY, default_camera, default_light
+from scenes.errors import SceneFileError
+from scenes.geometry import MAX_COORDINATE, corner_arrays, small_uvs
+from scenes.mesh_claims import check_gltf, check_ply, obj_triangles
+from scenes.model import Camera, Color, Doubles, Material, Mesh, PointLight, Scene, Snapshot, Texture
+from scenes.source_file import read_bytes, reason
+from scenes.texture_file import image_texture
+
+MAX_FILE_BYTES = 1 << 30
+MAX_TRIANGLES = 20_000_000
+MAX_PIXELS = 1 << 26
+PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
+PLAIN = Material(name="plain", diffuse=(0.6, 0.6, 0.6))
+
+
+@dataclass(eq=False)
+class MeshModel:
+    """The meshes of a file in world space, with what they refer to."""
+
+    meshes: list[Mesh]
+    materials: list[Material]
+    textures: list[Texture]
+
+
+@dataclass(frozen=True, eq=False)
+class StillScene:
+    """A model with its view, as snapshots need it."""
+
+    name: str
+    model: MeshModel
+    camera: Camera
+    light: PointLight
+
+    def snapshot(self, time: float) -> Snapshot:
+        """The scene; nothing in it moves."""
+        meshes = self.model.meshes
+        corners = [corner_arrays(mesh, np.eye(4)) for mesh in meshes]
+        counts = [len(mesh.triangles) for mesh in meshes]
+        return Snapshot(
+            name=self.name,
+            time=time,
+            positions=np.concatenate([positions for positions, _ in corners]).astype(np.float32),
+            normals=np.concatenate([normals for _, normals in corners]).astype(np.float32),
+            uvs=np.concatenate([small_uvs(mesh) for mesh in meshes]),
+            material_ids=np.repeat([mesh.material for mesh in meshes], counts).astype(np.int32),
+            materials=tuple(self.model.materials),
+            textures=tuple(self.model.textures),
+            lights=(self.light,),
+            camera=self.camera,
+            background=SKY,
+        )
+
+
+def read_mesh_file(path: Path) -> Scene:
+    """The scene of a mesh file. Raises SceneFileError when it cannot be read, holds no triangles or no sound ones."""
+    model = read_model(path)
+    positions = np.concatenate([mesh.vertices[mesh.triangles] for mesh in model.meshes]).astype(np.float32)
+    camera = default_camera(positions)
+    still = StillScene(path.stem, model, camera, default_light(positions, camera))
+    return Scene(name=path.stem, snapshot=still.snapshot, source=str(path))
+
+
+def read_model(path: Path) -> MeshModel:
+    """The meshes of a file."""
+    data = read_bytes(path, MAX_FILE_BYTES)
+    expected = check_claims(path, data)
+    model = MeshModel([], [], [])
+    total = 0
+    try:
+        with np.errstate(all="ignore"):  # what overflows is not finite, and found later
+            for matrix, geometry in placed_geometry(load_scene(path, data)):
+                total += len(geometry.faces)
+                if total > MAX_TRIANGLES:
+                    raise SceneFileError(path, None, f"over {MAX_TRIANGLES} triangles")
+                add_geometry(path, model, geometry, matrix)
+    except SceneFileError:
+        raise
+    except Exception as error:  # loaders raise all kinds on bad files
+        message = f"cannot be read as {path.suffix.lower()}: {type(error).__name__}: {reason(error)}"
+        raise SceneFileError(path, None, message) from error
+    if total == 0:
+        raise SceneFileError(path, None, "there are no triangles")
+    if expected is not None and total != expected:
+        raise SceneFileError(path, None, f"of {expected} triangles only {total} could be read")
+    return model
+
+
+def check_claims(path: Path, data: bytes) -> int | None:
+    """Checks what a file says of itself; how many triangles it has where that is known."""
+    suffix = path.suffix.lower()
+    if suffix == ".obj":
+        return obj_triangles(path, data)
+    if suffix == ".ply":
+        check_ply(path, data)
+    elif suffix in (".glb", ".gltf"):
+        check_gltf(path, data)
+    return None
+
+
+def load_scene(path: Path, data: bytes) -> Any:
+    """A trimesh scene or mesh."""
+    import trimesh  # only those who read meshes wait for it
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # NumPy warns where text that should be numbers is not, and returns what it has.
+        warnings.filterwarnings("error", message=".*could not be read to its end.*")
+        resolver = trimesh.resolvers.FilePathResolver(str(path.resolve()))
+        return trimesh.load(io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=resolver, process=False)
+
+
+def placed_geometry(loaded: Any) -> Iterator[tuple[Doubles, Any]]:
+    """Each use of a triangle mesh with the (4, 4) matrix that places it."""
+    if hasattr(loaded, "faces"):
+        yield np.eye(4), loaded
+    elif hasattr(loaded, "graph"):
+        for node in loaded.graph.nodes_geometry:
+            matrix, name = loaded.graph[node]
+            if hasattr(loaded.geometry[name], "faces"):
+                yield np.asarray(matrix, dtype=np.float64), loaded.geometry[name]
+
+
+def add_geometry(path: Path, model: MeshModel, geometry: Any, matrix: Doubles) -> None:
+    """Adds one trimesh mesh under a matrix."""
+    vertices, triangles = np.asarray(geometry.vertices, dtype=np.float64), np.asarray(geometry.faces)
+    if len(triangles) == 0:
+        return
+    if triangles.min() < 0 or triangles.max() >= len(vertices):
+        message = f"indices reach from {triangles.min()} to {triangles.max()}, but there are {len(vertices)} vertices"
+        raise SceneFileError(path, None, message)
+    check_numbers(path, "position", vertices @ matrix[:3, :3].T + matrix[:3, 3])
+    triangles = triangles.astype(np.int32)
+    # The cache holds normals that came with the file; asking for the property would compute them.
+    normals = geometry.vertex_normals if "vertex_normals" in geometry._cache else None
+    if normals is not None:
+        normals = np.asarray(normals, dtype=np.float64)
+        check_numbers(path, "normal", normals)
+    uvs = texture_coordinates(path, geometry, len(vertices))
+    mesh = Mesh(
+        vertices=vertices,
+        triangles=triangles,
+        normals=normals,
+        normal_triangles=None if normals is None else triangles,
+        uvs=uvs,
+        uv_triangles=None if uvs is None else triangles,
+        material=add_material(path, model, geometry, uvs is not None),
+    )
+    model.meshes.append(in_world(mesh, matrix))
+
+
+def in_world(mesh: Mesh, matrix: Doubles) -> Mesh:
+    """A mesh whose normals and vertices share their indices, under a matrix."""
+    positions, normals = corner_arrays(mesh, matrix)
+    corners = np.arange(positions.size // 3, dtype=np.int32).reshape(-1, 3)
+    return replace(
+        mesh,
+        vertices=positions.reshape(-1, 3),
+        triangles=corners,
+        normals=normals.reshape(-1, 3),
+        normal_triangles=corners,
+    )
+
+
+def check_numbers(path: Path, kind: str, values: Doubles) -> None:
+    """Raises unless all numbers are finite and of a size that float32 can square."""
+    bad = ~(np.abs(values) <= MAX_COORDINATE).all(axis=1)
+    if bad.any():
+        index = int(np.argmax(bad))
+        message = f"{kind} {index} is {values[index].tolist()}; expected finite numbers of at most {MAX_COORDINATE:g}"
+        raise SceneFileError(path, None, message)
+
+
+def texture_coordinates(path: Path, geometry: Any, count: int) -> Doubles | None:
+    """(count, 2) float64 with v downward, or None. trimesh has v upward for all formats."""
+    uvs = getattr(geometry.visual, "uv", None)
+    if uvs is None or np.shape(uvs) != (count, 2):
+        return None
+    uvs = np.array(uvs, dtype=np.float64)
+    check_numbers(path, "texture coordinate", uvs)
+    uvs[:, 1] = 1.0 - uvs[:, 1]
+    return uvs
+
+
+def add_material(path: Path, model: MeshModel, geometry: Any, textured: bool) -> int:
+    """Index of the material of a trimesh mesh, added with its texture if it is new."""
+    source = getattr(geometry.visual, "material", None)
+    material = PLAIN if source is None else material_of(path, source)
+    image = picture_of(source) if textured else None
+    if image is not None:
+        material = replace(material, texture=add_texture(path, model, image, material.name))
+    if material not in model.materials:
+        model.materials.append(material)
+    return model.materials.index(material)
+
+
+def material_of(path: Path, source: Any) -> Material:
+    """The diffuse colour and emission of a trimesh material: of an MTL file, or of glTF."""
+    values = getattr(source, "kwargs", {})
+    diffuse = values.get("kd", getattr(source, "baseColorFactor", getattr(source, "diffuse", None)))
+    emission = values.get("ke", getattr(source, "emissiveFactor", None))
+    return Material(
+        name=str(getattr(source, "name", None) or PLAIN.name),
+        diffuse=color(path, diffuse, PLAIN.diffuse),
+        emission=color(path, emission, (0.0, 0.0, 0.0)),
+    )
+
+
+def color(path: Path, value: Any, default: Color) -> Color:
+    """A colour of three or more numbers, bytes over 255; the default if there is none."""
+    if value is None:
+        return default
+    bytes_given = getattr(value, "dtype", None) == np.uint8
+    channels = np.atleast_1d(np.array(value, dtype=np.float64)) / (255.0 if bytes_given else 1.0)
+    red, green, blue = (channels[:3] if len(channels) >= 3 else np.repeat(channels[:1], 3)).tolist()
+    if not all(0.0 <= channel <= MAX_COORDINATE for channel in (red, green, blue)):
+        raise SceneFileError(path, None, f"expected colours not below 0, got {red}, {green}, {blue}")
+    return (red, green, blue)
+
+
+def picture_of(source: Any) -> Image.Image | None:
+    """The picture that colours a trimesh material."""
+    image = getattr(source, "image", None)
+    image = getattr(source, "baseColorTexture", None) if image is None else image
+    return image if isinstance(image, Image.Image) else None
+
+
+def add_texture(path: Path, model: MeshModel, image: Image.Image, material: str) -> int:
+    """Index of a picture among the textures, added if it is new."""
+    name = str(image.info.get("file_path") or f"{material} ({image.format})")
+    if image.format not in PICTURE_FORMATS or image.width * image.height > MAX_PIXELS:
+        size = f"{image.width} x {image.height} {image.format}"
+        raise SceneFileError(path, None, f"texture {name!r} is {size}; expected {', '.join(PICTURE_FORMATS)}")
+    texture = image_texture(name, image)
+    for index, other in enumerate(model.textures):
+        if other.name == name and np.array_equal(other.pixels, texture.pixels):
+            return index
+    model.textures.append(texture)
+    return len(model.textures) - 1

@@ -1,0 +1,79 @@
+"""Curved surfaces as meshes with exact normals at their vertices."""
+
+import numpy as np
+
+from scenes.model import Doubles, Mesh
+
+SPHERE_SEGMENTS = 32
+CONE_SEGMENTS = 48
+
+
+def sphere(center: Doubles, radius: float, material: int, segments: int = SPHERE_SEGMENTS) -> Mesh:
+    """A closed sphere of meridians and parallels with its poles on the y axis, outward winding and normals.
+
+    segments: meridians (even); the parallels divide a half circle into half as many. A negative radius turns the sphere
+    inside out. 2 segments (segments / 2 - 1) triangles.
+    """
+    rings = segments // 2
+    polar = np.pi * np.arange(1, rings) / rings
+    around = 2.0 * np.pi * np.arange(segments) / segments
+    ring = np.stack(
+        [
+            np.outer(np.sin(polar), np.sin(around)),
+            np.outer(np.cos(polar), np.ones(segments)),
+            np.outer(np.sin(polar), np.cos(around)),
+        ],
+        axis=-1,
+    )
+    normals = np.concatenate([[[0.0, 1.0, 0.0]], ring.reshape(-1, 3), [[0.0, -1.0, 0.0]]])
+    triangles = sphere_triangles(rings, segments)
+    if radius < 0.0:
+        normals, triangles = -normals, triangles[:, ::-1].copy()
+    vertices = center + radius * normals
+    return Mesh(vertices=vertices, triangles=triangles, normals=normals, normal_triangles=triangles, material=material)
+
+
+def sphere_triangles(rings: int, segments: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+    """(n, 3) int32 vertices of the triangles of `sphere`: north cap, bands from north to south, south cap."""
+    j = np.arange(segments)
+    k = (j + 1) % segments
+    north, south = 0, (rings - 1) * segments + 1
+    upper = 1 + segments * np.arange(rings - 2)[:, None]
+    a, b, c, d = upper + j, upper + k, upper + segments + j, upper + segments + k
+    last = south - segments
+    parts = [
+        np.stack([np.full(segments, north), 1 + j, 1 + k], axis=-1),
+        np.stack([a, c, d], axis=-1).reshape(-1, 3),
+        np.stack([a, d, b], axis=-1).reshape(-1, 3),
+        np.stack([last + j, np.full(segments, south), last + k], axis=-1),
+    ]
+    return np.concatenate(parts).astype(np.int32)
+
+
+def cone(ends: Doubles, radii: tuple[float, float], material: int, inside: bool = False) -> Mesh:
+    """An open cone or cylinder between two different points. ends: (2, 3), base and apex. radii: >= 0, at each end.
+
+    Winding and normals point outward, or inward if `inside`.
+    """
+    axis = ends[1] - ends[0]
+    height = float(np.linalg.norm(axis))
+    axis = axis / height
+    side = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    side /= np.linalg.norm(side)
+    around = 2.0 * np.pi * np.arange(CONE_SEGMENTS) / CONE_SEGMENTS
+    spokes = np.outer(np.cos(around), side) + np.outer(np.sin(around), np.cross(axis, side))
+    normals = spokes + axis * ((radii[0] - radii[1]) / height)
+    vertices = np.concatenate([ends[0] + radii[0] * spokes, ends[1] + radii[1] * spokes])
+    j = np.arange(CONE_SEGMENTS)
+    k = (j + 1) % CONE_SEGMENTS
+    quads = [np.stack([j, k, k + CONE_SEGMENTS], axis=-1), np.stack([j, k + CONE_SEGMENTS, j + CONE_SEGMENTS], axis=-1)]
+    triangles = np.concatenate(quads).astype(np.int32)
+    if inside:
+        normals, triangles = -normals, triangles[:, ::-1].copy()
+    return Mesh(
+        vertices=vertices,
+        triangles=triangles,
+        normals=np.concatenate([normals, normals]),
+        normal_triangles=triangles,
+        material=material,
+    )

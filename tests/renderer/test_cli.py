@@ -1,0 +1,476 @@
+"""The command line: what it refuses, and how; what it writes; how it ends."""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from renderer import __version__, cli
+from renderer.arguments import MAX_PIXELS
+from renderer.commands.render import DEFAULT_PASSES
+from renderer.driver import Radiance, RenderSettings, Work
+from renderer.drivers import DRIVERS
+from renderer.errors import RadianceError, UsageError
+from renderer.image_file import read_linear, read_texts
+from renderer.statistics import FIELDS
+from scenes.errors import SceneFileError
+from scenes.model import Snapshot
+from tracecore.errors import DeviceError, TriangleError
+from tracecore.tracer import Tracer
+
+
+class FlatDriver:
+    """Pass i is a flat picture of value i + 1; `at_pass` is called first."""
+
+    name: ClassVar[str] = "flat"
+    summary: ClassVar[str] = "for tests"
+    at_pass: ClassVar[Callable[[int], None]] = staticmethod(lambda index: None)
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        self.work, self.settings = Work(), settings
+        self.closed = False
+
+    def render_pass(self, index: int) -> Radiance:
+        type(self).at_pass(index)
+        self.work.rays.camera += self.settings.width * self.settings.height
+        return np.full((self.settings.height, self.settings.width, 3), index + 1.0)
+
+    def save_photons(self, path: Path) -> None:
+        path.write_bytes(b"photons")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def flat(monkeypatch: pytest.MonkeyPatch) -> type[FlatDriver]:
+    """A driver named flat that may be changed by a test."""
+
+    class Flat(FlatDriver):
+        pass
+
+    monkeypatch.setitem(DRIVERS, "flat", Flat)
+    return Flat
+
+
+def run(*arguments: object) -> int:
+    """Exit status of the program, however it ends."""
+    try:
+        return cli.main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return int(str(stop.code))
+
+
+def run_flat(*arguments: object) -> int:
+    return run("render", "cornell", "--driver", "flat", "--device", "cpu", "--size", "4x3", *arguments)
+
+
+def assert_one_line(text: str, *parts: str) -> None:
+    assert text.startswith("tracecore: error: ")
+    assert text.count("\n") == 1
+    assert text.endswith("\n")
+    for part in parts:
+        assert part in text
+
+
+# Arguments
+
+
+BAD_ARGUMENTS = [
+    ([], "COMMAND"),
+    (["paint"], "invalid choice: 'paint'"),
+    (["render"], "SCENE"),
+    (["render", "cornell", "--siz", "4x3"], "--siz"),
+    (["render", "cornell", "--size", "4"], "WIDTHxHEIGHT"),
+    (["render", "cornell", "--size", "4x"], "WIDTHxHEIGHT"),
+    (["render", "cornell", "--size", "0x5"], "1 to 16384"),
+    (["render", "cornell", "--size", "16385x1"], "1 to 16384"),
+    (["render", "cornell", "--size", "16384x16384"], str(MAX_PIXELS)),
+    (["render", "cornell", "--photons", "0"], "from 1 to"),
+    (["render", "cornell", "--photons", "1e6"], "whole number"),
+    (["render", "cornell", "--passes", "-1"], "from 1 to"),
+    (["render", "cornell", "--batch-rays", "128"], "from 256 to 65536"),
+    (["render", "cornell", "--batch-rays", "5000"], "power of two"),
+    (["render", "cornell", "--batch-rays", "131072"], "from 256 to 65536"),
+    (["render", "cornell", "--seed", "-1"], "from 0 to 18446744073709551615"),
+    (["render", "cornell", "--seed", "18446744073709551616"], "from 0 to 18446744073709551615"),
+    (["render", "cornell", "--threads", "0"], "from 1 to 1024"),
+    (["render", "cornell", "--radius", "0"], "--radius"),
+    (["render", "cornell", "--radius", "nan"], "--radius"),
+    (["render", "cornell", "--exposure", "inf"], "--exposure"),
+    (["render", "cornell", "--time-limit", "0"], "--time-limit"),
+    (["render", "cornell", "--max-bounces", "0"], "--max-bounces"),
+    (["render", "cornell", "--frame", "-1"], "--frame"),
+    (["render", "cornell", "--frame", "1", "--time", "2"], "not allowed with"),
+    (["render", "cornell", "--device", "tpu"], "'tpu'"),
+    (["render", "cornell", "--tone-map", "filmic"], "'filmic'"),
+    (["photons", "cornell", "--photons", "none"], "whole number"),
+    (["scene"], "ACTION"),
+    (["scene", "info"], "SCENE"),
+    (["doctor", "now"], "now"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"), BAD_ARGUMENTS, ids=[" ".join(row[0]) or "none" for row in BAD_ARGUMENTS]
+)
+def test_bad_arguments(arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert_one_line(captured.err, part)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--size", "16384x4096", "--batch-rays", "256", "--seed", str(2**64 - 1)],
+        ["--size", "1X1", "--batch-rays", "65536", "--seed", "0", "--threads", "1", "--frame", "0"],
+        ["--exposure", "-2.5", "--time", "-1", "--radius", "1e-3", "--spp", "1", "--dispatch", "streamed"],
+    ],
+)
+def test_bounds_are_inside(arguments: list[str]) -> None:
+    cli.make_parser().parse_args(["render", "cornell", *arguments])
+
+
+def test_defaults_are_those_of_the_settings() -> None:
+    arguments = cli.make_parser().parse_args(["render", "cornell"])
+    settings = RenderSettings(width=1, height=1)
+    for name in ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays"):
+        assert getattr(arguments, name) == getattr(settings, name), name
+
+
+@pytest.mark.parametrize("command", ["", *cli.COMMANDS])
+def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*filter(None, [command]), "--help") == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: tracecore {command}".rstrip())
+    if command in ("", "render", "photons", "scene"):
+        assert f"\n  tracecore {command or 'render'}" in text
+    if command == "":
+        assert all(f"\n    {name} " in text for name in cli.COMMANDS)
+
+
+def test_help_names_every_driver_and_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+    run("render", "--help")
+    text = capsys.readouterr().out
+    assert all(f"\n  {name}  " in text for name in DRIVERS)
+    run("photons", "--help")
+    text = capsys.readouterr().out
+    assert all(f"  {key} " in text for key in FIELDS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"tracecore {__version__}\n"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\nfrom renderer.cli import make_parser\nmake_parser().format_help()\n"
+        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes', 'tracecore', 'shaders'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "set()\n", "")
+
+
+# The program as a process of its own
+
+
+def test_module_is_the_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "renderer", "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: tracecore ")
+
+
+def test_bad_scene_in_a_process_is_one_line_and_status_2(tmp_path: Path) -> None:
+    (tmp_path / "bad.nff").write_text("v\nfrom 0 0 -1\nat 0 0 zero\n")
+    command = [sys.executable, "-m", "renderer", "scene", "info", str(tmp_path / "bad.nff")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert_one_line(done.stderr, "bad.nff:3:")
+
+
+# Input that is found to be bad later
+
+
+def test_unknown_scene(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("render", "kitchn", "-o", tmp_path / "a.png") == 2
+    assert_one_line(capsys.readouterr().err.splitlines(keepends=True)[-1], "'kitchn'", "cornell")
+
+
+def test_missing_scene_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("scene", "info", tmp_path / "missing.aff") == 2
+    assert_one_line(capsys.readouterr().err, "missing.aff")
+
+
+def test_unknown_driver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("render", "cornell", "--driver", "sppn", "-o", tmp_path / "a.png") == 2
+    assert_one_line(capsys.readouterr().err, "unknown driver 'sppn'; registered: ", *DRIVERS)
+
+
+def test_unknown_kernel(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_flat("--kernel", "bvh99", "-o", tmp_path / "a.png", "--quiet") == 2
+    assert_one_line(capsys.readouterr().err, "unknown kernel 'bvh99'")
+
+
+def test_dispatch_that_the_device_does_not_have(
+    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_flat("--dispatch", "streamed", "-o", tmp_path / "a.png", "--quiet") == 2
+    assert_one_line(capsys.readouterr().err, "--dispatch streamed", "cpu")
+
+
+@pytest.mark.parametrize(("output", "part"), [("none/a.png", "make it first"), ("a.jpg", "must end in one of")])
+def test_output_is_checked_before_the_scene_is_read(
+    output: str, part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("render", tmp_path / "missing.aff", "-o", tmp_path / output) == 2
+    assert_one_line(capsys.readouterr().err, part)
+
+
+def test_exr_without_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "OpenEXR", None)
+    assert run("render", tmp_path / "missing.aff", "-o", tmp_path / "a.exr") == 2
+    assert_one_line(capsys.readouterr().err, "pip install 'tracecore[exr]'")
+
+
+def test_driver_that_keeps_no_photons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("-o", tmp_path / "a.png", "--save-photons", tmp_path / "a.npz")
+    assert run("render", "cornell", "--driver", "path", *options) == 2
+    assert_one_line(capsys.readouterr().err, "driver path keeps no photons", "photons-only")
+
+
+def test_photons_are_not_written_over_a_scene(
+    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_flat("-o", tmp_path / "a.png", "--save-photons", tmp_path / "scene.aff") == 2
+    assert_one_line(capsys.readouterr().err, "must end in .npz")
+
+
+# Rendering
+
+
+def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.png"
+    assert run_flat("-o", path, "--passes", "3", "--seed", "7", "--exposure", "-1") == 0
+    np.testing.assert_array_equal(read_linear(tmp_path / "a.npy"), np.full((3, 4, 3), 2.0))
+    told = json.loads((tmp_path / "a.json").read_text())
+    assert list(told) == list(FIELDS)
+    assert (told["scene"], told["driver"], told["seed"], told["rays.camera"]) == ("cornell", "flat", 7, 36)
+    with Image.open(path) as image:
+        assert image.getpixel((0, 0)) == (193, 193, 193)  # 2 a stop darker is 1, of which the curve makes 0.53125
+    texts = read_texts(path)
+    assert (texts["scene"], texts["driver"], texts["version"]) == ("cornell", "flat", __version__)
+    assert texts["Software"] == f"tracecore {__version__}"
+    settings = json.loads(texts["settings"])
+    assert (settings["passes"], settings["seed"], settings["exposure"], settings["width"]) == (3, 7, -1.0, 4)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png"]
+    assert capsys.readouterr().out.startswith(f"{path}: 4x3, 3 passes, ")
+
+
+def test_quiet(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--quiet") == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+@pytest.mark.parametrize("suffix", [".exr", ".npy"])
+def test_linear_output(suffix: str, tmp_path: Path, flat: type[FlatDriver]) -> None:
+    if suffix == ".exr":
+        pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    assert run_flat("-o", tmp_path / f"a{suffix}", "--passes", "1") == 0
+    np.testing.assert_array_equal(read_linear(tmp_path / f"a{suffix}"), np.ones((3, 4, 3)))
+    assert sorted(entry.suffix for entry in tmp_path.iterdir()) == sorted([suffix, ".json"])
+
+
+def test_default_output(tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_flat("--passes", "1") == 0
+    assert sorted(entry.name for entry in (tmp_path / "output").iterdir()) == [
+        f"cornell-flat.{suffix}" for suffix in ("json", "npy", "png")
+    ]
+
+
+def test_size_proposed_by_the_scene(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    import scenes
+
+    assert (
+        run("render", "cornell", "--driver", "flat", "--device", "cpu", "--passes", "1", "-o", tmp_path / "a.png") == 0
+    )
+    width, height = scenes.load("cornell").at_frame(0).camera.resolution
+    assert read_linear(tmp_path / "a.npy").shape == (height, width, 3)
+
+
+def test_photons_are_kept(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--save-photons", tmp_path / "a.npz") == 0
+    assert (tmp_path / "a.npz").read_bytes() == b"photons"
+
+
+def test_time_limit_alone_is_no_number_of_passes(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    assert run_flat("-o", tmp_path / "a.png", "--time-limit", "0.5") == 0
+    assert json.loads(read_texts(tmp_path / "a.png")["settings"])["passes"] > DEFAULT_PASSES
+
+
+def test_interrupted_render(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(index: int) -> None:
+        if index == 2:
+            raise KeyboardInterrupt
+
+    flat.at_pass = staticmethod(interrupt)
+    assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
+    assert "interrupted: 2 passes are saved in" in capsys.readouterr().err
+    assert read_linear(tmp_path / "a.npy")[0, 0, 0] == 1.5
+    assert (tmp_path / "a.png").is_file()
+    assert (tmp_path / "a.json").is_file()
+
+
+def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(index: int) -> None:
+        raise KeyboardInterrupt
+
+    flat.at_pass = staticmethod(interrupt)
+    assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
+    assert "before the first pass" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupt_while_the_scene_is_read(
+    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scenes.load", load)
+    assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
+    assert capsys.readouterr().err == "tracecore: interrupted\n"
+
+
+def test_bad_radiance_fails_and_says_where(
+    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(flat, "render_pass", lambda self, index: np.full((3, 4, 3), np.nan if index else 1.0))
+    assert run_flat("-o", tmp_path / "a.png", "--quiet") == 1
+    assert_one_line(capsys.readouterr().err, "pass 1: 12 pixels", "x = 0, y = 0")
+
+
+def test_faults_of_the_program_are_not_hidden(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    def fail(index: int) -> None:
+        raise ZeroDivisionError
+
+    flat.at_pass = staticmethod(fail)
+    with pytest.raises(ZeroDivisionError):
+        run_flat("-o", tmp_path / "a.png")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (UsageError("x"), 2),
+        (SceneFileError("a.aff", 3, "x"), 2),
+        (TriangleError("x"), 2),
+        (DeviceError("x"), 1),
+        (RadianceError(0, (0, 0), (0.0, 0.0, 0.0), 1), 1),
+        (OSError(28, "No space left on device"), 1),
+        (MemoryError(), 1),
+        (KeyError("x"), None),
+    ],
+)
+def test_status_of_errors(error: Exception, status: int | None) -> None:
+    assert cli.status_of(error) == status
+
+
+def test_compilation_is_announced_only_when_it_comes(
+    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tracecore import compiled
+
+    for cached, told in ((True, 0), (False, 1)):
+        monkeypatch.setattr(compiled, "has_cached_code", lambda package, cached=cached: cached)
+        run_flat("-o", tmp_path / "a.png", "--passes", "1")
+        assert capsys.readouterr().err.count("compiling for this machine") == told
+
+
+# Real drivers
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
+    options: list[Any] = ["--driver", driver, "--device", "cpu", "--size", "8x6", "--photons", "500", "--passes", "2"]
+    assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
+    told = json.loads((tmp_path / "a.json").read_text())
+    assert told["rays.camera"] == 2 * 8 * 6
+    assert read_linear(tmp_path / "a.npy").max() > 0.0
+
+
+def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
+    from renderer.photon_map import load_photons
+
+    options: list[Any] = ["--driver", "photons-only", "--device", "cpu", "--size", "8x6", "--photons", "500"]
+    files = ("-o", tmp_path / "a.png", "--save-photons", tmp_path / "a.npz")
+    assert run("render", "cornell", *options, "--passes", "1", "--quiet", *files) == 0
+    photons, _ = load_photons(tmp_path / "a.npz")
+    assert len(photons) == json.loads((tmp_path / "a.json").read_text())["photons.stored"] > 0
+
+
+def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from renderer.photon_map import load_photons
+
+    files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
+    assert run("photons", "cornell", "--device", "cpu", "--photons", "1000", *files) == 0
+    text = capsys.readouterr().out
+    told = json.loads((tmp_path / "a.json").read_text())
+    assert list(told) == list(FIELDS)
+    assert told["photons.stored"] >= 1000
+    assert told["photons.emitted"] == told["photons.absorbed"] + told["photons.escaped"] + told["photons.terminated"]
+    assert len(load_photons(tmp_path / "a.npz")[0]) == told["photons.stored"]
+    for part in (
+        "Mrays/s",
+        "busy",
+        "limited by",
+        f"{told['photons.emitted']} emitted",
+        f"{told['photons.escaped']} escaped",
+    ):
+        assert part in text
+
+
+# Scenes
+
+
+def test_scene_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("scene", "list") == 0
+    assert "cornell " in capsys.readouterr().out
+
+
+def test_scene_info(capsys: pytest.CaptureFixture[str]) -> None:
+    import scenes
+
+    assert run("scene", "info", "cornell") == 0
+    text = capsys.readouterr().out
+    triangles = len(scenes.load("cornell").at_frame(0).positions)
+    assert f"triangles  {triangles}, of which 0 move" in text
+    assert "0 points, 2 triangles that shine" in text
+
+
+def test_scene_info_of_a_mesh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.obj").write_text("v 0 0 0\nv 2 0 0\nv 0 2 0\nf 1 2 3\n")
+    assert run("scene", "info", tmp_path / "one.obj") == 0
+    text = capsys.readouterr().out
+    assert "triangles  1," in text
+    assert "2 square metres" in text
+
+
+def test_every_command_is_complete() -> None:
+    for name, command in cli.COMMANDS.items():
+        assert command.SUMMARY, name
+        command.add_arguments(argparse.ArgumentParser())
+        assert callable(command.run)

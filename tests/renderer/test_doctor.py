@@ -1,0 +1,79 @@
+"""The doctor: what is missing is named with its remedy, and only what the CPU needs makes it fail."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from renderer import cli, doctor
+from renderer.doctor import Finding
+
+
+def find(findings: list[Finding], name: str) -> Finding:
+    return next(finding for finding in findings if finding.name == name)
+
+
+def test_this_machine_renders(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor"]) == 0
+    text = capsys.readouterr().out
+    for part in ("Python", "cores", "numba", "compile cache", "CPU tracing", "GPU", "g++", "[exr]"):
+        assert part in text
+    assert "BROKEN" not in text
+
+
+def test_cpu_tracing_is_tried() -> None:
+    (finding,) = doctor.cpu_tracing()
+    assert finding.fine
+    assert finding.needed
+    assert "t = 2," in finding.text
+
+
+def test_missing_extra_is_absent_with_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    finding = find(doctor.extras(), "[exr]")
+    assert (finding.mark, finding.remedy) == ("absent", "install it with: pip install 'tracecore[exr]'")
+    assert doctor.healthy(doctor.extras())
+
+
+def test_missing_package_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "REQUIRED", ("numpy", "no-such-package"))
+    found = doctor.packages()
+    assert [finding.mark for finding in found] == ["ok", "BROKEN"]
+    assert not doctor.healthy(found)
+    assert "-> install it with: pip install no-such-package" in doctor.report(found)
+
+
+def test_old_python_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 10, 1, "final", 0))
+    (finding,) = doctor.python()
+    assert (finding.mark, finding.remedy) == ("BROKEN", "use Python 3.11 to 3.13")
+
+
+def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tracecore import compiled
+
+    monkeypatch.setattr(compiled, "cache_root", lambda: tmp_path / "wanted")
+    monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path / "other")
+    (finding,) = doctor.compile_cache()
+    assert finding.mark == "absent"
+    assert "TRACECORE_CACHE" in finding.remedy
+
+
+def test_examination_that_fails_is_a_finding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def cpu_tracing() -> list[Finding]:
+        raise RuntimeError("no vectors")
+
+    monkeypatch.setattr(doctor, "EXAMINATIONS", (cpu_tracing,))
+    assert cli.main(["doctor"]) == 1
+    assert "BROKEN  cpu tracing    RuntimeError: no vectors" in capsys.readouterr().out
+
+
+def test_no_gpu_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = pytest.importorskip("tracecore.gpu")
+    monkeypatch.setattr(gpu, "gpu_unavailable_reason", lambda: "there is no driver")
+    found = doctor.gpu()
+    assert (found[0].mark, found[0].text) == ("absent", "there is no driver")
+    assert doctor.healthy(found)

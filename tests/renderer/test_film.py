@@ -1,0 +1,61 @@
+"""The film: means with known answers, and radiance that cannot be."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from renderer.errors import RadianceError, RenderError
+from renderer.film import Film
+
+
+def constant(value: float, width: int = 3, height: int = 2) -> npt.NDArray[np.float64]:
+    return np.full((height, width, 3), value)
+
+
+def test_mean_of_passes() -> None:
+    film = Film(3, 2)
+    for value in (1.0, 2.0, 6.0):
+        film.add(constant(value))
+    assert film.passes == 3
+    assert film.linear.dtype == np.float32
+    np.testing.assert_array_equal(film.linear, constant(3.0))
+
+
+def test_empty_film_is_black() -> None:
+    film = Film(3, 2)
+    assert film.passes == 0
+    np.testing.assert_array_equal(film.linear, constant(0.0))
+
+
+def test_sums_beyond_float32() -> None:
+    film = Film(1, 1)
+    film.add(constant(2.0**24, 1, 1))
+    for _ in range(64):
+        film.add(constant(1.0, 1, 1))  # float32 would drop each of these
+    assert film.linear[0, 0, 0] == np.float32((2.0**24 + 64) / 65)
+
+
+def test_pass_is_not_kept_by_reference() -> None:
+    film, radiance = Film(3, 2), constant(1.0)
+    film.add(radiance)
+    radiance[:] = 5.0
+    np.testing.assert_array_equal(film.linear, constant(1.0))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-9, 1e39])
+def test_impossible_radiance_is_reported_and_not_added(bad: float) -> None:
+    film = Film(3, 2)
+    film.add(constant(1.0))
+    radiance = constant(2.0)
+    radiance[1, 2, 1] = bad
+    radiance[1, 0] = bad
+    with pytest.raises(RadianceError, match=r"pass 1: 2 pixels .* x = 0, y = 1") as caught:
+        film.add(radiance)
+    assert (caught.value.pass_index, caught.value.pixel, caught.value.count) == (1, (0, 1), 2)
+    assert film.passes == 1
+    np.testing.assert_array_equal(film.linear, constant(1.0))
+
+
+def test_wrong_shape() -> None:
+    with pytest.raises(RenderError, match=r"\(3, 2, 3\); expected \(2, 3, 3\)"):
+        Film(3, 2).add(np.zeros((3, 2, 3)))

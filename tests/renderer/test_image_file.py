@@ -1,0 +1,135 @@
+"""Pictures come back as they were written, and an interrupt never leaves half a file."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from renderer import image_file
+from renderer.atomic_file import atomic_file, temporary_beside
+from renderer.errors import UsageError
+
+PIXELS = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3) * 13
+LINEAR = np.linspace(0.0, 100.0, 2 * 3 * 3, dtype=np.float32).reshape(2, 3, 3)
+
+
+def test_png_and_its_texts(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    texts = {"scene": "Küche 厨房", "settings": '{"seed": 1}', "Software": "tracecore"}
+    image_file.write_png(path, PIXELS, texts)
+    with Image.open(path) as image:
+        assert image.mode == "RGB"
+        assert image.size == (3, 2)
+        np.testing.assert_array_equal(np.asarray(image), PIXELS)
+        assert image.info["srgb"] == 0
+    assert image_file.read_texts(path) == texts
+
+
+def test_text_with_undecodable_bytes(tmp_path: Path) -> None:
+    image_file.write_png(tmp_path / "a.png", PIXELS, {"scene": os.fsdecode(b"k\xff.aff")})
+    assert image_file.read_texts(tmp_path / "a.png")["scene"] == "k?.aff"
+
+
+def test_array(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    image_file.write_array(path, LINEAR)
+    back = image_file.read_linear(path)
+    assert back.dtype == np.float32
+    np.testing.assert_array_equal(back, LINEAR)
+
+
+def test_exr(tmp_path: Path) -> None:
+    openexr = pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    path = tmp_path / "a.exr"
+    image_file.write_exr(path, LINEAR, {"scene": "cornell"})
+    np.testing.assert_array_equal(image_file.read_linear(path), LINEAR)
+    with openexr.File(str(path)) as file:
+        assert file.header()["scene"] == "cornell"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.exr"]
+
+
+def test_exr_without_the_extra_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "OpenEXR", None)
+    with pytest.raises(UsageError, match=r"pip install 'tracecore\[exr\]'"):
+        image_file.check_writable(tmp_path / "a.exr")
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a", "png", ".png"])
+def test_unknown_suffix(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"must end in one of \.png, \.exr, \.npy"):
+        image_file.check_writable(tmp_path / name)
+
+
+def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no folder"):
+        image_file.check_writable(tmp_path / "missing" / "a.png")
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(UsageError, match="it is a folder"):
+        image_file.check_writable(tmp_path / "folder.png")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="there is no folder"):
+        image_file.check_writable(tmp_path / "file" / "a.png")
+
+
+def test_folder_that_refuses_files() -> None:
+    if not Path("/proc/self").is_dir():
+        pytest.skip("no /proc, whose folders take no files even from root")
+    with pytest.raises(UsageError, match="cannot write to the folder '/proc/self'"):
+        image_file.check_writable(Path("/proc/self/a.png"))
+
+
+def test_checks_leave_nothing_behind(tmp_path: Path) -> None:
+    image_file.check_writable(tmp_path / "a.PNG")
+    image_file.check_photon_path(tmp_path / "a.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_photons_go_to_archives_only(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"must end in \.npz"):
+        image_file.check_photon_path(tmp_path / "kitchen.aff")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_interrupted_writing_keeps_the_old_file(tmp_path: Path, error: type[BaseException]) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+
+    def write_half() -> None:
+        with atomic_file(path) as file:
+            file.write(b"ne")
+            raise error
+
+    with pytest.raises(error):
+        write_half()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_file_appears_only_when_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    with atomic_file(path) as file:
+        file.write(b"new")
+        assert not path.exists()
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_new_files_obey_the_umask(tmp_path: Path) -> None:
+    if os.name != "posix":
+        pytest.skip("no umask here")
+    before = os.umask(0o022)
+    try:
+        image_file.write_array(tmp_path / "a.npy", LINEAR)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a.npy").stat().st_mode & 0o777 == 0o644
+
+
+def test_temporary_name_keeps_suffix(tmp_path: Path) -> None:
+    with temporary_beside(tmp_path / "photons.npz") as temporary:
+        assert (temporary.parent, temporary.suffix) == (tmp_path, ".npz")
+        temporary.write_bytes(b"x")
+    assert (tmp_path / "photons.npz").read_bytes() == b"x"

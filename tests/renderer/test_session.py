@@ -1,0 +1,185 @@
+"""The loop over passes, with a driver whose passes are known numbers."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from renderer import session
+from renderer.driver import Radiance, Work
+from renderer.errors import RadianceError, UsageError
+from renderer.film import Film
+from renderer.session import Limits, interruptible, render
+
+
+class CountingDriver:
+    """Pass i is a flat picture of value i; `before` is called with i first."""
+
+    name: ClassVar[str] = "counting"
+    summary: ClassVar[str] = "for tests"
+
+    def __init__(self, before: Callable[[int], None] = lambda index: None) -> None:
+        self.work = Work()
+        self.indices: list[int] = []
+        self._before = before
+
+    def render_pass(self, index: int) -> Radiance:
+        self._before(index)
+        self.indices.append(index)
+        self.work.rays.camera += 6
+        return np.full((2, 3, 3), float(index))
+
+
+class Recorder:
+    """Notes how many passes each saved picture had."""
+
+    def __init__(self) -> None:
+        self.pictures: list[int] = []
+        self.ends: list[int] = []
+
+    def save_picture(self, film: Film) -> None:
+        self.pictures.append(film.passes)
+
+    def save_all(self, film: Film) -> None:
+        self.ends.append(film.passes)
+
+
+class Clock:
+    """Time that passes only when told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(session.time, "perf_counter", lambda: self.now)
+
+    def tick(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def test_passes_in_order_and_everything_saved_once() -> None:
+    driver, film, recorder = CountingDriver(), Film(3, 2), Recorder()
+    assert render(driver, film, Limits(passes=5), recorder)
+    assert driver.indices == [0, 1, 2, 3, 4]
+    assert film.linear[0, 0, 0] == 2.0
+    assert (recorder.pictures, recorder.ends) == ([], [5])
+
+
+def test_film_goes_on_where_it_stopped() -> None:
+    driver, film = CountingDriver(), Film(3, 2)
+    render(driver, film, Limits(passes=2), Recorder())
+    render(driver, film, Limits(passes=4), Recorder())
+    assert driver.indices == [0, 1, 2, 3]
+
+
+def test_time_limit(clock: Clock) -> None:
+    driver = CountingDriver(lambda index: clock.tick(4.0))
+    assert render(driver, Film(3, 2), Limits(seconds=10.0), Recorder())
+    assert len(driver.indices) == 3  # none begins after 12 s
+
+
+def test_at_least_one_pass_whatever_the_time_limit(clock: Clock) -> None:
+    driver = CountingDriver(lambda index: clock.tick(100.0))
+    assert render(driver, Film(3, 2), Limits(passes=9, seconds=1e-3), Recorder())
+    assert driver.indices == [0]
+
+
+def test_limits() -> None:
+    limits = Limits(passes=3, seconds=10.0)
+    assert not limits.reached(0, 1000.0)  # at least one pass
+    assert not limits.reached(2, 9.9)
+    assert limits.reached(3, 0.0)
+    assert limits.reached(1, 10.0)
+
+
+def test_a_limit_is_needed() -> None:
+    with pytest.raises(UsageError, match="got neither"):
+        Limits()
+
+
+def test_pictures_from_time_to_time(clock: Clock) -> None:
+    recorder = Recorder()
+    render(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), Limits(passes=10), recorder)
+    assert recorder.pictures == [3, 6, 9]  # 6 s, 12 s, 18 s: never closer than 5 s
+    assert recorder.ends == [10]
+
+
+def test_slow_saving_is_done_less_often(clock: Clock) -> None:
+    class Slow(Recorder):
+        def save_picture(self, film: Film) -> None:
+            super().save_picture(film)
+            clock.tick(3.0)
+
+    recorder = Slow()
+    render(CountingDriver(lambda index: clock.tick(6.0)), Film(3, 2), Limits(passes=12), recorder)
+    assert recorder.pictures == [1, 11]  # the next only after 20 times 3 s
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_saves_what_is_finished(number: signal.Signals) -> None:
+    def interrupt(index: int) -> None:
+        if index == 3:
+            os.kill(os.getpid(), number)
+
+    film, recorder = Film(3, 2), Recorder()
+    assert not render(CountingDriver(interrupt), film, Limits(passes=100), recorder)
+    assert recorder.ends == [3]
+    assert film.linear[0, 0, 0] == 1.0
+
+
+def test_interrupt_before_the_first_pass_saves_nothing() -> None:
+    def interrupt(index: int) -> None:
+        raise KeyboardInterrupt
+
+    recorder = Recorder()
+    assert not render(CountingDriver(interrupt), Film(3, 2), Limits(passes=1), recorder)
+    assert recorder.ends == []
+
+
+def test_bad_radiance_is_an_error_that_loses_no_finished_pass() -> None:
+    class Faulty(CountingDriver):
+        def render_pass(self, index: int) -> Radiance:
+            radiance = super().render_pass(index)
+            return radiance * np.nan if index == 2 else radiance
+
+    recorder = Recorder()
+    with pytest.raises(RadianceError, match="pass 2: 6 pixels"):
+        render(Faulty(), Film(3, 2), Limits(passes=5), recorder)
+    assert recorder.ends == [2]
+
+
+def test_termination_handler_is_put_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with interruptible():
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_renders_in_a_thread_that_gets_no_signals() -> None:
+    results: list[bool] = []
+    film = Film(3, 2)
+    work = threading.Thread(target=lambda: results.append(render(CountingDriver(), film, Limits(passes=2), Recorder())))
+    work.start()
+    work.join(timeout=30)
+    assert results == [True]
+
+
+@pytest.mark.parametrize(
+    ("terminal", "quiet", "shown"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_bar_is_for_terminals(
+    terminal: bool, quiet: bool, shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    render(CountingDriver(), Film(3, 2), Limits(passes=3), Recorder(), quiet=quiet)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert ("rendering" in captured.err) == shown

@@ -1,0 +1,142 @@
+"""Finding scenes by name or file, the shipped ones, and the facts about them."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scenes import UnknownSceneError, describe, load, shipped_scenes
+from scenes.geometry import areas, double_area_normals
+from scenes.shapes import sphere
+from scenes.shipped import cornell as box
+
+
+@pytest.mark.parametrize("name", ["kitchen", "scene.txt", "cornell.", "", "Cornell"])
+def test_unknown_scenes_list_what_there_is(name):
+    with pytest.raises(UnknownSceneError, match=r"shipped: .*cornell.*; files end in \.aff \.nff \.obj"):
+        load(name)
+
+
+def test_suffixes_in_capitals(write):
+    assert len(load(write("p 3 0 0 0 1 0 0 0 1 0", "SCENE.AFF")).at(0).positions) == 1
+
+
+@pytest.mark.parametrize("row", shipped_scenes(), ids=lambda row: row.name)
+def test_shipped_scenes_are_sound(row):
+    scene = load(row.name)
+    picture = scene.at_frame(0)
+    assert scene.name == picture.name == row.name
+    assert row.summary
+    assert "\n" not in row.summary
+    count = len(picture.positions)
+    assert picture.positions.shape == picture.normals.shape == (count, 3, 3)
+    assert picture.uvs.shape == (count, 3, 2)
+    assert picture.material_ids.shape == (count,)
+    assert set(picture.material_ids) == set(range(len(picture.materials)))
+    assert np.allclose(np.linalg.norm(picture.normals, axis=-1), 1.0, atol=1e-5)
+    assert (areas(picture.positions) > 0).all()
+    assert picture.lights or any(any(material.emission) for material in picture.materials)
+
+
+@pytest.fixture(scope="module")
+def cornell():
+    return load(Path("cornell")).at(0.0)
+
+
+def of_material(picture, material):
+    return picture.positions[picture.material_ids == material].astype(np.float64)
+
+
+def test_cornell_walls_face_inward(cornell):
+    middle = np.array([box.WIDTH, box.HEIGHT, box.DEPTH]) / 2
+    for material in (box.WHITE, box.RED, box.GREEN):
+        walls = of_material(cornell, material)
+        assert (np.sum(double_area_normals(walls) * (middle - walls[:, 0]), axis=-1) > 0).all()
+    white = 2 * box.WIDTH * box.DEPTH + box.WIDTH * box.HEIGHT
+    assert areas(of_material(cornell, box.WHITE)).sum() == pytest.approx(white)
+    assert areas(of_material(cornell, box.RED)).sum() == pytest.approx(box.HEIGHT * box.DEPTH)
+
+
+def test_cornell_colours_are_on_their_sides(cornell):
+    camera = cornell.camera
+    right = np.cross(camera.forward, camera.up)
+    middle = np.array([box.WIDTH, box.HEIGHT, box.DEPTH]) / 2
+    assert (of_material(cornell, box.RED) - middle).mean(axis=(0, 1)) @ right < 0
+    assert (of_material(cornell, box.GREEN) - middle).mean(axis=(0, 1)) @ right > 0
+    assert cornell.materials[box.RED].diffuse[0] > cornell.materials[box.RED].diffuse[1]
+
+
+def test_cornell_lamp_faces_down_below_the_ceiling(cornell):
+    lamp = of_material(cornell, box.LAMP)
+    normals = double_area_normals(lamp)
+    assert len(lamp) == 2
+    assert (normals[:, 1] < 0).all()
+    assert np.allclose(normals[:, [0, 2]], 0)
+    assert areas(lamp).sum() == pytest.approx(0.130 * 0.105, rel=1e-5)
+    assert 0 < box.HEIGHT - lamp[..., 1].max() < 0.01
+
+
+@pytest.mark.parametrize(("material", "center"), [(box.MIRROR, box.MIRROR_CENTER), (box.GLASS, box.GLASS_CENTER)])
+def test_cornell_spheres_are_closed_and_outward(cornell, material, center):
+    ball = of_material(cornell, material)
+    radial = ball - np.array(center)
+    assert np.allclose(np.linalg.norm(radial, axis=-1), box.SPHERE_RADIUS, atol=1e-6)
+    assert (np.sum(double_area_normals(ball) * radial.mean(axis=1), axis=-1) > 0).all()
+    assert np.allclose(cornell.normals[cornell.material_ids == material], radial / box.SPHERE_RADIUS, atol=1e-5)
+    assert closed(ball)
+    assert areas(ball).sum() == pytest.approx(4 * np.pi * box.SPHERE_RADIUS**2, rel=0.01)
+    assert ball.min() > 0
+    assert (ball.max(axis=(0, 1)) < [box.WIDTH, box.HEIGHT, box.DEPTH]).all()
+
+
+def test_cornell_spheres_are_apart():
+    gap = np.linalg.norm(np.subtract(box.MIRROR_CENTER, box.GLASS_CENTER)) - 2 * box.SPHERE_RADIUS
+    assert gap > 0.05
+
+
+def test_cornell_is_seen_whole(cornell):
+    camera = cornell.camera
+    front = np.array([[x, y, 0.0] for x in (0, box.WIDTH) for y in (0, box.HEIGHT)]) - np.array(camera.eye)
+    tangents = np.abs(front[:, 1] / (front @ np.array(camera.forward)))
+    assert np.allclose(tangents, np.tan(np.radians(camera.vertical_fov / 2)), rtol=0.1)
+
+
+def test_cornell_kinds(cornell):
+    kinds = [material.kind for material in cornell.materials]
+    assert kinds == ["diffuse"] * 4 + ["mirror", "dielectric"]
+    assert cornell.materials[box.GLASS].ior == 1.5
+
+
+def closed(triangles):
+    """Whether each edge of one triangle is that of another the other way round."""
+    corners = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)[1].reshape(-1, 3)
+    edges = {tuple(edge) for edge in np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])}
+    return len(edges) == 3 * len(triangles) and all((b, a) in edges for a, b in edges)
+
+
+@pytest.mark.parametrize("segments", [4, 6, 32])
+def test_spheres_have_no_holes(segments):
+    mesh = sphere(np.zeros(3), 1.0, 0, segments)
+    assert len(mesh.triangles) == 2 * segments * (segments // 2 - 1)
+    assert closed(mesh.vertices[mesh.triangles])
+
+
+def test_facts(read):
+    scene = read(
+        "a 1 2 5\nv from 0 0 5 at 0 0 0 up 0 1 0 angle 30 hither 1 resolution 8 6\nl 0 0 9\n"
+        "p 3 0 0 0 2 0 0 0 1 0 p 3 1 1 1 1 1 1 1 1 1 tt t.ppm 0 0 -4 0 0 1 0 -4 0 0 0 1 -4 0 0"
+    )
+    facts = asdict(describe(scene, scene.at_frame(2)))
+    assert (facts["triangles"], facts["degenerate_triangles"], facts["moving_triangles"]) == (3, 1, 0)
+    assert (facts["materials"], facts["material_kinds"]) == (2, ("nff",))
+    assert facts["textures"] == (("t.ppm", 4, 2),)
+    assert (facts["lower"], facts["upper"]) == ((0, 0, -4), (2, 1, 1))
+    assert (facts["start"], facts["end"], facts["frames"], facts["time"]) == (1.0, 2.0, 5, 1.5)
+    assert facts["surface"] == pytest.approx(1.5)
+    assert (facts["point_lights"], facts["emitters"]) == (1, 0)
+    assert (facts["vertical_fov"], facts["resolution"]) == (30.0, (8, 6))
+
+
+def test_facts_of_emitters(cornell):
+    assert describe(load("cornell"), cornell).emitters == 2

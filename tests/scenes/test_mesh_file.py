@@ -1,0 +1,251 @@
+"""Mesh files: read back what trimesh wrote, and errors for what is no sound mesh."""
+
+import json
+import struct
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+
+from scenes import SceneFileError, describe, load
+from scenes.geometry import areas, double_area_normals
+
+SUFFIXES = [".obj", ".ply", ".stl", ".glb", ".gltf"]
+SQUARE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n"
+
+
+def export(mesh, path: Path):
+    """Writes a trimesh mesh in the format of the suffix."""
+    if path.suffix == ".gltf":
+        for name, data in mesh.export(file_type="gltf").items():
+            (path.parent / (path.name if name == "model.gltf" else name)).write_bytes(data)
+    else:
+        mesh.export(path)
+    return path
+
+
+def bad(path, data):
+    """The message of the error about a file of some bytes."""
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    with pytest.raises(SceneFileError) as caught:
+        load(path)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_read_back(tmp_path, suffix):
+    mesh = trimesh.creation.box((1, 2, 4))
+    path = export(mesh, tmp_path / f"box{suffix}")
+    picture = load(path).at(0.0)
+    assert np.allclose(picture.positions, mesh.triangles, atol=1e-6)
+    assert picture.name == "box"
+    assert picture.camera.vertical_fov == 40.0
+    assert len(picture.lights) == 1
+    assert np.isfinite(picture.lights[0].intensity).all()
+
+
+@pytest.mark.parametrize("suffix", [".obj", ".ply", ".glb"])
+def test_normals_of_the_file(tmp_path, suffix):
+    ball = trimesh.creation.icosphere(subdivisions=2)
+    assert ball.vertex_normals is not None  # trimesh writes those that it has computed
+    picture = load(export(ball, tmp_path / f"ball{suffix}")).at(0.0)
+    assert np.allclose(picture.normals, picture.positions, atol=0.02)
+
+
+def test_without_normals_it_is_flat(tmp_path):
+    ball = trimesh.creation.icosphere(subdivisions=1)
+    (tmp_path / "ball.obj").write_text(ball.export(file_type="obj", include_normals=False))
+    picture = load(tmp_path / "ball.obj").at(0.0)
+    flat = double_area_normals(picture.positions.astype(np.float64))
+    flat /= np.linalg.norm(flat, axis=1, keepdims=True)
+    assert np.allclose(picture.normals, flat[:, None], atol=1e-5)
+
+
+@pytest.mark.parametrize("suffix", [".obj", ".ply", ".stl", ".glb"])
+def test_triangles_without_area_stay(tmp_path, suffix):
+    mesh = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 1, 1], [0, 1, 2]], process=False)
+    picture = load(export(mesh, tmp_path / f"thin{suffix}")).at(0.0)
+    assert areas(picture.positions).tolist() == [0.5, 0.0, 0.5]
+    assert np.allclose(np.linalg.norm(picture.normals, axis=-1), 1.0)
+
+
+def test_polygons_of_obj_are_triangulated(tmp_path):
+    path = tmp_path / "face.obj"
+    path.write_text(SQUARE + "v 0.5 2 0\nf 1 2 3 4\nf 1 2 3 5 4\nf -5 -4 -3\n")
+    picture = load(path).at(0.0)
+    assert len(picture.positions) == 6
+    assert areas(picture.positions).sum() == pytest.approx(1 + 1.5 + 0.5)
+
+
+def test_materials_and_textures_of_obj(tmp_path):
+    Image.fromarray(np.arange(12, dtype=np.uint8).reshape(2, 2, 3)).save(tmp_path / "t.png")
+    (tmp_path / "m.mtl").write_text("newmtl red\nKd 0.8 0.1 0.2\nKe 1 2 3\nnewmtl tiles\nKd 1 0.5 1\nmap_Kd t.png\n")
+    path = tmp_path / "two.obj"
+    faces = "usemtl red\nf 1/1 2/2 3/3\nusemtl tiles\nf 1/1 3/3 4/4\n"
+    path.write_text("mtllib m.mtl\n" + SQUARE + "vt 0 0\nvt 1 0\nvt 1 1\nvt 0 0.75\n" + faces)
+    picture = load(path).at(0.0)
+    materials = {picture.materials[m].name: t for t, m in enumerate(picture.material_ids)}
+    red, tiles = picture.materials[picture.material_ids[materials["red"]]], materials["tiles"]
+    assert (red.diffuse, red.emission, red.texture, red.kind) == ((0.8, 0.1, 0.2), (1, 2, 3), -1, "diffuse")
+    assert picture.materials[picture.material_ids[tiles]].texture == 0
+    assert picture.textures[0].name == "t.png"
+    assert picture.textures[0].pixels[0, 0].tolist() == [0, 1, 2]
+    # v of OBJ runs up, so that its 0.75 is a quarter down from the first row
+    assert picture.uvs[tiles].tolist() == [[0, 1], [1, 0], [0, 0.25]]
+
+
+def test_colour_and_texture_of_glb(tmp_path):
+    image = Image.fromarray(np.arange(12, dtype=np.uint8).reshape(2, 2, 3))
+    material = trimesh.visual.material.PBRMaterial(baseColorFactor=[255, 0, 51, 255], baseColorTexture=image)
+    mesh = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], process=False)
+    mesh.visual = trimesh.visual.TextureVisuals(uv=[[0, 0.25], [1, 0.25], [0, 1]], material=material)
+    picture = load(export(mesh, tmp_path / "t.glb")).at(0.0)
+    assert np.allclose(picture.materials[0].diffuse, (1, 0, 0.2))
+    assert picture.textures[picture.materials[0].texture].pixels[0, 0].tolist() == [0, 1, 2]
+    assert picture.uvs[0].tolist() == [[0, 0.75], [1, 0.75], [0, 0]]
+
+
+def test_nodes_of_glb_place_their_meshes(tmp_path):
+    scene = trimesh.Scene()
+    for k in range(3):
+        matrix = np.diag([1.0, 2.0, 1.0, 1.0])
+        matrix[0, 3] = 10.0 * k
+        scene.add_geometry(trimesh.creation.box(), geom_name="box", transform=matrix)
+    facts = describe(load(export(scene, tmp_path / "three.glb")), load(tmp_path / "three.glb").at(0))
+    assert facts.triangles == 36
+    assert (facts.lower, facts.upper) == ((-0.5, -1, -0.5), (20.5, 1, 0.5))
+
+
+def test_default_view_sees_everything(tmp_path):
+    picture = load(export(trimesh.creation.box((1, 9, 3)), tmp_path / "b.ply")).at(0.0)
+    camera = picture.camera
+    toward = picture.positions.reshape(-1, 3) - np.array(camera.eye)
+    depth = toward @ np.array(camera.forward)
+    assert (np.abs(toward @ np.array(camera.up)) < depth * np.tan(np.radians(20))).all()
+    assert np.dot(camera.forward, camera.up) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_empty_missing_and_nonsense(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    with pytest.raises(SceneFileError, match="no such file"):
+        load(path)
+    assert "empty" in bad(path, b"")
+    bad(path, b"nonsense\n" * 30)
+    bad(path, bytes(range(256)) * 4)
+
+
+@pytest.mark.parametrize("suffix", [".ply", ".stl", ".glb"])
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
+def test_files_cut_off(tmp_path, suffix, share):
+    data = export(trimesh.creation.icosphere(subdivisions=1), tmp_path / f"whole{suffix}").read_bytes()
+    bad(tmp_path / f"part{suffix}", data[: int(share * len(data))])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "expected"),
+    [
+        ("f 1 2 0\n", 5, "count from 1"),
+        ("f 1 2 5\n", 5, "vertex index 5, but there are 4"),
+        ("f 1 2 -5\n", 5, "vertex index -5"),
+        ("f 1/1 2/1 3/1\n", 5, "texture coordinate index 1, but there are 0"),
+        ("vn 0 0 1\nf 1//1 2//2 3//1\n", 6, "normal index 2"),
+        ("f 1 2\n", 5, "3 or more corners"),
+        ("f 1 2 x\n", 5, "'x'"),
+        ("v 1 nan 2\nf 1 2 3\n", 5, "3 finite numbers of a vertex"),
+        ("v 1 2\nf 1 2 3\n", 5, "3 finite numbers of a vertex"),
+        ("vn 0 inf 1\nf 1 2 3\n", 5, "normal"),
+        ("f -4 -3 -2\nv 0 0 9\n", 5, "negative indices"),
+        ("", None, "no triangles"),
+        ("v 1e12 0 0\nf 1 2 5\n", None, "at most 1e+09"),
+    ],
+)
+def test_bad_obj(tmp_path, text, line, expected):
+    message = bad(tmp_path / "a.obj", SQUARE + text)
+    assert expected in message
+    assert line is None or f"a.obj:{line}: " in message
+
+
+PLY = "ply\nformat {} 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty float z\n{}end_header\n"
+FACES = "element face 1\nproperty list uchar int vertex_indices\n"
+
+
+def test_ply_claims(tmp_path):
+    path = tmp_path / "a.ply"
+    assert "cut off" in bad(path, PLY.format("ascii", 4_000_000_000, "") + "0 0 0\n")
+    assert "cut off" in bad(path, PLY.format("binary_little_endian", 4_000_000_000, "") + "0" * 90)
+    assert "a.ply:3: " in bad(path, PLY.format("ascii", "many", ""))
+    assert "end_header" in bad(path, "ply\nformat ascii 1.0\n")
+    triangle = "0 0 0\n1 0 0\n0 1 0\n3 0 1 {}\n"
+    assert "indices" in bad(path, PLY.format("ascii", 3, FACES) + triangle.format(7))
+    bad(path, PLY.format("ascii", 3, FACES) + triangle.replace("1 0 0", "1 nan 0").format(2))
+    path.write_text(PLY.format("ascii", 3, FACES) + triangle.format(2))
+    assert len(load(path).at(0).positions) == 1
+
+
+def gltf(change, tmp_path):
+    """The error about a glTF file of one triangle, once its header is changed."""
+    mesh = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], process=False)
+    path = export(mesh, tmp_path / "a.gltf")
+    header = json.loads(path.read_bytes())
+    change(header)
+    return bad(path, json.dumps(header))
+
+
+def accessor_of(header, name):
+    """The accessor of an attribute, or of the indices."""
+    primitive = header["meshes"][0]["primitives"][0]
+    return header["accessors"][primitive["indices"] if name == "indices" else primitive["attributes"][name]]
+
+
+def sparse(header):
+    accessor = accessor_of(header, "POSITION")
+    del accessor["bufferView"]
+    accessor["count"] = 2_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda header: accessor_of(header, "POSITION").update(count=4), "more than its buffer view holds"),
+        (lambda header: accessor_of(header, "POSITION").update(count=-4), "negative"),
+        (lambda header: accessor_of(header, "POSITION").update(type="VEC9"), "glTF header"),
+        (lambda header: header["bufferViews"][0].update(byteLength=10**9), "beyond its buffer"),
+        (sparse, "far more than the file gives"),
+        (lambda header: header.pop("meshes"), ""),
+        (lambda header: header["nodes"][-1].update(matrix=[float("nan")] * 16), "finite"),
+        (lambda header: header["nodes"][-1].update(matrix=[1e300] * 16), "finite"),
+    ],
+)
+def test_gltf_claims(tmp_path, change, expected):
+    tracemalloc.start()
+    assert expected in gltf(change, tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50_000_000
+
+
+def test_gltf_indices_out_of_range(tmp_path):
+    mesh = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], process=False)
+    path = export(mesh, tmp_path / "a.glb")
+    data = path.read_bytes()
+    for kind in ("<3B", "<3H", "<3I"):
+        old, new = struct.pack(kind, 0, 1, 2), struct.pack(kind, 0, 1, 9)
+        if data.count(old) == 1:
+            assert "indices" in bad(path, data.replace(old, new))
+            return
+    pytest.fail("the indices were not found in the file")
+
+
+@pytest.mark.parametrize(("path", "count"), [("bunny/bunny.obj", 69_451), ("sibenik/sibenik.obj", 73_564)])
+def test_public_meshes(shared_scenes, path, count):
+    if not (shared_scenes / path).is_file():
+        pytest.skip(f"there is no {path} among the public scenes")
+    picture = load(shared_scenes / path).at(0.0)
+    assert len(picture.positions) == count
+    assert np.allclose(np.linalg.norm(picture.normals, axis=-1), 1.0, atol=1e-5)

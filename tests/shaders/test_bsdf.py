@@ -1,0 +1,353 @@
+"""Scattering: what `sample` draws is what `evaluate_*` and `pdf_solid_angle` say, and no energy is made.
+
+Every lobe and every registered shader goes through the same tests.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import shaders.materials  # noqa: F401  (registers the built-in shaders)
+from shaders.bsdf import (
+    ABSORBED,
+    DIFFUSE,
+    GLOSSY,
+    SPECULAR,
+    Bsdf,
+    choice,
+    evaluate_diffuse,
+    evaluate_phong,
+    pdf_solid_angle,
+    sample,
+)
+from shaders.compilation import compiled
+from shaders.dielectric import fresnel
+from shaders.random import random4
+from shaders.registry import get_shader, shader_names
+from shaders.vector import BLACK, add
+
+DRAWS = 40_000
+WI, WEIGHT, PDF, LOBE, RADIANCE_SCALE, COLUMNS = slice(0, 3), slice(3, 6), 6, 7, 8, 9
+
+#: Directions of wo: straight, slanted, grazing.
+COSINES = [1.0, 0.6, 0.1, 1e-3]
+
+#: Cells of the hemisphere for counts of directions, and points of Gauss in each along z and azimuth.
+CELLS = 12
+NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A material's numbers, as a shader takes them."""
+
+    diffuse: tuple[float, float, float] = (0.2, 0.5, 0.1)
+    specular: tuple[float, float, float] = (0.4, 0.3, 0.2)
+    shine: float = 20.0
+    transmittance: float = 0.2
+    ior: float = 1.5
+
+
+WHITE = (1.0, 1.0, 1.0)
+MATERIALS = {
+    "plastic": Numbers(),
+    "dull": Numbers(shine=0.0, transmittance=0.0, ior=0.0),
+    "too bright": Numbers(diffuse=WHITE, specular=WHITE, shine=5.0, transmittance=1.0),
+    "metal": Numbers(diffuse=BLACK, specular=WHITE, shine=97.0, transmittance=0.0),
+    "clear": Numbers(diffuse=BLACK, specular=BLACK, transmittance=1.0, ior=1.33),
+}
+
+
+def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0):
+    """A Bsdf of which all but the named lobes are black."""
+    return Bsdf(diffuse, phong, mirror, transmission, shine, ior)
+
+
+RED, GREY, BLUE = (0.7, 0.2, 0.1), (0.3, 0.3, 0.3), (0.1, 0.2, 0.4)
+LOBE_BSDFS = {
+    "lambert": lobes(diffuse=RED),
+    "flat phong": lobes(phong=RED, shine=0.0),
+    "broad phong": lobes(phong=WHITE, shine=3.0),
+    "narrow phong": lobes(phong=GREY, shine=60.0),
+    "lambert and phong": lobes(diffuse=RED, phong=GREY, shine=15.0),
+    "mirror": lobes(mirror=RED),
+    "glass": lobes(transmission=WHITE, ior=1.5),
+    "all": lobes(diffuse=BLUE, phong=GREY, mirror=(0.2, 0.1, 0.0), transmission=(0.1, 0.1, 0.2), shine=8.0, ior=1.5),
+}
+SHADER_BSDFS = {
+    get_shader(shader).mixture(numbers): f"{shader} of {name}"
+    for shader in shader_names()
+    for name, numbers in MATERIALS.items()
+}  # by value: most shaders make the same of several materials
+BSDFS = LOBE_BSDFS | {name: bsdf for bsdf, name in SHADER_BSDFS.items()}
+
+every_bsdf = pytest.mark.parametrize("bsdf", BSDFS.values(), ids=BSDFS.keys())
+every_cosine = pytest.mark.parametrize("cosine", COSINES)
+
+
+def slanted(cosine):
+    """A unit direction above the surface, off the axes."""
+    sine = math.sqrt(1.0 - cosine * cosine)
+    return (0.6 * sine, -0.8 * sine, cosine)
+
+
+@compiled
+def drawn(bsdf, wo, flags, count):
+    """(count, COLUMNS): wi, weight, pdf_solid_angle, lobe, radiance_scale. flags: outside, flux, with_diffuse."""
+    rows = np.empty((count, COLUMNS))
+    outside, flux, with_diffuse = flags
+    for i in range(count):
+        u = random4(np.uint64(3), 0, i, 0, 0)
+        scattered = sample(bsdf, wo, outside, flux, with_diffuse, (u[0], u[1], u[2]))
+        for axis in range(3):
+            rows[i, axis] = scattered.wi[axis]
+            rows[i, 3 + axis] = scattered.weight[axis]
+        rows[i, PDF], rows[i, LOBE] = scattered.pdf_solid_angle, scattered.lobe
+        rows[i, RADIANCE_SCALE] = scattered.radiance_scale
+    return rows
+
+
+@compiled
+def at_direction(bsdf, wo, with_diffuse, z, azimuth):
+    """f cos per channel, and the pdf."""
+    sine = math.sqrt(1.0 - z * z)
+    wi = (sine * math.cos(azimuth), sine * math.sin(azimuth), z)
+    value = evaluate_phong(bsdf, wi, wo)
+    if with_diffuse:
+        value = add(value, evaluate_diffuse(bsdf, wi))
+    return value[0] * z, value[1] * z, value[2] * z, pdf_solid_angle(bsdf, wi, wo, with_diffuse)
+
+
+@compiled
+def over_cells(bsdf, wo, with_diffuse, nodes, weights):
+    """(CELLS, CELLS, 4) integrals of `at_direction` over cells of equal size in z and azimuth."""
+    cells = np.zeros((CELLS, CELLS, 4))
+    for i in range(CELLS):
+        for j in range(CELLS):
+            for a in range(len(nodes)):
+                z = (i + 0.5 + 0.5 * nodes[a]) / CELLS
+                for b in range(len(nodes)):
+                    azimuth = 2.0 * math.pi * (j + 0.5 + 0.5 * nodes[b]) / CELLS - math.pi
+                    values = at_direction(bsdf, wo, with_diffuse, z, azimuth)
+                    share = weights[a] * weights[b] * 2.0 * math.pi / (4.0 * CELLS * CELLS)
+                    for k in range(4):
+                        cells[i, j, k] += values[k] * share
+    return cells
+
+
+def cells_by_quadrature(bsdf, wo, with_diffuse=True):
+    """(CELLS, CELLS, 4): f cos per channel and the pdf, integrated over each cell."""
+    return over_cells(bsdf, wo, with_diffuse, NODES, NODE_WEIGHTS)
+
+
+def reflected_by_quadrature(bsdf, wo, with_diffuse=True):
+    """Share of the light from wo that Lambert and Phong reflect, (3,), and the integral of the pdf."""
+    total = cells_by_quadrature(bsdf, wo, with_diffuse).sum(axis=(0, 1))
+    return total[:3], total[3]
+
+
+def samples(bsdf, wo, *, outside=True, flux=True, with_diffuse=True, count=DRAWS):
+    """(count, COLUMNS) rows of `drawn`."""
+    return drawn(bsdf, wo, (outside, flux, with_diffuse), count)
+
+
+def assert_mean(weights, expected, slack=1e-3):
+    """Means of (n, 3) weights are as expected, within 4 sigma and the slack of a quadrature."""
+    error = np.abs(weights.mean(axis=0) - expected)
+    sigma = weights.std(axis=0) / math.sqrt(len(weights))
+    assert np.all(error <= 4.0 * sigma + slack), (weights.mean(axis=0), expected, sigma)
+
+
+@every_cosine
+@every_bsdf
+def test_the_mean_weight_is_the_integral_of_f_cos(bsdf, cosine):
+    wo = slanted(cosine)
+    rows = samples(bsdf, wo)
+    spread = np.isin(rows[:, LOBE], (DIFFUSE, GLOSSY))
+    reflected, _ = reflected_by_quadrature(bsdf, wo)
+    assert_mean(np.where(spread[:, None], rows[:, WEIGHT], 0.0), reflected)
+    assert_mean(rows[:, WEIGHT], reflected + np.array(bsdf.mirror) + np.array(bsdf.transmission))
+
+
+@every_cosine
+@every_bsdf
+def test_directions_are_drawn_with_their_density(bsdf, cosine, assert_fits):
+    wo = slanted(cosine)
+    rows = samples(bsdf, wo)
+    drawn_up = rows[rows[:, PDF] > 0.0]
+    azimuth = np.arctan2(drawn_up[:, 1], drawn_up[:, 0])
+    counts = np.histogram2d(drawn_up[:, 2], azimuth, bins=CELLS, range=((0.0, 1.0), (-math.pi, math.pi)))[0]
+    expected = cells_by_quadrature(bsdf, wo)[:, :, 3] * DRAWS
+    elsewhere = max(0.0, DRAWS - expected.sum())  # mirrored, refracted or below the surface
+    assert_fits(np.append(counts, DRAWS - len(drawn_up)), np.append(expected, elsewhere))
+
+
+@every_bsdf
+def test_a_sample_says_its_own_density_and_value(bsdf):
+    wo = slanted(0.6)
+    for row in samples(bsdf, wo, count=300):
+        assert np.linalg.norm(row[WI]) == pytest.approx(1.0)
+        if row[LOBE] not in (DIFFUSE, GLOSSY):
+            assert row[PDF] == 0.0
+            continue
+        wi = tuple(row[WI])
+        value = np.add(evaluate_diffuse(bsdf, wi), evaluate_phong(bsdf, wi, wo))
+        assert wi[2] > 0.0
+        assert row[PDF] == pytest.approx(pdf_solid_angle(bsdf, wi, wo, True))
+        np.testing.assert_allclose(row[WEIGHT], value * wi[2] / row[PDF])
+
+
+@every_cosine
+@every_bsdf
+def test_no_energy_is_made(bsdf, cosine):
+    wo = slanted(cosine)
+    for outside in (True, False):
+        weights = samples(bsdf, wo, outside=outside)[:, WEIGHT]
+        assert np.all(weights >= 0.0)
+        assert np.all(weights.mean(axis=0) <= 1.0 + 1e-9 + 4.0 * weights.std(axis=0) / math.sqrt(DRAWS))
+    assert np.all(reflected_by_quadrature(bsdf, wo)[0] <= 1.0 + 2e-3)
+
+
+@every_cosine
+@every_bsdf
+def test_the_density_integrates_to_no_more_than_one(bsdf, cosine):
+    assert reflected_by_quadrature(bsdf, slanted(cosine))[1] <= 1.0 + 2e-3
+
+
+@pytest.mark.parametrize("shine", [0.0, 1.0, 20.0])
+def test_the_density_integrates_to_one_where_nothing_goes_below_the_surface(shine):
+    bsdf = lobes(diffuse=GREY, phong=GREY, shine=shine)
+    assert reflected_by_quadrature(bsdf, (0.0, 0.0, 1.0))[1] == pytest.approx(1.0, abs=1e-3)
+    assert reflected_by_quadrature(BSDFS["lambert"], slanted(0.1))[1] == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("shine", [0.0, 1.0, 20.0])
+def test_white_phong_reflects_everything_at_normal_incidence(shine):
+    """Lafortune, Willems 1994: (n + 2) / (2 pi) is the factor that makes this so."""
+    reflected, _ = reflected_by_quadrature(lobes(phong=WHITE, shine=shine), (0.0, 0.0, 1.0))
+    assert reflected == pytest.approx(WHITE, abs=1e-3)
+
+
+@every_bsdf
+def test_lambert_and_phong_are_reciprocal(bsdf):
+    directions = np.random.default_rng(4).normal(size=(50, 2, 3))
+    directions[:, :, 2] = np.abs(directions[:, :, 2])
+    directions /= np.linalg.norm(directions, axis=2, keepdims=True)
+    for pair in directions:
+        wi, wo = (tuple(map(float, d)) for d in pair)
+        there = np.add(evaluate_diffuse(bsdf, wi), evaluate_phong(bsdf, wi, wo))
+        back = np.add(evaluate_diffuse(bsdf, wo), evaluate_phong(bsdf, wo, wi))
+        np.testing.assert_allclose(there, back)
+
+
+@every_bsdf
+def test_nothing_with_a_spread_lies_below_the_surface(bsdf):
+    wi, wo = (0.6, 0.0, -0.8), slanted(0.5)
+    assert evaluate_diffuse(bsdf, wi) == BLACK
+    assert evaluate_phong(bsdf, wi, wo) == BLACK
+    assert pdf_solid_angle(bsdf, wi, wo, True) == 0.0
+
+
+@pytest.mark.parametrize("name", ["mirror", "glass"])
+def test_lobes_without_spread_have_neither_density_nor_value(name):
+    bsdf, wo = BSDFS[name], slanted(0.5)
+    mirrored = (-wo[0], -wo[1], wo[2])
+    assert pdf_solid_angle(bsdf, mirrored, wo, True) == 0.0
+    assert evaluate_phong(bsdf, mirrored, wo) == BLACK
+    rows = samples(bsdf, wo, count=500)
+    assert set(rows[:, LOBE]) == {SPECULAR}
+    assert set(rows[:, PDF]) == {0.0}
+
+
+def test_a_mirror_turns_the_direction_about_the_normal():
+    wo = slanted(0.3)
+    rows = samples(BSDFS["mirror"], wo, count=100)
+    np.testing.assert_allclose(rows[:, WI], np.tile((-wo[0], -wo[1], wo[2]), (100, 1)))
+    np.testing.assert_allclose(rows[:, WEIGHT], np.tile(RED, (100, 1)))
+
+
+@pytest.mark.parametrize("outside", [True, False])
+@every_cosine
+def test_glass_reflects_the_share_of_fresnel(cosine, outside):
+    wo = slanted(cosine)
+    reflected = int(np.sum(samples(BSDFS["glass"], wo, outside=outside)[:, 2] > 0.0))
+    share = fresnel(cosine, 1.5 if outside else 1.0 / 1.5)
+    assert abs(reflected - DRAWS * share) <= 4.0 * math.sqrt(DRAWS * share * (1.0 - share))
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_glass_bends_by_snell_towards_the_denser_side(outside):
+    wo = slanted(0.8)
+    rows = samples(BSDFS["glass"], wo, outside=outside, count=1000)
+    refracted = rows[rows[:, 2] < 0.0]
+    eta = 1.5 if outside else 1.0 / 1.5
+    assert len(refracted) > 0
+    np.testing.assert_allclose(refracted[:, :2] * eta, np.tile((-wo[0], -wo[1]), (len(refracted), 1)))
+
+
+def test_crossing_a_border_scales_radiance_by_the_square_of_the_index_and_leaves_flux_alone():
+    wo = slanted(0.8)
+    for outside, eta in ((True, 1.5), (False, 1.0 / 1.5)):
+        for flux, expected in ((True, 1.0), (False, 1.0 / eta**2)):
+            rows = samples(BSDFS["glass"], wo, outside=outside, flux=flux, count=1000)
+            through = rows[:, 2] < 0.0
+            np.testing.assert_allclose(rows[:, WEIGHT], 1.0)
+            np.testing.assert_allclose(rows[:, RADIANCE_SCALE], np.where(through, expected, 1.0))
+
+
+@pytest.mark.parametrize("flux", [True, False])
+@every_bsdf
+def test_only_refraction_scales_radiance(bsdf, flux):
+    rows = samples(bsdf, slanted(0.6), flux=flux, count=1000)
+    assert np.all(rows[rows[:, 2] > 0.0, RADIANCE_SCALE] == 1.0)
+
+
+@every_bsdf
+def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
+    chosen = choice(bsdf, True)
+    weights = [np.mean(lobe) for lobe in bsdf[:4]]
+    total = sum(weights)
+    np.testing.assert_allclose(chosen, np.array(weights) / total if total > 0.0 else 0.0)
+    if total > 0.0:
+        rows = samples(bsdf, (0.0, 0.0, 1.0))
+        counts = [np.sum(rows[:, LOBE] == lobe) for lobe in (DIFFUSE, SPECULAR)]
+        expected = [chosen.diffuse, chosen.mirror + chosen.transmission]
+        rest = [DRAWS - sum(counts), max(0.0, DRAWS * (1.0 - sum(expected)))]
+        for count, share in zip(counts, expected, strict=True):
+            assert abs(count - DRAWS * share) <= 4.0 * math.sqrt(DRAWS * share * (1.0 - share)) + 1e-6
+        assert rest[0] == pytest.approx(rest[1], abs=4.0 * math.sqrt(DRAWS))
+
+
+@every_cosine
+@every_bsdf
+def test_without_the_diffuse_lobe_only_the_rest_is_drawn(bsdf, cosine):
+    wo = slanted(cosine)
+    rows = samples(bsdf, wo, with_diffuse=False)
+    assert DIFFUSE not in set(rows[:, LOBE])
+    reflected, density = reflected_by_quadrature(bsdf, wo, with_diffuse=False)
+    assert density <= 1.0 + 2e-3
+    assert_mean(rows[:, WEIGHT], reflected + np.array(bsdf.mirror) + np.array(bsdf.transmission))
+
+
+@pytest.mark.parametrize("with_diffuse", [True, False])
+def test_black_absorbs(with_diffuse):
+    rows = samples(lobes(), slanted(0.5), with_diffuse=with_diffuse, count=200)
+    assert set(rows[:, LOBE]) == {ABSORBED}
+    assert not rows[:, WEIGHT].any()
+
+
+def test_a_diffuse_surface_absorbs_where_its_only_lobe_takes_no_part():
+    rows = samples(BSDFS["lambert"], slanted(0.5), with_diffuse=False, count=200)
+    assert set(rows[:, LOBE]) == {ABSORBED}
+
+
+def test_known_values_of_the_lobes():
+    wo = slanted(0.5)
+    mirrored = (-wo[0], -wo[1], wo[2])
+    bsdf = lobes(diffuse=(0.5, 0.25, 0.0), phong=(0.1, 0.2, 0.4), shine=6.0)
+    assert evaluate_diffuse(bsdf, mirrored) == pytest.approx((0.5 / math.pi, 0.25 / math.pi, 0.0))
+    assert evaluate_phong(bsdf, mirrored, wo) == pytest.approx((0.4 / math.pi, 0.8 / math.pi, 1.6 / math.pi))
+    assert pdf_solid_angle(lobes(phong=WHITE, shine=6.0), mirrored, wo, True) == pytest.approx(3.5 / math.pi)
+    assert pdf_solid_angle(lobes(diffuse=WHITE), mirrored, wo, True) == pytest.approx(0.5 / math.pi)
