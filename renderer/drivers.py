@@ -3,6 +3,7 @@
 `DRIVERS` lists them by name. A new driver is one class and one row there.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -41,8 +42,10 @@ TILE = 8
 #: Approach, 2011, with alpha = 2/3.
 SHRINK_ALPHA = 2.0 / 3.0
 
-#: The first gather radius in footprints of a pixel.
+#: The first gather radius in footprints of a pixel ...
 RADIUS_FOOTPRINTS = 2.0
+#: ... or, where that is more, so wide that its disc gets this many of a pass's photons if they spread evenly.
+RADIUS_PHOTONS = 2.0
 
 #: Ambient occlusion reaches this share of the scene's diagonal.
 OCCLUSION_REACH = 0.2
@@ -165,7 +168,10 @@ class PhotonDriver(EyeDriver):
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        self.first_radius = settings.radius or automatic_radius(tracer, self.camera, settings)
+        self.first_radius = settings.radius or max(
+            footprint_radius(tracer, self.camera, settings.height),
+            photon_radius(surface_area(snapshot.positions), settings.photons),
+        )
 
     def render_pass(self, index: int) -> Radiance:
         """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
@@ -264,7 +270,19 @@ def photon_task(scene: PackedScene, settings: RenderSettings, index: int, min_bo
     )
 
 
-def automatic_radius(tracer: Tracer, camera: CameraArrays, settings: RenderSettings) -> float:
+def surface_area(positions: Floats) -> float:
+    """Area of all triangles (n, 3, 3)."""
+    corners = positions.astype(np.float64)
+    doubled = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return 0.5 * float(np.linalg.norm(doubled, axis=1).sum())
+
+
+def photon_radius(area: float, photons: int) -> float:
+    """Radius of a disc that gets RADIUS_PHOTONS of so many photons, spread evenly over an area."""
+    return math.sqrt(RADIUS_PHOTONS * area / (math.pi * photons))
+
+
+def footprint_radius(tracer: Tracer, camera: CameraArrays, height: int) -> float:
     """Two footprints of a pixel at the median distance of what the camera sees, in world units."""
     x, y = np.meshgrid(np.linspace(-0.97, 0.97, 64), np.linspace(-0.97, 0.97, 48))
     across, along = x.reshape(-1, 1), y.reshape(-1, 1)
@@ -273,7 +291,7 @@ def automatic_radius(tracer: Tracer, camera: CameraArrays, settings: RenderSetti
     seen = t[np.isfinite(t)]
     # The directions have length 1 along the view, so t is depth.
     depth = float(np.median(seen)) if len(seen) else 1.0
-    return RADIUS_FOOTPRINTS * depth * 2.0 * float(np.linalg.norm(camera.down)) / settings.height
+    return RADIUS_FOOTPRINTS * depth * 2.0 * float(np.linalg.norm(camera.down)) / height
 
 
 def _no_photons() -> PhotonMap:

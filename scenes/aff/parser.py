@@ -243,7 +243,7 @@ def animated_light(parser: Parser, cursor: Cursor) -> None:
 
 
 def ambient_light(parser: Parser, cursor: Cursor) -> None:
-    """am: light from everywhere. It makes painted views bright, and lights nothing else: photons do what it stands for."""
+    """am: light from everywhere. It brightens painted views and lights nothing else: photons do what it stands for."""
     parser.document.ambient = read_color(cursor, "red, green and blue of the ambient light")
 
 

@@ -9,7 +9,7 @@ from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, furnace, 
 import scenes
 import tracecore
 from renderer.driver import RenderSettings
-from renderer.drivers import DRIVERS, automatic_radius, pass_radius, pixels_by_tile
+from renderer.drivers import DRIVERS, footprint_radius, pass_radius, photon_radius, pixels_by_tile, surface_area
 from renderer.packed_scene import pack_camera
 from scenes.model import Camera, Material, PointLight
 
@@ -237,10 +237,22 @@ def test_the_radius_shrinks_as_published():
 def test_the_first_radius_is_two_pixels_wide():
     floor = quad((-50, -50, 0), (50, -50, 0), (50, 50, 0), (-50, 50, 0))
     camera = Camera(eye=(0.0, 0.0, 3.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=90.0)
-    settings = RenderSettings(width=200, height=100)
     with tracecore.open_tracer(floor, device="cpu", threads=1) as tracer:
-        radius = automatic_radius(tracer, pack_camera(camera, 200, 100), settings)
+        radius = footprint_radius(tracer, pack_camera(camera, 200, 100), 100)
     assert radius == pytest.approx(2.0 * 6.0 / 100, rel=1e-5)
+
+
+def test_the_first_radius_is_wide_enough_for_two_photons():
+    assert surface_area(closed_box()) == pytest.approx(6.0)
+    assert math.pi * photon_radius(6.0, 1000) ** 2 / 6.0 * 1000 == pytest.approx(2.0)
+    snapshot = lamp_in_box()
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        for photons, chosen in ((10, None), (10**9, None), (10, 0.25)):
+            settings = RenderSettings(width=20, height=10, photons=photons, radius=chosen, threads=1)
+            driver = DRIVERS["photon"](snapshot, tracer, settings)
+            pixels = footprint_radius(tracer, driver.camera, 10)
+            assert driver.first_radius == (chosen or max(pixels, photon_radius(6.0, photons)))
+            driver.close()
 
 
 def test_every_pixel_is_visited_once_and_by_tiles():
