@@ -1,5 +1,7 @@
 """What runs on this machine: one small examination per thing, each with the remedy where it fails."""
 
+from __future__ import annotations
+
 import importlib.metadata
 import importlib.util
 import os
@@ -8,8 +10,12 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from renderer import __version__
+
+if TYPE_CHECKING:
+    from tracecore.nvrtc import CompiledKernel
 
 SUPPORTED_PYTHON = ((3, 11), (3, 13))
 REQUIRED = ("numpy", "numba", "llvmlite", "pillow", "tqdm", "trimesh")
@@ -64,7 +70,7 @@ def _safely(examination: Callable[[], list[Finding]]) -> list[Finding]:
     except Exception as error:
         name = examination.__name__.removeprefix("_").replace("_", " ")
         text = f"{type(error).__name__}: {error}"
-        return [Finding(name=name, text=text, fine=False, needed=True, remedy="reinstall with: pip install tracecore")]
+        return [Finding(name=name, text=text, fine=False, needed=True, remedy="reinstall the program")]
 
 
 def python() -> list[Finding]:
@@ -134,20 +140,21 @@ def cpu_tracing() -> list[Finding]:
 
 
 def gpu() -> list[Finding]:
-    """The GPU, and the kernels that it can run."""
+    """The GPU, and what its kernels take of it."""
     from tracecore import gpu as device
+    from tracecore.gpu_device import device_architecture, gpu_name
 
     reason = device.gpu_unavailable_reason()
-    if reason is None:
-        found = Finding(name="GPU", text="can be used")
-    else:
-        found = Finding(
-            name="GPU",
-            text=reason,
-            fine=False,
-            remedy="nothing to do for the CPU; for a GPU: pip install 'tracecore[gpu]'",
-        )
-    return [found]
+    if reason is not None:
+        return [Finding(name="GPU", text=reason, fine=False, remedy="the CPU makes the same pictures without one")]
+    found = Finding(name="GPU", text=f"{gpu_name()} ({device_architecture()})")
+    return [found, *(_kernel(name, kernel) for name, kernel in device.kernel_report().items())]
+
+
+def _kernel(name: str, kernel: CompiledKernel) -> Finding:
+    entries = kernel.resources.values()
+    needs = (f"{row.entry} {row.registers} registers, {row.spill_bytes} bytes spilled" for row in entries)
+    return Finding(name="kernel", text=f"{name}: {'; '.join(needs)}")
 
 
 def compiler() -> list[Finding]:
@@ -165,7 +172,7 @@ def extras() -> list[Finding]:
 def _extra(name: str, modules: tuple[str, ...], purpose: str) -> Finding:
     missing = [module for module in modules if importlib.util.find_spec(module) is None]
     text = f"{purpose}: {', '.join(missing)} not installed" if missing else purpose
-    remedy = f"install it with: pip install 'tracecore[{name}]'"
+    remedy = f"install it with: pip install {' '.join(missing)}"
     return Finding(name=f"[{name}]", text=text, fine=not missing, remedy=remedy)
 
 

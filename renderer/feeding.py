@@ -17,10 +17,10 @@ from tracecore.tracer import Batch, Query, RayQueue, Tracer
 
 
 class Request(NamedTuple):
-    """Trace the first `count` rays of a batch."""
+    """Trace the first `rays` rays of a batch."""
 
     batch: Batch
-    count: int
+    rays: int
     query: Query = Query.CLOSEST
 
 
@@ -123,9 +123,9 @@ class Feeder:
         worker.shade_seconds += shaded - started
         if requests is None:
             return
-        live = [request for request in requests if request.count > 0]
+        live = [request for request in requests if request.rays > 0]
         for request in live:
-            worker.queue.submit(request.batch, request.count, request.query)
+            worker.queue.submit(request.batch, request.rays, request.query)
         flying.append((wave, live))
         worker.trace_seconds += time.perf_counter() - shaded
 

@@ -48,7 +48,7 @@ def _check_exr(path: Path) -> None:
         import OpenEXR  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            f"cannot write '{path}': OpenEXR is not installed; install it with: pip install 'tracecore[exr]'"
+            f"cannot write '{path}': OpenEXR is not installed; install it with: pip install OpenEXR"
         ) from error
 
 

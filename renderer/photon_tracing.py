@@ -112,7 +112,7 @@ def advance_photons(
         if triangle == MISS:
             counters[ESCAPED] += 1
             continue
-        photon, bounce = np.int64(paths.photon[i]), paths.bounce[i]
+        photon, bounce = int(paths.photon[i]), int(paths.bounce[i])
         flux = (paths.flux[i, 0], paths.flux[i, 1], paths.flux[i, 2])
         wo = (-np.float64(rays[i, 4]), -np.float64(rays[i, 5]), -np.float64(rays[i, 6]))
         hit = surface_at(scene.surfaces, triangle, np.float64(hits[i, 1]), np.float64(hits[i, 2]), wo)

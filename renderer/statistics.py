@@ -34,7 +34,7 @@ FIELDS = {
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
     "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
     "seconds.shade": "wall time in which they shaded, mean over the threads; other work of the driver included",
-    "seconds.total": "wall time of all: load, build and render",
+    "seconds.total": "wall time of all: load, build and render, on a first run compilation too",
     "rays.camera": "rays from the eye",
     "rays.shadow": "rays to a light",
     "rays.bounce": "rays after an interaction of an eye path",

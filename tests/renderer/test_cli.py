@@ -241,7 +241,7 @@ def test_exr_without_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "OpenEXR", None)
     assert run("render", tmp_path / "missing.aff", "-o", tmp_path / "a.exr") == 2
-    assert_one_line(capsys.readouterr().err, "pip install 'tracecore[exr]'")
+    assert_one_line(capsys.readouterr().err, "pip install OpenEXR")
 
 
 def test_driver_that_keeps_no_photons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from renderer import cli, doctor
 from renderer.doctor import Finding
+from tracecore import gpu, gpu_device
+from tracecore.nvrtc import CompiledKernel, KernelResources
 
 
 def find(findings: list[Finding], name: str) -> Finding:
@@ -32,7 +34,7 @@ def test_cpu_tracing_is_tried() -> None:
 def test_missing_extra_is_absent_with_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     finding = find(doctor.extras(), "[exr]")
-    assert (finding.mark, finding.remedy) == ("absent", "install it with: pip install 'tracecore[exr]'")
+    assert (finding.mark, finding.remedy) == ("absent", "install it with: pip install OpenEXR")
     assert doctor.healthy(doctor.extras())
 
 
@@ -72,8 +74,20 @@ def test_examination_that_fails_is_a_finding(
 
 
 def test_no_gpu_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    gpu = pytest.importorskip("tracecore.gpu")
     monkeypatch.setattr(gpu, "gpu_unavailable_reason", lambda: "there is no driver")
     found = doctor.gpu()
-    assert (found[0].mark, found[0].text) == ("absent", "there is no driver")
+    assert [(finding.mark, finding.text) for finding in found] == [("absent", "there is no driver")]
     assert doctor.healthy(found)
+
+
+def test_gpu_and_its_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = KernelResources(entry="closest_hit", registers=48, stack_bytes=512, spill_bytes=16, shared_bytes=0)
+    kernel = CompiledKernel(arch="sm_90", cubin=b"", resources={"closest_hit": row})
+    monkeypatch.setattr(gpu, "gpu_unavailable_reason", lambda: None)
+    monkeypatch.setattr(gpu, "kernel_report", lambda: {"while-while": kernel})
+    monkeypatch.setattr(gpu_device, "gpu_name", lambda: "Some GPU")
+    monkeypatch.setattr(gpu_device, "device_architecture", lambda: "sm_90")
+    assert [(finding.mark, finding.text) for finding in doctor.gpu()] == [
+        ("ok", "Some GPU (sm_90)"),
+        ("ok", "while-while: closest_hit 48 registers, 16 bytes spilled"),
+    ]

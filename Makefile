@@ -1,0 +1,32 @@
+# make picture: install into .venv-picture and render the shipped scene. No GPU and no compiler is needed.
+# make test:    install into .venv-test with all tools and run every check. GPU tests skip where there is no GPU.
+# Another Python: make test PYTHON=python3.13
+
+PYTHON ?= python3
+SOURCES := pyproject.toml README.md $(shell find renderer tracecore shaders scenes -type f ! -path '*/__pycache__/*')
+
+.PHONY: picture test clean
+
+picture: .venv-picture/installed
+	.venv-picture/bin/tracecore render cornell -o output/cornell-photon.png
+
+.venv-picture/installed: $(SOURCES)
+	rm -rf build
+	$(PYTHON) -m venv .venv-picture
+	.venv-picture/bin/python -m pip install --quiet .
+	touch $@
+
+test: .venv-test/installed
+	.venv-test/bin/ruff check
+	.venv-test/bin/ruff format --check
+	.venv-test/bin/mypy
+	.venv-test/bin/lint-imports
+	.venv-test/bin/python -m pytest
+
+.venv-test/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-test
+	.venv-test/bin/python -m pip install --quiet --editable '.[dev,gpu,exr]'
+	touch $@
+
+clean:
+	rm -rf .venv-picture .venv-test build *.egg-info
