@@ -160,15 +160,16 @@ class PictureRecord:
         self.curve: str = arguments.tone_map
 
     def texts(self, passes: int) -> dict[str, str]:
-        """What is kept in the picture itself."""
+        """What is kept in the picture itself: all that decides its pixels, so that the file is the same whatever
+        traced it."""
         settings = dataclasses.asdict(self._settings) | {
             "passes": passes,
             "exposure": self.exposure,
             "tone_map": self.curve,
             "time": self._stage.snapshot.time,
-            "device": self._stage.tracer.device,
-            "kernel": self._stage.tracer.name,
         }
+        for name in ("threads", "batch_rays"):
+            del settings[name]
         return {
             "Software": f"tracecore {__version__}",
             "scene": self._stage.snapshot.name,

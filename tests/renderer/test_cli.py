@@ -278,6 +278,17 @@ def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
     assert capsys.readouterr().out.startswith(f"{path}: 4x3, 3 passes, ")
 
 
+def test_how_it_was_traced_is_not_in_the_picture(tmp_path: Path) -> None:
+    picture = []
+    for threads, batch in ((1, 4096), (3, 256)):
+        path = tmp_path / f"{threads}.png"
+        common = ("--size", "16x12", "--passes", "2", "--photons", "500", "--device", "cpu", "--quiet")
+        tracing = ("--threads", str(threads), "--batch-rays", str(batch))
+        assert main(["render", "cornell", "-o", str(path), *common, *tracing]) == 0
+        picture.append(path.read_bytes())
+    assert picture[0] == picture[1]
+
+
 def test_quiet(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--quiet") == 0
     captured = capsys.readouterr()
