@@ -284,7 +284,7 @@ def test_how_it_was_traced_is_not_in_the_picture(tmp_path: Path) -> None:
         path = tmp_path / f"{threads}.png"
         common = ("--size", "16x12", "--passes", "2", "--photons", "500", "--device", "cpu", "--quiet")
         tracing = ("--threads", str(threads), "--batch-rays", str(batch))
-        assert main(["render", "cornell", "-o", str(path), *common, *tracing]) == 0
+        assert run("render", "cornell", "-o", path, *common, *tracing) == 0
         picture.append(path.read_bytes())
     assert picture[0] == picture[1]
 
