@@ -30,6 +30,9 @@ RANGE_PHOTONS = 4 * BATCH_RAYS
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
 GOLDEN = 2654435769
 
+#: Bits of a key that tell the photons of one path apart.
+RANK_BITS = np.uint64(16)
+
 EMITTED, STORED, ABSORBED_COUNT, ESCAPED, TERMINATED, RAYS, COUNTERS = range(7)
 
 
@@ -47,15 +50,17 @@ class PhotonTask(NamedTuple):
 
 
 class PhotonPaths(NamedTuple):
-    """Paths on their way, one row per ray. photon: (n,) uint32 index. bounce: (n,) int32. flux: (n, 3) float64, W."""
+    """Paths on their way, one row per ray. photon: (n,) uint32 index. bounce: (n,) int32. stored: (n,) int32, how often
+    the path was stored. flux: (n, 3) float64, W."""
 
     photon: npt.NDArray[np.uint32]
     bounce: npt.NDArray[np.int32]
+    stored: npt.NDArray[np.int32]
     flux: npt.NDArray[np.float64]
 
 
 class PhotonStore:
-    """Photons as they land, growing; `keys` is photon index and bounce, by which the order of landing is forgotten."""
+    """Photons as they land, growing. `keys` says which path and how many of it before, so that order can be made."""
 
     def __init__(self) -> None:
         self.photons: Words = np.empty((1 << 16, WORDS), np.uint32)
@@ -112,7 +117,7 @@ def advance_photons(
         if triangle == MISS:
             counters[ESCAPED] += 1
             continue
-        photon, bounce = int(paths.photon[i]), int(paths.bounce[i])
+        photon, bounce, rank = int(paths.photon[i]), int(paths.bounce[i]), paths.stored[i]
         flux = (paths.flux[i, 0], paths.flux[i, 1], paths.flux[i, 2])
         wo = (-np.float64(rays[i, 4]), -np.float64(rays[i, 5]), -np.float64(rays[i, 6]))
         hit = surface_at(scene.surfaces, triangle, np.float64(hits[i, 1]), np.float64(hits[i, 2]), wo)
@@ -125,8 +130,9 @@ def advance_photons(
             photons[slot, DIRECTION] = pack_unit(wo)
             photons[slot, NORMAL] = pack_unit(hit.geom_normal)
             photons[slot, FLUX] = pack_flux(scale(flux, 1.0 / task.flux_unit), rounding[0])
-            keys[slot] = (np.uint64(photon) << np.uint64(16)) | np.uint64(bounce)
+            keys[slot] = (np.uint64(photon) << RANK_BITS) | np.uint64(rank)
             counters[STORED] += 1
+            rank += 1
 
         u = random4(task.seed, task.sequence, photon, STREAM_PHOTON, bounce)
         wo_local = local(hit, wo)
@@ -150,6 +156,7 @@ def advance_photons(
         set_ray(rays, kept, ray_origin(hit, direction), direction)
         paths.photon[kept] = photon
         paths.bounce[kept] = bounce + 1
+        paths.stored[kept] = rank
         for channel in range(3):
             paths.flux[kept, channel] = weight[channel] / survival
         kept += 1
@@ -160,6 +167,7 @@ def advance_photons(
         set_ray(rays, kept, origin, direction)
         paths.photon[kept] = photon
         paths.bounce[kept] = 0
+        paths.stored[kept] = 0
         for channel in range(3):
             paths.flux[kept, channel] = flux[channel]
         counters[EMITTED] += 1
@@ -173,6 +181,7 @@ def new_paths(capacity: int) -> PhotonPaths:
     return PhotonPaths(
         photon=np.zeros(capacity, np.uint32),
         bounce=np.zeros(capacity, np.int32),
+        stored=np.zeros(capacity, np.int32),
         flux=np.zeros((capacity, 3), np.float64),
     )
 
@@ -220,8 +229,6 @@ def trace_photons(scene: PackedScene, task: PhotonTask, feeder: Feeder, photons:
         return photon_wave(scene, task, lane, ranges, store)
 
     feeder.run(make_wave)
-    stored = np.concatenate([s.photons[: s.counters[STORED]] for s in stores])
-    keys = np.concatenate([s.keys[: s.counters[STORED]] for s in stores])
     counters = np.sum([s.counters for s in stores], axis=0)
     counts = PhotonCounts(
         emitted=int(counters[EMITTED]),
@@ -230,4 +237,35 @@ def trace_photons(scene: PackedScene, task: PhotonTask, feeder: Feeder, photons:
         escaped=int(counters[ESCAPED]),
         terminated=int(counters[TERMINATED]),
     )
-    return TracedPhotons(stored[np.argsort(keys)], counts, int(counters[RAYS]))
+    return TracedPhotons(in_order(stores, photons), counts, int(counters[RAYS]))
+
+
+def in_order(stores: list[PhotonStore], photons: range) -> Words:
+    """All photons stored, (n, WORDS), in order of path and bounce, whichever store they are in."""
+    ends = np.zeros(len(photons) + 1, np.int64)
+    for store in stores:
+        count_paths(store.keys[: store.counters[STORED]], photons.start, ends)
+    starts = np.concatenate([[0], np.cumsum(ends)[:-1]])
+    ordered = np.empty((int(ends.sum()), WORDS), np.uint32)
+    for store in stores:
+        place_photons(store.photons, store.keys[: store.counters[STORED]], photons.start, starts, ordered)
+    return ordered
+
+
+@compiled
+def count_paths(keys: npt.NDArray[np.uint64], first: int, counts: npt.NDArray[np.int64]) -> None:
+    """Add to counts[p] the number of photons of path first + p."""
+    for key in keys:
+        counts[np.int64(key >> RANK_BITS) - first] += 1
+
+
+@compiled
+def place_photons(
+    photons: Words, keys: npt.NDArray[np.uint64], first: int, starts: npt.NDArray[np.int64], ordered: Words
+) -> None:
+    """Copy each photon to where its path starts, plus its rank in the path."""
+    for i in range(len(keys)):
+        rank = np.int64(keys[i] & ((np.uint64(1) << RANK_BITS) - np.uint64(1)))
+        place = starts[np.int64(keys[i] >> RANK_BITS) - first] + rank
+        for word in range(WORDS):
+            ordered[place, word] = photons[i, word]

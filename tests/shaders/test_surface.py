@@ -7,6 +7,7 @@ import pytest
 
 import tracecore
 from shaders.surface import (
+    BACKDROP,
     COLUMNS,
     DIFFUSE,
     EMISSION,
@@ -42,6 +43,7 @@ def material(**colors):
             "mirror": (MIRROR, 3),
             "transmission": (TRANSMISSION, 3),
             "emission": (EMISSION, 3),
+            "backdrop": (BACKDROP, 3),
             "shine": (SHINE, 1),
             "ior": (IOR, 1),
             "texture": (TEXTURE, 1),
@@ -164,13 +166,15 @@ def test_a_triangle_without_area_gives_finite_values(corners, normal):
 
 
 def test_every_triangle_has_its_own_material():
+    grey = np.full((1, 1, 3), 188, np.uint8)
     materials = [
         material(diffuse=(0.1, 0.2, 0.3), phong=(0.01, 0.02, 0.03), shine=7.0),
-        material(mirror=(0.4, 0.5, 0.6), transmission=(0.3, 0.2, 0.1), ior=1.5),
+        material(diffuse=(0.2, 0.2, 0.2), texture=0.0, mirror=(0.4, 0.5, 0.6), transmission=(0.3, 0.2, 0.1), ior=1.5),
     ]
-    surfaces = pack([CORNERS, CORNERS], materials=materials, material_ids=[1, 0])
+    surfaces = pack([CORNERS, CORNERS], materials=materials, material_ids=[1, 0], images=[grey])
     first, second = (surface_at(surfaces, triangle, 0.2, 0.2, UP).bsdf for triangle in (0, 1))
     assert (first.mirror, first.transmission, first.ior) == ((0.4, 0.5, 0.6), (0.3, 0.2, 0.1), 1.5)
+    assert first.diffuse == pytest.approx((0.2 * decode_srgb(grey)[0, 0]).tolist())
     assert (second.diffuse, second.phong, second.shine) == ((0.1, 0.2, 0.3), (0.01, 0.02, 0.03), 7.0)
 
 
@@ -185,6 +189,15 @@ def test_a_texture_multiplies_the_diffuse_lobe_alone():
         assert bsdf.diffuse == pytest.approx(np.array((0.5, 0.6, 0.7)) * texel)
         assert (bsdf.phong, bsdf.mirror) == ((0.2, 0.2, 0.2), (0.1, 0.1, 0.1))
     assert surface_at(surfaces, 0, 0.5, 0.0, UP).bsdf.diffuse == pytest.approx((0.25, 0.3, 0.35 * (linear.sum(0)[2])))
+
+
+def test_a_texture_paints_the_backdrop_and_not_the_emission():
+    pixels = np.array([[[255, 0, 188]]], np.uint8)
+    painted = material(emission=GLOW, backdrop=(0.5, 0.6, 0.7), texture=0.0)
+    hit = surface_at(pack([CORNERS], materials=[painted], images=[pixels]), 0, 0.2, 0.2, UP)
+    assert hit.backdrop == pytest.approx(np.array((0.5, 0.6, 0.7)) * decode_srgb(pixels)[0, 0])
+    assert hit.emission == GLOW
+    assert surface_at(pack([CORNERS]), 0, 0.2, 0.2, UP).backdrop == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("seen_from", [UP, DOWN])
