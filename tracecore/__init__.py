@@ -1,0 +1,80 @@
+"""The co-processor: triangles and rays in, hits out.
+
+`open_tracer` gives a tracer for a device; `tracer` states what it does, `rays` what goes in and comes out.
+"""
+
+from typing import Literal, get_args
+
+import numpy.typing as npt
+
+from tracecore.compiled import has_cached_code
+from tracecore.errors import DeviceError, KernelError
+from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, make_rays
+from tracecore.tracer import Batch, Query, RayQueue, Tracer, TracerStatistics
+from tracecore.triangles import checked_triangles
+
+Device = Literal["auto", "cpu", "gpu", "brute"]
+
+__all__ = [
+    "BATCH_RAYS",
+    "HIT",
+    "MISS",
+    "RAY",
+    "Batch",
+    "Device",
+    "Query",
+    "RayQueue",
+    "Tracer",
+    "TracerStatistics",
+    "make_rays",
+    "needs_compilation",
+    "open_tracer",
+]
+
+
+def open_tracer(
+    triangles: npt.ArrayLike, *, device: Device = "auto", kernel: str | None = None, threads: int | None = None
+) -> Tracer:
+    """A tracer of triangles on a device.
+
+    triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, brute (slow: defines what is
+    right) or auto, the GPU if there is a usable one, else the CPU. kernel: which one, default: the device's. threads:
+    CPU threads that trace, or that a driver should feed a GPU from, default: all usable cores. Raises TriangleError,
+    DeviceError and KernelError.
+    """
+    checked = checked_triangles(triangles)
+    if threads is not None and threads < 1:
+        raise DeviceError(f"threads must be at least 1, got {threads}")
+    if device not in get_args(Device):
+        raise DeviceError(f"unknown device '{device}'; there are {', '.join(get_args(Device))}")
+    if device == "auto":
+        from tracecore.gpu import gpu_unavailable_reason
+
+        device = "gpu" if gpu_unavailable_reason() is None else "cpu"
+    if device == "gpu":
+        return _open_gpu(checked, kernel, threads)
+    return _open_cpu(checked, device, kernel, threads)
+
+
+def needs_compilation() -> bool:
+    """Whether the first rays on the CPU wait some seconds for the compiler, as after an installation or a change."""
+    return not has_cached_code("tracecore")
+
+
+def _open_gpu(triangles: Floats, kernel: str | None, threads: int | None) -> Tracer:
+    from tracecore.bvh.binned_sah import build
+    from tracecore.gpu import GpuTracer, gpu_unavailable_reason
+
+    if reason := gpu_unavailable_reason():
+        raise DeviceError(f"no GPU can be used: {reason}")
+    return GpuTracer(build(triangles), triangles, kernel, threads=threads)
+
+
+def _open_cpu(triangles: Floats, device: Device, kernel: str | None, threads: int | None) -> Tracer:
+    from tracecore.brute_force import BruteForceTracer
+    from tracecore.cpu import CpuTracer
+
+    kind = CpuTracer if device == "cpu" else BruteForceTracer
+    if kernel not in (None, kind.name):
+        raise KernelError(f"unknown kernel '{kernel}' for device '{device}'; there is {kind.name}")
+    return kind(triangles, threads=threads)

@@ -31,7 +31,7 @@ def source_hash(package: str) -> str:
     for reached in REACH[package]:
         for path in sorted((root / reached).rglob("*.py")):
             source = path.read_bytes()
-            if b"compiled" in source or b"njit" in source:
+            if any(word in source for word in (b"compiled", b"njit", b"intrinsic")):
                 digest.update(str(path).encode() + source)
     cpu = os.environ.get("NUMBA_CPU_NAME", "host")
     digest.update(f"{sys.version} {numba.__version__} {llvmlite.__version__} {cpu}".encode())
@@ -88,3 +88,9 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     package = function.__module__.partition(".")[0]
     numba.config.CACHE_DIR = str(cache_folder(package))  # type: ignore[attr-defined]
     return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: a part of the compiled functions that call it, merged into them; cannot be called from Python."""
+    options: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(nogil=True, error_model="numpy", **options)(function)

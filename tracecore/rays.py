@@ -3,6 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.errors import RayError
+
 #: Rays handed over at a time.
 BATCH_RAYS = 4096
 
@@ -37,6 +39,24 @@ def make_rays(
     rays[:, 4:7] = direction
     rays[:, 7] = t_max
     return rays
+
+
+def checked_rays(rays: npt.NDArray[np.float32] | npt.NDArray[np.void]) -> Floats:
+    """Rays as the tracers take them: (n, 8) float32 or (n,) `RAY` records -> (n, 8) float32, C-contiguous, writable.
+
+    The same memory where it already is so. Raises RayError for any other shape or type; values are not looked at.
+    """
+    if isinstance(rays, np.ndarray) and rays.dtype == RAY and rays.ndim == 1:
+        rays = np.ascontiguousarray(rays).view(np.float32).reshape(len(rays), RAY_FLOATS)
+    if not isinstance(rays, np.ndarray) or rays.dtype != np.float32 or rays.ndim != 2 or rays.shape[1] != RAY_FLOATS:
+        got = f"{rays.shape} {rays.dtype}" if isinstance(rays, np.ndarray) else type(rays).__name__
+        raise RayError(f"rays must be an array of shape (n, {RAY_FLOATS}) and type float32, got {got}; see make_rays")
+    return np.require(rays, np.float32, ["C", "A", "W"])
+
+
+def offset_of(record: np.dtype[np.void], name: str) -> int:
+    """Bytes from the beginning of a record to a field."""
+    return record.fields[name][1]  # type: ignore[index]  # a record has fields
 
 
 def as_records(array: Floats, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:

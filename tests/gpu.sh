@@ -1,0 +1,77 @@
+#!/bin/bash
+# Everything that wants a GPU, in one go: the tests, the memory checker, the benchmark, and what the caller adds.
+#
+#   bash tests/gpu.sh
+#
+# needs python3 with numpy, numba, trimesh, hypothesis, pytest, pytest-timeout and cupy, but no installation of this
+# project. Scenes that it does not ship are looked for in TRACECORE_SCENES. Settings, by environment:
+#
+#   OUT            folder for logs and figures (default: output/gpu)
+#   PYTHON         interpreter (default: python3)
+#   GPU_EXTRA      more commands, one a line, each with a time limit of GPU_EXTRA_LIMIT seconds (default: 300)
+#   GPU_SKIP       parts to leave out, separated by spaces: tests memcheck benchmark
+#
+# Every command has a time limit. The last lines are a summary; the exit status is 1 if anything failed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+PYTHON=${PYTHON:-python3}
+OUT=${OUT:-output/gpu}
+mkdir -p "$OUT"
+export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
+scene_folder=${TRACECORE_SCENES:-$PWD/../shared/scenes}
+summary=()
+failed=0
+
+part() { # part NAME SECONDS COMMAND...: run with a time limit, keep the log, note the outcome
+    local name=$1 limit=$2 start=$SECONDS status
+    shift 2
+    if [[ " ${GPU_SKIP:-} " == *" $name "* ]]; then
+        summary+=("SKIP $name (GPU_SKIP)")
+        return
+    fi
+    echo "=== $name: $*"
+    timeout --kill-after=10 "$limit" "$@" 2>&1 | tee "$OUT/$name.log"
+    status=${PIPESTATUS[0]}
+    if [[ $status == 0 ]]; then
+        summary+=("PASS $name ($((SECONDS - start)) s)")
+    else
+        summary+=("FAIL $name (status $status, $((SECONDS - start)) s, $OUT/$name.log)")
+        failed=1
+    fi
+}
+
+reason='from tracecore.gpu_device import gpu_name, gpu_unavailable_reason as why
+print("GPU:", why() or gpu_name()); raise SystemExit(why() is not None)'
+part device 60 "$PYTHON" -c "$reason"
+if [[ $failed == 0 ]]; then
+    part tests 300 "$PYTHON" -m pytest -m gpu tests -q --durations=5 -p no:cacheprovider
+
+    if command -v compute-sanitizer >/dev/null; then
+        part memcheck 180 compute-sanitizer --tool memcheck --error-exitcode 9 --leak-check no \
+            "$PYTHON" -m pytest -m gpu tests/tracecore/test_gpu.py -q -p no:cacheprovider \
+            -k "brute_force and (soup or invalid or no-triangles) or used_again"
+    else
+        summary+=("SKIP memcheck (no compute-sanitizer)")
+    fi
+
+    kitchen=$scene_folder/bart-kitchen/aff/kitchen.aff
+    if [[ -f $kitchen ]]; then
+        rays=$(mktemp -d)/kitchen.npz
+        part rays 90 "$PYTHON" tests/scene_rays.py "$kitchen" "$rays"
+        part benchmark 240 "$PYTHON" -m tracecore.gpu_benchmark "$rays" --json "$OUT/benchmark.json"
+        export GPU_SCENE=$rays # for the commands that the caller adds
+    else
+        part benchmark 240 "$PYTHON" -m tracecore.gpu_benchmark --json "$OUT/benchmark.json"
+    fi
+
+    count=0
+    while IFS= read -r command; do
+        [[ -z ${command// /} ]] && continue
+        count=$((count + 1))
+        part "extra$count" "${GPU_EXTRA_LIMIT:-300}" bash -c "$command"
+    done <<<"${GPU_EXTRA:-}"
+fi
+
+echo "=== summary"
+printf '%s\n' "${summary[@]}"
+exit "$failed"

@@ -1,0 +1,107 @@
+"""The binned SAH builder: what every tree must be, whatever the triangles."""
+
+import numpy as np
+import pytest
+
+from tracecore.bvh.binned_sah import _bin_count, build
+from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.rays import Floats
+
+
+def soup(count: int, scale: float = 1.0, seed: int = 1) -> Floats:
+    random = np.random.default_rng(seed)
+    return ((random.random((count, 1, 3)) + 0.1 * random.random((count, 3, 3))) * scale).astype(np.float32)
+
+
+def points_at(places: Floats) -> Floats:
+    """Triangles shrunk to points."""
+    return np.repeat(places[:, None, :], 3, axis=1).astype(np.float32)
+
+
+HALVING = np.ldexp(1.0, -(np.arange(3000) % 149))
+TRIANGLES = {
+    "none": np.zeros((0, 3, 3), np.float32),
+    "one": soup(1),
+    "five": soup(5),
+    "soup": soup(3000),
+    "same": np.ones((1000, 3, 3), np.float32),
+    "flat": soup(1000) * np.float32([1, 1, 0]),
+    "line of points": points_at(np.linspace(0, 1, 500)[:, None] * np.ones(3)),
+    "large": soup(1000, 1e6),
+    "small": soup(1000, 1e-6),
+    "denormal": soup(1000, 1e-42),
+    "largest": ((soup(1000) - 0.55) * 6.0).astype(np.float32) * np.float32(1e38),
+    "far": soup(1000) + np.float32(1e6),
+    "halving": points_at(HALVING[:, None] * np.eye(3)[np.arange(3000) % 3]),
+    "every magnitude": points_at(10.0 ** np.linspace(-44, 38, 20000)[:, None] * np.ones(3)),
+}
+
+
+def depths(tree: BinaryTree) -> list[int]:
+    result = [0] * len(tree.child)
+    for node, child in enumerate(tree.child):
+        if child > 0:
+            result[child] = result[child + 1] = result[node] + 1
+    return result
+
+
+@pytest.mark.parametrize("max_leaf", [1, 4, 8])
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_tree_is_sound(name: str, max_leaf: int) -> None:
+    triangles = TRIANGLES[name]
+    tree = build(triangles, max_leaf=max_leaf)
+    lower, upper = triangles.min(axis=1), triangles.max(axis=1)
+    leaves = np.flatnonzero(tree.is_leaf)
+    seen = np.zeros(len(triangles), int)
+    for leaf in leaves:
+        prim_ids = tree.order[tree.first[leaf] : tree.first[leaf] + tree.count[leaf]]
+        seen[prim_ids] += 1
+        if len(triangles):
+            assert np.array_equal(tree.lower[leaf], lower[prim_ids].min(axis=0))
+            assert np.array_equal(tree.upper[leaf], upper[prim_ids].max(axis=0))
+    assert (seen == 1).all()
+    assert tree.count[leaves].max() <= max_leaf
+    inner = np.flatnonzero(~tree.is_leaf)
+    left = tree.child[inner]
+    assert (left > inner).all()
+    assert (tree.count[inner] == 0).all()
+    assert np.array_equal(tree.lower[inner], np.minimum(tree.lower[left], tree.lower[left + 1]))
+    assert np.array_equal(tree.upper[inner], np.maximum(tree.upper[left], tree.upper[left + 1]))
+    assert sorted([0, *left, *(left + 1)]) == list(range(len(tree.child)))
+    assert max(depths(tree)) <= MAX_DEPTH
+
+
+def test_depth_is_bounded_where_the_heuristic_alone_would_go_deeper() -> None:
+    assert max(depths(build(TRIANGLES["every magnitude"], max_leaf=1))) == MAX_DEPTH
+
+
+def test_same_triangles_same_tree() -> None:
+    first, second = build(TRIANGLES["soup"]), build(TRIANGLES["soup"].copy())
+    for field in ("lower", "upper", "child", "first", "count", "order"):
+        assert np.array_equal(getattr(first, field), getattr(second, field))
+    assert first.sah_cost == second.sah_cost
+
+
+def test_two_clusters_are_split_between() -> None:
+    near, far = soup(40), soup(60) + np.float32([10, 0, 0])
+    tree = build(np.concatenate([near, far]))
+    sides = sorted((tree.lower[1, 0], tree.lower[2, 0]))
+    assert sides[0] < 2
+    assert sides[1] >= 10
+
+
+def test_cost_of_a_known_tree() -> None:
+    """Two unit boxes at the ends of a 3 x 1 x 1 box: one visit, and one test with probability 6/14 in each leaf."""
+    box = np.float32([[[0, 0, 0], [1, 1, 1], [0, 1, 0]]])
+    tree = build(np.concatenate([box, box + np.float32([2, 0, 0])]), max_leaf=1)
+    assert tree.sah_cost == pytest.approx(1 + 2 * 6 / 14)
+
+
+def test_cost_is_far_below_that_of_a_random_order() -> None:
+    triangles = soup(3000)
+    assert build(triangles).sah_cost < 0.02 * len(triangles)
+
+
+@pytest.mark.parametrize(("triangles", "bins"), [(2, 8), (53, 8), (54, 9), (600, 100), (768, 128), (10**7, 128)])
+def test_bins_are_a_sixth_of_the_triangles_within_bounds(triangles: int, bins: int) -> None:
+    assert _bin_count.py_func(triangles) == bins  # type: ignore[attr-defined]

@@ -1,0 +1,142 @@
+"""The binary tree as packed for the GPU, read back."""
+
+import re
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tracecore.bvh.binned_sah import build
+from tracecore.bvh.tree import BinaryTree
+from tracecore.cuda_source import KERNELS
+from tracecore.errors import KernelError
+from tracecore.layout.bvh2 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, TRIANGLE, pack
+
+Floats = npt.NDArray[np.float32]
+
+
+def soup(count: int) -> Floats:
+    """(count, 3, 3) triangles here and there."""
+    random = np.random.default_rng(count)
+    return (random.uniform(-1, 1, (count, 1, 3)) + random.normal(0, 0.1, (count, 3, 3))).astype(np.float32)
+
+
+class Leaf(NamedTuple):
+    """A leaf found by walking: its box as its parent holds it, and its range of slots."""
+
+    lower: Floats
+    upper: Floats
+    first: int
+    count: int
+
+
+def leaves(nodes: Any, node: int = 0) -> list[Leaf]:
+    """All leaves below a packed node, left to right; checks that boxes hold what is below them."""
+    found = []
+    for side in (0, 1):
+        child = int(nodes["child"][node, side])
+        xy, z = nodes["xy"][node, side], nodes["z"][node, side]
+        lower, upper = np.array([xy[0], xy[2], z[0]]), np.array([xy[1], xy[3], z[1]])
+        if child < 0:
+            found.append(Leaf(lower, upper, ~child >> LEAF_COUNT_BITS, ~child & ((1 << LEAF_COUNT_BITS) - 1)))
+            continue
+        below = leaves(nodes, child)
+        assert (np.min([leaf.lower for leaf in below], axis=0) == lower).all()
+        assert (np.max([leaf.upper for leaf in below], axis=0) == upper).all()
+        found += below
+    return found
+
+
+@pytest.mark.parametrize("count", [2, 5, 6, 7, 300, 3000])
+def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
+    triangles = soup(count)
+    packed = pack(build(triangles), triangles)
+    found = leaves(packed.arrays["nodes"])
+    slots = packed.arrays["triangles"]
+    for leaf in found:
+        corners = np.stack([slots[f"v{i}"][leaf.first : leaf.first + leaf.count] for i in range(3)])
+        if leaf.count > 0:
+            assert (corners.min(axis=(0, 1)) == leaf.lower).all()
+            assert (corners.max(axis=(0, 1)) == leaf.upper).all()
+    ranges = [np.arange(leaf.first, leaf.first + leaf.count) for leaf in found]
+    assert sorted(np.concatenate(ranges)) == list(range(count))
+    assert sorted(slots["prim_id"]) == list(range(count))
+    for corner in range(3):
+        assert (slots[f"v{corner}"] == triangles[slots["prim_id"], corner]).all()
+
+
+def test_leaves_are_those_of_the_tree() -> None:
+    triangles = soup(500)
+    tree = build(triangles)
+    packed = pack(tree, triangles)
+    expected = {(int(first), int(count)) for first, count in zip(tree.first, tree.count, strict=True) if count > 0}
+    assert {(leaf.first, leaf.count) for leaf in leaves(packed.arrays["nodes"])} == expected
+    assert packed.nodes == int((~tree.is_leaf).sum())
+    assert packed.bytes == packed.nodes * 64 + 500 * 48
+
+
+def test_one_leaf_is_the_left_child_of_a_root() -> None:
+    triangles = soup(1)
+    nodes = pack(build(triangles), triangles).arrays["nodes"]
+    assert [(leaf.first, leaf.count) for leaf in leaves(nodes)] == [(0, 1), (0, 0)]
+
+
+def test_no_triangles_are_two_leaves_without_any() -> None:
+    triangles = np.zeros((0, 3, 3), np.float32)
+    packed = pack(build(triangles), triangles)
+    assert [leaf.count for leaf in leaves(packed.arrays["nodes"])] == [0, 0]
+    assert packed.scalars["extent"] == 0.0
+
+
+def test_extent_is_the_largest_coordinate() -> None:
+    triangles = soup(10)
+    triangles[3, 1, 2] = -77.0
+    assert pack(build(triangles), triangles).scalars["extent"] == 77.0
+
+
+def chain(depth: int) -> BinaryTree:
+    """A tree whose every left child is a leaf of one triangle, and the last right one too."""
+    nodes = 2 * depth + 1
+    child = np.zeros(nodes, np.int32)
+    inner = np.arange(0, nodes - 1, 2)
+    child[inner] = inner + 1
+    is_leaf = child == 0
+    first = np.where(is_leaf, np.cumsum(is_leaf) - 1, 0).astype(np.int32)
+    boxes = np.zeros((nodes, 3), np.float32)
+    return BinaryTree(
+        lower=boxes,
+        upper=boxes,
+        child=child,
+        first=first,
+        count=is_leaf.astype(np.int32),
+        order=np.arange(depth + 1, dtype=np.uint32),
+        sah_cost=1.0,
+        build_seconds=0.0,
+    )
+
+
+@pytest.mark.parametrize("depth", [1, 2, 40])
+def test_stack_is_one_entry_a_level_and_the_mark_below(depth: int) -> None:
+    assert pack(chain(depth), np.zeros((depth + 1, 3, 3), np.float32)).stack == depth + 1
+
+
+def test_a_leaf_too_large_for_a_node() -> None:
+    triangles = soup(16)
+    tree = replace(build(triangles[:1]), count=np.array([16], np.int32), order=np.arange(16, dtype=np.uint32))
+    with pytest.raises(
+        KernelError, match="layout bvh2: a leaf has 16 triangles, at most 15; build with a lower max_leaf"
+    ):
+        pack(tree, triangles)
+
+
+def test_sizes_are_those_of_the_paper() -> None:
+    assert (NODE.itemsize, TRIANGLE.itemsize, SCENE.itemsize) == (64, 48, 24)
+
+
+def test_every_struct_is_checked_by_the_compiler() -> None:
+    """Each constant that the layout hands over stands in an assertion of the header."""
+    header = (KERNELS / "bvh2.cuh").read_text()
+    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", header))
+    assert asserted == {name for name in LAYOUT.defines if name.endswith("_BYTES")}

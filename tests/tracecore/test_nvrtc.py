@@ -1,0 +1,136 @@
+"""Every kernel through NVIDIA's compiler, which needs no GPU."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tracecore import nvrtc
+from tracecore.errors import DeviceError, KernelError
+from tracecore.gpu import kernel_report
+from tracecore.layout.bvh2 import LAYOUT
+from tracecore.nvrtc import KernelResources, compile_source, compile_strategy, parse_resources, supported_architectures
+from tracecore.strategy import find_strategy, strategy_names
+
+ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
+
+
+@pytest.fixture(scope="module")
+def compiler() -> None:
+    try:
+        supported_architectures()
+    except DeviceError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def table(request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    """Lines to print when all kernels are compiled."""
+    lines = [f"\n\n{'kernel':>24} {'arch':>7} {'entry':>12} registers  spilled  shared  stack"]
+    yield lines
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print("\n".join(lines))
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("name", strategy_names())
+def test_compiles_without_spills(name: str, arch: str, table: list[str]) -> None:
+    compiled = compile_strategy(find_strategy(name), arch)
+    assert compiled.cubin.startswith(b"\x7fELF")
+    assert set(compiled.resources) == {"closest_hit", "any_hit"}
+    for row in compiled.resources.values():
+        table.append(
+            f"{name:>24} {arch:>7} {row.entry:>12} {row.registers:9}  {row.spill_bytes:5} B {row.shared_bytes:5} B "
+            f"{row.stack_bytes:4} B"
+        )
+    for row in compiled.resources.values():
+        assert row.spill_bytes == 0
+        assert row.stack_bytes >= 4 * find_strategy(name).stack_size
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_struct_of_another_size_does_not_compile() -> None:
+    row = find_strategy("while-while")
+    wrong = replace(row, layout=replace(LAYOUT, defines={**LAYOUT.defines, "NODE_BYTES": "72"}))
+    with pytest.raises(KernelError, match="PackedNode differs from the layout's NODE"):
+        compile_strategy(wrong, "sm_90")
+
+
+@pytest.mark.usefixtures("compiler")
+def test_an_error_names_kernel_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.cu").write_text('#include "bvh2.cuh"\n\nint f() { return wrong; }\n')
+    with pytest.raises(KernelError, match=r'kernel mine.cu does not compile for sm_90(.|\n)*mine.cu\(3\).*"wrong"'):
+        compile_strategy(replace(find_strategy("while-while"), source=tmp_path / "mine.cu"), "sm_90")
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_strategy_of_a_third_party_compiles(tmp_path: Path) -> None:
+    (tmp_path / "first_leaf.cu").write_text(
+        '#include "bvh2.cuh"\n'
+        "template <bool ANY_HIT> __device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults) {\n"
+        "    Hit best = {ray.t_max, 0.0f, 0.0f, 0};\n"
+        "    const bool hit = intersect(load_triangle(scene, 0), ray, make_shear(ray.direction), best);\n"
+        "    return hit ? best : miss();\n"
+        "}\n"
+        '#include "streamed.cuh"\n'
+    )
+    row = replace(find_strategy("while-while"), name="first-leaf", source=tmp_path / "first_leaf.cu", defines={})
+    assert set(compile_strategy(row, "sm_90").resources) == {"closest_hit", "any_hit"}
+
+
+@pytest.mark.usefixtures("compiler")
+def test_the_report_has_every_kernel() -> None:
+    report = kernel_report("sm_90")
+    assert tuple(report) == strategy_names()
+    assert all(row.registers > 0 for compiled in report.values() for row in compiled.resources.values())
+
+
+@pytest.mark.usefixtures("compiler")
+def test_spills_are_seen() -> None:
+    """A kernel squeezed into too few registers is reported as such."""
+    source = (
+        'extern "C" __global__ void __launch_bounds__(1024, 2) squeezed(float* p) {\n'
+        "    float v[64];\n"
+        "    for (int i = 0; i < 64; ++i) v[i] = p[i * 37];\n"
+        "    for (int r = 0; r < 99; ++r)\n"
+        "        for (int i = 0; i < 64; ++i) v[i] = fmaf(v[i], v[(i * 7 + 1) & 63], v[(i * 5 + 3) & 63]);\n"
+        "    for (int i = 0; i < 64; ++i) p[i] = v[i];\n"
+        "}\n"
+    )
+    _, log = compile_source(source, "squeezed.cu", "sm_90", {})
+    assert parse_resources(log)["squeezed"].spill_bytes > 0
+
+
+def test_report_of_the_assembler_is_read() -> None:
+    log = (
+        "ptxas info    : 0 bytes gmem\n"
+        "ptxas info    : Compiling entry function 'first' for 'sm_90'\n"
+        "ptxas info    : Function properties for first\n"
+        "    264 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+        "ptxas info    : Used 56 registers, used 1 barriers, 264 bytes cumulative stack size, 512 bytes smem\n"
+        "ptxas info    : Compiling entry function 'second' for 'sm_90'\n"
+        "ptxas info    : Function properties for second\n"
+        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        "ptxas info    : Used 4 registers, 384 bytes cmem[0]\n"
+    )
+    assert parse_resources(log) == {
+        "first": KernelResources(entry="first", registers=56, stack_bytes=264, spill_bytes=20, shared_bytes=512),
+        "second": KernelResources(entry="second", registers=4, stack_bytes=0, spill_bytes=0, shared_bytes=0),
+    }
+
+
+def test_a_report_that_reads_otherwise_is_an_error() -> None:
+    with pytest.raises(KernelError, match="report on first cannot be read"):
+        parse_resources("Compiling entry function 'first' for 'sm_90'\nnothing else\n")
+
+
+def test_no_compiler_gives_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "cupy_backends.cuda.libs", None)
+    with pytest.raises(DeviceError, match=r"no CUDA compiler: .*; pip install 'tracecore\[gpu\]'"):
+        supported_architectures()
+
+
+def test_arithmetic_is_exact() -> None:
+    assert {"--fmad=false", "--ftz=false", "--prec-div=true"} <= set(nvrtc.OPTIONS)

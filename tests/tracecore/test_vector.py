@@ -1,0 +1,73 @@
+"""Vectors in compiled code, lane by lane against NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+
+from tracecore import vector
+from tracecore.brute_force import fma
+
+
+@njit
+def arithmetic(a: Any, b: Any, c: Any, out: Any) -> None:
+    x, y, z = vector.load8(vector.address(a)), vector.load8(vector.address(b)), vector.load8(vector.address(c))
+    at = vector.address(out)
+    vector.store(at, x + y)
+    vector.store(at + 32, x - y)
+    vector.store(at + 64, x * y + z)
+    vector.store(at + 96, x / y)
+    vector.store(at + 128, -x)
+    vector.store(at + 160, vector.fma(x, y, z))
+    vector.store(at + 192, vector.least(x, y))
+    vector.store(at + 224, vector.greatest(x, y))
+    vector.store(at + 256, vector.minor(x, y, z, x))
+    vector.store(at + 288, vector.choose(0b10100101, x, y))
+
+
+@njit
+def comparisons(a: Any, b: Any) -> Any:
+    x, y = vector.load8(vector.address(a)), vector.load8(vector.address(b))
+    return vector.less(x, y), vector.less_equal(x, y), vector.equal(x, y)
+
+
+@njit
+def numbers(array: Any, k: int) -> Any:
+    x = vector.load4(vector.address(array))
+    bits = vector.float_bits(vector.lane(x, k))
+    return vector.lane(x, k), bits, vector.bits_float(bits), vector.lowest_bit(np.int64(1) << k)
+
+
+SPECIAL = np.float32([0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.5, 1e-45])
+
+
+@pytest.mark.parametrize("turn", range(8))
+def test_arithmetic_is_that_of_each_lane(turn: int) -> None:
+    random = np.random.default_rng(turn)
+    for a, b, c in ((SPECIAL, np.roll(SPECIAL, turn), SPECIAL[::-1].copy()), random.normal(size=(3, 8))):
+        x, y, z = np.float32(a), np.float32(b), np.float32(c)
+        out = np.empty((10, 8), np.float32)
+        arithmetic(x, y, z, out)
+        with np.errstate(all="ignore"):
+            doubles = x.astype(np.float64) * y - z.astype(np.float64) * x
+            expected = [x + y, x - y, x * y + z, x / y, -x, fma(x, y, z), np.where(x < y, x, y), np.where(x > y, x, y)]
+            expected += [doubles.astype(np.float32), np.where([1, 0, 1, 0, 0, 1, 0, 1], x, y)]
+        for got, right in zip(out, expected, strict=True):
+            assert np.array_equal(got, right, equal_nan=True)
+            numbers_only = ~np.isnan(right)
+            assert np.array_equal(np.signbit(got[numbers_only]), np.signbit(right[numbers_only]))
+
+
+@pytest.mark.parametrize("turn", range(8))
+def test_comparisons_set_a_bit_per_lane(turn: int) -> None:
+    a, b = SPECIAL, np.roll(SPECIAL, turn)
+    bits = 1 << np.arange(8)
+    assert comparisons(a, b) == ((bits * (a < b)).sum(), (bits * (a <= b)).sum(), (bits * (a == b)).sum())
+
+
+@pytest.mark.parametrize("k", range(4))
+def test_lanes_and_bits(k: int) -> None:
+    array = np.float32([1.5, -2.0, 1e-45, np.inf])
+    bits = int(array.view(np.int32)[k])
+    assert numbers(array, k) == (array[k], bits, array[k], k)

@@ -1,0 +1,288 @@
+"""Builder: surface area heuristic over bins of centroids, all three axes, one pass from the root down.
+
+After Wald: On fast Construction of SAH-based Bounding Volume Hierarchies, 2007, with the number of bins of Günther,
+Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet Traversal, 2007.
+"""
+
+import time
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.compiled import compiled, inlined
+from tracecore.rays import Floats
+from tracecore.vector import (
+    address,
+    greatest,
+    lane,
+    least,
+    load4,
+    load8,
+    load_double,
+    load_float,
+    load_int,
+    load_long,
+    splat4,
+    store,
+)
+
+MIN_BINS, MAX_BINS = 8, 128
+TRIANGLES_PER_BIN = 6
+BOX_BYTES, ENTRY_BYTES, UPPER = 32, 32, 16
+COUNTS = MAX_BINS * BOX_BYTES
+COSTS = COUNTS + MAX_BINS * 8
+STACK = COSTS + MAX_BINS * 8
+SCRATCH_BYTES = STACK + (MAX_DEPTH + 2) * ENTRY_BYTES  # at most one right child per level, and the pair just made
+INFINITY = np.float32(np.inf)
+HALF = np.float32(0.5)
+
+#: Cost of a visit to an inner node, in triangle tests.
+VISIT_COST = 1.0
+
+
+def build(triangles: Floats, *, max_leaf: int = 4) -> BinaryTree:
+    """A tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
+
+    triangles: (t, 3, 3) float32, finite, corners of each; t may be 0. The same triangles give the same tree.
+    """
+    start = time.perf_counter()
+    triangles = np.ascontiguousarray(triangles, np.float32)
+    references = np.zeros((len(triangles), 8), np.float32)
+    triangles.min(axis=1, out=references[:, 0:3])
+    triangles.max(axis=1, out=references[:, 4:7])
+    order = np.arange(len(triangles), dtype=np.uint32)
+    capacity = max(2 * len(triangles) - 1, 1)  # both sides of a split hold a triangle
+    boxes = np.zeros((capacity, 8), np.float32)
+    links = np.zeros((capacity, 3), np.int32)
+    nodes = _split_all(references, order, boxes, links, np.empty(SCRATCH_BYTES, np.uint8), max_leaf)
+    child, first, count = np.ascontiguousarray(links[:nodes].T)
+    tree = BinaryTree(
+        lower=np.ascontiguousarray(boxes[:nodes, 0:3]),
+        upper=np.ascontiguousarray(boxes[:nodes, 4:7]),
+        child=child,
+        first=first,
+        count=count,
+        order=order,
+        sah_cost=0.0,
+        build_seconds=time.perf_counter() - start,
+    )
+    return replace(tree, sah_cost=_sah_cost(tree))
+
+
+def _sah_cost(tree: BinaryTree) -> float:
+    """Expected cost of a ray that meets the root's box: `VISIT_COST` per inner node and 1 per triangle."""
+    area = tree.half_area
+    if area[0] == 0.0:
+        return float(tree.count.sum())
+    return float(area @ np.where(tree.count > 0, tree.count, VISIT_COST) / area[0])
+
+
+class _Bins(NamedTuple):
+    """How centroids are sorted: `count` bins along one axis from `low`, `scale` of them per unit of length."""
+
+    axis: Any
+    low: Any
+    scale: Any
+    count: Any
+
+
+class _Room(NamedTuple):
+    """Addresses. Boxes are eight float32: lower x y z 0, upper x y z 0.
+
+    references: boxes of the triangles, moved together with order: uint32. boxes: of the nodes. Bins of one axis:
+    bin_boxes, bin_counts: int64, costs: float64, half the area times the count of a bin and all above it. stack:
+    int64, node, first and end slot, depth.
+    """
+
+    references: Any
+    order: Any
+    boxes: Any
+    bin_boxes: Any
+    bin_counts: Any
+    costs: Any
+    stack: Any
+
+
+@compiled
+def _split_all(references: Any, order: Any, boxes: Any, links: Any, scratch: Any, max_leaf: int) -> int:
+    """Split depth first. Returns the number of nodes.
+
+    references: (t, 8) float32, boxes of the triangles, and order: (t,) uint32, both permuted. Written: boxes: (n, 8)
+    float32; links: (n, 3) int32, child, first, count. scratch: SCRATCH_BYTES of uint8.
+    """
+    at = address(scratch)
+    room = _Room(address(references), address(order), address(boxes), at, at + COUNTS, at + COSTS, at + STACK)
+    _push(room.stack, 0, 0, len(order), 0)
+    pushed = min(len(order), 1)
+    nodes = 1
+    while pushed > 0:
+        pushed -= 1
+        entry = room.stack + pushed * ENTRY_BYTES
+        node, depth = load_long(entry), load_long(entry + 24)
+        first, end = load_long(entry + 8), load_long(entry + 16)
+        middle = _split(room, node, first, end, max_leaf, MAX_DEPTH - depth)
+        if middle == first:
+            links[node, 1], links[node, 2] = first, end - first
+            continue
+        links[node, 0] = nodes
+        _push(entry, nodes + 1, middle, end, depth + 1)
+        _push(entry + ENTRY_BYTES, nodes, first, middle, depth + 1)
+        pushed += 2
+        nodes += 2
+    return nodes
+
+
+@inlined
+def _push(entry: int, node: int, first: int, end: int, depth: int) -> None:
+    store(entry, np.int64(node))
+    store(entry + 8, np.int64(first))
+    store(entry + 16, np.int64(end))
+    store(entry + 24, np.int64(depth))
+
+
+@inlined
+def _split(room: Any, node: int, first: int, end: int, max_leaf: int, levels: int) -> int:
+    """Write the node's box and sort its slots by side. Returns the first slot of the right side, or `first` for a leaf.
+
+    levels: how many more the tree may have below this node. Halves need the logarithm of the count of them, so the
+    heuristic is followed while there is one to spare.
+    """
+    count = end - first
+    low, high, area = _measure(room, node, first, end)
+    if count == 1:
+        return first
+    cost = np.inf
+    plane = np.int64(0)
+    best = _bins(low, high, plane, count)
+    if 1 << min(levels - 1, 62) >= count:
+        for axis in range(3):
+            bins = _bins(low, high, axis, count)
+            if bins.scale > 0.0:
+                _fill(room, first, end, bins)
+                cost_here, plane_here = _sweep(room, bins.count)
+                if cost_here < cost:
+                    cost, plane, best = cost_here, plane_here, bins
+    if count <= max_leaf and count * area <= cost + VISIT_COST * area:
+        return first
+    if cost == np.inf:  # all centroids in one place, or no level to spare
+        return first + count // 2
+    return _partition(room, first, end, best, plane)
+
+
+@inlined
+def _grow(lower: Any, upper: Any, box: int) -> Any:
+    return least(lower, load4(box)), greatest(upper, load4(box + UPPER))
+
+
+@inlined
+def _put(box: int, lower: Any, upper: Any) -> None:
+    store(box, lower)
+    store(box + UPPER, upper)
+
+
+@inlined
+def _half_area(lower: Any, upper: Any) -> float:
+    """Half of the surface, in float64: no finite box overflows."""
+    x = np.float64(lane(upper, 0)) - np.float64(lane(lower, 0))
+    y = np.float64(lane(upper, 1)) - np.float64(lane(lower, 1))
+    z = np.float64(lane(upper, 2)) - np.float64(lane(lower, 2))
+    return x * y + y * z + z * x
+
+
+@inlined
+def _measure(room: Any, node: int, first: int, end: int) -> Any:
+    """Write the box of the triangles; returns the bounds of their centroids and half the area."""
+    lower, upper = splat4(np.inf), splat4(-np.inf)
+    low, high = lower, upper
+    for i in range(first, end):
+        box = room.references + i * BOX_BYTES
+        lower, upper = _grow(lower, upper, box)
+        centroid = load4(box) * splat4(0.5) + load4(box + UPPER) * splat4(0.5)
+        low, high = least(low, centroid), greatest(high, centroid)
+    _put(room.boxes + node * BOX_BYTES, lower, upper)
+    return low, high, _half_area(lower, upper)
+
+
+@inlined
+def _bin_count(triangles: int) -> int:
+    return min(max(triangles // TRIANGLES_PER_BIN, MIN_BINS), MAX_BINS)
+
+
+@inlined
+def _bins(low: Any, high: Any, axis: int, triangles: int) -> Any:
+    """The bins of one axis between bounds of centroids. The scale is 0 where float32 cannot tell the bounds apart."""
+    count = _bin_count(triangles)
+    scale = np.float32(count) / (lane(high, axis) - lane(low, axis))
+    return _Bins(axis, lane(low, axis), scale if scale < INFINITY else np.float32(0.0), count)
+
+
+@inlined
+def _bin(box: int, bins: Any) -> int:
+    """The bin of a triangle's centroid: 0 <= (centroid - low) * scale, at most a rounding above the count."""
+    place = box + 4 * bins.axis
+    centroid = load_float(place) * HALF + load_float(place + UPPER) * HALF
+    return min(np.int64((centroid - bins.low) * bins.scale), bins.count - 1)
+
+
+@inlined
+def _fill(room: Any, first: int, end: int, bins: Any) -> None:
+    """Sort the triangles into bins."""
+    for i in range(bins.count):
+        store(room.bin_counts + 8 * i, np.int64(0))
+        _put(room.bin_boxes + i * BOX_BYTES, splat4(np.inf), splat4(-np.inf))
+    for i in range(first, end):
+        box = room.references + i * BOX_BYTES
+        at = _bin(box, bins)
+        count, union = room.bin_counts + 8 * at, room.bin_boxes + at * BOX_BYTES
+        store(count, load_long(count) + 1)
+        lower, upper = _grow(load4(box), load4(box + UPPER), union)
+        _put(union, lower, upper)
+
+
+@inlined
+def _sweep(room: Any, bins: int) -> Any:
+    """The cheapest border of two bins: half area times count of both sides, and the first bin on the right."""
+    count = 0
+    lower, upper = splat4(np.inf), splat4(-np.inf)
+    for i in range(bins - 1, 0, -1):
+        count += load_long(room.bin_counts + 8 * i)
+        lower, upper = _grow(lower, upper, room.bin_boxes + i * BOX_BYTES)
+        store(room.costs + 8 * i, count * _half_area(lower, upper) if count > 0 else np.inf)
+    best, plane = np.inf, 0
+    count = 0
+    lower, upper = splat4(np.inf), splat4(-np.inf)
+    for i in range(1, bins):
+        count += load_long(room.bin_counts + 8 * i - 8)
+        lower, upper = _grow(lower, upper, room.bin_boxes + (i - 1) * BOX_BYTES)
+        cost = count * _half_area(lower, upper) + load_double(room.costs + 8 * i) if count > 0 else np.inf
+        if cost < best:
+            best, plane = cost, i
+    return best, plane
+
+
+@inlined
+def _partition(room: Any, first: int, end: int, bins: Any, plane: int) -> int:
+    """Move the triangles of the bins below `plane` to the front. Returns the first slot behind them."""
+    left, right = first, end
+    while left < right:
+        box = room.references + left * BOX_BYTES
+        if _bin(box, bins) < plane:
+            left += 1
+        else:
+            right -= 1
+            _swap(room, left, right)
+    return left
+
+
+@inlined
+def _swap(room: Any, left: int, right: int) -> None:
+    one, other = room.references + left * BOX_BYTES, room.references + right * BOX_BYTES
+    box = load8(one)
+    store(one, load8(other))
+    store(other, box)
+    one, other = room.order + 4 * left, room.order + 4 * right
+    prim_id = load_int(one)
+    store(one, np.int32(load_int(other)))
+    store(other, np.int32(prim_id))

@@ -1,0 +1,334 @@
+"""The CPU tracer: one ray at a time through an 8-wide tree, eight boxes or eight triangles at a time, on all cores.
+
+Compiled code reads nodes, triangles and rays by address (see `vector.address`); offsets come from the layout's dtypes.
+"""
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracecore.bvh.binned_sah import build
+from tracecore.bvh.wide import collapse
+from tracecore.compiled import compiled, inlined
+from tracecore.direct import DirectTracer
+from tracecore.layout.bvh8 import BLOCK, NODE, TRIANGLES, WIDTH, pack
+from tracecore.rays import HIT, MISS, RAY, Floats, offset_of
+from tracecore.tracer import BvhStatistics, Query
+from tracecore.vector import (
+    address,
+    bits_float,
+    choose,
+    equal,
+    float_bits,
+    fma,
+    greatest,
+    lane,
+    least,
+    less,
+    less_equal,
+    load8,
+    load_float,
+    load_int,
+    load_long,
+    lowest_bit,
+    minor,
+    multiply_add,
+    splat8,
+    store,
+)
+
+#: How much farther a box reaches than its triangles, relative to the largest coordinate of ray and scene: 2^-19 covers
+#: the rounding of the box test and of the triangle test (Ize: Robust BVH Ray Traversal, 2013, bounds the former).
+PAD = np.float32(2.0**-19)
+
+#: In the box test no component of a direction is smaller, relative to the largest.
+FLAT = np.float32(1e-20)
+
+RAY_BYTES, HIT_BYTES, NODE_BYTES, BLOCK_BYTES = RAY.itemsize, HIT.itemsize, NODE.itemsize, TRIANGLES.itemsize
+T_MIN, DIRECTION, T_MAX = (offset_of(RAY, name) for name in ("t_min", "direction", "t_max"))
+U, V, HIT_ID = (offset_of(HIT, name) for name in ("u", "v", "prim_id"))
+UPPER, CHILD = (offset_of(NODE, name) for name in ("upper", "child"))
+PRIM_ID = offset_of(TRIANGLES, "prim_id")
+PLANES_BYTES = WIDTH * 4  # the planes of one axis in a node
+AXIS_BYTES = BLOCK * 4  # one component of one corner of the triangles in a block
+CORNER_BYTES = 3 * AXIS_BYTES
+LANES = (1 << BLOCK) - 1
+LONG_BYTES = 8
+LOW_HALF = 0xFFFFFFFF
+
+ZERO = np.float32(0.0)
+ONE = np.float32(1.0)
+FOUR = np.float32(4.0)
+INFINITY = np.float32(np.inf)
+
+
+class _Tree(NamedTuple):
+    """Addresses of nodes, triangle blocks and the traversal stack, and the largest coordinate of the scene."""
+
+    nodes: Any
+    blocks: Any
+    stack: Any
+    extent: Any
+
+
+class _Slabs(NamedTuple):
+    """A ray for the box test, by axis. It meets a plane at t = plane * inverse + origin, with one origin for the planes
+    where it comes in and one for those where it goes out, so that the pad moves both outwards.
+
+    planes_in, planes_out: offsets of these planes in a node.
+    """
+
+    inverse: Any
+    origin_in: Any
+    origin_out: Any
+    planes_in: Any
+    planes_out: Any
+
+
+class _Shear(NamedTuple):
+    """A ray for the triangle test. axes: offsets of its x, y, z axis in a corner. x, y, z: -Sx, -Sy, Sz."""
+
+    axes: Any
+    origin: Any
+    x: Any
+    y: Any
+    z: Any
+
+
+@compiled
+def trace(nodes: Any, blocks: Any, extent: Any, stack: Any, rays: Any, hits: Any, any_hit: bool) -> int:
+    """Trace (n, 8) rays into (n, 4) hits, all float32. Returns how many were invalid.
+
+    nodes: (.., 64) and blocks: (.., 80) float32, the bytes of a `Bvh8`, and its extent. stack: (s,) int64, scratch, as
+    many entries as the `Bvh8` says.
+    """
+    tree = _Tree(address(nodes), address(blocks), address(stack), extent)
+    invalid = 0
+    for i in range(len(rays)):
+        ray = address(rays) + i * RAY_BYTES
+        hit = address(hits) + i * HIT_BYTES
+        _write(hit, INFINITY, ZERO, ZERO, MISS)
+        if _is_valid(ray):
+            _traverse(tree, ray, hit, any_hit)
+        else:
+            invalid += 1
+    return invalid
+
+
+@inlined
+def _write(hit: int, t: Any, u: Any, v: Any, prim_id: int) -> None:
+    store(hit, t)
+    store(hit + U, u)
+    store(hit + V, v)
+    store(hit + HIT_ID, np.uint32(prim_id))
+
+
+@inlined
+def _is_valid(ray: int) -> Any:
+    """Whether origin and direction are finite, the direction is not zero and the interval is no NaN."""
+    sum_of_zeros = ZERO
+    largest = ZERO
+    for axis in range(3):
+        direction = load_float(ray + DIRECTION + 4 * axis)
+        sum_of_zeros += load_float(ray + 4 * axis) * ZERO + direction * ZERO  # NaN if one is not finite
+        largest = max(largest, abs(direction))
+    t_min, t_max = load_float(ray + T_MIN), load_float(ray + T_MAX)
+    return sum_of_zeros == ZERO and largest > ZERO and t_min == t_min and t_max == t_max
+
+
+@inlined
+def _traverse(tree: Any, ray: int, hit: int, any_hit: bool) -> None:
+    """Visit the boxes that the ray meets, nearer ones first, and keep the best hit. Any hit will do if `any_hit`."""
+    t_min, t_best = load_float(ray + T_MIN), load_float(ray + T_MAX)
+    best = np.int64(-1)
+    shear = _shear(ray)
+    slabs = _slabs(ray, tree.extent)
+    bottom = tree.stack
+    top = bottom + LONG_BYTES
+    store(bottom, float_bits(t_min) << 32)
+    while top > bottom:
+        top -= LONG_BYTES
+        entry = load_long(top)
+        if bits_float(entry >> 32) > t_best:
+            continue
+        child = load_int(top)
+        if child >= 0:
+            top = _push_children(tree.nodes + child * NODE_BYTES, slabs, t_min, t_best, top, any_hit)
+            continue
+        block = tree.blocks + ~child * BLOCK_BYTES
+        found, t, u, v = _intersect(block, shear, t_min, t_best)
+        while found != 0:
+            k = lowest_bit(found)
+            found &= found - 1
+            t_here, prim_id = lane(t, k), load_int(block + PRIM_ID + 4 * k) & LOW_HALF
+            if t_here < t_best or (t_here == t_best and prim_id < best):
+                if any_hit:
+                    _write(hit, ZERO, ZERO, ZERO, 0)
+                    return
+                t_best, best = t_here, prim_id
+                _write(hit, t_here, lane(u, k), lane(v, k), prim_id)
+
+
+@inlined
+def _slabs(ray: int, extent: Any) -> Any:
+    x, y, z = load_float(ray), load_float(ray + 4), load_float(ray + 8)
+    dx, dy, dz = load_float(ray + DIRECTION), load_float(ray + DIRECTION + 4), load_float(ray + DIRECTION + 8)
+    reach = max(max(abs(x), abs(y)), max(abs(z), extent))
+    flat = FLAT * max(max(abs(dx), abs(dy)), abs(dz))
+    x_in, x_out, x_inverse, x_planes = _slab(x, dx, reach, flat)
+    y_in, y_out, y_inverse, y_planes = _slab(y, dy, reach, flat)
+    z_in, z_out, z_inverse, z_planes = _slab(z, dz, reach, flat)
+    return _Slabs(
+        (splat8(x_inverse), splat8(y_inverse), splat8(z_inverse)),
+        (splat8(x_in), splat8(y_in), splat8(z_in)),
+        (splat8(x_out), splat8(y_out), splat8(z_out)),
+        (x_planes, y_planes + PLANES_BYTES, z_planes + 2 * PLANES_BYTES),
+        (UPPER - x_planes, UPPER - y_planes + PLANES_BYTES, UPPER - z_planes + 2 * PLANES_BYTES),
+    )
+
+
+@inlined
+def _slab(origin: Any, direction: Any, reach: Any, flat: Any) -> Any:
+    """One axis: origins for the planes in and out, 1 / direction, and the offset of the planes where it comes in."""
+    inverse = ONE / (direction if abs(direction) > flat else np.copysign(flat, direction))
+    pad = np.copysign(PAD * reach, inverse)
+    if not (FOUR * reach * abs(inverse) < INFINITY):  # where products could overflow, the axis excludes nothing
+        return -INFINITY, INFINITY, ZERO, np.int64(0)
+    return -(origin + pad) * inverse, -(origin - pad) * inverse, inverse, np.int64(0) if inverse >= ZERO else UPPER
+
+
+@inlined
+def _push_children(node: int, slabs: Any, t_min: Any, t_best: Any, top: int, any_hit: bool) -> int:
+    """Put the children that the ray meets on the stack, the nearest on top, or if `any_hit` the last. Returns the top.
+
+    Empty lanes are met by no ray unless t is NaN on every axis: then `greatest` and `least` keep what they had, and the
+    leaf that they link to is visited once more.
+    """
+    inverse, origin, planes = slabs.inverse, slabs.origin_in, slabs.planes_in
+    t_in = splat8(t_min)
+    t_in = greatest(multiply_add(load8(node + planes[0]), inverse[0], origin[0]), t_in)
+    t_in = greatest(multiply_add(load8(node + planes[1]), inverse[1], origin[1]), t_in)
+    t_in = greatest(multiply_add(load8(node + planes[2]), inverse[2], origin[2]), t_in)
+    origin, planes = slabs.origin_out, slabs.planes_out
+    t_out = splat8(t_best)
+    t_out = least(multiply_add(load8(node + planes[0]), inverse[0], origin[0]), t_out)
+    t_out = least(multiply_add(load8(node + planes[1]), inverse[1], origin[1]), t_out)
+    t_out = least(multiply_add(load8(node + planes[2]), inverse[2], origin[2]), t_out)
+    met = less_equal(t_in, t_out)
+    if met == 0:
+        return top
+    one = _entry(node, t_in, lowest_bit(met))
+    met &= met - 1
+    if met == 0:
+        store(top, one)
+        return top + LONG_BYTES
+    other = _entry(node, t_in, lowest_bit(met))
+    met &= met - 1
+    farther, nearer = (one, other) if any_hit or other < one else (other, one)
+    store(top, farther)
+    store(top + LONG_BYTES, nearer)
+    bottom = top
+    top += 2 * LONG_BYTES
+    while met != 0:
+        _insert(_entry(node, t_in, lowest_bit(met)), top if any_hit else bottom, top)
+        met &= met - 1
+        top += LONG_BYTES
+    return top
+
+
+@inlined
+def _entry(node: int, t_in: Any, k: int) -> int:
+    """Stack entry of a child: the bits of t, which order entries by t, above the link."""
+    return (float_bits(lane(t_in, k)) << 32) | (load_int(node + CHILD + 4 * k) & LOW_HALF)
+
+
+@inlined
+def _insert(entry: int, bottom: int, top: int) -> None:
+    """Put an entry below the nearer ones of those from bottom to top."""
+    while top > bottom and load_long(top - LONG_BYTES) < entry:
+        store(top, load_long(top - LONG_BYTES))
+        top -= LONG_BYTES
+    store(top, entry)
+
+
+@inlined
+def _shear(ray: int) -> Any:
+    x, y, z = load_float(ray + DIRECTION), load_float(ray + DIRECTION + 4), load_float(ray + DIRECTION + 8)
+    kz = 1 if abs(y) > abs(x) else 0
+    kz = 2 if abs(z) > max(abs(x), abs(y)) else kz
+    kx = kz + 1 if kz < 2 else 0
+    ky = kx + 1 if kx < 2 else 0
+    along = load_float(ray + DIRECTION + 4 * kz)
+    return _Shear(
+        (kx * AXIS_BYTES, ky * AXIS_BYTES, kz * AXIS_BYTES),
+        (splat8(load_float(ray + 4 * kx)), splat8(load_float(ray + 4 * ky)), splat8(load_float(ray + 4 * kz))),
+        splat8(-(load_float(ray + DIRECTION + 4 * kx) / along)),
+        splat8(-(load_float(ray + DIRECTION + 4 * ky) / along)),
+        splat8(ONE / along),
+    )
+
+
+@inlined
+def _corner(corner: int, shear: Any) -> Any:
+    """One corner of the triangles as the ray sees it: sheared x and y, and z."""
+    z = load8(corner + shear.axes[2]) - shear.origin[2]
+    x = load8(corner + shear.axes[0]) - shear.origin[0]
+    y = load8(corner + shear.axes[1]) - shear.origin[1]
+    return fma(shear.x, z, x), fma(shear.y, z, y), z
+
+
+@inlined
+def _intersect(block: int, shear: Any, t_min: Any, t_best: Any) -> Any:
+    """Bits of the triangles hit after t_min, not after t_best; and t, u, v of all. The test of `brute_force`: Woop,
+    Benthin, Wald: Watertight Ray/Triangle Intersection, 2013.
+    """
+    ax, ay, az = _corner(block, shear)
+    bx, by, bz = _corner(block + CORNER_BYTES, shear)
+    cx, cy, cz = _corner(block + 2 * CORNER_BYTES, shear)
+    u, v, w = cx * by - cy * bx, ax * cy - ay * cx, bx * ay - by * ax
+    zero = splat8(ZERO)
+    edge = equal(u, zero) | equal(v, zero) | equal(w, zero)
+    if edge != 0:
+        u = choose(edge, minor(cx, by, cy, bx), u)
+        v = choose(edge, minor(ax, cy, ay, cx), v)
+        w = choose(edge, minor(bx, ay, by, ax), w)
+    negative = less(u, zero) | less(v, zero) | less(w, zero)
+    positive = less(zero, u) | less(zero, v) | less(zero, w)
+    det = (u + v) + w
+    inside = LANES & ~(negative & positive | equal(det, zero))
+    if inside == 0:
+        return inside, u, v, w
+    reciprocal = splat8(ONE) / det
+    t = fma(w, shear.z * cz, fma(v, shear.z * bz, u * (shear.z * az))) * reciprocal
+    found = inside & less(splat8(t_min), t) & less_equal(t, splat8(t_best))
+    return found, t, v * reciprocal, w * reciprocal
+
+
+class CpuTracer(DirectTracer):
+    """Traces on the CPU, in the calling thread or, for whole arrays, on `threads` threads (default: all usable cores).
+
+    triangles: (t, 3, 3) float32, checked.
+    """
+
+    name = "bvh8"
+    device = "cpu"
+
+    def __init__(self, triangles: Floats, *, threads: int | None = None) -> None:
+        super().__init__(threads)
+        start = time.perf_counter()
+        tree = build(triangles, max_leaf=BLOCK)
+        packed = pack(tree, collapse(tree, width=WIDTH, max_leaf=BLOCK), triangles)
+        self.bvh = BvhStatistics(
+            nodes=len(packed.nodes),
+            bytes=packed.nodes.nbytes + packed.blocks.nbytes,
+            sah_cost=tree.sah_cost,
+            build_seconds=time.perf_counter() - start,
+        )
+        nodes = packed.nodes.view(np.float32).reshape(len(packed.nodes), -1)
+        blocks = packed.blocks.view(np.float32).reshape(-1, BLOCK_BYTES // 4)
+        self._tree = (nodes, blocks, packed.extent)
+        self._stack = packed.stack
+
+    def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
+        return int(trace(*self._tree, np.empty(self._stack, np.int64), rays, hits, query == Query.ANY))

@@ -1,0 +1,250 @@
+"""The GPU as this package uses it: is there one, memory on both sides, a kernel loaded, a launch. All of CuPy is here.
+
+Addresses are plain integers. The host's pinned memory has the same address on the device (unified addressing).
+"""
+
+import functools
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.errors import DeviceError, KernelError
+from tracecore.launch import LAUNCH, REPORT, TALLY, describe_faults
+from tracecore.layout.device_layout import PackedScene
+from tracecore.nvrtc import REMEDY, compile_strategy, supported_architectures
+from tracecore.strategy import KernelStrategy
+from tracecore.tracer import Query
+
+#: Seconds after which a launch that has not come back is an error: `TRACECORE_GPU_TIMEOUT` or this.
+DEFAULT_TIMEOUT = 60.0
+
+#: Names of the entry points, by `Query`.
+ENTRIES = ("closest_hit", "any_hit")
+
+#: CUDA's status of an event that has not happened yet.
+_NOT_READY = 600
+
+
+@functools.cache
+def gpu_unavailable_reason() -> str | None:
+    """None where a GPU can be used, else one line: why not, and the remedy. Never raises."""
+    try:
+        import cupy
+    except Exception as error:  # a broken installation fails in ways of its own
+        return f"CuPy cannot be imported ({_one_line(error)}); {REMEDY}"
+    try:
+        if cupy.cuda.runtime.getDeviceCount() == 0:
+            return "no NVIDIA GPU is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
+        return _unsupported(device_architecture())
+    except DeviceError as error:
+        return str(error)
+    except Exception as error:
+        return f"CUDA does not start ({_one_line(error)}); install or update the NVIDIA driver, see nvidia-smi"
+
+
+def _unsupported(arch: str) -> str | None:
+    if arch in supported_architectures():
+        return None
+    return f"the CUDA compiler does not know this GPU ({arch}); pip install --upgrade cupy-cuda13x nvidia-cuda-nvrtc"
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+@contextmanager
+def cuda_errors(doing: str) -> Iterator[None]:
+    """CuPy's errors as `DeviceError`, with what was being done."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        raise DeviceError(
+            f"{doing}: {_one_line(error)}; is the GPU's memory full, or another process at fault?"
+        ) from error
+
+
+def device_architecture() -> str:
+    """Of the current GPU, such as "sm_90"."""
+    import cupy
+
+    return f"sm_{cupy.cuda.Device().compute_capability}"
+
+
+def gpu_name() -> str:
+    """As the driver calls the current GPU."""
+    import cupy
+
+    return str(cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode())
+
+
+def timeout_seconds() -> float:
+    """From `TRACECORE_GPU_TIMEOUT`, else the default. Raises `DeviceError` where it is not a positive number."""
+    text = os.environ.get("TRACECORE_GPU_TIMEOUT", "")
+    try:
+        seconds = float(text) if text else DEFAULT_TIMEOUT
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0.0:
+        raise DeviceError(f"TRACECORE_GPU_TIMEOUT must be a number of seconds above 0, got {text!r}")
+    return seconds
+
+
+def attach_thread() -> None:
+    """Let the calling thread use the GPU."""
+    import cupy
+
+    cupy.cuda.Device(0).use()
+    cupy.cuda.runtime.free(0)  # makes the context, if this is the first call of all
+
+
+def pinned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Zeros in memory of the host that the device can reach."""
+    import cupy
+
+    count = int(np.prod(shape))
+    memory = cupy.cuda.alloc_pinned_memory(count * np.dtype(dtype).itemsize)
+    array = np.frombuffer(memory, dtype, count).reshape(shape)
+    array[...] = np.zeros((), dtype)
+    return array
+
+
+class DeviceMemory:
+    """Bytes on the device."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self.address = int(array.data.ptr)
+
+    @classmethod
+    def holding(cls, content: npt.NDArray[Any]) -> Self:
+        """A copy of an array's bytes."""
+        import cupy
+
+        return cls._ready(cupy.asarray(content.reshape(-1).view(np.uint8)))
+
+    @classmethod
+    def zeros(cls, size: int) -> Self:
+        """So many bytes, all zero."""
+        import cupy
+
+        return cls._ready(cupy.zeros(size, np.uint8))
+
+    @classmethod
+    def _ready(cls, array: Any) -> Self:
+        import cupy
+
+        cupy.cuda.get_current_stream().synchronize()  # other streams do not wait for this one
+        return cls(array)
+
+
+class DeviceScene:
+    """A packed scene on the device. `record` is the kernel's `struct Scene`."""
+
+    def __init__(self, packed: PackedScene, dtype: np.dtype[np.void]) -> None:
+        self._memory = {name: DeviceMemory.holding(array) for name, array in packed.arrays.items()}
+        self.record = np.zeros(1, dtype)
+        for name, memory in self._memory.items():
+            self.record[name] = memory.address
+        for name, value in packed.scalars.items():
+            self.record[name] = value
+
+
+class DeviceKernel:
+    """A strategy compiled for the current GPU and loaded."""
+
+    def __init__(self, strategy: KernelStrategy) -> None:
+        from cupy.cuda.function import Module
+
+        self.strategy = strategy
+        self.compiled = compile_strategy(strategy, device_architecture())
+        self._module = Module()
+        self._module.load(self.compiled.cubin)
+        self._functions = [self._module.get_function(entry) for entry in ENTRIES]
+        self.entries = tuple(int(function.ptr) for function in self._functions)
+
+
+class Stream:
+    """Work that the device does in order, independent of other streams, and a mark in it to wait for."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._event = cupy.cuda.Event(disable_timing=True)
+        self._runtime = cupy.cuda.runtime
+        self.address = int(self._stream.ptr)
+        self._mark = int(self._event.ptr)
+
+    def copy_up(self, to: int, source: int, size: int) -> None:
+        """Start a copy from pinned memory to the device."""
+        self._runtime.memcpyAsync(to, source, size, self._runtime.memcpyHostToDevice, self.address)
+
+    def copy_down(self, to: int, source: int, size: int) -> None:
+        """Start a copy from the device to pinned memory."""
+        self._runtime.memcpyAsync(to, source, size, self._runtime.memcpyDeviceToHost, self.address)
+
+    def mark(self) -> None:
+        """Set the mark after all work so far."""
+        self._runtime.eventRecord(self._mark, self.address)
+
+    def has_passed(self) -> bool:
+        """Whether all work before the mark is done. Raises `KernelError` where the device failed."""
+        status = int(self._runtime.eventQuery(self._mark))
+        if status not in (0, _NOT_READY):
+            raise KernelError(f"CUDA error {status} while tracing; the GPU is lost to this process: start it anew")
+        return status == 0
+
+    def wait(self, timeout: float) -> bool:
+        """Return True once all work before the mark is done, or False after `timeout` seconds."""
+        deadline = time.perf_counter() + timeout
+        pause = 0.0  # at first only lets other threads run
+        while not self.has_passed():
+            if time.perf_counter() > deadline:
+                return False
+            time.sleep(pause)
+            pause = min(pause + 2e-6, 1e-3)
+        return True
+
+
+class Launch:
+    """Launches a kernel over rays and hits at given addresses, one launch at a time."""
+
+    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, addresses: tuple[int, int]) -> None:
+        from cupy_backends.cuda.api import driver
+
+        self._launch_kernel = driver.launchKernel
+        self._kernel = kernel
+        self._block = kernel.strategy.block_size
+        self._scene = scene
+        self._report = pinned(1, REPORT)
+        self._tally = DeviceMemory.zeros(TALLY.itemsize)
+        self._arguments = np.zeros(1, LAUNCH)
+        self._arguments[0] = (*addresses, self._report.ctypes.data, self._tally.address, 0)
+        self._count = self._arguments["count"]
+        self._pointers = np.array([scene.record.ctypes.data, self._arguments.ctypes.data], np.uint64)
+        self._pointers_address = self._pointers.ctypes.data
+
+    def start(self, count: int, query: Query, stream: Stream) -> None:
+        """Trace the first `count` rays, count > 0."""
+        self._count[0] = count
+        blocks = (count + self._block - 1) // self._block
+        grid_and_block = (blocks, 1, 1, self._block, 1, 1)
+        shared_bytes = 0
+        self._launch_kernel(
+            self._kernel.entries[query], *grid_and_block, shared_bytes, stream.address, self._pointers_address, 0
+        )
+
+    def report(self) -> tuple[int, int, int]:
+        """Of a launch that is done: start and end in nanoseconds, and how many rays were invalid.
+
+        Raises `KernelError` where the kernel complains.
+        """
+        start, end, invalid, faults = self._report[0].item()
+        if faults:
+            raise KernelError(f"kernel {self._kernel.strategy.name!r} failed: {describe_faults(faults)}")
+        return start, end, invalid

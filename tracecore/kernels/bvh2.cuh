@@ -1,0 +1,68 @@
+// The bytes of tracecore/layout/bvh2.py: a binary tree whose nodes hold both children's boxes, and triangles in the order of
+// the leaves. Node layout of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009.
+#pragma once
+
+#include "box.cuh"
+#include "triangle.cuh"
+
+// A child is the index of a node where >= 0, else ~(first slot << LEAF_COUNT_BITS | count) of a leaf.
+struct alignas(16) PackedNode {
+    float left_xy[4];   // lower.x upper.x lower.y upper.y
+    float right_xy[4];  // the same
+    float z[4];         // left lower, left upper, right lower, right upper
+    int child[2];       // left, right
+    int unused[2];
+};
+static_assert(sizeof(PackedNode) == NODE_BYTES, "PackedNode differs from the layout's NODE");
+
+struct alignas(16) PackedTriangle {
+    float v0[3];
+    unsigned prim_id;
+    float v1[3];
+    float unused_1;
+    float v2[3];
+    float unused_2;
+};
+static_assert(sizeof(PackedTriangle) == TRIANGLE_BYTES, "PackedTriangle differs from the layout's TRIANGLE");
+
+struct Scene {
+    const PackedNode* nodes;
+    const PackedTriangle* triangles;
+    float extent;  // largest coordinate by magnitude
+};
+static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCENE");
+
+__device__ inline bool is_leaf(int child) {
+    return child < 0;
+}
+
+__device__ inline int first_slot(int leaf) {
+    return ~leaf >> LEAF_COUNT_BITS;
+}
+
+__device__ inline int end_slot(int leaf) {
+    return first_slot(leaf) + (~leaf & ((1 << LEAF_COUNT_BITS) - 1));
+}
+
+struct Node {
+    float3 left_lower, left_upper, right_lower, right_upper;
+    int left, right;
+};
+
+__device__ inline Node load_node(const Scene& scene, int index) {
+    const float4* words = reinterpret_cast<const float4*>(scene.nodes + index);
+    const float4 left = __ldg(words);
+    const float4 right = __ldg(words + 1);
+    const float4 z = __ldg(words + 2);
+    const int2 child = __ldg(reinterpret_cast<const int2*>(words + 3));
+    return {{left.x, left.z, z.x}, {left.y, left.w, z.y}, {right.x, right.z, z.z}, {right.y, right.w, z.w},
+            child.x, child.y};
+}
+
+__device__ inline Triangle load_triangle(const Scene& scene, int slot) {
+    const float4* words = reinterpret_cast<const float4*>(scene.triangles + slot);
+    const float4 v0 = __ldg(words);
+    const float4 v1 = __ldg(words + 1);
+    const float4 v2 = __ldg(words + 2);
+    return {{v0.x, v0.y, v0.z}, {v1.x, v1.y, v1.z}, {v2.x, v2.y, v2.z}, __float_as_uint(v0.w)};
+}

@@ -1,0 +1,8 @@
+// Wall time as all multiprocessors see it.
+#pragma once
+
+__device__ inline unsigned long long nanoseconds() {
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}

@@ -1,0 +1,71 @@
+// The one ray-triangle test. Woop, Benthin, Wald: Watertight Ray/Triangle Intersection, 2013.
+//
+// Every tracer computes these very operations, each rounded once to nearest: compile with contraction off, denormals kept
+// and exact division. Products of edge functions are not fused, so that a shared edge gives exactly opposite values.
+#pragma once
+
+#include "ray.cuh"
+
+struct Triangle {
+    float3 v0;
+    float3 v1;
+    float3 v2;
+    unsigned prim_id;
+};
+
+// Maps the ray to the positive z axis: a cyclic exchange of axes, then a shear.
+struct Shear {
+    int axis;  // the direction's largest component becomes z
+    float x;
+    float y;
+    float z;
+};
+
+__device__ inline float3 turn(float3 v, int axis) {
+    if (axis == 0) return {v.y, v.z, v.x};
+    if (axis == 1) return {v.z, v.x, v.y};
+    return v;
+}
+
+__device__ inline Shear make_shear(float3 direction) {
+    int axis = fabsf(direction.y) > fabsf(direction.x) ? 1 : 0;
+    if (fabsf(direction.z) > fabsf(axis == 1 ? direction.y : direction.x)) axis = 2;
+    const float3 d = turn(direction, axis);
+    return {axis, d.x / d.z, d.y / d.z, 1.0f / d.z};
+}
+
+// x and y in the sheared frame; z stays unscaled.
+__device__ inline float3 sheared(float3 vertex, float3 origin, const Shear& shear) {
+    const float3 p = turn({vertex.x - origin.x, vertex.y - origin.y, vertex.z - origin.z}, shear.axis);
+    return {fmaf(-shear.x, p.z, p.x), fmaf(-shear.y, p.z, p.y), p.z};
+}
+
+__device__ inline float edge_in_double(float3 p, float3 q) {
+    return static_cast<float>(static_cast<double>(p.x) * q.y - static_cast<double>(p.y) * q.x);
+}
+
+// Offers a triangle's hit to `best`, whose `t` begins as the ray's t_max and whose prim_id begins as 0. Of hits at the same
+// t the lowest prim_id stays. Returns whether the triangle was taken.
+__device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const Shear& shear, Hit& best) {
+    const float3 a = sheared(triangle.v0, ray.origin, shear);
+    const float3 b = sheared(triangle.v1, ray.origin, shear);
+    const float3 c = sheared(triangle.v2, ray.origin, shear);
+    float u = c.x * b.y - c.y * b.x;
+    float v = a.x * c.y - a.y * c.x;
+    float w = b.x * a.y - b.y * a.x;
+    if (u == 0.0f || v == 0.0f || w == 0.0f) {
+        u = edge_in_double(c, b);
+        v = edge_in_double(a, c);
+        w = edge_in_double(b, a);
+    }
+    if ((u < 0.0f || v < 0.0f || w < 0.0f) && (u > 0.0f || v > 0.0f || w > 0.0f)) return false;
+    const float det = (u + v) + w;
+    if (det == 0.0f) return false;
+    const float scaled_t = fmaf(w, shear.z * c.z, fmaf(v, shear.z * b.z, u * (shear.z * a.z)));
+    const float inverse_det = 1.0f / det;
+    const float t = scaled_t * inverse_det;
+    const bool nearer = t < best.t || (t == best.t && triangle.prim_id < best.prim_id);
+    if (!(t > ray.t_min && nearer)) return false;
+    best = {t, v * inverse_det, w * inverse_det, triangle.prim_id};
+    return true;
+}

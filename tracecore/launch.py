@@ -1,0 +1,32 @@
+"""The records that a launch hands to a kernel and back, as in `kernels/streamed.cuh`, which checks their sizes."""
+
+import numpy as np
+
+from tracecore.rays import HIT, MISS, RAY
+
+#: What one launch traces. Pointers are addresses as the device sees them; count is in rays.
+LAUNCH = np.dtype([("rays", "<u8"), ("hits", "<u8"), ("report", "<u8"), ("tally", "<u8"), ("count", "<u4")], align=True)
+#: What a launch tells: nanoseconds of the device's clock, rays rejected, bits of `FAULTS`.
+REPORT = np.dtype([("start", "<u8"), ("end", "<u8"), ("invalid_rays", "<u4"), ("faults", "<u4")])
+#: Gathers a launch's report on the device; all zero between launches.
+TALLY = np.dtype([("blocks_done", "<u4"), ("invalid_rays", "<u4"), ("faults", "<u4")])
+
+#: What a kernel can complain of (`kernels/fault.cuh`), and what to do about it.
+FAULTS = {1: "its traversal stack overflowed; register the strategy with a larger stack_size"}
+
+#: Named constants for every kernel.
+DEFINES = {
+    "RAY_BYTES": str(RAY.itemsize),
+    "HIT_BYTES": str(HIT.itemsize),
+    "MISS": f"{MISS:#x}u",
+    "LAUNCH_BYTES": str(LAUNCH.itemsize),
+    "REPORT_BYTES": str(REPORT.itemsize),
+    "TALLY_BYTES": str(TALLY.itemsize),
+}
+
+
+def describe_faults(faults: int) -> str:
+    """The complaints in a report's bits, in words."""
+    words = [text for bit, text in FAULTS.items() if faults & bit]
+    unknown = faults & ~sum(FAULTS)
+    return "; ".join([*words, f"unknown fault bits {unknown:#x}"] if unknown else words)

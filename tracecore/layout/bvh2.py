@@ -1,0 +1,117 @@
+"""Layout of a binary tree for the GPU: nodes of 64 bytes hold both children's boxes, triangles in the order of leaves.
+
+After Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009. `kernels/bvh2.cuh` is the other side.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.bvh.tree import BinaryTree
+from tracecore.errors import KernelError
+from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.rays import Floats
+
+LEAF_COUNT_BITS = 4
+MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
+MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
+
+#: The first index is the child, left or right. xy: lower.x upper.x lower.y upper.y. z: lower, upper.
+#: child: index of a node, or ~(first slot << LEAF_COUNT_BITS | count) of a leaf.
+NODE = np.dtype([("xy", "<f4", (2, 4)), ("z", "<f4", (2, 2)), ("child", "<i4", 2), ("unused", "<i4", 2)])
+TRIANGLE = np.dtype(
+    [("v0", "<f4", 3), ("prim_id", "<u4"), ("v1", "<f4", 3), ("unused_1", "<f4"), ("v2", "<f4", 3), ("unused_2", "<f4")]
+)
+SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), ("extent", "<f4")], align=True)
+
+
+def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
+    """Nodes and triangles as the kernel wants them. triangles: (t, 3, 3) float32, in the caller's order.
+
+    Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
+    """
+    _check_limits(tree, triangles)
+    nodes = _pack_nodes(tree)
+    return PackedScene(
+        arrays={"nodes": nodes, "triangles": _pack_triangles(tree, triangles)},
+        scalars={"extent": float(np.abs(triangles).max(initial=0.0))},
+        nodes=len(nodes),
+        stack=_depth(tree) + 1,  # a child for each level, and the mark at the bottom
+    )
+
+
+def _check_limits(tree: BinaryTree, triangles: Floats) -> None:
+    largest = int(tree.count.max())
+    if largest > MAX_LEAF:
+        raise KernelError(
+            f"layout bvh2: a leaf has {largest} triangles, at most {MAX_LEAF}; build with a lower max_leaf"
+        )
+    if len(triangles) > MAX_TRIANGLES:
+        raise KernelError(f"layout bvh2: {len(triangles)} triangles, at most {MAX_TRIANGLES}; split the scene")
+
+
+def _pack_nodes(tree: BinaryTree) -> npt.NDArray[np.void]:
+    inner = np.flatnonzero(~tree.is_leaf)
+    if len(inner) == 0:
+        return _root_of_one_leaf(tree)
+    names = _names(tree)
+    nodes = np.zeros(len(inner), NODE)
+    for side in (0, 1):
+        child = tree.child[inner] + side
+        _set_child(nodes, side, (tree.lower[child], tree.upper[child]), names[child])
+    return nodes
+
+
+def _names(tree: BinaryTree) -> npt.NDArray[np.int32]:
+    """How a parent names each node of the tree: its place among the inner ones, or the code of a leaf."""
+    place = np.cumsum(~tree.is_leaf, dtype=np.int32) - 1
+    return np.where(tree.is_leaf, ~((tree.first << LEAF_COUNT_BITS) | tree.count), place).astype(np.int32)
+
+
+def _set_child(nodes: npt.NDArray[np.void], side: int, box: tuple[Floats, Floats], name: Any) -> None:
+    for axis in (0, 1):
+        nodes["xy"][:, side, 2 * axis] = box[0][:, axis]
+        nodes["xy"][:, side, 2 * axis + 1] = box[1][:, axis]
+    nodes["z"][:, side, 0] = box[0][:, 2]
+    nodes["z"][:, side, 1] = box[1][:, 2]
+    nodes["child"][:, side] = name
+
+
+def _root_of_one_leaf(tree: BinaryTree) -> npt.NDArray[np.void]:
+    """One node with the leaf on the left; on the right a leaf without triangles."""
+    nodes = np.zeros(1, NODE)
+    _set_child(nodes, 0, (tree.lower[:1], tree.upper[:1]), _names(tree)[0])
+    _set_child(nodes, 1, (tree.lower[:1], tree.upper[:1]), ~0)
+    return nodes
+
+
+def _pack_triangles(tree: BinaryTree, triangles: Floats) -> npt.NDArray[np.void]:
+    packed = np.zeros(len(tree.order), TRIANGLE)
+    packed["prim_id"] = tree.order
+    for corner in range(3):
+        packed[f"v{corner}"] = triangles[tree.order, corner]
+    return packed
+
+
+def _depth(tree: BinaryTree) -> int:
+    """Levels of inner nodes."""
+    depth = 0
+    level = np.zeros(1, np.int64)
+    while len(level := level[~tree.is_leaf[level]]) > 0:
+        level = (tree.child[level][:, None] + np.arange(2)).ravel()
+        depth += 1
+    return depth
+
+
+LAYOUT = DeviceLayout(
+    name="bvh2",
+    scene=SCENE,
+    defines={
+        "NODE_BYTES": str(NODE.itemsize),
+        "TRIANGLE_BYTES": str(TRIANGLE.itemsize),
+        "SCENE_BYTES": str(SCENE.itemsize),
+        "LEAF_COUNT_BITS": str(LEAF_COUNT_BITS),
+    },
+    pack=pack,
+)

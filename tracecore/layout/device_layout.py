@@ -1,0 +1,43 @@
+"""What a layout for the GPU is: how a tree becomes the arrays that a kernel walks."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.bvh.tree import BinaryTree
+from tracecore.rays import Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PackedScene:
+    """A tree and its triangles as a kernel wants them.
+
+    arrays: by the names of the pointers in the kernel's `struct Scene`. scalars: its other members. nodes: how many the
+    kernel may visit. stack: entries that a depth-first walk may need.
+    """
+
+    arrays: Mapping[str, npt.NDArray[Any]]
+    scalars: Mapping[str, float]
+    nodes: int
+    stack: int
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the arrays take."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DeviceLayout:
+    """A layout. `pack` takes a tree and its (t, 3, 3) float32 triangles.
+
+    scene: the kernel's `struct Scene`, a pointer is uint64. defines: constants by which the kernel checks its structs.
+    """
+
+    name: str
+    scene: np.dtype[np.void]
+    defines: Mapping[str, str]
+    pack: Callable[[BinaryTree, Floats], PackedScene]

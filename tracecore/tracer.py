@@ -1,0 +1,126 @@
+"""The contract of a tracer: rays in, hits out, by whole arrays or by batches through a queue.
+
+A driver cannot tell implementations apart: all return the same hits, bit for bit. There are three: `brute_force`
+(defines what is right, slow), `cpu` and `gpu`.
+"""
+
+import enum
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+import numpy as np
+
+from tracecore.rays import BATCH_RAYS, HIT_FLOATS, RAY_FLOATS, Floats, Ids
+
+
+class Query(enum.IntEnum):
+    """What is asked of a ray: the nearest hit, or whether there is one at all."""
+
+    CLOSEST = 0
+    ANY = 1
+
+
+class Batch:
+    """Room for rays and their hits, filled by a driver and traced in place.
+
+    rays: (capacity, 8) float32 and hits: (capacity, 4) float32, the bytes of `RAY` and `HIT` records.
+    prim_ids: (capacity,) uint32, the ids inside `hits`. A queue makes batches, in memory that suits its device.
+    """
+
+    def __init__(self, rays: Floats, hits: Floats) -> None:
+        self.rays = rays
+        self.hits = hits
+
+    @classmethod
+    def in_memory(cls, capacity: int) -> Self:
+        """A batch in plain memory."""
+        return cls(np.zeros((capacity, RAY_FLOATS), np.float32), np.zeros((capacity, HIT_FLOATS), np.float32))
+
+    @property
+    def capacity(self) -> int:
+        """Most rays that fit."""
+        return len(self.rays)
+
+    @property
+    def prim_ids(self) -> Ids:
+        """(capacity,) uint32 view of the ids in `hits`, `MISS` where nothing was hit; any-hit queries give 0 or `MISS`."""
+        return self.hits.view(np.uint32)[:, 3]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BvhStatistics:
+    """A tracer's tree: nodes and bytes as traversed, expected cost of a ray in node visits, seconds to build it all."""
+
+    nodes: int
+    bytes: int
+    sah_cost: float
+    build_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracerStatistics:
+    """Work done since the tracer was opened.
+
+    busy_seconds: wall time in which the device traced; on a CPU the mean over threads. kernel_rays_per_second: rays by
+    the seconds that tracing alone took on all of the device. invalid_rays: rays with NaN, infinite or zero parts,
+    missed at entry.
+    """
+
+    batches: int
+    rays: int
+    busy_seconds: float
+    kernel_rays_per_second: float
+    invalid_rays: int
+
+
+class RayQueue(Protocol):
+    """Batches on their way, owned by one thread. `depth` batches in flight keep the device busy."""
+
+    depth: int
+
+    def batch(self, capacity: int = BATCH_RAYS) -> Batch:
+        """A new batch for this queue."""
+
+    def submit(self, batch: Batch, count: int, query: Query) -> None:
+        """Start to trace `rays[:count]`. The batch must not be touched until `wait` returns."""
+
+    def wait(self, batch: Batch) -> None:
+        """Return once `hits[:count]` of the submitted batch are there."""
+
+    def close(self) -> None:
+        """Give the queue's resources back."""
+
+
+class Tracer(Protocol):
+    """Triangles that can be asked for hits. `name` is the kernel's, `device` cpu, gpu or brute, `dispatch` direct or
+    streamed, `threads` how many CPU threads a driver should feed it from."""
+
+    name: str
+    device: str
+    dispatch: str
+    threads: int
+    bvh: BvhStatistics
+
+    def open_queue(self) -> RayQueue:
+        """A queue for the calling thread."""
+
+    def closest_hit(self, rays: Floats) -> Floats:
+        """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`."""
+
+    def any_hit(self, rays: Floats) -> Floats:
+        """(n, 8) float32 rays -> (n, 4) float32: t = u = v = 0 and `prim_id` 0 where something is hit, else a miss."""
+
+    def statistics(self) -> TracerStatistics:
+        """What has been done so far."""
+
+    def close(self) -> None:
+        """Give the device's resources back."""
+
+    def __enter__(self) -> Self:
+        """The tracer itself."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""

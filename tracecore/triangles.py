@@ -1,0 +1,35 @@
+"""The triangles given to a tracer, checked once."""
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.errors import TriangleError
+from tracecore.rays import MISS, Floats
+
+#: Beyond it the products of the triangle test overflow float32 (third powers of twice the size of the scene).
+LARGEST_COORDINATE = 1e12
+
+
+def checked_triangles(triangles: npt.ArrayLike) -> Floats:
+    """Triangles as the tracers take them.
+
+    triangles: (t, 3, 3), three corners each, world units, t may be 0. Returns (t, 3, 3) float32, C-contiguous.
+    Degenerate triangles are allowed; no ray hits them. Raises TriangleError for another shape, for values that are not
+    finite, larger than `LARGEST_COORDINATE` or no numbers, and for more triangles than a `prim_id` can name.
+    """
+    try:
+        array = np.asarray(triangles, np.float64 if np.asarray(triangles).dtype != np.float32 else np.float32)
+    except (TypeError, ValueError) as error:
+        raise TriangleError(f"triangles must be numbers, shape (t, 3, 3): {error}") from error
+    if array.ndim != 3 or array.shape[1:] != (3, 3):
+        raise TriangleError(f"triangles must have shape (t, 3, 3), got {array.shape}")
+    if len(array) >= MISS // 4:
+        raise TriangleError(f"at most {MISS // 4} triangles can be traced, got {len(array)}")
+    good = (np.abs(array) <= LARGEST_COORDINATE).all(axis=(1, 2))  # NaN is not
+    if not good.all():
+        bad = int(np.argmin(good))
+        raise TriangleError(
+            f"triangle {bad} has a corner that is not finite or beyond {LARGEST_COORDINATE:g}: {array[bad].tolist()}; "
+            "remove it or scale the scene"
+        )
+    return np.ascontiguousarray(array, np.float32)

@@ -1,0 +1,304 @@
+"""Short vectors of float32 in compiled code: the lanes of a processor's vector unit.
+
+LLVM does not turn loops over eight boxes or four triangles into vector instructions by itself, so these Numba
+intrinsics emit its vector types directly. It lowers them to what the processor has: one AVX instruction or two of SSE
+for eight lanes.
+
+A `Vector` lives inside compiled functions only. `+ - * /` and unary `-` work lane by lane, each rounded once to
+nearest: no product and sum are ever contracted. Comparisons give an `int64` with one bit per lane, lane 0 the lowest;
+NaN compares false.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+FLOAT = ir.FloatType()
+I32 = ir.IntType(32)
+I64 = ir.IntType(64)
+
+
+class Vector(types.Type):
+    """Numba's type of some float32 lanes."""
+
+    def __init__(self, lanes: int) -> None:
+        super().__init__(name=f"Vector({lanes})")
+        self.lanes = lanes
+
+
+@register_model(Vector)
+class VectorModel(models.PrimitiveModel):
+    """A vector is one LLVM value."""
+
+    def __init__(self, manager: Any, kind: Vector) -> None:
+        super().__init__(manager, kind, ir.VectorType(FLOAT, kind.lanes))
+
+
+FLOAT4 = Vector(4)
+FLOAT8 = Vector(8)
+
+
+def _intrinsic(emitter: Callable[..., Any]) -> Any:
+    """Numba's decorator, of no type: what is called is not what is written here."""
+    return intrinsic(emitter)
+
+
+@_intrinsic
+def address(typing: Any, array: Any) -> Any:
+    """Where an array's first byte is, as int64: unlike an array no reference, which would be counted in every loop.
+
+    Only of C-contiguous arrays that Python passed in. They outlive the call; Numba frees its own after their last use.
+    """
+    if not isinstance(array, types.Array) or array.layout != "C":
+        raise TypingError(f"an address is taken of C-contiguous arrays, not of {array}")
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ptrtoint(context.make_array(array)(context, builder, arguments[0]).data, I64)
+
+    return types.int64(array), emit
+
+
+def _load(kind: Any, value: Any, widen: Any = None) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        loaded = builder.load(builder.inttoptr(arguments[0], value.as_pointer()), align=4)
+        return builder.sext(loaded, widen) if widen else loaded
+
+    return kind(types.int64), emit
+
+
+@_intrinsic
+def load4(typing: Any, place: Any) -> Any:
+    """Four float32 from an address."""
+    return _load(FLOAT4, ir.VectorType(FLOAT, 4))
+
+
+@_intrinsic
+def load8(typing: Any, place: Any) -> Any:
+    """Eight float32 from an address."""
+    return _load(FLOAT8, ir.VectorType(FLOAT, 8))
+
+
+@_intrinsic
+def load_float(typing: Any, place: Any) -> Any:
+    """A float32 from an address."""
+    return _load(types.float32, FLOAT)
+
+
+@_intrinsic
+def load_double(typing: Any, place: Any) -> Any:
+    """A float64 from an address."""
+    return _load(types.float64, ir.DoubleType())
+
+
+@_intrinsic
+def load_int(typing: Any, place: Any) -> Any:
+    """An int32 from an address, as int64."""
+    return _load(types.int64, I32, I64)
+
+
+@_intrinsic
+def load_long(typing: Any, place: Any) -> Any:
+    """An int64 from an address."""
+    return _load(types.int64, I64)
+
+
+@_intrinsic
+def store(typing: Any, place: Any, value: Any) -> Any:
+    """Write a vector or a number, in its own size, to an address."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], builder.inttoptr(arguments[0], arguments[1].type.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, value), emit
+
+
+def _splat(lanes: int) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = ir.VectorType(FLOAT, lanes)
+        first = builder.insert_element(ir.Constant(vector, ir.Undefined), arguments[0], I32(0))
+        return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+
+    return Vector(lanes)(types.float32), emit
+
+
+@_intrinsic
+def splat4(typing: Any, value: Any) -> Any:
+    """Four lanes of one value, rounded to float32."""
+    return _splat(4)
+
+
+@_intrinsic
+def splat8(typing: Any, value: Any) -> Any:
+    """Eight lanes of one value, rounded to float32."""
+    return _splat(8)
+
+
+@_intrinsic
+def lane(typing: Any, value: Any, index: Any) -> Any:
+    """One lane as float32."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.extract_element(arguments[0], builder.trunc(arguments[1], I32))
+
+    return types.float32(value, types.int64), emit
+
+
+def _operator(function: Callable[..., Any], instruction: str, arity: int) -> None:
+    """Let an operator of Python mean a vector instruction."""
+
+    @infer_global(function)
+    class Template(AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            if len(args) == arity and isinstance(args[0], Vector) and all(kind == args[0] for kind in args):
+                return signature(args[0], *args)
+            return None
+
+    @lower_builtin(function, *[Vector] * arity)
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return getattr(builder, instruction)(*arguments)
+
+
+_operator(operator.add, "fadd", 2)
+_operator(operator.sub, "fsub", 2)
+_operator(operator.mul, "fmul", 2)
+_operator(operator.truediv, "fdiv", 2)
+_operator(operator.neg, "fneg", 1)
+
+
+def _select(comparison: str, left: Any, right: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(comparison, *arguments), *arguments)
+
+    return left(left, right), emit
+
+
+@_intrinsic
+def least(typing: Any, left: Any, right: Any) -> Any:
+    """Lane by lane `left if left < right else right`: the right one where either is NaN."""
+    return _select("<", left, right)
+
+
+@_intrinsic
+def greatest(typing: Any, left: Any, right: Any) -> Any:
+    """Lane by lane `left if left > right else right`: the right one where either is NaN."""
+    return _select(">", left, right)
+
+
+def _ternary(builder: Any, name: str, arguments: Any) -> Any:
+    value = arguments[0].type
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(value, [value] * 3), name)
+    return builder.call(function, arguments)
+
+
+@_intrinsic
+def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once. Vectors of one width, or three float32."""
+    kind = a if isinstance(a, Vector) else types.float32
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _ternary(
+            builder, f"llvm.fma.v{kind.lanes}f32" if isinstance(kind, Vector) else "llvm.fma.f32", arguments
+        )
+
+    return kind(kind, kind, kind), emit
+
+
+def _compare(comparison: str, left: Any, right: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits = builder.fcmp_ordered(comparison, *arguments)
+        return builder.zext(builder.bitcast(bits, ir.IntType(left.lanes)), I64)
+
+    return types.int64(left, right), emit
+
+
+@_intrinsic
+def less(typing: Any, left: Any, right: Any) -> Any:
+    """Bits of the lanes where left < right."""
+    return _compare("<", left, right)
+
+
+@_intrinsic
+def less_equal(typing: Any, left: Any, right: Any) -> Any:
+    """Bits of the lanes where left <= right."""
+    return _compare("<=", left, right)
+
+
+@_intrinsic
+def equal(typing: Any, left: Any, right: Any) -> Any:
+    """Bits of the lanes where left == right."""
+    return _compare("==", left, right)
+
+
+@_intrinsic
+def lowest_bit(typing: Any, bits: Any) -> Any:
+    """Index of the lowest bit set in an int64 that is not 0."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], cgutils.true_bit)
+
+    return types.int64(types.int64), emit
+
+
+@_intrinsic
+def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once or twice, whichever is faster here: for bounds with a margin, never for hits."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _ternary(builder, f"llvm.fmuladd.v{a.lanes}f32", arguments)
+
+    return a(a, a, a), emit
+
+
+@_intrinsic
+def minor(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """a * b - c * d by way of float64, where both products are exact, rounded to float32 at the end."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.VectorType(ir.DoubleType(), a.lanes)
+        w, x, y, z = (builder.fpext(value, wide) for value in arguments)
+        return builder.fptrunc(builder.fsub(builder.fmul(w, x), builder.fmul(y, z)), arguments[0].type)
+
+    return a(a, a, a, a), emit
+
+
+@_intrinsic
+def choose(typing: Any, bits: Any, there: Any, otherwise: Any) -> Any:
+    """`there` in the lanes whose bit is set, `otherwise` in the others."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        mask = builder.trunc(arguments[0], ir.IntType(there.lanes))
+        mask = builder.bitcast(mask, ir.VectorType(ir.IntType(1), there.lanes))
+        return builder.select(mask, arguments[1], arguments[2])
+
+    return there(types.int64, there, there), emit
+
+
+@_intrinsic
+def float_bits(typing: Any, value: Any) -> Any:
+    """The 32 bits of a float32, as an int64 of the same sign: orders non-negative values."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.sext(builder.bitcast(arguments[0], I32), I64)
+
+    return types.int64(types.float32), emit
+
+
+@_intrinsic
+def bits_float(typing: Any, bits: Any) -> Any:
+    """The float32 of the lowest 32 bits of an int64."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(builder.trunc(arguments[0], I32), FLOAT)
+
+    return types.float32(types.int64), emit
