@@ -384,13 +384,14 @@ def test_statistics_count_exactly() -> None:
         assert before.busy_seconds == before.kernel_rays_per_second == 0.0
         queue = tracer.open_queue()
         batches = [queue.batch(RAYS) for _ in range(4)]
-        for batch in batches:
-            batch.rays[:] = rays
-            queue.submit(batch, RAYS, Query.CLOSEST)
-        for batch in batches:
-            queue.wait(batch)
+        for _ in range(2):
+            for batch in batches:
+                batch.rays[:] = rays
+                queue.submit(batch, RAYS, Query.CLOSEST)
+            for batch in batches:
+                queue.wait(batch)
         after = tracer.statistics()
-        assert (after.batches, after.rays, after.invalid_rays) == (4, 4 * RAYS, 4 * invalid)
+        assert (after.batches, after.rays, after.invalid_rays) == (8, 8 * RAYS, 8 * invalid)
         assert after.busy_seconds > 0.0
         assert after.kernel_rays_per_second == pytest.approx(after.rays / after.busy_seconds)
     assert tracer.statistics() == after
