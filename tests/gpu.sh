@@ -47,7 +47,7 @@ if [[ $failed == 0 ]]; then
     part tests 300 "$PYTHON" -m pytest -m gpu tests -q --durations=5 -p no:cacheprovider
 
     if command -v compute-sanitizer >/dev/null; then
-        part memcheck 180 compute-sanitizer --tool memcheck --error-exitcode 9 --leak-check no \
+        part memcheck 180 compute-sanitizer --tool memcheck --error-exitcode 9 --report-api-errors no \
             "$PYTHON" -m pytest -m gpu tests/tracecore/test_gpu.py -q -p no:cacheprovider \
             -k "brute_force and (soup or invalid or no-triangles) or used_again"
     else
@@ -56,7 +56,9 @@ if [[ $failed == 0 ]]; then
 
     kitchen=$scene_folder/bart-kitchen/aff/kitchen.aff
     if [[ -f $kitchen ]]; then
-        rays=$(mktemp -d)/kitchen.npz
+        work=$(mktemp -d)
+        trap 'rm -rf "$work"' EXIT
+        rays=$work/kitchen.npz
         part rays 90 "$PYTHON" tests/scene_rays.py "$kitchen" "$rays"
         part benchmark 240 "$PYTHON" -m tracecore.gpu_benchmark "$rays" --json "$OUT/benchmark.json"
         export GPU_SCENE=$rays # for the commands that the caller adds

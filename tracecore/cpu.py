@@ -18,7 +18,6 @@ from tracecore.tracer import BvhStatistics, Query
 from tracecore.vector import (
     address,
     bits_float,
-    choose,
     equal,
     float_bits,
     fma,
@@ -32,7 +31,6 @@ from tracecore.vector import (
     load_int,
     load_long,
     lowest_bit,
-    minor,
     multiply_add,
     splat8,
     store,
@@ -279,6 +277,13 @@ def _corner(corner: int, shear: Any) -> Any:
 
 
 @inlined
+def _minor(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """a * b - c * d by Kahan's method, see `brute_force`."""
+    product = c * d
+    return fma(a, b, -product) + fma(-c, d, product)
+
+
+@inlined
 def _intersect(block: int, shear: Any, t_min: Any, t_best: Any) -> Any:
     """Bits of the triangles hit after t_min, not after t_best; and t, u, v of all. The test of `brute_force`: Woop,
     Benthin, Wald: Watertight Ray/Triangle Intersection, 2013.
@@ -286,13 +291,8 @@ def _intersect(block: int, shear: Any, t_min: Any, t_best: Any) -> Any:
     ax, ay, az = _corner(block, shear)
     bx, by, bz = _corner(block + CORNER_BYTES, shear)
     cx, cy, cz = _corner(block + 2 * CORNER_BYTES, shear)
-    u, v, w = cx * by - cy * bx, ax * cy - ay * cx, bx * ay - by * ax
+    u, v, w = _minor(cx, by, cy, bx), _minor(ax, cy, ay, cx), _minor(bx, ay, by, ax)
     zero = splat8(ZERO)
-    edge = equal(u, zero) | equal(v, zero) | equal(w, zero)
-    if edge != 0:
-        u = choose(edge, minor(cx, by, cy, bx), u)
-        v = choose(edge, minor(ax, cy, ay, cx), v)
-        w = choose(edge, minor(bx, ay, by, ax), w)
     negative = less(u, zero) | less(v, zero) | less(w, zero)
     positive = less(zero, u) | less(zero, v) | less(zero, w)
     det = (u + v) + w

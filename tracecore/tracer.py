@@ -44,7 +44,7 @@ class Batch:
 
     @property
     def prim_ids(self) -> Ids:
-        """(capacity,) uint32 view of the ids in `hits`: `MISS` where nothing was hit, 0 elsewhere in an any-hit query."""
+        """(capacity,) uint32 view of the ids in `hits`: `MISS` where nothing was hit; any-hit gives 0 or `MISS`."""
         return self.hits.view(np.uint32)[:, 3]
 
 

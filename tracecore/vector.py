@@ -261,30 +261,6 @@ def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 @_intrinsic
-def minor(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """a * b - c * d by way of float64, where both products are exact, rounded to float32 at the end."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        wide = ir.VectorType(ir.DoubleType(), a.lanes)
-        w, x, y, z = (builder.fpext(value, wide) for value in arguments)
-        return builder.fptrunc(builder.fsub(builder.fmul(w, x), builder.fmul(y, z)), arguments[0].type)
-
-    return a(a, a, a, a), emit
-
-
-@_intrinsic
-def choose(typing: Any, bits: Any, there: Any, otherwise: Any) -> Any:
-    """`there` in the lanes whose bit is set, `otherwise` in the others."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        mask = builder.trunc(arguments[0], ir.IntType(there.lanes))
-        mask = builder.bitcast(mask, ir.VectorType(ir.IntType(1), there.lanes))
-        return builder.select(mask, arguments[1], arguments[2])
-
-    return there(types.int64, there, there), emit
-
-
-@_intrinsic
 def float_bits(typing: Any, value: Any) -> Any:
     """The 32 bits of a float32, as an int64 of the same sign: orders non-negative values."""
 

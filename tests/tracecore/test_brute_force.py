@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tracecore.brute_force import BruteForceTracer, fma, is_valid
+from tracecore.brute_force import BruteForceTracer, _minor, fma, is_valid
 from tracecore.rays import MISS, Floats, make_rays
 
 CORNER = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
@@ -97,3 +97,34 @@ def test_validity() -> None:
         bad = good.copy()
         bad[0, column] = value
         assert not is_valid(bad).any()
+
+
+def test_edge_functions_have_the_right_sign_and_nearly_all_digits() -> None:
+    random = np.random.default_rng(3)
+    a, b = random.normal(size=(2, 2000)).astype(np.float32)
+    c = (a * random.choice([1.0, 1.0 + 2.0**-23, 1.0 - 2.0**-22], 2000)).astype(np.float32)
+    d = (b * random.choice([1.0, 1.0 + 2.0**-22, -1.0], 2000)).astype(np.float32)
+    got = _minor(a, b, c, d)
+    for i in range(2000):
+        right = Fraction(float(a[i])) * Fraction(float(b[i])) - Fraction(float(c[i])) * Fraction(float(d[i]))
+        assert abs(Fraction(float(got[i])) - right) <= 2 * abs(right) * Fraction(2) ** -24
+        assert (got[i] > 0) == (right > 0)
+        assert (got[i] < 0) == (right < 0)
+
+
+def test_rays_in_the_plane_of_a_triangle_hit_it_where_it_is() -> None:
+    """What is hit lies in the box of its triangle, or trees would miss what brute force hits."""
+    random = np.random.default_rng(4)
+    for _ in range(40):
+        triangle = random.normal(size=(3, 3)).astype(np.float32)
+        weights = random.normal(size=(2, 10_000, 3))
+        weights += (1.0 - weights.sum(axis=2, keepdims=True)) / 3.0
+        start, aim = weights @ triangle
+        rays = make_rays(start, aim - start)
+        with BruteForceTracer(triangle[None]) as tracer:
+            hits = tracer.closest_hit(rays)
+        hit = np.isfinite(hits[:, 0])
+        points = rays[hit, 0:3].astype(np.float64) + hits[hit, 0:1] * rays[hit, 4:7].astype(np.float64)
+        pad = 2.0**-19 * np.maximum(np.abs(rays[hit, 0:3]).max(axis=1), np.abs(triangle).max())[:, None]
+        assert (points >= triangle.min(axis=0) - pad).all()
+        assert (points <= triangle.max(axis=0) + pad).all()
