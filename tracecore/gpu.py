@@ -30,9 +30,6 @@ __all__ = ["GpuTracer", "gpu_unavailable_reason", "kernel_report"]
 #: Rays of one launch when a whole array is traced.
 CHUNK_RAYS = 1 << 21
 
-#: More threads than this only wait for each other in the interpreter (NOTES.md).
-MAX_THREADS = 4
-
 
 class GpuTracer:
     """Traces on the current GPU.
@@ -63,7 +60,7 @@ class GpuTracer:
                 f"{packed.stack}; register the strategy with a larger stack_size"
             )
         self.name = strategy.name
-        self.threads = threads or min(usable_cores(), MAX_THREADS)
+        self.threads = threads or usable_cores()
         self.bvh = BvhStatistics(
             nodes=packed.nodes,
             bytes=packed.bytes,

@@ -102,13 +102,19 @@ def kernel_rows(tracers: list[GpuTracer], sets: dict[str, Floats]) -> Iterator[R
     """Every kernel on every set of rays."""
     print(f"\n{'kernel':>24} {'rays':>10} {'count':>9} {'closest':>9} {'any':>9} registers")
     for tracer in tracers:
-        registers = {row.entry: row.registers for row in tracer.compiled.resources.values()}
+        registers = ", ".join(map(str, tracer.session.kernel.registers))
         for name, rays in sets.items():
             rays = rays[:LAUNCH_RAYS]
             closest, occlusion = (kernel_rate(tracer, rays, query) / 1e6 for query in (Query.CLOSEST, Query.ANY))
-            used = f"{registers['closest_hit']}, {registers['any_hit']}"
-            print(f"{tracer.name:>24} {name:>10} {len(rays):9} {closest:9.0f} {occlusion:9.0f} {used}", flush=True)
-            yield {"kernel": tracer.name, "set": name, "rays": len(rays), "closest": closest, "any": occlusion}
+            print(f"{tracer.name:>24} {name:>10} {len(rays):9} {closest:9.0f} {occlusion:9.0f} {registers}", flush=True)
+            yield {
+                "kernel": tracer.name,
+                "set": name,
+                "rays": len(rays),
+                "closest": closest,
+                "any": occlusion,
+                "registers": registers,
+            }
 
 
 def launch_rows(tracer: GpuTracer, rays: Floats) -> Iterator[Row]:

@@ -167,6 +167,15 @@ class DeviceKernel:
         self._functions = [self._module.get_function(entry) for entry in ENTRIES]
         self.entries = tuple(int(function.ptr) for function in self._functions)
 
+    @property
+    def registers(self) -> tuple[int, int]:
+        """Registers per thread of closest hit and of any hit, as the driver loaded them."""
+        from cupy_backends.cuda.api import driver
+
+        registers = driver.CU_FUNC_ATTRIBUTE_NUM_REGS
+        closest, any_hit = (int(driver.funcGetAttribute(registers, entry)) for entry in self.entries)
+        return closest, any_hit
+
 
 class Stream:
     """Work that the device does in order, independent of other streams, and a mark in it to wait for."""
