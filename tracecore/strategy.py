@@ -89,4 +89,4 @@ register_strategy(
 )
 
 #: What is used when none is named: the fastest measured (NOTES.md).
-DEFAULT_KERNEL = "speculative-while-while"
+DEFAULT_KERNEL = "while-while"
