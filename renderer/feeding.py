@@ -98,10 +98,14 @@ class Feeder:
 
     def _drive(self, worker: _Worker, make_wave: Callable[[Lane], Wave]) -> None:
         flying: deque[tuple[Wave, list[Request]]] = deque()
+        lanes = deque(worker.lanes)
         try:
-            for lane in worker.lanes:
-                self._advance(worker, make_wave(lane), flying)
-            while flying and not self._stop.is_set():
+            while (lanes or flying) and not self._stop.is_set():
+                # One more wave for each batch that comes back: no thread takes all the work before others begin.
+                if lanes:
+                    self._advance(worker, make_wave(lanes.popleft()), flying)
+                if not flying:
+                    continue
                 wave, requests = flying.popleft()
                 started = time.perf_counter()
                 for request in requests:
