@@ -15,7 +15,7 @@ from tracecore.strategy import KernelStrategy
 #: IEEE arithmetic, as the triangle test wants it, and a report of resources.
 OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--ptxas-options=-v")
 
-REMEDY = "pip install 'tracecore[gpu]'"
+REMEDY = "pip install cupy-cuda13x nvidia-cuda-nvrtc nvidia-cuda-runtime"
 
 
 @dataclass(frozen=True, kw_only=True)

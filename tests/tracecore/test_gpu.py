@@ -487,7 +487,7 @@ def test_reason_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     reason = gpu_unavailable_reason()
     assert reason is not None
     assert reason.startswith("CuPy cannot be imported")
-    assert reason.endswith("pip install 'tracecore[gpu]'")
+    assert reason.endswith("pip install cupy-cuda13x nvidia-cuda-nvrtc nvidia-cuda-runtime")
     assert "\n" not in reason
 
 

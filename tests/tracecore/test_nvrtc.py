@@ -128,7 +128,7 @@ def test_a_report_that_reads_otherwise_is_an_error() -> None:
 
 def test_no_compiler_gives_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "cupy_backends.cuda.libs", None)
-    with pytest.raises(DeviceError, match=r"no CUDA compiler: .*; pip install 'tracecore\[gpu\]'"):
+    with pytest.raises(DeviceError, match=r"no CUDA compiler: .*; pip install cupy-cuda13x"):
         supported_architectures()
 
 
