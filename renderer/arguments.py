@@ -5,6 +5,7 @@ Nothing here imports a compiler, NumPy or the scenes, so that help and errors co
 
 import argparse
 import math
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -12,12 +13,16 @@ MAX_SIDE = 16384
 MAX_PIXELS = 1 << 26
 MIN_BATCH, MAX_BATCH = 256, 65536
 
+#: What begins with a minus and is a value all the same. Python 3.11 would take -1e3 for an option.
+NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
+
 
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors take one line, and that wants options in full."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        self._negative_number_matcher = NEGATIVE_NUMBER
 
     def error(self, message: str) -> NoReturn:
         """Print one line on stderr and exit with status 2."""
@@ -98,7 +103,11 @@ def add_tracing(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="what traces rays; auto takes the GPU if there is one (default: auto)",
     )
-    tracing.add_argument("--kernel", metavar="NAME", help="traversal kernel (default: the device's best)")
+    tracing.add_argument(
+        "--kernel",
+        metavar="NAME",
+        help="traversal kernel, by a name that 'tracecore doctor' lists for the device (default: its best)",
+    )
     tracing.add_argument(
         "--dispatch", choices=("streamed",), help="how batches of rays reach a GPU (default: its best)"
     )
@@ -120,7 +129,6 @@ def add_max_bounces(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--max-bounces",
         type=whole(1, 1024),
-        default=16,
         metavar="N",
-        help="longest path, in interactions with surfaces (default: %(default)s)",
+        help="longest path, in interactions with surfaces (default: 16)",
     )

@@ -14,6 +14,7 @@ from typing import Protocol
 from renderer import __version__
 from renderer.arguments import Parser
 from renderer.commands import doctor, photons, render, scene
+from renderer.interrupts import ignore_from_now_on, interruptible
 
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -67,8 +68,16 @@ def make_parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
     arguments = make_parser().parse_args(argv)
+    with interruptible():
+        status = _run(arguments)
+        if status == INTERRUPTED and argv is None:
+            ignore_from_now_on()
+        return status
+
+
+def _run(arguments: argparse.Namespace) -> int:
     try:
-        return _run(arguments)
+        return int(arguments.run(arguments))
     except KeyboardInterrupt:
         print("tracecore: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -78,13 +87,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"tracecore: error: {_line(error)}", file=sys.stderr)
         return status
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from renderer.session import interruptible
-
-    with interruptible():
-        return int(arguments.run(arguments))
 
 
 def status_of(error: Exception) -> int | None:

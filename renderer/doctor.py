@@ -6,7 +6,6 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import shutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,11 +20,7 @@ SUPPORTED_PYTHON = ((3, 11), (3, 13))
 REQUIRED = ("numpy", "numba", "llvmlite", "pillow", "tqdm", "trimesh")
 
 #: Extra -> its modules and what it is for.
-EXTRAS = {
-    "exr": (("OpenEXR",), "linear pictures as .exr"),
-    "plot": (("matplotlib",), "plots"),
-    "cluster": (("dask", "distributed"), "several machines"),
-}
+EXTRAS = {"exr": (("OpenEXR",), "linear pictures as .exr")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,11 +152,12 @@ def _kernel(name: str, kernel: CompiledKernel) -> Finding:
     return Finding(name="kernel", text=f"{name}: {'; '.join(needs) or 'compiles; this compiler tells no registers'}")
 
 
-def compiler() -> list[Finding]:
-    """g++, with which kernels are emulated on the CPU."""
-    path = shutil.which("g++")
-    remedy = "install g++ to emulate GPU kernels; pictures need none"
-    return [Finding(name="g++", text=path or "not found", fine=path is not None, remedy=remedy)]
+def kernels() -> list[Finding]:
+    """What --kernel may name, on each device."""
+    from tracecore.cpu import CpuTracer
+    from tracecore.strategy import strategy_names
+
+    return [Finding(name="--kernel", text=f"cpu: {CpuTracer.name}; gpu: {', '.join(strategy_names())}")]
 
 
 def extras() -> list[Finding]:
@@ -182,7 +178,7 @@ EXAMINATIONS: tuple[Callable[[], list[Finding]], ...] = (
     packages,
     compile_cache,
     cpu_tracing,
+    kernels,
     gpu,
-    compiler,
     extras,
 )

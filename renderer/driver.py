@@ -66,7 +66,8 @@ class PhotonCounts:
 
 @dataclass(kw_only=True)
 class Work:
-    """What a driver has done so far. shade_seconds, trace_seconds: wall time, the mean over the CPU threads."""
+    """What a driver has done so far. trace_seconds: wall time in which its threads traced or waited for hits, the mean
+    over them. shade_seconds: the rest of its wall time."""
 
     rays: RayCounts = field(default_factory=RayCounts)
     photons: PhotonCounts = field(default_factory=PhotonCounts)
@@ -78,7 +79,6 @@ class Driver(Protocol):
     """A way to make a picture: pass `i` is an independent estimate of it, and the mean of all passes converges."""
 
     name: ClassVar[str]
-    summary: ClassVar[str]
     work: Work
 
     def render_pass(self, index: int) -> Radiance:

@@ -4,7 +4,9 @@
 """
 
 import math
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -53,9 +55,11 @@ OCCLUSION_REACH = 0.2
 
 def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
     """(width * height,) indices row * width + column, tile after tile."""
-    column, row = np.meshgrid(np.arange(width), np.arange(height))
-    order = np.lexsort((column.ravel(), row.ravel(), column.ravel() // TILE, row.ravel() // TILE))
-    return order.astype(np.int32)
+    columns, rows = -(-width // TILE), -(-height // TILE)
+    row, column = np.ogrid[: rows * TILE, : columns * TILE]
+    index = np.where((row < height) & (column < width), row * width + column, -1)
+    by_tile = index.reshape(rows, TILE, columns, TILE).transpose(0, 2, 1, 3).ravel()
+    return by_tile[by_tile >= 0].astype(np.int32)
 
 
 def pass_radius(first_radius: float, index: int) -> float:
@@ -68,7 +72,6 @@ class EyeDriver:
     """What all drivers share: camera, pixels by tiles, waves of eye paths, counts of rays."""
 
     name: ClassVar[str]
-    summary: ClassVar[str]
     diffuse: ClassVar[int] = FOLLOW
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -77,13 +80,19 @@ class EyeDriver:
         self.scene: PackedScene = pack_scene(snapshot)
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height)
         self.work = Work()
+        self._seconds = 0.0
         self._feeder = Feeder(tracer, settings.threads, settings.batch_rays)
         self._tiles = pixels_by_tile(settings.width, settings.height)
 
     def render_pass(self, index: int) -> Radiance:
         """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
-        image = self._trace_eye_paths(self._eye_task(index), _no_photons())
-        return self._finish(image)
+        with self._at_work():
+            image = self.trace_pass(index)
+        return image.reshape(self.settings.height, self.settings.width, 3)
+
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass, (height * width, 3), row by row."""
+        return self._trace_eye_paths(self._eye_task(index), _no_photons())
 
     def close(self) -> None:
         """Give the queues back."""
@@ -133,14 +142,20 @@ class EyeDriver:
                 )
                 bounce += 1
 
-    def _finish(self, image: Radiance) -> Radiance:
-        counts = self._feeder.counts
-        self.work.rays.camera = counts["camera"]
-        self.work.rays.shadow = counts["shadow"]
-        self.work.rays.bounce = counts["bounce"]
-        self.work.trace_seconds = self._feeder.trace_seconds
-        self.work.shade_seconds = self._feeder.shade_seconds
-        return image.reshape(self.settings.height, self.settings.width, 3)
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Account for what is done within: the wall time that is not tracing is shading."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds += time.perf_counter() - started
+            counts = self._feeder.counts
+            self.work.rays.camera = counts["camera"]
+            self.work.rays.shadow = counts["shadow"]
+            self.work.rays.bounce = counts["bounce"]
+            self.work.trace_seconds = self._feeder.trace_seconds
+            self.work.shade_seconds = self._seconds - self.work.trace_seconds
 
 
 class PathDriver(EyeDriver):
@@ -150,7 +165,6 @@ class PathDriver(EyeDriver):
     """
 
     name = "path"
-    summary = "path tracing, one path per pixel and pass: slow, and right"
     diffuse = FOLLOW
 
 
@@ -163,7 +177,6 @@ class PhotonDriver(EyeDriver):
     """
 
     name = "photon"
-    summary = "progressive photon mapping: all light, caustics too"
     diffuse = INDIRECT
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -173,12 +186,11 @@ class PhotonDriver(EyeDriver):
             photon_radius(surface_area(snapshot.positions), settings.photons),
         )
 
-    def render_pass(self, index: int) -> Radiance:
-        """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass, with photons of its own."""
         radius = pass_radius(self.first_radius, index)
         photons, scale = self._trace_photons(index)
-        image = self._trace_eye_paths(self._eye_task(index, radius), build_photon_map(photons, radius, scale))
-        return self._finish(image)
+        return self._trace_eye_paths(self._eye_task(index, radius), build_photon_map(photons, radius, scale))
 
     def _trace_photons(self, index: int) -> tuple[Words, float]:
         """Photons of a pass, and the watts of a stored flux of 1."""
@@ -198,18 +210,17 @@ class PhotonsOnlyDriver(PhotonDriver):
     """
 
     name = "photons-only"
-    summary = "one photon map, shown directly"
     diffuse = EVERYTHING
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        self.photons, self.photon_scale = self._trace_photons(0)
-        self._map = build_photon_map(self.photons, self.first_radius, self.photon_scale)
+        with self._at_work():
+            self.photons, self.photon_scale = self._trace_photons(0)
+            self._map = build_photon_map(self.photons, self.first_radius, self.photon_scale)
 
-    def render_pass(self, index: int) -> Radiance:
-        """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
-        image = self._trace_eye_paths(self._eye_task(index, self.first_radius), self._map)
-        return self._finish(image)
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass, from the one map."""
+        return self._trace_eye_paths(self._eye_task(index, self.first_radius), self._map)
 
     def save_photons(self, path: Path) -> None:
         """Keep the map in a file; `renderer.photon_map.load_photons` reads it."""
@@ -223,7 +234,6 @@ class OcclusionDriver(EyeDriver):
     """Ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the scene's diagonal."""
 
     name = "ao"
-    summary = "ambient occlusion, to look at shapes"
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
@@ -231,13 +241,13 @@ class OcclusionDriver(EyeDriver):
         extent = np.ptp(corners, axis=0) if len(corners) else np.zeros(3)
         self._reach = OCCLUSION_REACH * float(np.linalg.norm(extent))
 
-    def render_pass(self, index: int) -> Radiance:
-        """Pass `index` (0-based): (height, width, 3) float64, the unoccluded share in all three channels."""
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass: the unoccluded share in all three channels."""
         image = np.zeros((self.settings.height * self.settings.width, 3))
         tiles = self._batches_of_pixels()
         task = self._eye_task(index)
         self._feeder.run(lambda lane: self._occlusion_wave(lane, tiles, task, image))
-        return self._finish(image)
+        return image
 
     def _occlusion_wave(
         self, lane: Lane, tiles: Iterator[npt.NDArray[np.int32]], task: EyeTask, image: Radiance

@@ -19,7 +19,7 @@ from shaders.lights import light_pdf, sample_light
 from shaders.random import STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, random4
 from shaders.sampling import cosine_hemisphere, power_heuristic
 from shaders.surface import Hit, leaves, local, ray_origin, surface_at, world
-from shaders.vector import Color, Vec3, add, dot, largest, multiply, normalize, scale
+from shaders.vector import Color, Vec3, add, dot, largest, multiply, normalize, scale, subtract
 from tracecore.compiled import compiled
 from tracecore.rays import MISS, Floats, Ids
 
@@ -181,8 +181,10 @@ def add_shadow_rays(
         radiance = scale(multiply(throughput, reflected), 1.0 / task.light_samples)
         if largest(radiance) <= 0.0:
             continue
-        set_ray(shadows.rays, count, ray_origin(hit, direction), direction)
-        shadows.rays[count, 7] = distance
+        # From off the surface to where the light is: along the direction alone, the ray would end behind a close light.
+        origin = ray_origin(hit, direction)
+        set_ray(shadows.rays, count, origin, subtract(add(hit.position, scale(direction, distance)), origin))
+        shadows.rays[count, 7] = 1.0
         shadows.pixel[count] = pixel
         for channel in range(3):
             shadows.radiance[count, channel] = radiance[channel]

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 from tracecore.rays import BATCH_RAYS
@@ -89,12 +89,24 @@ class Feeder:
             self._drive(self._workers[0], make_wave)
             return
         with ThreadPoolExecutor(self.threads, thread_name_prefix="feeder") as pool:
-            futures = [pool.submit(self._drive, worker, make_wave) for worker in self._workers]
+            futures: list[Future[None]] = []
             try:
+                for worker in self._workers:
+                    futures.append(pool.submit(self._drive, worker, make_wave))
                 for future in futures:
                     future.result()
             finally:
+                self._join(futures)
+
+    def _join(self, futures: list[Future[None]]) -> None:
+        """Stop all threads and wait until they have left the queues, however often the user asks meanwhile."""
+        while True:
+            try:
                 self._stop.set()
+                wait(futures)
+                return
+            except KeyboardInterrupt:
+                continue  # the first one is on its way up already
 
     def _drive(self, worker: _Worker, make_wave: Callable[[Lane], Wave]) -> None:
         flying: deque[tuple[Wave, list[Request]]] = deque()
@@ -149,7 +161,6 @@ class Feeder:
         return sum(worker.shade_seconds for worker in self._workers) / max(1, len(self._workers))
 
     def close(self) -> None:
-        """Close the queues."""
+        """Close the queues. The counts and seconds stay."""
         for worker in self._workers:
             worker.queue.close()
-        self._workers.clear()

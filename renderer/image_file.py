@@ -1,7 +1,8 @@
 """Pictures on disk: `.png` for screens with text about how it was made, `.npy` and `.exr` for linear radiance."""
 
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,12 @@ from renderer.errors import UsageError
 #: What `-o` may end in.
 SUFFIXES = (".png", ".exr", ".npy")
 
+#: Where results go by default: the one folder that is made where it is missing.
+DEFAULT_FOLDER = Path("output")
+
 
 def check_writable(path: Path) -> None:
-    """Raise `UsageError` now if a picture could not be written to `path` later."""
+    """Raise `UsageError` now if a picture could not be written to `path` later. The default folder may be missing."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"cannot write '{path}': the name must end in one of {', '.join(SUFFIXES)}")
     if path.suffix.lower() == ".exr":
@@ -25,8 +29,11 @@ def check_writable(path: Path) -> None:
 
 def check_folder(path: Path) -> None:
     """Raise `UsageError` if no file can be put at `path`: no such folder, a folder in its place, or not allowed."""
+    if path.parent == DEFAULT_FOLDER and not os.path.lexists(DEFAULT_FOLDER):
+        return
     if not path.parent.is_dir():
-        raise UsageError(f"cannot write '{path}': there is no folder '{path.parent}'; make it first")
+        remedy = "it is a file" if path.parent.exists() else "make it first"
+        raise UsageError(f"cannot write '{path}': there is no folder '{path.parent}'; {remedy}")
     if path.is_dir():
         raise UsageError(f"cannot write '{path}': it is a folder; give the name of a file")
     try:
@@ -34,6 +41,18 @@ def check_folder(path: Path) -> None:
             pass
     except OSError as error:
         raise UsageError(f"cannot write to the folder '{path.parent}': {error.strerror}") from error
+
+
+def make_default_folder(paths: Iterable[Path | None]) -> None:
+    """Make the default folder if one of the paths is in it and it is missing. Raises `UsageError` if that fails."""
+    if all(path is None or path.parent != DEFAULT_FOLDER for path in paths):
+        return
+    try:
+        DEFAULT_FOLDER.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot make the folder '{DEFAULT_FOLDER}': {error.strerror}; name files in another folder"
+        ) from error
 
 
 def check_photon_path(path: Path) -> None:

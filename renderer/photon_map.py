@@ -71,7 +71,8 @@ def pack_flux(flux: Color, u: float) -> np.uint32:
     _, exponent = math.frexp(top)
     exponent = min(max(exponent, -_EXPONENT_BIAS), 31 - _EXPONENT_BIAS)
     per_step = math.ldexp(1.0, 9 - exponent)
-    if math.floor(top * per_step + u) >= _MANTISSA and exponent < 31 - _EXPONENT_BIAS:
+    # Where rounding up might need a tenth bit, whatever u: a step that u chose would leave the other channels biased.
+    if top * per_step > _MANTISSA - 1 and exponent < 31 - _EXPONENT_BIAS:
         exponent += 1
         per_step *= 0.5
     packed = (exponent + _EXPONENT_BIAS) << 27

@@ -1,13 +1,8 @@
 """The loop over passes: progress, pictures from time to time, time limit, interrupts."""
 
-import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 from typing import Protocol
 
 from tqdm import tqdm
@@ -15,6 +10,7 @@ from tqdm import tqdm
 from renderer.driver import Driver
 from renderer.errors import UsageError
 from renderer.film import Film
+from renderer.interrupts import held_back, interrupted, interruptible, let_through
 
 #: At least so long between two unfinished pictures, in seconds.
 SAVE_INTERVAL = 5.0
@@ -57,18 +53,21 @@ def render(driver: Driver, film: Film, limits: Limits, results: Results, *, quie
     """Add passes to a film up to the limits and save the results.
 
     Ctrl-C and SIGTERM end it early; then, as after an error, the passes that are finished are saved, unless there are
-    none. A bar on stderr shows progress unless `quiet` or where stderr is no terminal. Returns whether it ran to
-    its limits.
+    none. What comes after the first of them, or while all is being saved, changes nothing more. A bar on stderr shows
+    progress unless `quiet` or where stderr is no terminal. Returns whether it ran to its limits undisturbed.
     """
-    try:
-        with interruptible(), _progress_bar(limits, quiet) as bar:
-            _expose(driver, film, limits, _Observer(driver, film, results, bar))
-        return True
-    except KeyboardInterrupt:
-        return False
-    finally:
-        if film.passes > 0:
-            results.save_all(film)
+    finished = False
+    with interruptible(), held_back():
+        try:
+            with let_through(), _progress_bar(limits, quiet) as bar:
+                _expose(driver, film, limits, _Observer(driver, film, results, bar))
+            finished = True
+        except KeyboardInterrupt:
+            pass
+        finally:
+            if film.passes > 0:
+                results.save_all(film)
+        return finished and not interrupted()
 
 
 class _Observer:
@@ -107,20 +106,3 @@ def _expose(driver: Driver, film: Film, limits: Limits, observer: _Observer) -> 
 def _progress_bar(limits: Limits, quiet: bool) -> "tqdm[None]":
     silent = quiet or not sys.stderr.isatty()
     return tqdm(total=limits.passes, desc="rendering", unit="pass", disable=silent, file=sys.stderr, leave=False)
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does; only the main thread can, elsewhere this does nothing."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import scenes
@@ -57,6 +58,14 @@ class Stage:
     tracer: Tracer
     load_seconds: float
     build_seconds: float
+
+
+def check_scene(scene: str) -> None:
+    """Raise the error of `scenes.load` now if there is no such scene; one that is there is not read."""
+    shipped = any(row.name == scene for row in scenes.shipped_scenes())
+    path = Path(scene)
+    if not shipped and not (path.is_file() and path.suffix.lower() in scenes.READERS):
+        scenes.load(scene)
 
 
 @contextmanager

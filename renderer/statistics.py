@@ -33,7 +33,7 @@ FIELDS = {
     "seconds.load": "wall time to read the scene and place it at its frame",
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
     "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
-    "seconds.shade": "wall time in which they shaded, mean over the threads; other work of the driver included",
+    "seconds.shade": "all other wall time of the driver: shading, photon maps, threads without work",
     "seconds.total": "wall time of all: load, build and render, on a first run compilation too",
     "rays.camera": "rays from the eye",
     "rays.shadow": "rays to a light",
@@ -53,7 +53,7 @@ FIELDS = {
     "bvh.nodes": "nodes of the tree, as traversed",
     "bvh.bytes": "bytes of the tree and its triangles, as traversed",
     "bvh.sah_cost": "expected cost of a ray by the surface area heuristic",
-    "bvh.build_seconds": "wall time to build the tree",
+    "bvh.build_seconds": "wall time to build the tree; at first in a process, to load the compiled builder too",
     "version": "version of the program",
 }
 

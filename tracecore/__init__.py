@@ -7,9 +7,8 @@ from typing import Literal, get_args
 
 import numpy.typing as npt
 
-from tracecore.compiled import has_cached_code
 from tracecore.errors import DeviceError, KernelError
-from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, make_rays
+from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, as_records, make_rays
 from tracecore.tracer import Batch, Query, RayQueue, Tracer, TracerStatistics
 from tracecore.triangles import checked_triangles
 
@@ -26,8 +25,8 @@ __all__ = [
     "RayQueue",
     "Tracer",
     "TracerStatistics",
+    "as_records",
     "make_rays",
-    "needs_compilation",
     "open_tracer",
 ]
 
@@ -54,11 +53,6 @@ def open_tracer(
     if device == "gpu":
         return _open_gpu(checked, kernel, threads)
     return _open_cpu(checked, device, kernel, threads)
-
-
-def needs_compilation() -> bool:
-    """Whether the first rays on the CPU wait some seconds for the compiler, as after an installation or a change."""
-    return not has_cached_code("tracecore")
 
 
 def _open_gpu(triangles: Floats, kernel: str | None, threads: int | None) -> Tracer:

@@ -106,7 +106,11 @@ class Tracer(Protocol):
         """A queue for the calling thread."""
 
     def closest_hit(self, rays: Floats) -> Floats:
-        """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`."""
+        """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`.
+
+        `rays.as_records(hits, HIT)` names the columns. A ray with NaN or infinite parts or without a direction misses
+        and is counted in `statistics().invalid_rays`.
+        """
 
     def any_hit(self, rays: Floats) -> Floats:
         """(n, 8) float32 rays -> (n, 4) float32: t = u = v = 0 and `prim_id` 0 where something is hit, else a miss."""

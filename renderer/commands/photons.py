@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from renderer import statistics
 from renderer.arguments import add_max_bounces, add_scene, add_tracing, whole
 from renderer.commands import first_run
 
 if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from renderer.driver import RenderSettings
     from renderer.headline import PhotonRun
+    from renderer.stage import Stage
     from renderer.statistics import Statistics
 
 SUMMARY = "trace photons until N are stored, and tell how fast that went and why not faster"
@@ -20,6 +25,8 @@ EXAMPLES = f"""\
 examples:
   tracecore photons cornell
   tracecore photons kitchen.aff --photons 10000000 --json output/photons.json
+
+Ctrl-C ends early; what is stored by then is reported and saved.
 
 keys of the statistics:
 {statistics.explain()}
@@ -47,39 +54,80 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Trace and report; returns the exit status."""
     from renderer.driver import RenderSettings
-    from renderer.headline import trace_until_stored
+    from renderer.interrupts import held_back, interrupted, let_through
     from renderer.stage import Moment, TracerChoice, open_stage
 
     _check_files(arguments)
-    first_run.announce(quiet=arguments.quiet)
-    with open_stage(arguments.scene, Moment.chosen(arguments), TracerChoice.chosen(arguments)) as stage:
+    first_run.announce("photons", quiet=arguments.quiet)
+    with open_stage(arguments.scene, Moment.chosen(arguments), TracerChoice.chosen(arguments)) as stage, held_back():
         width, height = stage.snapshot.camera.resolution
         settings = RenderSettings(
             width=width,
             height=height,
             seed=arguments.seed,
-            max_bounces=arguments.max_bounces,
+            max_bounces=arguments.max_bounces or RenderSettings.max_bounces,
             threads=arguments.threads,
             batch_rays=arguments.batch_rays,
         )
-        photon_run = trace_until_stored(stage.snapshot, stage.tracer, settings, arguments.photons)
+        with let_through():
+            photon_run = _trace(stage, settings, arguments)
         told = statistics.collect(stage, "photons", settings, photon_run.work, photon_run.seconds)
-    if arguments.save_photons is not None:
-        _save(arguments.save_photons, photon_run)
-    if arguments.json is not None:
-        statistics.write(arguments.json, told)
-    if not arguments.quiet:
-        print(report(told))
-    return 0
+        _write(arguments, photon_run, told)
+        finished = photon_run.finished and not interrupted()
+    _report(arguments, told, finished=finished)
+    return 0 if finished else 130
+
+
+def _trace(stage: Stage, settings: RenderSettings, arguments: argparse.Namespace) -> PhotonRun:
+    """Trace, with a bar on stderr if that is a terminal."""
+    from tqdm import tqdm
+
+    from renderer.headline import trace_until_stored
+
+    wanted: int = arguments.photons
+    silent = arguments.quiet or not sys.stderr.isatty()
+    options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": sys.stderr, "leave": False}
+    with tqdm(total=wanted, desc="tracing", disable=silent, **options) as bar:
+        return trace_until_stored(
+            stage.snapshot,
+            stage.tracer,
+            settings,
+            wanted,
+            on_progress=lambda stored: _move(bar, min(stored, wanted)),
+        )
+
+
+def _move(bar: tqdm[None], stored: int) -> None:
+    bar.update(stored - bar.n)
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
-    from renderer.image_file import check_folder, check_photon_path
+    from renderer.image_file import check_folder, check_photon_path, make_default_folder
+    from renderer.stage import check_scene
 
     if arguments.save_photons is not None:
         check_photon_path(arguments.save_photons)
     if arguments.json is not None:
         check_folder(arguments.json)
+    check_scene(arguments.scene)
+    make_default_folder((arguments.save_photons, arguments.json))
+
+
+def _write(arguments: argparse.Namespace, photon_run: PhotonRun, told: Statistics) -> None:
+    first_run.note("photons")
+    if arguments.save_photons is not None:
+        _save(arguments.save_photons, photon_run)
+    if arguments.json is not None:
+        statistics.write(arguments.json, told)
+
+
+def _report(arguments: argparse.Namespace, told: Statistics, *, finished: bool) -> None:
+    if not arguments.quiet:
+        print(report(told))
+    if not finished:
+        files = [str(path) for path in (arguments.save_photons, arguments.json) if path is not None]
+        saved = f"; saved in {' and '.join(files)}" if files else ""
+        print(f"tracecore: interrupted: {told['photons.stored']} photons are stored{saved}", file=sys.stderr)
 
 
 def _save(path: Path, photon_run: PhotonRun) -> None:

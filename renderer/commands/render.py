@@ -27,7 +27,12 @@ D = TypeVar("D")
 
 SUMMARY = "make a picture of a scene, and its statistics"
 DEFAULT_PASSES = 64
-DEFAULT_FOLDER = Path("output")
+
+#: Options that a driver has no use for; of any other driver all are taken.
+NOT_FOR = {"path": ("photons", "radius"), "ao": ("photons", "radius", "max_bounces")}
+
+#: Drivers whose pictures hold shares rather than light: shown as they are.
+SHOWN_LINEAR = ("ao",)
 
 EXAMPLES = f"""\
 drivers:
@@ -62,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help=f"picture to write, .png, .exr or .npy (default: {DEFAULT_FOLDER}/SCENE-DRIVER.png)",
+        help="picture to write, .png, .exr or .npy (default: output/SCENE-DRIVER.png)",
     )
     parser.add_argument(
         "--driver",
@@ -88,14 +93,11 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         help=f"passes, samples per pixel (default: {DEFAULT_PASSES})",
     )
     group.add_argument("--time-limit", type=real(1e-3, 1e9), metavar="S", help="begin no pass after so many seconds")
-    group.add_argument(
-        "--exposure", type=real(-64, 64), default=0.0, metavar="EV", help="stops, +1 is twice as bright (default: 0)"
-    )
+    group.add_argument("--exposure", type=real(-64, 64), metavar="EV", help="stops, +1 is twice as bright (default: 0)")
     group.add_argument(
         "--tone-map",
         choices=("reinhard", "linear"),
-        default="reinhard",
-        help="curve for the brights (default: reinhard)",
+        help="curve for the brights (default: reinhard; linear for the driver ao)",
     )
 
 
@@ -103,9 +105,8 @@ def _add_light(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--photons",
         type=whole(1, 2 * 10**9),
-        default=200_000,
         metavar="N",
-        help="photons sent out in each pass (default: %(default)s)",
+        help="photons sent out in each pass (default: 200000)",
     )
     group.add_argument(
         "--radius",
@@ -128,21 +129,28 @@ def run(arguments: argparse.Namespace) -> int:
     """Render; returns the exit status."""
     from renderer.drivers import DRIVERS
     from renderer.film import Film
+    from renderer.image_file import make_default_folder
+    from renderer.interrupts import held_back
     from renderer.session import Limits, render
-    from renderer.stage import Moment, TracerChoice, open_stage
+    from renderer.stage import Moment, TracerChoice, check_scene, open_stage
 
     kind = choose_driver(arguments.driver, DRIVERS)
     path = choose_output(arguments)
     check_photon_file(arguments, kind)
+    check_scene(arguments.scene)
+    make_default_folder((path, arguments.save_photons))
     limits = Limits(passes=choose_passes(arguments), seconds=arguments.time_limit)
-    first_run.announce(quiet=arguments.quiet)
+    work = f"render-{arguments.driver}"
+    first_run.announce(work, quiet=arguments.quiet)
     with open_stage(arguments.scene, Moment.chosen(arguments), TracerChoice.chosen(arguments)) as stage:
         settings = choose_settings(arguments, stage.snapshot)
         start = time.perf_counter()
-        with closing(kind(stage.snapshot, stage.tracer, settings)) as driver:
+        with closing(kind(stage.snapshot, stage.tracer, settings)) as driver, held_back():
             files = PictureFiles(path, PictureRecord(stage, driver, settings, arguments, start))
             film = Film(settings.width, settings.height)
             finished = render(driver, film, limits, files, quiet=arguments.quiet)
+            if film.passes:
+                first_run.note(work)
             if film.passes and arguments.save_photons is not None:
                 save_photons(arguments.save_photons, cast("PhotonKeeper", driver))
     _report(files, film, finished=finished, quiet=arguments.quiet)
@@ -156,8 +164,8 @@ class PictureRecord:
         self, stage: Stage, driver: Driver, settings: RenderSettings, arguments: argparse.Namespace, start: float
     ) -> None:
         self._stage, self._driver, self._settings, self._start = stage, driver, settings, start
-        self.exposure: float = arguments.exposure
-        self.curve: str = arguments.tone_map
+        self.exposure: float = arguments.exposure or 0.0
+        self.curve: str = arguments.tone_map or ("linear" if arguments.driver in SHOWN_LINEAR else "reinhard")
 
     def texts(self, passes: int) -> dict[str, str]:
         """What is kept in the picture itself: all that decides its pixels, so that the file is the same whatever
@@ -229,15 +237,28 @@ def choose_driver(name: str, drivers: Mapping[str, type[D]]) -> type[D]:
 
 
 def choose_output(arguments: argparse.Namespace) -> Path:
-    """Where the picture goes, checked. The default folder is made where it is missing."""
-    from renderer.image_file import check_writable
+    """Where the picture goes, checked."""
+    from renderer.image_file import DEFAULT_FOLDER, check_writable
 
     path: Path | None = arguments.output
     if path is None:
         path = DEFAULT_FOLDER / f"{Path(arguments.scene).stem}-{arguments.driver}.png"
-        path.parent.mkdir(exist_ok=True)
     check_writable(path)
     return path
+
+
+def check_options(arguments: argparse.Namespace, path: Path) -> None:
+    """Raise `UsageError` for an option that would do nothing: to this driver, or to a file of this kind."""
+    from renderer.errors import UsageError
+
+    for name in NOT_FOR.get(arguments.driver, ()):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')} does nothing for the driver {arguments.driver}; leave it out")
+    for name in ("exposure", "tone_map"):
+        if getattr(arguments, name) is not None and path.suffix.lower() != ".png":
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for .png alone; '{path}' holds linear radiance; leave it out"
+            )
 
 
 def check_photon_file(arguments: argparse.Namespace, kind: type[object]) -> None:
@@ -266,16 +287,9 @@ def choose_settings(arguments: argparse.Namespace, snapshot: Snapshot) -> Render
     width, height = arguments.size or snapshot.camera.resolution
     if not (width >= 1 and height >= 1 and width * height <= MAX_PIXELS):
         raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
-    return RenderSettings(
-        width=width,
-        height=height,
-        seed=arguments.seed,
-        photons=arguments.photons,
-        radius=arguments.radius,
-        max_bounces=arguments.max_bounces,
-        threads=arguments.threads,
-        batch_rays=arguments.batch_rays,
-    )
+    names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays")
+    chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    return RenderSettings(width=width, height=height, **chosen)
 
 
 def save_photons(path: Path, driver: PhotonKeeper) -> None:
@@ -288,13 +302,15 @@ def save_photons(path: Path, driver: PhotonKeeper) -> None:
 
 def _report(files: PictureFiles, film: Film, *, finished: bool, quiet: bool) -> None:
     if not finished:
-        saved = (
-            f"{film.passes} passes are saved in {files.path}" if film.passes else "before the first pass was finished"
-        )
+        saved = f"{_passes(film)} saved in {files.path}" if film.passes else "before the first pass was finished"
         print(f"tracecore: interrupted: {saved}", file=sys.stderr)
     elif not quiet:
         told = files.statistics
         print(
-            f"{files.path}: {film.width}x{film.height}, {film.passes} passes, {told['seconds.total']:.1f} s, "
+            f"{files.path}: {film.width}x{film.height}, {_passes(film)}, {told['seconds.total']:.1f} s, "
             f"{told['rays_per_second'] / 1e6:.2f} Mrays/s, limited by {told['limited_by']}"
         )
+
+
+def _passes(film: Film) -> str:
+    return f"{film.passes} pass" if film.passes == 1 else f"{film.passes} passes"

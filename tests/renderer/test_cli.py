@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,16 +13,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from renderer import __version__, cli
+import scenes
+from renderer import __version__, cli, headline
 from renderer.arguments import MAX_PIXELS
-from renderer.commands.render import DEFAULT_PASSES
+from renderer.commands.render import DEFAULT_PASSES, NOT_FOR, choose_settings
 from renderer.driver import Radiance, RenderSettings, Work
 from renderer.drivers import DRIVERS
 from renderer.errors import RadianceError, UsageError
 from renderer.image_file import read_linear, read_texts
+from renderer.photon_map import load_photons
 from renderer.statistics import FIELDS
 from scenes.errors import SceneFileError
 from scenes.model import Snapshot
+from tracecore import compiled
 from tracecore.errors import DeviceError, TriangleError
 from tracecore.tracer import Tracer
 
@@ -30,7 +34,6 @@ class FlatDriver:
     """Pass i is a flat picture of value i + 1; `at_pass` is called first."""
 
     name: ClassVar[str] = "flat"
-    summary: ClassVar[str] = "for tests"
     at_pass: ClassVar[Callable[[int], None]] = staticmethod(lambda index: None)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -133,18 +136,29 @@ def test_bad_arguments(arguments: list[str], part: str, capsys: pytest.CaptureFi
     [
         ["--size", "16384x4096", "--batch-rays", "256", "--seed", str(2**64 - 1)],
         ["--size", "1X1", "--batch-rays", "65536", "--seed", "0", "--threads", "1", "--frame", "0"],
-        ["--exposure", "-2.5", "--time", "-1", "--radius", "1e-3", "--spp", "1", "--dispatch", "streamed"],
+        ["--exposure", "-2.5", "--time", "-1e1", "--radius", "1e-3", "--spp", "1", "--dispatch", "streamed"],
     ],
 )
 def test_bounds_are_inside(arguments: list[str]) -> None:
     cli.make_parser().parse_args(["render", "cornell", *arguments])
 
 
-def test_defaults_are_those_of_the_settings() -> None:
+@pytest.mark.parametrize("text", ["-1", "-1.", "-.5", "-1e1", "-2.5E-3", "-1e+2"])
+def test_negative_numbers_are_values(text: str) -> None:
+    arguments = cli.make_parser().parse_args(["render", "cornell", "--time", text])
+    assert arguments.time == float(text)
+
+
+def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = cli.make_parser().parse_args(["render", "cornell"])
-    settings = RenderSettings(width=1, height=1)
-    for name in ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays"):
-        assert getattr(arguments, name) == getattr(settings, name), name
+    snapshot = scenes.load("cornell").at_frame(0)
+    width, height = snapshot.camera.resolution
+    settings = RenderSettings(width=width, height=height)
+    assert choose_settings(arguments, snapshot) == settings
+    run("render", "--help")
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"each pass (default: {settings.photons})" in text
+    assert f"with surfaces (default: {settings.max_bounces})" in text
 
 
 @pytest.mark.parametrize("command", ["", *cli.COMMANDS])
@@ -257,6 +271,81 @@ def test_photons_are_not_written_over_a_scene(
     assert_one_line(capsys.readouterr().err, "must end in .npz")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--driver", "path", "--photons", "200000"),
+        ("--driver", "path", "--radius", "1"),
+        ("--driver", "ao", "--photons", "10"),
+        ("--driver", "ao", "--radius", "1"),
+        ("--driver", "ao", "--max-bounces", "16"),
+    ],
+)
+def test_options_that_the_driver_has_no_use_for(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("render", "cornell", *options, "-o", tmp_path / "a.png") == 2
+    assert_one_line(capsys.readouterr().err, options[2], f"driver {options[1]}")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".exr"])
+@pytest.mark.parametrize("options", [("--exposure", "0"), ("--tone-map", "reinhard")])
+def test_linear_files_are_not_tone_mapped(
+    options: tuple[str, str], suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if suffix == ".exr":
+        pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    assert run("render", "cornell", *options, "-o", tmp_path / f"a{suffix}") == 2
+    assert_one_line(capsys.readouterr().err, options[0], "linear radiance")
+
+
+# The folder output/
+
+
+def test_no_folder_for_a_scene_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("scene.txt").touch()
+    for command in (("render",), ("photons", "--json", "output/x.json")):
+        for scene in ("kitchn", "missing.aff", "scene.txt"):
+            assert run(*command, scene) == 2
+            assert_one_line(capsys.readouterr().err, scene)
+    assert not Path("output").exists()
+
+
+@pytest.mark.parametrize("option", [(), ("-o", "output/x.png"), ("-o", "a.png", "--save-photons", "output/x.npz")])
+def test_default_folder_of_a_picture(
+    option: tuple[str, ...], tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_flat("--passes", "1", *option) == 0
+    assert Path(option[-1] if option else "output/cornell-flat.png").is_file()
+
+
+@pytest.mark.parametrize("option", [("--json", "output/x.json"), ("--save-photons", "output/x.npz")])
+def test_default_folder_of_photons(option: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("photons", "cornell", "--device", "cpu", "--photons", "10", "--quiet", *option) == 0
+    assert Path(option[1]).is_file()
+
+
+def test_default_folder_that_cannot_be_made(
+    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: Path, **_options: bool) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.chdir(tmp_path)
+    Path("output").touch()
+    assert run_flat() == 2
+    assert_one_line(capsys.readouterr().err, "'output'", "it is a file")
+    Path("output").unlink()
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert run_flat() == 2
+    assert_one_line(capsys.readouterr().err, "cannot make the folder 'output': Permission denied")
+
+
 # Rendering
 
 
@@ -289,6 +378,18 @@ def test_how_it_was_traced_is_not_in_the_picture(tmp_path: Path) -> None:
     assert picture[0] == picture[1]
 
 
+def test_one_pass_is_no_passes(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_flat("-o", tmp_path / "a.png", "--passes", "1") == 0
+    assert ", 1 pass, " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "curve"), [((), "linear"), (("--tone-map", "reinhard"), "reinhard")])
+def test_occlusion_is_shown_as_it_is(options: tuple[str, ...], curve: str, tmp_path: Path) -> None:
+    common = ("--driver", "ao", "--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet")
+    assert run("render", "cornell", *common, *options, "-o", tmp_path / "a.png") == 0
+    assert json.loads(read_texts(tmp_path / "a.png")["settings"])["tone_map"] == curve
+
+
 def test_quiet(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--quiet") == 0
     captured = capsys.readouterr()
@@ -313,8 +414,6 @@ def test_default_output(tmp_path: Path, flat: type[FlatDriver], monkeypatch: pyt
 
 
 def test_size_proposed_by_the_scene(tmp_path: Path, flat: type[FlatDriver]) -> None:
-    import scenes
-
     assert (
         run("render", "cornell", "--driver", "flat", "--device", "cpu", "--passes", "1", "-o", tmp_path / "a.png") == 0
     )
@@ -339,10 +438,60 @@ def test_interrupted_render(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
 
     flat.at_pass = staticmethod(interrupt)
     assert run_flat("-o", tmp_path / "a.png", "--quiet") == 130
-    assert "interrupted: 2 passes are saved in" in capsys.readouterr().err
+    assert "interrupted: 2 passes saved in" in capsys.readouterr().err
     assert read_linear(tmp_path / "a.npy")[0, 0, 0] == 1.5
     assert (tmp_path / "a.png").is_file()
     assert (tmp_path / "a.json").is_file()
+
+
+INTERRUPTED_TWICE = """
+import os, signal, sys
+from renderer import cli
+from renderer.commands import photons, render
+from renderer.drivers import PathDriver, DRIVERS
+
+def interrupt(*_):
+    for _ in range(3):
+        os.kill(os.getpid(), signal.{second})
+
+class Hasty(PathDriver):
+    name = "hasty"
+
+    def render_pass(self, index):
+        if index == 2:
+            os.kill(os.getpid(), signal.{first})
+        return super().render_pass(index)
+
+    def close(self):
+        interrupt()
+        super().close()
+        print("closed", flush=True)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+DRIVERS["hasty"] = Hasty
+save_all = render.PictureFiles.save_all
+render.PictureFiles.save_all = lambda *arguments: (interrupt(), save_all(*arguments))
+status = cli.main()
+interrupt()
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize(("first", "second"), [("SIGINT", "SIGINT"), ("SIGTERM", "SIGTERM"), ("SIGINT", "SIGTERM")])
+def test_impatient_interrupts_lose_nothing(first: str, second: str, tmp_path: Path) -> None:
+    options = "--driver hasty --device cpu --size 4x3 --threads 2 --quiet -o a.png"
+    command = [sys.executable, "-c", INTERRUPTED_TWICE.format(first=first, second=second), "render", "cornell"]
+    done = subprocess.run(
+        [*command, *options.split()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+    )
+    saved = "tracecore: interrupted: 2 passes saved in a.png\n"
+    assert (done.returncode, done.stdout, done.stderr) == (130, "closed\n", saved)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png"]
 
 
 def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]) -> None:
@@ -400,14 +549,29 @@ def test_status_of_errors(error: Exception, status: int | None) -> None:
     assert cli.status_of(error) == status
 
 
-def test_compilation_is_announced_only_when_it_comes(
+def test_compilation_is_announced_until_a_pass_is_finished(
     tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tracecore import compiled
+    def interrupt(index: int) -> None:
+        raise KeyboardInterrupt
 
-    for cached, told in ((True, 0), (False, 1)):
-        monkeypatch.setattr(compiled, "has_cached_code", lambda package, cached=cached: cached)
-        run_flat("-o", tmp_path / "a.png", "--passes", "1")
+    monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path)
+    monkeypatch.setitem(DRIVERS, "other", flat)
+    at_pass = flat.at_pass
+    flat.at_pass = staticmethod(interrupt)
+    rows = [("flat", 130, 1), ("flat", 0, 1), ("flat", 0, 0), ("other", 0, 1), ("other", 0, 0)]
+    for driver, status, told in rows:
+        assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--driver", driver) == status
+        assert capsys.readouterr().err.count("compiling for this machine") == told
+        flat.at_pass = staticmethod(at_pass)
+
+
+def test_compilation_is_announced_for_photons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path)
+    for told in (1, 0):
+        assert run("photons", "cornell", "--device", "cpu", "--photons", "10") == 0
         assert capsys.readouterr().err.count("compiling for this machine") == told
 
 
@@ -416,7 +580,9 @@ def test_compilation_is_announced_only_when_it_comes(
 
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
-    options: list[Any] = ["--driver", driver, "--device", "cpu", "--size", "8x6", "--photons", "500", "--passes", "2"]
+    options: list[Any] = ["--driver", driver, "--device", "cpu", "--size", "8x6", "--passes", "2"]
+    if driver not in NOT_FOR:
+        options += ["--photons", "500"]
     assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
     told = json.loads((tmp_path / "a.json").read_text())
     assert told["rays.camera"] == 2 * 8 * 6
@@ -424,8 +590,6 @@ def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
 
 
 def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
-    from renderer.photon_map import load_photons
-
     options: list[Any] = ["--driver", "photons-only", "--device", "cpu", "--size", "8x6", "--photons", "500"]
     files = ("-o", tmp_path / "a.png", "--save-photons", tmp_path / "a.npz")
     assert run("render", "cornell", *options, "--passes", "1", "--quiet", *files) == 0
@@ -434,8 +598,6 @@ def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
 
 
 def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from renderer.photon_map import load_photons
-
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
     assert run("photons", "cornell", "--device", "cpu", "--photons", "1000", *files) == 0
     text = capsys.readouterr().out
@@ -454,6 +616,54 @@ def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert part in text
 
 
+def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
+    """A Ctrl-C once so many rounds are finished."""
+    trace, left = headline.trace_photons, [rounds + 1]  # one round more is to load compiled code
+
+    def trace_photons(*arguments: Any) -> Any:
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return trace(*arguments)
+
+    monkeypatch.setattr(headline, "trace_photons", trace_photons)
+
+
+def test_interrupted_photons_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interrupt_photons(monkeypatch, rounds=1)
+    files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
+    assert run("photons", "cornell", "--device", "cpu", "--photons", "100000", *files) == 130
+    captured = capsys.readouterr()
+    told = json.loads((tmp_path / "a.json").read_text())
+    stored = told["photons.stored"]
+    assert 0 < stored < 100_000
+    assert len(load_photons(tmp_path / "a.npz")[0]) == stored
+    assert f"{stored} stored" in captured.out
+    assert f"interrupted: {stored} photons are stored; saved in {tmp_path / 'a.npz'} and" in captured.err
+
+
+def test_interrupt_before_the_first_photons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interrupt_photons(monkeypatch, rounds=0)
+    assert run("photons", "cornell", "--device", "cpu", "--quiet", "--json", tmp_path / "a.json") == 130
+    assert capsys.readouterr().err == "tracecore: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_bar_of_photons_is_for_terminals(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    for quiet in ((), ("--quiet",)):
+        assert run("photons", "cornell", "--device", "cpu", "--photons", "3000", *quiet) == 0
+        err = capsys.readouterr().err
+        assert ("tracing" in err) == (terminal and not quiet)
+
+
 # Scenes
 
 
@@ -463,8 +673,6 @@ def test_scene_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_scene_info(capsys: pytest.CaptureFixture[str]) -> None:
-    import scenes
-
     assert run("scene", "info", "cornell") == 0
     text = capsys.readouterr().out
     triangles = len(scenes.load("cornell").at_frame(0).positions)

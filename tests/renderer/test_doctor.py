@@ -10,6 +10,7 @@ from renderer import cli, doctor
 from renderer.doctor import Finding
 from tracecore import gpu, gpu_device
 from tracecore.nvrtc import CompiledKernel, KernelResources
+from tracecore.strategy import strategy_names
 
 
 def find(findings: list[Finding], name: str) -> Finding:
@@ -19,9 +20,18 @@ def find(findings: list[Finding], name: str) -> Finding:
 def test_this_machine_renders(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor"]) == 0
     text = capsys.readouterr().out
-    for part in ("Python", "cores", "numba", "compile cache", "CPU tracing", "GPU", "g++", "[exr]"):
+    for part in ("Python", "cores", "numba", "compile cache", "CPU tracing", "GPU", "[exr]"):
         assert part in text
     assert "BROKEN" not in text
+    for part in ("[plot]", "[cluster]", "g++"):  # nothing here uses them
+        assert part not in text
+
+
+def test_kernels_are_listed_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "gpu_unavailable_reason", lambda: "there is no driver")
+    text = find(doctor.examine(), "--kernel").text
+    assert text.startswith("cpu: bvh8; gpu: ")
+    assert all(name in text for name in strategy_names())
 
 
 def test_cpu_tracing_is_tried() -> None:

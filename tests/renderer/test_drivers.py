@@ -1,6 +1,8 @@
 """Pictures with known answers, and drivers that must agree with each other."""
 
 import math
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,24 +10,50 @@ from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, furnace, 
 
 import scenes
 import tracecore
-from renderer.driver import RenderSettings
-from renderer.drivers import DRIVERS, footprint_radius, pass_radius, photon_radius, pixels_by_tile, surface_area
-from renderer.packed_scene import pack_camera
+from renderer import drivers
+from renderer.driver import PhotonCounts, RayCounts, RenderSettings
+from renderer.drivers import (
+    DRIVERS,
+    footprint_radius,
+    pass_radius,
+    photon_radius,
+    photon_task,
+    pixels_by_tile,
+    surface_area,
+)
+from renderer.eye_paths import FOLLOW, EyeTask, new_eye_paths, start_eye_paths
+from renderer.feeding import Feeder
+from renderer.packed_scene import pack_camera, pack_scene
+from renderer.photon_map import build_photon_map, load_photons, total_flux
 from scenes.model import Camera, Material, PointLight
 
 STRAIGHT_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
 LOOK_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0)
 
 
-def passes(snapshot, driver, count, *, device="cpu", **settings):
-    """(count, height, width, 3) radiance."""
+#: A field of view, in degrees, in which all rays see the same point.
+NARROW = 1e-3
+
+BIG_FLOOR = quad((-50, -50, 0), (50, -50, 0), (50, 50, 0), (-50, 50, 0))
+SMALL_FLOOR = quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0))
+
+
+@contextmanager
+def opened(snapshot, driver, **settings):
+    """A driver for a small picture."""
     chosen = RenderSettings(**({"width": 16, "height": 12, "photons": 20_000, "threads": 2} | settings))
-    with tracecore.open_tracer(snapshot.positions, device=device, threads=chosen.threads) as tracer:
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=chosen.threads) as tracer:
         made = DRIVERS[driver](snapshot, tracer, chosen)
         try:
-            return np.array([made.render_pass(i) for i in range(count)])
+            yield made
         finally:
             made.close()
+
+
+def passes(snapshot, driver, count, **settings):
+    """(count, height, width, 3) radiance."""
+    with opened(snapshot, driver, **settings) as made:
+        return np.array([made.render_pass(i) for i in range(count)])
 
 
 def deviation(samples, expected, tolerance=0.0):
@@ -68,16 +96,121 @@ def test_a_lamp_without_size_lights_by_the_inverse_square():
         np.testing.assert_allclose(made[0], np.broadcast_to(expected, made[0].shape), rtol=1e-5)
 
 
+@pytest.mark.parametrize("driver", ["path", "photon"])
+def test_each_of_a_few_equal_lamps_is_asked_once(driver):
+    """A shadow ray for each lamp with power, so that one pass has the light of all, exactly."""
+    places = np.array([(0.5, 0.5, 2.0), (1.5, 0.0, 1.5), (-1.0, 0.5, 1.2), (0.0, -1.5, 3.0)])
+    lamps = [PointLight(position=tuple(place), intensity=(3.0, 2.0, 1.0)) for place in places.tolist()]
+    lamps.insert(2, PointLight(position=(0.5, 0.5, 0.5), intensity=(0.0, 0.0, 0.0)))
+    snapshot = flat_snapshot(BIG_FLOOR, [Material(diffuse=(0.5, 0.5, 0.5))], lights=lamps, camera=STRAIGHT_DOWN)
+    away = places - (0.5, 0.5, 0.0)
+    distance = np.linalg.norm(away, axis=1)
+    expected = 0.5 / math.pi * np.array([3.0, 2.0, 1.0]) * np.sum(away[:, 2] / distance**3)
+    with opened(snapshot, driver, radius=1e-6, max_bounces=1) as made:
+        image = made.render_pass(0)
+        np.testing.assert_allclose(image, np.broadcast_to(expected, image.shape), rtol=1e-5)
+        assert made.work.rays.shadow == 4 * made.work.rays.camera
+
+
+def test_many_lamps_share_eight_shadow_rays():
+    lamp = PointLight(position=(0.5, 0.5, 2.0), intensity=(3.0, 2.0, 1.0))
+    snapshot = flat_snapshot(BIG_FLOOR, [Material(diffuse=(0.5, 0.5, 0.5))], lights=20 * [lamp], camera=STRAIGHT_DOWN)
+    # A batch of the least size: each of its rays has room for all of its shadow rays.
+    with opened(snapshot, "path", width=32, batch_rays=256, max_bounces=1) as made:
+        image = made.render_pass(0)
+        expected = 20.0 * 0.5 / math.pi * np.array([3.0, 2.0, 1.0]) / 4.0
+        np.testing.assert_allclose(image, np.broadcast_to(expected, image.shape), rtol=1e-5)
+        assert made.work.rays.shadow == 8 * made.work.rays.camera
+
+
+def test_eight_shadow_rays_are_independent():
+    """Light from eight lamps at one place varies by an eighth of what one lamp as bright as all varies by."""
+    lamp = quad((0, 0, 1), (0, 1, 1), (1, 1, 1), (1, 0, 1))[:1]
+    variances = []
+    for count in (1, 8):
+        glowing = Material(diffuse=(0.0, 0.0, 0.0), emission=(8.0 / count, 8.0 / count, 8.0 / count))
+        snapshot = flat_snapshot(
+            np.concatenate([BIG_FLOOR, np.repeat(lamp, count, axis=0)]),
+            [Material(diffuse=(0.5, 0.5, 0.5)), glowing],
+            material_ids=np.repeat([0, 1], [2, count]),
+            camera=STRAIGHT_DOWN,
+        )
+        variances.append(passes(snapshot, "path", 10, max_bounces=1)[..., 0].var())
+    assert 0.7 < 8.0 * variances[1] / variances[0] < 1.4
+
+
+@pytest.mark.parametrize("driver", ["path", "photon"])
+@pytest.mark.parametrize("max_bounces", [1, 2])
+@pytest.mark.parametrize("diffuse", [0.3, 0.0])
+def test_gloss_under_a_lamp_with_size(driver, max_bounces, diffuse):
+    """Lambert, Phong and mirror lobes of one floor, seen from straight above, by quadrature over the lamp."""
+    plastic = Material(kind="nff", diffuse=(diffuse, diffuse, diffuse), specular=(0.5, 0.5, 0.5), shine=25.0)
+    phong, mirror = 0.5 * 100.0 / 125.0, 0.5 * 25.0 / 125.0
+
+    def reflected(distance2):
+        cosine = 1.0 / np.sqrt(distance2)
+        lobes = diffuse / math.pi + phong * 27.0 / (2.0 * math.pi) * cosine**25
+        return lobes * cosine * cosine / distance2
+
+    expected = 2.0 * mean_over_square(reflected)
+    if max_bounces > 1:  # no shadow ray brings what a mirror shows
+        expected += 2.0 * mirror
+    scene = square_lamp_over(SMALL_FLOOR, plastic)
+    settings = {"width": 64, "height": 64, "photons": 2_000, "radius": 1e-3}
+    made = passes(scene, driver, 40, max_bounces=max_bounces, **settings)
+    assert np.all(deviation(made.mean(axis=(1, 2)), expected * np.ones(3), 1e-4) < 4.0)
+
+
+@pytest.mark.parametrize(
+    ("driver", "what"), [("path", "light"), ("path", "direction"), ("photon", "light"), ("ao", "direction")]
+)
+def test_passes_and_seeds_are_independent(driver, what):
+    """Pixels that all see one point differ by their random numbers alone."""
+    corner = np.concatenate([BIG_FLOOR, quad((0.4, -9, 0), (0.4, 9, 0), (0.4, 9, 9), (0.4, -9, 9))])
+    if driver == "ao":
+        snapshot, max_bounces = flat_snapshot(corner, [Material()], camera=STRAIGHT_DOWN), 1
+    elif what == "light":
+        snapshot, max_bounces = square_lamp_over(SMALL_FLOOR, Material()), 1
+    else:
+        point = PointLight(position=(0.5, 0.5, 2.0), intensity=(1.0, 1.0, 1.0))
+        snapshot, max_bounces = flat_snapshot(corner, [Material()], lights=[point], camera=STRAIGHT_DOWN), 2
+    settings = {"width": 32, "height": 24, "max_bounces": max_bounces, "radius": 1e-3, "photons": 100}
+    first, second = passes(snapshot, driver, 2, seed=3, **settings)[..., 0].reshape(2, -1)
+    other = passes(snapshot, driver, 1, seed=4, **settings)[..., 0].ravel()
+    for mate in (second, other):
+        assert abs(np.corrcoef(first, mate)[0, 1]) < 0.2  # chance alone keeps it within 0.036
+
+
+def square_lamp_over(floor, material, *, emission=2.0, shift=(0.0, 0.0, 0.0), camera=STRAIGHT_DOWN):
+    """A glowing unit square at height 1 over the middle of a floor, all moved by `shift`."""
+    lamp = Material(diffuse=(0.0, 0.0, 0.0), emission=(emission, emission, emission))
+    square = quad((0, 0, 1), (0, 1, 1), (1, 1, 1), (1, 0, 1))
+    moved = np.concatenate([floor, square]) + np.array(shift, np.float32)
+    eye = tuple((np.array(camera.eye) + shift).tolist())
+    return flat_snapshot(moved, [material, lamp], material_ids=[0, 0, 1, 1], camera=replace(camera, eye=eye))
+
+
+def mean_over_square(value):
+    """Mean of value(squared distance to the place under its middle, at height 1) over a unit square."""
+    x, y = np.meshgrid((np.arange(400) + 0.5) / 400 - 0.5, (np.arange(400) + 0.5) / 400 - 0.5)
+    return float(np.mean(value(1.0 + x * x + y * y)))
+
+
+@pytest.mark.parametrize("driver", ["path", "photon"])
+@pytest.mark.parametrize("shift", [(0.0, 0.0, 0.0), (200.0, 0.0, 300.0)])
+def test_a_lamp_with_size_is_not_in_its_own_shadow(driver, shift):
+    """Rays start a bit off a surface, the more the larger its coordinates are, and still end short of the lamp."""
+    snapshot = square_lamp_over(BIG_FLOOR, Material(diffuse=(0.5, 0.5, 0.5)), shift=shift)
+    made = passes(snapshot, driver, 20, max_bounces=1, radius=1e-3, photons=100)
+    expected = 0.5 * 2.0 * mean_over_square(lambda distance2: 1.0 / (math.pi * distance2**2))
+    assert np.all(deviation(made.mean(axis=(1, 2)), expected * np.ones(3), 1e-4) < 4.0)
+
+
 def test_light_with_size_is_the_same_by_shadow_rays_and_by_chance():
     """A wide lamp close over the floor, where both strategies of the path driver matter: the radiance is albedo *
     emission * form factor from a point, by quadrature."""
-    lamp = Material(diffuse=(0.0, 0.0, 0.0), emission=(2.0, 2.0, 2.0))
-    snapshot = floor_and_ceiling(materials=[Material(diffuse=(0.5, 0.5, 0.5)), lamp])
-    camera = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
-    snapshot = flat_snapshot(snapshot.positions, snapshot.materials, material_ids=snapshot.material_ids, camera=camera)
-    made = passes(snapshot, "path", 40)
-    x, y = np.meshgrid((np.arange(400) + 0.5) / 400 - 0.5, (np.arange(400) + 0.5) / 400 - 0.5)
-    factor = np.mean(1.0 / (math.pi * (1.0 + x * x + y * y) ** 2))
+    made = passes(square_lamp_over(SMALL_FLOOR, Material(diffuse=(0.5, 0.5, 0.5))), "path", 40)
+    factor = mean_over_square(lambda distance2: 1.0 / (math.pi * distance2**2))
     assert np.all(deviation(made.mean(axis=(1, 2)), 0.5 * 2.0 * factor * np.ones(3)) < 4.0)
 
 
@@ -169,11 +302,49 @@ def test_the_picture_is_the_right_way_round():
     snapshot = flat_snapshot(
         np.concatenate([right, above]), [red, green], material_ids=[0, 0, 1, 1], camera=camera, background=(0, 0, 0.25)
     )
-    image = passes(snapshot, "path", 4, width=40, height=20, max_bounces=1).mean(axis=0)
     # 20 rows span 20 world units at depth 10, so a pixel is one unit.
-    assert image[10, 26].tolist() == [1.0, 0.0, 0.0]
-    assert image[4, 20].tolist() == [0.0, 1.0, 0.0]
-    assert image[15, 10].tolist() == [0.0, 0.0, 0.25]
+    expected = np.zeros((20, 40, 3))
+    expected[..., 2] = 0.25
+    expected[9:11, 25:27] = (1.0, 0.0, 0.0)
+    expected[3:5, 19:21] = (0.0, 1.0, 0.0)
+    for image in passes(snapshot, "path", 4, width=40, height=20, max_bounces=1):
+        assert np.array_equal(image, expected)
+
+
+def places_in_pixels(camera, size, *, count, seed=1):
+    """(count, pixels, 2) where in their pixels the camera rays of so many passes go through, and their depth at t_min,
+    (count, pixels)."""
+    arrays = pack_camera(camera, *size)
+    pixels = np.arange(size[0] * size[1], dtype=np.int32)
+    rays, paths = np.zeros((len(pixels), 8), np.float32), new_eye_paths(len(pixels))
+    places, depths = [], []
+    for sequence in range(count):
+        task = EyeTask(np.uint64(seed), sequence, FOLLOW, 1, 0, 0.0)
+        assert start_eye_paths(arrays, task, size, pixels, rays, paths) == len(pixels)
+        directions = rays[:, 4:7].astype(np.float64)
+        np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=1e-6)
+        depth = directions @ arrays.forward
+        span = np.stack([arrays.right / (arrays.right @ arrays.right), arrays.down / (arrays.down @ arrays.down)])
+        picture = ((directions / depth[:, None]) @ span.T + 1.0) / 2.0 * size
+        places.append(picture - np.stack([pixels % size[0], pixels // size[0]], axis=1))
+        depths.append(rays[:, 3] * depth)
+    return np.array(places), np.array(depths)
+
+
+def test_passes_fill_each_pixel_evenly():
+    camera = Camera(eye=(1.0, 2.0, 3.0), forward=(0.0, 0.6, -0.8), up=(0.0, 0.8, 0.6), vertical_fov=80.0, near=0.5)
+    places, depths = places_in_pixels(camera, (5, 4), count=64)
+    assert np.all((places > -1e-5) & (places < 1.0 + 1e-5))
+    np.testing.assert_allclose(depths, 0.5, rtol=1e-6)
+    # 16 squares in a pixel get 4 of 64 places each; chance alone would leave some with none or with ten.
+    squares = np.minimum((places * 4).astype(int), 3)
+    for pixel in range(20):
+        counts = np.bincount(squares[:, pixel, 0] * 4 + squares[:, pixel, 1], minlength=16)
+        assert np.all((counts >= 2) & (counts <= 6))
+    first = places[0]
+    assert np.all(first.std(axis=0) > 0.15)  # neighbours have offsets of their own
+    other, _ = places_in_pixels(camera, (5, 4), count=1, seed=2)
+    assert np.abs(other[0] - first).mean() > 0.15
 
 
 def test_the_backdrop_is_seen_in_mirrors_and_lights_nothing():
@@ -182,21 +353,98 @@ def test_the_backdrop_is_seen_in_mirrors_and_lights_nothing():
     mirror = Material(kind="mirror", specular=(0.5, 0.5, 0.5))
     seen = passes(flat_snapshot(floor, [mirror], camera=LOOK_DOWN, background=blue), "path", 1)
     np.testing.assert_allclose(seen[0], np.broadcast_to(0.5 * np.array(blue), seen[0].shape), rtol=1e-12)
-    dark = passes(flat_snapshot(floor, [Material()], camera=LOOK_DOWN, background=blue), "path", 1)
-    assert not dark.any()
+    gloss = Material(kind="nff", diffuse=(0.2, 0.2, 0.2), specular=(0.5, 0.5, 0.5), shine=0.0)
+    for matt in (Material(), gloss):
+        for driver in ("path", "photon"):
+            dark = passes(flat_snapshot(floor, [matt], camera=LOOK_DOWN, background=blue), driver, 2, radius=0.1)
+            assert not dark.any()
+    # Nor by way of a mirror that a matt floor faces.
+    scene = floor_and_ceiling(materials=[Material(), mirror])
+    facing = flat_snapshot(
+        scene.positions, scene.materials, material_ids=scene.material_ids, camera=LOOK_DOWN, background=blue
+    )
+    assert not passes(facing, "path", 4).any()
+
+
+@pytest.mark.parametrize("driver", ["path", "photon"])
+def test_an_eye_in_glass_sees_the_square_of_the_index(driver):
+    """Radiance over the square of the index is kept, and what does not leave at first is reflected until it does."""
+    glass = Material(kind="dielectric", ior=1.5, transmittance=1.0)
+    narrow = Camera(eye=(0.4, 0.5, 0.6), forward=(1.0, 0.0, 0.0), up=(0.0, 1.0, 0.0), vertical_fov=5.0)
+    blue = np.array([0.1, 0.2, 0.4])
+    snapshot = flat_snapshot(closed_box()[:, ::-1], [glass], camera=narrow, background=tuple(blue.tolist()))
+    made = passes(snapshot, driver, 2, radius=0.1)
+    np.testing.assert_allclose(made, np.broadcast_to(1.5**2 * blue, made.shape), rtol=1e-6)
+
+
+@pytest.mark.parametrize("driver", ["photon", "photons-only"])
+def test_photons_are_seen_in_a_mirror_at_its_share(driver):
+    """The same place of a lit floor, seen straight and in a grey mirror overhead."""
+    lamp = PointLight(position=(0.4, 0.4, 0.5), intensity=(1.0, 1.0, 1.0))
+    mirror = Material(kind="mirror", specular=(1.0, 0.5, 0.25))
+    scene = floor_and_ceiling(materials=[Material(), mirror], lights=[lamp])
+    seen = []
+    for z in (-1.0, 1.0):
+        camera = Camera(eye=(0.5, 0.5, 0.5), forward=(0.0, 0.0, z), up=(0.0, 1.0, 0.0), vertical_fov=NARROW)
+        seen.append(passes(replace(scene, camera=camera), driver, 1, radius=0.2).mean(axis=(0, 1, 2)))
+    np.testing.assert_allclose(seen[1], seen[0] * mirror.specular, rtol=5e-3)
+
+
+def bent_floor(*, tilt, camera=STRAIGHT_DOWN, below=None, lights=()):
+    """A wide floor whose shading normals lean by `tilt` degrees towards +x, over a plane of the material `below`."""
+    positions, materials, ids = BIG_FLOOR, [Material(diffuse=(0.5, 0.5, 0.5))], [0, 0]
+    if below is not None:
+        positions = np.concatenate([BIG_FLOOR, BIG_FLOOR - np.array([0.0, 0.0, 1.0], np.float32)])
+        materials, ids = [*materials, below], [0, 0, 1, 1]
+    snapshot = flat_snapshot(positions, materials, material_ids=ids, camera=camera, lights=lights)
+    snapshot.normals[:2] = (math.sin(math.radians(tilt)), 0.0, math.cos(math.radians(tilt)))
+    return snapshot
+
+
+@pytest.mark.parametrize(("driver", "tolerance"), [("path", 1e-4), ("photon", 1e-4), ("photons-only", 0.1)])
+def test_light_falls_on_a_floor_by_its_bent_normal(driver, tolerance):
+    lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(1.0, 1.0, 1.0))
+    low = Camera(eye=(0.5, 0.5, 0.2), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=NARROW)
+    made = passes(bent_floor(tilt=60.0, lights=[lamp], camera=low), driver, 1, radius=0.08, photons=100_000)
+    expected = 0.5 / math.pi / 0.25 * math.cos(math.radians(60.0))
+    np.testing.assert_allclose(made, np.full(made.shape, expected), rtol=tolerance)
+
+
+@pytest.mark.parametrize("driver", ["path", "photon", "photons-only"])
+def test_no_light_comes_through_a_floor_with_a_bent_normal(driver):
+    glowing = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 1.0, 1.0))
+    assert not passes(bent_floor(tilt=60.0, below=glowing), driver, 4, radius=0.1).any()
+    under = PointLight(position=(5.0, 0.5, -0.5), intensity=(1.0, 1.0, 1.0))
+    assert not passes(bent_floor(tilt=60.0, lights=[under]), driver, 4, radius=0.1).any()
+
+
+def test_occlusion_ends_at_the_flat_side_of_a_bent_normal():
+    made = passes(bent_floor(tilt=60.0), "ao", 24)
+    # A cosine lobe that leans by an angle has (1 + cos) / 2 of it over the floor.
+    assert np.all(deviation(made.mean(axis=(1, 2)), 0.75 * np.ones(3)) < 4.0)
+
+
+def test_occlusion_reaches_a_fifth_of_the_diagonal():
+    """Of a unit cube that is 0.346: a ceiling 0.3 over a floor hides what is within the cone up to there."""
+    box = closed_box()
+    ceiling = quad((0.05, 0.05, 0.3), (0.05, 0.95, 0.3), (0.95, 0.95, 0.3), (0.95, 0.05, 0.3))
+    camera = Camera(eye=(0.5, 0.5, 0.1), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=NARROW)
+    made = passes(flat_snapshot(np.concatenate([box, ceiling]), [Material()], camera=camera), "ao", 40)
+    free = (0.3 / (0.2 * math.sqrt(3.0))) ** 2
+    assert np.all(deviation(made.mean(axis=(1, 2)), free * np.ones(3), 1e-3) < 4.0)
 
 
 def test_a_painted_view_is_seen_and_lights_nothing():
     view = Material(diffuse=(0.0, 0.0, 0.0), backdrop=(0.3, 0.6, 0.9))
-    mirror = Material(kind="mirror", specular=(1.0, 1.0, 1.0))
-    for floor, reflected in ((mirror, 1.0), (Material(), 0.0)):
+    mirror = Material(kind="mirror", specular=(1.0, 0.5, 0.25))
+    for floor, reflected in ((mirror, (0.3, 0.3, 0.225)), (Material(), (0.0, 0.0, 0.0))):
         snapshot = floor_and_ceiling(materials=[floor, view])
         seen = flat_snapshot(
             snapshot.positions, snapshot.materials, material_ids=snapshot.material_ids, camera=STRAIGHT_DOWN
         )
         for driver in ("path", "photon"):
             made = passes(seen, driver, 2, radius=0.1)
-            np.testing.assert_allclose(made, np.broadcast_to(reflected * np.array([0.3, 0.6, 0.9]), made.shape))
+            np.testing.assert_allclose(made, np.broadcast_to(reflected, made.shape))
     above = Camera(eye=(0.5, 0.5, 0.1), forward=(0.0, 0.0, 1.0), up=(0.0, 1.0, 0.0), vertical_fov=1.0)
     seen = flat_snapshot(snapshot.positions, snapshot.materials, material_ids=snapshot.material_ids, camera=above)
     np.testing.assert_allclose(passes(seen, "path", 1)[0, 0, 0], (0.3, 0.6, 0.9))
@@ -211,6 +459,8 @@ def test_nothing_nearer_than_the_near_distance_is_seen():
 def test_occlusion_of_an_open_floor_and_of_a_closed_box():
     floor = quad((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0))
     assert np.all(passes(flat_snapshot(floor, [Material()], camera=LOOK_DOWN), "ao", 2) == 1.0)
+    away = replace(LOOK_DOWN, forward=(0.0, 0.0, 1.0))
+    assert np.all(passes(flat_snapshot(floor, [Material()], camera=away), "ao", 2) == 1.0)
     # In a unit cube all directions meet a wall, but a fifth of the diagonal reaches few of them from a face's middle.
     camera = Camera(eye=(0.5, 0.5, 0.5), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
     assert np.all(passes(flat_snapshot(closed_box(), [Material()], camera=camera), "ao", 2) == 1.0)
@@ -242,6 +492,49 @@ def test_the_first_radius_is_two_pixels_wide():
     assert radius == pytest.approx(2.0 * 6.0 / 100, rel=1e-5)
 
 
+def test_the_first_radius_is_of_the_median_depth_beyond_the_near_distance():
+    """A table fills a bit more than half of a view of a floor far below, with a speck close to the eye."""
+    floor, table = BIG_FLOOR, quad((-20, -20, 8), (1, -20, 8), (1, 20, 8), (-20, 20, 8))
+    speck = quad((-1, -1, 9.9), (1, -1, 9.9), (1, 1, 9.9), (-1, 1, 9.9))
+    for near, depth in ((0.2, 2.0), (5.0, 10.0), (20.0, 1.0)):
+        camera = Camera(eye=(0, 0, 10), forward=(0, 0, -1), up=(0, 1, 0), vertical_fov=90.0, near=near)
+        with tracecore.open_tracer(np.concatenate([floor, table, speck]), device="cpu", threads=1) as tracer:
+            radius = footprint_radius(tracer, pack_camera(camera, 200, 100), 100)
+        assert radius == pytest.approx(2.0 * 2.0 * depth / 100, rel=1e-5)
+
+
+def test_each_pass_has_photons_and_a_radius_of_its_own(monkeypatch):
+    maps = []
+
+    def noted(photons, radius, scale):
+        maps.append((photons[:100, :3].tolist(), radius))
+        return build_photon_map(photons, radius, scale)
+
+    monkeypatch.setattr(drivers, "build_photon_map", noted)
+    passes(lamp_in_box(), "photon", 3, radius=0.2)
+    assert [radius for _, radius in maps] == [pass_radius(0.2, i) for i in range(3)]
+    assert maps[0][0] != maps[1][0] != maps[2][0]
+
+
+def test_the_one_map_of_photons_only_is_seen_from_new_places(tmp_path):
+    with opened(lamp_in_box(albedo=(0.4, 0.5, 0.6)), "photons-only", radius=0.1, photons=40_000) as made:
+        assert not np.array_equal(made.render_pass(0), made.render_pass(1))
+        assert np.array_equal(made.render_pass(0), made.render_pass(0))
+        made.save_photons(tmp_path / "map.npz")
+    photons, scale = load_photons(tmp_path / "map.npz")
+    watts = 4.0 * math.pi * np.array([1.0, 2.0, 3.0]) / (1.0 - np.array([0.4, 0.5, 0.6]))
+    np.testing.assert_allclose(total_flux(photons) * scale, watts, rtol=0.03)
+
+
+def test_flux_is_stored_in_units_of_the_strongest_photon():
+    lamps = [PointLight(position=(0.5, 0.5, 0.5), intensity=color) for color in ((1e6, 0.0, 2e6), (0.0, 1e5, 0.0))]
+    task = photon_task(
+        pack_scene(flat_snapshot(BIG_FLOOR, [Material()], lights=lamps)), RenderSettings(width=8, height=8), 0, 1
+    )
+    # The first lamp has 30 of 31 parts of the power, and 1 / 31 of the photons stand for the second.
+    assert task.flux_unit == pytest.approx(4.0 * math.pi * max(2e6 * 31 / 30, 1e5 * 31))
+
+
 def test_the_first_radius_is_wide_enough_for_two_photons():
     assert surface_area(closed_box()) == pytest.approx(6.0)
     assert math.pi * photon_radius(6.0, 1000) ** 2 / 6.0 * 1000 == pytest.approx(2.0)
@@ -263,20 +556,63 @@ def test_every_pixel_is_visited_once_and_by_tiles():
     assert set(first // 20) == set(range(8))
 
 
-def test_rays_are_counted_by_purpose():
-    snapshot = lamp_in_box()
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
-        driver = DRIVERS["photon"](snapshot, tracer, RenderSettings(width=16, height=12, photons=1000, threads=2))
+@pytest.mark.parametrize(
+    ("driver", "expected"),
+    [
+        # In a closed diffuse box with a lamp every ray lands and every landing sends a shadow ray. Of 192 pixels ...
+        ("path", RayCounts(camera=2 * 192, bounce=2 * 2 * 192, shadow=3 * 2 * 192)),
+        ("photon", RayCounts(camera=2 * 192, shadow=2 * 192)),
+        ("photons-only", RayCounts(camera=2 * 192)),
+        ("ao", RayCounts(camera=2 * 192, shadow=2 * 192)),
+    ],
+)
+def test_rays_are_counted_by_purpose(driver, expected):
+    with opened(lamp_in_box(), driver, photons=1000, max_bounces=3, radius=0.1) as made:
+        for i in range(2):
+            made.render_pass(i)
+        rays, photons = made.work.rays, made.work.photons
+        assert (rays.camera, rays.shadow, rays.bounce) == (expected.camera, expected.shadow, expected.bounce)
+        assert photons.emitted == {"photon": 2000, "photons-only": 1000}.get(driver, 0)
+        assert photons.emitted == photons.absorbed + photons.terminated
+        direct = 0 if driver == "photons-only" else photons.emitted  # not stored
+        assert rays.photon == photons.stored + direct
+        assert made.tracer.statistics().rays == rays.total
+
+
+def test_counts_add_up():
+    assert RayCounts(camera=1, shadow=2, bounce=4, photon=8).total == 15
+    counts = PhotonCounts(emitted=1, stored=2, absorbed=3, escaped=4, terminated=5)
+    counts.add(PhotonCounts(emitted=10, stored=20, absorbed=30, escaped=40, terminated=50))
+    assert counts == PhotonCounts(emitted=11, stored=22, absorbed=33, escaped=44, terminated=55)
+
+
+def test_seconds_of_tracing_are_those_of_the_feeder(monkeypatch):
+    monkeypatch.setattr(Feeder, "trace_seconds", 3.0)
+    with opened(lamp_in_box(), "path", max_bounces=1) as made:
+        made.render_pass(0)
+        assert made.work.trace_seconds == 3.0
+        assert made.work.shade_seconds != 3.0
+
+
+def test_threads_and_batches_are_as_the_settings_say():
+    snapshot = flat_snapshot(closed_box(), [Material()])
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        queues, open_queue, closed = [], tracer.open_queue, []
+
+        def watched():
+            queue = open_queue()
+            queue.close = lambda: closed.append(queue)
+            queues.append(queue)
+            return queue
+
+        tracer.open_queue = watched
+        settings = RenderSettings(width=40, height=24, threads=3, batch_rays=256)
+        driver = DRIVERS["ao"](snapshot, tracer, settings)
         driver.render_pass(0)
-        rays, photons = driver.work.rays, driver.work.photons
-        # A closed diffuse box: one hit and one shadow ray per pixel unless the lamp is behind, and nothing to follow.
-        assert rays.camera == rays.shadow == 16 * 12
-        assert rays.bounce == 0
-        assert photons.emitted == photons.absorbed == 1000
-        assert rays.photon == photons.stored + 1000
-        traced = tracer.statistics().rays
-        assert rays.total <= traced <= rays.total + 64 * 48  # the pilot rays of the radius
+        assert len(queues) == 3
+        assert sum(queue.counts.batches for queue in queues) == 2 * 4  # 960 pixels, and a ray to the sky for each
         driver.close()
+        assert closed == queues
 
 
 def test_the_error_of_a_path_traced_picture_falls_with_the_root_of_the_passes():

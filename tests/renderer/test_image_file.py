@@ -133,3 +133,13 @@ def test_temporary_name_keeps_suffix(tmp_path: Path) -> None:
         assert (temporary.parent, temporary.suffix) == (tmp_path, ".npz")
         temporary.write_bytes(b"x")
     assert (tmp_path / "photons.npz").read_bytes() == b"x"
+
+
+def test_default_folder_is_made_only_for_what_goes_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    image_file.check_writable(Path("output/a.png"))
+    image_file.make_default_folder((None, Path("a.png"), Path("output/deeper/a.png"), tmp_path / "b.png"))
+    assert list(tmp_path.iterdir()) == []
+    image_file.make_default_folder((None, Path("output/a.png")))
+    assert (tmp_path / "output").is_dir()
+    image_file.make_default_folder((Path("output/a.png"),))

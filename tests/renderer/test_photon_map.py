@@ -7,8 +7,10 @@ import pytest
 
 from renderer.errors import PhotonFileError
 from renderer.photon_map import (
+    DISC_THICKNESS,
     FLUX,
     MAX_CELLS,
+    NORMAL_COSINE,
     PHOTON,
     WORDS,
     build_photon_map,
@@ -60,7 +62,7 @@ def test_directions_keep_four_digits():
 
 def test_flux_keeps_its_mean():
     rng = np.random.default_rng(2)
-    for flux in ((1.0, 0.3, 0.7), (3e-4, 1e-5, 2e-4), (0.999, 1.0, 0.001), (100.0, 1.0, 0.0)):
+    for flux in ((1.0, 0.3, 0.7), (3e-4, 1e-5, 2e-4), (0.999, 1.0, 0.001), (0.9989, 0.0014, 0.5), (100.0, 1.0, 0.0)):
         unpacked = np.array([unpack_flux(np.uint32(pack_flux(flux, u))) for u in rng.random(4000)])
         step = 2.0 ** (math.frexp(max(flux))[1] - 9)
         assert np.all(np.abs(unpacked - flux) <= 2.0 * step)
@@ -116,6 +118,70 @@ def test_cells_larger_than_the_radius_find_the_same():
     answers = {gather_at(build_photon_map(photons, cell, 1.0), point, UP, UP, radius)[0] for cell in (0.1, 0.25, 2.0)}
     assert max(answers) == pytest.approx(min(answers), rel=1e-12)
     assert min(answers) > 0.0
+
+
+class EveryPhoton:
+    """What `gather` finds, by looking at every photon."""
+
+    def __init__(self, photons, scale):
+        records = photons.view(PHOTON).ravel()
+        self.positions = records["position"].astype(np.float64)
+        self.normals, self.directions = (
+            np.array([unpack_unit(word) for word in records[name]]) for name in ("normal", "direction")
+        )
+        self.flux = np.array([unpack_flux(word) for word in records["flux"]])
+        self.scale = scale
+
+    def gather(self, point, normal, bent, radius):
+        offset, flat, tilted = self.positions - point, self.directions @ normal, self.directions @ bent
+        near = np.sum(offset**2, axis=1) <= radius**2
+        near &= np.abs(offset @ normal) <= DISC_THICKNESS * radius
+        near &= (self.normals @ normal >= NORMAL_COSINE) & (flat > 0.0) & (tilted > 0.0)
+        tilt = np.minimum(tilted[near] / flat[near], 4.0)
+        return self.scale * (self.flux[near] * tilt[:, None]).sum(axis=0) / (math.pi * radius**2)
+
+
+@pytest.mark.parametrize("larger", [1.0, 1.7])
+def test_gather_finds_what_looking_at_every_photon_finds(larger):
+    """Points in and around a cloud of photons of all directions, normals and fluxes."""
+    rng = np.random.default_rng(9)
+    photons = make_photons(rng.random((4000, 3)) * (1.0, 0.7, 0.4))
+    records = photons.view(PHOTON).ravel()
+    records["normal"] = [pack_unit(tuple(v)) for v in directions(4000, 10).tolist()]
+    records["direction"] = [pack_unit(tuple(v)) for v in directions(4000, 11).tolist()]
+    records["flux"] = [pack_flux(tuple(c), 0.5) for c in rng.random((4000, 3)).tolist()]
+    radius = 0.11
+    grid, every = build_photon_map(photons, larger * radius, 3.0), EveryPhoton(photons, 3.0)
+    found = 0
+    points = rng.random((500, 3)) * (1.4, 1.1, 0.8) - 0.2
+    for point, normal, lean in zip(points, directions(500, 12), directions(500, 13), strict=True):
+        bent = normal + 0.7 * lean
+        bent /= np.linalg.norm(bent)
+        arguments = (tuple(point.tolist()), tuple(normal.tolist()), tuple(bent.tolist()), radius)
+        expected = every.gather(*arguments)
+        np.testing.assert_allclose(gather_at(grid, *arguments), expected, rtol=1e-9)
+        found += expected[0] > 0.0
+    assert found > 80
+
+
+def test_photons_at_the_rim_of_the_map_are_found_from_outside():
+    grid = build_photon_map(make_photons([(0.0, 0.0, 0.0), (1.0, 1.0, 0.0)]), 0.2, 1.0)
+    for point in ((-0.15, 0.0, 0.0), (0.0, -0.15, 0.0), (1.15, 1.0, 0.0), (1.0, 1.15, 0.0), (0.0, 0.0, -0.04)):
+        assert gather_at(grid, point, UP, UP, 0.2)[0] == pytest.approx(1.0 / (math.pi * 0.04), rel=1e-3)
+
+
+def test_flux_is_tilted_to_the_bent_normal():
+    photons = make_photons(np.zeros((1, 3)), direction=(0.6, 0.0, 0.8))
+    grid = build_photon_map(photons, 0.1, 1.0)
+    flat = gather_at(grid, (0.0, 0.0, 0.0), UP, UP, 0.1)[0]
+    for angle in (0.3, -0.3):
+        bent = (math.sin(angle), 0.0, math.cos(angle))
+        tilted = gather_at(grid, (0.0, 0.0, 0.0), UP, bent, 0.1)[0]
+        assert tilted / flat == pytest.approx((0.6 * bent[0] + 0.8 * bent[2]) / 0.8, rel=1e-3)
+    grazing = make_photons(np.zeros((1, 3)), direction=(0.995, 0.0, 0.1))
+    grid = build_photon_map(grazing, 0.1, 1.0)
+    assert gather_at(grid, (0.0, 0.0, 0.0), UP, (0.8, 0.0, 0.6), 0.1)[0] == pytest.approx(4.0 * flat, rel=1e-3)
+    assert gather_at(grid, (0.0, 0.0, 0.0), UP, (-0.8, 0.0, 0.6), 0.1)[0] == 0.0
 
 
 def test_nothing_leaks_through_walls_or_around_corners():

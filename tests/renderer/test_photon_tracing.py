@@ -4,17 +4,18 @@ import math
 
 import numpy as np
 import pytest
-from small_scenes import floor_and_ceiling, lamp_in_box
+from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
+from renderer import headline, photon_tracing
 from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
 from renderer.errors import UsageError
 from renderer.feeding import Feeder
 from renderer.headline import trace_until_stored
 from renderer.packed_scene import pack_scene
-from renderer.photon_map import PHOTON, total_flux
-from renderer.photon_tracing import trace_photons
+from renderer.photon_map import PHOTON, WORDS, total_flux, unpack_unit
+from renderer.photon_tracing import RANK_BITS, STORED, PhotonStore, in_order, trace_photons
 from scenes.model import Material, PointLight
 
 WHITE, BLACK = Material(diffuse=(0.9, 0.9, 0.9)), Material(diffuse=(0.0, 0.0, 0.0))
@@ -23,9 +24,9 @@ WHITE, BLACK = Material(diffuse=(0.9, 0.9, 0.9)), Material(diffuse=(0.0, 0.0, 0.
 class Shooter:
     """Photons of one scene, shot by the pass."""
 
-    def __init__(self, snapshot, *, max_bounces=200, min_bounces=0, threads=2, batch_rays=4096):
+    def __init__(self, snapshot, *, max_bounces=200, min_bounces=0, threads=2, batch_rays=4096, seed=5):
         self.scene = pack_scene(snapshot)
-        settings = RenderSettings(width=8, height=8, seed=5, max_bounces=max_bounces)
+        settings = RenderSettings(width=8, height=8, seed=seed, max_bounces=max_bounces)
         self.task = photon_task(self.scene, settings, 0, min_bounces)
         self.tracer = tracecore.open_tracer(snapshot.positions, device="cpu", threads=threads)
         self.feeder = Feeder(self.tracer, threads, batch_rays)
@@ -108,9 +109,107 @@ def test_threads_and_batches_change_no_bit(threads, batch_rays):
     assert traced.counts == expected.counts
 
 
-def test_a_pass_has_photons_of_its_own():
-    shoot = Shooter(lamp_in_box())
-    assert not np.array_equal(shoot(100, 0).stored[:50], shoot(100, 1).stored[:50])
+def test_small_ranges_lose_no_photon_and_trace_none_twice(monkeypatch):
+    expected = Shooter(lamp_in_box())(1000)
+    monkeypatch.setattr(photon_tracing, "RANGE_PHOTONS", 5)
+    traced = Shooter(lamp_in_box(), batch_rays=4)(1000)
+    assert np.array_equal(traced.stored, expected.stored)
+    assert traced.counts == expected.counts
+
+
+def test_passes_and_seeds_have_photons_of_their_own():
+    """Where photons land first is decided by their emission, how many go on from there by their scattering."""
+    runs = [Shooter(lamp_in_box(), max_bounces=1, seed=seed) for seed in (5, 6)]
+    traced = [runs[0](2_000, sequence) for sequence in range(4)] + [runs[1](2_000)]
+    places = [run.stored.view(PHOTON)["position"].reshape(-1, 3) for run in traced]
+    for other in places[1:]:
+        assert not np.any(np.all(places[0] == other, axis=1))
+    assert len({run.counts.terminated for run in traced[:4]}) > 1
+    assert (
+        len({shoot(2_000, s).counts.terminated - runs[0](2_000, s).counts.terminated for shoot in runs for s in (0, 1)})
+        > 1
+    )
+
+
+def test_passes_of_one_photon_are_enough():
+    """The mean over passes is right whatever the number of photons in each: the light that the photon comes from
+    changes from pass to pass, and so does the rounding of a channel less than a step of the packed flux."""
+    red = PointLight(position=(0.5, 0.5, 0.5), intensity=(3.0, 0.0, 3.0 / 700.0))
+    green = PointLight(position=(0.4, 0.5, 0.6), intensity=(0.0, 1.0, 0.0))
+    box = flat_snapshot(closed_box(), [Material(diffuse=(0.5, 0.5, 0.5))], lights=[red, green])
+    shoot = Shooter(box, max_bounces=1, threads=1)
+    watts = np.array([shoot.watts(shoot(1, sequence)) for sequence in range(1000)])
+    assert np.all(z_score(watts, 4.0 * math.pi * np.array([3.0, 1.0, 3.0 / 700.0])) < 4.0)
+
+
+def test_a_scene_of_many_strong_lights():
+    """Each photon stands for all of 400 lights, however strong."""
+    lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(3e6, 1e6, 0.0))
+    box = flat_snapshot(closed_box(), [Material(diffuse=(0.5, 0.5, 0.5))], lights=400 * [lamp])
+    shoot = Shooter(box, max_bounces=1)
+    np.testing.assert_allclose(shoot.watts(shoot(2_000)), 1600.0 * math.pi * np.array([3e6, 1e6, 0.0]), rtol=2e-3)
+
+
+def test_a_photon_knows_where_it_landed_and_where_it_came_from():
+    lamp = PointLight(position=(0.3, 0.6, 0.5), intensity=(1.0, 1.0, 1.0))
+    snapshot = floor_and_ceiling(materials=[WHITE], lights=[lamp])
+    snapshot.normals[:] = (0.6, 0.0, 0.8)  # the photon keeps the flat one
+    stored = Shooter(snapshot, max_bounces=1)(2_000).stored.view(PHOTON).ravel()
+    assert len(stored) > 500
+    for photon in stored[:200]:
+        x, y, z = photon["position"].astype(np.float64)
+        assert min(z, 1.0 - z) == pytest.approx(0.0, abs=1e-6)
+        assert (min(x, y), max(x, y)) == (pytest.approx(0.5, abs=0.5 + 1e-6), pytest.approx(0.5, abs=0.5 + 1e-6))
+        away = np.array(lamp.position) - (x, y, z)
+        assert math.dist(unpack_unit(photon["direction"]), away / np.linalg.norm(away)) < 2e-4
+        assert math.dist(unpack_unit(photon["normal"]), (0.0, 0.0, 1.0 if z < 0.5 else -1.0)) < 2e-4
+
+
+def test_a_bent_normal_reflects_as_much_light_as_the_eye_sees():
+    """From a lamp over the middle of a square the mean of cos(bent) / cos(flat) is the cosine of the tilt. The square
+    then is as bright all around, which over its flat side is (1 + cos(tilt)) / 2 of a whole hemisphere."""
+    tilt, height, half = math.radians(30.0), 0.7, 0.35
+    low, high = 0.5 - half, 0.5 + half
+    floor = quad((low, low, 0.1), (high, low, 0.1), (high, high, 0.1), (low, high, 0.1))
+    lamp = PointLight(position=(0.5, 0.5, 0.1 + height), intensity=(1.0, 1.0, 1.0))
+    almost_black = Material(diffuse=(1e-9, 1e-9, 1e-9))
+    snapshot = flat_snapshot(
+        np.concatenate([floor, closed_box()]),
+        [Material(diffuse=(0.8, 0.8, 0.8)), almost_black],
+        material_ids=np.repeat([0, 1], [2, 12]),
+        lights=[lamp],
+    )
+    snapshot.normals[:2] = (math.sin(tilt), 0.0, math.cos(tilt))
+    shoot = Shooter(snapshot, min_bounces=1)
+    passes = [shoot(8_000, sequence) for sequence in range(24)]
+    watts = np.array([shoot.watts(traced)[0] for traced in passes])
+    received = 4.0 * math.asin(half**2 / (half**2 + height**2))
+    expected = received * 0.8 * math.cos(tilt) * (1.0 + math.cos(tilt)) / 2.0
+    # The tilt of a photon's flux is limited to 4, which costs less than a hundredth here.
+    assert abs(watts.mean() / expected - 1.0) < 0.01 + 4.0 * watts.std() / math.sqrt(24) / expected
+    landed = passes[0].stored.view(PHOTON)["position"].reshape(-1, 3)
+    assert landed[:, 2].min() >= 0.1  # nothing goes through
+
+
+def test_batches_stay_full_until_all_photons_are_under_way():
+    shoot = Shooter(lamp_in_box(), threads=1, batch_rays=1024)
+    traced = shoot(100_000)
+    assert shoot.tracer.statistics().batches < 1.1 * traced.rays / 1024 + 50
+
+
+def test_photons_are_put_in_order_of_path_and_bounce():
+    """Photons 100 to 104, of which 101 was stored thrice and 103 never, from two stores."""
+    stores = [PhotonStore(), PhotonStore()]
+    for store, found in zip(
+        stores, ([(104, 0), (101, 1), (101, 0)], [(100, 0), (101, 2), (102, 0), (102, 1)]), strict=True
+    ):
+        for slot, (path, rank) in enumerate(found):
+            store.keys[slot] = np.uint64(path << int(RANK_BITS) | rank)
+            store.photons[slot] = 10 * path + rank
+        store.counters[STORED] = len(found)
+    ordered = in_order(stores, range(100, 105))
+    assert ordered.shape == (7, WORDS)
+    assert ordered[:, 0].tolist() == ordered[:, 5].tolist() == [1000, 1010, 1011, 1012, 1020, 1021, 1040]
 
 
 def test_lights_get_photons_in_proportion_to_power():
@@ -137,6 +236,38 @@ def test_tracing_until_so_many_are_stored():
     assert_balanced(one.work.photons)
     assert one.work.rays.photon > 0
     assert one.seconds > 0.0
+
+
+def test_rounds_of_tracing_are_one_run(monkeypatch):
+    rounds = []
+
+    def noted(scene, task, feeder, photons):
+        rounds.append(photons)
+        return trace_photons(scene, task, feeder, photons)
+
+    monkeypatch.setattr(headline, "trace_photons", noted)
+    snapshot = lamp_in_box(albedo=(0.4, 0.5, 0.6))
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
+        run = trace_until_stored(snapshot, tracer, RenderSettings(width=8, height=8, seed=5, max_bounces=200), 50_000)
+        traced_rays = tracer.statistics().rays
+    assert 1 + 2 <= len(rounds) <= 1 + 4  # a warm-up, a pilot, and hardly more than one after that
+    shoot = Shooter(snapshot)
+    expected = shoot(run.work.photons.emitted)
+    assert np.array_equal(run.photons, expected.stored)
+    assert run.work.photons == expected.counts
+    assert run.work.rays.photon == expected.rays == run.work.photons.stored  # a closed box, direct photons too
+    assert run.work.rays.photon <= traced_rays
+    watts = 4.0 * math.pi * np.array([1.0, 2.0, 3.0]) / (1.0 - np.array([0.4, 0.5, 0.6]))
+    np.testing.assert_allclose(total_flux(run.photons) * run.scale, watts, rtol=0.03)
+    assert run.work.trace_seconds > 0.0
+    assert run.work.shade_seconds > 0.0
+
+
+def test_a_single_photon_can_be_asked_for():
+    snapshot = lamp_in_box()
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        run = trace_until_stored(snapshot, tracer, RenderSettings(width=8, height=8), 1)
+    assert len(run.photons) == run.work.photons.stored >= 1
 
 
 def test_a_scene_without_light_has_no_photons_to_trace():

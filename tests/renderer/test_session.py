@@ -4,7 +4,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 import numpy as np
@@ -14,14 +16,26 @@ from renderer import session
 from renderer.driver import Radiance, Work
 from renderer.errors import RadianceError, UsageError
 from renderer.film import Film
-from renderer.session import Limits, interruptible, render
+from renderer.interrupts import held_back, interrupted, interruptible, let_through
+from renderer.session import Limits, render
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """Handlers as in a program begun at a terminal, whatever the tests run under."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number in SIGNALS:
+        signal.signal(number, before[number])
 
 
 class CountingDriver:
     """Pass i is a flat picture of value i; `before` is called with i first."""
 
     name: ClassVar[str] = "counting"
-    summary: ClassVar[str] = "for tests"
 
     def __init__(self, before: Callable[[int], None] = lambda index: None) -> None:
         self.work = Work()
@@ -123,7 +137,7 @@ def test_slow_saving_is_done_less_often(clock: Clock) -> None:
     assert recorder.pictures == [1, 11]  # the next only after 20 times 3 s
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_interrupt_saves_what_is_finished(number: signal.Signals) -> None:
     def interrupt(index: int) -> None:
         if index == 3:
@@ -156,11 +170,100 @@ def test_bad_radiance_is_an_error_that_loses_no_finished_pass() -> None:
     assert recorder.ends == [2]
 
 
-def test_termination_handler_is_put_back() -> None:
-    before = signal.getsignal(signal.SIGTERM)
+@pytest.mark.parametrize("number", SIGNALS)
+def test_handlers_are_put_back(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
     with interruptible():
-        assert signal.getsignal(signal.SIGTERM) != before
-    assert signal.getsignal(signal.SIGTERM) == before
+        assert signal.getsignal(number) != before
+        with interruptible():
+            pass
+        assert signal.getsignal(number) != before
+    assert signal.getsignal(number) == before
+
+
+def test_ignored_signals_stay_ignored() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with interruptible():
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+
+
+@pytest.mark.parametrize("second", SIGNALS)
+def test_only_the_first_signal_interrupts(second: signal.Signals) -> None:
+    with interruptible():
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(3):
+            os.kill(os.getpid(), second)
+
+
+def test_signals_held_back_are_noted() -> None:
+    with interruptible(), held_back():
+        assert not interrupted()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert interrupted()
+        with pytest.raises(KeyboardInterrupt), let_through():
+            pytest.fail("it came before")
+
+
+def test_a_hold_ends_with_its_block() -> None:
+    with interruptible():
+        with held_back(), let_through():
+            pass
+        with held_back():
+            pass
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.parametrize("second", SIGNALS)
+def test_second_signal_does_not_stop_the_saving(second: signal.Signals) -> None:
+    class Interrupted(Recorder):
+        def save_all(self, film: Film) -> None:
+            os.kill(os.getpid(), second)
+            super().save_all(film)
+
+    def interrupt(index: int) -> None:
+        if index == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    recorder = Interrupted()
+    assert not render(CountingDriver(interrupt), Film(3, 2), Limits(passes=100), recorder)
+    assert recorder.ends == [3]
+
+
+def test_first_signal_while_all_is_saved() -> None:
+    class Interrupted(Recorder):
+        def save_all(self, film: Film) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            super().save_all(film)
+
+    recorder = Interrupted()
+    assert not render(CountingDriver(), Film(3, 2), Limits(passes=2), recorder)
+    assert recorder.ends == [2]
+
+
+def test_second_signal_while_threads_are_joined() -> None:
+    """As in a driver: the first ends the waiting for a result, the second comes while the pool shuts down."""
+    late: list[bool] = []
+
+    def interrupt(index: int) -> None:
+        if index < 2:
+            return
+        with ThreadPoolExecutor(1) as pool:
+            done = threading.Event()
+            pool.submit(
+                lambda: (done.wait(30), os.kill(os.getpid(), signal.SIGINT), time.sleep(0.2), late.append(True))
+            )
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            finally:
+                done.set()
+
+    recorder = Recorder()
+    assert not render(CountingDriver(interrupt), Film(3, 2), Limits(passes=100), recorder)
+    assert (recorder.ends, late) == ([2], [True])
 
 
 def test_renders_in_a_thread_that_gets_no_signals() -> None:

@@ -1,6 +1,8 @@
 """Mesh files: read back what trimesh wrote, and errors for what is no sound mesh."""
 
 import json
+import logging
+import re
 import struct
 import tracemalloc
 from pathlib import Path
@@ -30,11 +32,19 @@ def export(mesh, path: Path):
 def bad(path, data):
     """The message of the error about a file of some bytes."""
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return refused(path)
+
+
+def refused(path):
+    """The message of the error about a file: one line that names the file once, and no exceptions of Python."""
     with pytest.raises(SceneFileError) as caught:
         load(path)
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).startswith(str(path))
-    return str(caught.value)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(str(path))
+    assert message.count(str(path)) == 1
+    assert not re.search(r"[a-z]Error|Exception|module|charset", message)
+    return message
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -140,11 +150,160 @@ def test_empty_missing_and_nonsense(tmp_path, suffix):
     bad(path, bytes(range(256)) * 4)
 
 
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".aff"])
+def test_folders_are_no_files(tmp_path, suffix):
+    (tmp_path / f"folder{suffix}").mkdir()
+    assert refused(tmp_path / f"folder{suffix}").endswith(f"folder{suffix}: expected an ordinary file")
+
+
 @pytest.mark.parametrize("suffix", [".ply", ".stl", ".glb"])
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
 def test_files_cut_off(tmp_path, suffix, share):
     data = export(trimesh.creation.icosphere(subdivisions=1), tmp_path / f"whole{suffix}").read_bytes()
-    bad(tmp_path / f"part{suffix}", data[: int(share * len(data))])
+    message = bad(tmp_path / f"part{suffix}", data[: int(share * len(data))])
+    # How long the lists of a PLY file are, and so its faces, its header does not say.
+    assert ": is cut off: " in message or message.endswith(".ply: is not a readable PLY file")
+
+
+def test_headers_cut_off(tmp_path):
+    ball = trimesh.creation.icosphere(subdivisions=1)
+    for suffix, size in ((".stl", 50), (".glb", 15)):
+        data = export(ball, tmp_path / f"whole{suffix}").read_bytes()
+        assert ": is cut off: a header has" in bad(tmp_path / f"part{suffix}", data[:size])
+
+
+def test_binary_stl_of_another_size(tmp_path):
+    data = bytearray(export(trimesh.creation.box(), tmp_path / "box.stl").read_bytes())
+    assert ": is not a readable STL file: 12 triangles need 684 bytes" in bad(tmp_path / "a.stl", bytes(data) + b"\0")
+    struct.pack_into("<I", data, 80, 4_000_000_000)
+    assert ": is cut off: 4000000000 triangles need " in bad(tmp_path / "a.stl", bytes(data))
+    data[:5] = b"solid"  # as some programs begin binary files
+    assert ": is cut off: " in bad(tmp_path / "a.stl", bytes(data))
+    struct.pack_into("<I", data, 80, 12)
+    (tmp_path / "a.stl").write_bytes(data)
+    assert len(load(tmp_path / "a.stl").at(0.0).positions) == 12
+
+
+def test_ascii_stl_cut_off(tmp_path):
+    text = trimesh.creation.box().export(file_type="stl_ascii")
+    path = tmp_path / "a.stl"
+    path.write_text(text + "\n" + text)
+    assert len(load(path).at(0.0).positions) == 24
+    assert ": is cut off: " in bad(path, text + "\n" + text[: len(text) // 2])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_nonsense_is_named_by_its_format(tmp_path, suffix):
+    expected = {
+        ".glb": "is not a readable GLB file",
+        ".gltf": "glTF header in JSON",
+        ".stl": "is not a readable STL file",
+    }
+    message = bad(tmp_path / f"a{suffix}", "nonsense\n" * 30)
+    assert expected.get(suffix, "") in message
+
+
+LATIN = b"# caf\xe9 \xb0\n"
+
+
+def test_latin_text_of_obj_and_mtl(tmp_path):
+    Image.new("RGB", (2, 2), (1, 2, 3)).save(tmp_path / "caf\u00e9.png")
+    names = (b"caf\xe9", "caf\u00e9".encode())
+    for name, other in (names, names[::-1], names[:1] * 2):
+        (tmp_path / "m.mtl").write_bytes(
+            LATIN[:2] + name + b"\nnewmtl " + name + b"\nKd 0.8 0 0\nmap_Kd " + name + b".png\n"
+        )
+        faces = b"vt 0 0\nusemtl " + other + b"\nf 1/1 2/1 3/1\n"
+        (tmp_path / "a.obj").write_bytes(b"# " + other + b"\nmtllib m.mtl\n" + SQUARE.encode() + faces)
+        picture = load(tmp_path / "a.obj").at(0.0)
+        assert [(material.name, material.diffuse) for material in picture.materials] == [("caf\u00e9", (0.8, 0, 0))]
+        assert picture.textures[0].pixels[0, 0].tolist() == [1, 2, 3]
+
+
+def test_latin_text_of_stl_and_ply(tmp_path):
+    stl = trimesh.creation.box().export(file_type="stl_ascii").encode()
+    (tmp_path / "a.stl").write_bytes(stl.replace(b"solid", b"solid caf\xe9 "))
+    assert len(load(tmp_path / "a.stl").at(0.0).positions) == 12
+    ply = trimesh.creation.box().export(file_type="ply")
+    (tmp_path / "a.ply").write_bytes(ply.replace(b"element vertex", b"comment caf\xe9\nelement vertex", 1))
+    assert len(load(tmp_path / "a.ply").at(0.0).positions) == 12
+
+
+def of_mtl(tmp_path, lines):
+    """An OBJ file of one triangle whose material has some lines."""
+    (tmp_path / "m.mtl").write_text("newmtl a\n" + lines)
+    (tmp_path / "a.obj").write_text("mtllib m.mtl\n" + SQUARE + "usemtl a\nf 1 2 3\n")
+    return tmp_path / "a.obj"
+
+
+def test_reflectance_is_at_most_one_and_emission_may_be_more(tmp_path):
+    material = load(of_mtl(tmp_path, "Kd 3 0.5 1e30\nKe 7 1 0\n")).at(0.0).materials[0]
+    assert (material.diffuse, material.emission) == ((1, 0.5, 1), (7, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("Kd 1 -1 0", "expected colours not below 0, got 1, -1, 0"),
+        ("Kd nan 1 0", "expected finite colours, got nan, 1, 0"),
+        ("Kd 1 inf 0", "expected finite colours"),
+        ("Ke 0 0 -2", "not below 0"),
+        ("Ke 0 inf 0", "expected finite colours"),
+        ("Ke 1e30 0 0", "expected an emission of at most 1e+09, got 1e+30"),
+        ("Ke red 0 0", "expected the numbers of a colour"),
+    ],
+)
+def test_bad_colours(tmp_path, lines, expected):
+    assert expected in refused(of_mtl(tmp_path, lines))
+
+
+@pytest.mark.parametrize(
+    ("material", "expected"),
+    [
+        ({"pbrMetallicRoughness": {"baseColorFactor": [1, -0.5, 0, 1]}}, "expected colours not below 0 of material 0"),
+        (
+            {"pbrMetallicRoughness": {"baseColorFactor": [1, float("nan"), 0, 1]}},
+            "expected finite colours of material 0",
+        ),
+        ({"emissiveFactor": [1, 0, float("inf")]}, "expected finite colours of material 0"),
+        ({"emissiveFactor": ["red", 0, 0]}, "glTF header"),
+        ({"emissiveFactor": [1e30, 0, 0]}, "expected an emission of at most 1e+09"),
+    ],
+)
+def test_bad_colours_of_gltf(tmp_path, material, expected):
+    def use(header):
+        header["materials"] = [material]
+        header["meshes"][0]["primitives"][0]["material"] = 0
+
+    assert expected in gltf(use, tmp_path)
+
+
+def test_what_is_missing_is_plain(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as outside pytest, so that logs would go to stderr
+    path = of_mtl(tmp_path, "Kd 0.1 0.2 0.3\nmap_Kd none.png\n")
+    path.write_text(path.read_text().replace("f 1 2 3", "vt 0 0\nf 1/1 2/1 3/1"))
+    material = load(path).at(0.0).materials[0]
+    assert (material.diffuse, material.texture) == ((0.1, 0.2, 0.3), -1)
+    (tmp_path / "m.mtl").unlink()
+    assert load(path).at(0.0).materials[0].diffuse == (0.6, 0.6, 0.6)
+    path.write_text(path.read_text().replace("/1", ""))
+    assert load(path).at(0.0).materials[0].diffuse == (0.6, 0.6, 0.6)
+    box = trimesh.creation.box()
+    box.visual.vertex_colors = [255, 0, 0, 255]
+    assert load(export(box, tmp_path / "red.ply")).at(0.0).materials[0].diffuse == (0.6, 0.6, 0.6)
+    header = b"comment TextureFile none.png\nelement vertex"
+    (tmp_path / "t.ply").write_bytes(
+        trimesh.creation.box().export(file_type="ply").replace(b"element vertex", header, 1)
+    )
+    assert load(tmp_path / "t.ply").at(0.0).materials[0].diffuse == (0.6, 0.6, 0.6)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_missing_buffers_of_gltf_are_named(tmp_path):
+    path = export(trimesh.creation.box(), tmp_path / "a.gltf")
+    for other in tmp_path.glob("*.bin"):
+        other.unlink()
+    assert re.search(r": refers to '\S+\.bin', which is not in its folder", refused(path))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +336,8 @@ FACES = "element face 1\nproperty list uchar int vertex_indices\n"
 
 def test_ply_claims(tmp_path):
     path = tmp_path / "a.ply"
-    assert "cut off" in bad(path, PLY.format("ascii", 4_000_000_000, "") + "0 0 0\n")
+    assert ": is cut off: " in bad(path, PLY.format("ascii", 4_000_000_000, "") + "0 0 0\n")
+    assert ": is not a readable PLY file" in bad(path, PLY.format("ascii", 1, "property flat z\n") + "0 0 0 0\n")
     assert "cut off" in bad(path, PLY.format("binary_little_endian", 4_000_000_000, "") + "0" * 90)
     assert "a.ply:3: " in bad(path, PLY.format("ascii", "many", ""))
     assert "end_header" in bad(path, "ply\nformat ascii 1.0\n")
@@ -214,7 +374,7 @@ def sparse(header):
     [
         (lambda header: accessor_of(header, "POSITION").update(count=4), "more than its buffer view holds"),
         (lambda header: accessor_of(header, "POSITION").update(count=-4), "negative"),
-        (lambda header: accessor_of(header, "POSITION").update(type="VEC9"), "glTF header"),
+        (lambda header: accessor_of(header, "POSITION").update(type="VEC9"), "expected a glTF header with"),
         (lambda header: header["bufferViews"][0].update(byteLength=10**9), "beyond its buffer"),
         (sparse, "far more than the file gives"),
         (lambda header: header.pop("meshes"), ""),
