@@ -18,6 +18,7 @@ MAX_UNBACKED_BYTES = 1 << 26
 #: How often the arrays of a glTF file may use its bytes.
 MAX_REUSE = 4
 MAX_QUOTE = 40
+MAX_MESSAGE = 200
 OBJ_KINDS = {b"v": "vertex", b"vt": "texture coordinate", b"vn": "normal"}
 PLY_SIZES = {
     **dict.fromkeys(("char", "uchar", "int8", "uint8"), 1),
@@ -25,6 +26,14 @@ PLY_SIZES = {
     **dict.fromkeys(("int", "uint", "float", "int32", "uint32", "float32"), 4),
     **dict.fromkeys(("double", "float64", "int64", "uint64"), 8),
 }
+#: End of a PLY header.
+END_HEADER = re.compile(rb"^end_header[ \t]*\r?\n", re.MULTILINE)
+#: The header of a GLB file and that of its first chunk.
+GLB_HEADER_BYTES = 20
+STL_HEADER_BYTES = 84
+STL_TRIANGLE_BYTES = 50
+#: What follows the last line of an ASCII STL file that begins a facet.
+AFTER_LAST_FACET = re.compile(rb".*^[ \t]*facet\b(.*)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 GLTF_COMPONENT_BYTES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
 GLTF_COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 
@@ -106,7 +115,7 @@ def obj_triangles(path: Path, data: bytes) -> int:
 
 def check_ply(path: Path, data: bytes) -> None:
     """Raises when the elements that a PLY header names cannot all be in the file."""
-    end = re.search(rb"^end_header[ \t]*\r?\n", data, re.MULTILINE)
+    end = END_HEADER.search(data)
     if end is None:
         raise SceneFileError(path, None, "expected a PLY header up to end_header")
     header = data[: end.start()].decode("latin-1")
@@ -116,7 +125,7 @@ def check_ply(path: Path, data: bytes) -> None:
     present = len(body.splitlines()) if is_ascii else len(body)
     if needed > present:
         unit = "lines" if is_ascii else "bytes"
-        raise SceneFileError(path, None, f"the file is cut off: its header needs {needed} {unit}, there are {present}")
+        raise SceneFileError(path, None, f"is cut off: its header needs {needed} {unit}, there are {present}")
 
 
 def ply_elements(path: Path, header: str) -> list[tuple[int, int]]:
@@ -135,27 +144,79 @@ def ply_elements(path: Path, header: str) -> list[tuple[int, int]]:
     return elements
 
 
+def is_stl_text(data: bytes) -> bool:
+    """Whether an STL file is ASCII. Binary ones may begin with the same word, but hold zeros."""
+    return b"\0" not in data and re.search(rb"solid", data, re.IGNORECASE) is not None
+
+
+def check_stl(path: Path, data: bytes) -> None:
+    """Raises when an STL file ends within its triangles, or does not have the size that its count of them gives."""
+    if is_stl_text(data):
+        rest = AFTER_LAST_FACET.match(data)
+        if rest is not None and b"endsolid" not in rest[1].lower():
+            raise SceneFileError(path, None, "is cut off: there is no endsolid after the last facet")
+        return
+    if b"\0" not in data:
+        raise SceneFileError(path, None, "is not a readable STL file")
+    if len(data) < STL_HEADER_BYTES:
+        raise SceneFileError(path, None, f"is cut off: a header has {STL_HEADER_BYTES} bytes, there are {len(data)}")
+    (count,) = struct.unpack_from("<I", data, STL_HEADER_BYTES - 4)
+    needed = STL_HEADER_BYTES + count * STL_TRIANGLE_BYTES
+    if needed != len(data):
+        fault = "is cut off" if needed > len(data) else "is not a readable STL file"
+        raise SceneFileError(path, None, f"{fault}: {count} triangles need {needed} bytes, there are {len(data)}")
+
+
 def check_gltf(path: Path, data: bytes) -> None:
-    """Raises when the arrays of a glTF or GLB file are not within its buffers."""
+    """Raises when a GLB file is not whole, or the arrays of a glTF or GLB file are not within its buffers."""
+    text = glb_header(path, data) if path.suffix.lower() == ".glb" else data
     try:
-        header = json.loads(glb_header(data) if path.suffix.lower() == ".glb" else data)
-        fault = gltf_fault(header)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, struct.error) as error:
-        raise SceneFileError(path, None, f"expected a glTF header: {type(error).__name__}: {error}"[:200]) from error
+        fault = gltf_fault(json.loads(text))
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise SceneFileError(path, None, "expected a glTF header in JSON") from error
+    except json.JSONDecodeError as error:
+        raise SceneFileError(path, None, f"expected a glTF header in JSON: {error}"[:MAX_MESSAGE]) from error
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
+        message = "expected a glTF header with buffers, accessors and materials that fit together"
+        raise SceneFileError(path, None, message) from error
     if fault:
         raise SceneFileError(path, None, fault)
 
 
-def glb_header(data: bytes) -> bytes:
+def glb_header(path: Path, data: bytes) -> bytes:
     """The JSON chunk of a GLB file."""
-    magic, _, total, length, kind = struct.unpack_from("<4sIII4s", data)
-    if magic != b"glTF" or kind != b"JSON" or 20 + length > len(data) or total > len(data):
-        raise ValueError("this is no whole GLB file")
-    return data[20 : 20 + length]
+    if not data.startswith(b"glTF"):
+        raise SceneFileError(path, None, "is not a readable GLB file: it does not begin with glTF")
+    if len(data) < GLB_HEADER_BYTES:
+        raise SceneFileError(path, None, f"is cut off: a header has {GLB_HEADER_BYTES} bytes, there are {len(data)}")
+    total, length, kind = struct.unpack_from("<II4s", data, 8)
+    needed = max(total, GLB_HEADER_BYTES + length)
+    if needed > len(data):
+        raise SceneFileError(path, None, f"is cut off: its header needs {needed} bytes, there are {len(data)}")
+    if kind != b"JSON":
+        raise SceneFileError(path, None, "is not a readable GLB file: its first chunk is not JSON")
+    return data[GLB_HEADER_BYTES : GLB_HEADER_BYTES + length]
 
 
 def gltf_fault(header: dict[str, Any]) -> str:
-    """What is wrong with the accessors of a glTF header, or ""."""
+    """What is wrong with the colours and arrays of a glTF header, or ""."""
+    return gltf_color_fault(header) or gltf_array_fault(header)
+
+
+def gltf_color_fault(header: dict[str, Any]) -> str:
+    """What is wrong with the colours of materials, or ""; trimesh makes 0 of those that are none."""
+    for number, material in enumerate(header.get("materials", [])):
+        base = material.get("pbrMetallicRoughness", {}).get("baseColorFactor", [])
+        for color in (base, material.get("emissiveFactor", [])):
+            if not all(math.isfinite(channel) for channel in color):
+                return f"expected finite colours of material {number}, got {color}"[:MAX_MESSAGE]
+            if any(channel < 0.0 for channel in color):
+                return f"expected colours not below 0 of material {number}, got {color}"[:MAX_MESSAGE]
+    return ""
+
+
+def gltf_array_fault(header: dict[str, Any]) -> str:
+    """What is wrong with the accessors, or ""."""
     buffers = [int(buffer["byteLength"]) for buffer in header.get("buffers", [])]
     views = header.get("bufferViews", [])
     for number, view in enumerate(views):

@@ -1,11 +1,15 @@
 """OBJ, PLY, STL, GLB and glTF files, through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
 
 Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones.
-Surfaces are diffuse, with colour, texture and emission as the file gives them. Cameras and lights of a file are not
-read: the scene is seen from a three-quarter view and lit from beside the camera.
+Surfaces are diffuse, with colour, texture and emission of the file's materials. Reflectances above 1 become 1, so that
+no surface gives back more light than it gets; emission may exceed it. A surface without a material, or whose MTL
+file or material in it is missing, is of one plain grey; one whose picture is missing has its colour alone. Colours of
+vertices and faces are ignored. Cameras and lights of a file are not read: the scene is seen from a three-quarter view
+and lit from beside the camera. Text is UTF-8 or else Latin-1.
 """
 
 import io
+import logging
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,15 +22,20 @@ from PIL import Image
 from scenes.default_view import SKY, default_camera, default_light
 from scenes.errors import SceneFileError
 from scenes.geometry import MAX_COORDINATE, corner_arrays, small_uvs
-from scenes.mesh_claims import check_gltf, check_ply, obj_triangles
+from scenes.mesh_claims import END_HEADER, check_gltf, check_ply, check_stl, is_stl_text, obj_triangles
 from scenes.model import Camera, Color, Doubles, Material, Mesh, PointLight, Scene, Snapshot, Texture
-from scenes.source_file import read_bytes, reason
+from scenes.source_file import as_utf8, read_bytes
 from scenes.texture_file import image_texture
 
 MAX_FILE_BYTES = 1 << 30
 MAX_TRIANGLES = 20_000_000
 MAX_PIXELS = 1 << 26
+MAX_QUOTE = 40
+#: Radiance reaches so far, so that float32 can square it.
+MAX_EMISSION = 1e9
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
+#: Given to trimesh's log, which without a handler shows tracebacks of what it can do without.
+QUIET = logging.NullHandler()
 PLAIN = Material(name="plain", diffuse=(0.6, 0.6, 0.6))
 
 
@@ -92,9 +101,10 @@ def read_model(path: Path) -> MeshModel:
                 add_geometry(path, model, geometry, matrix)
     except SceneFileError:
         raise
-    except Exception as error:  # loaders raise all kinds on bad files
-        message = f"cannot be read as {path.suffix.lower()}: {type(error).__name__}: {reason(error)}"
-        raise SceneFileError(path, None, message) from error
+    except MemoryError as error:
+        raise SceneFileError(path, None, "needs more memory than there is") from error
+    except Exception as error:  # loaders raise all kinds on bad files, in words about themselves
+        raise SceneFileError(path, None, f"is not a readable {path.suffix[1:].upper()} file") from error
     if total == 0:
         raise SceneFileError(path, None, "there are no triangles")
     if expected is not None and total != expected:
@@ -109,21 +119,52 @@ def check_claims(path: Path, data: bytes) -> int | None:
         return obj_triangles(path, data)
     if suffix == ".ply":
         check_ply(path, data)
+    elif suffix == ".stl":
+        check_stl(path, data)
     elif suffix in (".glb", ".gltf"):
         check_gltf(path, data)
     return None
+
+
+def with_clean_text(path: Path, data: bytes) -> bytes:
+    """The bytes of a mesh file with what is text in them as UTF-8."""
+    suffix = path.suffix.lower()
+    if suffix == ".obj" or (suffix == ".stl" and is_stl_text(data)):
+        return as_utf8(data)
+    if suffix == ".ply" and (header := END_HEADER.search(data)):
+        return as_utf8(data[: header.end()]) + data[header.end() :]
+    return data
+
+
+class CleanTextResolver:
+    """Finds the files that a mesh file refers to, for trimesh, which knows no text but UTF-8."""
+
+    def __init__(self, path: Path, files: Any) -> None:
+        self.path, self.files = path, files
+
+    def get(self, name: str) -> bytes:
+        """The bytes of a file in the folder of the mesh file; those of an MTL file as UTF-8."""
+        try:
+            data: bytes = self.files.get(name)
+        except (OSError, ValueError) as error:
+            raise SceneFileError(self.path, None, f"refers to {name!r}, which is not in its folder") from error
+        return as_utf8(data) if name.strip().lower().endswith(".mtl") else data
+
+    __getitem__ = get
 
 
 def load_scene(path: Path, data: bytes) -> Any:
     """A trimesh scene or mesh."""
     import trimesh  # only those who read meshes wait for it
 
+    logging.getLogger("trimesh").addHandler(QUIET)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # NumPy warns where text that should be numbers is not, and returns what it has.
         warnings.filterwarnings("error", message=".*could not be read to its end.*")
-        resolver = trimesh.resolvers.FilePathResolver(str(path.resolve()))
-        return trimesh.load(io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=resolver, process=False)
+        resolver: Any = CleanTextResolver(path, trimesh.resolvers.FilePathResolver(str(path.resolve())))
+        file = io.BytesIO(with_clean_text(path, data))
+        return trimesh.load(file, file_type=path.suffix.lower()[1:], resolver=resolver, process=False)
 
 
 def placed_geometry(loaded: Any) -> Iterator[tuple[Doubles, Any]]:
@@ -211,34 +252,41 @@ def add_material(path: Path, model: MeshModel, geometry: Any, textured: bool) ->
 
 
 def material_of(path: Path, source: Any) -> Material:
-    """The diffuse colour and emission of a trimesh material: of an MTL file, or of glTF."""
+    """The diffuse colour, at most 1, and the emission of a trimesh material: of an MTL file, or of glTF."""
     values = getattr(source, "kwargs", {})
-    diffuse = values.get("kd", getattr(source, "baseColorFactor", getattr(source, "diffuse", None)))
-    emission = values.get("ke", getattr(source, "emissiveFactor", None))
+    red, green, blue = color(path, values.get("kd", getattr(source, "baseColorFactor", None)), PLAIN.diffuse)
+    emission = color(path, values.get("ke", getattr(source, "emissiveFactor", None)), (0.0, 0.0, 0.0))
+    if max(emission) > MAX_EMISSION:
+        raise SceneFileError(path, None, f"expected an emission of at most {MAX_EMISSION:g}, got {max(emission):g}")
     return Material(
         name=str(getattr(source, "name", None) or PLAIN.name),
-        diffuse=color(path, diffuse, PLAIN.diffuse),
-        emission=color(path, emission, (0.0, 0.0, 0.0)),
+        diffuse=(min(red, 1.0), min(green, 1.0), min(blue, 1.0)),
+        emission=emission,
     )
 
 
 def color(path: Path, value: Any, default: Color) -> Color:
-    """A colour of three or more numbers, bytes over 255; the default if there is none."""
+    """A colour of three or more numbers, or a grey of fewer, bytes over 255; the default if there is none."""
     if value is None:
         return default
     bytes_given = getattr(value, "dtype", None) == np.uint8
-    channels = np.atleast_1d(np.array(value, dtype=np.float64)) / (255.0 if bytes_given else 1.0)
+    try:
+        channels = np.atleast_1d(np.array(value, dtype=np.float64)) / (255.0 if bytes_given else 1.0)
+    except (ValueError, TypeError) as error:
+        raise SceneFileError(path, None, f"expected the numbers of a colour, got {str(value)[:MAX_QUOTE]}") from error
     red, green, blue = (channels[:3] if len(channels) >= 3 else np.repeat(channels[:1], 3)).tolist()
-    if not all(0.0 <= channel <= MAX_COORDINATE for channel in (red, green, blue)):
-        raise SceneFileError(path, None, f"expected colours not below 0, got {red}, {green}, {blue}")
+    if not np.isfinite([red, green, blue]).all():
+        raise SceneFileError(path, None, f"expected finite colours, got {red:g}, {green:g}, {blue:g}")
+    if min(red, green, blue) < 0.0:
+        raise SceneFileError(path, None, f"expected colours not below 0, got {red:g}, {green:g}, {blue:g}")
     return (red, green, blue)
 
 
 def picture_of(source: Any) -> Image.Image | None:
-    """The picture that colours a trimesh material."""
+    """The picture that colours a trimesh material. Of no format are those that trimesh makes up where none was read."""
     image = getattr(source, "image", None)
     image = getattr(source, "baseColorTexture", None) if image is None else image
-    return image if isinstance(image, Image.Image) else None
+    return image if isinstance(image, Image.Image) and image.format is not None else None
 
 
 def add_texture(path: Path, model: MeshModel, image: Image.Image, material: str) -> int:

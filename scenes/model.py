@@ -121,7 +121,7 @@ class AnimationRange:
     frames: int = 1
 
     def time_of(self, frame: int) -> float:
-        """Time of a 0-based frame; frames beyond the last are allowed."""
+        """Time of a 0-based frame; frames beyond the last are allowed: a track is held at its ends."""
         step = (self.end - self.start) / (self.frames - 1) if self.frames > 1 else 0.0
         return self.start + frame * step
 
@@ -140,7 +140,7 @@ class Scene:
     moving_triangles: int = 0
 
     def at(self, time: float) -> Snapshot:
-        """The scene at a time, in the unit of its animation range."""
+        """The scene at a time, in the unit of its animation range. Any time will do: a track is held at its ends."""
         return self.snapshot(time)
 
     def at_frame(self, frame: int) -> Snapshot:

@@ -1,5 +1,6 @@
 """Reading the bytes of a file, with errors that say what is wrong with it."""
 
+import stat
 from pathlib import Path
 
 from scenes.errors import SceneFileError
@@ -8,17 +9,17 @@ from scenes.errors import SceneFileError
 def check_file(path: Path, max_bytes: int) -> None:
     """Raises SceneFileError unless the path is an ordinary file that is neither empty nor larger than max_bytes."""
     try:
-        if not path.exists():
-            raise SceneFileError(path, None, "no such file")
-        if not path.is_file():
-            raise SceneFileError(path, None, "expected an ordinary file")
-        size = path.stat().st_size
-    except (OSError, ValueError) as error:
+        status = path.stat()
+    except FileNotFoundError as error:
+        raise SceneFileError(path, None, "no such file") from error
+    except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
         raise SceneFileError(path, None, f"cannot be read: {reason(error)}") from error
-    if size == 0:
+    if not stat.S_ISREG(status.st_mode):
+        raise SceneFileError(path, None, "expected an ordinary file")
+    if status.st_size == 0:
         raise SceneFileError(path, None, "the file is empty")
-    if size > max_bytes:
-        raise SceneFileError(path, None, f"the file has {size} bytes, at most {max_bytes} are read")
+    if status.st_size > max_bytes:
+        raise SceneFileError(path, None, f"the file has {status.st_size} bytes, at most {max_bytes} are read")
 
 
 def read_bytes(path: Path, max_bytes: int) -> bytes:
@@ -28,6 +29,15 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SceneFileError(path, None, f"cannot be read: {reason(error)}") from error
+
+
+def as_utf8(text: bytes) -> bytes:
+    """Text in UTF-8: as it is, or else, where it is not UTF-8, taken for Latin-1 (which any bytes are)."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.decode("latin-1").encode("utf-8")
+    return text
 
 
 def reason(error: BaseException) -> str:
