@@ -80,6 +80,8 @@ class Driver(Protocol):
 
     name: ClassVar[str]
     work: Work
+    #: As used: what the user left open is filled in.
+    settings: RenderSettings
 
     def render_pass(self, index: int) -> Radiance:
         """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -185,6 +186,7 @@ class PhotonDriver(EyeDriver):
             footprint_radius(tracer, self.camera, settings.height),
             photon_radius(surface_area(snapshot.positions), settings.photons),
         )
+        self.settings = replace(settings, radius=self.first_radius)
 
     def trace_pass(self, index: int) -> Radiance:
         """The pixels of a pass, with photons of its own."""

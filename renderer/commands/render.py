@@ -136,6 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     kind = choose_driver(arguments.driver, DRIVERS)
     path = choose_output(arguments)
+    check_options(arguments, path)
     check_photon_file(arguments, kind)
     check_scene(arguments.scene)
     make_default_folder((path, arguments.save_photons))
@@ -170,7 +171,7 @@ class PictureRecord:
     def texts(self, passes: int) -> dict[str, str]:
         """What is kept in the picture itself: all that decides its pixels, so that the file is the same whatever
         traced it."""
-        settings = dataclasses.asdict(self._settings) | {
+        settings = dataclasses.asdict(self._driver.settings) | {
             "passes": passes,
             "exposure": self.exposure,
             "tone_map": self.curve,

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -284,18 +285,23 @@ def test_photons_are_not_written_over_a_scene(
 def test_options_that_the_driver_has_no_use_for(
     options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("render", "cornell", *options, "-o", tmp_path / "a.png") == 2
+    small = ("--size", "4x3", "--passes", "1", "--device", "cpu")
+    assert run("render", "cornell", *options, *small, "-o", tmp_path / "a.png") == 2
     assert_one_line(capsys.readouterr().err, options[2], f"driver {options[1]}")
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".exr"])
 @pytest.mark.parametrize("options", [("--exposure", "0"), ("--tone-map", "reinhard")])
 def test_linear_files_are_not_tone_mapped(
-    options: tuple[str, str], suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: tuple[str, str],
+    suffix: str,
+    tmp_path: Path,
+    flat: type[FlatDriver],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     if suffix == ".exr":
         pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
-    assert run("render", "cornell", *options, "-o", tmp_path / f"a{suffix}") == 2
+    assert run_flat(*options, "--passes", "1", "-o", tmp_path / f"a{suffix}") == 2
     assert_one_line(capsys.readouterr().err, options[0], "linear radiance")
 
 
@@ -422,6 +428,18 @@ def test_size_proposed_by_the_scene(tmp_path: Path, flat: type[FlatDriver]) -> N
 
 
 def test_photons_are_kept(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--save-photons", tmp_path / "a.npz") == 0
+    assert (tmp_path / "a.npz").read_bytes() == b"photons"
+
+
+def test_photons_are_kept_whatever_comes(
+    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def save_photons(self: FlatDriver, path: Path) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        path.write_bytes(b"photons")
+
+    monkeypatch.setattr(flat, "save_photons", save_photons)
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--save-photons", tmp_path / "a.npz") == 0
     assert (tmp_path / "a.npz").read_bytes() == b"photons"
 

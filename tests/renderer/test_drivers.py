@@ -24,7 +24,7 @@ from renderer.drivers import (
 from renderer.eye_paths import FOLLOW, EyeTask, new_eye_paths, start_eye_paths
 from renderer.feeding import Feeder
 from renderer.packed_scene import pack_camera, pack_scene
-from renderer.photon_map import build_photon_map, load_photons, total_flux
+from renderer.photon_map import PHOTON, build_photon_map, load_photons, total_flux
 from scenes.model import Camera, Material, PointLight
 
 STRAIGHT_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
@@ -526,6 +526,26 @@ def test_the_one_map_of_photons_only_is_seen_from_new_places(tmp_path):
     np.testing.assert_allclose(total_flux(photons) * scale, watts, rtol=0.03)
 
 
+def test_photons_within_the_radius_are_looked_at():
+    lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(1.0, 2.0, 3.0))
+    low = Camera(eye=(0.5, 0.5, 0.2), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=NARROW)
+    snapshot = flat_snapshot(BIG_FLOOR, [Material(diffuse=(0.5, 0.5, 0.5))], lights=[lamp], camera=low)
+    with opened(snapshot, "photons-only", radius=0.1) as made:
+        seen = made.render_pass(0).mean(axis=(0, 1))
+        away = made.photons.view(PHOTON)["position"].reshape(-1, 3) - np.array([0.5, 0.5, 0.0])
+        near = made.photons[np.linalg.norm(away, axis=1) <= 0.1]
+        expected = 0.5 / math.pi * total_flux(near) * made.photon_scale / (math.pi * 0.1**2)
+    assert len(near) > 100
+    np.testing.assert_allclose(seen, expected, rtol=0.01)
+
+
+def test_no_ray_is_sent_to_a_lamp_behind_the_surface():
+    lamp = PointLight(position=(0.5, 0.5, -1.0), intensity=(1.0, 1.0, 1.0))
+    with opened(flat_snapshot(BIG_FLOOR, [Material()], lights=[lamp], camera=LOOK_DOWN), "path") as made:
+        assert not made.render_pass(0).any()
+        assert made.work.rays.shadow == 0
+
+
 def test_flux_is_stored_in_units_of_the_strongest_photon():
     lamps = [PointLight(position=(0.5, 0.5, 0.5), intensity=color) for color in ((1e6, 0.0, 2e6), (0.0, 1e5, 0.0))]
     task = photon_task(
@@ -545,6 +565,7 @@ def test_the_first_radius_is_wide_enough_for_two_photons():
             driver = DRIVERS["photon"](snapshot, tracer, settings)
             pixels = footprint_radius(tracer, driver.camera, 10)
             assert driver.first_radius == (chosen or max(pixels, photon_radius(6.0, photons)))
+            assert driver.settings.radius == driver.first_radius
             driver.close()
 
 
