@@ -19,8 +19,8 @@ from tracecore.tracer import Tracer
 #: Fewest and most photons of the first round, which shows how many are stored per photon emitted.
 PILOT_PHOTONS = (1 << 10, 1 << 16)
 
-#: Most photons of a round.
-ROUND_PHOTONS = 1 << 20
+#: Most photons of a round. Many, since batches are full only amid a round.
+ROUND_PHOTONS = 1 << 23
 
 #: Photons emitted of which none was stored, after which it is given up.
 HOPELESS_PHOTONS = 10_000_000

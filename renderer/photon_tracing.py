@@ -25,7 +25,7 @@ from tracecore.compiled import compiled
 from tracecore.rays import BATCH_RAYS, MISS, Floats, Ids
 
 #: Photons handed to a pool of paths at a time.
-RANGE_PHOTONS = BATCH_RAYS
+RANGE_PHOTONS = 4 * BATCH_RAYS
 
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
 GOLDEN = 2654435769

@@ -20,8 +20,8 @@ from tracecore.gpu_device import (
 from tracecore.rays import BATCH_RAYS, HIT, HIT_FLOATS, RAY, RAY_FLOATS
 from tracecore.tracer import Batch, Query, TracerStatistics
 
-#: Batches in flight that keep a GPU busy from one thread.
-DEPTH = 16
+#: Batches in flight for each thread that shades (NOTES.md): more of them only make the rays wait for their turn.
+DEPTH = 4
 
 
 class Meter:
