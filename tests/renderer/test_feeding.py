@@ -123,16 +123,28 @@ def test_a_fault_ends_waves_that_would_go_on_for_ever():
         feeder.close()
 
 
+@pytest.fixture
+def heard_interrupts():
+    """Ctrl-C raises `KeyboardInterrupt`, also where the tests run in the background and ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.timeout(60)
-def test_an_interrupt_ends_waves_that_would_go_on_for_ever(feeder):
+def test_an_interrupt_ends_waves_that_would_go_on_for_ever(feeder, heard_interrupts):
+    turns = itertools.count()
+
     def wave(lane):
+        interrupts = next(turns) == 0
         for step in itertools.count():
             yield [Request(lane.batch("rays"), 1)]
-            if step == 20:
+            if interrupts and step == 20:
                 signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         feeder.run(wave)
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("feeder")]
 
 
 class SlowTracer:
@@ -261,6 +273,7 @@ import os, signal, sys, threading
 from renderer.cli import main
 from renderer.feeding import Feeder
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
 run = Feeder.run
 
 def run_and_interrupt(feeder, make_wave):

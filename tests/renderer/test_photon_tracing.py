@@ -69,6 +69,15 @@ def test_the_books_balance_where_paths_are_cut_and_light_escapes():
     assert abs(traced.counts.terminated - 0.9 * landed) < 4.0 * math.sqrt(landed * 0.09)
 
 
+def test_paths_are_cut_after_so_many_surfaces():
+    """In a closed box of albedo p, n surfaces: 1 + p + ... + p^(n - 1) rays a photon, and p^n are cut."""
+    traced = Shooter(lamp_in_box(albedo=(0.6, 0.6, 0.6)), max_bounces=3)(20_000)
+    assert_balanced(traced.counts)
+    assert traced.counts.stored == traced.rays
+    assert traced.rays / 20_000 == pytest.approx(1.0 + 0.6 + 0.36, abs=0.03)
+    assert traced.counts.terminated / 20_000 == pytest.approx(0.216, abs=0.015)
+
+
 def test_photons_find_the_form_factor_of_parallel_squares():
     glowing = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 2.0, 4.0))
     traced = Shooter(floor_and_ceiling(materials=[glowing, WHITE]), max_bounces=1)(200_000)
