@@ -5,11 +5,12 @@ when it goes on. A thread drives as many waves at a time as its queue likes to h
 traced while another is shaded. What a wave computes may depend on its own input alone, never on which thread ran it.
 """
 
+import signal
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tracecore.rays import BATCH_RAYS
@@ -66,6 +67,21 @@ class _Worker:
         self.shade_seconds = 0.0
 
 
+class _Ends:
+    """How the threads of a run ended. (`Thread.join` may return early once it has been interrupted.)"""
+
+    def __init__(self, threads: int) -> None:
+        self.faults: list[BaseException | None] = []
+        self.all = threading.Event()
+        self._threads = threads
+
+    def add(self, fault: BaseException | None) -> None:
+        """Called by each thread as the last thing it does."""
+        self.faults.append(fault)
+        if len(self.faults) == self._threads:
+            self.all.set()
+
+
 class Feeder:
     """Runs waves on `threads` threads that share a tracer. Close it to give the queues back."""
 
@@ -88,22 +104,40 @@ class Feeder:
         if self.threads == 1:
             self._drive(self._workers[0], make_wave)
             return
-        with ThreadPoolExecutor(self.threads, thread_name_prefix="feeder") as pool:
-            futures: list[Future[None]] = []
+        ends = _Ends(len(self._workers))
+        threads = [
+            threading.Thread(target=self._guard, args=(worker, make_wave, ends), name=f"feeder_{i}", daemon=True)
+            for i, worker in enumerate(self._workers)
+        ]
+        try:
             try:
-                for worker in self._workers:
-                    futures.append(pool.submit(self._drive, worker, make_wave))
-                for future in futures:
-                    future.result()
+                with _signals_held():  # an interrupt amid a start would lose sight of the thread
+                    for thread in threads:
+                        thread.start()
+                ends.all.wait()
             finally:
-                self._join(futures)
+                self._stop_all(threads, ends)
+        finally:
+            self._stop_all(threads, ends)  # another interrupt may have come before the first of these was under way
+        for fault in ends.faults:
+            if fault is not None:
+                raise fault
 
-    def _join(self, futures: list[Future[None]]) -> None:
+    def _guard(self, worker: _Worker, make_wave: Callable[[Lane], Wave], ends: _Ends) -> None:
+        fault: BaseException | None = None
+        try:
+            self._drive(worker, make_wave)
+        except BaseException as error:
+            fault = error
+        ends.add(fault)
+
+    def _stop_all(self, threads: list[threading.Thread], ends: _Ends) -> None:
         """Stop all threads and wait until they have left the queues, however often the user asks meanwhile."""
         while True:
             try:
                 self._stop.set()
-                wait(futures)
+                while len(ends.faults) < sum(thread.ident is not None for thread in threads):
+                    ends.all.wait(0.01)
                 return
             except KeyboardInterrupt:
                 continue  # the first one is on its way up already
@@ -164,3 +198,16 @@ class Feeder:
         """Close the queues. The counts and seconds stay."""
         for worker in self._workers:
             worker.queue.close()
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Let interrupts wait until the block is done."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -546,6 +546,14 @@ def test_no_ray_is_sent_to_a_lamp_behind_the_surface():
         assert made.work.rays.shadow == 0
 
 
+@pytest.mark.parametrize("driver", ["photon", "photons-only"])
+def test_without_a_light_no_photon_is_traced(driver):
+    with opened(flat_snapshot(closed_box(), [Material()]), driver) as made:
+        assert not made.render_pass(0).any()
+        assert made.work.photons == PhotonCounts()
+        assert made.work.rays.photon == 0
+
+
 def test_flux_is_stored_in_units_of_the_strongest_photon():
     lamps = [PointLight(position=(0.5, 0.5, 0.5), intensity=color) for color in ((1e6, 0.0, 2e6), (0.0, 1e5, 0.0))]
     task = photon_task(
@@ -618,10 +626,12 @@ def test_seconds_of_tracing_are_those_of_the_feeder(monkeypatch):
 def test_threads_and_batches_are_as_the_settings_say():
     snapshot = flat_snapshot(closed_box(), [Material()])
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        queues, open_queue, closed = [], tracer.open_queue, []
+        queues, open_queue, closed, sizes = [], tracer.open_queue, [], set()
 
         def watched():
             queue = open_queue()
+            make_batch = queue.batch
+            queue.batch = lambda capacity: sizes.add(capacity) or make_batch(capacity)
             queue.close = lambda: closed.append(queue)
             queues.append(queue)
             return queue
@@ -631,6 +641,7 @@ def test_threads_and_batches_are_as_the_settings_say():
         driver = DRIVERS["ao"](snapshot, tracer, settings)
         driver.render_pass(0)
         assert len(queues) == 3
+        assert sizes == {256}
         assert sum(queue.counts.batches for queue in queues) == 2 * 4  # 960 pixels, and a ray to the sky for each
         driver.close()
         assert closed == queues
