@@ -105,7 +105,7 @@ def test_the_feeder_runs_again_after_a_fault(feeder):
     assert len(ends) == feeder.threads
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(60, method="thread")  # threads that do not end would hold up any other method
 def test_a_fault_ends_waves_that_would_go_on_for_ever():
     with tracecore.open_tracer(WALL, device="cpu", threads=3) as tracer:
         feeder = Feeder(tracer, 3, batch_rays=256)
@@ -131,7 +131,7 @@ def heard_interrupts():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(60, method="thread")  # threads that do not end would hold up any other method
 def test_an_interrupt_ends_waves_that_would_go_on_for_ever(feeder, heard_interrupts):
     turns = itertools.count()
 
