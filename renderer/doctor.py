@@ -155,7 +155,7 @@ def _kernel(name: str, kernel: CompiledKernel) -> Finding:
 def kernels() -> list[Finding]:
     """What --kernel may name, on each device."""
     from tracecore.cpu import CpuTracer
-    from tracecore.strategy import strategy_names
+    from tracecore.strategies import strategy_names
 
     return [Finding(name="--kernel", text=f"cpu: {CpuTracer.name}; gpu: {', '.join(strategy_names())}")]
 

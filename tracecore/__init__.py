@@ -56,12 +56,11 @@ def open_tracer(
 
 
 def _open_gpu(triangles: Floats, kernel: str | None, threads: int | None) -> Tracer:
-    from tracecore.bvh.binned_sah import build
     from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 
     if reason := gpu_unavailable_reason():
         raise DeviceError(f"no GPU can be used: {reason}")
-    return GpuTracer(build(triangles), triangles, kernel, threads=threads)
+    return GpuTracer(triangles, kernel, threads=threads)
 
 
 def _open_cpu(triangles: Floats, device: Device, kernel: str | None, threads: int | None) -> Tracer:

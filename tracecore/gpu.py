@@ -7,7 +7,6 @@ from typing import Self
 
 import numpy as np
 
-from tracecore.bvh.tree import BinaryTree
 from tracecore.direct import usable_cores
 from tracecore.errors import KernelError
 from tracecore.gpu_device import (
@@ -21,7 +20,8 @@ from tracecore.gpu_device import (
 )
 from tracecore.nvrtc import CompiledKernel, compile_strategy
 from tracecore.rays import HIT_FLOATS, Floats, checked_rays
-from tracecore.strategy import KernelStrategy, find_strategy, strategy_names
+from tracecore.strategies import find_strategy, strategy_names
+from tracecore.strategy import KernelStrategy
 from tracecore.streamed import CopiedBatch, Meter, Session, StreamedQueue
 from tracecore.tracer import BvhStatistics, Query, TracerStatistics
 
@@ -34,7 +34,7 @@ CHUNK_RAYS = 1 << 21
 class GpuTracer:
     """Traces on the current GPU.
 
-    tree: over triangles, (t, 3, 3) float32, checked. kernel: a registered name, a strategy, or None for the default.
+    triangles: (t, 3, 3) float32, checked. kernel: a registered name, a strategy, or None for the default.
     threads: CPU threads that a driver should feed it from. Raises `KernelError` where the kernel is unknown, does not
     compile or has too small a stack for the tree, `DeviceError` where CUDA fails. Waits are bounded
     (`TRACECORE_GPU_TIMEOUT`, seconds). May be shared by threads; a queue belongs to one.
@@ -45,7 +45,6 @@ class GpuTracer:
 
     def __init__(
         self,
-        tree: BinaryTree,
         triangles: Floats,
         kernel: str | KernelStrategy | None = None,
         *,
@@ -53,24 +52,21 @@ class GpuTracer:
     ) -> None:
         start = time.perf_counter()
         strategy = find_strategy(kernel)
+        tree = strategy.build(triangles)
         packed = strategy.layout.pack(tree, triangles)
-        if packed.stack > strategy.stack_size:
-            raise KernelError(
-                f"kernel {strategy.name!r} has a stack of {strategy.stack_size} entries, but this tree needs "
-                f"{packed.stack}; register the strategy with a larger stack_size"
-            )
+        stack_size = strategy.stack_for(packed)
         self.name = strategy.name
         self.threads = threads or usable_cores()
         self.bvh = BvhStatistics(
             nodes=packed.nodes,
             bytes=packed.bytes,
             sah_cost=tree.sah_cost,
-            build_seconds=tree.build_seconds + time.perf_counter() - start,
+            build_seconds=time.perf_counter() - start,
         )
         with cuda_errors("cannot set up the GPU"):
             attach_thread()
             scene = DeviceScene(packed, strategy.layout.scene)
-            self.session = Session(DeviceKernel(strategy), scene, Meter(), timeout_seconds())
+            self.session = Session(DeviceKernel(strategy, stack_size), scene, Meter(), timeout_seconds())
         self._lock = threading.Lock()
         self._queues: list[StreamedQueue] = []
         self._is_open = True

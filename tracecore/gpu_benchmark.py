@@ -15,13 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tracecore.bvh.binned_sah import build
 from tracecore.compare_embree import View, camera_rays, diffuse_rays, room_of_spheres
 from tracecore.errors import DeviceError
 from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 from tracecore.gpu_device import gpu_name
 from tracecore.rays import BATCH_RAYS, Floats, make_rays
-from tracecore.strategy import strategy_names
+from tracecore.strategies import strategy_names
 from tracecore.streamed import CopiedBatch, PinnedBatch, StreamedQueue
 from tracecore.tracer import Query, RayQueue
 from tracecore.triangles import checked_triangles
@@ -43,8 +42,7 @@ def main() -> None:
     if reason := gpu_unavailable_reason():
         raise DeviceError(f"no GPU can be used: {reason}")
     triangles, sets = read_scene(options.scene)
-    tree = build(triangles)
-    tracers = [GpuTracer(tree, triangles, name) for name in options.kernels.split(",")]
+    tracers = [GpuTracer(triangles, name) for name in options.kernels.split(",")]
     add_bounces(sets, triangles, tracers[0])
     print(f"{gpu_name()}, {len(triangles)} triangles, {tracers[0].bvh.nodes} nodes; Mrays/s, median of {REPEATS}")
     tables = {

@@ -17,7 +17,7 @@ from tracecore.errors import DeviceError, KernelError
 from tracecore.launch import LAUNCH, REPORT, TALLY, describe_faults
 from tracecore.layout.device_layout import PackedScene
 from tracecore.nvrtc import REMEDY, compile_strategy, supported_architectures
-from tracecore.strategy import KernelStrategy
+from tracecore.strategy import USUAL_STACK, KernelStrategy
 from tracecore.tracer import Query
 
 #: Seconds after which a launch that has not come back is an error: `TRACECORE_GPU_TIMEOUT` or this.
@@ -155,13 +155,13 @@ class DeviceScene:
 
 
 class DeviceKernel:
-    """A strategy compiled for the current GPU and loaded."""
+    """A strategy compiled for the current GPU and loaded. stack_size: entries of a ray's traversal stack."""
 
-    def __init__(self, strategy: KernelStrategy) -> None:
+    def __init__(self, strategy: KernelStrategy, stack_size: int = USUAL_STACK) -> None:
         from cupy.cuda.function import Module
 
         self.strategy = strategy
-        self.compiled = compile_strategy(strategy, device_architecture())
+        self.compiled = compile_strategy(strategy, device_architecture(), stack_size)
         self._module = Module()
         self._module.load(self.compiled.cubin)
         self._functions = [self._module.get_function(entry) for entry in ENTRIES]
@@ -175,6 +175,26 @@ class DeviceKernel:
         registers = driver.CU_FUNC_ATTRIBUTE_NUM_REGS
         closest, any_hit = (int(driver.funcGetAttribute(registers, entry)) for entry in self.entries)
         return closest, any_hit
+
+    @functools.cached_property
+    def resident_blocks(self) -> tuple[int, int]:
+        """Blocks that the device runs at once, of closest hit and of any hit."""
+        from cupy import cuda
+        from cupy_backends.cuda.api import driver
+
+        def resident(entry: int) -> int:
+            shared_bytes = 0
+            occupancy = driver.occupancyMaxActiveBlocksPerMultiprocessor
+            return int(occupancy(entry, self.strategy.block_size, shared_bytes)) * multiprocessors
+
+        multiprocessors = int(cuda.Device().attributes["MultiProcessorCount"])
+        closest, any_hit = map(resident, self.entries)
+        return closest, any_hit
+
+    def blocks_for(self, rays: int, query: Query) -> int:
+        """Blocks of a launch over so many rays."""
+        blocks = self.strategy.blocks_for(rays)
+        return min(blocks, self.resident_blocks[query]) if self.strategy.persistent else blocks
 
 
 class Stream:
@@ -241,8 +261,7 @@ class Launch:
     def start(self, count: int, query: Query, stream: Stream) -> None:
         """Trace the first `count` rays, count > 0."""
         self._count[0] = count
-        blocks = (count + self._block - 1) // self._block
-        grid_and_block = (blocks, 1, 1, self._block, 1, 1)
+        grid_and_block = (self._kernel.blocks_for(count, query), 1, 1, self._block, 1, 1)
         shared_bytes = 0
         self._launch_kernel(
             self._kernel.entries[query], *grid_and_block, shared_bytes, stream.address, self._pointers_address, 0

@@ -1,4 +1,4 @@
-"""The records that a launch hands to a kernel and back, as in `kernels/streamed.cuh`, which checks their sizes."""
+"""The records that a launch hands to a kernel and back, as in `kernels/entry_points.cuh`, which checks their sizes."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ LAUNCH = np.dtype([("rays", "<u8"), ("hits", "<u8"), ("report", "<u8"), ("tally"
 #: What a launch tells: nanoseconds of the device's clock, rays rejected, bits of `FAULTS`.
 REPORT = np.dtype([("start", "<u8"), ("end", "<u8"), ("invalid_rays", "<u4"), ("faults", "<u4")])
 #: Gathers a launch's report on the device; all zero between launches.
-TALLY = np.dtype([("blocks_done", "<u4"), ("invalid_rays", "<u4"), ("faults", "<u4")])
+TALLY = np.dtype([("blocks_done", "<u4"), ("rays_taken", "<u4"), ("invalid_rays", "<u4"), ("faults", "<u4")])
 
 #: What a kernel can complain of (`kernels/fault.cuh`), and what to do about it.
 FAULTS = {1: "its traversal stack overflowed; register the strategy with a larger stack_size"}

@@ -10,7 +10,7 @@ from typing import Any
 
 from tracecore.cuda_source import flatten
 from tracecore.errors import DeviceError, KernelError
-from tracecore.strategy import KernelStrategy
+from tracecore.strategy import USUAL_STACK, KernelStrategy
 
 #: IEEE arithmetic, as the triangle test wants it, and a report of resources.
 OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--ptxas-options=-v")
@@ -39,12 +39,12 @@ class CompiledKernel:
     resources: Mapping[str, KernelResources]
 
 
-def compile_strategy(strategy: KernelStrategy, arch: str) -> CompiledKernel:
-    """Compile a strategy. arch: such as "sm_90".
+def compile_strategy(strategy: KernelStrategy, arch: str, stack_size: int = USUAL_STACK) -> CompiledKernel:
+    """Compile a strategy. arch: such as "sm_90". stack_size: entries of a ray's traversal stack.
 
     Raises `KernelError` with the compiler's messages, `DeviceError` where there is no compiler.
     """
-    cubin, log = compile_source(flatten(strategy.source), strategy.source.name, arch, strategy.constants)
+    cubin, log = compile_source(flatten(strategy.source), strategy.source.name, arch, strategy.constants(stack_size))
     return CompiledKernel(arch=arch, cubin=cubin, resources=parse_resources(log))
 
 

@@ -1,92 +1,81 @@
-"""The kernel strategies: one row and one `.cu` file each. Anyone can register more.
-
-A strategy's source defines the device function `trace`, then includes the entry points (`kernels/streamed.cuh`, which
-states the contract).
-"""
+"""What a kernel strategy is: a way to traverse on the GPU."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracecore import launch
-from tracecore.bvh.tree import MAX_DEPTH
-from tracecore.cuda_source import KERNELS
+from tracecore.bvh import binned_sah
+from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
-from tracecore.layout import bvh2
-from tracecore.layout.device_layout import DeviceLayout
+from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.rays import Floats
+
+#: Threads of a warp.
+WARP_LANES = 32
+
+#: Entries of a stack that is compiled for no scene in particular.
+USUAL_STACK = 64
+_LEAST_STACK = 32
 
 
 @dataclass(frozen=True, kw_only=True)
 class KernelStrategy:
-    """A way to traverse on the GPU.
+    """A way to traverse on the GPU: a `.cu` file and what the host must know of it.
 
-    name: as on the command line. source: the `.cu` file. layout: of the tree in memory. citation: author, title, year.
-    block_size: threads. stack_size: entries of a ray's traversal stack. defines: its own named constants.
+    name: as on the command line. source: the `.cu` file; it defines how a ray is traced and then includes
+    `kernels/rounds.cuh` or `kernels/walks.cuh`, which state the contract. layout: of the tree in memory. citation:
+    author, title, year. lanes_per_ray: lanes of a warp side by side that trace the same ray, a power of two.
+    persistent: warps stay and take the next rays when theirs are done, so a launch only fills the device. block_size:
+    threads. stack_size: entries of a ray's traversal stack, default: what the tree needs. max_leaf, triangle_block:
+    triangles in a leaf, and how many are tested at the cost of one, for the builder. defines: its own named constants.
+    Raises `KernelError` where a value cannot be.
     """
 
     name: str
     source: Path
     layout: DeviceLayout
     citation: str
+    lanes_per_ray: int = 1
+    persistent: bool = False
     block_size: int = 128
-    stack_size: int = MAX_DEPTH + 1
+    stack_size: int | None = None
+    max_leaf: int = 4
+    triangle_block: int = 1
     defines: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def constants(self) -> dict[str, str]:
-        """All named constants that its source is compiled with."""
-        own = {"BLOCK_SIZE": self.block_size, "STACK_SIZE": self.stack_size, **self.defines}
+    def __post_init__(self) -> None:
+        if self.block_size % WARP_LANES != 0 or not WARP_LANES <= self.block_size <= 1024:
+            raise KernelError(f"kernel {self.name!r}: block_size {self.block_size} is no multiple of 32 up to 1024")
+        if self.lanes_per_ray not in (1, 2, 4, 8, 16, 32):
+            raise KernelError(f"kernel {self.name!r}: lanes_per_ray {self.lanes_per_ray} is no power of two up to 32")
+
+    def constants(self, stack_size: int = USUAL_STACK) -> dict[str, str]:
+        """All named constants that its source is compiled with. stack_size: as from `stack_for`."""
+        own = {
+            "BLOCK_SIZE": self.block_size,
+            "STACK_SIZE": stack_size,
+            "LANES_PER_RAY": self.lanes_per_ray,
+            "PERSISTENT": int(self.persistent),
+            **self.defines,
+        }
         return {**launch.DEFINES, **self.layout.defines, **{name: str(value) for name, value in own.items()}}
 
+    def build(self, triangles: Floats) -> BinaryTree:
+        """The tree that suits it. triangles: (t, 3, 3) float32, checked."""
+        return binned_sah.build(triangles, max_leaf=self.max_leaf)
 
-_strategies: dict[str, KernelStrategy] = {}
+    def stack_for(self, packed: PackedScene) -> int:
+        """Entries of stack to compile for a scene: few different numbers. Raises `KernelError` where its own are too few."""
+        if self.stack_size is None:
+            return max(1 << (packed.stack - 1).bit_length(), _LEAST_STACK)
+        if self.stack_size < packed.stack:
+            raise KernelError(
+                f"kernel {self.name!r} has a stack of {self.stack_size} entries, but this tree needs {packed.stack}; "
+                "register the strategy with a larger stack_size, or with none"
+            )
+        return self.stack_size
 
-
-def register_strategy(strategy: KernelStrategy) -> KernelStrategy:
-    """Make a strategy known by its name. Raises `KernelError` where the name is taken or the row is wrong."""
-    if strategy.name in _strategies:
-        raise KernelError(f"kernel {strategy.name!r} is registered already; choose another name")
-    if strategy.block_size % 32 != 0 or not 32 <= strategy.block_size <= 1024:
-        raise KernelError(f"kernel {strategy.name!r}: block_size {strategy.block_size} is no multiple of 32 up to 1024")
-    _strategies[strategy.name] = strategy
-    return strategy
-
-
-def strategy_names() -> tuple[str, ...]:
-    """Names of all registered strategies, in order of registration."""
-    return tuple(_strategies)
-
-
-def find_strategy(kernel: str | KernelStrategy | None) -> KernelStrategy:
-    """The strategy of a name; a strategy is itself; None is the default. Raises `KernelError` for an unknown name."""
-    if isinstance(kernel, KernelStrategy):
-        return kernel
-    name = kernel or DEFAULT_KERNEL
-    if name not in _strategies:
-        raise KernelError(f"unknown kernel {name!r}; registered: {', '.join(_strategies)}")
-    return _strategies[name]
-
-
-_AILA_LAINE = "Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009"
-
-register_strategy(
-    KernelStrategy(
-        name="while-while",
-        source=KERNELS / "while_while.cu",
-        layout=bvh2.LAYOUT,
-        citation=_AILA_LAINE,
-        defines={"SPECULATIVE": 0},
-    )
-)
-register_strategy(
-    KernelStrategy(
-        name="speculative-while-while",
-        source=KERNELS / "while_while.cu",
-        layout=bvh2.LAYOUT,
-        citation=_AILA_LAINE,
-        defines={"SPECULATIVE": 1},
-    )
-)
-
-#: What is used when none is named: the fastest measured (NOTES.md).
-DEFAULT_KERNEL = "while-while"
+    def blocks_for(self, rays: int) -> int:
+        """Blocks whose threads take so many rays, one each."""
+        return -(-rays * self.lanes_per_ray // self.block_size)

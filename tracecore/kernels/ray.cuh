@@ -35,6 +35,9 @@ __device__ inline Ray no_ray() {
     return {{0.0f, 0.0f, 0.0f}, infinity(), {0.0f, 0.0f, 1.0f}, -infinity()};
 }
 
+// Index of the ray of a lane with nothing to do.
+constexpr unsigned NO_RAY = 0xffffffffu;
+
 __device__ inline Ray load_ray(const float4* rays, unsigned index) {
     const float4 a = __ldcs(rays + 2 * index);
     const float4 b = __ldcs(rays + 2 * index + 1);

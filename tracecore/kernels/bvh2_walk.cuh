@@ -1,0 +1,76 @@
+// What the ways of one ray through a binary tree have in common.
+#pragma once
+
+#include "bvh2.cuh"
+#include "fault.cuh"
+
+constexpr int ROOT = 0;
+constexpr int DONE = 0x7fffffff;  // lies at the bottom of the stack
+
+__device__ inline bool is_inner(int node) {
+    return !is_leaf(node) && node != DONE;
+}
+
+template <bool ANY_HIT>
+struct Bvh2Walk {
+    using Entry = int;
+    Entry* stack;
+    Ray ray;
+    Shear shear;
+    BoxRay box_ray;
+    Hit best;  // so far; an any-hit query ends with the first one, which need not be kept
+    bool found;
+    int top;
+    int node;
+
+    __device__ void start(const Scene& scene, const Ray& its_ray) {
+        ray = its_ray;
+        shear = make_shear(ray.direction);
+        box_ray = make_box_ray(ray, scene.extent);
+        best = {ray.t_max, 0.0f, 0.0f, 0};
+        found = false;
+        stack[0] = DONE;
+        top = 0;
+        node = ROOT;
+    }
+
+    __device__ int pop() {
+        return stack[top--];
+    }
+
+    // From an inner node to the nearer child that the ray meets; the farther one waits on the stack.
+    __device__ void descend(const Scene& scene, unsigned& faults) {
+        const Node pair = load_node(scene, node);
+        const Interval left = within(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
+        const Interval right = within(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
+        if (is_met(left) && is_met(right)) {
+            if (top + 1 == STACK_SIZE) {
+                faults |= STACK_OVERFLOW;
+                return finish();
+            }
+            const bool left_first = left.near <= right.near;
+            node = left_first ? pair.left : pair.right;
+            stack[++top] = left_first ? pair.right : pair.left;
+        } else if (is_met(left) || is_met(right)) {
+            node = is_met(left) ? pair.left : pair.right;
+        } else {
+            node = pop();
+        }
+    }
+
+    __device__ void test(const Scene& scene, int slot) {
+        Hit hit = best;
+        if (!intersect(load_triangle(scene, slot), ray, shear, hit)) return;
+        found = true;
+        if (ANY_HIT) return finish();
+        best = hit;
+    }
+
+    __device__ void finish() {
+        node = DONE;
+    }
+
+    __device__ Hit hit() const {
+        return found ? best : miss();
+    }
+};

@@ -1,0 +1,22 @@
+// A warp traces its rays in rounds, one for every LANES_PER_RAY lanes: the next round begins when all are done. A strategy
+// includes this file last, after it has defined
+//
+//     template <bool ANY_HIT> __device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults);
+//
+// All 32 lanes call it together. The lanes of a group bring the same ray; the first one's hit counts. A group without a ray
+// brings `no_ray()`. An any-hit query may return any hit.
+#pragma once
+
+#include "fault.cuh"
+#include "ray.cuh"
+
+template <bool ANY_HIT, class Rays>
+__device__ void traverse(const Scene& scene, Rays& rays, unsigned& faults) {
+    unsigned index = NO_RAY;
+    while (rays.refill(index)) {
+        rays.store(index, trace<ANY_HIT>(scene, rays.load(index), faults));
+        index = NO_RAY;
+    }
+}
+
+#include "entry_points.cuh"
