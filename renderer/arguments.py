@@ -99,9 +99,10 @@ def add_tracing(parser: argparse.ArgumentParser) -> None:
     tracing = parser.add_argument_group("tracing (none of it changes the picture, but for the seed)")
     tracing.add_argument(
         "--device",
-        choices=("auto", "gpu", "cpu"),
+        choices=("auto", "gpu", "cpu", "emulator"),
         default="auto",
-        help="what traces rays; auto takes the GPU if there is one (default: auto)",
+        help="what traces rays; auto takes the GPU if there is one; emulator runs the GPU's kernels on the CPU, slowly "
+        "(default: auto)",
     )
     tracing.add_argument(
         "--kernel",

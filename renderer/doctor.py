@@ -9,12 +9,8 @@ import platform
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from renderer import __version__
-
-if TYPE_CHECKING:
-    from tracecore.nvrtc import CompiledKernel
 
 SUPPORTED_PYTHON = ((3, 11), (3, 13))
 REQUIRED = ("numpy", "numba", "llvmlite", "pillow", "tqdm", "trimesh")
@@ -135,7 +131,7 @@ def cpu_tracing() -> list[Finding]:
 
 
 def gpu() -> list[Finding]:
-    """The GPU, and what its kernels take of it."""
+    """The GPU, and what the default kernel takes of it."""
     from tracecore import gpu as device
     from tracecore.gpu_device import device_architecture, gpu_name
 
@@ -143,13 +139,17 @@ def gpu() -> list[Finding]:
     if reason is not None:
         return [Finding(name="GPU", text=reason, fine=False, remedy="the CPU makes the same pictures without one")]
     found = Finding(name="GPU", text=f"{gpu_name()} ({device_architecture()})")
-    return [found, *(_kernel(name, kernel) for name, kernel in device.kernel_report().items())]
+    return [found, _kernel(device_architecture())]
 
 
-def _kernel(name: str, kernel: CompiledKernel) -> Finding:
-    entries = kernel.resources.values()
-    needs = (f"{row.entry} {row.registers} registers, {row.spill_bytes} bytes spilled" for row in entries)
-    return Finding(name="kernel", text=f"{name}: {'; '.join(needs) or 'compiles; this compiler tells no registers'}")
+def _kernel(arch: str) -> Finding:
+    from tracecore import nvrtc
+    from tracecore.strategies import find_strategy
+
+    default = find_strategy(None)
+    entries = nvrtc.compile_strategy(default, arch).resources.values()
+    needs = "; ".join(f"{row.entry} {row.registers} registers, {row.spill_bytes} bytes spilled" for row in entries)
+    return Finding(name="kernel", text=f"{default.name}: {needs or 'compiles; this compiler tells no registers'}")
 
 
 def kernels() -> list[Finding]:
@@ -157,7 +157,7 @@ def kernels() -> list[Finding]:
     from tracecore.cpu import CpuTracer
     from tracecore.strategies import strategy_names
 
-    return [Finding(name="--kernel", text=f"cpu: {CpuTracer.name}; gpu: {', '.join(strategy_names())}")]
+    return [Finding(name="--kernel", text=f"cpu: {CpuTracer.name}; gpu and emulator: {', '.join(strategy_names())}")]
 
 
 def extras() -> list[Finding]:

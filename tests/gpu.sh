@@ -9,7 +9,7 @@
 #   OUT            folder for logs and figures (default: output/gpu)
 #   PYTHON         interpreter (default: python3)
 #   GPU_EXTRA      more commands, one a line, each with a time limit of GPU_EXTRA_LIMIT seconds (default: 300)
-#   GPU_SKIP       parts to leave out, separated by spaces: tests memcheck benchmark
+#   GPU_SKIP       parts to leave out, separated by spaces: tests memcheck racecheck benchmark
 #
 # Every command has a time limit. The last lines are a summary; the exit status is 1 if anything failed.
 set -u
@@ -44,14 +44,15 @@ reason='from tracecore.gpu_device import gpu_name, gpu_unavailable_reason as why
 print("GPU:", why() or gpu_name()); raise SystemExit(why() is not None)'
 part device 60 "$PYTHON" -c "$reason"
 if [[ $failed == 0 ]]; then
-    part tests 300 "$PYTHON" -m pytest -m gpu tests -q --durations=5 -p no:cacheprovider
+    part tests 500 "$PYTHON" -m pytest -m gpu tests -q --durations=5 -p no:cacheprovider
 
     if command -v compute-sanitizer >/dev/null; then
-        part memcheck 180 compute-sanitizer --tool memcheck --error-exitcode 9 --report-api-errors no \
-            "$PYTHON" -m pytest -m gpu tests/tracecore/test_gpu.py -q -p no:cacheprovider \
-            -k "brute_force and (soup or invalid or no-triangles) or used_again"
+        for tool in memcheck racecheck; do
+            part "$tool" 400 compute-sanitizer --tool "$tool" --error-exitcode 9 --report-api-errors no \
+                "$PYTHON" -m pytest -m gpu tests/tracecore/test_gpu.py -q -p no:cacheprovider -k few_hits
+        done
     else
-        summary+=("SKIP memcheck (no compute-sanitizer)")
+        summary+=("SKIP memcheck racecheck (no compute-sanitizer)")
     fi
 
     kitchen=$scene_folder/bart-kitchen/aff/kitchen.aff

@@ -1,6 +1,6 @@
 """Triangles and sets of rays of a scene file, for the benchmarks: `python tests/scene_rays.py SCENE OUT.npz`.
 
-Writes `triangles` (t, 3, 3); `primary` (n, 8), 1024 x 768 pixels with 2 jittered samples each; and `photon` (n, 8),
+Writes `triangles` (t, 3, 3); `primary` (n, 8), 1024 x 1024 pixels with 2 jittered samples each; and `photon` (n, 8),
 from the scene's point lights to all sides in random order.
 """
 
@@ -12,7 +12,7 @@ import scenes
 from scenes.model import Camera, PointLight
 from tracecore.rays import Floats, make_rays
 
-WIDTH, HEIGHT, SAMPLES = 1024, 768, 2
+WIDTH, HEIGHT, SAMPLES = 1024, 1024, 2
 PHOTONS = 1 << 21
 
 

@@ -12,7 +12,7 @@ from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, as_records, make_
 from tracecore.tracer import Batch, Query, RayQueue, Tracer, TracerStatistics
 from tracecore.triangles import checked_triangles
 
-Device = Literal["auto", "cpu", "gpu", "brute"]
+Device = Literal["auto", "cpu", "gpu", "emulator", "brute"]
 
 __all__ = [
     "BATCH_RAYS",
@@ -36,10 +36,10 @@ def open_tracer(
 ) -> Tracer:
     """A tracer of triangles on a device.
 
-    triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, brute (slow: defines what is
-    right) or auto, the GPU if there is a usable one, else the CPU. kernel: which one, default: the device's. threads:
-    CPU threads that trace, or that a driver should feed a GPU from, default: all usable cores. Raises TriangleError,
-    DeviceError and KernelError.
+    triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, emulator (the GPU's kernels run
+    by the CPU, slow), brute (slower still: defines what is right) or auto, the GPU if there is a usable one, else the
+    CPU. kernel: which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU
+    from, default: all usable cores. Raises TriangleError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)
     if threads is not None and threads < 1:
@@ -52,6 +52,8 @@ def open_tracer(
         device = "gpu" if gpu_unavailable_reason() is None else "cpu"
     if device == "gpu":
         return _open_gpu(checked, kernel, threads)
+    if device == "emulator":
+        return _open_emulator(checked, kernel, threads)
     return _open_cpu(checked, device, kernel, threads)
 
 
@@ -61,6 +63,12 @@ def _open_gpu(triangles: Floats, kernel: str | None, threads: int | None) -> Tra
     if reason := gpu_unavailable_reason():
         raise DeviceError(f"no GPU can be used: {reason}")
     return GpuTracer(triangles, kernel, threads=threads)
+
+
+def _open_emulator(triangles: Floats, kernel: str | None, threads: int | None) -> Tracer:
+    from tracecore.emulator.tracer import EmulatedTracer
+
+    return EmulatedTracer(triangles, kernel, threads=threads)
 
 
 def _open_cpu(triangles: Floats, device: Device, kernel: str | None, threads: int | None) -> Tracer:

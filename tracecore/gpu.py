@@ -14,18 +14,17 @@ from tracecore.gpu_device import (
     DeviceScene,
     attach_thread,
     cuda_errors,
-    device_architecture,
     gpu_unavailable_reason,
     timeout_seconds,
 )
-from tracecore.nvrtc import CompiledKernel, compile_strategy
+from tracecore.nvrtc import CompiledKernel
 from tracecore.rays import HIT_FLOATS, Floats, checked_rays
-from tracecore.strategies import find_strategy, strategy_names
+from tracecore.strategies import find_strategy
 from tracecore.strategy import KernelStrategy
 from tracecore.streamed import CopiedBatch, Meter, Session, StreamedQueue
 from tracecore.tracer import BvhStatistics, Query, TracerStatistics
 
-__all__ = ["GpuTracer", "gpu_unavailable_reason", "kernel_report"]
+__all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
 #: Rays of one launch when a whole array is traced.
 CHUNK_RAYS = 1 << 21
@@ -138,12 +137,3 @@ class GpuTracer:
     ) -> None:
         """Close."""
         self.close()
-
-
-def kernel_report(arch: str | None = None) -> dict[str, CompiledKernel]:
-    """Every registered kernel compiled, by name: for a person who wants to see registers and spills.
-
-    arch: such as "sm_90", default: the current GPU's. Raises `DeviceError` where there is no compiler.
-    """
-    chosen = arch or device_architecture()
-    return {name: compile_strategy(find_strategy(name), chosen) for name in strategy_names()}

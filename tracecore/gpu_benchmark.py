@@ -1,8 +1,8 @@
 """Rates of the GPU's kernels and of streamed dispatch: `python -m tracecore.gpu_benchmark [SCENE.npz]`.
 
 SCENE.npz holds `triangles`, (t, 3, 3), and sets of rays by name, (n, 8) float32 each, at least `photon`; without it a
-room full of spheres is made. One more set follows from the set `primary`: its fourth diffuse bounce. Every figure is a
-median of 5.
+room full of spheres is made. Three more sets follow from the set `primary`: ambient occlusion, and the first and the
+fourth diffuse bounce. Every figure is a median of 5.
 """
 
 import argparse
@@ -29,6 +29,9 @@ REPEATS = 5
 LAUNCH_RAYS = 1 << 21
 STREAMED_RAYS = 1 << 24
 
+#: How far a ray for ambient occlusion goes, of the scene's diagonal.
+OCCLUSION_RADIUS = 0.2
+
 Row = dict[str, str | int | float]
 
 
@@ -43,7 +46,7 @@ def main() -> None:
         raise DeviceError(f"no GPU can be used: {reason}")
     triangles, sets = read_scene(options.scene)
     tracers = [GpuTracer(triangles, name) for name in options.kernels.split(",")]
-    add_bounces(sets, triangles, tracers[0])
+    sets |= following_sets(sets.get("primary"), triangles, tracers[0])
     print(f"{gpu_name()}, {len(triangles)} triangles, {tracers[0].bvh.nodes} nodes; Mrays/s, median of {REPEATS}")
     tables = {
         "kernels": list(kernel_rows(tracers, sets)),
@@ -68,27 +71,38 @@ def read_scene(path: str | None) -> tuple[Floats, dict[str, Floats]]:
     return triangles, {"primary": camera_rays(view, 720, random), "photon": photons}
 
 
-def add_bounces(sets: dict[str, Floats], triangles: Floats, tracer: GpuTracer) -> None:
-    """The fourth diffuse bounce of the set `primary`, if there is one."""
-    if "primary" not in sets:
-        return
-    rays, random = sets["primary"], np.random.default_rng(2)
+def following_sets(primary: Floats | None, triangles: Floats, tracer: GpuTracer) -> dict[str, Floats]:
+    """What follows from camera rays: short rays for ambient occlusion, and diffuse bounces 1 and 4."""
+    if primary is None:
+        return {}
+    random = np.random.default_rng(2)
+    bounces = [primary]
     for _ in range(4):
-        rays = diffuse_rays(triangles, rays, tracer.closest_hit(rays), random)
-    sets["bounce 4"] = rays
+        bounces.append(diffuse_rays(triangles, bounces[-1], tracer.closest_hit(bounces[-1]), random))
+    occlusion = bounces[1].copy()
+    occlusion[:, 7] = OCCLUSION_RADIUS * np.linalg.norm(np.ptp(triangles.reshape(-1, 3), axis=0))
+    return {"ao": occlusion, "bounce 1": bounces[1], "bounce 4": bounces[4]}
 
 
-def kernel_rate(tracer: GpuTracer, rays: Floats, query: Query = Query.CLOSEST) -> float:
-    """Rays per second of one launch, by the device's clock, launch alone."""
-    trace = tracer.any_hit if query == Query.ANY else tracer.closest_hit
+def kernel_rates(tracer: GpuTracer, rays: Floats) -> tuple[float, float]:
+    """Millions of rays per second of one launch, by the device's clock, launch alone: closest hit and any hit."""
+    queue = StreamedQueue(tracer.session, CopiedBatch)
+    batch = queue.batch(len(rays))
+    batch.rays[:] = rays
 
-    def seconds() -> float:
+    def seconds(query: Query) -> float:
         before = tracer.statistics().busy_seconds
-        trace(rays)
+        queue.submit(batch, len(rays), query)
+        queue.wait(batch)
         return tracer.statistics().busy_seconds - before
 
-    seconds()
-    return len(rays) / median(seconds)
+    def rate(query: Query) -> float:
+        seconds(query)
+        return len(rays) / median(lambda: seconds(query)) / 1e6
+
+    rates = rate(Query.CLOSEST), rate(Query.ANY)
+    queue.close()
+    return rates
 
 
 def median(measure: Callable[[], float]) -> float:
@@ -97,29 +111,36 @@ def median(measure: Callable[[], float]) -> float:
 
 
 def kernel_rows(tracers: list[GpuTracer], sets: dict[str, Floats]) -> Iterator[Row]:
-    """Every kernel on every set of rays."""
-    print(f"\n{'kernel':>24} {'rays':>10} {'count':>9} {'closest':>9} {'any':>9} registers")
+    """Every kernel on every set of rays, closest hit / any hit: a table in Markdown."""
+    print(
+        "\n| kernel | "
+        + " | ".join(sets)
+        + " | registers | occupancy | shared bytes |"
+        + "\n"
+        + "|---" * (len(sets) + 4)
+        + "|"
+    )
     for tracer in tracers:
-        registers = ", ".join(map(str, tracer.session.kernel.registers))
+        kernel = tracer.session.kernel
+        row: Row = {"kernel": tracer.name}
         for name, rays in sets.items():
-            rays = rays[:LAUNCH_RAYS]
-            closest, occlusion = (kernel_rate(tracer, rays, query) / 1e6 for query in (Query.CLOSEST, Query.ANY))
-            print(f"{tracer.name:>24} {name:>10} {len(rays):9} {closest:9.0f} {occlusion:9.0f} {registers}", flush=True)
-            yield {
-                "kernel": tracer.name,
-                "set": name,
-                "rays": len(rays),
-                "closest": closest,
-                "any": occlusion,
-                "registers": registers,
-            }
+            row[f"{name} closest"], row[f"{name} any"] = kernel_rates(tracer, rays[:LAUNCH_RAYS])
+        row["registers"] = " / ".join(map(str, kernel.registers))
+        row["occupancy"] = " / ".join(f"{share:.0%}" for share in kernel.occupancy)
+        row["shared"] = kernel.shared_bytes
+        rates = (f"{row[f'{name} closest']:.0f} / {row[f'{name} any']:.0f}" for name in sets)
+        print(
+            f"| {tracer.name} | {' | '.join(rates)} | {row['registers']} | {row['occupancy']} | {row['shared']} |",
+            flush=True,
+        )
+        yield row
 
 
 def launch_rows(tracer: GpuTracer, rays: Floats) -> Iterator[Row]:
     """One launch at a time, of fewer rays."""
     print(f"\n{tracer.name} on 'photon', one launch at a time\n{'rays':>24} {'closest':>9}")
     for exponent in range(10, 21, 2):
-        rate = kernel_rate(tracer, rays[: 1 << exponent]) / 1e6
+        rate, _ = kernel_rates(tracer, rays[: 1 << exponent])
         print(f"{1 << exponent:24} {rate:9.0f}", flush=True)
         yield {"rays": 1 << exponent, "closest": rate}
 

@@ -154,6 +154,13 @@ class DeviceScene:
             self.record[name] = value
 
 
+@functools.cache
+def _device_attribute(name: str) -> int:
+    import cupy
+
+    return int(cupy.cuda.Device().attributes[name])
+
+
 class DeviceKernel:
     """A strategy compiled for the current GPU and loaded. stack_size: entries of a ray's traversal stack."""
 
@@ -172,29 +179,46 @@ class DeviceKernel:
         """Registers per thread of closest hit and of any hit, as the driver loaded them."""
         from cupy_backends.cuda.api import driver
 
-        registers = driver.CU_FUNC_ATTRIBUTE_NUM_REGS
-        closest, any_hit = (int(driver.funcGetAttribute(registers, entry)) for entry in self.entries)
+        return self._attributes(driver.CU_FUNC_ATTRIBUTE_NUM_REGS)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block."""
+        from cupy_backends.cuda.api import driver
+
+        return max(self._attributes(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES))
+
+    def _attributes(self, attribute: int) -> tuple[int, int]:
+        from cupy_backends.cuda.api import driver
+
+        closest, any_hit = (int(driver.funcGetAttribute(attribute, entry)) for entry in self.entries)
         return closest, any_hit
 
     @functools.cached_property
     def resident_blocks(self) -> tuple[int, int]:
-        """Blocks that the device runs at once, of closest hit and of any hit."""
-        from cupy import cuda
-        from cupy_backends.cuda.api import driver
+        """Blocks that one multiprocessor runs at once, of closest hit and of any hit."""
+        from cupy_backends.cuda.api.driver import occupancyMaxActiveBlocksPerMultiprocessor
 
-        def resident(entry: int) -> int:
-            shared_bytes = 0
-            occupancy = driver.occupancyMaxActiveBlocksPerMultiprocessor
-            return int(occupancy(entry, self.strategy.block_size, shared_bytes)) * multiprocessors
-
-        multiprocessors = int(cuda.Device().attributes["MultiProcessorCount"])
-        closest, any_hit = map(resident, self.entries)
+        dynamic_shared_bytes = 0
+        closest, any_hit = (
+            int(occupancyMaxActiveBlocksPerMultiprocessor(entry, self.strategy.block_size, dynamic_shared_bytes))
+            for entry in self.entries
+        )
         return closest, any_hit
+
+    @property
+    def occupancy(self) -> tuple[float, float]:
+        """Share of a multiprocessor's threads that its resident blocks fill, of closest hit and of any hit."""
+        closest, any_hit = self.resident_blocks
+        share = self.strategy.block_size / _device_attribute("MaxThreadsPerMultiProcessor")
+        return closest * share, any_hit * share
 
     def blocks_for(self, rays: int, query: Query) -> int:
         """Blocks of a launch over so many rays."""
         blocks = self.strategy.blocks_for(rays)
-        return min(blocks, self.resident_blocks[query]) if self.strategy.persistent else blocks
+        if not self.strategy.persistent:
+            return blocks
+        return min(blocks, self.resident_blocks[query] * _device_attribute("MultiProcessorCount"))
 
 
 class Stream:

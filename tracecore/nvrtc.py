@@ -3,6 +3,7 @@
 CuPy's own compilation would add `-ftz=true`, which flushes denormals and so changes hits; hence this direct use.
 """
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,11 +41,17 @@ class CompiledKernel:
 
 
 def compile_strategy(strategy: KernelStrategy, arch: str, stack_size: int = USUAL_STACK) -> CompiledKernel:
-    """Compile a strategy. arch: such as "sm_90". stack_size: entries of a ray's traversal stack.
+    """Compile a strategy, once in a process. arch: such as "sm_90". stack_size: entries of a ray's traversal stack.
 
     Raises `KernelError` with the compiler's messages, `DeviceError` where there is no compiler.
     """
-    cubin, log = compile_source(flatten(strategy.source), strategy.source.name, arch, strategy.constants(stack_size))
+    constants = tuple(strategy.constants(stack_size).items())
+    return _compile_once(flatten(strategy.source), strategy.source.name, arch, constants)
+
+
+@functools.lru_cache(maxsize=256)
+def _compile_once(source: str, name: str, arch: str, constants: tuple[tuple[str, str], ...]) -> CompiledKernel:
+    cubin, log = compile_source(source, name, arch, dict(constants))
     return CompiledKernel(arch=arch, cubin=cubin, resources=parse_resources(log))
 
 

@@ -37,7 +37,9 @@ def find_strategy(kernel: str | KernelStrategy | None) -> KernelStrategy:
 # ------------------------------------------------------------------------------ one ray per thread on a binary tree
 
 _AILA_2009 = "Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009"
-_AILA_2012 = "Aila, Laine, Karras: Understanding the Efficiency of Ray Traversal on GPUs - Kepler and Fermi Addendum, 2012"
+_AILA_2012 = (
+    "Aila, Laine, Karras: Understanding the Efficiency of Ray Traversal on GPUs, Kepler and Fermi Addendum, 2012"
+)
 
 #: Lanes of a warp that still walk, below which the others get new rays.
 _REPLACE_BELOW = 20

@@ -63,11 +63,11 @@ class KernelStrategy:
 
     def build(self, triangles: Floats) -> BinaryTree:
         """The tree that suits it. triangles: (t, 3, 3) float32, checked."""
-        return binned_sah.build(triangles, max_leaf=self.max_leaf)
+        return binned_sah.build(triangles, max_leaf=self.max_leaf, triangle_block=self.triangle_block)
 
     def stack_for(self, packed: PackedScene) -> int:
-        """Entries of stack to compile for a scene: few different numbers. Raises `KernelError` where its own are too few."""
-        if self.stack_size is None:
+        """Entries of stack to compile for a scene. Raises `KernelError` where its own `stack_size` is too small."""
+        if self.stack_size is None:  # powers of two: scenes alike share a compiled kernel
             return max(1 << (packed.stack - 1).bit_length(), _LEAST_STACK)
         if self.stack_size < packed.stack:
             raise KernelError(

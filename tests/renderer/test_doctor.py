@@ -8,9 +8,9 @@ import pytest
 
 from renderer import cli, doctor
 from renderer.doctor import Finding
-from tracecore import gpu, gpu_device
+from tracecore import gpu, gpu_device, nvrtc
 from tracecore.nvrtc import CompiledKernel, KernelResources
-from tracecore.strategy import strategy_names
+from tracecore.strategies import strategy_names
 
 
 def find(findings: list[Finding], name: str) -> Finding:
@@ -30,7 +30,7 @@ def test_this_machine_renders(capsys: pytest.CaptureFixture[str]) -> None:
 def test_kernels_are_listed_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "gpu_unavailable_reason", lambda: "there is no driver")
     text = find(doctor.examine(), "--kernel").text
-    assert text.startswith("cpu: bvh8; gpu: ")
+    assert text.startswith("cpu: bvh8; gpu and emulator: ")
     assert all(name in text for name in strategy_names())
 
 
@@ -90,11 +90,11 @@ def test_no_gpu_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctor.healthy(found)
 
 
-def test_gpu_and_its_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpu_and_the_default_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     row = KernelResources(entry="closest_hit", registers=48, stack_bytes=512, spill_bytes=16, shared_bytes=0)
     kernel = CompiledKernel(arch="sm_90", cubin=b"", resources={"closest_hit": row})
     monkeypatch.setattr(gpu, "gpu_unavailable_reason", lambda: None)
-    monkeypatch.setattr(gpu, "kernel_report", lambda: {"while-while": kernel})
+    monkeypatch.setattr(nvrtc, "compile_strategy", lambda strategy, arch: kernel)
     monkeypatch.setattr(gpu_device, "gpu_name", lambda: "Some GPU")
     monkeypatch.setattr(gpu_device, "device_architecture", lambda: "sm_90")
     assert [(finding.mark, finding.text) for finding in doctor.gpu()] == [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tracecore.bvh.binned_sah import _bin_count, build
+from tracecore.bvh.binned_sah import _bin_count, _tests_by_count, build
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.rays import Floats
 
@@ -45,11 +45,11 @@ def depths(tree: BinaryTree) -> list[int]:
     return result
 
 
-@pytest.mark.parametrize("max_leaf", [1, 4, 8])
+@pytest.mark.parametrize(("max_leaf", "triangle_block"), [(1, 1), (4, 1), (8, 1), (8, 8), (32, 32), (20, 3)])
 @pytest.mark.parametrize("name", TRIANGLES)
-def test_tree_is_sound(name: str, max_leaf: int) -> None:
+def test_tree_is_sound(name: str, max_leaf: int, triangle_block: int) -> None:
     triangles = TRIANGLES[name]
-    tree = build(triangles, max_leaf=max_leaf)
+    tree = build(triangles, max_leaf=max_leaf, triangle_block=triangle_block)
     lower, upper = triangles.min(axis=1), triangles.max(axis=1)
     leaves = np.flatnonzero(tree.is_leaf)
     seen = np.zeros(len(triangles), int)
@@ -95,6 +95,25 @@ def test_cost_of_a_known_tree() -> None:
     box = np.float32([[[0, 0, 0], [1, 1, 1], [0, 1, 0]]])
     tree = build(np.concatenate([box, box + np.float32([2, 0, 0])]), max_leaf=1)
     assert tree.sah_cost == pytest.approx(1 + 2 * 6 / 14)
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_cost_is_in_blocks(size: int) -> None:
+    """Three triangles in one place are one leaf, tested two at once."""
+    assert build(np.full((3, 3, 3), 5, np.float32) + size * soup(1), triangle_block=2).sah_cost == 2
+
+
+@pytest.mark.parametrize(("block", "fullness", "levels"), [(8, 6.7, 3), (32, 26, 6)])
+def test_blocks_make_a_shallower_tree_of_fuller_leaves(block: int, fullness: float, levels: int) -> None:
+    blocks = build(TRIANGLES["soup"], max_leaf=block, triangle_block=block)
+    single = build(TRIANGLES["soup"], max_leaf=block)
+    assert blocks.count[blocks.is_leaf].mean() > fullness
+    assert max(depths(blocks)) <= max(depths(single)) - levels
+
+
+def test_tests_are_a_mean_of_blocks_begun_and_blocks_filled() -> None:
+    assert _tests_by_count(5, 4).tolist() == [0, 0.625, 0.75, 0.875, 1, 1.625]
+    assert np.array_equal(_tests_by_count(10**6, 1), np.arange(10**6 + 1))
 
 
 def test_cost_is_far_below_that_of_a_random_order() -> None:

@@ -12,7 +12,8 @@ from tracecore.bvh.binned_sah import build
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
-from tracecore.layout.bvh2 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, TRIANGLE, pack
+from tracecore.layout.bvh2 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, pack
+from tracecore.layout.packed_triangle import TRIANGLE
 
 Floats = npt.NDArray[np.float32]
 
@@ -123,10 +124,10 @@ def test_stack_is_one_entry_a_level_and_the_mark_below(depth: int) -> None:
 
 
 def test_a_leaf_too_large_for_a_node() -> None:
-    triangles = soup(16)
-    tree = replace(build(triangles[:1]), count=np.array([16], np.int32), order=np.arange(16, dtype=np.uint32))
+    triangles = soup(64)
+    tree = replace(build(triangles[:1]), count=np.array([64], np.int32), order=np.arange(64, dtype=np.uint32))
     with pytest.raises(
-        KernelError, match="layout bvh2: a leaf has 16 triangles, at most 15; build with a lower max_leaf"
+        KernelError, match="layout bvh2: a leaf has 64 triangles, at most 63; build with a lower max_leaf"
     ):
         pack(tree, triangles)
 
@@ -136,7 +137,7 @@ def test_sizes_are_those_of_the_paper() -> None:
 
 
 def test_every_struct_is_checked_by_the_compiler() -> None:
-    """Each constant that the layout hands over stands in an assertion of the header."""
-    header = (KERNELS / "bvh2.cuh").read_text()
-    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", header))
+    """Each constant that the layout hands over stands in an assertion of a header."""
+    headers = "".join((KERNELS / name).read_text() for name in ("bvh2.cuh", "packed_triangle.cuh"))
+    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", headers))
     assert asserted == {name for name in LAYOUT.defines if name.endswith("_BYTES")}

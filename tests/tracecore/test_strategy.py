@@ -4,14 +4,15 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from tracecore import strategy
+from tracecore import strategies
 from tracecore.errors import KernelError
-from tracecore.strategy import DEFAULT_KERNEL, find_strategy, register_strategy, strategy_names
+from tracecore.layout.device_layout import PackedScene
+from tracecore.strategies import DEFAULT_KERNEL, find_strategy, register_strategy, strategy_names
 
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strategy, "_strategies", dict(strategy._strategies))
+    monkeypatch.setattr(strategies, "_strategies", dict(strategies._strategies))
 
 
 def test_default_is_registered() -> None:
@@ -27,7 +28,7 @@ def test_found_by_name_and_as_itself() -> None:
 
 
 def test_unknown_name_lists_the_registered_ones() -> None:
-    with pytest.raises(KernelError, match=r"unknown kernel 'bvh9'; registered: while-while, speculative-while-while"):
+    with pytest.raises(KernelError, match=r"unknown kernel 'bvh9'; registered: while-while, persistent-while-while"):
         find_strategy("bvh9")
 
 
@@ -45,7 +46,13 @@ def test_name_taken() -> None:
 @pytest.mark.parametrize("block_size", [0, 48, 2048])
 def test_block_size_must_be_whole_warps(block_size: int) -> None:
     with pytest.raises(KernelError, match=f"block_size {block_size} is no multiple of 32 up to 1024"):
-        register_strategy(replace(find_strategy("while-while"), name="mine", block_size=block_size))
+        replace(find_strategy("while-while"), name="mine", block_size=block_size)
+
+
+@pytest.mark.parametrize("lanes", [0, 3, 64])
+def test_lanes_of_a_ray_must_divide_a_warp(lanes: int) -> None:
+    with pytest.raises(KernelError, match=f"'mine': lanes_per_ray {lanes} is no power of two up to 32"):
+        replace(find_strategy("while-while"), name="mine", lanes_per_ray=lanes)
 
 
 def test_rows_are_frozen() -> None:
@@ -54,10 +61,37 @@ def test_rows_are_frozen() -> None:
 
 
 def test_constants_join_all_sources() -> None:
-    row = replace(find_strategy("while-while"), block_size=64, stack_size=7, defines={"SPECULATIVE": 1, "MINE": 3})
-    expected = {"BLOCK_SIZE": "64", "STACK_SIZE": "7", "SPECULATIVE": "1", "MINE": "3", "RAY_BYTES": "32"}
-    assert expected.items() <= row.constants.items()
-    assert row.layout.defines.items() <= row.constants.items()
+    row = replace(find_strategy("while-while"), block_size=64, lanes_per_ray=4, defines={"SPECULATIVE": 1, "MINE": 3})
+    expected = {"BLOCK_SIZE": "64", "LANES_PER_RAY": "4", "PERSISTENT": "0", "SPECULATIVE": "1", "MINE": "3"}
+    constants = row.constants(7)
+    assert {**expected, "STACK_SIZE": "7", "RAY_BYTES": "32"}.items() <= constants.items()
+    assert row.layout.defines.items() <= constants.items()
+    assert replace(row, persistent=True).constants(7)["PERSISTENT"] == "1"
+
+
+def packed(stack: int) -> PackedScene:
+    return PackedScene(arrays={}, scalars={}, nodes=1, stack=stack)
+
+
+@pytest.mark.parametrize(("need", "size"), [(0, 32), (1, 32), (32, 32), (33, 64), (64, 64), (65, 128)])
+def test_a_stack_is_made_for_the_tree(need: int, size: int) -> None:
+    assert find_strategy("while-while").stack_for(packed(need)) == size
+
+
+def test_a_stack_of_its_own_must_do_for_the_tree() -> None:
+    row = replace(find_strategy("while-while"), stack_size=20)
+    assert row.stack_for(packed(20)) == 20
+    with pytest.raises(
+        KernelError, match=r"'while-while' has a stack of 20 entries, but this tree needs 21; .*stack_size"
+    ):
+        row.stack_for(packed(21))
+
+
+@pytest.mark.parametrize(
+    ("lanes", "rays", "blocks"), [(1, 1, 1), (1, 128, 1), (1, 129, 2), (8, 16, 1), (8, 17, 2), (32, 5, 2)]
+)
+def test_blocks_have_a_lane_for_every_ray(lanes: int, rays: int, blocks: int) -> None:
+    assert replace(find_strategy("while-while"), lanes_per_ray=lanes).blocks_for(rays) == blocks
 
 
 @pytest.mark.parametrize("name", strategy_names())

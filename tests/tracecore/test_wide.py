@@ -1,19 +1,57 @@
 """Collapse to wide trees, and the bytes of the 8-wide one."""
 
+from collections.abc import Callable
+from functools import cache
+from itertools import permutations
+
 import numpy as np
 import pytest
 
 from tracecore.bvh.binned_sah import build
-from tracecore.bvh.tree import BinaryTree
-from tracecore.bvh.wide import EMPTY, WideTree, collapse
+from tracecore.bvh.optimal_collapse import optimal_collapse
+from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.bvh.wide import EMPTY, WideTree, collapse, collapse_levels, sah_cost, stack_need
 from tracecore.errors import KernelError
 from tracecore.layout.bvh8 import BLOCK, NODE, TRIANGLES, WIDTH, pack
 from tracecore.rays import Floats
+
+WAYS = [collapse, collapse_levels, optimal_collapse]
 
 
 def soup(count: int, seed: int = 2) -> Floats:
     random = np.random.default_rng(seed)
     return (random.random((count, 1, 3)) + 0.1 * random.random((count, 3, 3))).astype(np.float32)
+
+
+def tree_of(child: list[int], length: list[float]) -> BinaryTree:
+    """A tree of one triangle per leaf. child: left child of every node, 0 in leaves; length: of every box, which is 1
+    wide and high."""
+    first = np.zeros(len(child), np.int32)
+    to_visit, slots = [0], 0
+    while to_visit:
+        node = to_visit.pop()
+        if child[node] > 0:
+            to_visit += [child[node] + 1, child[node]]
+        else:
+            first[node] = slots
+            slots += 1
+    return BinaryTree(
+        lower=np.zeros((len(child), 3), np.float32),
+        upper=np.float32([[x, 1, 1] for x in length]),
+        child=np.int32(child),
+        first=first,
+        count=(np.int32(child) == 0).astype(np.int32),
+        order=np.arange(slots, dtype=np.uint32),
+        sah_cost=0.0,
+        build_seconds=0.0,
+    )
+
+
+def chain(levels: int) -> BinaryTree:
+    """Of every two siblings the left one is a leaf."""
+    node = np.arange(2 * levels + 1)
+    inner = (node % 2 == 0) & (node < 2 * levels)
+    return tree_of(np.where(inner, node + 1, 0).tolist(), np.where(node % 2, 0.01, 0.9 ** (node / 2)).tolist())
 
 
 def leaf_slots(wide: WideTree) -> list[int]:
@@ -25,20 +63,41 @@ def leaf_slots(wide: WideTree) -> list[int]:
     ]
 
 
+def assert_sound(wide: WideTree, triangles: int, width: int, max_leaf: int) -> None:
+    assert wide.binary.shape == (len(wide.wide), width)
+    assert sorted(leaf_slots(wide)) == list(range(triangles))
+    parent, lane = np.nonzero(wide.wide != EMPTY)
+    linked = wide.wide[parent, lane]
+    assert sorted(linked) == list(range(1, len(wide.wide)))
+    assert (linked > parent).all()
+    assert np.array_equal(wide.count[linked].sum(axis=1), wide.count[parent, lane])
+    filled = wide.binary != EMPTY
+    assert (filled[:, 1:] <= filled[:, :-1]).all()
+    assert wide.count[filled & (wide.wide == EMPTY)].max(initial=0) <= max_leaf
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("width", [2, 4, 8])
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 9, 100, 2000])
-def test_every_slot_is_in_one_leaf_and_every_node_has_one_parent(count: int, width: int) -> None:
-    wide = collapse(build(soup(count)), width=width, max_leaf=4)
-    assert sorted(leaf_slots(wide)) == list(range(count))
-    assert sorted(wide.wide[wide.wide != EMPTY]) == list(range(1, len(wide.wide)))
-    assert wide.binary.shape == (len(wide.wide), width)
-    is_leaf = (wide.binary != EMPTY) & (wide.wide == EMPTY)
-    assert wide.count[is_leaf].max(initial=0) <= 4
+def test_every_slot_is_in_one_leaf_and_every_node_has_one_parent(
+    count: int, width: int, way: Callable[..., WideTree]
+) -> None:
+    assert_sound(way(build(soup(count)), width=width, max_leaf=4), count, width, 4)
 
 
-def test_small_subtrees_become_leaves() -> None:
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("width", [2, 4, 8])
+def test_deepest_chain(width: int, way: Callable[..., WideTree]) -> None:
+    wide = way(chain(MAX_DEPTH), width=width, max_leaf=1)
+    assert_sound(wide, MAX_DEPTH + 1, width, 1)
+    assert wide.depth == np.ceil(MAX_DEPTH / (width - 1))
+    assert stack_need(wide) == MAX_DEPTH + 1  # all leaves below the deepest one
+
+
+@pytest.mark.parametrize("way", [collapse, collapse_levels])
+def test_small_subtrees_become_leaves(way: Callable[..., WideTree]) -> None:
     tree = build(soup(500), max_leaf=1)
-    merged = collapse(tree, max_leaf=8)
+    merged = way(tree, max_leaf=8)
     is_leaf = (merged.binary != EMPTY) & (merged.wide == EMPTY)
     assert 4 < merged.count[is_leaf].mean() <= 8
     assert sorted(leaf_slots(merged)) == list(range(500))
@@ -46,20 +105,61 @@ def test_small_subtrees_become_leaves() -> None:
 
 def test_the_largest_surface_is_opened_first() -> None:
     """Of the root's children 1 (area 2) and 2 (area 3), only the larger one has room to be opened in a width of 3."""
-    box = np.float32([[4, 1, 1], [2, 1, 1], [3, 1, 1], *[[1, 1, 1]] * 4])
-    tree = BinaryTree(
-        lower=np.zeros((7, 3), np.float32),
-        upper=box,
-        child=np.int32([1, 3, 5, 0, 0, 0, 0]),
-        first=np.int32([0, 0, 0, 0, 1, 2, 3]),
-        count=np.int32([0, 0, 0, 1, 1, 1, 1]),
-        order=np.arange(4, dtype=np.uint32),
-        sah_cost=0.0,
-        build_seconds=0.0,
-    )
-    wide = collapse(tree, width=3, max_leaf=1)
+    wide = collapse(tree_of([1, 3, 5, 0, 0, 0, 0], [4, 2, 3, 1, 1, 1, 1]), width=3, max_leaf=1)
     assert sorted(wide.binary[0]) == [1, 5, 6]
     assert wide.depth == 2
+
+
+def test_two_levels_become_one() -> None:
+    """Node 3 is larger than 2, and yet the root takes both children of 2."""
+    tree = tree_of([1, 3, 5, 7, 9, 11, 13, *[0] * 8], [9, 8, 2, 7, 1, 1, 1, *[0.5] * 8])
+    wide = collapse_levels(tree, max_leaf=1)
+    assert sorted(wide.binary[0]) == [3, 4, 5, 6]
+    assert wide.depth == 2
+    assert 2 in collapse(tree, width=4, max_leaf=1).binary[0]
+
+
+@pytest.mark.parametrize(("left", "lanes"), [(3, [1, 4, 5, 6]), (1, [1, 3, 7, 8])])
+def test_a_lane_to_spare_goes_to_the_largest(left: float, lanes: list[int]) -> None:
+    """The root's left child is a leaf; of its right child's children, the left one is smaller or larger."""
+    wide = collapse_levels(tree_of([1, 0, 3, 5, 7, 0, 0, 0, 0], [9, 8, 7, left, 2, 1, 1, 1, 1]), max_leaf=1)
+    assert sorted(wide.binary[0]) == lanes
+
+
+def test_cost_of_a_known_tree() -> None:
+    """Half areas are 1 + 2 * length: the root's is 9; node 2 of half area 7 is the only one below, with two leaves."""
+    tree = tree_of([1, 0, 3, 0, 0], [4, 2, 3, 1, 0.5])
+    cost = sah_cost(tree, collapse(tree, width=2, max_leaf=1), triangle_cost=0.5)
+    assert cost == pytest.approx((9 + 7 + 0.5 * (5 + 3 + 2)) / 9)
+
+
+def test_cost_of_points() -> None:
+    """No area to weigh by: all is visited."""
+    tree = build(np.zeros((8, 3, 3), np.float32), max_leaf=1)
+    assert sah_cost(tree, collapse(tree, width=4, max_leaf=2)) == pytest.approx(1 + 0.3 * 8)
+
+
+def most_entries(wide: WideTree) -> int:
+    """Plays every traversal: any children of a node in any order. The entries are nodes, or `EMPTY` for leaves."""
+
+    @cache
+    def most(stack: tuple[int, ...]) -> int:
+        if not stack:
+            return 0
+        children: list[int] = []
+        if stack[-1] != EMPTY:
+            children = wide.wide[stack[-1]][wide.binary[stack[-1]] != EMPTY].tolist()
+        pushed = {order for k in range(len(children) + 1) for order in permutations(children, k)}
+        return max(len(stack), *(most(stack[:-1] + order) for order in pushed))
+
+    return most((0,))
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 8, 11])
+def test_stack_need_is_that_of_the_worst_order(count: int, width: int) -> None:
+    wide = collapse(build(soup(count, seed=count), max_leaf=1), width=width, max_leaf=1)
+    assert stack_need(wide) == most_entries(wide)
 
 
 def test_layout_is_of_whole_cache_lines() -> None:

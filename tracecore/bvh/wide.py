@@ -1,7 +1,6 @@
-"""Collapse of a binary tree to a wide one.
+"""Collapse of a binary tree to a wide one: a node takes its children's children in place of its children.
 
-After Wald, Benthin, Boulos: Getting Rid of Packets, 2008: a node takes its children's children in place of its
-children, the largest surface first, until it is full.
+Ways of collapse differ in which small subtrees become leaves and in the order in which a node's lanes are opened.
 """
 
 from dataclasses import dataclass
@@ -15,7 +14,15 @@ from tracecore.compiled import compiled, inlined
 
 EMPTY = -1
 
+#: Rank of a lane that is never opened.
+CLOSED = -1.0
+
+#: Cost of a triangle test in visits to a wide node, of Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on
+#: GPUs Through Compressed Wide BVHs, 2017.
+TRIANGLE_COST = 0.3
+
 Ints = npt.NDArray[np.int32]
+Doubles = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,25 +42,90 @@ class WideTree:
 
 
 def collapse(tree: BinaryTree, *, width: int = 8, max_leaf: int = 4) -> WideTree:
-    """The wide tree of a binary one; subtrees of at most `max_leaf` triangles become one leaf."""
+    """The wide tree of a binary one; subtrees of at most `max_leaf` triangles become one leaf.
+
+    After Wald, Benthin, Boulos: Getting Rid of Packets, 2008: the lane of the largest surface is opened first, until
+    the node is full.
+    """
+    slots = slot_ranges(tree)
+    return fill_lanes(slots, _merged(tree, slots, max_leaf), tree.half_area, width)
+
+
+def collapse_levels(tree: BinaryTree, *, width: int = 4, max_leaf: int = 4) -> WideTree:
+    """The wide tree of a binary one, level by level; subtrees of at most `max_leaf` triangles become one leaf.
+
+    After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014: two binary levels become one of width 4,
+    a node takes its four grandchildren. Where one of its children is a leaf, the lane to spare goes to opening the
+    largest of the others. For other widths: the highest lanes are opened first, among them the largest.
+    """
+    slots = slot_ranges(tree)
+    depth = np.zeros(len(tree.child), np.int32)
+    _count_levels(tree.child, depth)
+    rank = np.empty(len(depth))
+    rank[np.lexsort((tree.half_area, -depth))] = np.arange(len(depth))
+    return fill_lanes(slots, _merged(tree, slots, max_leaf), rank, width)
+
+
+def sah_cost(tree: BinaryTree, wide: WideTree, *, triangle_cost: float = TRIANGLE_COST) -> float:
+    """Expected cost of a ray that meets the root's box, in visits to a wide node: `triangle_cost` per triangle."""
+    area = tree.half_area
+    if area[0] == 0.0:
+        area[:] = 1.0
+    is_inner = wide.wide != EMPTY
+    visits = area[0] + area[wide.binary[is_inner]].sum()
+    tests = area[wide.binary[~is_inner]] @ wide.count[~is_inner]  # lanes to spare hold no triangles
+    return float((visits + triangle_cost * tests) / area[0])
+
+
+def stack_need(wide: WideTree) -> int:
+    """The most entries on a stack at once, whatever the order in which a ray visits the children.
+
+    The root is the first entry. A visit takes one, of a node or a leaf, and pushes up to all children of the node.
+    """
+    return int(_stack_need(wide.binary, wide.wide))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Slots:
+    """first, count: (n,) int32, the range of slots below every node of a binary tree."""
+
+    first: Ints
+    count: Ints
+
+
+def slot_ranges(tree: BinaryTree) -> Slots:
+    """The slots below every node: those of a subtree are contiguous."""
     first, count = tree.first.copy(), tree.count.copy()
     _sum_ranges(tree.child, first, count)
-    opened = np.where((tree.child > 0) & (count > max_leaf), tree.child, 0)
-    capacity = len(tree.child) // 2 + 1  # one for each inner node at most, or the root alone
+    return Slots(first=first, count=count)
+
+
+def fill_lanes(slots: Slots, child: Ints, rank: Doubles, width: int) -> WideTree:
+    """The wide tree whose lanes are opened by rank.
+
+    child: (n,) int32, left child of every binary node, 0 in what becomes a leaf. rank: (n,) float64, `CLOSED` or more:
+    of a node's lanes the one of the highest rank gives way to its children, until the node is full or all are closed.
+    """
+    capacity = len(child) // 2 + 1  # one for each inner node at most, or the root alone
     binary = np.full((capacity, width), EMPTY, np.int32)
     wide = np.full((capacity, width), EMPTY, np.int32)
     level = np.ones(capacity, np.int32)
-    nodes = _collapse(opened, tree.half_area, binary, wide, level)
-    if len(tree.order) == 0:
+    nodes = _fill_all(child, rank, binary, wide, level)
+    if slots.count[0] == 0:
         binary[0, 0] = EMPTY
     binary = binary[:nodes]
     return WideTree(
         binary=binary,
         wide=wide[:nodes],
-        first=np.where(binary == EMPTY, 0, first[binary]),
-        count=np.where(binary == EMPTY, 0, count[binary]),
+        first=np.where(binary == EMPTY, 0, slots.first[binary]),
+        count=np.where(binary == EMPTY, 0, slots.count[binary]),
         depth=int(level[:nodes].max()),
     )
+
+
+def _merged(tree: BinaryTree, slots: Slots, max_leaf: int) -> Ints:
+    """(n,) int32, left children, 0 in subtrees of at most `max_leaf` triangles."""
+    return np.where(slots.count > max_leaf, tree.child, 0)
 
 
 @compiled
@@ -66,13 +138,21 @@ def _sum_ranges(child: Any, first: Any, count: Any) -> None:
 
 
 @compiled
-def _collapse(child: Any, area: Any, binary: Any, wide: Any, level: Any) -> int:
-    """Fill the wide nodes, breadth first. child: left child, 0 in what becomes a leaf. Returns how many there are."""
+def _count_levels(child: Any, depth: Any) -> None:
+    """Give every node the number of nodes above it."""
+    for node in range(len(child)):
+        if child[node] > 0:
+            depth[child[node]] = depth[child[node] + 1] = depth[node] + 1
+
+
+@compiled
+def _fill_all(child: Any, rank: Any, binary: Any, wide: Any, level: Any) -> int:
+    """Fill the wide nodes, breadth first. Returns how many there are."""
     binary[0, 0] = 0
     nodes = 1
     at = np.int64(0)
     while at < nodes:  # the nodes are their own queue
-        filled = _open_largest(child, area, binary, at)
+        filled = _open_lanes(child, rank, binary, at)
         for i in range(filled):
             if child[binary[at, i]] > 0:
                 wide[at, i] = nodes
@@ -84,16 +164,40 @@ def _collapse(child: Any, area: Any, binary: Any, wide: Any, level: Any) -> int:
 
 
 @inlined
-def _open_largest(child: Any, area: Any, binary: Any, at: int) -> int:
+def _open_lanes(child: Any, rank: Any, binary: Any, at: int) -> int:
     """Fill the lanes of a wide node from the one binary node in the first. Returns how many are filled."""
+    highest = 0 if child[binary[at, 0]] > 0 else EMPTY
     for filled in range(1, binary.shape[1]):
-        largest = EMPTY
-        for i in range(filled):
-            if child[binary[at, i]] > 0 and (largest == EMPTY or area[binary[at, i]] > area[binary[at, largest]]):
-                largest = i
-        if largest == EMPTY:
+        if highest == EMPTY:
             return filled
-        left = child[binary[at, largest]]
-        binary[at, largest] = left
+        left = child[binary[at, highest]]
+        binary[at, highest] = left
         binary[at, filled] = left + 1
+        highest = _highest(child, rank, binary, at, filled + 1)
     return binary.shape[1]
+
+
+@inlined
+def _highest(child: Any, rank: Any, binary: Any, at: int, filled: int) -> int:
+    """The lane to open next, the first of several; EMPTY if there is none."""
+    highest, most = EMPTY, CLOSED
+    for i in range(filled):
+        node = binary[at, i]
+        if child[node] > 0 and rank[node] > most:
+            highest, most = i, rank[node]
+    return highest
+
+
+@compiled
+def _stack_need(binary: Any, wide: Any) -> int:
+    """The last child pushed may be the one that needs the most, with its siblings below it."""
+    need = np.ones(len(binary), np.int64)
+    for node in range(len(binary) - 1, -1, -1):
+        filled, below = 0, 1
+        for i in range(binary.shape[1]):
+            if binary[node, i] != EMPTY:
+                filled += 1
+            if wide[node, i] != EMPTY:
+                below = max(below, need[wide[node, i]])
+        need[node] = max(filled - 1, 0) + below
+    return need[0]

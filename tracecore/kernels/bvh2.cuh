@@ -3,7 +3,7 @@
 #pragma once
 
 #include "box.cuh"
-#include "triangle.cuh"
+#include "packed_triangle.cuh"
 
 // A child is the index of a node where >= 0, else ~(first slot << LEAF_COUNT_BITS | count) of a leaf.
 struct alignas(16) PackedNode {
@@ -14,16 +14,6 @@ struct alignas(16) PackedNode {
     int unused[2];
 };
 static_assert(sizeof(PackedNode) == NODE_BYTES, "PackedNode differs from the layout's NODE");
-
-struct alignas(16) PackedTriangle {
-    float v0[3];
-    unsigned prim_id;
-    float v1[3];
-    float unused_1;
-    float v2[3];
-    float unused_2;
-};
-static_assert(sizeof(PackedTriangle) == TRIANGLE_BYTES, "PackedTriangle differs from the layout's TRIANGLE");
 
 struct Scene {
     const PackedNode* nodes;
@@ -57,12 +47,4 @@ __device__ inline Node load_node(const Scene& scene, int index) {
     const int2 child = __ldg(reinterpret_cast<const int2*>(words + 3));
     return {{left.x, left.z, z.x}, {left.y, left.w, z.y}, {right.x, right.z, z.z}, {right.y, right.w, z.w},
             child.x, child.y};
-}
-
-__device__ inline Triangle load_triangle(const Scene& scene, int slot) {
-    const float4* words = reinterpret_cast<const float4*>(scene.triangles + slot);
-    const float4 v0 = __ldg(words);
-    const float4 v1 = __ldg(words + 1);
-    const float4 v2 = __ldg(words + 2);
-    return {{v0.x, v0.y, v0.z}, {v1.x, v1.y, v1.z}, {v2.x, v2.y, v2.z}, __float_as_uint(v0.w)};
 }

@@ -10,19 +10,18 @@ import numpy.typing as npt
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
+from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.packed_triangle import pack_triangles
 from tracecore.rays import Floats
 
-LEAF_COUNT_BITS = 4
+LEAF_COUNT_BITS = 6
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
 #: The first index is the child, left or right. xy: lower.x upper.x lower.y upper.y. z: lower, upper.
 #: child: index of a node, or ~(first slot << LEAF_COUNT_BITS | count) of a leaf.
 NODE = np.dtype([("xy", "<f4", (2, 4)), ("z", "<f4", (2, 2)), ("child", "<i4", 2), ("unused", "<i4", 2)])
-TRIANGLE = np.dtype(
-    [("v0", "<f4", 3), ("prim_id", "<u4"), ("v1", "<f4", 3), ("unused_1", "<f4"), ("v2", "<f4", 3), ("unused_2", "<f4")]
-)
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), ("extent", "<f4")], align=True)
 
 
@@ -34,7 +33,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     _check_limits(tree, triangles)
     nodes = _pack_nodes(tree)
     return PackedScene(
-        arrays={"nodes": nodes, "triangles": _pack_triangles(tree, triangles)},
+        arrays={"nodes": nodes, "triangles": pack_triangles(tree.order, triangles)},
         scalars={"extent": float(np.abs(triangles).max(initial=0.0))},
         nodes=len(nodes),
         stack=_depth(tree) + 1,  # a child for each level, and the mark at the bottom
@@ -86,14 +85,6 @@ def _root_of_one_leaf(tree: BinaryTree) -> npt.NDArray[np.void]:
     return nodes
 
 
-def _pack_triangles(tree: BinaryTree, triangles: Floats) -> npt.NDArray[np.void]:
-    packed = np.zeros(len(tree.order), TRIANGLE)
-    packed["prim_id"] = tree.order
-    for corner in range(3):
-        packed[f"v{corner}"] = triangles[tree.order, corner]
-    return packed
-
-
 def _depth(tree: BinaryTree) -> int:
     """Levels of inner nodes."""
     depth = 0
@@ -108,8 +99,8 @@ LAYOUT = DeviceLayout(
     name="bvh2",
     scene=SCENE,
     defines={
+        **packed_triangle.DEFINES,
         "NODE_BYTES": str(NODE.itemsize),
-        "TRIANGLE_BYTES": str(TRIANGLE.itemsize),
         "SCENE_BYTES": str(SCENE.itemsize),
         "LEAF_COUNT_BITS": str(LEAF_COUNT_BITS),
     },

@@ -1,0 +1,209 @@
+"""Triangles and rays that try a tracer, what brute force answers, and real scenes: for the tests of all kernels."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tracecore.brute_force import BruteForceTracer
+from tracecore.cpu import CpuTracer
+from tracecore.rays import MISS, make_rays
+
+Floats = npt.NDArray[np.float32]
+Case = tuple[Floats, Floats]
+
+MILLION = 1 << 20
+
+
+def soup(count: int, scale: float = 1.0) -> Floats:
+    """(count, 3, 3) triangles here and there in a cube of side 2."""
+    random = np.random.default_rng(count)
+    return ((random.uniform(-1, 1, (count, 1, 3)) + random.normal(0, 0.3, (count, 3, 3))) * scale).astype(np.float32)
+
+
+def grid(cells: int) -> Floats:
+    """(2 * cells * cells, 3, 3): a square in the plane z = 0 cut into triangles with shared edges."""
+    ticks = np.linspace(-1, 1, cells + 1)
+    p = np.stack(np.meshgrid(ticks, ticks, [0.0], indexing="ij"), axis=-1)[:, :, 0]
+    a, b, c, d = p[:-1, :-1], p[1:, :-1], p[1:, 1:], p[:-1, 1:]
+    return np.stack([np.stack([a, b, c], axis=-2), np.stack([a, c, d], axis=-2)]).reshape(-1, 3, 3).astype(np.float32)
+
+
+def random_rays(seed: int, count: int, scale: float = 1.0) -> Floats:
+    random = np.random.default_rng(seed)
+    return make_rays(random.uniform(-1.5, 1.5, (count, 3)) * scale, random.normal(0, 1, (count, 3)))
+
+
+def axis_rays(seed: int, count: int) -> Floats:
+    """Along axes, through the corners and edges of a grid of quarters."""
+    random = np.random.default_rng(seed)
+    sign = random.choice([-1.0, 1.0], (count, 1))
+    return make_rays(random.integers(-6, 7, (count, 3)) / 4, np.eye(3)[random.integers(3, size=count)] * sign)
+
+
+def _edges(triangles: Floats, count: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+    chosen = triangles[random.integers(len(triangles), size=count)]
+    corner = random.integers(3, size=count)
+    each = np.arange(count)
+    return chosen[each, corner], chosen[each, (corner + 1) % 3]
+
+
+def rays_at_edges(triangles: Floats, count: int) -> Floats:
+    """Aimed at corners and at points of edges."""
+    random = np.random.default_rng(1)
+    a, b = _edges(triangles, count, random)
+    origin = random.uniform(-2, 2, (count, 3)).astype(np.float32) * np.abs(triangles).max()
+    return make_rays(origin, a + random.choice([0, 1, 0.5, 0.25], (count, 1)).astype(np.float32) * (b - a) - origin)
+
+
+def rays_along_edges(triangles: Floats, count: int) -> Floats:
+    """Starting before, on and inside an edge, in its direction."""
+    random = np.random.default_rng(2)
+    a, b = _edges(triangles, count, random)
+    return make_rays(a + random.choice([0, -1, 0.5], (count, 1)).astype(np.float32) * (b - a), b - a)
+
+
+def rays_from_surfaces(triangles: Floats, count: int) -> Floats:
+    """Starting on triangles."""
+    random = np.random.default_rng(3)
+    chosen = triangles[random.integers(len(triangles), size=count)]
+    return make_rays((chosen * random.dirichlet([1, 1, 1], count)[:, :, None]).sum(1), random.normal(0, 1, (count, 3)))
+
+
+def intervals_around_hits(triangles: Floats, count: int) -> Floats:
+    """Ending or beginning exactly at a hit, empty ones, and backwards ones."""
+    rays = random_rays(4, count)
+    with CpuTracer(triangles) as tracer:
+        t = tracer.closest_hit(rays)[:, 0]
+    rays[0::4, 7] = t[0::4]
+    rays[1::4, 3] = t[1::4]
+    rays[2::4, 3] = rays[2::4, 7] = 0.5
+    rays[3::4, 3], rays[3::4, 7] = -np.inf, t[3::4] * 0.5
+    return rays
+
+
+def invalid_rays(count: int) -> Floats:
+    """NaN, infinities and zeros everywhere, and no direction at all."""
+    random = np.random.default_rng(5)
+    rays = random_rays(5, count)
+    rays[np.arange(count), random.integers(8, size=count)] = random.choice([np.nan, np.inf, -np.inf, 0.0], count)
+    rays[:100, 4:7] = 0.0
+    rays[100:200, 4:7] = -0.0
+    return rays
+
+
+def degenerate_triangles() -> Floats:
+    """Points and line segments among proper triangles."""
+    triangles = soup(300)
+    triangles[0::3, 1] = triangles[0::3, 0]
+    triangles[1::6] = triangles[1::6, :1]
+    triangles[2::6, 2] = (triangles[2::6, 0] + triangles[2::6, 1]) / 2
+    return triangles
+
+
+def scaled_directions(exponent: int, count: int) -> Floats:
+    rays = np.concatenate([random_rays(6, count // 2), axis_rays(6, count // 2)])
+    rays[:, 4:7] *= np.float32(10.0) ** exponent
+    return rays
+
+
+def moved(case: Case, offset: float) -> Case:
+    triangles, rays = case[0] + np.float32(offset), case[1].copy()
+    rays[:, 0:3] += np.float32(offset)
+    return triangles, rays
+
+
+#: By name: a number of rays -> triangles and rays.
+CASES: dict[str, Callable[[int], Case]] = {
+    "soup": lambda n: (soup(500), random_rays(0, n)),
+    "one-triangle": lambda n: (soup(1), rays_at_edges(soup(1), n)),
+    "few-triangles": lambda n: (soup(5), random_rays(1, n)),
+    "no-triangles": lambda n: (soup(0), random_rays(2, n)),
+    "axis-aligned": lambda n: (soup(500), axis_rays(0, n)),
+    "axis-aligned-grid": lambda n: (grid(8), axis_rays(1, n)),
+    "edges-and-corners": lambda n: (soup(300), rays_at_edges(soup(300), n)),
+    "edges-of-grid": lambda n: (grid(12), rays_at_edges(grid(12), n)),
+    "along-edges": lambda n: (soup(300), rays_along_edges(soup(300), n)),
+    "along-edges-of-grid": lambda n: (grid(8), rays_along_edges(grid(8), n)),
+    "from-surfaces": lambda n: (soup(300), rays_from_surfaces(soup(300), n)),
+    "intervals": lambda n: (soup(300), intervals_around_hits(soup(300), n)),
+    "invalid": lambda n: (soup(300), invalid_rays(n)),
+    "degenerate": lambda n: (degenerate_triangles(), rays_at_edges(degenerate_triangles(), n)),
+    "duplicates": lambda n: (np.concatenate([soup(99), soup(99)[::-1], soup(99)]), rays_at_edges(soup(99), n)),
+    "offset-1e6": lambda n: moved((soup(300), random_rays(7, n)), 1e6),
+    "surfaces-offset-1e6": lambda n: moved((soup(300), rays_from_surfaces(soup(300), n)), 1e6),
+    "scale-1e6": lambda n: (soup(300, 1e6), random_rays(8, n, scale=1e6)),
+    "scale-1e-12": lambda n: (soup(300, 1e-12), random_rays(9, n, scale=1e-12)),
+    "denormal": lambda n: (soup(300, 1e-42), random_rays(10, n, scale=1e-42)),
+    "short-directions": lambda n: (soup(300), scaled_directions(-20, n)),
+    "shortest-directions": lambda n: (soup(300), scaled_directions(-37, n)),
+    "long-directions": lambda n: (soup(300), scaled_directions(30, n)),
+}
+
+
+class Answers(NamedTuple):
+    """What brute force answers to both queries."""
+
+    triangles: Floats
+    rays: Floats
+    closest: Floats
+    occlusion: Floats
+
+
+@functools.cache
+def answers(name: str, count: int) -> Answers:
+    """Of so many rays of a case."""
+    triangles, rays = CASES[name](count)
+    closest = BruteForceTracer(triangles).closest_hit(rays)
+    return Answers(triangles, rays, closest, occlusion_of(closest))
+
+
+def occlusion_of(closest: Floats) -> Floats:
+    """What an any-hit query answers for the same rays: zeros where there is a hit."""
+    return np.where(closest.view(np.uint32)[:, 3:] == MISS, closest, np.float32(0.0))
+
+
+def assert_same_bits(got: Floats, expected: Floats, rays: Floats) -> None:
+    """All four words of every hit; names the first ray that differs."""
+    wrong = np.flatnonzero((got.view(np.uint32) != expected.view(np.uint32)).any(axis=1))
+    if len(wrong) > 0:
+        i = wrong[0]
+        ids = got.view(np.uint32)[i, 3], expected.view(np.uint32)[i, 3]
+        pytest.fail(f"{len(wrong)} of {len(rays)} differ; ray {i} {rays[i]}: {got[i]} {expected[i]}, ids {ids}")
+
+
+def bunny(shared_scenes: Path) -> Floats:
+    """(69451, 3, 3) triangles."""
+    path = shared_scenes / "bunny" / "bunny.obj"
+    if not path.is_file():
+        pytest.skip(f"the bunny is not at {path}")
+    words = [line.split() for line in path.read_text().splitlines()]
+    points = np.array([word[1:4] for word in words if word[:1] == ["v"]], np.float32)
+    corners = [[int(corner.split("/")[0]) - 1 for corner in word[1:4]] for word in words if word[:1] == ["f"]]
+    return points[np.array(corners)]
+
+
+def kitchen(shared_scenes: Path) -> Floats:
+    """(110561, 3, 3) triangles."""
+    path = shared_scenes / "bart-kitchen" / "aff" / "kitchen.aff"
+    if not path.is_file():
+        pytest.skip(f"the kitchen is not at {path}")
+    return pytest.importorskip("scenes").load(path).at_frame(0).positions
+
+
+def incoherent_rays(triangles: Floats) -> Floats:
+    """(MILLION, 8) float32 rays from anywhere in the scene's box to anywhere."""
+    random = np.random.default_rng(11)
+    lower, upper = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
+    return make_rays(random.uniform(lower, upper, (MILLION, 3)), random.normal(0, 1, (MILLION, 3)))
+
+
+def bounces(rays: Floats, hits: Floats) -> Floats:
+    """From where the rays hit, without an offset, to anywhere."""
+    hit = hits.view(np.uint32)[:, 3] != MISS
+    origin = rays[hit, 0:3] + hits[hit, 0:1] * rays[hit, 4:7]
+    return make_rays(origin, np.random.default_rng(12).normal(0, 1, origin.shape))

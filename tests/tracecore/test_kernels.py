@@ -1,0 +1,130 @@
+"""Every registered kernel through the emulator against brute force, bit for bit; and the README's kernel."""
+
+import functools
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ray_cases import CASES, Floats, answers, assert_same_bits, bounces, bunny, incoherent_rays, kitchen, soup
+from readme_kernel import README, kernel_source, register_example, registration
+
+import tracecore
+from tracecore import strategies
+from tracecore.brute_force import BruteForceTracer
+from tracecore.cpu import CpuTracer
+from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.emulator.tracer import EmulatedTracer
+from tracecore.strategies import find_strategy, strategy_names
+from tracecore.strategy import KernelStrategy
+
+RAYS = 10_000
+
+#: A kernel's tracer for one set of triangles at a time: the cases share few of them.
+ORDERS = ("ascending", "descending", "shuffled")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _emulator() -> None:
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("kernel", strategy_names())
+def test_hits_are_those_of_brute_force(kernel: str, case: str) -> None:
+    triangles, rays, closest, occlusion = answers(case, RAYS)
+    with EmulatedTracer(triangles, kernel) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), closest, rays)
+        assert_same_bits(tracer.any_hit(rays), occlusion, rays)
+
+
+@pytest.mark.parametrize("order", ["descending", "shuffled"])
+@pytest.mark.parametrize("kernel", strategy_names())
+def test_hits_do_not_depend_on_the_order_of_lanes(kernel: str, order: str) -> None:
+    triangles, rays, closest, occlusion = answers("soup", RAYS)
+    with EmulatedTracer(triangles, kernel, order=order) as tracer:
+        assert_same_bits(tracer.closest_hit(rays[:3000]), closest[:3000], rays)
+        assert_same_bits(tracer.any_hit(rays[:3000]), occlusion[:3000], rays)
+
+
+@functools.cache
+def real(scene: Callable[[Path], Floats], folder: Path) -> tuple[Floats, Floats, Floats, Floats]:
+    """Triangles of a scene, incoherent rays and bounces of them, and the CPU tracer's answers."""
+    triangles = scene(folder)
+    with CpuTracer(triangles) as cpu:
+        first = incoherent_rays(triangles)[: RAYS // 2]
+        rays = np.concatenate([first, bounces(first, cpu.closest_hit(first))])
+        return triangles, rays, cpu.closest_hit(rays), cpu.any_hit(rays)
+
+
+@pytest.mark.parametrize("scene", [bunny, kitchen])
+@pytest.mark.parametrize("kernel", strategy_names())
+def test_hits_in_a_real_scene(kernel: str, scene: Callable[[Path], Floats], shared_scenes: Path) -> None:
+    triangles, rays, closest, occlusion = real(scene, shared_scenes)
+    with EmulatedTracer(triangles, kernel) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), closest, rays)
+        assert_same_bits(tracer.any_hit(rays), occlusion, rays)
+
+
+@pytest.mark.parametrize("scene", [bunny, kitchen])
+def test_the_judge_of_real_scenes_is_right(scene: Callable[[Path], Floats], shared_scenes: Path) -> None:
+    triangles, rays, closest, _ = real(scene, shared_scenes)
+    chosen = np.random.default_rng(0).choice(len(rays), 40, replace=False)
+    assert_same_bits(closest[chosen], BruteForceTracer(triangles).closest_hit(rays[chosen]), rays[chosen])
+
+
+@pytest.mark.parametrize("count", [1, 31, 32, 33, 127, 128, 129, 4097])
+@pytest.mark.parametrize("kernel", strategy_names())
+def test_any_number_of_rays(kernel: str, count: int) -> None:
+    triangles, rays, closest, _ = answers("few-triangles", RAYS)
+    with EmulatedTracer(triangles, kernel) as tracer:
+        assert_same_bits(tracer.closest_hit(rays[:count]), closest[:count], rays)
+
+
+# --------------------------------------------------------------------------------------------- the kernel of the README
+
+
+@pytest.fixture
+def brute_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KernelStrategy:
+    monkeypatch.setattr(strategies, "_strategies", dict(strategies._strategies))
+    return register_example(tmp_path)
+
+
+@pytest.mark.parametrize("case", ["soup", "invalid", "no-triangles", "duplicates"])
+def test_the_kernel_of_the_readme_is_brute_force(brute_force: KernelStrategy, case: str) -> None:
+    triangles, rays, closest, occlusion = answers(case, RAYS)
+    with EmulatedTracer(triangles, brute_force) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), closest, rays)
+        assert_same_bits(tracer.any_hit(rays), occlusion, rays)
+
+
+def test_the_kernel_of_the_readme_is_found_by_name(tmp_path: Path, brute_force: KernelStrategy) -> None:
+    assert strategy_names()[-1] == "brute-force"
+    monkey = pytest.MonkeyPatch()
+    with monkey.context() as context:
+        context.chdir(tmp_path)
+        with tracecore.open_tracer(soup(5), device="emulator", kernel="brute-force") as tracer:
+            assert (tracer.name, tracer.device) == ("brute-force", "emulator")
+            assert tracer.closest_hit(answers("few-triangles", RAYS).rays[:40]).shape == (40, 4)
+
+
+def test_the_example_is_short() -> None:
+    lines = (kernel_source() + registration()).splitlines()
+    assert len(lines) < 60
+
+
+def test_the_readme_names_every_kernel() -> None:
+    table = README.read_text(encoding="utf-8").split("## Kernels")[1].split("##")[0]
+    named = set(re.findall(r"`([\w-]+)`", table))
+    bases = {prefix for prefix in ("persistent-", "replacing-") if prefix in named}
+    missing = [name for name in strategy_names() if not {name, *(name.removeprefix(base) for base in bases)} & named]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", strategy_names())
+def test_every_row_is_whole(name: str) -> None:
+    row = find_strategy(name)
+    assert row.source.is_file()
+    assert re.search(r"\d{4}", row.citation)
