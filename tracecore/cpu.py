@@ -36,12 +36,16 @@ from tracecore.vector import (
     store,
 )
 
-#: How much farther a box reaches than its triangles, relative to the largest coordinate of ray and scene: 2^-19 covers
+#: How much farther a box reaches than its triangles, relative to the largest coordinate of ray and scene: 2^-18 covers
 #: the rounding of the box test and of the triangle test (Ize: Robust BVH Ray Traversal, 2013, bounds the former).
-PAD = np.float32(2.0**-19)
+PAD = np.float32(2.0**-18)
 
 #: In the box test no component of a direction is smaller, relative to the largest.
 FLAT = np.float32(1e-20)
+
+#: Limits of distances, in lengths of the direction, for an axis to be of use: below are denormals, which lose bits,
+#: above is no number.
+LEAST_LENGTHS, MOST_LENGTHS = np.float32(1e-30), np.float32(8e37)
 
 RAY_BYTES, HIT_BYTES, NODE_BYTES, BLOCK_BYTES = RAY.itemsize, HIT.itemsize, NODE.itemsize, TRIANGLES.itemsize
 T_MIN, DIRECTION, T_MAX = (offset_of(RAY, name) for name in ("t_min", "direction", "t_max"))
@@ -57,7 +61,6 @@ LOW_HALF = 0xFFFFFFFF
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
-FOUR = np.float32(4.0)
 INFINITY = np.float32(np.inf)
 
 
@@ -191,7 +194,7 @@ def _slab(origin: Any, direction: Any, reach: Any, flat: Any) -> Any:
     """One axis: origins for the planes in and out, 1 / direction, and the offset of the planes where it comes in."""
     inverse = ONE / (direction if abs(direction) > flat else np.copysign(flat, direction))
     pad = np.copysign(PAD * reach, inverse)
-    if not (FOUR * reach * abs(inverse) < INFINITY):  # where products could overflow, the axis excludes nothing
+    if not (LEAST_LENGTHS < reach * abs(inverse) < MOST_LENGTHS):  # the axis excludes nothing
         return -INFINITY, INFINITY, ZERO, np.int64(0)
     return -(origin + pad) * inverse, -(origin - pad) * inverse, inverse, np.int64(0) if inverse >= ZERO else UPPER
 

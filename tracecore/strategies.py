@@ -1,8 +1,10 @@
 """The kernel strategies: one row and one `.cu` file each. Anyone can register more (`README.md`)."""
 
+from dataclasses import replace
+
 from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
-from tracecore.layout import bvh2
+from tracecore.layout import bvh2, compressed8
 from tracecore.strategy import KernelStrategy
 
 _strategies: dict[str, KernelStrategy] = {}
@@ -34,7 +36,7 @@ def find_strategy(kernel: str | KernelStrategy | None) -> KernelStrategy:
     return _strategies[name]
 
 
-# ------------------------------------------------------------------------------ one ray per thread on a binary tree
+# ------------------------------------------------------------------------------------------------ one ray per thread
 
 _AILA_2009 = "Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009"
 _AILA_2012 = (
@@ -45,26 +47,92 @@ _AILA_2012 = (
 _REPLACE_BELOW = 20
 
 
-def _register_walks(name: str, source: str, speculative: bool) -> None:
-    """A loop's three ways to give rays to lanes: once, a warp at a time, or lane by lane."""
+def _register_walks(plain: KernelStrategy) -> None:
+    """The three ways to give rays to lanes: once, a warp at a time, or lane by lane."""
     for prefix, persistent, replace_below in (
         ("", False, 0),
         ("persistent-", True, 0),
         ("replacing-", True, _REPLACE_BELOW),
     ):
         register_strategy(
-            KernelStrategy(
-                name=prefix + name,
-                source=KERNELS / source,
-                layout=bvh2.LAYOUT,
-                citation=_AILA_2012 if replace_below else _AILA_2009,
+            replace(
+                plain,
+                name=prefix + plain.name,
+                citation=f"{plain.citation}; {_AILA_2012}" if replace_below else plain.citation,
                 persistent=persistent,
-                defines={"SPECULATIVE": int(speculative), "REPLACE_BELOW": replace_below},
+                defines={**plain.defines, "REPLACE_BELOW": replace_below},
             )
         )
 
 
-_register_walks("while-while", "while_while.cu", speculative=False)
-_register_walks("speculative-while-while", "while_while.cu", speculative=True)
-_register_walks("if-if", "if_if.cu", speculative=False)
-_register_walks("speculative-if-if", "if_if.cu", speculative=True)
+def _register_aila_laine(name: str, source: str, speculative: bool) -> None:
+    """A loop on a binary tree."""
+    _register_walks(
+        KernelStrategy(
+            name=name,
+            source=KERNELS / source,
+            layout=bvh2.LAYOUT,
+            citation=_AILA_2009,
+            defines={"SPECULATIVE": int(speculative)},
+        )
+    )
+
+
+_register_aila_laine("while-while", "while_while.cu", speculative=False)
+_register_aila_laine("speculative-while-while", "while_while.cu", speculative=True)
+_register_aila_laine("if-if", "if_if.cu", speculative=False)
+_register_aila_laine("speculative-if-if", "if_if.cu", speculative=True)
+
+
+_register_walks(
+    KernelStrategy(
+        name="compressed-bvh8",
+        source=KERNELS / "compressed8.cu",
+        layout=compressed8.LAYOUT,
+        citation="Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017",
+        max_leaf=1,
+    )
+)
+
+
+# ---------------------------------------------------------------------- lanes that work together, on a binary tree
+
+
+def _register_packets(lanes: int) -> None:
+    """Packets of so many rays side by side, in warps that end with them or stay."""
+    for prefix, persistent in (("", False), ("persistent-", True)):
+        register_strategy(
+            KernelStrategy(
+                name=f"{prefix}packet-{lanes}",
+                source=KERNELS / "packet.cu",
+                layout=bvh2.LAYOUT,
+                citation="Günther, Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet "
+                "Traversal, 2007",
+                persistent=persistent,
+                defines={"PACKET": lanes},
+            )
+        )
+
+
+def _register_warp(name: str, triangles_at_once: int = 1, keep_nodes: bool = False) -> None:
+    """A ray per warp. More triangles at once want larger leaves."""
+    register_strategy(
+        KernelStrategy(
+            name=name,
+            source=KERNELS / "warp_bvh2.cu",
+            layout=bvh2.LAYOUT,
+            citation="Barczak: GPU Ray Tracing the Wrong Way, 2016",
+            lanes_per_ray=32,
+            max_leaf=max(4, triangles_at_once),
+            triangle_block=triangles_at_once,
+            defines={"TRIANGLES_AT_ONCE": triangles_at_once, "KEEP_NODES": int(keep_nodes)},
+        )
+    )
+
+
+_register_packets(8)
+_register_packets(32)
+_register_warp("warp")
+_register_warp("warp-triangles-8", triangles_at_once=8)
+_register_warp("warp-triangles-32", triangles_at_once=32)
+_register_warp("warp-keep-nodes", keep_nodes=True)

@@ -105,8 +105,9 @@ def degenerate_triangles() -> Floats:
     return triangles
 
 
-def scaled_directions(exponent: int, count: int) -> Floats:
+def scaled_directions(exponent: int, count: int, scale: float = 1.0) -> Floats:
     rays = np.concatenate([random_rays(6, count // 2), axis_rays(6, count // 2)])
+    rays[:, 0:3] *= np.float32(scale)
     rays[:, 4:7] *= np.float32(10.0) ** exponent
     return rays
 
@@ -142,6 +143,7 @@ CASES: dict[str, Callable[[int], Case]] = {
     "short-directions": lambda n: (soup(300), scaled_directions(-20, n)),
     "shortest-directions": lambda n: (soup(300), scaled_directions(-37, n)),
     "long-directions": lambda n: (soup(300), scaled_directions(30, n)),
+    "denormal-distances": lambda n: (soup(300, 1e-4), scaled_directions(32, n, scale=1e-4)),
 }
 
 

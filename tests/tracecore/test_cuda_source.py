@@ -8,7 +8,7 @@ import pytest
 
 from tracecore.cuda_source import KERNELS, flatten
 from tracecore.errors import KernelError
-from tracecore.strategy import find_strategy, strategy_names
+from tracecore.strategies import find_strategy, strategy_names
 
 Write = Callable[..., Path]
 

@@ -6,11 +6,14 @@
 
 #include "ray.cuh"
 
-// Of the largest coordinate, the ray's or the scene's: 32 roundings.
-constexpr float PAD_SCALE = 1.0f / (1 << 19);
+// Of the largest coordinate, the ray's or the scene's: 64 roundings, of which about 40 can come together.
+constexpr float PAD_SCALE = 1.0f / (1 << 18);
 // A component of the direction counts as at least so much of the largest.
 constexpr float LEAST_SLOPE = 1e-20f;
-constexpr float LARGEST_FLOAT = 3.4028235e38f;
+// Limits of distances, in lengths of the direction, for an axis to be of use: below are denormals, which lose bits, above is
+// no number.
+constexpr float LEAST_LENGTHS = 1e-30f;
+constexpr float MOST_LENGTHS = 8e37f;
 
 // One axis of a ray: t of a lower plane = lower * inverse + lower_offset, likewise upper.
 struct Slab {
@@ -28,8 +31,8 @@ struct BoxRay {
 __device__ inline Slab make_slab(float origin, float direction, float reach, float least) {
     const float pad = PAD_SCALE * reach;
     const float inverse = 1.0f / copysignf(fmaxf(fabsf(direction), least), direction);
-    // Where the products could overflow, the axis excludes nothing.
-    if (!(4.0f * reach * fabsf(inverse) < LARGEST_FLOAT)) return {0.0f, -infinity(), infinity()};
+    const float lengths = reach * fabsf(inverse);
+    if (!(LEAST_LENGTHS < lengths && lengths < MOST_LENGTHS)) return {0.0f, -infinity(), infinity()};  // excludes nothing
     return {inverse, -(origin + pad) * inverse, -(origin - pad) * inverse};
 }
 

@@ -22,8 +22,15 @@ struct Scene {
 };
 static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCENE");
 
+constexpr int ROOT = 0;
+constexpr int DONE = 0x7fffffff;  // no node; lies at the bottom of a stack
+
 __device__ inline bool is_leaf(int child) {
     return child < 0;
+}
+
+__device__ inline bool is_inner(int child) {
+    return !is_leaf(child) && child != DONE;
 }
 
 __device__ inline int first_slot(int leaf) {

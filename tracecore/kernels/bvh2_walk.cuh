@@ -4,13 +4,6 @@
 #include "bvh2.cuh"
 #include "fault.cuh"
 
-constexpr int ROOT = 0;
-constexpr int DONE = 0x7fffffff;  // lies at the bottom of the stack
-
-__device__ inline bool is_inner(int node) {
-    return !is_leaf(node) && node != DONE;
-}
-
 template <bool ANY_HIT>
 struct Bvh2Walk {
     using Entry = int;

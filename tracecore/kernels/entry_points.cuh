@@ -7,8 +7,7 @@
 #pragma once
 
 #include "clock.cuh"
-#include "ray.cuh"
-#include "warp.cuh"
+#include "share.cuh"
 
 // What a launch tells the host, in memory that the host can read.
 struct Report {
@@ -42,22 +41,20 @@ static_assert(sizeof(Launch) == LAUNCH_BYTES, "Launch differs from the LAUNCH of
 template <bool ANY_HIT>
 class LaunchRays {
    public:
-    __device__ explicit LaunchRays(const Launch& launch) : launch(launch), next(0), end(PERSISTENT ? 0 : 1) {}
+    __device__ explicit LaunchRays(const Launch& launch) : launch(launch), share{0, 0}, left(true) {}
 
     // Gives a ray to every lane whose index is NO_RAY, as long as there are any. Returns whether a lane of the warp has one.
     // All lanes call it together.
     __device__ bool refill(unsigned& index) {
-        if (PERSISTENT) return refill_from_counter(index);
-        if (next == end) return false;
-        next = end;
-        index = (blockIdx.x * BLOCK_SIZE + threadIdx.x) / LANES_PER_RAY;
-        if (index >= launch.count) index = NO_RAY;
-        return true;
+        if (!PERSISTENT) return place_in_grid(index);
+        unsigned idle = share.deal(index);
+        while (idle != 0 && take()) idle = share.deal(index);
+        return idle != WHOLE_WARP;
     }
 
     // Whether the warp may get more. The same for all lanes.
     __device__ bool are_left() const {
-        return PERSISTENT && next < launch.count;
+        return left;
     }
 
     __device__ Ray load(unsigned index) const {
@@ -77,32 +74,24 @@ class LaunchRays {
 
    private:
     const Launch& launch;
-    unsigned next;  // the warp's share goes from here
-    unsigned end;   // to here
+    Share share;
+    bool left;
 
-    // Of the lanes that work on one ray.
-    __device__ static bool is_first_lane() {
-        return threadIdx.x % LANES_PER_RAY == 0;
+    __device__ bool place_in_grid(unsigned& index) {
+        if (!left) return false;
+        left = false;
+        index = (blockIdx.x * BLOCK_SIZE + threadIdx.x) / LANES_PER_RAY;
+        if (index >= launch.count) index = NO_RAY;
+        return true;
     }
 
-    __device__ bool refill_from_counter(unsigned& index) {
-        unsigned idle = __ballot_sync(WHOLE_WARP, index == NO_RAY);
-        while (idle != 0) {
-            if (next == end && !take_share()) break;
-            const unsigned rank = __popc(idle & lanes_below(lane_index())) / LANES_PER_RAY;
-            if (index == NO_RAY && rank < end - next) index = next + rank;
-            next += min(end - next, __popc(idle) / LANES_PER_RAY);
-            idle = __ballot_sync(WHOLE_WARP, index == NO_RAY);
-        }
-        return idle != WHOLE_WARP;
-    }
-
-    __device__ bool take_share() {
-        if (next >= launch.count) return false;
-        if (lane_index() == 0) next = atomicAdd(&launch.tally->rays_taken, WARP_LANES);
-        next = __shfl_sync(WHOLE_WARP, next, 0);
-        end = min(next + WARP_LANES, launch.count);
-        return next < launch.count;
+    __device__ bool take() {
+        unsigned first = launch.count;
+        if (left && lane_index() == 0) first = atomicAdd(&launch.tally->rays_taken, WARP_LANES);
+        first = __shfl_sync(WHOLE_WARP, first, 0);
+        left = first < launch.count;
+        if (left) share = {first, min(first + WARP_LANES, launch.count)};
+        return left;
     }
 };
 

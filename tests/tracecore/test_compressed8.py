@@ -1,0 +1,182 @@
+"""The kernel on the compressed 8-wide tree, through the emulator: what its arithmetic with steps could break."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from ray_cases import CASES, Floats, answers, assert_same_bits, grid, random_rays, soup
+
+from tracecore.brute_force import BruteForceTracer
+from tracecore.bvh.tree import BinaryTree
+from tracecore.cpu import CpuTracer
+from tracecore.cuda_source import KERNELS
+from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.emulator.tracer import EmulatedTracer
+from tracecore.errors import DeviceError, KernelError
+from tracecore.layout.compressed8 import LAYOUT
+from tracecore.layout.device_layout import PackedScene
+from tracecore.nvrtc import compile_strategy, supported_architectures
+from tracecore.rays import MISS, make_rays
+from tracecore.strategy import KernelStrategy
+
+RAYS = 3000
+
+
+@pytest.fixture
+def emulator() -> None:
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+
+
+def row(name: str, persistent: bool = False, replace_below: int = 0) -> KernelStrategy:
+    return KernelStrategy(
+        name=name,
+        source=KERNELS / "compressed8.cu",
+        layout=LAYOUT,
+        citation="Ylitie, Karras, Laine 2017",
+        persistent=persistent,
+        max_leaf=1,
+        defines={"REPLACE_BELOW": replace_below},
+    )
+
+
+PLAIN = row("compressed-bvh8")
+PERSISTENT = row("persistent-compressed-bvh8", persistent=True)
+REPLACING = row("replacing-compressed-bvh8", persistent=True, replace_below=20)
+ROWS = {strategy.name: strategy for strategy in (PLAIN, PERSISTENT, REPLACING)}
+
+
+def assert_hits_of_brute_force(strategy: KernelStrategy, triangles: Floats, rays: Floats) -> None:
+    judge = BruteForceTracer(triangles)
+    with EmulatedTracer(triangles, strategy) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), judge.closest_hit(rays), rays)
+        assert_same_bits(tracer.any_hit(rays), judge.any_hit(rays), rays)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", ROWS)
+def test_hits_are_those_of_brute_force(name: str, case: str) -> None:
+    triangles, rays, closest, occlusion = answers(case, RAYS)
+    with EmulatedTracer(triangles, ROWS[name]) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), closest, rays)
+        assert_same_bits(tracer.any_hit(rays), occlusion, rays)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("name", ROWS)
+def test_hits_in_a_deep_tree(name: str) -> None:
+    triangles, rays = soup(5000, 0.2), random_rays(20, RAYS, scale=0.2)
+    with EmulatedTracer(triangles, ROWS[name], order="shuffled") as tracer, CpuTracer(triangles) as cpu:
+        assert_same_bits(tracer.closest_hit(rays), cpu.closest_hit(rays), rays)
+        assert_same_bits(tracer.any_hit(rays), cpu.any_hit(rays), rays)
+
+
+# ----------------------------------------------------------------------------------------------- boxes that just hold
+
+
+def on_whole_steps() -> Floats:
+    """Planes of boxes are whole steps of one: nothing is gained by rounding outwards."""
+    random = np.random.default_rng(21)
+    middle = random.integers(0, 256, (200, 1, 3))
+    return (np.clip(middle + random.integers(-40, 41, (200, 3, 3)), 0, 255) - 128).astype(np.float32)
+
+
+def rays_at_corners(triangles: Floats, distance: float) -> Floats:
+    """From all sides, from up to so many extents away, at corners and points of edges: they only touch boxes."""
+    random = np.random.default_rng(22)
+    chosen = triangles[random.integers(len(triangles), size=RAYS)]
+    towards = random.normal(0, 1, (RAYS, 3))
+    towards *= distance * np.abs(triangles).max() * random.uniform(0.1, 1, (RAYS, 1))
+    weights = np.array([[1, 0, 0], [0.5, 0.5, 0], [0.75, 0, 0.25]])[random.integers(3, size=RAYS)]
+    target = (chosen * weights[:, :, None]).sum(axis=1)
+    origin = (target - towards).astype(np.float32)
+    return make_rays(origin, target - origin)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("distance", [0.5, 2.0, 50.0, 1000.0])
+@pytest.mark.parametrize(
+    "triangles",
+    [on_whole_steps(), np.concatenate([on_whole_steps(), on_whole_steps() / 1024]), grid(8) + np.float32(1 / 3)],
+    ids=["whole steps", "large and small", "plane"],
+)
+def test_rays_that_only_touch_boxes(triangles: Floats, distance: float) -> None:
+    assert_hits_of_brute_force(PLAIN, triangles, rays_at_corners(triangles, distance))
+
+
+# ------------------------------------------------------------------------------------------- products beyond a float's
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("direction", [-37, -20, 0, 20, 37])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_steps_and_directions_of_any_size(scale: float, direction: int) -> None:
+    triangles, rays = soup(200, scale), random_rays(23, 1000, scale=scale)
+    rays[::4, 4] = 0.0
+    rays[1::4, 5] *= np.float32(1e-18)
+    rays[:, 4:7] *= np.float32(10.0) ** direction
+    assert_hits_of_brute_force(PLAIN, triangles, rays)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_denormal_distances() -> None:
+    """Of hits that are so near in lengths of the direction, t has few bits left, and so have the boxes."""
+    triangles, rays = soup(200, 1e-4), random_rays(23, 10_000, scale=1e-4)
+    rays[:, 4:7] *= np.float32(1e32)
+    assert_hits_of_brute_force(PLAIN, triangles, rays)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("distance", [1e20, 1e33, 1e38])
+def test_origins_beyond_all_measure(distance: float) -> None:
+    """The triangle test is blind there; boxes must not be more so."""
+    triangles, rays = soup(100), random_rays(24, 1000)
+    rays[:, 0] = distance
+    rays[:, 4] = -np.float32(distance)
+    assert_hits_of_brute_force(PLAIN, triangles, rays)
+
+
+# ------------------------------------------------------------------------------------------------------------ the stack
+
+
+def with_stack(entries: int, more: int = 0) -> KernelStrategy:
+    """Compiled with so many entries, on a layout that asks for some more or less than the tree needs."""
+
+    def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
+        packed = LAYOUT.pack(tree, triangles)
+        return replace(packed, stack=packed.stack + more)
+
+    return replace(PLAIN, stack_size=entries, layout=replace(LAYOUT, pack=pack))
+
+
+def ray_that_meets_everything() -> Floats:
+    """From so far away that its pad is wider than the scene, of which it sees but a point."""
+    return make_rays([1e20, 1e20, 1e20], [-1.0, -1.0, -1.0])
+
+
+@pytest.mark.usefixtures("emulator")
+def test_the_stack_that_the_tree_needs_is_enough_and_no_less_is() -> None:
+    triangles, rays = soup(5000), ray_that_meets_everything()
+    need = LAYOUT.pack(PLAIN.build(triangles), triangles).stack
+    with EmulatedTracer(triangles, with_stack(need)) as tracer:
+        assert tracer.closest_hit(rays).view(np.uint32)[0, 3] == MISS
+    with EmulatedTracer(triangles, with_stack(need - 1, more=-1)) as tracer:
+        for trace in (tracer.closest_hit, tracer.any_hit):
+            with pytest.raises(KernelError, match="kernel 'compressed-bvh8' failed: its traversal stack"):
+                trace(rays)
+
+
+# --------------------------------------------------------------------------------------------------------- the compiler
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_120"])
+@pytest.mark.parametrize("name", ROWS)
+def test_compiles_without_spills(name: str, arch: str) -> None:
+    try:
+        supported_architectures()
+    except DeviceError as error:
+        pytest.skip(str(error))
+    resources = compile_strategy(ROWS[name], arch).resources
+    assert [row.spill_bytes for row in resources.values()] == [0, 0]
+    assert max(row.registers for row in resources.values()) <= 80  # for six blocks of 128 threads a multiprocessor

@@ -1,0 +1,258 @@
+"""Strategies in which lanes of a warp work together on a binary tree: their parts one by one, and their stacks."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from ray_cases import Floats, answers, assert_same_bits, soup
+
+from tracecore.brute_force import BruteForceTracer
+from tracecore.bvh.tree import BinaryTree
+from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.emulator.tracer import EmulatedTracer, Order
+from tracecore.errors import KernelError
+from tracecore.layout import bvh2
+from tracecore.layout.device_layout import PackedScene
+from tracecore.rays import MISS, make_rays
+from tracecore.strategies import find_strategy
+from tracecore.strategy import KernelStrategy
+
+PACKETS = {"packet-8": 8, "packet-32": 32}
+WARPS = ("warp", "warp-triangles-8", "warp-triangles-32", "warp-keep-nodes")
+ORDERS = ("ascending", "descending", "shuffled")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _emulator() -> None:
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("kernel", [*PACKETS, *WARPS])
+def test_ties_and_intervals_in_every_order_of_lanes(kernel: str, order: Order) -> None:
+    for case in ("duplicates", "intervals"):
+        triangles, rays, closest, occlusion = answers(case, 500)
+        with EmulatedTracer(triangles, kernel, order=order) as tracer:
+            assert_same_bits(tracer.closest_hit(rays), closest, rays)
+            assert_same_bits(tracer.any_hit(rays), occlusion, rays)
+
+
+# ---------------------------------------------------------------------------------------------------- parts of kernels
+
+
+def probe(folder: Path, trace: str, **fields: Any) -> KernelStrategy:
+    """A strategy on a binary tree with the given body of `trace`, which may use `stacks`."""
+    source = folder / "probe.cu"
+    source.write_text(
+        '#include "closest_of_lanes.cuh"\n'
+        '#include "group_stack.cuh"\n'
+        '#include "node_of_lanes.cuh"\n'
+        "__shared__ int stacks[BLOCK_SIZE][STACK_SIZE][1];\n"
+        "template <bool ANY_HIT>\n"
+        "__device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults) {" + trace + "}\n"
+        '#include "rounds.cuh"\n'
+    )
+    return KernelStrategy(name="probe", source=source, layout=bvh2.LAYOUT, citation="none", **fields)
+
+
+#: Ray and hit are the same four words: t_max or t, origin or u, v and prim_id. A miss where t_max is infinite.
+REDUCE = """
+    const Hit hit = {ray.t_max, ray.origin.x, ray.origin.y, __float_as_uint(ray.origin.z)};
+    return closest_of_lanes<GROUP>(group_mask<GROUP>(), hit.t == infinity() ? miss() : hit);
+"""
+
+
+@pytest.mark.parametrize("group", [1, 2, 8, 32])
+def test_closest_of_lanes_has_the_least_t_and_of_these_the_lowest_prim_id(group: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(group)
+    hits = random.uniform(-1, 1, (1024, 4)).astype(np.float32)
+    hits[:, 0] = random.choice([-1.5, -0.0, 0.0, 0.5, np.inf], 1024, p=[0.01, 0.1, 0.1, 0.2, 0.59])
+    hits.view(np.uint32)[:, 3] = random.permutation(1024)
+    hits[:32] = 0.5  # the best so far in all lanes
+    hits[3, :3] = -7.0, 0.25, 0.125
+    rays = make_rays(hits[:, 1:], [0, 0, 1])
+    rays[:, 7] = hits[:, 0]
+    missed = hits[:, 0] == np.inf
+    hits[missed, 1:3], hits.view(np.uint32)[missed, 3] = 0.0, MISS
+    groups = hits.reshape(-1, group, 4)
+    first = np.lexsort((groups.view(np.uint32)[:, :, 3], groups[:, :, 0]))[:, 0]
+    expected = groups[np.arange(len(groups)), first].repeat(group, axis=0)
+    with EmulatedTracer(soup(5), probe(tmp_path, REDUCE, defines={"GROUP": group})) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), expected, rays)
+
+
+#: What comes off a stack.
+PUSH_AND_POP = """
+    GroupStack<GROUP> stack = {stacks[threadIdx.x / GROUP], group_mask<GROUP>(), 0};
+    const int number = ray.origin.x;
+    stack.push(number);
+    stack.push(number + 1);
+    const int second = *stack.pop();
+    stack.push(number + 2);
+    const int third = *stack.pop();
+    const int first = *stack.pop();
+    return {float(first), float(second), float(third), 0};
+"""
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("group", [1, 8, 32])
+def test_stack_gives_all_lanes_what_one_pushed(group: int, order: Order, tmp_path: Path) -> None:
+    numbers = 3.0 * (np.arange(256) // group)
+    rays = make_rays(numbers[:, None] * np.array([1, 0, 0]), [0, 0, 1])
+    with EmulatedTracer(soup(5), probe(tmp_path, PUSH_AND_POP, defines={"GROUP": group}), order=order) as tracer:
+        hits = tracer.closest_hit(rays)
+    assert (hits[:, :3] == numbers[:, None] + [0, 1, 2]).all()
+
+
+#: How often the left box is met, the right one, and the left one is no farther; prim_id: how many nodes differ.
+MEET = """
+    const BoxRay box_ray = make_box_ray(ray, scene.extent);
+    Hit count = {0.0f, 0.0f, 0.0f, 0};
+    for (int i = 0; i < NODES; ++i) {
+        const Node node = load_node(scene, i);
+        const Interval left = within(node.left_lower, node.left_upper, box_ray, ray.t_min, ray.t_max);
+        const Interval right = within(node.right_lower, node.right_upper, box_ray, ray.t_min, ray.t_max);
+        const int word = load_word(scene, i);
+        const unsigned got = meet(word, plane_of_lane(box_ray), ray.t_min, ray.t_max);
+        count.t += is_met(left);
+        count.u += is_met(right);
+        count.v += left.near <= right.near;
+        const bool same = ((got & LEFT_MET) != 0) == is_met(left) && ((got & RIGHT_MET) != 0) == is_met(right) &&
+                          ((got & LEFT_FIRST) != 0) == (left.near <= right.near);
+        const int left_child = child_of_lanes(word, true);
+        const int right_child = child_of_lanes(word, false);
+        count.prim_id += !(same && left_child == node.left && right_child == node.right);
+    }
+    return count;
+"""
+NODES = 16
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["soup", "axis-aligned-grid", "intervals", "denormal", "scale-1e6", "shortest-directions", "long-directions"],
+)
+def test_boxes_in_lanes_are_met_as_by_the_one_box_test(case: str, tmp_path: Path) -> None:
+    triangles, rays, _, _ = answers(case, 500)
+    strategy = probe(tmp_path, MEET, lanes_per_ray=32, defines={"NODES": NODES})
+    with EmulatedTracer(triangles, strategy) as tracer:
+        counts = tracer.closest_hit(rays)
+    assert (counts.view(np.uint32)[:, 3] == 0).all()
+    assert (counts[:, :3].sum(axis=0) > 0).all()
+    assert (counts[:, :3].sum(axis=0) < NODES * len(rays)).all()
+
+
+# -------------------------------------------------------------------------------------------------------------- stacks
+
+LEVELS = 40
+
+
+def slices() -> Floats:
+    """(LEVELS + 1, 3, 3) triangles, each one half of a square, one above the other."""
+    corners = np.array([[-1, -1, 0], [1, -1, 0], [-1, 1, 0]], np.float32)
+    return corners + np.arange(LEVELS + 1, dtype=np.float32)[:, None, None] * np.array([0, 0, 1], np.float32)
+
+
+def chain() -> BinaryTree:
+    """A tree of slices: each left child is a leaf of the lowest, each right child has all above it."""
+    node = np.arange(2 * LEVELS + 1)
+    is_leaf = (node % 2 == 1) | (node == node[-1])
+    low = node // 2
+    high = np.where(is_leaf, low, LEVELS)
+    one = np.ones(len(node))
+    return BinaryTree(
+        lower=np.stack([-one, -one, low], axis=1).astype(np.float32),
+        upper=np.stack([one, one, high], axis=1).astype(np.float32),
+        child=np.where(is_leaf, 0, node + 1).astype(np.int32),
+        first=np.where(is_leaf, low, 0).astype(np.int32),
+        count=is_leaf.astype(np.int32),
+        order=np.arange(LEVELS + 1, dtype=np.uint32),
+        sah_cost=1.0,
+        build_seconds=0.0,
+    )
+
+
+def open_chain(kernel: str, stack_size: int) -> EmulatedTracer:
+    """A tracer on the chain with so many entries of stack, be they enough or not."""
+
+    def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
+        return replace(bvh2.pack(chain(), triangles), stack=1)
+
+    layout = replace(bvh2.LAYOUT, pack=pack)
+    return EmulatedTracer(slices(), replace(find_strategy(kernel), layout=layout, stack_size=stack_size))
+
+
+def vertical_rays(from_above: npt.ArrayLike, hit: npt.ArrayLike) -> Floats:
+    """Up from below or down from above, through triangles or through the rest of their boxes. Both: (n,) bool."""
+    above = np.asarray(from_above, bool)
+    x = np.where(hit, -0.5, 0.5)
+    direction = np.where(above, -1.0, 1.0)
+    z = np.where(above, LEVELS + 1.0, -1.0)
+    return make_rays(np.stack([x, x, z], axis=1), direction[:, None] * np.array([0, 0, 1]))
+
+
+def expect_overflow(tracer: EmulatedTracer, rays: Floats) -> None:
+    for query in (tracer.closest_hit, tracer.any_hit):
+        with pytest.raises(KernelError, match="its traversal stack overflowed"):
+            query(rays)
+
+
+def expect_misses(tracer: EmulatedTracer, rays: Floats) -> None:
+    for query in (tracer.closest_hit, tracer.any_hit):
+        assert (query(rays).view(np.uint32)[:, 3] == MISS).all()
+
+
+@pytest.mark.parametrize("kernel", [*PACKETS, *WARPS])
+def test_stack_of_the_layout_is_just_enough(kernel: str) -> None:
+    enough = bvh2.pack(chain(), slices()).stack
+    rays = vertical_rays(np.ones(40), hit=np.arange(40) % 3 == 0)
+    with open_chain(kernel, enough) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), BruteForceTracer(slices()).closest_hit(rays), rays)
+        assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices()).any_hit(rays), rays)
+    with open_chain(kernel, enough - 1) as tracer:
+        expect_overflow(tracer, rays)
+
+
+# Where the leaf comes first two entries do; the other way round each level needs one.
+
+
+@pytest.mark.parametrize("kernel", WARPS)
+def test_warp_goes_to_the_nearer_child_first(kernel: str) -> None:
+    with open_chain(kernel, 2) as tracer:
+        expect_misses(tracer, vertical_rays(np.zeros(40), hit=np.zeros(40)))
+        expect_overflow(tracer, vertical_rays(np.arange(40) == 17, hit=np.zeros(40)))
+
+
+@pytest.mark.parametrize("kernel", PACKETS)
+def test_packet_goes_first_where_most_of_its_rays_want(kernel: str) -> None:
+    lanes = PACKETS[kernel]
+    above = np.zeros(4 * lanes, bool)
+    first_packet = np.random.default_rng(0).permutation(lanes)
+    above[first_packet[: lanes // 2]] = True
+    with open_chain(kernel, 2) as tracer:
+        expect_misses(tracer, vertical_rays(above, hit=np.zeros(4 * lanes)))
+        above[first_packet[lanes // 2]] = True
+        expect_overflow(tracer, vertical_rays(above, hit=np.zeros(4 * lanes)))
+
+
+@pytest.mark.parametrize("kernel", PACKETS)
+def test_rays_that_meet_one_child_do_not_vote(kernel: str) -> None:
+    above = np.arange(64) % 4 != 0
+    rays = vertical_rays(above, hit=np.zeros(64))
+    rays[above, 3] = LEVELS + 0.5  # t_min: behind all slices but the last
+    with open_chain(kernel, 2) as tracer:
+        expect_misses(tracer, rays)
+
+
+@pytest.mark.parametrize("kernel", PACKETS)
+def test_rays_that_have_any_hit_vote_no_more(kernel: str) -> None:
+    """Of eight rays three come from above, and only of the others does one go on behind the first slice."""
+    place = np.arange(64) % 8
+    rays = vertical_rays(place < 3, hit=place < 7)
+    with open_chain(kernel, 2) as tracer:
+        assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices()).any_hit(rays), rays)

@@ -1,0 +1,271 @@
+"""The compressed 8-wide tree as packed, read back, in exact arithmetic."""
+
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from ray_cases import Floats, grid, kitchen, soup
+
+from tracecore.bvh.binned_sah import build
+from tracecore.cuda_source import KERNELS
+from tracecore.errors import KernelError
+from tracecore.layout.compressed8 import LAYOUT, NODE, SCENE, WIDTH, _assign, pack
+from tracecore.layout.device_layout import PackedScene
+
+Ints = npt.NDArray[np.int64]
+
+
+def packed(triangles: Floats) -> PackedScene:
+    return pack(build(triangles, max_leaf=1), triangles)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Children:
+    """All filled slots, by node and slot.
+
+    place: index of the inner node, or of the leaf's first triangle. count: of the leaf's triangles, 0 for an inner
+    node. steps: (c, 2, 3), lower and upper.
+    """
+
+    node: Ints
+    slot: Ints
+    place: Ints
+    count: Ints
+    steps: Ints
+
+
+def children(nodes: Any) -> Children:
+    """Reads meta as the paper says."""
+    node, slot = np.nonzero(nodes["meta"])
+    meta = nodes["meta"][node, slot].astype(np.int64)
+    is_inner = meta & 31 >= 24
+    assert (meta[is_inner] == 0b001_11000 + slot[is_inner]).all()
+    lower_slots = nodes["inner"][node] & ((1 << slot) - 1)
+    inner_place = nodes["child_base"][node].astype(np.int64) + np.bitwise_count(lower_slots)
+    unary = meta >> 5
+    assert np.isin(unary, [0b001, 0b011, 0b111]).all()
+    return Children(
+        node=node,
+        slot=slot,
+        place=np.where(is_inner, inner_place, nodes["triangle_base"][node] + (meta & 31)),
+        count=np.where(is_inner, 0, np.bitwise_count(unary)),
+        steps=np.stack([nodes["lower"][node, :, slot], nodes["upper"][node, :, slot]], axis=1).astype(np.int64),
+    )
+
+
+def bounds_below(found: Children, slots: Any) -> tuple[Floats, Floats]:
+    """(c, 3) float32, bounds of all triangles below each child."""
+    corners = np.stack([slots[f"v{corner}"] for corner in range(3)], axis=1)
+    lower, upper = np.empty((2, len(found.node), 3), np.float32)
+    begin = np.searchsorted(found.node, np.arange(found.node[-1] + 2))
+    for i in range(len(found.node) - 1, -1, -1):  # children of higher nodes come later
+        if found.count[i] > 0:
+            below = corners[found.place[i] : found.place[i] + found.count[i]].reshape(-1, 3)
+            lower[i], upper[i] = below.min(axis=0), below.max(axis=0)
+        else:
+            of_child = slice(begin[found.place[i]], begin[found.place[i] + 1])
+            lower[i], upper[i] = lower[of_child].min(axis=0), upper[of_child].max(axis=0)
+    return lower, upper
+
+
+exactly = np.frompyfunc(lambda value: Fraction(float(value)), 1, 1)
+
+
+def decoded(nodes: Any, found: Children) -> tuple[Any, Any]:
+    """(c, 2, 3) and (c, 1, 3) of `Fraction`: the planes of each child, and the length of a step."""
+    step = exactly(np.ldexp(1.0, nodes["exponent"].astype(np.int64) - 127))[found.node, None]
+    return exactly(nodes["origin"])[found.node, None] + found.steps * step, step
+
+
+def integers_and_a_hair(sign: float) -> Floats:
+    """Coordinates are whole but for a tiny one, so that their differences are no float64."""
+    triangles = np.random.default_rng(7).integers(0, 256, (200, 3, 3)).astype(np.float32)
+    triangles[::7, 0] = sign * np.float32(2.0**-100)
+    return triangles
+
+
+def all_sizes() -> Floats:
+    random = np.random.default_rng(8)
+    return (random.choice([-1, 1], (300, 3, 3)) * 2.0 ** random.uniform(-140, 100, (300, 3, 3))).astype(np.float32)
+
+
+def on_a_line() -> Floats:
+    triangles = soup(100)
+    triangles[:, :, 1:] = np.float32(0.1)
+    return triangles
+
+
+SCENES: dict[str, Callable[[], Floats]] = {
+    "one": lambda: soup(1),
+    "one leaf": lambda: soup(3),
+    "few": lambda: soup(9),
+    "soup": lambda: soup(1000),
+    "plane": lambda: grid(12),
+    "line": on_a_line,
+    "point": lambda: np.full((20, 3, 3), 0.3, np.float32),
+    "origin": lambda: np.zeros((20, 3, 3), np.float32),
+    "far away": lambda: soup(300) * np.float32(1e-3) + np.float32(1e6),
+    "tiny": lambda: soup(300, 1e-25),
+    "denormal": lambda: soup(300, 1e-42),
+    "huge": lambda: soup(300, 1e30),
+    "largest": lambda: soup(300, 1e38),
+    "integers above": lambda: integers_and_a_hair(1.0),
+    "integers below": lambda: integers_and_a_hair(-1.0),
+    "all sizes": all_sizes,
+}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_boxes_hold_what_is_below_and_little_more(scene: str) -> None:
+    result = packed(SCENES[scene]())
+    nodes = result.arrays["nodes"]
+    found = children(nodes)
+    lower, upper = (exactly(bound) for bound in bounds_below(found, result.arrays["triangles"]))
+    planes, step = decoded(nodes, found)
+    assert (planes[:, 0] <= lower).all()
+    assert (planes[:, 1] >= upper).all()
+    assert (planes[:, 0] + step[:, 0] > lower).all()
+    assert (planes[:, 1] - step[:, 0] < upper).all()
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_steps_are_as_short_as_they_may_be(scene: str) -> None:
+    """255 of them cover a node; half as long ones would not, or the kernel could not take them."""
+    result = packed(SCENES[scene]())
+    nodes = result.arrays["nodes"]
+    found = children(nodes)
+    most = np.zeros((len(nodes), 3), np.int64)
+    np.maximum.at(most, found.node, found.steps[:, 1])
+    step = np.ldexp(1.0, nodes["exponent"].astype(np.int64) - 127)
+    least = max(2.0**-126, float(np.ldexp(1.0, np.frexp(result.scalars["extent"])[1] - 23)))
+    assert ((nodes["exponent"] > 0) & (nodes["exponent"] < 255)).all()
+    assert (step >= least).all()
+    assert (least <= max(2.0**-126, result.scalars["extent"] * 2.0**-22)) or result.scalars["extent"] == 0.0
+    assert ((step == least) | (most > 127)).all()
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_every_node_and_every_triangle_has_one_parent(scene: str) -> None:
+    triangles = SCENES[scene]()
+    result = packed(triangles)
+    found = children(result.arrays["nodes"])
+    is_inner = found.count == 0
+    assert sorted(found.place[is_inner]) == list(range(1, result.nodes))
+    assert (found.place[is_inner] > found.node[is_inner]).all()
+    leaves = zip(found.place[~is_inner], found.count[~is_inner], strict=True)
+    assert sorted(itertools.chain(*(range(first, first + count) for first, count in leaves))) == list(
+        range(len(triangles))
+    )
+    slots = result.arrays["triangles"]
+    assert sorted(slots["prim_id"]) == list(range(len(triangles)))
+    for corner in range(3):
+        assert (slots[f"v{corner}"] == triangles[slots["prim_id"], corner]).all()
+
+
+def test_the_mask_has_the_slots_of_inner_nodes() -> None:
+    nodes = packed(soup(1000)).arrays["nodes"]
+    is_inner = np.unpackbits(nodes["inner"][:, None], axis=1, bitorder="little").astype(bool)
+    assert 0 < is_inner.sum() < is_inner.size
+    assert ((nodes["meta"] & 31 >= 24) == is_inner).all()
+
+
+def test_no_triangles_are_a_node_of_spare_slots() -> None:
+    result = packed(np.zeros((0, 3, 3), np.float32))
+    assert result.nodes == 1
+    assert (result.arrays["nodes"]["meta"] == 0).all()
+    assert result.scalars["extent"] == 0.0
+
+
+def test_the_kitchen_is_held_by_full_nodes(shared_scenes: Path) -> None:
+    result = packed(kitchen(shared_scenes))
+    found = children(result.arrays["nodes"])
+    assert len(found.node) > 7 * result.nodes
+    chosen = np.random.default_rng(0).choice(len(found.node), 3000, replace=False)
+    some = Children(**{name: values[chosen] for name, values in vars(found).items()})
+    lower, upper = (exactly(bound[chosen]) for bound in bounds_below(found, result.arrays["triangles"]))
+    planes, _ = decoded(result.arrays["nodes"], some)
+    assert (planes[:, 0] <= lower).all()
+    assert (planes[:, 1] >= upper).all()
+
+
+# ------------------------------------------------------------------------------------------------------------ the order
+
+
+def in_order(nodes: Any, found: Children, direction: Any) -> float:
+    """How often, of two children of a node, the one that a ray visits before lies nearer along its direction."""
+    step = np.ldexp(1.0, nodes["exponent"].astype(np.int64) - 127)[found.node]
+    distance = (2 * nodes["origin"][found.node] + found.steps.sum(axis=1) * step) @ direction
+    octant = (np.asarray(direction) > 0) @ [1, 2, 4]
+    priority = found.slot ^ octant
+    first, second = np.nonzero((found.node[:, None] == found.node) & (priority[:, None] > priority))
+    return float((distance[first] < distance[second]).mean())
+
+
+@pytest.mark.parametrize("direction", list(itertools.product([-1, 1], repeat=3)))
+def test_slots_go_from_front_to_back(direction: tuple[int, int, int]) -> None:
+    """In any order it would be half of them."""
+    nodes = packed(soup(1000)).arrays["nodes"]
+    found = children(nodes)
+    others = np.abs(np.random.default_rng(1).normal(0, 1, (20, 3))) * direction
+    assert in_order(nodes, found, direction) > 0.7
+    assert np.mean([in_order(nodes, found, other) for other in others]) > 0.65
+
+
+def test_no_assignment_of_slots_is_better() -> None:
+    random = np.random.default_rng(2)
+    gain = random.normal(0, 1, (3, WIDTH, WIDTH))
+    gain[1, 5:] = 0.0  # lanes to spare
+    lanes = np.empty((3, WIDTH), np.int32)
+    _assign(gain, lanes)
+    slots_of = np.array(list(itertools.permutations(range(WIDTH))))
+    assert (np.sort(lanes, axis=1) == np.arange(WIDTH)).all()
+    for node in range(3):
+        best = gain[node, np.arange(WIDTH), slots_of].sum(axis=1).max()
+        assert gain[node, lanes[node], np.arange(WIDTH)].sum() == pytest.approx(best, abs=1e-12)
+
+
+# ----------------------------------------------------------------------------------------------------- limits and sizes
+
+
+@pytest.mark.parametrize("scene", ["one", "few", "soup", "point"])
+def test_stack_is_what_a_ray_that_meets_everything_needs(scene: str) -> None:
+    result = packed(SCENES[scene]())
+    found = children(result.arrays["nodes"])
+
+    def need(node: int) -> int:
+        inner = found.place[(found.node == node) & (found.count == 0)]
+        return max((need(child) for child in inner), default=0) + (len(inner) > 1)
+
+    assert result.stack == need(0)
+
+
+def test_extent_is_the_largest_coordinate() -> None:
+    triangles = soup(10)
+    triangles[3, 1, 2] = -77.0
+    assert packed(triangles).scalars["extent"] == 77.0
+
+
+def test_a_leaf_too_large_for_a_node() -> None:
+    triangles = np.ones((4, 3, 3), np.float32)
+    with pytest.raises(
+        KernelError, match="layout compressed8: a leaf has 4 triangles, at most 3; build with a lower max_leaf"
+    ):
+        pack(build(triangles, max_leaf=4), triangles)
+
+
+def test_sizes_are_those_of_the_paper() -> None:
+    assert (NODE.itemsize, SCENE.itemsize) == (80, 24)
+
+
+def test_every_struct_is_checked_by_the_compiler() -> None:
+    """Each constant that the layout hands over stands in an assertion of a header."""
+    headers = (KERNELS / "compressed8.cuh").read_text() + (KERNELS / "packed_triangle.cuh").read_text()
+    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", headers))
+    assert asserted == {name for name in LAYOUT.defines if name.endswith("_BYTES")}

@@ -1,0 +1,52 @@
+// What Python calls. Comes after the kernel's source, which defines Scene, Launch and the entry points.
+#pragma once
+
+#include "grid.hpp"
+
+namespace emulator {
+
+// library.py fills the same.
+struct Request {
+    const Scene* scene;
+    const Launch* launch;
+    char* stacks;  // LANE_BYTES for each thread of a block; zeros, or what an earlier launch left
+    uint32_t any_hit;
+    uint32_t blocks;
+    uint32_t threads;  // of a block
+    Order order;
+    uint64_t time_limit;  // nanoseconds
+    const Memory* memories;  // that loads and stores may touch
+    uint32_t memories_count;
+};
+
+inline const Request* request;
+
+inline void run_kernel() {
+    if (request->any_hit) {
+        any_hit(*request->scene, *request->launch);
+    } else {
+        closest_hit(*request->scene, *request->launch);
+    }
+}
+
+inline const char* emulate(const Request* the_request) {
+    request = the_request;
+    complaint.clear();
+    memories = request->memories;
+    memories_count = request->memories_count;
+    block.kernel = run_kernel;
+    block.order = request->order;
+    block.random = 1;
+    block.ticks_left = TICKS;
+    block.start = wall_nanoseconds();
+    block.time_limit = request->time_limit;
+    run_grid(request->blocks, {request->stacks, request->threads});
+    return complaint.length == 0 ? nullptr : complaint.bytes;
+}
+
+}  // namespace emulator
+
+// Runs one launch. Returns what is wrong with the kernel, or null. One call at a time.
+extern "C" __attribute__((visibility("default"))) const char* tracecore_emulate(const emulator::Request* request) {
+    return emulator::emulate(request);
+}

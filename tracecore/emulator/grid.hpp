@@ -1,0 +1,92 @@
+// A grid of blocks, run one after another.
+#pragma once
+
+#include <string.h>
+
+#include "warp.hpp"
+
+// Where the linker puts the first and the last byte of all shared variables.
+extern "C" char __start_tracecore_shared[] __attribute__((visibility("hidden")));
+extern "C" char __stop_tracecore_shared[] __attribute__((visibility("hidden")));
+
+namespace emulator {
+
+constexpr uint64_t LANE_BYTES = EMULATOR_LANE_BYTES;    // of library.py
+constexpr uint64_t FRAME_BYTES = EMULATOR_FRAME_BYTES;  // the same
+constexpr uint64_t STACK_BYTES = LANE_BYTES / 2;
+constexpr uint64_t STAGGER = 128;  // spreads the lanes' stacks over the sets of the cache
+constexpr int POISON = 0xff;
+
+// Makes the section of shared variables exist.
+__attribute__((section("tracecore_shared"), used)) static char no_shared_variables[1];
+
+// The stacks of a block's fibers: of each lane's LANE_BYTES the upper half. Below lies a zone of zeros that any
+// overflow writes to, since no function has a frame beyond FRAME_BYTES. Below the zone is room for the rest of it.
+struct Stacks {
+    char* memory;
+    uint32_t threads;
+
+    char* stack(uint32_t thread) const {
+        return memory + (thread + 1) * LANE_BYTES - STACK_BYTES;
+    }
+
+    void poison() {
+        for (uint32_t i = 0; i < threads; ++i) memset(stack(i), POISON, STACK_BYTES);
+    }
+
+    Fiber make(uint32_t thread) const {
+        return make_fiber(stack(thread), STACK_BYTES - STAGGER * (thread % LANES), live);
+    }
+
+    // Clears the zones.
+    void check() {
+        int overflows = 0;
+        for (uint32_t i = 0; i < threads; ++i) {
+            if (!has_overflowed(i)) continue;
+            memset(stack(i) - FRAME_BYTES, 0, FRAME_BYTES);
+            if (overflows++ > 0) continue;
+            complaint.add("%sthe stack of %d bytes of warp %u, lane %u overflowed: use smaller arrays, less recursion",
+                          complaint.length > 0 ? "; " : "", int(STACK_BYTES), i / LANES, i % LANES);
+        }
+    }
+
+    bool has_overflowed(uint32_t thread) const {
+        const uint64_t* zone = reinterpret_cast<const uint64_t*>(stack(thread) - FRAME_BYTES);
+        uint64_t written = 0;
+        for (uint64_t i = 0; i < FRAME_BYTES / sizeof(*zone); ++i) written |= zone[i];
+        return written != 0;
+    }
+};
+
+inline void start_warp(uint32_t index, const Stacks& stacks) {
+    Warp& warp = block.warps[index];
+    warp.ready = ~0u;
+    warp.waiting = warp.at_barrier = warp.asleep = warp.ended = 0;
+    for (uint32_t i = 0; i < LANES; ++i) {
+        const uint32_t thread = index * LANES + i;
+        warp.lanes[i].fiber = stacks.make(thread);
+        warp.lanes[i].bit = 1u << i;
+        warp.lanes[i].thread = {thread};
+    }
+}
+
+inline void run_block(uint32_t index, const Stacks& stacks) {
+    memset(__start_tracecore_shared, POISON, __stop_tracecore_shared - __start_tracecore_shared);
+    block.place = {index};
+    for_each(all_warps(), [&](int i) { start_warp(i, stacks); });
+    block.runnable = all_warps();
+    block.warp = &block.warps[pick(block.runnable)];
+    take_turns(block.host);
+}
+
+// All blocks, or as far as the first complaint.
+inline void run_grid(uint32_t blocks, Stacks stacks) {
+    block.warps_count = stacks.threads / LANES;
+    block.size = {stacks.threads};
+    block.grid = {blocks};
+    stacks.poison();
+    for (uint32_t i = 0; i < blocks && complaint.length == 0; ++i) run_block(i, stacks);
+    stacks.check();
+}
+
+}  // namespace emulator

@@ -1,0 +1,210 @@
+"""A strategy's `.cu` file compiled by g++ for the CPU: a shared library, kept on disk, loaded once for each thread."""
+
+import ctypes
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Self
+
+import numpy as np
+
+from tracecore.compiled import cache_folder
+from tracecore.cuda_source import flatten
+from tracecore.errors import DeviceError, KernelError
+from tracecore.strategy import KernelStrategy
+
+HEADERS = Path(__file__).resolve().parent
+
+#: Memory for a lane's stack, and the largest frame of a function: what an overflow cannot jump over (`grid.hpp`).
+LANE_BYTES = 1 << 16
+FRAME_BYTES = 1 << 13
+
+#: The machine's own instructions, but IEEE arithmetic as written; loads through pointers of other types, as in CUDA.
+FLAGS = (
+    *("-std=c++17", "-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing"),
+    *("-fno-exceptions", "-fno-rtti", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"),
+    *("-fPIC", "-shared", "-fvisibility=hidden", "-x", "c++", f"-I{HEADERS}"),
+    *(f"-DEMULATOR_LANE_BYTES={LANE_BYTES}", f"-DEMULATOR_FRAME_BYTES={FRAME_BYTES}"),
+    f"-Werror=frame-larger-than={FRAME_BYTES}",
+)
+
+REMEDY = "install GCC's g++, version 9 or newer (such as: apt install g++)"
+
+#: Seconds after which g++ is given up.
+COMPILE_TIMEOUT = 300.0
+
+#: Lines of g++'s messages in an error.
+MESSAGE_LINES = 20
+
+
+class Request(ctypes.Structure):
+    """A launch, as `entry.hpp` reads it.
+
+    scene, launch: addresses of the kernel's arguments. stacks: address, set by `Library`. threads: of a block. order:
+    of lanes, index in `tracer.Order`. time_limit: nanoseconds. memories: address of pairs of addresses, uint64, between
+    which the kernel may load and store.
+    """
+
+    _fields_ = (
+        ("scene", ctypes.c_uint64),
+        ("launch", ctypes.c_uint64),
+        ("stacks", ctypes.c_uint64),
+        ("any_hit", ctypes.c_uint32),
+        ("blocks", ctypes.c_uint32),
+        ("threads", ctypes.c_uint32),
+        ("order", ctypes.c_uint32),
+        ("time_limit", ctypes.c_uint64),
+        ("memories", ctypes.c_uint64),
+        ("memories_count", ctypes.c_uint32),
+    )
+
+
+def emulator_unavailable_reason() -> str | None:
+    """None where kernels can be emulated, else one line: why not, and the remedy. Never raises."""
+    try:
+        _compiler()
+    except DeviceError as error:
+        return str(error)
+    return None
+
+
+@functools.cache
+def _compiler() -> str:
+    """What g++ here makes code with: its version, and what it knows of this CPU."""
+    if sys.platform != "linux":
+        raise DeviceError(f"the emulator runs on Linux, this is {sys.platform}; use a Linux machine or container")
+    native = _run(("g++", "-march=native", "-Q", "--help=target"))
+    version = _run(("g++", "--version"))
+    if native.returncode or version.returncode:
+        raise DeviceError(f"the emulator needs g++, and here it fails ({_first_lines(native.stderr)}); {REMEDY}")
+    return version.stdout + native.stdout
+
+
+def _run(command: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        return subprocess.run(
+            command, input=text, capture_output=True, encoding="utf-8", env=environment, timeout=COMPILE_TIMEOUT
+        )
+    except OSError as error:
+        raise DeviceError(f"the emulator needs g++, which cannot be started ({error}); {REMEDY}") from error
+    except subprocess.TimeoutExpired as error:
+        raise DeviceError(f"g++ has not ended after {COMPILE_TIMEOUT:g} s; is the machine overloaded?") from error
+
+
+def _first_lines(messages: str) -> str:
+    return "\n".join(messages.strip().splitlines()[:MESSAGE_LINES])
+
+
+def compile_library(strategy: KernelStrategy, stack_size: int) -> Path:
+    """The shared library of a strategy, compiled unless it is there already. stack_size: entries of a ray's stack.
+
+    Raises `KernelError` with g++'s messages where the source does not compile, `DeviceError` where there is no g++.
+    """
+    text = _whole_source(strategy, stack_size)
+    path = _folder() / f"{strategy.source.stem}-{_key(text)}.so"
+    if not path.exists() and (messages := _compile(text, path)):
+        raise KernelError(f"kernel {strategy.name!r} does not compile for the emulator:\n{messages}")
+    return path
+
+
+def _whole_source(strategy: KernelStrategy, stack_size: int) -> str:
+    """The constants come after the emulator's headers, whose own names they could hit."""
+    constants = "".join(f"#define {name} {value}\n" for name, value in strategy.constants(stack_size).items())
+    headers = '#include "grid.hpp"\n#include "cuda.hpp"\n'
+    return f'{headers}{constants}{flatten(strategy.source)}#include "entry.hpp"\n'
+
+
+def _folder() -> Path:
+    folder = cache_folder("tracecore") / "emulator"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _key(text: str) -> str:
+    headers = [path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.hpp"))]
+    return hashlib.sha256("\0".join((_compiler(), *FLAGS, *headers, text)).encode()).hexdigest()[:16]
+
+
+def _compile(text: str, path: Path) -> str:
+    """Make a library, while other processes may do the same. Returns g++'s complaints, or nothing."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        made = Path(folder) / path.name
+        result = _run(("g++", *FLAGS, "-o", str(made), "-"), text)
+        if result.returncode:
+            return _first_lines(result.stderr)
+        made.replace(path)
+        return ""
+
+
+class _Scratch(threading.local):
+    """Memory for the stacks of a thread's launches."""
+
+    def __init__(self) -> None:
+        self._stacks = np.zeros(0, np.uint8)
+
+    def stacks(self, threads: int) -> int:
+        """Its address: `LANE_BYTES` for each thread of a block."""
+        if len(self._stacks) < threads * LANE_BYTES:
+            self._stacks = np.zeros(threads * LANE_BYTES, np.uint8)
+        return self._stacks.ctypes.data
+
+
+_scratch = _Scratch()
+
+
+class Library:
+    """A compiled strategy in memory, with variables of its own: one launch at a time."""
+
+    def __init__(self, path: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            copy = shutil.copy(path, folder)  # the loader would give the same variables for the same file
+            try:
+                self._emulate = ctypes.CDLL(copy).tracecore_emulate
+            except OSError as error:
+                raise DeviceError(
+                    f"cannot load {path}: {error}; set TRACECORE_CACHE to a folder from which programs may be run"
+                ) from error
+        self._emulate.restype = ctypes.c_char_p
+
+    def emulate(self, request: Request) -> str | None:
+        """Run a launch. Returns what is wrong with the kernel, or None."""
+        request.stacks = _scratch.stacks(request.threads)
+        complaint = self._emulate(ctypes.byref(request))
+        return None if complaint is None else complaint.decode()
+
+
+class LibraryPool:
+    """Copies of one library: as many as are in use at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: SimpleQueue[Library] = SimpleQueue()
+        self._idle.put(Library(path))
+
+    @classmethod
+    @functools.cache
+    def of(cls, path: Path) -> Self:
+        """The pool of all tracers with the same library; what is loaded stays loaded."""
+        return cls(path)
+
+    @contextmanager
+    def borrow(self) -> Iterator[Library]:
+        """A library for one launch."""
+        try:
+            library = self._idle.get_nowait()
+        except Empty:
+            library = Library(self._path)
+        try:
+            yield library
+        finally:
+            self._idle.put(library)

@@ -1,0 +1,151 @@
+"""The tracer that runs CUDA kernels on the CPU, thread by thread: proves their hits where there is no GPU."""
+
+import time
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.direct import DirectTracer
+from tracecore.emulator.library import LibraryPool, Request, compile_library
+from tracecore.errors import KernelError
+from tracecore.launch import LAUNCH, REPORT, TALLY, describe_faults
+from tracecore.layout.device_layout import PackedScene
+from tracecore.rays import HIT_FLOATS, Floats
+from tracecore.strategies import find_strategy
+from tracecore.strategy import KernelStrategy
+from tracecore.tracer import BvhStatistics, Query
+
+#: How lanes take turns between two collectives, and warps between two barriers.
+Order = Literal["ascending", "descending", "shuffled"]
+
+#: Seconds after which a launch is given up.
+TIMEOUT = 120.0
+
+#: Blocks of a persistent kernel, which run one after another: the second one finds nothing left to do.
+PERSISTENT_BLOCKS = 2
+
+#: Bytes: addresses in device memory are multiples of it.
+ALIGNMENT = 256
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class EmulatedTracer(DirectTracer):
+    """Traces with a kernel of the GPU, on the CPU.
+
+    triangles: (t, 3, 3) float32, checked. kernel: a registered name, a strategy, or None for the default. threads:
+    launches at a time. order: of lanes; hits that depend on it show a missing `__syncwarp`. Each warp's 32 lanes take
+    turns in one CPU thread, and the blocks of a launch run one after another. Raises `KernelError` where the kernel is
+    unknown or does not compile, and from a launch that breaks CUDA's rules; `DeviceError` where there is no g++.
+    """
+
+    device = "emulator"
+    dispatch = "emulated"
+
+    def __init__(
+        self,
+        triangles: Floats,
+        kernel: str | KernelStrategy | None = None,
+        *,
+        threads: int | None = None,
+        order: Order = "ascending",
+    ) -> None:
+        start = time.perf_counter()
+        self._order = _index(order)
+        self._strategy = find_strategy(kernel)
+        self.name = self._strategy.name
+        super().__init__(threads)
+        tree = self._strategy.build(triangles)
+        packed = self._strategy.layout.pack(tree, triangles)
+        self._library = LibraryPool.of(compile_library(self._strategy, self._strategy.stack_for(packed)))
+        self._scene = _Scene(packed, self._strategy.layout.scene)
+        self.bvh = BvhStatistics(
+            nodes=packed.nodes,
+            bytes=packed.bytes,
+            sah_cost=tree.sah_cost,
+            build_seconds=time.perf_counter() - start,
+        )
+
+    def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
+        launch = _Launch(rays)
+        self._run(launch, query)
+        faults = int(launch.report["faults"][0])
+        if faults:
+            raise KernelError(f"kernel {self.name!r} failed: {describe_faults(faults)}")
+        hits[:] = launch.hits.view(np.float32).reshape(-1, HIT_FLOATS)
+        return int(launch.report["invalid_rays"][0])
+
+    def _run(self, launch: "_Launch", query: Query) -> None:
+        blocks = self._strategy.blocks_for(launch.count)
+        memories = np.concatenate([self._scene.memories, launch.memories])
+        request = Request(
+            scene=self._scene.record.ctypes.data,
+            launch=launch.record.ctypes.data,
+            any_hit=query == Query.ANY,
+            blocks=min(blocks, PERSISTENT_BLOCKS) if self._strategy.persistent else blocks,
+            threads=self._strategy.block_size,
+            order=self._order,
+            time_limit=int(TIMEOUT * 1e9),
+            memories=memories.ctypes.data,
+            memories_count=len(memories),
+        )
+        with self._library.borrow() as library:
+            complaint = library.emulate(request)
+        if complaint is not None:
+            raise KernelError(f"kernel {self.name!r} is wrong: {complaint}")
+
+
+def _index(order: str) -> int:
+    orders = get_args(Order)
+    if order not in orders:
+        raise KernelError(f"unknown order of lanes {order!r}; there are {', '.join(orders)}")
+    return orders.index(order)
+
+
+class _Scene:
+    """A packed scene. `record` is the kernel's `struct Scene`."""
+
+    def __init__(self, packed: PackedScene, dtype: np.dtype[np.void]) -> None:
+        self._memory = {name: _copied(array) for name, array in packed.arrays.items()}
+        self.record = np.zeros(1, dtype)
+        for name, memory in self._memory.items():
+            self.record[name] = memory.ctypes.data
+        for name, value in packed.scalars.items():
+            self.record[name] = value
+        self.memories = _ranges(list(self._memory.values()))
+
+
+class _Launch:
+    """What one launch reads and writes. `record` is the kernel's `struct Launch`."""
+
+    def __init__(self, rays: Floats) -> None:
+        self.count = len(rays)
+        self.rays = _copied(rays)
+        self.hits = _aligned(self.count * HIT_FLOATS * 4)
+        self.hits[:] = 0xFF  # a hit that is not written is no hit and no miss
+        self.report = np.zeros(1, REPORT)
+        self.tally = np.zeros(1, TALLY)
+        self.record = np.zeros(1, LAUNCH)
+        self.record["count"] = self.count
+        for name in ("rays", "hits", "report", "tally"):
+            self.record[name] = getattr(self, name).ctypes.data
+        self.memories = _ranges([self.rays, self.hits, self.report, self.tally])
+
+
+def _ranges(memory: list[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
+    """(n, 2) addresses: where each array begins and ends."""
+    return np.array([(array.ctypes.data, array.ctypes.data + array.nbytes) for array in memory], np.uint64)
+
+
+def _aligned(size: int) -> Bytes:
+    """So many bytes, aligned like a device's memory."""
+    raw = np.zeros(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size]
+
+
+def _copied(content: npt.NDArray[Any]) -> Bytes:
+    memory = _aligned(content.nbytes)
+    memory[:] = content.reshape(-1).view(np.uint8)
+    return memory

@@ -1,0 +1,220 @@
+// The bytes of tracecore/layout/compressed8.py, and how a ray meets a node's eight boxes. Ylitie, Karras, Laine: Efficient
+// Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017.
+#pragma once
+
+#include "box.cuh"
+#include "packed_triangle.cuh"
+
+struct alignas(16) PackedNode {
+    float origin[3];
+    unsigned char exponent[3];
+    unsigned char inner;
+    unsigned child_base;
+    unsigned triangle_base;
+    unsigned char meta[8];
+    unsigned char lower[3][8];
+    unsigned char upper[3][8];
+};
+static_assert(sizeof(PackedNode) == NODE_BYTES, "PackedNode differs from the layout's NODE");
+
+struct Scene {
+    const PackedNode* nodes;
+    const PackedTriangle* triangles;
+    float extent;  // largest coordinate by magnitude
+};
+static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCENE");
+
+// Four slots, a byte each.
+struct Quad {
+    unsigned meta;
+    unsigned lower_x, lower_y, lower_z;
+    unsigned upper_x, upper_y, upper_z;
+};
+
+struct Node {
+    float3 origin;
+    unsigned exponents_and_inner;
+    unsigned child_base;
+    unsigned triangle_base;
+    Quad first;
+    Quad second;
+};
+
+__device__ inline Node load_node(const Scene& scene, unsigned index) {
+    const uint4* words = reinterpret_cast<const uint4*>(scene.nodes + index);
+    const uint4 a = __ldg(words);
+    const uint4 b = __ldg(words + 1);
+    const uint4 c = __ldg(words + 2);
+    const uint4 d = __ldg(words + 3);
+    const uint4 e = __ldg(words + 4);
+    const Quad first = {b.z, c.x, c.z, d.x, d.z, e.x, e.z};
+    const Quad second = {b.w, c.y, c.w, d.y, d.w, e.y, e.w};
+    return {{__uint_as_float(a.x), __uint_as_float(a.y), __uint_as_float(a.z)}, a.w, b.x, b.y, first, second};
+}
+
+// The length of a node's steps along an axis.
+__device__ inline float step(const Node& node, int axis) {
+    return __uint_as_float((node.exponents_and_inner >> 8 * axis & 0xff) << 23);
+}
+
+// ------------------------------------------------------------------------------------------------------------------ groups
+
+// Some children of a node, or some triangles of its leaves, by index from a base. Bits of children that are still to be
+// visited are the upper eight, of the nearest one the highest; the lower eight say which slots hold inner nodes. Bits of
+// triangles are the lower 24.
+struct alignas(8) Group {
+    unsigned base;
+    unsigned bits;
+};
+
+constexpr int FIRST_CHILD = 24;
+constexpr unsigned TRIANGLE_BITS = (1u << FIRST_CHILD) - 1;
+constexpr unsigned ROOT = 1u << 31;
+
+__device__ inline Group children_of(const Node& node, unsigned bits) {
+    return {node.child_base, (bits & ~TRIANGLE_BITS) | node.exponents_and_inner >> 24};
+}
+
+__device__ inline Group triangles_of(const Node& node, unsigned bits) {
+    return {node.triangle_base, bits & TRIANGLE_BITS};
+}
+
+__device__ inline bool has_child(const Group& children) {
+    return children.bits > TRIANGLE_BITS;
+}
+
+__device__ inline unsigned take_highest(unsigned& bits) {
+    const unsigned bit = 31 - __clz(bits);
+    bits ^= 1u << bit;
+    return bit;
+}
+
+// The nearest child's index; it leaves the group.
+__device__ inline unsigned take_child(Group& children, unsigned octant) {
+    const unsigned slot = (take_highest(children.bits) - FIRST_CHILD) ^ octant;
+    return children.base + __popc(children.bits & ((1u << slot) - 1));
+}
+
+__device__ inline unsigned take_triangle(Group& triangles) {
+    return triangles.base + take_highest(triangles.bits);
+}
+
+// -------------------------------------------------------------------------------------------------------------------- rays
+
+// One axis of a ray. The pad, in lengths of the direction, widens every box on both sides.
+struct Axis {
+    float origin;
+    float inverse;
+    float pad;
+};
+
+struct StepRay {
+    Axis x;
+    Axis y;
+    Axis z;
+    unsigned octant;  // a bit for each axis along which the ray goes up
+};
+
+// The pad is that of box.cuh, 64 roundings at the reach, and sixteen more. In `within`, t of a plane takes roundings at 1, 1 and
+// 2 times the reach, beside that of the inverse. Here it takes four at 2 times, or 2.02 since a box ends up to one step, 4/255
+// of the extent, outside of the scene. That is 4.02 more.
+constexpr float MORE_REACH = 1.25f;
+
+// Limits of what a distance may be in lengths of the direction; beyond them an axis excludes nothing. Below the upper one
+// 2^15 steps cannot overflow. Above LEAST_LENGTHS no step is a denormal, as the layout has none below 2^-23 of the extent.
+constexpr float MOST_STEP_LENGTHS = 1e33f;
+
+__device__ inline Axis make_axis(float origin, const Slab& slab, float reach, float extent) {
+    const float lengths = fabsf(slab.inverse);
+    const bool is_usable = extent * lengths > LEAST_LENGTHS && reach * lengths < MOST_STEP_LENGTHS;
+    if (!is_usable) return {origin, 0.0f, infinity()};
+    return {origin, slab.inverse, PAD_SCALE * reach * lengths};
+}
+
+__device__ inline StepRay make_step_ray(const Ray& ray, float extent) {
+    const float reach = MORE_REACH * fmaxf(largest(ray.origin), extent);
+    const float least = LEAST_SLOPE * largest(ray.direction);
+    const Slab slab_x = make_slab(ray.origin.x, ray.direction.x, reach, least);
+    const Slab slab_y = make_slab(ray.origin.y, ray.direction.y, reach, least);
+    const Slab slab_z = make_slab(ray.origin.z, ray.direction.z, reach, least);
+    const Axis x = make_axis(ray.origin.x, slab_x, reach, extent);
+    const Axis y = make_axis(ray.origin.y, slab_y, reach, extent);
+    const Axis z = make_axis(ray.origin.z, slab_z, reach, extent);
+    return {x, y, z, (x.inverse < 0.0f ? 0u : 1u) | (y.inverse < 0.0f ? 0u : 2u) | (z.inverse < 0.0f ? 0u : 4u)};
+}
+
+// ------------------------------------------------------------------------------------------------------------------- boxes
+
+// A byte becomes the float STEP_BIAS + byte by its place among the bits: one instruction, cheaper than a conversion. The
+// other bits come from constant memory, since the instruction takes one immediate value only.
+constexpr float STEP_BIAS = 1 << 15;
+__constant__ unsigned STEP_BIAS_BITS = 0x47000000u;
+
+__device__ inline float biased_steps(unsigned bytes, int index) {
+    return __uint_as_float(__byte_perm(bytes, STEP_BIAS_BITS, 0x7504 | index << 4));
+}
+
+__device__ inline unsigned byte_of(unsigned bytes, int index) {
+    return __byte_perm(bytes, 0, 0x4440 | index);
+}
+
+// Of a step: for the two roundings at 2^15 steps, each below 2^-9 of one, that the bias costs.
+constexpr float MARGIN = 1.0f / (1 << 7);
+
+// One axis of a ray at a node: t of a plane = biased steps * scale + near or far.
+struct Planes {
+    float scale;
+    float near;
+    float far;
+};
+
+__device__ inline Planes make_planes(const Axis& axis, float origin, float step) {
+    const float scale = step * axis.inverse;  // exact, as a power of two times a number
+    const float middle = fmaf(origin - axis.origin, axis.inverse, -STEP_BIAS * scale);
+    const float pad = fmaf(MARGIN, fabsf(scale), axis.pad);
+    return {scale, middle - pad, middle + pad};
+}
+
+struct NodeRay {
+    Planes x;
+    Planes y;
+    Planes z;
+    unsigned octant;
+};
+
+// Of each slot, the lowest of its bits in a group. Inner nodes, alone in having both bits of 24, go by the octant.
+__device__ inline unsigned places(unsigned meta, unsigned octant) {
+    const unsigned inner = (meta & meta << 1 & 0x10101010u) >> 4;
+    return (meta ^ inner * octant) & 0x1f1f1f1fu;
+}
+
+// The bits of all slots whose boxes the ray may meet in [t_min, t_max].
+__device__ inline unsigned met(const Quad& quad, const NodeRay& ray, float t_min, float t_max) {
+    const bool up_x = ray.octant & 1, up_y = ray.octant & 2, up_z = ray.octant & 4;
+    const unsigned near_x = up_x ? quad.lower_x : quad.upper_x, far_x = up_x ? quad.upper_x : quad.lower_x;
+    const unsigned near_y = up_y ? quad.lower_y : quad.upper_y, far_y = up_y ? quad.upper_y : quad.lower_y;
+    const unsigned near_z = up_z ? quad.lower_z : quad.upper_z, far_z = up_z ? quad.upper_z : quad.lower_z;
+    const unsigned own_bits = quad.meta >> 5 & 0x07070707u;
+    const unsigned own_places = places(quad.meta, ray.octant);
+    unsigned bits = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const float in_x = fmaf(biased_steps(near_x, i), ray.x.scale, ray.x.near);
+        const float in_y = fmaf(biased_steps(near_y, i), ray.y.scale, ray.y.near);
+        const float in_z = fmaf(biased_steps(near_z, i), ray.z.scale, ray.z.near);
+        const float out_x = fmaf(biased_steps(far_x, i), ray.x.scale, ray.x.far);
+        const float out_y = fmaf(biased_steps(far_y, i), ray.y.scale, ray.y.far);
+        const float out_z = fmaf(biased_steps(far_z, i), ray.z.scale, ray.z.far);
+        const float near = fmaxf(fmaxf(in_x, in_y), fmaxf(in_z, t_min));
+        const float far = fminf(fminf(out_x, out_y), fminf(out_z, t_max));
+        if (is_met({near, far})) bits |= byte_of(own_bits, i) << byte_of(own_places, i);
+    }
+    return bits;
+}
+
+__device__ inline unsigned met(const Node& node, const StepRay& ray, float t_min, float t_max) {
+    const NodeRay node_ray = {make_planes(ray.x, node.origin.x, step(node, 0)),
+                              make_planes(ray.y, node.origin.y, step(node, 1)),
+                              make_planes(ray.z, node.origin.z, step(node, 2)), ray.octant};
+    return met(node.first, node_ray, t_min, t_max) | met(node.second, node_ray, t_min, t_max);
+}

@@ -1,0 +1,52 @@
+// A node of a binary tree in the lanes of a warp: lane i has word i, so that twelve lanes have a plane each of the two boxes.
+// Barczak: GPU Ray Tracing the Wrong Way, 2016.
+#pragma once
+
+#include "bvh2.cuh"
+#include "warp.cuh"
+
+constexpr int NODE_WORDS = sizeof(PackedNode) / sizeof(int);
+constexpr int Z_WORD = (sizeof(PackedNode::left_xy) + sizeof(PackedNode::right_xy)) / sizeof(int);
+constexpr int CHILD_WORD = Z_WORD + sizeof(PackedNode::z) / sizeof(int);
+
+// The upper half of the warp has the same words as the lower one.
+__device__ inline int load_word(const Scene& scene, int node) {
+    return __ldg(reinterpret_cast<const int*>(scene.nodes + node) + lane_index() % NODE_WORDS);
+}
+
+__device__ inline int child_of_lanes(int word, bool left) {
+    return __shfl_sync(WHOLE_WARP, word, left ? CHILD_WORD : CHILD_WORD + 1);
+}
+
+// t of this lane's plane = position * inverse + offset. Odd lanes have the upper planes, and t negated.
+struct Plane {
+    float inverse;
+    float offset;
+};
+
+__device__ inline Plane plane_of_lane(const BoxRay& ray) {
+    const unsigned word = lane_index() % NODE_WORDS;
+    const Slab slab = word >= Z_WORD ? ray.z : (word & 2) != 0 ? ray.y : ray.x;
+    return word % 2 == 0 ? Plane{slab.inverse, slab.lower_offset} : Plane{-slab.inverse, -slab.upper_offset};
+}
+
+// Bits of what `meet` returns.
+constexpr unsigned LEFT_MET = 1 << 0;
+constexpr unsigned LEFT_FIRST = 1 << 2;
+constexpr unsigned RIGHT_MET = 1 << 4;
+constexpr unsigned BOTH_MET = LEFT_MET | RIGHT_MET;
+
+// Which boxes the ray meets, and whether the left one is no farther, exactly as by `within`. Other bits mean nothing. Even
+// lanes work on `near` and odd lanes on `-far`, so that all want the largest of the axes.
+__device__ inline unsigned meet(int word, const Plane& plane, float t_min, float t_max) {
+    const unsigned lane = lane_index();
+    const float t = fmaf(__int_as_float(word), plane.inverse, plane.offset);
+    const float axis = fminf(t, -__shfl_xor_sync(WHOLE_WARP, t, 1));
+    const float xy = fmaxf(axis, __shfl_xor_sync(WHOLE_WARP, axis, 2));
+    const float z = __shfl_sync(WHOLE_WARP, axis, Z_WORD + (lane & 4) / 2 + lane % 2);
+    const float end = fmaxf(fmaxf(xy, z), lane % 2 == 0 ? t_min : -t_max);
+    // Lanes 0 to 3 have the left box's interval now and lanes 4 to 7 the right one's. Lanes 0 and 4 compare near with far,
+    // lane 2 both near.
+    const float other = __shfl_sync(WHOLE_WARP, end, lane == 2 ? 4 : lane ^ 1);
+    return __ballot_sync(WHOLE_WARP, end <= (lane == 2 ? other : -other));
+}

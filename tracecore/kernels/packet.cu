@@ -1,0 +1,84 @@
+// Packets of rays side by side, a ray per lane, that go through the tree together. Günther, Popov, Seidel, Slusallek:
+// Realtime Ray Tracing on GPU with BVH-based Packet Traversal, 2007.
+//
+// The PACKET lanes share one stack. They visit a node if any of their rays meets it.
+#include "bvh2.cuh"
+#include "closest_of_lanes.cuh"
+#include "fault.cuh"
+#include "group_stack.cuh"
+
+__shared__ int stacks[BLOCK_SIZE / PACKET][STACK_SIZE][1];
+
+template <bool ANY_HIT>
+struct Packet {
+    GroupStack<PACKET> stack;
+    Ray ray;  // this lane's
+    Shear shear;
+    BoxRay box_ray;
+    Hit best;
+    bool found;
+
+    __device__ Packet(const Scene& scene, const Ray& its_ray)
+        : stack{stacks[threadIdx.x / PACKET], group_mask<PACKET>(), 0},
+          ray(its_ray),
+          shear(make_shear(ray.direction)),
+          box_ray(make_box_ray(ray, scene.extent)),
+          best{ray.t_max, 0.0f, 0.0f, 0},
+          found(false) {
+        stack.push(DONE);
+    }
+
+    __device__ int pop() {
+        return *stack.pop();
+    }
+
+    // From an inner node to the next.
+    __device__ int descend(const Scene& scene, int node, unsigned& faults) {
+        const Node pair = load_node(scene, node);
+        const Interval left = within(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
+        const Interval right = within(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
+        const unsigned left_met = __ballot_sync(stack.mask, is_met(left));
+        const unsigned right_met = __ballot_sync(stack.mask, is_met(right));
+        if (left_met == 0 && right_met == 0) return pop();
+        if (left_met == 0) return pair.right;
+        if (right_met == 0) return pair.left;
+        if (stack.is_full()) {
+            faults |= STACK_OVERFLOW;
+            return DONE;
+        }
+        // The rays that meet both vote for the child to go to first.
+        const unsigned both_met = left_met & right_met;
+        const unsigned for_left = __ballot_sync(stack.mask, left.near <= right.near) & both_met;
+        const bool left_first = 2 * __popc(for_left) >= __popc(both_met);
+        stack.push(left_first ? pair.right : pair.left);
+        return left_first ? pair.left : pair.right;
+    }
+
+    // Of a leaf, against the rays of all lanes. Returns the next node.
+    __device__ int test(const Scene& scene, int leaf) {
+        for (int slot = first_slot(leaf); slot < end_slot(leaf); ++slot) {
+            if (!intersect(load_triangle(scene.triangles, slot), ray, shear, best)) continue;
+            found = true;
+            if (ANY_HIT) best.t = -infinity();  // nothing meets the ray any more
+        }
+        if (ANY_HIT && !__any_sync(stack.mask, ray.t_min < best.t)) return DONE;
+        return pop();
+    }
+
+    __device__ Hit hit() const {
+        return found ? best : miss();
+    }
+};
+
+template <bool ANY_HIT>
+__device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults) {
+    Packet<ANY_HIT> packet(scene, ray);
+    int node = ROOT;
+    while (node != DONE) {
+        while (is_inner(node)) node = packet.descend(scene, node, faults);
+        while (is_leaf(node)) node = packet.test(scene, node);
+    }
+    return packet.hit();
+}
+
+#include "rounds.cuh"

@@ -1,0 +1,110 @@
+// One ray per warp. Barczak: GPU Ray Tracing the Wrong Way, 2016.
+//
+// The lanes test both boxes of a node together, and TRIANGLES_AT_ONCE of them have a triangle each of a leaf; 1: all test the
+// same. With KEEP_NODES the stack holds whole nodes, loaded when their parent is visited, so that nothing waits for memory
+// when it is popped.
+#include "bvh2.cuh"
+#include "closest_of_lanes.cuh"
+#include "fault.cuh"
+#include "group_stack.cuh"
+#include "node_of_lanes.cuh"
+
+constexpr int ENTRY_WORDS = KEEP_NODES ? NODE_WORDS : 1;
+constexpr int NAME_WORD = ENTRY_WORDS - 1;  // of an entry; unused in a node
+
+__shared__ int stacks[BLOCK_SIZE / WARP_LANES][STACK_SIZE][ENTRY_WORDS];
+
+// Word of a node that is visited later.
+__device__ inline int load_early(const Scene& scene, int node) {
+    return KEEP_NODES && is_inner(node) ? load_word(scene, node) : 0;
+}
+
+template <bool ANY_HIT>
+struct WarpWalk {
+    GroupStack<WARP_LANES, ENTRY_WORDS> stack;
+    Ray ray;
+    Shear shear;
+    Plane plane;  // of this lane
+    Hit best;
+    bool found;
+    int node;
+    int word;  // of the node, this lane's
+
+    __device__ WarpWalk(const Scene& scene, const Ray& its_ray)
+        : stack{stacks[warp_index()], WHOLE_WARP, 0},
+          ray(its_ray),
+          shear(make_shear(ray.direction)),
+          plane(plane_of_lane(make_box_ray(ray, scene.extent))),
+          best{ray.t_max, 0.0f, 0.0f, 0},
+          found(false),
+          node(ROOT),
+          word(load_early(scene, ROOT)) {
+        push(DONE, 0);
+    }
+
+    __device__ void push(int later, int its_word) {
+        stack.push(lane_index() == NAME_WORD ? later : its_word);
+    }
+
+    __device__ void pop() {
+        const int* entry = stack.pop();
+        node = entry[NAME_WORD];
+        if (KEEP_NODES) word = entry[lane_index() % ENTRY_WORDS];
+    }
+
+    __device__ void finish() {
+        node = DONE;
+    }
+
+    // From an inner node to the nearer child that the ray meets; the farther one waits on the stack.
+    __device__ void descend(const Scene& scene, unsigned& faults) {
+        if (!KEEP_NODES) word = load_word(scene, node);
+        const unsigned votes = meet(word, plane, ray.t_min, best.t);
+        const unsigned met = votes & BOTH_MET;
+        if (met == 0) return pop();
+        const bool left = met == LEFT_MET || (met == BOTH_MET && (votes & LEFT_FIRST) != 0);
+        const int next = child_of_lanes(word, left);
+        const int next_word = load_early(scene, next);
+        if (met == BOTH_MET) {
+            if (stack.is_full()) {
+                faults |= STACK_OVERFLOW;
+                return finish();
+            }
+            const int other = child_of_lanes(word, !left);
+            push(other, load_early(scene, other));
+        }
+        node = next;
+        word = next_word;
+    }
+
+    // Against the triangles of a leaf. All lanes have the same result.
+    __device__ void test(const Scene& scene) {
+        const int end = end_slot(node);
+        for (int slot = first_slot(node); slot < end; slot += TRIANGLES_AT_ONCE) {
+            const int own = slot + lane_index() % TRIANGLES_AT_ONCE;
+            Hit hit = best;
+            const bool taken = own < end && intersect(load_triangle(scene.triangles, own), ray, shear, hit);
+            if (!(TRIANGLES_AT_ONCE == 1 ? taken : __any_sync(WHOLE_WARP, taken))) continue;
+            found = true;
+            if (ANY_HIT) return finish();
+            best = closest_of_lanes<TRIANGLES_AT_ONCE>(WHOLE_WARP, hit);
+        }
+        pop();
+    }
+
+    __device__ Hit hit() const {
+        return found ? best : miss();
+    }
+};
+
+template <bool ANY_HIT>
+__device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults) {
+    WarpWalk<ANY_HIT> walk(scene, ray);
+    while (walk.node != DONE) {
+        while (is_inner(walk.node)) walk.descend(scene, faults);
+        while (is_leaf(walk.node)) walk.test(scene);
+    }
+    return walk.hit();
+}
+
+#include "rounds.cuh"

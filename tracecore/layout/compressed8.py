@@ -1,0 +1,243 @@
+"""Layout of an 8-wide tree for the GPU: nodes of 80 bytes, whose children's boxes are whole steps from a corner.
+
+After Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017.
+`kernels/compressed8.cuh` is the other side.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.bvh.optimal_collapse import optimal_collapse
+from tracecore.bvh.tree import BinaryTree
+from tracecore.bvh.wide import EMPTY, Ints, WideTree
+from tracecore.compiled import compiled, inlined
+from tracecore.errors import KernelError
+from tracecore.layout import packed_triangle
+from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.layout.packed_triangle import pack_triangles
+from tracecore.rays import Floats, Ids
+
+WIDTH = 8
+MAX_LEAF = 3  # a node's triangles have one bit each, below the eight of its children
+
+#: Steps are powers of two: `exponent` for each axis, biased as in a float32. inner: a bit for each slot that holds an
+#: inner node. These nodes lie side by side from child_base on, and the triangles of all leaves from triangle_base on.
+#: meta: 0 in a slot to spare; of a leaf, a bit for each triangle, then five bits for the place of the first one; of an
+#: inner node, 1, then five bits for 24 + slot. lower, upper: steps from the origin, by axis and slot.
+NODE = np.dtype(
+    [
+        ("origin", "<f4", 3),
+        ("exponent", "u1", 3),
+        ("inner", "u1"),
+        ("child_base", "<u4"),
+        ("triangle_base", "<u4"),
+        ("meta", "u1", WIDTH),
+        ("lower", "u1", (3, WIDTH)),
+        ("upper", "u1", (3, WIDTH)),
+    ]
+)
+SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), ("extent", "<f4")], align=True)
+
+MOST_STEPS = 255
+EXPONENT_BIAS = 127
+LEAST_EXPONENT = 1 - EXPONENT_BIAS  # a byte of 0 would not be a power of two
+PLACE_BITS = 5
+INNER_META = 1 << PLACE_BITS | 24
+
+#: The extent's power of two is at most so much above the shortest step's. From this the kernel knows that its products
+#: with steps do not underflow. A ray's pad is at least eight times as wide.
+EXTENT_BITS = 22
+
+#: By axis and slot: +1 where the slot is for children towards the positive end.
+SIDES = np.where(np.arange(WIDTH) >> np.arange(3)[:, None] & 1, 1.0, -1.0)
+SETS = 1 << WIDTH
+
+Doubles = npt.NDArray[np.float64]
+
+
+def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
+    """Nodes and triangles as the kernel wants them. triangles: (t, 3, 3) float32, in the caller's order.
+
+    Raises `KernelError` where a leaf of the tree has more triangles than a node can name.
+    """
+    _check_limits(tree)
+    wide = _in_slots(tree, optimal_collapse(tree, width=WIDTH, max_leaf=MAX_LEAF))
+    extent = float(np.abs(triangles).max(initial=0.0))
+    nodes = _pack_nodes(tree, wide, extent)
+    return PackedScene(
+        arrays={"nodes": nodes, "triangles": pack_triangles(_order(tree, wide), triangles)},
+        scalars={"extent": extent},
+        nodes=len(nodes),
+        stack=_stack_need(wide.wide),
+    )
+
+
+def _check_limits(tree: BinaryTree) -> None:
+    largest = int(tree.count.max())
+    if largest > MAX_LEAF:
+        raise KernelError(
+            f"layout compressed8: a leaf has {largest} triangles, at most {MAX_LEAF}; build with a lower max_leaf"
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------ the order
+
+
+def _in_slots(tree: BinaryTree, wide: WideTree) -> WideTree:
+    """The same tree with lanes as slots, of which any may be spare, and nodes breadth first in the order of slots."""
+    lanes = _lanes_of_slots(tree, wide)
+    binary, links, first, count = (
+        np.take_along_axis(value, lanes, axis=1) for value in (wide.binary, wide.wide, wide.first, wide.count)
+    )
+    nodes = _breadth_first(links)
+    is_inner = links[nodes] != EMPTY
+    number = np.cumsum(is_inner, dtype=np.int32).reshape(is_inner.shape)
+    return WideTree(
+        binary=binary[nodes],
+        wide=np.where(is_inner, number, EMPTY),
+        first=first[nodes],
+        count=count[nodes],
+        depth=wide.depth,
+    )
+
+
+def _breadth_first(links: Ints) -> Ints:
+    levels = [np.zeros(1, np.int32)]
+    while len(levels[-1]) > 0:
+        children = links[levels[-1]]
+        levels.append(children[children != EMPTY])
+    return np.concatenate(levels)
+
+
+def _lanes_of_slots(tree: BinaryTree, wide: WideTree) -> Ints:
+    """(n, 8) int32: which lane goes to each slot, so that slots in the order of a ray's octant go from front to back.
+
+    Bit 0 of a slot is set where the child lies towards positive x, bit 1 of y, bit 2 of z.
+    """
+    filled = (wide.binary != EMPTY)[:, :, None]
+    centre = np.where(filled, (tree.lower.astype(np.float64) + tree.upper)[wide.binary], 0.0)
+    mean = centre.sum(axis=1, keepdims=True) / np.maximum(filled.sum(axis=1, keepdims=True), 1)
+    offset = np.where(filled, centre - mean, 0.0)
+    lanes = np.empty(wide.binary.shape, np.int32)
+    _assign(sum(offset[:, :, axis, None] * SIDES[axis] for axis in range(3)), lanes)
+    return lanes
+
+
+@compiled
+def _assign(gain: Any, lanes: Any) -> None:
+    """Find the assignment of lanes to slots with the largest sum of gains, by the best one for every set of slots.
+
+    gain: (n, lane, slot) float64. lanes: (n, slot) int32, written. The paper finds it by an auction.
+    """
+    size = np.zeros(SETS, np.int64)
+    worth = np.zeros(SETS, np.float64)
+    last = np.zeros(SETS, np.int64)
+    for slots in range(1, SETS):
+        size[slots] = size[slots >> 1] + (slots & 1)
+    for node in range(len(gain)):
+        for slots in range(1, SETS):
+            worth[slots], last[slots] = _best_last(gain, node, size[slots] - 1, slots, worth)
+        slots = SETS - 1
+        for lane in range(WIDTH - 1, -1, -1):
+            lanes[node, last[slots]] = lane
+            slots ^= 1 << last[slots]
+
+
+@inlined
+def _best_last(gain: Any, node: int, lane: int, slots: int, worth: Any) -> Any:
+    """The worth of a set of slots, and which of them the last lane takes, the others being for the lanes before."""
+    most, chosen = -np.inf, 0
+    for slot in range(WIDTH):
+        if slots >> slot & 1:
+            total = worth[slots ^ 1 << slot] + gain[node, lane, slot]
+            if total > most:
+                most, chosen = total, slot
+    return most, chosen
+
+
+@compiled
+def _stack_need(links: Any) -> int:
+    """Entries that a walk may need, where all other inner children of a node wait in one while it visits the first."""
+    need = np.zeros(len(links), np.int64)
+    for node in range(len(links) - 1, -1, -1):
+        inner, below = 0, 0
+        for slot in range(WIDTH):
+            if links[node, slot] != EMPTY:
+                inner += 1
+                below = max(below, need[links[node, slot]])
+        need[node] = below + 1 if inner > 1 else below
+    return need[0]
+
+
+def _order(tree: BinaryTree, wide: WideTree) -> Ids:
+    """(t,) uint32, `prim_id` of every packed triangle: leaf by leaf."""
+    is_leaf = _is_leaf(wide)
+    count = wide.count[is_leaf]
+    return tree.order[np.repeat(wide.first[is_leaf] - _before(count), count) + np.arange(count.sum())]
+
+
+def _is_leaf(wide: WideTree) -> npt.NDArray[np.bool_]:
+    return (wide.binary != EMPTY) & (wide.wide == EMPTY)
+
+
+def _before(count: Ints, axis: int = 0) -> npt.NDArray[np.int64]:
+    """The sum of all before each."""
+    return np.cumsum(count, axis=axis, dtype=np.int64) - count
+
+
+# ------------------------------------------------------------------------------------------------------------ the bytes
+
+
+def _pack_nodes(tree: BinaryTree, wide: WideTree, extent: float) -> npt.NDArray[np.void]:
+    nodes = np.zeros(len(wide.binary), NODE)
+    if len(tree.order) == 0:
+        return nodes
+    is_inner = wide.wide != EMPTY
+    count = np.where(_is_leaf(wide), wide.count, 0)
+    nodes["inner"] = np.packbits(is_inner, axis=1, bitorder="little")[:, 0]
+    nodes["child_base"] = 1 + _before(is_inner.sum(axis=1, dtype=np.int32))
+    nodes["triangle_base"] = _before(count.sum(axis=1, dtype=np.int32))
+    leaf_meta = ((1 << count) - 1) << PLACE_BITS | _before(count, axis=1)
+    nodes["meta"] = np.where(is_inner, INNER_META + np.arange(WIDTH), np.where(count > 0, leaf_meta, 0))
+    filled = (wide.binary != EMPTY)[:, :, None]
+    lower, upper = tree.lower[wide.binary].astype(np.float64), tree.upper[wide.binary].astype(np.float64)
+    origin = np.where(filled, lower, np.inf).min(axis=1, keepdims=True)
+    end = np.where(filled, upper, -np.inf).max(axis=1, keepdims=True)
+    exponent = _exponents(end - origin, extent)
+    step = np.ldexp(1.0, exponent)
+    nodes["origin"] = origin[:, 0]
+    nodes["exponent"] = exponent[:, 0] + EXPONENT_BIAS
+    nodes["lower"] = np.where(filled, _steps_within(lower, origin, step), 0).transpose(0, 2, 1)
+    nodes["upper"] = np.where(filled, -_steps_within(-upper, -origin, step), 0).transpose(0, 2, 1)
+    return nodes
+
+
+def _exponents(size: Doubles, extent: float) -> npt.NDArray[np.int32]:
+    """Of the shortest steps, powers of two, of which 255 cover a size; none are shorter than the kernel can take."""
+    least = max(int(np.frexp(extent)[1]) - 1 - EXTENT_BITS, LEAST_EXPONENT)
+    # frexp's power of two is above the quotient. Rounding keeps order: 255 such steps are above the exact size as well.
+    return np.maximum(np.where(size > 0.0, np.frexp(size / MOST_STEPS)[1], least), least)
+
+
+def _steps_within(value: Doubles, origin: Doubles, step: Doubles) -> Doubles:
+    """The most whole steps that do not lead from the origin beyond a value, exactly."""
+    distance = value - origin
+    # What the rounding of the difference lost. Knuth: The Art of Computer Programming, volume 2, section 4.2.2, 1969.
+    shift = distance - value
+    lost = (value - (distance - shift)) - (origin + shift)
+    steps = np.floor(distance / step)
+    return steps - ((steps * step == distance) & (lost < 0.0))
+
+
+LAYOUT = DeviceLayout(
+    name="compressed8",
+    scene=SCENE,
+    defines={
+        "NODE_BYTES": str(NODE.itemsize),
+        "SCENE_BYTES": str(SCENE.itemsize),
+        **packed_triangle.DEFINES,
+    },
+    pack=pack,
+)
