@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
-from tracecore.layout import bvh2, compressed8
+from tracecore.layout import bvh2, bvh4, compressed8, wide
 from tracecore.strategy import KernelStrategy
 
 _strategies: dict[str, KernelStrategy] = {}
@@ -86,6 +86,14 @@ _register_aila_laine("speculative-if-if", "if_if.cu", speculative=True)
 
 _register_walks(
     KernelStrategy(
+        name="bvh4",
+        source=KERNELS / "bvh4.cu",
+        layout=bvh4.LAYOUT,
+        citation="Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014",
+    )
+)
+_register_walks(
+    KernelStrategy(
         name="compressed-bvh8",
         source=KERNELS / "compressed8.cu",
         layout=compressed8.LAYOUT,
@@ -95,7 +103,10 @@ _register_walks(
 )
 
 
-# ---------------------------------------------------------------------- lanes that work together, on a binary tree
+# ------------------------------------------------------------------------- lanes that work together, on a binary tree
+
+
+_BARCZAK = "Barczak: GPU Ray Tracing the Wrong Way, 2016"
 
 
 def _register_packets(lanes: int) -> None:
@@ -121,7 +132,7 @@ def _register_warp(name: str, triangles_at_once: int = 1, keep_nodes: bool = Fal
             name=name,
             source=KERNELS / "warp_bvh2.cu",
             layout=bvh2.LAYOUT,
-            citation="Barczak: GPU Ray Tracing the Wrong Way, 2016",
+            citation=_BARCZAK,
             lanes_per_ray=32,
             max_leaf=max(4, triangles_at_once),
             triangle_block=triangles_at_once,
@@ -136,3 +147,32 @@ _register_warp("warp")
 _register_warp("warp-triangles-8", triangles_at_once=8)
 _register_warp("warp-triangles-32", triangles_at_once=32)
 _register_warp("warp-keep-nodes", keep_nodes=True)
+
+
+# ------------------------------------------------------------------------------ lanes that work together, on wide trees
+
+
+def _register_grouped(name: str, width: int, lanes: int, citation: str) -> None:
+    """A child of a node, or a triangle of a leaf, for each lane. Small blocks, since each ray of a deep tree may want
+    much shared memory for its stack."""
+    register_strategy(
+        KernelStrategy(
+            name=name,
+            source=KERNELS / "grouped.cu",
+            layout=wide.LAYOUTS[width],
+            citation=citation,
+            lanes_per_ray=lanes,
+            persistent=True,
+            block_size=64,
+            max_leaf=lanes,
+            triangle_block=lanes,
+        )
+    )
+
+
+_LIER = "Lier, Stamminger, Selgrad: CPU-Style SIMD Ray Traversal on GPUs, 2018"
+
+for _width in wide.WIDTHS:
+    _register_grouped(f"grouped-{_width}", _width, _width, _LIER)
+_register_grouped("warp-bvh4", 4, 32, _BARCZAK)
+_register_grouped("warp-bvh8", 8, 32, _BARCZAK)

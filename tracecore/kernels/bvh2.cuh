@@ -3,9 +3,9 @@
 #pragma once
 
 #include "box.cuh"
+#include "child.cuh"
 #include "packed_triangle.cuh"
 
-// A child is the index of a node where >= 0, else ~(first slot << LEAF_COUNT_BITS | count) of a leaf.
 struct alignas(16) PackedNode {
     float left_xy[4];   // lower.x upper.x lower.y upper.y
     float right_xy[4];  // the same
@@ -21,25 +21,6 @@ struct Scene {
     float extent;  // largest coordinate by magnitude
 };
 static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCENE");
-
-constexpr int ROOT = 0;
-constexpr int DONE = 0x7fffffff;  // no node; lies at the bottom of a stack
-
-__device__ inline bool is_leaf(int child) {
-    return child < 0;
-}
-
-__device__ inline bool is_inner(int child) {
-    return !is_leaf(child) && child != DONE;
-}
-
-__device__ inline int first_slot(int leaf) {
-    return ~leaf >> LEAF_COUNT_BITS;
-}
-
-__device__ inline int end_slot(int leaf) {
-    return first_slot(leaf) + (~leaf & ((1 << LEAF_COUNT_BITS) - 1));
-}
 
 struct Node {
     float3 left_lower, left_upper, right_lower, right_upper;

@@ -13,7 +13,7 @@ __device__ inline unsigned group_mask() {
 
 // Every lane of the group gets the hit with the least t; of those at the same t the one with the lowest prim_id. A lane that
 // has found nothing brings a miss, or the best hit so far if all lanes have the same one. mask: from `group_mask`, or the
-// whole warp where all its groups bring the same hits.
+// whole warp where all its groups call together.
 template <int LANES>
 __device__ inline Hit closest_of_lanes(unsigned mask, const Hit& hit) {
     if (LANES == 1) return hit;
@@ -28,6 +28,6 @@ __device__ inline Hit closest_of_lanes(unsigned mask, const Hit& hit) {
         }
     }
     const bool won = hit.t == t && hit.prim_id == prim_id;
-    const int winner = __ffs(__ballot_sync(mask, won)) - 1;
+    const int winner = __ffs(__ballot_sync(mask, won) & group_mask<LANES>()) - 1;
     return {t, __shfl_sync(mask, hit.u, winner), __shfl_sync(mask, hit.v, winner), prim_id};
 }

@@ -1,0 +1,135 @@
+"""The 4-wide tree as packed for one ray per thread, read back."""
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from ray_cases import Floats, soup
+
+from tracecore.bvh.binned_sah import build
+from tracecore.bvh.wide import EMPTY, collapse_levels
+from tracecore.cuda_source import KERNELS
+from tracecore.errors import KernelError
+from tracecore.layout import bvh4
+from tracecore.layout.bvh4 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, WIDTH, pack
+from tracecore.layout.device_layout import PackedScene
+
+
+class Child(NamedTuple):
+    """A child as its parent holds it. link: a node where not negative, else a leaf's range of slots."""
+
+    lower: Floats
+    upper: Floats
+    link: int
+    first: int
+    count: int
+
+
+def children(packed: PackedScene, node: int) -> list[Child]:
+    """All that are filled."""
+    record = packed.arrays["nodes"][node]
+    found = []
+    for lane, link in enumerate(record["child"].tolist()):
+        first, count = ~link >> LEAF_COUNT_BITS, ~link & ((1 << LEAF_COUNT_BITS) - 1)
+        if link >= 0 or count > 0:
+            found.append(Child(record["planes"][:, 0, lane], record["planes"][:, 1, lane], link, first, count))
+    return found
+
+
+def leaves(packed: PackedScene, node: int = 0) -> list[Child]:
+    """All leaves below a node; checks that boxes of inner children are just what is below them."""
+    found: list[Child] = []
+    for child in children(packed, node):
+        if child.link < 0:
+            found.append(child)
+            continue
+        below = leaves(packed, child.link)
+        assert (np.min([leaf.lower for leaf in below], axis=0) == child.lower).all()
+        assert (np.max([leaf.upper for leaf in below], axis=0) == child.upper).all()
+        found += below
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 33, 3000])
+def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
+    triangles = soup(count)
+    packed = pack(build(triangles), triangles)
+    slots = packed.arrays["triangles"]
+    seen: list[int] = []
+    for leaf in leaves(packed):
+        chosen = slots[leaf.first : leaf.first + leaf.count]
+        corners = np.stack([chosen[f"v{corner}"] for corner in range(3)], axis=1)
+        assert (corners == triangles[chosen["prim_id"]]).all()
+        assert (corners.min(axis=(0, 1)) == leaf.lower).all()
+        assert (corners.max(axis=(0, 1)) == leaf.upper).all()
+        seen.extend(chosen["prim_id"].tolist())
+    assert sorted(seen) == list(range(count))
+    assert packed.bytes == packed.nodes * 128 + count * 48
+
+
+def test_children_are_the_grandchildren_of_the_binary_tree() -> None:
+    triangles = soup(3000)
+    tree = build(triangles)
+    expected = collapse_levels(tree, width=WIDTH)
+    found = pack(tree, triangles).arrays["nodes"]["child"]
+    assert (np.where(found < 0, EMPTY, found) == expected.wide).all()
+    assert ((found == ~0) == (expected.binary == EMPTY)).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_lanes_to_spare_are_leaves_without_triangles_at_infinity(count: int) -> None:
+    triangles = soup(count)
+    packed = pack(build(triangles), triangles)
+    spare = packed.arrays["nodes"]["child"] == ~0
+    assert spare.sum() == WIDTH * packed.nodes - sum(len(children(packed, node)) for node in range(packed.nodes))
+    assert spare.any()
+    planes = packed.arrays["nodes"]["planes"]
+    assert (np.isinf(planes) == spare[:, None, None, :]).all()
+    assert (planes[np.isinf(planes)] > 0).all()
+
+
+def test_stack_is_what_a_walk_that_meets_everything_needs() -> None:
+    """Every child but one waits at each node, above the mark at the bottom."""
+    triangles = soup(3000)
+    packed = pack(build(triangles), triangles)
+
+    def need(node: int) -> int:
+        links = [child.link for child in children(packed, node)]
+        return len(links) - 1 + max(need(link) if link >= 0 else 1 for link in links)
+
+    assert packed.stack == need(0)
+
+
+def test_extent_is_the_largest_coordinate() -> None:
+    triangles = soup(10)
+    triangles[3, 1, 2] = -77.0
+    assert pack(build(triangles), triangles).scalars["extent"] == 77.0
+
+
+def test_a_leaf_too_large_for_a_node() -> None:
+    tree = replace(build(soup(1)), count=np.array([16], np.int32), order=np.arange(16, dtype=np.uint32))
+    with pytest.raises(
+        KernelError, match="layout bvh4: a leaf has 16 triangles, at most 15; build with a lower max_leaf"
+    ):
+        pack(tree, soup(16))
+
+
+def test_too_many_triangles_for_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    largest = ((bvh4.MAX_TRIANGLES - 1) << LEAF_COUNT_BITS) | bvh4.MAX_LEAF
+    assert largest == np.iinfo(np.int32).max
+    monkeypatch.setattr(bvh4, "MAX_TRIANGLES", 9)
+    with pytest.raises(KernelError, match="layout bvh4: 10 triangles, at most 9; split the scene"):
+        pack(build(soup(10)), soup(10))
+
+
+def test_a_node_is_a_cache_line() -> None:
+    assert (NODE.itemsize, SCENE.itemsize) == (128, 24)
+
+
+def test_every_struct_is_checked_by_the_compiler() -> None:
+    """Each constant that the layout hands over stands in an assertion of the headers."""
+    headers = "".join((KERNELS / name).read_text() for name in ("bvh4.cuh", "packed_triangle.cuh"))
+    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", headers))
+    assert asserted == {name for name in LAYOUT.defines if name.endswith("_BYTES")}

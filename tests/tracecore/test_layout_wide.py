@@ -1,0 +1,170 @@
+"""The wide trees as packed for lanes side by side, read back."""
+
+import re
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from ray_cases import Floats, soup
+
+from tracecore.bvh.binned_sah import build
+from tracecore.bvh.wide import EMPTY, collapse
+from tracecore.cuda_source import KERNELS
+from tracecore.errors import KernelError
+from tracecore.layout import wide
+from tracecore.layout.device_layout import PackedScene
+from tracecore.layout.wide import CORNER, LAYOUTS, LEAF_COUNT_BITS, SCENE, WIDTHS, node_of
+
+
+class Lane(NamedTuple):
+    """A child as its parent's lane holds it. child: a node where not negative, else a leaf's range of slots."""
+
+    lower: Floats
+    upper: Floats
+    child: int
+    first: int
+    count: int
+
+
+def lanes(packed: PackedScene, node: int) -> list[Lane]:
+    """All lanes of a node."""
+    record = packed.arrays["nodes"][node]
+    found = []
+    for xy, z in zip(record["xy"], record["z"], strict=True):
+        child = int(z["child"])
+        lower, upper = np.array([xy[0], xy[2], z["lower"]]), np.array([xy[1], xy[3], z["upper"]])
+        found.append(Lane(lower, upper, child, ~child >> LEAF_COUNT_BITS, ~child & ((1 << LEAF_COUNT_BITS) - 1)))
+    return found
+
+
+def is_spare(lane: Lane) -> bool:
+    return lane.child < 0 and lane.count == 0
+
+
+def leaves(packed: PackedScene, node: int = 0) -> list[Lane]:
+    """All leaves below a node; checks that boxes of inner lanes are just what is below them."""
+    found: list[Lane] = []
+    for lane in lanes(packed, node):
+        if is_spare(lane):
+            continue
+        if lane.child < 0:
+            found.append(lane)
+            continue
+        below = leaves(packed, lane.child)
+        assert (np.min([leaf.lower for leaf in below], axis=0) == lane.lower).all()
+        assert (np.max([leaf.upper for leaf in below], axis=0) == lane.upper).all()
+        found += below
+    return found
+
+
+def corners_of(packed: PackedScene, leaf: Lane) -> npt.NDArray[np.void]:
+    """(3, count) records: each corner of each triangle."""
+    start = 3 * leaf.first
+    return packed.arrays["corners"][start : start + 3 * leaf.count].reshape(3, leaf.count)
+
+
+def pack(triangles: Floats, width: int) -> PackedScene:
+    return LAYOUTS[width].pack(build(triangles, max_leaf=width), triangles)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("count", [1, 2, 9, 33, 1000])
+def test_walk_finds_every_triangle_once_inside_its_box(width: int, count: int) -> None:
+    triangles = soup(count)
+    packed = pack(triangles, width)
+    seen: list[int] = []
+    for leaf in leaves(packed):
+        corners = corners_of(packed, leaf)
+        assert (corners["prim_id"] == corners["prim_id"][0]).all()
+        assert (corners["position"].swapaxes(0, 1) == triangles[corners["prim_id"][0]]).all()
+        assert (corners["position"].min(axis=(0, 1)) == leaf.lower).all()
+        assert (corners["position"].max(axis=(0, 1)) == leaf.upper).all()
+        assert 1 <= leaf.count <= width
+        seen.extend(corners["prim_id"][0].tolist())
+    assert sorted(seen) == list(range(count))
+    assert packed.bytes == packed.nodes * 32 * width + count * 48
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_lanes_are_those_of_the_wide_tree(width: int) -> None:
+    triangles = soup(1000)
+    tree = build(triangles, max_leaf=width)
+    tested, packed = collapse(tree, width=width, max_leaf=width), LAYOUTS[width].pack(tree, triangles)
+    assert packed.nodes == len(tested.binary)
+    for node, links in enumerate(tested.wide):
+        found = lanes(packed, node)
+        assert [lane.child if lane.child >= 0 else EMPTY for lane in found] == links.tolist()
+        assert [is_spare(lane) for lane in found] == (tested.binary[node] == EMPTY).tolist()
+
+
+def test_small_subtrees_become_leaves() -> None:
+    triangles = soup(1000)
+    packed = LAYOUTS[16].pack(build(triangles, max_leaf=1), triangles)
+    assert 4 < np.mean([leaf.count for leaf in leaves(packed)]) <= 16
+
+
+def test_lanes_to_spare_are_at_infinity() -> None:
+    spare = [lane for lane in lanes(pack(soup(3), 8), 0) if is_spare(lane)]
+    assert len(spare) == 7
+    for lane in spare:
+        assert lane.child == ~0
+        assert (lane.lower == np.inf).all()
+        assert (lane.upper == np.inf).all()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_triangles_are_lanes_to_spare(width: int) -> None:
+    packed = pack(soup(0), width)
+    assert (packed.nodes, packed.stack, packed.scalars["extent"]) == (1, 1, 0.0)
+    assert all(is_spare(lane) for lane in lanes(packed, 0))
+
+
+def test_extent_is_the_largest_coordinate() -> None:
+    triangles = soup(10)
+    triangles[3, 1, 2] = -77.0
+    assert pack(triangles, 4).scalars["extent"] == 77.0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_stack_is_what_a_walk_that_meets_everything_needs(width: int) -> None:
+    """Every child but one waits at each node, above the mark at the bottom."""
+    packed = pack(soup(1000), width)
+
+    def need(node: int) -> int:
+        children = [lane.child for lane in lanes(packed, node) if not is_spare(lane)]
+        return len(children) - 1 + max(need(child) if child >= 0 else 1 for child in children)
+
+    assert packed.stack == need(0)
+
+
+def test_a_leaf_too_large_for_a_node() -> None:
+    tree = replace(build(soup(1)), count=np.array([64], np.int32), order=np.arange(64, dtype=np.uint32))
+    with pytest.raises(
+        KernelError, match="layout wide8: a leaf has 64 triangles, at most 63; build with a lower max_leaf"
+    ):
+        LAYOUTS[8].pack(tree, soup(64))
+
+
+def test_too_many_triangles_for_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    largest = ((wide.MAX_TRIANGLES - 1) << LEAF_COUNT_BITS) | wide.MAX_LEAF
+    assert largest == np.iinfo(np.int32).max
+    monkeypatch.setattr(wide, "MAX_TRIANGLES", 9)
+    with pytest.raises(KernelError, match="layout wide4: 10 triangles, at most 9; split the scene"):
+        pack(soup(10), 4)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_lane_loads_two_words_of_sixteen_bytes(width: int) -> None:
+    dtype: Any = node_of(width)
+    assert dtype.itemsize == 32 * width
+    assert dtype.fields["z"][1] == 16 * width
+    assert (CORNER.itemsize, SCENE.itemsize) == (16, 24)
+
+
+def test_every_struct_is_checked_by_the_compiler() -> None:
+    """Each constant that the layout hands over stands in an assertion of the header."""
+    header = (KERNELS / "wide.cuh").read_text()
+    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", header))
+    assert asserted == {name for name in LAYOUTS[8].defines if name.endswith("_BYTES")}

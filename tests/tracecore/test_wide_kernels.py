@@ -1,0 +1,304 @@
+"""Strategies on wide trees: order of children, stacks, and leaves of any size."""
+
+import functools
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from ray_cases import Floats, answers, assert_same_bits, random_rays, soup
+
+from tracecore.brute_force import BruteForceTracer
+from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.cpu import CpuTracer
+from tracecore.cuda_source import KERNELS
+from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.emulator.tracer import EmulatedTracer, Order
+from tracecore.errors import DeviceError, KernelError
+from tracecore.layout import bvh4, wide
+from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.nvrtc import compile_strategy, supported_architectures
+from tracecore.rays import MISS, make_rays
+from tracecore.strategy import KernelStrategy
+
+ORDERS: tuple[Order, ...] = ("ascending", "descending", "shuffled")
+
+
+def grouped(width: int, lanes: int) -> KernelStrategy:
+    """So many lanes per ray on a tree of that width."""
+    return KernelStrategy(
+        name=f"{lanes}-lanes-on-bvh{width}",
+        source=KERNELS / "grouped.cu",
+        layout=wide.LAYOUTS[width],
+        citation="Lier, Stamminger, Selgrad 2018",
+        lanes_per_ray=lanes,
+        persistent=True,
+        block_size=64,
+        max_leaf=lanes,
+    )
+
+
+def one_ray_per_thread(persistent: bool, replace_below: int) -> KernelStrategy:
+    return KernelStrategy(
+        name=f"bvh4-{persistent}-{replace_below}",
+        source=KERNELS / "bvh4.cu",
+        layout=bvh4.LAYOUT,
+        citation="Guthe 2014",
+        persistent=persistent,
+        defines={"REPLACE_BELOW": replace_below},
+    )
+
+
+GROUPED = [grouped(width, width) for width in wide.WIDTHS] + [grouped(width, 32) for width in (4, 8)]
+BVH4 = [one_ray_per_thread(False, 0), one_ray_per_thread(True, 0), one_ray_per_thread(True, 20)]
+
+
+def name_of(strategy: KernelStrategy) -> str:
+    return strategy.name
+
+
+def each(strategies: list[KernelStrategy]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("strategy", strategies, ids=name_of)
+
+
+@pytest.fixture(scope="module")
+def emulator() -> None:
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("order", ORDERS)
+@each(GROUPED + BVH4)
+def test_ties_and_intervals_in_every_order_of_lanes(strategy: KernelStrategy, order: Order) -> None:
+    for case in ("duplicates", "intervals", "shortest-directions"):
+        triangles, rays, closest, occlusion = answers(case, 500)
+        with EmulatedTracer(triangles, strategy, order=order) as tracer:
+            assert_same_bits(tracer.closest_hit(rays), closest, rays)
+            assert_same_bits(tracer.any_hit(rays), occlusion, rays)
+
+
+@functools.cache
+def large_soup() -> tuple[Floats, Floats, Floats, Floats]:
+    """Triangles, rays, and the CPU's answers to both queries."""
+    triangles, rays = soup(5000), random_rays(20, 1000)
+    with CpuTracer(triangles) as cpu:
+        return triangles, rays, cpu.closest_hit(rays), cpu.any_hit(rays)
+
+
+@pytest.mark.usefixtures("emulator")
+@each(GROUPED + BVH4)
+def test_hits_in_a_large_soup(strategy: KernelStrategy) -> None:
+    triangles, rays, closest, occlusion = large_soup()
+    with EmulatedTracer(triangles, strategy, order="shuffled") as tracer:
+        assert_same_bits(tracer.closest_hit(rays), closest, rays)
+        assert_same_bits(tracer.any_hit(rays), occlusion, rays)
+
+
+# --------------------------------------------------------------------------------------------------------------- leaves
+
+
+def one_leaf(triangles: Floats) -> BinaryTree:
+    """A tree of nothing but a leaf with all triangles."""
+    return BinaryTree(
+        lower=triangles.min(axis=(0, 1))[None],
+        upper=triangles.max(axis=(0, 1))[None],
+        child=np.zeros(1, np.int32),
+        first=np.zeros(1, np.int32),
+        count=np.array([len(triangles)], np.int32),
+        order=np.arange(len(triangles), dtype=np.uint32),
+        sah_cost=1.0,
+        build_seconds=0.0,
+    )
+
+
+def with_tree(strategy: KernelStrategy, tree: BinaryTree, stack_size: int) -> KernelStrategy:
+    """The strategy on a tree of the test's own, with so many entries of stack, be they enough or not."""
+
+    def pack(_: BinaryTree, triangles: Floats) -> PackedScene:
+        return replace(strategy.layout.pack(tree, triangles), stack=1)
+
+    return replace(strategy, layout=replace(strategy.layout, pack=pack), stack_size=stack_size)
+
+
+@pytest.mark.usefixtures("emulator")
+@each(GROUPED)
+def test_a_leaf_with_more_triangles_than_lanes(strategy: KernelStrategy) -> None:
+    triangles, rays = soup(63), random_rays(21, 500)
+    judge = BruteForceTracer(triangles)
+    with EmulatedTracer(triangles, with_tree(strategy, one_leaf(triangles), 32)) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), judge.closest_hit(rays), rays)
+        assert_same_bits(tracer.any_hit(rays), judge.any_hit(rays), rays)
+
+
+# --------------------------------------------------------------------------------------------------------------- stacks
+
+LEVELS = 100
+
+
+def slices() -> Floats:
+    """(LEVELS + 1, 3, 3) triangles, each one half of a square, one above the other."""
+    corners = np.array([[-1, -1, 0], [1, -1, 0], [-1, 1, 0]], np.float32)
+    return corners + np.arange(LEVELS + 1, dtype=np.float32)[:, None, None] * np.array([0, 0, 1], np.float32)
+
+
+def chain() -> BinaryTree:
+    """A tree of slices: each left child is a leaf of the lowest, each right child has all above it."""
+    node = np.arange(2 * LEVELS + 1)
+    is_leaf = (node % 2 == 1) | (node == node[-1])
+    low = node // 2
+    one = np.ones(len(node))
+    return BinaryTree(
+        lower=np.stack([-one, -one, low], axis=1).astype(np.float32),
+        upper=np.stack([one, one, np.where(is_leaf, low, LEVELS)], axis=1).astype(np.float32),
+        child=np.where(is_leaf, 0, node + 1).astype(np.int32),
+        first=np.where(is_leaf, low, 0).astype(np.int32),
+        count=is_leaf.astype(np.int32),
+        order=np.arange(LEVELS + 1, dtype=np.uint32),
+        sah_cost=1.0,
+        build_seconds=0.0,
+    )
+
+
+def open_chain(strategy: KernelStrategy, stack_size: int) -> EmulatedTracer:
+    return EmulatedTracer(slices(), with_tree(strategy, chain(), stack_size))
+
+
+def vertical_rays(count: int, above: npt.ArrayLike, hit: npt.ArrayLike) -> Floats:
+    """Down from above or up from below, through triangles or through the rest of their boxes. Both: (count,) bool."""
+    x = np.where(hit, -0.5, 0.5) * np.ones(count)
+    up = np.where(above, -1.0, 1.0) * np.ones(count)
+    z = np.where(above, LEVELS + 1.0, -1.0) * np.ones(count)
+    return make_rays(np.stack([x, x, z], axis=1), np.stack([0 * up, 0 * up, up], axis=1))
+
+
+def expect_overflow(tracer: EmulatedTracer, rays: Floats) -> None:
+    with pytest.raises(KernelError, match="its traversal stack overflowed"):
+        tracer.closest_hit(rays)
+
+
+@pytest.mark.usefixtures("emulator")
+@each(GROUPED + BVH4)
+def test_stack_of_the_layout_is_just_enough(strategy: KernelStrategy) -> None:
+    enough = strategy.layout.pack(chain(), slices()).stack
+    rays = vertical_rays(70, above=True, hit=np.arange(70) % 3 == 0)
+    judge = BruteForceTracer(slices())
+    with open_chain(strategy, enough) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), judge.closest_hit(rays), rays)
+        assert_same_bits(tracer.any_hit(rays), judge.any_hit(rays), rays)
+    with open_chain(strategy, enough - 1) as tracer:
+        expect_overflow(tracer, rays)
+
+
+@pytest.mark.usefixtures("emulator")
+@each(GROUPED + BVH4)
+def test_the_nearest_child_comes_first_and_the_farthest_last(strategy: KernelStrategy) -> None:
+    """From below the stack is empty again before each next node; from above the leaves of every node wait."""
+    width = int(strategy.layout.defines["WIDTH"])
+    with open_chain(strategy, width) as tracer:
+        up = vertical_rays(70, above=False, hit=False)
+        assert (tracer.closest_hit(up).view(np.uint32)[:, 3] == MISS).all()
+        expect_overflow(tracer, vertical_rays(70, above=np.arange(70) == 17, hit=False))
+
+
+# ---------------------------------------------------------------------------------------------------- order of children
+
+
+def probe(folder: Path, layout: DeviceLayout, header: str, body: str) -> KernelStrategy:
+    """A strategy with the given body of `trace`, a ray in each lane."""
+    source = folder / "probe.cu"
+    source.write_text(
+        '#include "lane_order.cuh"\n'
+        f'#include "{header}"\n'
+        "template <bool ANY_HIT>\n"
+        "__device__ Hit trace(const Scene& scene, const Ray& ray, unsigned& faults) {" + body + "}\n"
+        '#include "rounds.cuh"\n'
+    )
+    return KernelStrategy(name="probe", source=source, layout=layout, citation="none")
+
+
+#: A ray's t_max is a box's distance. t: the distance in this place; prim_id: the lane that had it.
+SORT = """
+    const unsigned lane = lane_index() % WIDTH;
+    const int from = bitonic_sort<WIDTH>(key_of(ray.t_max, lane), lane) & LANE_BITS;
+    return {__shfl_sync(WHOLE_WARP, ray.t_max, from, WIDTH), 0.0f, 0.0f, static_cast<unsigned>(from)};
+"""
+
+#: Whether a box that begins at t_min is passed over when the nearest hit is at t_max.
+PASS_OVER = """
+    return {0.0f, 0.0f, 0.0f, key_of(ray.t_min, lane_index()) > last_key_at(ray.t_max)};
+"""
+
+#: Four distances, and afterwards the first three of them; prim_id: which they were, in hexadecimal digits.
+SORT_FOUR = """
+    Children four = {{0, ray.t_min}, {1, ray.origin.x}, {2, ray.origin.y}, {3, ray.t_max}};
+    sort(four);
+    const int places = four.a.node | four.b.node << 4 | four.c.node << 8 | four.d.node << 12;
+    return {four.a.near, four.b.near, four.c.near, static_cast<unsigned>(places)};
+"""
+
+
+def rays_with(t_min: npt.ArrayLike, t_max: npt.ArrayLike) -> Floats:
+    """Rays of which nothing else counts."""
+    rays = make_rays(np.zeros((np.size(t_max), 3)), [0, 0, 1])
+    rays[:, 3], rays[:, 7] = t_min, t_max
+    return rays
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("width", wide.WIDTHS)
+def test_distances_are_sorted_and_tell_their_lane(width: int, tmp_path: Path) -> None:
+    t = np.random.default_rng(width).choice([-np.inf, -3e30, -2, -1e-40, 0, 1e-40, 0.5, 7, 1e30, np.inf], 1024)
+    rays = rays_with(0, t.astype(np.float32))
+    with EmulatedTracer(soup(5), probe(tmp_path, wide.LAYOUTS[width], "wide.cuh", SORT)) as tracer:
+        hits = tracer.closest_hit(rays).reshape(-1, width, 4)
+    groups, lanes = rays[:, 7].reshape(-1, width), hits.view(np.uint32)[:, :, 3].astype(np.int64)
+    assert (hits[:, :, 0] == np.sort(groups, axis=1)).all()
+    assert (np.sort(lanes, axis=1) == np.arange(width)).all()
+    assert (np.take_along_axis(groups, lanes, axis=1) == hits[:, :, 0]).all()
+
+
+@pytest.mark.usefixtures("emulator")
+def test_four_children_are_sorted(tmp_path: Path) -> None:
+    distances = np.array(list(itertools.product([-1.0, 0.0, 2.5, 1e30], repeat=4)), np.float32)
+    rays = rays_with(distances[:, 0], distances[:, 3])
+    rays[:, 0:2] = distances[:, 1:3]
+    with EmulatedTracer(soup(5), probe(tmp_path, bvh4.LAYOUT, "bvh4.cuh", SORT_FOUR)) as tracer:
+        hits = tracer.closest_hit(rays)
+    places = hits.view(np.uint32)[:, 3:] >> np.array([0, 4, 8, 12]) & 15
+    assert (hits[:, :3] == np.sort(distances, axis=1)[:, :3]).all()
+    assert (np.sort(places, axis=1) == np.arange(4)).all()
+    assert (np.take_along_axis(distances, places, axis=1) == np.sort(distances, axis=1)).all()
+
+
+@pytest.mark.usefixtures("emulator")
+def test_only_boxes_behind_the_nearest_hit_are_passed_over(tmp_path: Path) -> None:
+    sign = np.array([[-1], [1]], np.float32)
+    t = np.ravel(sign * np.array([0, 1e-40, 1, 1 + 2**-22, 1 + 2**-16, 1e30, np.inf], np.float32))
+    near, nearest_hit = (values.ravel() for values in np.meshgrid(np.tile(t, 32), t))
+    with EmulatedTracer(soup(5), probe(tmp_path, wide.LAYOUTS[2], "wide.cuh", PASS_OVER)) as tracer:
+        passed = tracer.closest_hit(rays_with(near, nearest_hit)).view(np.uint32)[:, 3] == 1
+    assert not passed[near <= nearest_hit].any()
+    farther = np.where(nearest_hit < 0, nearest_hit * (1 - 2.0**-17), nearest_hit * (1 + 2.0**-17))
+    assert passed[near > farther].all()
+
+
+# ---------------------------------------------------------------------------------------------------------- compilation
+
+STATIC_SHARED_BYTES = 48 << 10
+
+
+@each(GROUPED)
+def test_the_deepest_stack_fits_in_shared_memory(strategy: KernelStrategy) -> None:
+    try:
+        supported_architectures()
+    except DeviceError as error:
+        pytest.skip(str(error))
+    width = int(strategy.layout.defines["WIDTH"])
+    deepest = PackedScene(arrays={}, scalars={}, nodes=1, stack=(width - 1) * MAX_DEPTH + 1)
+    compiled = compile_strategy(strategy, "sm_90", strategy.stack_for(deepest))
+    for row in compiled.resources.values():
+        assert row.shared_bytes <= STATIC_SHARED_BYTES
+        assert row.spill_bytes == 0

@@ -1,0 +1,109 @@
+"""Layout of a wide tree for lanes side by side: lane i of a group loads the box of child i as two words of 16 bytes.
+
+After Lier, Stamminger, Selgrad: CPU-Style SIMD Ray Traversal on GPUs, 2018. `kernels/wide.cuh` is the other side.
+"""
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.bvh.tree import BinaryTree
+from tracecore.bvh.wide import EMPTY, WideTree, collapse, stack_need
+from tracecore.errors import KernelError
+from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.rays import Floats, Ids
+
+WIDTHS = (2, 4, 8, 16, 32)
+LEAF_COUNT_BITS = 6
+MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
+MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
+
+#: A triangle's corner. A leaf has all its first corners, then all its second ones, then all its third ones, so that
+#: lanes with a triangle each load words side by side.
+CORNER = np.dtype([("position", "<f4", 3), ("prim_id", "<u4")])
+SCENE = np.dtype([("nodes", "<u8"), ("corners", "<u8"), ("extent", "<f4")], align=True)
+
+
+def node_of(width: int) -> np.dtype[np.void]:
+    """The record of a node.
+
+    xy: lower.x upper.x lower.y upper.y of each child. z: its lower and upper z, and child: index of a node, or
+    ~(first slot << LEAF_COUNT_BITS | count) of a leaf. A lane to spare has a box at infinity and a leaf without
+    triangles.
+    """
+    z = np.dtype([("lower", "<f4"), ("upper", "<f4"), ("child", "<i4"), ("unused", "<i4")])
+    return np.dtype([("xy", "<f4", (width, 4)), ("z", z, width)])
+
+
+def pack(tree: BinaryTree, triangles: Floats, *, width: int) -> PackedScene:
+    """Nodes and corners as the kernel wants them. triangles: (t, 3, 3) float32, in the caller's order.
+
+    Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
+    """
+    wide = collapse(tree, width=width, max_leaf=width)
+    _check_limits(wide, triangles)
+    return PackedScene(
+        arrays={"nodes": _pack_nodes(tree, wide), "corners": _pack_corners(wide, tree.order, triangles)},
+        scalars={"extent": float(np.abs(triangles).max(initial=0.0))},
+        nodes=len(wide.binary),
+        stack=stack_need(wide),
+    )
+
+
+def _check_limits(wide: WideTree, triangles: Floats) -> None:
+    name = f"layout wide{wide.binary.shape[1]}"
+    largest = int(wide.count[wide.wide == EMPTY].max(initial=0))
+    if largest > MAX_LEAF:
+        raise KernelError(f"{name}: a leaf has {largest} triangles, at most {MAX_LEAF}; build with a lower max_leaf")
+    if len(triangles) > MAX_TRIANGLES:
+        raise KernelError(f"{name}: {len(triangles)} triangles, at most {MAX_TRIANGLES}; split the scene")
+
+
+def _pack_nodes(tree: BinaryTree, wide: WideTree) -> npt.NDArray[np.void]:
+    filled = (wide.binary != EMPTY)[:, :, None]
+    lower = np.where(filled, tree.lower[wide.binary], np.inf)
+    upper = np.where(filled, tree.upper[wide.binary], np.inf)
+    nodes = np.zeros(len(wide.binary), node_of(wide.binary.shape[1]))
+    nodes["xy"] = np.stack([lower[:, :, 0], upper[:, :, 0], lower[:, :, 1], upper[:, :, 1]], axis=-1)
+    nodes["z"]["lower"], nodes["z"]["upper"] = lower[:, :, 2], upper[:, :, 2]
+    nodes["z"]["child"] = np.where(wide.wide == EMPTY, ~(wide.first << LEAF_COUNT_BITS | wide.count), wide.wide)
+    return nodes
+
+
+def _pack_corners(wide: WideTree, order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
+    """(3 * t,) `CORNER` records."""
+    first, count = _leaf_of_slot(wide)
+    place = 2 * first + np.arange(len(order))  # of the first corner: behind all corners of the leaves before
+    corners = np.zeros(3 * len(order), CORNER)
+    for corner in range(3):
+        corners["position"][place + corner * count] = triangles[order, corner]
+        corners["prim_id"][place + corner * count] = order
+    return corners
+
+
+def _leaf_of_slot(wide: WideTree) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """First slot and number of slots of the leaf of every slot, (t,) int32 each."""
+    is_leaf = wide.wide == EMPTY
+    first, count = wide.first[is_leaf], wide.count[is_leaf]
+    by_slot = np.argsort(first)
+    return np.repeat(first[by_slot], count[by_slot]), np.repeat(count[by_slot], count[by_slot])
+
+
+def _layout(width: int) -> DeviceLayout:
+    return DeviceLayout(
+        name=f"wide{width}",
+        scene=SCENE,
+        defines={
+            "WIDTH": str(width),
+            "NODE_BYTES": str(node_of(width).itemsize),
+            "CORNER_BYTES": str(CORNER.itemsize),
+            "SCENE_BYTES": str(SCENE.itemsize),
+            "LEAF_COUNT_BITS": str(LEAF_COUNT_BITS),
+        },
+        pack=partial(pack, width=width),
+    )
+
+
+#: By the width.
+LAYOUTS = {width: _layout(width) for width in WIDTHS}
