@@ -90,6 +90,7 @@ _register_walks(
         source=KERNELS / "bvh4.cu",
         layout=bvh4.LAYOUT,
         citation="Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014",
+        least_threads=896,
     )
 )
 _register_walks(
@@ -99,6 +100,7 @@ _register_walks(
         layout=compressed8.LAYOUT,
         citation="Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017",
         max_leaf=1,
+        least_threads=0,
     )
 )
 

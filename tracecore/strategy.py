@@ -27,7 +27,8 @@ class KernelStrategy:
     `kernels/rounds.cuh` or `kernels/walks.cuh`, which state the contract. layout: of the tree in memory. citation:
     author, title, year. lanes_per_ray: lanes of a warp side by side that trace the same ray, a power of two.
     persistent: warps stay and take the next rays when theirs are done, so a launch only fills the device. block_size:
-    threads. stack_size: entries of a ray's traversal stack, default: what the tree needs. max_leaf, triangle_block:
+    threads. least_threads: that a multiprocessor must be able to hold, by which the compiler limits registers; with 0
+    it does as it thinks best. stack_size: entries of a ray's traversal stack, default: what the tree needs. max_leaf, triangle_block:
     triangles in a leaf, and how many are tested at the cost of one, for the builder. defines: its own named constants.
     Raises `KernelError` where a value cannot be.
     """
@@ -39,6 +40,7 @@ class KernelStrategy:
     lanes_per_ray: int = 1
     persistent: bool = False
     block_size: int = 128
+    least_threads: int = 1024
     stack_size: int | None = None
     max_leaf: int = 4
     triangle_block: int = 1
@@ -54,6 +56,7 @@ class KernelStrategy:
         """All named constants that its source is compiled with. stack_size: as from `stack_for`."""
         own = {
             "BLOCK_SIZE": self.block_size,
+            "LEAST_BLOCKS": self.least_threads // self.block_size,
             "STACK_SIZE": stack_size,
             "LANES_PER_RAY": self.lanes_per_ray,
             "PERSISTENT": int(self.persistent),

@@ -117,10 +117,10 @@ __device__ void answer(const Scene& scene, const Launch& launch) {
     finish(launch);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) closest_hit(const Scene scene, const Launch launch) {
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, LEAST_BLOCKS) closest_hit(const Scene scene, const Launch launch) {
     answer<false>(scene, launch);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) any_hit(const Scene scene, const Launch launch) {
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, LEAST_BLOCKS) any_hit(const Scene scene, const Launch launch) {
     answer<true>(scene, launch);
 }

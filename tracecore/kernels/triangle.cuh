@@ -21,10 +21,12 @@ struct Shear {
     float z;
 };
 
+// Component by component, so that it compiles to selections and not to branches.
 __device__ inline float3 turn(float3 v, int axis) {
-    if (axis == 0) return {v.y, v.z, v.x};
-    if (axis == 1) return {v.z, v.x, v.y};
-    return v;
+    const float x = axis == 0 ? v.y : axis == 1 ? v.z : v.x;
+    const float y = axis == 0 ? v.z : axis == 1 ? v.x : v.y;
+    const float z = axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+    return {x, y, z};
 }
 
 __device__ inline Shear make_shear(float3 direction) {
