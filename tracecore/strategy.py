@@ -28,9 +28,9 @@ class KernelStrategy:
     author, title, year. lanes_per_ray: lanes of a warp side by side that trace the same ray, a power of two.
     persistent: warps stay and take the next rays when theirs are done, so a launch only fills the device. block_size:
     threads. least_threads: that a multiprocessor must be able to hold, by which the compiler limits registers; with 0
-    it does as it thinks best. stack_size: entries of a ray's traversal stack, default: what the tree needs. max_leaf, triangle_block:
-    triangles in a leaf, and how many are tested at the cost of one, for the builder. defines: its own named constants.
-    Raises `KernelError` where a value cannot be.
+    it does as it thinks best. stack_size: entries of a ray's traversal stack, default: what the tree needs. max_leaf,
+    triangle_block: triangles in a leaf, and how many are tested at the cost of one, for the builder. defines: its own
+    named constants. Raises `KernelError` where a value cannot be.
     """
 
     name: str
