@@ -1,9 +1,10 @@
-"""The tracer on an NVIDIA GPU, in streamed dispatch: one launch per batch."""
+"""The tracer on an NVIDIA GPU: streamed dispatch, one launch per batch, or resident dispatch, one kernel that stays."""
 
 import threading
 import time
+from contextlib import nullcontext
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -19,12 +20,16 @@ from tracecore.gpu_device import (
 )
 from tracecore.nvrtc import CompiledKernel
 from tracecore.rays import HIT_FLOATS, Floats, checked_rays
+from tracecore.resident import Service
+from tracecore.ring import RingQueue
 from tracecore.strategies import find_strategy
 from tracecore.strategy import KernelStrategy
 from tracecore.streamed import CopiedBatch, Meter, Session, StreamedQueue
 from tracecore.tracer import BvhStatistics, Query, TracerStatistics
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
+
+Dispatch = Literal["streamed", "resident"]
 
 #: Rays of one launch when a whole array is traced.
 CHUNK_RAYS = 1 << 21
@@ -33,14 +38,14 @@ CHUNK_RAYS = 1 << 21
 class GpuTracer:
     """Traces on the current GPU.
 
-    triangles: (t, 3, 3) float32, checked. kernel: a registered name, a strategy, or None for the default.
+    triangles: (t, 3, 3) float32, checked. dispatch: how queues' batches reach the device; whole arrays are launched in
+    large pieces. kernel: a registered name, a strategy, or None for the default.
     threads: CPU threads that a driver should feed it from. Raises `KernelError` where the kernel is unknown, does not
     compile or has too small a stack for the tree, `DeviceError` where CUDA fails. Waits are bounded
     (`TRACECORE_GPU_TIMEOUT`, seconds). May be shared by threads; a queue belongs to one.
     """
 
     device = "gpu"
-    dispatch = "streamed"
 
     def __init__(
         self,
@@ -48,6 +53,7 @@ class GpuTracer:
         kernel: str | KernelStrategy | None = None,
         *,
         threads: int | None = None,
+        dispatch: Dispatch = "streamed",
     ) -> None:
         start = time.perf_counter()
         strategy = find_strategy(kernel)
@@ -66,8 +72,12 @@ class GpuTracer:
             attach_thread()
             scene = DeviceScene(packed, strategy.layout.scene)
             self.session = Session(DeviceKernel(strategy, stack_size), scene, Meter(), timeout_seconds())
+            self._service = None
+            if dispatch == "resident":
+                self._service = Service(DeviceKernel(strategy, stack_size, resident=True), scene, timeout_seconds())
+        self.dispatch: str = dispatch
         self._lock = threading.Lock()
-        self._queues: list[StreamedQueue] = []
+        self._queues: list[StreamedQueue | RingQueue] = []
         self._is_open = True
 
     @property
@@ -75,10 +85,10 @@ class GpuTracer:
         """The kernel in use, with its resources."""
         return self.session.kernel.compiled
 
-    def open_queue(self) -> StreamedQueue:
+    def open_queue(self) -> StreamedQueue | RingQueue:
         """A queue for the calling thread."""
         self._check_open()
-        queue = StreamedQueue(self.session)
+        queue = StreamedQueue(self.session) if self._service is None else self._service.open_queue(self.session.meter)
         with self._lock:
             self._queues.append(queue)
         return queue
@@ -97,6 +107,11 @@ class GpuTracer:
         hits = np.empty((len(rays), HIT_FLOATS), np.float32)
         if len(rays) == 0:
             return hits
+        with self._service.paused() if self._service else nullcontext():
+            self._launch_all(rays, hits, query)
+        return hits
+
+    def _launch_all(self, rays: Floats, hits: Floats, query: Query) -> None:
         queue = StreamedQueue(self.session, CopiedBatch)
         batch = queue.batch(min(len(rays), CHUNK_RAYS))
         for start in range(0, len(rays), CHUNK_RAYS):
@@ -106,7 +121,6 @@ class GpuTracer:
             queue.wait(batch)
             hits[start : start + count] = batch.hits[:count]
         queue.close()
-        return hits
 
     def statistics(self) -> TracerStatistics:
         """What has been done so far: launches that have been waited for.
@@ -114,7 +128,7 @@ class GpuTracer:
         busy_seconds: union of the launches' times by the device's clock, each from its first block's start to its last
         block's end. kernel_rays_per_second: all rays by that time, small launches and large ones alike.
         """
-        return self.session.meter.statistics()
+        return self.session.meter.statistics(self._service.busy_seconds if self._service else 0.0)
 
     def close(self) -> None:
         """Wait for what is in flight and give memory back. Statistics can still be read."""
@@ -123,6 +137,8 @@ class GpuTracer:
             queues, self._queues = self._queues, []
         for queue in queues:
             queue.close()
+        if self._service:
+            self._service.stop()
 
     def _check_open(self) -> None:
         if not self._is_open:

@@ -20,6 +20,7 @@ from tracecore.errors import DeviceError
 from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 from tracecore.gpu_device import gpu_name
 from tracecore.rays import BATCH_RAYS, Floats, make_rays
+from tracecore.ring import RingBatch, ring_again
 from tracecore.strategies import strategy_names
 from tracecore.streamed import CopiedBatch, PinnedBatch, StreamedQueue
 from tracecore.tracer import Query, RayQueue
@@ -28,6 +29,9 @@ from tracecore.triangles import checked_triangles
 REPEATS = 5
 LAUNCH_RAYS = 1 << 21
 STREAMED_RAYS = 1 << 24
+
+#: Kernels that are measured in resident dispatch too.
+RESIDENT = ("while-while", "replacing-while-while", "replacing-compressed-bvh8")
 
 #: How far a ray for ambient occlusion goes, of the scene's diagonal.
 OCCLUSION_RADIUS = 0.2
@@ -52,6 +56,7 @@ def main() -> None:
         "kernels": list(kernel_rows(tracers, sets)),
         "launches": list(launch_rows(tracers[0], sets["photon"])),
         "streamed": list(streamed_rows(tracers[0], sets["photon"])),
+        "resident": [row for name in RESIDENT for row in resident_rows(triangles, name, sets["photon"])],
     }
     if options.json:
         options.json.write_text(json.dumps({"gpu": gpu_name(), "triangles": len(triangles), **tables}, indent=1))
@@ -178,6 +183,48 @@ def streamed_rate(tracer: GpuTracer, kind: type[PinnedBatch], shape: tuple[int, 
         return time.perf_counter() - start
 
     return total / median(seconds)
+
+
+def resident_rows(triangles: Floats, kernel: str, rays: Floats) -> Iterator[Row]:
+    """End to end through a ring: compiled threads that ring again as soon as a flag is up."""
+    print(f"\n{kernel} on 'photon', resident, nothing done with the hits\n{'threads':>24} depth {'Mrays/s':>9} busy")
+    with GpuTracer(triangles, kernel, dispatch="resident") as tracer:
+        for threads, depth in ((1, 4), (1, 16), (4, 16), (8, 16), (16, 4), (16, 16), (16, 32)):
+            rate, busy = _ring_rate(tracer, (threads, depth), rays)
+            print(f"{threads:24} {depth:5} {rate:9.1f} {busy:4.0%}", flush=True)
+            yield {"kernel": kernel, "threads": threads, "depth": depth, "rate": rate, "busy": busy}
+
+
+def _ring_rate(tracer: GpuTracer, shape: tuple[int, int], rays: Floats) -> tuple[float, float]:
+    """Millions of rays per second of wall time, and the share of it in which the device had work."""
+    threads, depth = shape
+    queues = [tracer.open_queue() for _ in range(threads)]
+    batches = [_traced_once(queue, rays[: depth * BATCH_RAYS]) for queue in queues]
+    rounds = 4 * STREAMED_RAYS // (threads * depth * BATCH_RAYS)
+    before, start = tracer.statistics().busy_seconds, time.perf_counter()
+    workers = [
+        threading.Thread(target=ring_again, args=(batch.memory.bells, batch.memory.flags, batch.first, depth, rounds))
+        for batch in batches
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    seconds = time.perf_counter() - start
+    for queue in queues:
+        queue.close()
+    return rounds * threads * depth * BATCH_RAYS / seconds / 1e6, (tracer.statistics().busy_seconds - before) / seconds
+
+
+def _traced_once(queue: RayQueue, rays: Floats) -> RingBatch:
+    """A batch that has been traced."""
+    batch = queue.batch(len(rays))
+    batch.rays[:] = rays
+    queue.submit(batch, len(rays), Query.CLOSEST)
+    queue.wait(batch)
+    if not isinstance(batch, RingBatch):
+        raise DeviceError("the benchmark of the ring needs a tracer in resident dispatch")
+    return batch
 
 
 def _feed(queue: RayQueue, rays: Floats, shape: tuple[int, int], ready: threading.Barrier) -> None:

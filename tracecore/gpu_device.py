@@ -23,8 +23,9 @@ from tracecore.tracer import Query
 #: Seconds after which a launch that has not come back is an error: `TRACECORE_GPU_TIMEOUT` or this.
 DEFAULT_TIMEOUT = 60.0
 
-#: Names of the entry points, by `Query`.
+#: Names of the entry points of streamed dispatch, by `Query`, and that of resident dispatch.
 ENTRIES = ("closest_hit", "any_hit")
+RESIDENT_ENTRIES = ("resident",)
 
 #: CUDA's status of an event that has not happened yet.
 _NOT_READY = 600
@@ -162,21 +163,24 @@ def _device_attribute(name: str) -> int:
 
 
 class DeviceKernel:
-    """A strategy compiled for the current GPU and loaded. stack_size: entries of a ray's traversal stack."""
+    """A strategy compiled for a dispatch mode and the current GPU, and loaded.
 
-    def __init__(self, strategy: KernelStrategy, stack_size: int = USUAL_STACK) -> None:
+    stack_size: entries of a ray's traversal stack.
+    """
+
+    def __init__(self, strategy: KernelStrategy, stack_size: int = USUAL_STACK, *, resident: bool = False) -> None:
         from cupy.cuda.function import Module
 
         self.strategy = strategy
-        self.compiled = compile_strategy(strategy, device_architecture(), stack_size)
+        self.compiled = compile_strategy(strategy, device_architecture(), stack_size, resident=resident)
         self._module = Module()
         self._module.load(self.compiled.cubin)
-        self._functions = [self._module.get_function(entry) for entry in ENTRIES]
+        self._functions = [self._module.get_function(entry) for entry in (RESIDENT_ENTRIES if resident else ENTRIES)]
         self.entries = tuple(int(function.ptr) for function in self._functions)
 
     @property
-    def registers(self) -> tuple[int, int]:
-        """Registers per thread of closest hit and of any hit, as the driver loaded them."""
+    def registers(self) -> tuple[int, ...]:
+        """Registers per thread of each entry point, as the driver loaded them."""
         from cupy_backends.cuda.api import driver
 
         return self._attributes(driver.CU_FUNC_ATTRIBUTE_NUM_REGS)
@@ -188,30 +192,36 @@ class DeviceKernel:
 
         return max(self._attributes(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES))
 
-    def _attributes(self, attribute: int) -> tuple[int, int]:
+    def _attributes(self, attribute: int) -> tuple[int, ...]:
         from cupy_backends.cuda.api import driver
 
-        closest, any_hit = (int(driver.funcGetAttribute(attribute, entry)) for entry in self.entries)
-        return closest, any_hit
+        return tuple(int(driver.funcGetAttribute(attribute, entry)) for entry in self.entries)
 
     @functools.cached_property
-    def resident_blocks(self) -> tuple[int, int]:
-        """Blocks that one multiprocessor runs at once, of closest hit and of any hit."""
+    def resident_blocks(self) -> tuple[int, ...]:
+        """Blocks that one multiprocessor runs at once, of each entry point."""
         from cupy_backends.cuda.api.driver import occupancyMaxActiveBlocksPerMultiprocessor
 
         dynamic_shared_bytes = 0
-        closest, any_hit = (
+        return tuple(
             int(occupancyMaxActiveBlocksPerMultiprocessor(entry, self.strategy.block_size, dynamic_shared_bytes))
             for entry in self.entries
         )
-        return closest, any_hit
 
     @property
-    def occupancy(self) -> tuple[float, float]:
-        """Share of a multiprocessor's threads that its resident blocks fill, of closest hit and of any hit."""
-        closest, any_hit = self.resident_blocks
+    def occupancy(self) -> tuple[float, ...]:
+        """Share of a multiprocessor's threads that its resident blocks fill, of each entry point."""
         share = self.strategy.block_size / _device_attribute("MaxThreadsPerMultiProcessor")
-        return closest * share, any_hit * share
+        return tuple(blocks * share for blocks in self.resident_blocks)
+
+    def start_resident(self, arguments: int, stream: "Stream") -> None:
+        """Start the kernel of resident dispatch on all of the device. arguments: address of its pointers."""
+        from cupy_backends.cuda.api import driver
+
+        blocks = self.resident_blocks[0] * _device_attribute("MultiProcessorCount")
+        driver.launchKernel(
+            self.entries[0], blocks, 1, 1, self.strategy.block_size, 1, 1, 0, stream.address, arguments, 0
+        )
 
     def blocks_for(self, rays: int, query: Query) -> int:
         """Blocks of a launch over so many rays."""
@@ -240,6 +250,10 @@ class Stream:
     def copy_down(self, to: int, source: int, size: int) -> None:
         """Start a copy from the device to pinned memory."""
         self._runtime.memcpyAsync(to, source, size, self._runtime.memcpyDeviceToHost, self.address)
+
+    def clear(self, address: int, size: int) -> None:
+        """Set bytes of the device to zero."""
+        self._runtime.memsetAsync(address, 0, size, self.address)
 
     def mark(self) -> None:
         """Set the mark after all work so far."""

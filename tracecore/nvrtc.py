@@ -40,12 +40,16 @@ class CompiledKernel:
     resources: Mapping[str, KernelResources]
 
 
-def compile_strategy(strategy: KernelStrategy, arch: str, stack_size: int = USUAL_STACK) -> CompiledKernel:
-    """Compile a strategy, once in a process. arch: such as "sm_90". stack_size: entries of a ray's traversal stack.
+def compile_strategy(
+    strategy: KernelStrategy, arch: str, stack_size: int = USUAL_STACK, *, resident: bool = False
+) -> CompiledKernel:
+    """Compile a strategy for a dispatch mode, once in a process.
+
+    arch: such as "sm_90". stack_size: entries of a ray's traversal stack.
 
     Raises `KernelError` with the compiler's messages, `DeviceError` where there is no compiler.
     """
-    constants = tuple(strategy.constants(stack_size).items())
+    constants = tuple(strategy.constants(stack_size, resident=resident).items())
     return _compile_once(flatten(strategy.source), strategy.source.name, arch, constants)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracecore import launch
+from tracecore import launch, ring
 from tracecore.bvh import binned_sah
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
@@ -52,17 +52,26 @@ class KernelStrategy:
         if self.lanes_per_ray not in (1, 2, 4, 8, 16, 32):
             raise KernelError(f"kernel {self.name!r}: lanes_per_ray {self.lanes_per_ray} is no power of two up to 32")
 
-    def constants(self, stack_size: int = USUAL_STACK) -> dict[str, str]:
-        """All named constants that its source is compiled with. stack_size: as from `stack_for`."""
+    def constants(self, stack_size: int = USUAL_STACK, *, resident: bool = False) -> dict[str, str]:
+        """All named constants that its source is compiled with, for resident dispatch or streamed one.
+
+        stack_size: as from `stack_for`.
+        """
         own = {
             "BLOCK_SIZE": self.block_size,
             "LEAST_BLOCKS": self.least_threads // self.block_size,
             "STACK_SIZE": stack_size,
             "LANES_PER_RAY": self.lanes_per_ray,
             "PERSISTENT": int(self.persistent),
+            "RESIDENT": int(resident),
             **self.defines,
         }
-        return {**launch.DEFINES, **self.layout.defines, **{name: str(value) for name, value in own.items()}}
+        return {
+            **launch.DEFINES,
+            **ring.DEFINES,
+            **self.layout.defines,
+            **{name: str(value) for name, value in own.items()},
+        }
 
     def build(self, triangles: Floats) -> BinaryTree:
         """The tree that suits it. triangles: (t, 3, 3) float32, checked."""

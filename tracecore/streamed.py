@@ -36,16 +36,23 @@ class Meter:
         """Count a launch that has come back. report: start and end in nanoseconds, invalid rays."""
         start, end, invalid = report
         self._busy.add(start, end)
+        self.count(rays, invalid)
+
+    def count(self, rays: int, invalid: int) -> None:
+        """Count a batch that has come back, whose time is counted elsewhere."""
         with self._lock:
             self._batches += 1
             self._rays += rays
             self._invalid += invalid
 
-    def statistics(self) -> TracerStatistics:
-        """Totals. The kernel's rate is rays by the time in which at least one launch ran."""
+    def statistics(self, served_seconds: float = 0.0) -> TracerStatistics:
+        """Totals. The kernel's rate is rays by the time in which there was something to trace.
+
+        served_seconds: such time of a resident kernel.
+        """
         with self._lock:
             batches, rays, invalid = self._batches, self._rays, self._invalid
-        seconds = self._busy.seconds
+        seconds = self._busy.seconds + served_seconds
         return TracerStatistics(
             batches=batches,
             rays=rays,

@@ -278,3 +278,24 @@ def bits_float(typing: Any, bits: Any) -> Any:
         return builder.bitcast(builder.trunc(arguments[0], I32), FLOAT)
 
     return types.float32(types.int64), emit
+
+
+@_intrinsic
+def load_acquire(typing: Any, place: Any) -> Any:
+    """The uint64 at an address, a multiple of 8, and all that its writer wrote before it (`store_release`)."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(builder.inttoptr(arguments[0], I64.as_pointer()), "acquire", 8)
+
+    return types.uint64(types.int64), emit
+
+
+@_intrinsic
+def store_release(typing: Any, place: Any, value: Any) -> Any:
+    """Write a uint64 at an address, a multiple of 8, after all that was written before."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store_atomic(arguments[1], builder.inttoptr(arguments[0], I64.as_pointer()), "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.uint64), emit

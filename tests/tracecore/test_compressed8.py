@@ -4,19 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ray_cases import CASES, Floats, answers, assert_same_bits, grid, random_rays, soup
+from ray_cases import Floats, assert_same_bits, grid, random_rays, soup
 
 from tracecore.brute_force import BruteForceTracer
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cpu import CpuTracer
-from tracecore.cuda_source import KERNELS
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
-from tracecore.errors import DeviceError, KernelError
+from tracecore.errors import KernelError
 from tracecore.layout.compressed8 import LAYOUT
 from tracecore.layout.device_layout import PackedScene
-from tracecore.nvrtc import compile_strategy, supported_architectures
 from tracecore.rays import MISS, make_rays
+from tracecore.strategies import find_strategy
 from tracecore.strategy import KernelStrategy
 
 RAYS = 3000
@@ -28,22 +27,8 @@ def emulator() -> None:
         pytest.skip(reason)
 
 
-def row(name: str, persistent: bool = False, replace_below: int = 0) -> KernelStrategy:
-    return KernelStrategy(
-        name=name,
-        source=KERNELS / "compressed8.cu",
-        layout=LAYOUT,
-        citation="Ylitie, Karras, Laine 2017",
-        persistent=persistent,
-        max_leaf=1,
-        defines={"REPLACE_BELOW": replace_below},
-    )
-
-
-PLAIN = row("compressed-bvh8")
-PERSISTENT = row("persistent-compressed-bvh8", persistent=True)
-REPLACING = row("replacing-compressed-bvh8", persistent=True, replace_below=20)
-ROWS = {strategy.name: strategy for strategy in (PLAIN, PERSISTENT, REPLACING)}
+PLAIN = find_strategy("compressed-bvh8")
+NAMES = ("compressed-bvh8", "persistent-compressed-bvh8", "replacing-compressed-bvh8")
 
 
 def assert_hits_of_brute_force(strategy: KernelStrategy, triangles: Floats, rays: Floats) -> None:
@@ -54,20 +39,10 @@ def assert_hits_of_brute_force(strategy: KernelStrategy, triangles: Floats, rays
 
 
 @pytest.mark.usefixtures("emulator")
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("name", ROWS)
-def test_hits_are_those_of_brute_force(name: str, case: str) -> None:
-    triangles, rays, closest, occlusion = answers(case, RAYS)
-    with EmulatedTracer(triangles, ROWS[name]) as tracer:
-        assert_same_bits(tracer.closest_hit(rays), closest, rays)
-        assert_same_bits(tracer.any_hit(rays), occlusion, rays)
-
-
-@pytest.mark.usefixtures("emulator")
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", NAMES)
 def test_hits_in_a_deep_tree(name: str) -> None:
     triangles, rays = soup(5000, 0.2), random_rays(20, RAYS, scale=0.2)
-    with EmulatedTracer(triangles, ROWS[name], order="shuffled") as tracer, CpuTracer(triangles) as cpu:
+    with EmulatedTracer(triangles, name, order="shuffled") as tracer, CpuTracer(triangles) as cpu:
         assert_same_bits(tracer.closest_hit(rays), cpu.closest_hit(rays), rays)
         assert_same_bits(tracer.any_hit(rays), cpu.any_hit(rays), rays)
 
@@ -165,18 +140,3 @@ def test_the_stack_that_the_tree_needs_is_enough_and_no_less_is() -> None:
         for trace in (tracer.closest_hit, tracer.any_hit):
             with pytest.raises(KernelError, match="kernel 'compressed-bvh8' failed: its traversal stack"):
                 trace(rays)
-
-
-# --------------------------------------------------------------------------------------------------------- the compiler
-
-
-@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_120"])
-@pytest.mark.parametrize("name", ROWS)
-def test_compiles_without_spills(name: str, arch: str) -> None:
-    try:
-        supported_architectures()
-    except DeviceError as error:
-        pytest.skip(str(error))
-    resources = compile_strategy(ROWS[name], arch).resources
-    assert [row.spill_bytes for row in resources.values()] == [0, 0]
-    assert max(row.registers for row in resources.values()) <= 80  # for six blocks of 128 threads a multiprocessor

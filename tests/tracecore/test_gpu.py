@@ -1,6 +1,8 @@
 """The GPU tracer against brute force and the CPU, bit for bit, and what it does when things go wrong."""
 
 import functools
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -298,6 +300,99 @@ def test_what_a_tracer_says_of_itself() -> None:
         assert all(row.spill_bytes == 0 for row in tracer.compiled.resources.values())
         batch = tracer.open_queue().batch()
         assert (batch.capacity, batch.rays.shape, batch.hits.shape) == (BATCH_RAYS, (BATCH_RAYS, 8), (BATCH_RAYS, 4))
+
+
+# --------------------------------------------------------------------------------------------------- resident dispatch
+
+
+@gpu_test
+@pytest.mark.parametrize("kernel", strategy_names())
+def test_a_resident_kernel_hits_the_same(judge: Judge, kernel: str) -> None:
+    triangles, rays, closest, occlusion = judge.of_case("soup")
+    with GpuTracer(triangles, kernel, dispatch="resident") as tracer:
+        assert tracer.dispatch == "resident"
+        queue = tracer.open_queue()
+        batches = [queue.batch() for _ in range(16)]
+        for query, expected in ((Query.CLOSEST, closest), (Query.ANY, occlusion)):
+            for _ in range(2):
+                for i, batch in enumerate(batches):
+                    batch.rays[:] = rays[i * BATCH_RAYS : (i + 1) * BATCH_RAYS]
+                    batch.hits[:] = -7.0
+                    queue.submit(batch, BATCH_RAYS - i, query)
+                for i, batch in enumerate(batches):
+                    queue.wait(batch)
+                    rows = slice(i * BATCH_RAYS, (i + 1) * BATCH_RAYS - i)
+                    assert_same_bits(batch.hits[: BATCH_RAYS - i], expected[rows], rays[rows])
+                    assert (batch.hits[BATCH_RAYS - i :] == -7.0).all()
+        assert_same_bits(tracer.closest_hit(rays[:5000]), closest[:5000], rays)  # a launch amid the service
+        batches[0].rays[:] = rays[:BATCH_RAYS]
+        queue.submit(batches[0], BATCH_RAYS, Query.CLOSEST)
+        queue.wait(batches[0])
+        assert_same_bits(batches[0].hits, closest[:BATCH_RAYS], rays)
+        statistics = tracer.statistics()
+        assert statistics.batches == 4 * 16 + 2
+        assert statistics.busy_seconds > 0.0
+
+
+@gpu_test
+def test_threads_share_a_resident_kernel(judge: Judge) -> None:
+    triangles, rays, closest, _ = judge.of_case("intervals")
+    expected = closest.view(np.uint32)
+    failures: list[int] = []
+
+    def feed(tracer: GpuTracer, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        queue = tracer.open_queue()
+        flying = [(queue.batch(), np.empty(0, np.int64)) for _ in range(queue.depth)]
+        for _ in range(100 * queue.depth):
+            batch, chosen = flying.pop(0)
+            queue.wait(batch)
+            if not (batch.hits[: len(chosen)].view(np.uint32) == expected[chosen]).all():
+                failures.append(seed)
+            chosen = random.integers(len(rays), size=random.integers(BATCH_RAYS + 1))
+            batch.rays[: len(chosen)] = rays[chosen]
+            queue.submit(batch, len(chosen), Query.CLOSEST)
+            flying.append((batch, chosen))
+        queue.close()
+
+    with GpuTracer(triangles, "replacing-compressed-bvh8", dispatch="resident") as tracer:
+        threads = [threading.Thread(target=feed, args=(tracer, seed)) for seed in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+
+
+ABANDONED = """
+import sys, time
+import numpy as np
+from tracecore.gpu import GpuTracer
+from tracecore.tracer import Query
+tracer = GpuTracer(np.eye(3, dtype=np.float32)[None], dispatch="resident")
+queue = tracer.open_queue()
+batch = queue.batch()
+queue.submit(batch, 4096, Query.CLOSEST)
+queue.wait(batch)
+print("served", flush=True)
+time.sleep(float(sys.argv[1]))
+"""
+
+
+@gpu_test
+@pytest.mark.parametrize("end", ["exit", "kill"])
+def test_a_process_that_ends_leaves_no_kernel_behind(end: str) -> None:
+    """One that forgets to close, and one that is killed; then the device serves others."""
+    seconds = "0" if end == "exit" else "60"
+    with subprocess.Popen([sys.executable, "-c", ABANDONED, seconds], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "served\n"
+        if end == "kill":
+            process.kill()
+        assert process.wait(timeout=30) == (0 if end == "exit" else -signal.SIGKILL)
+    triangles, rays, closest, _ = answers("soup", RAYS)
+    with open_gpu(triangles) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), closest, rays)
 
 
 # ------------------------------------------------------------------------------------------------ when things go wrong

@@ -33,12 +33,13 @@ def table(request: pytest.FixtureRequest) -> Iterator[list[str]]:
 
 
 @pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("resident", [False, True])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("name", strategy_names())
-def test_compiles_without_spills(name: str, arch: str, table: list[str]) -> None:
-    compiled = compile_strategy(find_strategy(name), arch)
+def test_compiles_without_spills(name: str, arch: str, resident: bool, table: list[str]) -> None:
+    compiled = compile_strategy(find_strategy(name), arch, resident=resident)
     assert compiled.cubin.startswith(b"\x7fELF")
-    assert set(compiled.resources) == {"closest_hit", "any_hit"}
+    assert set(compiled.resources) == ({"resident"} if resident else {"closest_hit", "any_hit"})
     for row in compiled.resources.values():
         table.append(
             f"{name:>34} {arch:>7} {row.entry:>12} {row.registers:9}  {row.spill_bytes:5} B {row.shared_bytes:5} B "

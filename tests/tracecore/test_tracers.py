@@ -128,7 +128,7 @@ def test_lists_and_integers_are_triangles() -> None:
 
 
 def test_unknown_names_are_answered_with_the_known() -> None:
-    with pytest.raises(DeviceError, match="unknown device 'tpu'; there are auto, cpu, gpu, brute"):
+    with pytest.raises(DeviceError, match="unknown device 'tpu'; there are auto, cpu, gpu, emulator, brute"):
         open_on("tpu")
     with pytest.raises(KernelError, match="unknown kernel 'bvh9' for device 'cpu'; there is bvh8"):
         tracecore.open_tracer(CORNER, device="cpu", kernel="bvh9")

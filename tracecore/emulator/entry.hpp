@@ -1,4 +1,4 @@
-// What Python calls. Comes after the kernel's source, which defines Scene, Launch and the entry points.
+// What Python calls. Comes after the kernel's source, which defines Scene, Launch or Ring, and the entry points.
 #pragma once
 
 #include "grid.hpp"
@@ -8,7 +8,7 @@ namespace emulator {
 // library.py fills the same.
 struct Request {
     const Scene* scene;
-    const Launch* launch;
+    const void* arguments;  // Launch, or Ring in resident dispatch
     char* stacks;  // LANE_BYTES for each thread of a block; zeros, or what an earlier launch left
     uint32_t any_hit;
     uint32_t blocks;
@@ -22,11 +22,16 @@ struct Request {
 inline const Request* request;
 
 inline void run_kernel() {
+#if RESIDENT
+    resident(*request->scene, *static_cast<const Ring*>(request->arguments));
+#else
+    const Launch& launch = *static_cast<const Launch*>(request->arguments);
     if (request->any_hit) {
-        any_hit(*request->scene, *request->launch);
+        any_hit(*request->scene, launch);
     } else {
-        closest_hit(*request->scene, *request->launch);
+        closest_hit(*request->scene, launch);
     }
+#endif
 }
 
 inline const char* emulate(const Request* the_request) {

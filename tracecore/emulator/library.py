@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -49,14 +49,14 @@ MESSAGE_LINES = 20
 class Request(ctypes.Structure):
     """A launch, as `entry.hpp` reads it.
 
-    scene, launch: addresses of the kernel's arguments. stacks: address, set by `Library`. threads: of a block. order:
-    of lanes, index in `tracer.Order`. time_limit: nanoseconds. memories: address of pairs of addresses, uint64, between
-    which the kernel may load and store.
+    scene, arguments: addresses of what the kernel is called with. stacks: address, set by `Library`. threads: of a
+    block. order: of lanes, index in `tracer.Order`. time_limit: nanoseconds. memories: address of pairs of addresses,
+    uint64, between which the kernel may load and store.
     """
 
     _fields_ = (
         ("scene", ctypes.c_uint64),
-        ("launch", ctypes.c_uint64),
+        ("arguments", ctypes.c_uint64),
         ("stacks", ctypes.c_uint64),
         ("any_hit", ctypes.c_uint32),
         ("blocks", ctypes.c_uint32),
@@ -105,23 +105,25 @@ def _first_lines(messages: str) -> str:
     return "\n".join(messages.strip().splitlines()[:MESSAGE_LINES])
 
 
-def compile_library(strategy: KernelStrategy, stack_size: int) -> Path:
-    """The shared library of a strategy, compiled unless it is there already. stack_size: entries of a ray's stack.
+def compile_library(strategy: KernelStrategy, stack_size: int, *, resident: bool = False) -> Path:
+    """The shared library of a strategy for a dispatch mode, compiled unless it is there already.
+
+    stack_size: entries of a ray's stack.
 
     Raises `KernelError` with g++'s messages where the source does not compile, `DeviceError` where there is no g++.
     """
-    text = _whole_source(strategy, stack_size)
+    text = _whole_source(strategy, strategy.constants(stack_size, resident=resident))
     path = _folder() / f"{strategy.source.stem}-{_key(text)}.so"
     if not path.exists() and (messages := _compile(text, path)):
         raise KernelError(f"kernel {strategy.name!r} does not compile for the emulator:\n{messages}")
     return path
 
 
-def _whole_source(strategy: KernelStrategy, stack_size: int) -> str:
+def _whole_source(strategy: KernelStrategy, constants: Mapping[str, str]) -> str:
     """The constants come after the emulator's headers, whose own names they could hit."""
-    constants = "".join(f"#define {name} {value}\n" for name, value in strategy.constants(stack_size).items())
+    defines = "".join(f"#define {name} {value}\n" for name, value in constants.items())
     headers = '#include "grid.hpp"\n#include "cuda.hpp"\n'
-    return f'{headers}{constants}{flatten(strategy.source)}#include "entry.hpp"\n'
+    return f'{headers}{defines}{flatten(strategy.source)}#include "entry.hpp"\n'
 
 
 def _folder() -> Path:

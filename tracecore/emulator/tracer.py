@@ -81,7 +81,7 @@ class EmulatedTracer(DirectTracer):
         memories = np.concatenate([self._scene.memories, launch.memories])
         request = Request(
             scene=self._scene.record.ctypes.data,
-            launch=launch.record.ctypes.data,
+            arguments=launch.record.ctypes.data,
             any_hit=query == Query.ANY,
             blocks=min(blocks, PERSISTENT_BLOCKS) if self._strategy.persistent else blocks,
             threads=self._strategy.block_size,

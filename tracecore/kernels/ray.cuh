@@ -30,6 +30,12 @@ __device__ inline Hit occluded() {
     return {0.0f, 0.0f, 0.0f, 0};
 }
 
+// What a query answers. An any-hit query may have found any hit of the ray.
+template <bool ANY_HIT>
+__device__ inline Hit answer_of(const Hit& hit) {
+    return ANY_HIT && hit.prim_id != MISS ? occluded() : hit;
+}
+
 // A lane with nothing to do: its interval is empty, so that no box and no triangle meets it.
 __device__ inline Ray no_ray() {
     return {{0.0f, 0.0f, 0.0f}, infinity(), {0.0f, 0.0f, 1.0f}, -infinity()};
@@ -41,6 +47,13 @@ constexpr unsigned NO_RAY = 0xffffffffu;
 __device__ inline Ray load_ray(const float4* rays, unsigned index) {
     const float4 a = __ldcs(rays + 2 * index);
     const float4 b = __ldcs(rays + 2 * index + 1);
+    return {{a.x, a.y, a.z}, a.w, {b.x, b.y, b.z}, b.w};
+}
+
+// From memory that the host writes while the kernel runs.
+__device__ inline Ray load_ray_of_host(const float4* rays, unsigned index) {
+    const float4 a = __ldcv(rays + 2 * index);
+    const float4 b = __ldcv(rays + 2 * index + 1);
     return {{a.x, a.y, a.z}, a.w, {b.x, b.y, b.z}, b.w};
 }
 

@@ -1,0 +1,116 @@
+// Entry points of streamed dispatch (entry_points.cuh includes it): one launch per batch.
+#pragma once
+
+// What a launch tells the host, in memory that the host can read.
+struct Report {
+    unsigned long long start;  // nanoseconds of the device's clock
+    unsigned long long end;
+    unsigned invalid_rays;
+    unsigned faults;
+};
+static_assert(sizeof(Report) == REPORT_BYTES, "Report differs from the REPORT of launch.py");
+
+// The same while it is gathered, in device memory; all zero between launches.
+struct Tally {
+    unsigned blocks_done;
+    unsigned rays_taken;  // by the warps of a persistent kernel
+    unsigned invalid_rays;
+    unsigned faults;
+};
+static_assert(sizeof(Tally) == TALLY_BYTES, "Tally differs from the TALLY of launch.py");
+
+struct Launch {
+    const float4* rays;  // two a ray
+    float4* hits;
+    Report* report;
+    Tally* tally;
+    unsigned count;
+};
+static_assert(sizeof(Launch) == LAUNCH_BYTES, "Launch differs from the LAUNCH of launch.py");
+
+// A warp's rays. PERSISTENT warps take the next 32 whenever they run out (Aila, Laine: Understanding the Efficiency of Ray
+// Traversal on GPUs, 2009); others get theirs once, by their place in the grid.
+template <bool ANY_HIT>
+class LaunchRays {
+   public:
+    __device__ explicit LaunchRays(const Launch& launch) : launch(launch), share{0, 0}, left(true) {}
+
+    // Gives a ray to every lane whose index is NO_RAY, as long as there are any. Returns whether a lane of the warp has one.
+    // All lanes call it together.
+    __device__ bool refill(unsigned& index) {
+        if (!PERSISTENT) return place_in_grid(index);
+        unsigned idle = share.deal(index);
+        while (idle != 0 && take()) idle = share.deal(index);
+        return idle != WHOLE_WARP;
+    }
+
+    // Whether the warp may get more. The same for all lanes.
+    __device__ bool are_left() const {
+        return left;
+    }
+
+    __device__ Ray load(unsigned index) const {
+        if (index == NO_RAY) return no_ray();
+        const Ray ray = load_ray(launch.rays, index);
+        if (is_valid(ray)) return ray;
+        if (is_first_lane()) atomicAdd(&launch.tally->invalid_rays, 1u);
+        return no_ray();
+    }
+
+    __device__ void store(unsigned index, const Hit& hit) const {
+        if (index == NO_RAY || !is_first_lane()) return;
+        store_hit(launch.hits, index, answer_of<ANY_HIT>(hit));
+    }
+
+   private:
+    const Launch& launch;
+    Share share;
+    bool left;
+
+    __device__ bool place_in_grid(unsigned& index) {
+        if (!left) return false;
+        left = false;
+        index = (blockIdx.x * BLOCK_SIZE + threadIdx.x) / LANES_PER_RAY;
+        if (index >= launch.count) index = NO_RAY;
+        return true;
+    }
+
+    __device__ bool take() {
+        unsigned first = launch.count;
+        if (left && lane_index() == 0) first = atomicAdd(&launch.tally->rays_taken, WARP_LANES);
+        first = __shfl_sync(WHOLE_WARP, first, 0);
+        left = first < launch.count;
+        if (left) share = {first, min(first + WARP_LANES, launch.count)};
+        return left;
+    }
+};
+
+// The last block hands the tally over and clears it for the next launch.
+__device__ inline void finish(const Launch& launch) {
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    __threadfence();
+    if (atomicInc(&launch.tally->blocks_done, gridDim.x - 1) != gridDim.x - 1) return;
+    launch.tally->rays_taken = 0;
+    launch.report->invalid_rays = atomicExch(&launch.tally->invalid_rays, 0u);
+    launch.report->faults = atomicExch(&launch.tally->faults, 0u);
+    launch.report->end = nanoseconds();
+}
+
+template <bool ANY_HIT>
+__device__ void answer(const Scene& scene, const Launch& launch) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) launch.report->start = nanoseconds();
+    unsigned faults = 0;
+    LaunchRays<ANY_HIT> rays(launch);
+    traverse<ANY_HIT>(scene, rays, faults);
+    if (faults != 0) atomicOr(&launch.tally->faults, faults);
+    finish(launch);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, LEAST_BLOCKS) closest_hit(const Scene scene, const Launch launch) {
+    answer<false>(scene, launch);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, LEAST_BLOCKS) any_hit(const Scene scene, const Launch launch) {
+    answer<true>(scene, launch);
+}
