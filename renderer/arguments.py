@@ -110,7 +110,9 @@ def add_tracing(parser: argparse.ArgumentParser) -> None:
         help="traversal kernel, by a name that 'tracecore doctor' lists for the device (default: its best)",
     )
     tracing.add_argument(
-        "--dispatch", choices=("streamed",), help="how batches of rays reach a GPU (default: its best)"
+        "--dispatch",
+        choices=("streamed", "resident"),
+        help="how batches of rays reach a GPU: a launch each, or read by a kernel that stays (default: streamed)",
     )
     tracing.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
     tracing.add_argument(

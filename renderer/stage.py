@@ -86,7 +86,11 @@ def open_stage(scene: str, moment: Moment, choice: TracerChoice) -> Iterator[Sta
 def _open_tracer(snapshot: Snapshot, choice: TracerChoice) -> Tracer:
     try:
         return tracecore.open_tracer(
-            snapshot.positions, device=choice.device, kernel=choice.kernel, threads=choice.threads
+            snapshot.positions,
+            device=choice.device,
+            kernel=choice.kernel,
+            threads=choice.threads,
+            dispatch=choice.dispatch,
         )
     except KernelError as error:
         raise UsageError(str(error)) from error

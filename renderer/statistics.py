@@ -26,7 +26,7 @@ FIELDS = {
     "driver": "name of the driver",
     "kernel": "name of the traversal kernel",
     "device": "what traced: cpu or gpu",
-    "dispatch": "how batches reach it: direct (cpu) or streamed",
+    "dispatch": "how batches reach it: direct (cpu), emulated, streamed or resident",
     "batch_rays": "rays in a batch",
     "threads": "CPU threads that shade",
     "seed": "seed of all random numbers",

@@ -32,14 +32,20 @@ __all__ = [
 
 
 def open_tracer(
-    triangles: npt.ArrayLike, *, device: Device = "auto", kernel: str | None = None, threads: int | None = None
+    triangles: npt.ArrayLike,
+    *,
+    device: Device = "auto",
+    kernel: str | None = None,
+    threads: int | None = None,
+    dispatch: str | None = None,
 ) -> Tracer:
     """A tracer of triangles on a device.
 
     triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, emulator (the GPU's kernels run
     by the CPU, slow), brute (slower still: defines what is right) or auto, the GPU if there is a usable one, else the
     CPU. kernel: which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU
-    from, default: all usable cores. Raises TriangleError, DeviceError and KernelError.
+    from, default: all usable cores. dispatch: how batches reach a GPU, streamed (default) or resident. Raises
+    TriangleError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)
     if threads is not None and threads < 1:
@@ -51,18 +57,20 @@ def open_tracer(
 
         device = "gpu" if gpu_unavailable_reason() is None else "cpu"
     if device == "gpu":
-        return _open_gpu(checked, kernel, threads)
+        return _open_gpu(checked, kernel, threads, dispatch)
     if device == "emulator":
         return _open_emulator(checked, kernel, threads)
     return _open_cpu(checked, device, kernel, threads)
 
 
-def _open_gpu(triangles: Floats, kernel: str | None, threads: int | None) -> Tracer:
-    from tracecore.gpu import GpuTracer, gpu_unavailable_reason
+def _open_gpu(triangles: Floats, kernel: str | None, threads: int | None, dispatch: str | None) -> Tracer:
+    from tracecore.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
 
+    if dispatch not in (None, *DISPATCHES):
+        raise DeviceError(f"unknown dispatch '{dispatch}'; there are {', '.join(DISPATCHES)}")
     if reason := gpu_unavailable_reason():
         raise DeviceError(f"no GPU can be used: {reason}")
-    return GpuTracer(triangles, kernel, threads=threads)
+    return GpuTracer(triangles, kernel, threads=threads, dispatch=dispatch or DISPATCHES[0])
 
 
 def _open_emulator(triangles: Floats, kernel: str | None, threads: int | None) -> Tracer:

@@ -4,7 +4,7 @@ import threading
 import time
 from contextlib import nullcontext
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 
@@ -29,7 +29,8 @@ from tracecore.tracer import BvhStatistics, Query, TracerStatistics
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
-Dispatch = Literal["streamed", "resident"]
+#: How batches reach the device; the default first.
+DISPATCHES = ("streamed", "resident")
 
 #: Rays of one launch when a whole array is traced.
 CHUNK_RAYS = 1 << 21
@@ -53,7 +54,7 @@ class GpuTracer:
         kernel: str | KernelStrategy | None = None,
         *,
         threads: int | None = None,
-        dispatch: Dispatch = "streamed",
+        dispatch: str = DISPATCHES[0],
     ) -> None:
         start = time.perf_counter()
         strategy = find_strategy(kernel)
@@ -75,7 +76,7 @@ class GpuTracer:
             self._service = None
             if dispatch == "resident":
                 self._service = Service(DeviceKernel(strategy, stack_size, resident=True), scene, timeout_seconds())
-        self.dispatch: str = dispatch
+        self.dispatch = dispatch
         self._lock = threading.Lock()
         self._queues: list[StreamedQueue | RingQueue] = []
         self._is_open = True

@@ -93,8 +93,8 @@ class RayQueue(Protocol):
 
 
 class Tracer(Protocol):
-    """Triangles that can be asked for hits. `name` is the kernel's, `device` cpu, gpu or brute, `dispatch` direct or
-    streamed, `threads` how many CPU threads a driver should feed it from."""
+    """Triangles that can be asked for hits. `name` is the kernel's, `device` cpu, gpu or brute, `dispatch` direct,
+    emulated, streamed or resident, `threads` how many CPU threads a driver should feed it from."""
 
     name: str
     device: str

@@ -45,6 +45,13 @@ def test_on_a_gpu(kernel, by_cpu, tmp_path):
     assert png(tmp_path, "--device", "gpu", "--kernel", kernel, *SMALL) == by_cpu(SMALL)
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(gpu_unavailable_reason() is not None, reason=str(gpu_unavailable_reason()))
+@pytest.mark.parametrize("options", [SMALL, ("--driver", "path", "--size", "128x96", "--passes", "2")])
+def test_by_a_resident_kernel(options, by_cpu, tmp_path):
+    assert png(tmp_path, "--device", "gpu", "--dispatch", "resident", *options) == by_cpu(options)
+
+
 def test_pictures_do_differ(by_cpu, tmp_path):
     """The comparison would see another one."""
     assert png(tmp_path, "--device", "cpu", "--seed", "1", *TINY) != by_cpu(TINY)

@@ -50,13 +50,6 @@ __device__ inline Ray load_ray(const float4* rays, unsigned index) {
     return {{a.x, a.y, a.z}, a.w, {b.x, b.y, b.z}, b.w};
 }
 
-// From memory that the host writes while the kernel runs.
-__device__ inline Ray load_ray_of_host(const float4* rays, unsigned index) {
-    const float4 a = __ldcv(rays + 2 * index);
-    const float4 b = __ldcv(rays + 2 * index + 1);
-    return {{a.x, a.y, a.z}, a.w, {b.x, b.y, b.z}, b.w};
-}
-
 __device__ inline void store_hit(float4* hits, unsigned index, const Hit& hit) {
     __stcs(hits + index, make_float4(hit.t, hit.u, hit.v, __uint_as_float(hit.prim_id)));
 }

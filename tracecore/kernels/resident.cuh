@@ -125,6 +125,22 @@ __device__ inline void scout(const Ring& ring) {
 
 // ----------------------------------------------------------------------------------------------------------- the workers
 
+// The rays of the ticket that each warp has taken last. They are fetched side by side, since every piece of the host's memory
+// that is read costs its share of the bus again.
+__shared__ float4 fetched[BLOCK_SIZE / WARP_LANES][2 * WARP_LANES];
+
+__device__ inline void fetch(const float4* rays, unsigned count) {
+    __syncwarp(WHOLE_WARP);  // all have read what this overwrites
+    for (unsigned i = lane_index(); i < 2 * count; i += WARP_LANES) fetched[warp_index()][i] = __ldcv(rays + i);
+    __syncwarp(WHOLE_WARP);
+}
+
+__device__ inline Ray fetched_ray(unsigned index) {
+    const float4 a = fetched[warp_index()][2 * (index % WARP_LANES)];
+    const float4 b = fetched[warp_index()][2 * (index % WARP_LANES) + 1];
+    return {{a.x, a.y, a.z}, a.w, {b.x, b.y, b.z}, b.w};
+}
+
 // A warp's place in the line. Lane 0 holds the ticket.
 class Turn {
    public:
@@ -165,6 +181,7 @@ class Turn {
         const unsigned first = got % TICKETS_PER_ORDER * WARP_LANES;
         share.next = slot * SLOT_RAYS + first;
         share.end = share.next + min(count - min(count, first), WARP_LANES);
+        fetch(ring.rays + 2 * share.next, share.end - share.next);
         return true;
     }
 
@@ -200,7 +217,10 @@ class RingRays {
         while (true) {
             const bool was_idle = index == NO_RAY;
             const unsigned idle = share.deal(index);
-            if (was_idle && index != NO_RAY) place = taken;
+            if (was_idle && index != NO_RAY) {
+                place = taken;
+                ray = fetched_ray(index);
+            }
             if (idle == 0) return true;
             if (is_dry || !take()) return idle != WHOLE_WARP;
         }
@@ -210,9 +230,9 @@ class RingRays {
         return !is_dry;
     }
 
+    // Right after `refill`.
     __device__ Ray load(unsigned index) const {
         if (index == NO_RAY) return no_ray();
-        const Ray ray = load_ray_of_host(ring.rays, index);
         if (is_valid(ray)) return ray;
         if (is_first_lane()) atomicAdd(&ring.orders[place].complaint, 1u);
         return no_ray();
@@ -231,6 +251,7 @@ class RingRays {
     Share share;
     unsigned taken;  // place of the share's order
     unsigned place;  // place of the order of this lane's ray
+    Ray ray;         // of this lane, as it has been fetched
     bool owes;       // this lane has stored a hit that its order does not know of
     bool is_dry;     // there were no more tickets the last time
 
