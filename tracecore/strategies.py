@@ -9,7 +9,7 @@ from tracecore.strategy import KernelStrategy
 
 _strategies: dict[str, KernelStrategy] = {}
 
-#: What is used when none is named: good for all kinds of rays and for small launches (NOTES.md has who is best at what).
+#: What is used when none is named: good for all kinds of rays and for small launches (NOTES.md: who is best at what).
 DEFAULT_KERNEL = "while-while"
 
 
