@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from ray_cases import Answers, Floats, answers, assert_same_bits
 
 from tracecore.brute_force import is_valid
 from tracecore.emulator.library import LibraryPool, Request, compile_library, emulator_unavailable_reason
-from tracecore.emulator.tracer import _ranges, _Scene
+from tracecore.emulator.tracer import EmulatedScene, memory_ranges
 from tracecore.errors import DeviceError, KernelError, RayError
+from tracecore.layout import bvh2
 from tracecore.ring import DESK, ORDER, ORDERS, RING, SLOT_RAYS, RingMemory, RingQueue
 from tracecore.strategies import find_strategy, strategy_names
 from tracecore.strategy import KernelStrategy
@@ -35,7 +37,7 @@ class Service:
         packed = kernel.layout.pack(kernel.build(triangles), triangles)
         self.library = LibraryPool.of(compile_library(kernel, kernel.stack_for(packed), resident=True))
         self.memory = RingMemory(SLOTS, np.zeros)
-        self.scene = _Scene(packed, kernel.layout.scene)
+        self.scene = EmulatedScene(packed, kernel.layout.scene)
         self.desk, self.orders = np.zeros(1, DESK), np.zeros(ORDERS, ORDER)
         self.heard = np.zeros(SLOTS, np.uint32)
         self.complaint: str | None = None
@@ -46,7 +48,7 @@ class Service:
         for name, array in arrays.items():
             self.record[name] = array.ctypes.data
         self.record["slots"] = SLOTS
-        self.memories = np.concatenate([self.scene.memories, _ranges(list(arrays.values()))])
+        self.memories = np.concatenate([self.scene.memories, memory_ranges(list(arrays.values()))])
         self.threads = kernel.block_size
         self.thread = threading.Thread(target=self.run)
 
@@ -119,6 +121,21 @@ def test_invalid_rays_are_counted(case: Answers) -> None:
         check(batch, case.closest, case.rays)
         assert service.counts == [(3000, int((~is_valid(case.rays)).sum()))]
         assert service.memory.busy[0] > 0
+
+
+def test_a_fault_of_the_kernel_is_an_error() -> None:
+    def understated(*arguments: Any) -> Any:
+        return replace(bvh2.pack(*arguments), stack=1)
+
+    case = answers("soup", 2000)
+    layout = replace(bvh2.LAYOUT, pack=understated)
+    with serving(case.triangles, replace(find_strategy(None), name="small", stack_size=4, layout=layout)) as service:
+        queue = service.queue()
+        batch = queue.batch(500)
+        batch.rays[:] = case.rays[:500]
+        queue.submit(batch, 500, Query.CLOSEST)
+        with pytest.raises(KernelError, match=r"kernel 'emulated' failed: its traversal stack overflowed"):
+            queue.wait(batch)
 
 
 def test_a_batch_larger_than_a_slot() -> None:

@@ -59,7 +59,7 @@ class EmulatedTracer(DirectTracer):
         tree = self._strategy.build(triangles)
         packed = self._strategy.layout.pack(tree, triangles)
         self._library = LibraryPool.of(compile_library(self._strategy, self._strategy.stack_for(packed)))
-        self._scene = _Scene(packed, self._strategy.layout.scene)
+        self._scene = EmulatedScene(packed, self._strategy.layout.scene)
         self.bvh = BvhStatistics(
             nodes=packed.nodes,
             bytes=packed.bytes,
@@ -103,7 +103,7 @@ def _index(order: str) -> int:
     return orders.index(order)
 
 
-class _Scene:
+class EmulatedScene:
     """A packed scene. `record` is the kernel's `struct Scene`."""
 
     def __init__(self, packed: PackedScene, dtype: np.dtype[np.void]) -> None:
@@ -113,7 +113,7 @@ class _Scene:
             self.record[name] = memory.ctypes.data
         for name, value in packed.scalars.items():
             self.record[name] = value
-        self.memories = _ranges(list(self._memory.values()))
+        self.memories = memory_ranges(list(self._memory.values()))
 
 
 class _Launch:
@@ -130,10 +130,10 @@ class _Launch:
         self.record["count"] = self.count
         for name in ("rays", "hits", "report", "tally"):
             self.record[name] = getattr(self, name).ctypes.data
-        self.memories = _ranges([self.rays, self.hits, self.report, self.tally])
+        self.memories = memory_ranges([self.rays, self.hits, self.report, self.tally])
 
 
-def _ranges(memory: list[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
+def memory_ranges(memory: list[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
     """(n, 2) addresses: where each array begins and ends."""
     return np.array([(array.ctypes.data, array.ctypes.data + array.nbytes) for array in memory], np.uint64)
 
