@@ -302,7 +302,7 @@ __device__ __noinline__ void serve(const Scene& scene, const Ring& ring, Turn& t
     traverse<ANY_HIT>(scene, rays, faults);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, LEAST_BLOCKS * 3 / 4) resident(const __grid_constant__ Scene scene, const __grid_constant__ Ring ring) {
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, LEAST_BLOCKS / 2) resident(const __grid_constant__ Scene scene, const __grid_constant__ Ring ring) {
     if (blockIdx.x == 0 && warp_index() == 0) return scout(ring);
     Turn turn(ring);
     bool any_hit = false;
