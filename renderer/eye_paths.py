@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from renderer.packed_scene import CameraArrays, PackedScene
 from renderer.photon_map import PhotonMap, gather
-from renderer.photon_tracing import set_ray
+from renderer.photon_shading import set_ray
 from shaders.bsdf import ABSORBED, SPECULAR, evaluate_diffuse, evaluate_phong, pdf_solid_angle, sample
 from shaders.compilation import compiled as inlined
 from shaders.lights import light_pdf, sample_light
