@@ -36,9 +36,10 @@ from shaders.surface import (
 from tracecore.compiled import compiled
 
 #: Flags of a facet, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
-#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one.
-STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (28, 29, 30, 31))
-MATERIAL_MASK = np.uint32((1 << 28) - 1)
+#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. NOTHING:
+#: what a ray meets that misses.
+NOTHING, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
+MATERIAL_MASK = np.uint32((1 << 27) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: material and flags. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -79,6 +80,10 @@ EMITTER = np.dtype(
     ]
 )
 
+#: A cell of the alias table that lights are chosen by (Walker: An Efficient Method for Generating Discrete Random
+#: Variables with General Distributions, 1977): its own light up to a share of 2^32, the alias from there on.
+ALIAS = np.dtype([("share", "<u4"), ("alias", "<i4")])
+
 Records = npt.NDArray[np.void]
 #: One of them.
 Record = Any
@@ -86,11 +91,13 @@ Doubles = npt.NDArray[np.float64]
 
 
 class PhotonScene(NamedTuple):
-    """facets: (n,) FACET. materials: (m,) MATERIAL. emitters: (lights,) EMITTER. flags: all that facets have."""
+    """facets: (n + 1,) FACET and materials: (m + 1,) MATERIAL, the last ones nothing and black. emitters: (lights,)
+    EMITTER. aliases: (lights,) ALIAS. flags: all that facets have."""
 
     facets: Records
     materials: Records
     emitters: Records
+    aliases: Records
     flags: np.uint32
 
 
@@ -101,14 +108,17 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
         facets=facets,
         materials=pack_materials(surfaces.materials),
         emitters=pack_emitters(lights),
+        aliases=pack_aliases(lights.probability),
         flags=np.uint32(np.bitwise_or.reduce(facets["kind"] & ~MATERIAL_MASK, initial=0)),
     )
 
 
 def pack_facets(surfaces: SurfaceArrays) -> Records:
-    """(n,) FACET."""
+    """(n + 1,) FACET, the last one nothing."""
     corners = surfaces.positions.astype(np.float64)
     normals = flat_normals(corners)
+    nothing = np.zeros(1, FACET)
+    nothing["normal"], nothing["kind"] = (0.0, 0.0, 1.0), NOTHING | np.uint32(len(surfaces.materials))
     facets = np.zeros(len(corners), FACET)
     facets["normal"] = normals
     facets["plane"] = np.einsum("ni,ni->n", facets["normal"].astype(np.float64), corners.mean(axis=1))
@@ -117,7 +127,7 @@ def pack_facets(surfaces: SurfaceArrays) -> Records:
     facets["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
     pack_units(normals, facets["packed_front"])
     pack_units(-normals, facets["packed_back"])
-    return facets
+    return np.concatenate([facets, nothing])
 
 
 def flat_normals(corners: Doubles) -> Doubles:
@@ -141,11 +151,12 @@ def material_flags(materials: Doubles) -> npt.NDArray[np.uint32]:
 
 
 def pack_materials(rows: Doubles) -> Records:
-    """(m,) MATERIAL."""
-    materials = np.zeros(len(rows), MATERIAL)
+    """(m + 1,) MATERIAL, the last one black."""
+    materials = np.zeros(len(rows) + 1, MATERIAL)
     for name, column in (("diffuse", DIFFUSE), ("phong", PHONG), ("mirror", MIRROR), ("transmission", TRANSMISSION)):
-        materials[name] = rows[:, column : column + 3]
-    materials["shine"], materials["ior"], materials["texture"] = rows[:, SHINE], rows[:, IOR], rows[:, TEXTURE]
+        materials[name][:-1] = rows[:, column : column + 3]
+    for name, column in (("shine", SHINE), ("ior", IOR), ("texture", TEXTURE)):
+        materials[name][:-1] = rows[:, column]
     return materials
 
 
@@ -164,6 +175,23 @@ def pack_emitters(lights: LightArrays) -> Records:
     per_strength = np.where(is_point, 4.0 * math.pi, math.pi * rows[:, AREA]) / share
     emitters["flux"] = per_strength[:, None] * rows[:, STRENGTH : STRENGTH + 3]
     return emitters
+
+
+def pack_aliases(probability: Doubles) -> Records:
+    """(lights,) ALIAS. A light of probability 0 is never chosen."""
+    aliases = np.zeros(len(probability), ALIAS)
+    rest = probability * len(probability)
+    aliases["alias"] = np.argmax(probability) if len(probability) else 0
+    poor, rich = list(np.flatnonzero(rest < 1.0)), list(np.flatnonzero(rest >= 1.0))
+    while poor and rich:
+        taker, giver = poor.pop(), rich[-1]
+        aliases[taker] = (rest[taker] * (2.0**32 - 1.0), giver)
+        rest[giver] -= 1.0 - rest[taker]
+        if rest[giver] < 1.0:
+            poor.append(rich.pop())
+    full = np.array(rich, np.int64)
+    aliases["share"][full], aliases["alias"][full] = 2**32 - 1, full
+    return aliases
 
 
 @compiled

@@ -13,12 +13,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.columns import CHUNK, COLUMN_BYTES, ROW_BYTES, columns_to_rows, copy_row, gather_columns, rows_to_columns
 from renderer.packed_scene import PackedScene
-from renderer.photon_map import DIRECTION, FLUX, NORMAL, Words, pack_flux, pack_unit
-from renderer.photon_scene import BENT, MATERIAL_MASK, MIXED, STORES, TEXTURED, PhotonScene, Record, Records
+from renderer.photon_map import PHOTON, Words, pack_flux, pack_unit
+from renderer.photon_scene import (
+    BENT,
+    EMITTER,
+    MATERIAL_MASK,
+    MIXED,
+    NOTHING,
+    STORES,
+    TEXTURED,
+    PhotonScene,
+    Record,
+    Records,
+)
 from shaders.compilation import compiled as inlined
 from shaders.dielectric import fresnel
-from shaders.lights import LightArrays, choose
 from shaders.random import (
     STREAM_EMISSION,
     STREAM_PHOTON,
@@ -34,16 +45,16 @@ from shaders.surface import blend
 from shaders.textures import random_texel
 from shaders.vector import Color, Vec3, add, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
 from tracecore.compiled import compiled
-from tracecore.rays import MISS, Floats, Ids
-
-#: Hits shaded together: the columns of so many stay in the first two levels of the cache.
-CHUNK = 256
+from tracecore.rays import Floats
+from tracecore.vector import address, load4, load_double, store
 
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
 GOLDEN = np.uint32(2654435769)
 
 #: Bits of a key that tell the photons of one path apart.
-RANK_BITS = np.uint64(16)
+RANK_BITS = np.uint32(16)
+
+PHOTON_BYTES, EMITTER_BYTES = PHOTON.itemsize, EMITTER.itemsize
 
 #: A bent normal changes a photon's flux by no more than this factor.
 MOST_TILT = Real(4.0)
@@ -53,54 +64,82 @@ LEAST_COSINE = Real(1e-6)
 
 EMITTED, STORED, ABSORBED, ESCAPED, TERMINATED, RAYS, COUNTERS = range(7)
 
-_SCALAR, _VECTOR, _LIST = (CHUNK,), (3, CHUNK), (CHUNK + 1,)
+_SCALAR, _VECTOR = (CHUNK,), (3, CHUNK)
 
-#: Columns for a chunk of hits. direction: of the ray, then of the next ray. position: its origin, then the hit. normal,
-#: shading: flat and bent normal on the side of the ray's origin. flux: in units of the task. weight: share of the flux
-#: that goes on, per channel; 0 is absorption. u: uniform numbers for lobe, direction (2) and roulette. is_hit, stores,
-#: goes_on: 0 or 1. Lists of places in the chunk have room for one that does not count.
+#: A path on its way, beside its ray: index of the photon, surfaces met, how often it was stored, and its flux in units
+#: of the task's.
+PATH = np.dtype([("photon", "<u4"), ("bounce", "<i4"), ("rank", "<i4"), ("flux", "<f4", 3), ("unused", "<u4", 2)])
+
+_RAY_COLUMNS = [
+    ("origin", "<f4", _VECTOR),
+    ("t_min", "<f4", _SCALAR),
+    ("ray", "<f4", _VECTOR),
+    ("t_max", "<f4", _SCALAR),
+]
+_NEXT_COLUMNS = [
+    ("next_origin", "<f4", _VECTOR),
+    ("next_t_min", "<f4", _SCALAR),
+    ("wi", "<f4", _VECTOR),
+    ("next_t_max", "<f4", _SCALAR),
+]
+_PATH_COLUMNS = [
+    ("photon", "<u4", _SCALAR),
+    ("bounce", "<i4", _SCALAR),
+    ("rank", "<i4", _SCALAR),
+    ("flux", "<f4", _VECTOR),
+    ("unused", "<u4", (2, CHUNK)),
+]
+_NEXT_ROWS = [("next_rows", "<f4", (CHUNK, 8)), ("path_rows", "<f4", (CHUNK, 8))]
+
+#: Columns of a chunk of hits. The first four groups are transposed rows: RAY, PATH, FACET, and what is kept of a photon
+#: with its key. normal, shading: flat and bent normal on the side of the ray's origin. wi: direction of the next ray.
+#: weight: share of the flux that goes on, per channel; 0 is absorption. u: uniform numbers for lobe, direction (2) and
+#: roulette. spare: coarse ones for rounding and texels. stores, goes_on: 0 or 1. listed, bent: places in the chunk.
 COLUMNS = np.dtype(
     [
-        ("direction", "<f4", _VECTOR),
-        ("position", "<f4", _VECTOR),
+        *_RAY_COLUMNS,
+        *_PATH_COLUMNS,
         ("normal", "<f4", _VECTOR),
-        ("shading", "<f4", _VECTOR),
-        ("flux", "<f4", _VECTOR),
-        ("diffuse", "<f4", _VECTOR),
-        ("weight", "<f4", _VECTOR),
-        ("wi", "<f4", _VECTOR),
-        ("u", "<f4", (4, CHUNK)),
-        ("spare", "<f4", _VECTOR),
         ("plane", "<f4", _SCALAR),
         ("clearance", "<f4", _SCALAR),
         ("kind", "<u4", _SCALAR),
         ("packed_front", "<u4", _SCALAR),
         ("packed_back", "<u4", _SCALAR),
-        ("packed_direction", "<u4", _SCALAR),
+        ("position", "<f4", _VECTOR),
+        ("packed_ray", "<u4", _SCALAR),
+        ("packed_normal", "<u4", _SCALAR),
         ("packed_flux", "<u4", _SCALAR),
-        ("triangle", "<u4", _SCALAR),
-        ("photon", "<u4", _SCALAR),
-        ("bounce", "<i4", _SCALAR),
-        ("rank", "<i4", _SCALAR),
-        ("is_hit", "<i4", _SCALAR),
+        ("key", "<u4", (2, CHUNK)),
+        *_NEXT_COLUMNS,
+        ("shading", "<f4", _VECTOR),
+        ("diffuse", "<f4", _VECTOR),
+        ("weight", "<f4", _VECTOR),
+        ("u", "<f4", (4, CHUNK)),
+        ("spare", "<f4", _VECTOR),
+        ("t", "<f4", _SCALAR),
+        ("triangle", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
         ("stores", "<i4", _SCALAR),
         ("goes_on", "<i4", _SCALAR),
-        ("listed", "<i4", _LIST),
-        ("bent", "<i4", _LIST),
+        ("listed", "<i4", _SCALAR),
+        ("bent", "<i4", _SCALAR),
+        *_NEXT_ROWS,
     ]
 )
 
-#: Columns for a chunk of photons that leave lights: what `EMITTER` says, until they have left.
+#: Columns of a chunk of photons that leave lights: EMITTER, and the rays and paths that they become.
 LAUNCH_COLUMNS = np.dtype(
     [
-        ("origin", "<f4", _VECTOR),
+        ("corner", "<f4", _VECTOR),
         ("edge_1", "<f4", _VECTOR),
         ("edge_2", "<f4", _VECTOR),
         ("normal", "<f4", _VECTOR),
-        ("flux", "<f4", _VECTOR),
+        ("emitted", "<f4", _VECTOR),
         ("around", "<f4", _SCALAR),
-        ("direction", "<f4", _VECTOR),
+        *_NEXT_COLUMNS,
+        *_PATH_COLUMNS,
+        ("light", "<i4", _SCALAR),
+        *_NEXT_ROWS,
     ]
 )
 
@@ -122,15 +161,11 @@ class PhotonTask(NamedTuple):
 
 
 class PhotonPaths(NamedTuple):
-    """Paths on their way, one column per ray. photon: (n,) uint32 index. bounce: (n,) int32. stored: (n,) int32, how
-    often the path was stored. flux: (3, n) float32, in units of the task's. scratch: (1,) COLUMNS and launch: (1,)
-    LAUNCH_COLUMNS, for the loops."""
+    """Paths on their way, one row per ray, and the columns of the chunk at hand. rows: (n, 8) float32, the bytes of
+    `PATH`. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS."""
 
-    photon: npt.NDArray[np.uint32]
-    bounce: npt.NDArray[np.int32]
-    stored: npt.NDArray[np.int32]
-    flux: Floats
-    scratch: Records
+    rows: Floats
+    chunk: Records
     launch: Records
 
 
@@ -144,23 +179,17 @@ class PhotonOutput(NamedTuple):
 
 
 class RayBatch(NamedTuple):
-    """A batch as the tracer has it. rays: (n, 8) float32. hits: (n, 4) float32. prim_ids: (n,) uint32."""
+    """A batch as the tracer has it. rays: (n, 8) float32. hits: (n, 4) float32."""
 
     rays: Floats
     hits: Floats
-    prim_ids: Ids
 
 
 def new_paths(capacity: int) -> PhotonPaths:
     """Room for the paths of one batch."""
-    return PhotonPaths(
-        photon=np.zeros(capacity, np.uint32),
-        bounce=np.zeros(capacity, np.int32),
-        stored=np.zeros(capacity, np.int32),
-        flux=np.zeros((3, capacity), np.float32),
-        scratch=np.zeros(1, COLUMNS),
-        launch=np.zeros(1, LAUNCH_COLUMNS),
-    )
+    chunk, launch = np.zeros(1, COLUMNS), np.zeros(1, LAUNCH_COLUMNS)
+    chunk["next_t_max"] = launch["next_t_max"] = np.inf
+    return PhotonPaths(rows=np.zeros((capacity, 8), np.float32), chunk=chunk, launch=launch)
 
 
 @compiled
@@ -178,36 +207,49 @@ def advance_photons(
     photon_range: (2,) next photon to start and the end of the range; moved on. output: with room for `active` more
     photons. Returns how many rays are there to trace now.
     """
-    chunk = paths.scratch[0]
-    key = hash_key(task.seed, task.sequence, STREAM_PHOTON)
     kept = 0
     for first in range(0, active, CHUNK):
-        count = min(CHUNK, active - first)
-        load(batch, paths, first, count, chunk)
-        draw_numbers(key, count, chunk)
-        gather_facets(scene.photon_scene, count, chunk)
-        face_rays(count, chunk)
-        flags = scene.photon_scene.flags
-        if flags & TEXTURED:
-            paint(scene, batch.hits, first, list_kind(TEXTURED, chunk.listed, count, chunk), chunk)
-        bent = list_kind(BENT, chunk.bent, count, chunk) if flags & BENT else 0
-        bend_normals(scene.surfaces.normals, batch.hits, first, bent, chunk)
-        store(task, count, chunk, output)
-        scatter_diffuse(count, chunk)
-        if flags & MIXED:
-            scatter_mixed(scene.photon_scene.materials, list_kind(MIXED, chunk.listed, count, chunk), chunk)
-        tilt_flux(bent, chunk)
-        decide(task, count, chunk, output.counters)
-        kept = go_on(count, chunk, batch.rays, paths, kept)
+        kept = shade_chunk(scene, task, batch, paths, (first, min(CHUNK, active - first), kept), output)
     fresh = min(len(batch.rays) - kept, photon_range[1] - photon_range[0])
     for done in range(0, fresh, CHUNK):
-        span = (kept + done, min(CHUNK, fresh - done))
-        launch(scene, task, np.uint32(photon_range[0] + done), span[1], paths.launch[0])
-        set_off(paths.launch[0], batch.rays, paths, np.uint32(photon_range[0] + done), span)
+        count, photon = min(CHUNK, fresh - done), np.uint32(photon_range[0] + done)
+        launch(scene.photon_scene, task, photon, count, paths.launch[0])
+        set_off(count, paths.launch[0], batch.rays, paths.rows, kept + done)
     photon_range[0] += fresh
     output.counters[EMITTED] += fresh
     output.counters[RAYS] += kept + fresh
     return kept + fresh
+
+
+@compiled
+def shade_chunk(
+    scene: PackedScene,
+    task: PhotonTask,
+    batch: RayBatch,
+    paths: PhotonPaths,
+    span: tuple[int, int, int],
+    output: PhotonOutput,
+) -> int:
+    """Shade the hits of some rays. span: first ray, number of rays, and how many rays to trace next there are already.
+
+    Returns how many there are then.
+    """
+    first, count, kept = span
+    chunk, facets, flags = paths.chunk[0], scene.photon_scene, scene.photon_scene.flags
+    load(batch, paths.rows, first, count, chunk)
+    draw_numbers(hash_key(task.seed, task.sequence, STREAM_PHOTON), count, chunk)
+    meet_facets(facets, batch.hits, first, count, chunk)
+    if flags & TEXTURED:
+        paint(scene, batch.hits, first, list_kind(TEXTURED, chunk.listed, count, chunk), chunk)
+    bent = list_kind(BENT, chunk.bent, count, chunk) if flags & BENT else 0
+    bend_normals(scene.surfaces.normals, batch.hits, first, bent, chunk)
+    store_photons(task, count, chunk, output)
+    scatter_diffuse(count, chunk)
+    if flags & MIXED:
+        scatter_mixed(facets.materials, list_kind(MIXED, chunk.listed, count, chunk), chunk)
+    tilt_flux(bent, chunk)
+    decide(task, count, chunk, output.counters)
+    return kept + go_on(count, chunk, batch.rays, paths.rows, kept)
 
 
 @inlined
@@ -223,22 +265,10 @@ def set_column(array: Floats, i: int, vector: Vec3) -> None:
 
 
 @compiled
-def load(batch: RayBatch, paths: PhotonPaths, first: int, count: int, chunk: Chunk) -> None:
-    """Rays and paths of a chunk into columns. A ray that misses meets triangle 0, of which nothing comes."""
-    rays, hits, prim_ids = batch.rays, batch.hits, batch.prim_ids
-    for i in range(count):
-        row = first + i
-        direction = (rays[row, 4], rays[row, 5], rays[row, 6])
-        hit = prim_ids[row] != np.uint32(MISS)
-        t = hits[row, 0] if hit else ZERO
-        set_column(chunk.direction, i, direction)
-        set_column(chunk.position, i, add((rays[row, 0], rays[row, 1], rays[row, 2]), scale(direction, t)))
-        chunk.triangle[i] = prim_ids[row] if hit else np.uint32(0)
-        chunk.is_hit[i] = np.int32(hit)
-    for i in range(count):
-        chunk.photon[i], chunk.bounce[i] = paths.photon[first + i], paths.bounce[first + i]
-        chunk.rank[i] = paths.stored[first + i]
-        set_column(chunk.flux, i, column(paths.flux, first + i))
+def load(batch: RayBatch, path_rows: Floats, first: int, count: int, chunk: Chunk) -> None:
+    """Rays and paths of a chunk into columns."""
+    rows_to_columns(address(batch.rays) + ROW_BYTES * first, count, address(chunk.origin))
+    rows_to_columns(address(path_rows) + ROW_BYTES * first, count, address(chunk.photon))
 
 
 @compiled
@@ -252,31 +282,29 @@ def draw_numbers(key: Words4, count: int, chunk: Chunk) -> None:
 
 
 @compiled
-def gather_facets(scene: PhotonScene, count: int, chunk: Chunk) -> None:
-    """What the triangles and their materials say."""
-    facets, materials = scene.facets, scene.materials
+def meet_facets(scene: PhotonScene, hits: Floats, first: int, count: int, chunk: Chunk) -> None:
+    """Hit points, normals on the side of the ray's origin, and diffuse colours. A miss meets the last facet."""
+    prim_ids, nothing = hits.view(np.uint32), np.uint32(len(scene.facets) - 1)
+    for i in range(CHUNK):
+        chunk.triangle[i] = np.int32(min(prim_ids[first + min(i, count - 1), 3], nothing))
+    gather_columns(address(scene.facets), ROW_BYTES, chunk.triangle, count, address(chunk.normal))
     for i in range(count):
-        facet = facets[chunk.triangle[i]]
-        set_column(chunk.normal, i, facet.normal)
-        chunk.plane[i], chunk.clearance[i], chunk.kind[i] = facet.plane, facet.clearance, facet.kind
-        chunk.packed_front[i], chunk.packed_back[i] = facet.packed_front, facet.packed_back
+        set_column(chunk.diffuse, i, scene.materials[chunk.kind[i] & MATERIAL_MASK].diffuse)
     for i in range(count):
-        set_column(chunk.diffuse, i, materials[chunk.kind[i] & MATERIAL_MASK].diffuse)
-
-
-@compiled
-def face_rays(count: int, chunk: Chunk) -> None:
-    """Turn normals to the side that rays come from, and pull hit points back to the plane of their triangle."""
+        chunk.t[i] = hits[first + i, 0]
     for i in range(count):
-        normal, position = column(chunk.normal, i), column(chunk.position, i)
+        normal, ray = column(chunk.normal, i), column(chunk.ray, i)
+        front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
+        position = add(column(chunk.origin, i), scale(ray, chunk.t[i]))
+        # Along the ray rounding takes the point off the triangle; back to its plane.
         position = add(position, scale(normal, chunk.plane[i] - dot(normal, position)))
-        front = dot(normal, column(chunk.direction, i)) <= ZERO
-        normal = scale(normal, ONE if front else -ONE)
+        is_front = dot(normal, ray) <= ZERO
+        normal = scale(normal, ONE if is_front else -ONE)
         set_column(chunk.position, i, position)
         set_column(chunk.normal, i, normal)
         set_column(chunk.shading, i, normal)
-        chunk.is_outside[i] = np.int32(front)
-        chunk.packed_front[i] = chunk.packed_front[i] if front else chunk.packed_back[i]
+        chunk.is_outside[i] = np.int32(is_front)
+        chunk.packed_normal[i] = front if is_front else back
 
 
 @inlined
@@ -285,7 +313,7 @@ def list_kind(flag: np.uint32, places: npt.NDArray[np.int32], count: int, chunk:
     listed = 0
     for i in range(count):
         places[listed] = i
-        listed += np.int64(chunk.is_hit[i] != 0) & np.int64((chunk.kind[i] & flag) != 0)
+        listed += np.int64((chunk.kind[i] & flag) != 0)
     return listed
 
 
@@ -314,7 +342,7 @@ def bend_normals(normals: Floats, hits: Floats, first: int, bent: int, chunk: Ch
     """Shading normals between those of the corners, as `shaders.surface.surface_at` says."""
     for k in range(bent):
         i = chunk.bent[k]
-        flat, ray = column(chunk.normal, i), column(chunk.direction, i)
+        flat, ray = column(chunk.normal, i), column(chunk.ray, i)
         shading = normalize(blend(normals, chunk.triangle[i], hits[first + i, 1], hits[first + i, 2]))
         # Some files wind a triangle against its vertex normals: those then say which side is outside.
         outside = dot(flat, shading) >= ZERO
@@ -325,35 +353,44 @@ def bend_normals(normals: Floats, hits: Floats, first: int, bent: int, chunk: Ch
 
 
 @compiled
-def store(task: PhotonTask, count: int, chunk: Chunk, output: PhotonOutput) -> None:
+def store_photons(task: PhotonTask, count: int, chunk: Chunk, output: PhotonOutput) -> None:
     """Keep a photon of each hit on a diffuse surface."""
+    min_bounces = np.int32(task.min_bounces)
     for i in range(count):
-        chunk.packed_direction[i] = pack_unit(scale(column(chunk.direction, i), -ONE))
+        chunk.packed_ray[i] = pack_unit(scale(column(chunk.ray, i), -ONE))
         chunk.packed_flux[i] = pack_flux(column(chunk.flux, i), chunk.spare[0, i])
     for i in range(count):
-        is_wanted = np.int32((chunk.kind[i] & STORES) != 0) & np.int32(chunk.bounce[i] >= np.int32(task.min_bounces))
-        chunk.stores[i] = chunk.is_hit[i] & is_wanted
-    listed = 0
-    for i in range(count):
-        chunk.listed[listed] = i
-        listed += chunk.stores[i]
-    write_photons(listed, chunk, output)
-    for i in range(count):
-        chunk.rank[i] += chunk.stores[i]
+        photon, rank = chunk.photon[i], chunk.rank[i]
+        chunk.key[0, i], chunk.key[1, i] = (photon << RANK_BITS) | np.uint32(rank), photon >> RANK_BITS
+        stores = np.int32((chunk.kind[i] & STORES) != 0) & np.int32(chunk.bounce[i] >= min_bounces)
+        chunk.stores[i] = stores
+        chunk.rank[i] = rank + stores
+    columns_to_rows(address(chunk.position), count, address(chunk.next_rows))
+    listed = list_marked(chunk.stores, count, chunk)
+    stored = output.counters[STORED]
+    photons, keys = address(output.photons) + PHOTON_BYTES * stored, address(output.keys) + 8 * stored
+    row = address(chunk.next_rows)
+    for k in range(listed):
+        copy_photon(row + ROW_BYTES * np.int64(chunk.listed[k]), photons + PHOTON_BYTES * k, keys + 8 * k)
     output.counters[STORED] += listed
 
 
 @inlined
-def write_photons(listed: int, chunk: Chunk, output: PhotonOutput) -> None:
-    """Append the photons listed."""
-    photons, positions = output.photons, output.photons.view(np.float32)
-    stored = output.counters[STORED]
-    for k in range(listed):
-        i, slot = chunk.listed[k], stored + k
-        positions[slot, 0], positions[slot, 1], positions[slot, 2] = column(chunk.position, i)
-        photons[slot, DIRECTION], photons[slot, NORMAL] = chunk.packed_direction[i], chunk.packed_front[i]
-        photons[slot, FLUX] = chunk.packed_flux[i]
-        output.keys[slot] = (np.uint64(chunk.photon[i]) << RANK_BITS) | np.uint64(chunk.rank[i])
+def list_marked(marks: npt.NDArray[np.int32], count: int, chunk: Chunk) -> int:
+    """List the places that are marked with 1; returns how many there are."""
+    listed = 0
+    for i in range(count):
+        chunk.listed[listed] = i
+        listed += marks[i]
+    return listed
+
+
+@inlined
+def copy_photon(row: int, photon: int, key: int) -> None:
+    """A photon's 24 bytes and the 8 of its key from one row."""
+    store(photon, load4(row))
+    store(photon + 16, load_double(row + 16))
+    store(key, load_double(row + 24))
 
 
 @compiled
@@ -397,7 +434,7 @@ def color(triple: Floats) -> Color:
 @inlined
 def mirrored(chunk: Chunk, i: int) -> Vec3:
     """The mirror image of the ray, in the world."""
-    ray, normal = column(chunk.direction, i), column(chunk.shading, i)
+    ray, normal = column(chunk.ray, i), column(chunk.shading, i)
     return subtract(ray, scale(normal, TWO * dot(ray, normal)))
 
 
@@ -416,7 +453,7 @@ def scatter_phong(material: Record, i: int, per_share: float, chunk: Chunk) -> N
 @inlined
 def scatter_dielectric(material: Record, i: int, per_share: float, chunk: Chunk) -> None:
     """Reflect by Fresnel, else refract."""
-    ray, normal = column(chunk.direction, i), column(chunk.shading, i)
+    ray, normal = column(chunk.ray, i), column(chunk.shading, i)
     eta = material.ior if chunk.is_outside[i] != 0 else ONE / material.ior
     cosine = -dot(ray, normal)
     wi = mirrored(chunk, i)
@@ -433,7 +470,7 @@ def tilt_flux(bent: int, chunk: Chunk) -> None:
     """A bent normal is not symmetric: Veach, Robust Monte Carlo Methods for Light Transport Simulation, 1997, 5.3."""
     for k in range(bent):
         i = chunk.bent[k]
-        ray, wi = column(chunk.direction, i), column(chunk.wi, i)
+        ray, wi = column(chunk.ray, i), column(chunk.wi, i)
         flat, shading = column(chunk.normal, i), column(chunk.shading, i)
         leaves = (dot(wi, flat) > ZERO) == (dot(wi, shading) > ZERO)
         above, below = abs(dot(ray, shading) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, shading))
@@ -444,95 +481,92 @@ def tilt_flux(bent: int, chunk: Chunk) -> None:
 @compiled
 def decide(task: PhotonTask, count: int, chunk: Chunk, counters: npt.NDArray[np.int64]) -> None:
     """Russian roulette by the share of flux that is left, and the fates of paths; then where those go on from."""
-    hits, survivors, followed = np.int32(0), np.int32(0), np.int32(0)
-    last_bounce = np.int32(task.max_bounces - 1)
+    misses, survivors, followed = np.int32(0), np.int32(0), np.int32(0)
+    max_bounces = np.int32(task.max_bounces)
     for i in range(count):
-        flux = column(chunk.flux, i)
+        flux, bounce = column(chunk.flux, i), chunk.bounce[i] + np.int32(1)
         left = multiply(flux, column(chunk.weight, i))
         survival = min(ONE, largest(left) / largest(flux))
-        survives = chunk.is_hit[i] & np.int32(chunk.u[3, i] < survival)
-        goes_on = survives & np.int32(chunk.bounce[i] < last_bounce)
+        survives = np.int32(chunk.u[3, i] < survival)
+        goes_on = survives & np.int32(bounce < max_bounces)
         set_column(chunk.flux, i, scale(left, ONE / survival))
-        chunk.goes_on[i] = goes_on
-        hits += chunk.is_hit[i]
+        chunk.bounce[i], chunk.goes_on[i] = bounce, goes_on
+        misses += np.int32((chunk.kind[i] & NOTHING) != 0)
         survivors += survives
         followed += goes_on
     for i in range(count):
         normal = column(chunk.normal, i)
         reach = chunk.clearance[i] * (ONE if dot(normal, column(chunk.wi, i)) >= ZERO else -ONE)
-        set_column(chunk.position, i, add(column(chunk.position, i), scale(normal, reach)))
-    counters[ESCAPED] += count - hits
-    counters[ABSORBED] += hits - survivors
+        set_column(chunk.next_origin, i, add(column(chunk.position, i), scale(normal, reach)))
+    counters[ESCAPED] += misses
+    counters[ABSORBED] += count - misses - survivors
     counters[TERMINATED] += survivors - followed
 
 
 @compiled
-def go_on(count: int, chunk: Chunk, rays: Floats, paths: PhotonPaths, kept: int) -> int:
-    """Write the rays of paths that go on behind the first `kept` ones; returns how many there are now."""
-    listed = 0
-    for i in range(count):
-        chunk.listed[listed] = i
-        listed += chunk.goes_on[i]
+def go_on(count: int, chunk: Chunk, rays: Floats, path_rows: Floats, kept: int) -> int:
+    """Write the rays of paths that go on behind the first `kept` ones; returns how many they are."""
+    make_rows(count, chunk)
+    ray, path = address(chunk.next_rows), address(chunk.path_rows)
+    next_ray, next_path = address(rays) + ROW_BYTES * kept, address(path_rows) + ROW_BYTES * kept
+    listed = list_marked(chunk.goes_on, count, chunk)
     for k in range(listed):
-        i, row = chunk.listed[k], kept + k
-        set_ray(rays, row, column(chunk.position, i), column(chunk.wi, i))
-        paths.photon[row], paths.bounce[row] = chunk.photon[i], chunk.bounce[i] + np.int32(1)
-        paths.stored[row] = chunk.rank[i]
-        set_column(paths.flux, row, column(chunk.flux, i))
-    return kept + listed
+        place = ROW_BYTES * np.int64(chunk.listed[k])
+        copy_row(ray + place, next_ray + ROW_BYTES * k)
+        copy_row(path + place, next_path + ROW_BYTES * k)
+    return listed
 
 
 @inlined
-def set_ray(rays: Floats, row: int, origin: Vec3, direction: Vec3) -> None:
-    """Write a ray without limits."""
-    rays[row, 0], rays[row, 1], rays[row, 2], rays[row, 3] = origin[0], origin[1], origin[2], ZERO
-    rays[row, 4], rays[row, 5], rays[row, 6], rays[row, 7] = direction[0], direction[1], direction[2], np.inf
+def make_rows(count: int, chunk: Chunk) -> None:
+    """Rows of the next rays and their paths."""
+    columns_to_rows(address(chunk.next_origin), count, address(chunk.next_rows))
+    columns_to_rows(address(chunk.photon), count, address(chunk.path_rows))
 
 
 @compiled
-def launch(scene: PackedScene, task: PhotonTask, photon: np.uint32, count: int, chunk: Chunk) -> None:
+def launch(scene: PhotonScene, task: PhotonTask, photon: np.uint32, count: int, chunk: Chunk) -> None:
     """Origins, directions and flux of `count` photons from `photon` on as they leave the lights."""
     key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
     per_unit = Real(1.0 / task.flux_unit)
-    choose_emitters(
-        scene.lights, scene.photon_scene.emitters, hash4(key, np.uint32(0), np.uint32(1))[0], photon, count, chunk
-    )
+    choose_emitters(scene, photon, hash4(key, np.uint32(0), np.uint32(1))[0], count, chunk)
     for i in range(count):
-        words = hash4(key, np.uint32(photon + np.uint32(i)), np.uint32(0))
+        index = np.uint32(photon + np.uint32(i))
+        words = hash4(key, index, np.uint32(0))
         s, t = uniform_triangle(unit32(words[2]), unit32(words[3]))
         on_light = add(scale(column(chunk.edge_1, i), s), scale(column(chunk.edge_2, i), t))
-        set_column(chunk.origin, i, add(column(chunk.origin, i), on_light))
-        normal = column(chunk.normal, i)
+        set_column(chunk.next_origin, i, add(column(chunk.corner, i), on_light))
+        normal, around = column(chunk.normal, i), chunk.around[i] > ZERO
         tangent, bitangent = frame(normal)
-        around = uniform_sphere(unit32(words[0]), unit32(words[1]))
-        about = cosine_hemisphere(unit32(words[0]), unit32(words[1]))
-        local = around if chunk.around[i] > ZERO else about
-        set_column(chunk.direction, i, to_world(local, tangent, bitangent, normal))
-        set_column(chunk.flux, i, scale(column(chunk.flux, i), per_unit))
+        sphere = uniform_sphere(unit32(words[0]), unit32(words[1]))
+        hemisphere = cosine_hemisphere(unit32(words[0]), unit32(words[1]))
+        local = sphere if around else hemisphere
+        set_column(chunk.wi, i, to_world(local, tangent, bitangent, normal))
+        set_column(chunk.flux, i, scale(column(chunk.emitted, i), per_unit))
+        chunk.photon[i] = index
 
 
 @inlined
-def choose_emitters(
-    lights: LightArrays, emitters: Records, shift: np.uint32, photon: np.uint32, count: int, chunk: Chunk
-) -> None:
-    """The light of each photon, in proportion to power."""
-    for i in range(count):
+def choose_emitters(scene: PhotonScene, photon: np.uint32, shift: np.uint32, count: int, chunk: Chunk) -> None:
+    """What is known of the light of each photon, chosen in proportion to power by the alias method."""
+    emitters, lights = address(scene.emitters), np.uint64(len(scene.emitters))
+    for i in range(CHUNK):
         spread = np.uint32(np.uint32(photon + np.uint32(i)) * GOLDEN + shift)
-        emitter = emitters[choose(lights, np.float64(spread) * 2.0**-32)]
-        set_column(chunk.origin, i, emitter.origin)
-        set_column(chunk.edge_1, i, emitter.edge_1)
-        set_column(chunk.edge_2, i, emitter.edge_2)
-        set_column(chunk.normal, i, emitter.normal)
-        set_column(chunk.flux, i, emitter.flux)
-        chunk.around[i] = emitter.around
+        product = np.uint64(spread) * lights
+        own = product >> np.uint64(32)
+        cell = scene.aliases[own]
+        share, alias = cell.share, cell.alias
+        chunk.light[i] = np.int32(own) if np.uint32(product) < share else alias
+    gather_columns(emitters, EMITTER_BYTES, chunk.light, count, address(chunk.corner))
+    second_half = address(chunk.corner) + 8 * COLUMN_BYTES
+    gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, chunk.light, count, second_half)
 
 
 @compiled
-def set_off(chunk: Chunk, rays: Floats, paths: PhotonPaths, photon: np.uint32, span: tuple[int, int]) -> None:
-    """Write fresh rays and paths. span: first row and count."""
-    first, count = span
+def set_off(count: int, chunk: Chunk, rays: Floats, path_rows: Floats, kept: int) -> None:
+    """Write fresh rays and paths behind the first `kept` ones."""
+    make_rows(count, chunk)
     for i in range(count):
-        row = first + i
-        set_ray(rays, row, column(chunk.origin, i), column(chunk.direction, i))
-        paths.photon[row], paths.bounce[row], paths.stored[row] = np.uint32(photon + np.uint32(i)), 0, 0
-        set_column(paths.flux, row, column(chunk.flux, i))
+        place = ROW_BYTES * i
+        copy_row(address(chunk.next_rows) + place, address(rays) + ROW_BYTES * kept + place)
+        copy_row(address(chunk.path_rows) + place, address(path_rows) + ROW_BYTES * kept + place)

@@ -60,7 +60,7 @@ def photon_wave(scene: PackedScene, task: PhotonTask, lane: Lane, ranges: Iterat
     """Trace photons of one range after the other into a store."""
     batch = lane.batch("photons")
     paths: PhotonPaths = lane.kept("photon paths", lambda: new_paths(batch.capacity))
-    arrays = RayBatch(batch.rays, batch.hits, batch.prim_ids)
+    arrays = RayBatch(batch.rays, batch.hits)
     photon_range = np.zeros(2, np.int64)
     active = 0
     while True:
@@ -125,7 +125,7 @@ def in_order(stores: list[PhotonStore], photons: range) -> Words:
 def count_paths(keys: npt.NDArray[np.uint64], first: int, counts: npt.NDArray[np.int64]) -> None:
     """Add to counts[p] the number of photons of path first + p."""
     for key in keys:
-        counts[np.int64(key >> RANK_BITS) - first] += 1
+        counts[np.int64(key >> np.uint64(RANK_BITS)) - first] += 1
 
 
 @compiled
@@ -134,7 +134,7 @@ def place_photons(
 ) -> None:
     """Copy each photon to where its path starts, plus its rank in the path."""
     for i in range(len(keys)):
-        rank = np.int64(keys[i] & ((np.uint64(1) << RANK_BITS) - np.uint64(1)))
-        place = starts[np.int64(keys[i] >> RANK_BITS) - first] + rank
+        rank = np.int64(keys[i] & ((np.uint64(1) << np.uint64(RANK_BITS)) - np.uint64(1)))
+        place = starts[np.int64(keys[i] >> np.uint64(RANK_BITS)) - first] + rank
         for word in range(WORDS):
             ordered[place, word] = photons[i, word]
