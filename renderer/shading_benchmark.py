@@ -34,7 +34,7 @@ from tracecore.rays import BATCH_RAYS, HIT_FLOATS, RAY_FLOATS, Floats
 
 #: Batches before the first that counts, so that paths of all lengths are under way; and batches that count.
 WARM_BATCHES, BATCHES = 12, 8
-REPETITIONS, ROUNDS = 20, 7
+REPETITIONS, ROUNDS = 5, 60
 
 
 class Recording(NamedTuple):
