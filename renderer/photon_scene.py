@@ -54,15 +54,17 @@ FACET = np.dtype(
     ]
 )
 
-#: A material: reflectances of its lobes, as in `shaders.bsdf.Bsdf`; texture: index or -1.
+#: A material: reflectances of its lobes, as in `shaders.bsdf.Bsdf`; means: of phong, mirror and transmission
+#: over the channels; texture: index or -1.
 MATERIAL = np.dtype(
     [
         ("diffuse", "<f4", 3),
+        ("means", "<f4", 3),
+        ("shine", "<f4"),
+        ("ior", "<f4"),
         ("phong", "<f4", 3),
         ("mirror", "<f4", 3),
         ("transmission", "<f4", 3),
-        ("shine", "<f4"),
-        ("ior", "<f4"),
         ("texture", "<i4"),
     ]
 )
@@ -155,6 +157,8 @@ def pack_materials(rows: Doubles) -> Records:
     materials = np.zeros(len(rows) + 1, MATERIAL)
     for name, column in (("diffuse", DIFFUSE), ("phong", PHONG), ("mirror", MIRROR), ("transmission", TRANSMISSION)):
         materials[name][:-1] = rows[:, column : column + 3]
+    for lobe, name in enumerate(("phong", "mirror", "transmission")):
+        materials["means"][:, lobe] = materials[name].mean(axis=1, dtype=np.float64)
     for name, column in (("shine", SHINE), ("ior", IOR), ("texture", TEXTURE)):
         materials[name][:-1] = rows[:, column]
     return materials

@@ -13,12 +13,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.columns import CHUNK, COLUMN_BYTES, ROW_BYTES, columns_to_rows, copy_row, gather_columns, rows_to_columns
+from renderer.columns import (
+    CHUNK,
+    COLUMN_BYTES,
+    HALF_ROW_BYTES,
+    ROW_BYTES,
+    columns_to_rows,
+    copy_row,
+    gather_columns,
+    half_rows_to_columns,
+    rows_to_columns,
+)
 from renderer.packed_scene import PackedScene
 from renderer.photon_map import PHOTON, Words, pack_flux, pack_unit
 from renderer.photon_scene import (
     BENT,
     EMITTER,
+    MATERIAL,
     MATERIAL_MASK,
     MIXED,
     NOTHING,
@@ -54,7 +65,7 @@ GOLDEN = np.uint32(2654435769)
 #: Bits of a key that tell the photons of one path apart.
 RANK_BITS = np.uint32(16)
 
-PHOTON_BYTES, EMITTER_BYTES = PHOTON.itemsize, EMITTER.itemsize
+PHOTON_BYTES, EMITTER_BYTES, MATERIAL_BYTES = PHOTON.itemsize, EMITTER.itemsize, MATERIAL.itemsize
 
 #: A bent normal changes a photon's flux by no more than this factor.
 MOST_TILT = Real(4.0)
@@ -91,10 +102,12 @@ _PATH_COLUMNS = [
 ]
 _NEXT_ROWS = [("next_rows", "<f4", (CHUNK, 8)), ("path_rows", "<f4", (CHUNK, 8))]
 
-#: Columns of a chunk of hits. The first four groups are transposed rows: RAY, PATH, FACET, and what is kept of a photon
-#: with its key. normal, shading: flat and bent normal on the side of the ray's origin. wi: direction of the next ray.
-#: weight: share of the flux that goes on, per channel; 0 is absorption. u: uniform numbers for lobe, direction (2) and
-#: roulette. spare: coarse ones for rounding and texels. stores, goes_on: 0 or 1. listed, bent: places in the chunk.
+#: Columns of a chunk of hits. Groups are transposed rows: RAY, PATH, HIT, FACET, what is kept of a photon with its
+#: key, the next RAY, the beginning of MATERIAL. normal, shading: flat and bent normal on the side of the ray's origin.
+#: wi: direction of the next ray. weight: share of the flux that goes on, per channel; 0 is absorption. u: uniform
+#: numbers for lobe, direction (2) and roulette. spare: coarse ones for rounding and texels. stores, goes_on: 0 or 1.
+#: listed, bent, lobes: places in the chunk; lengths: of the lists of lobes. per_share: all reflectance over that of the
+#: lobe chosen.
 COLUMNS = np.dtype(
     [
         *_RAY_COLUMNS,
@@ -113,16 +126,25 @@ COLUMNS = np.dtype(
         *_NEXT_COLUMNS,
         ("shading", "<f4", _VECTOR),
         ("diffuse", "<f4", _VECTOR),
+        ("means", "<f4", _VECTOR),
+        ("shine", "<f4", _SCALAR),
+        ("ior", "<f4", _SCALAR),
         ("weight", "<f4", _VECTOR),
         ("u", "<f4", (4, CHUNK)),
         ("spare", "<f4", _VECTOR),
         ("t", "<f4", _SCALAR),
+        ("uv", "<f4", (2, CHUNK)),
+        ("prim_id", "<u4", _SCALAR),
         ("triangle", "<i4", _SCALAR),
+        ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
         ("stores", "<i4", _SCALAR),
         ("goes_on", "<i4", _SCALAR),
         ("listed", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
+        ("lobes", "<i4", (4, CHUNK)),
+        ("lengths", "<i8", (4,)),
+        ("per_share", "<f4", _SCALAR),
         *_NEXT_ROWS,
     ]
 )
@@ -240,9 +262,9 @@ def shade_chunk(
     draw_numbers(hash_key(task.seed, task.sequence, STREAM_PHOTON), count, chunk)
     meet_facets(facets, batch.hits, first, count, chunk)
     if flags & TEXTURED:
-        paint(scene, batch.hits, first, list_kind(TEXTURED, chunk.listed, count, chunk), chunk)
+        paint(scene, list_kind(TEXTURED, chunk.listed, count, chunk), chunk)
     bent = list_kind(BENT, chunk.bent, count, chunk) if flags & BENT else 0
-    bend_normals(scene.surfaces.normals, batch.hits, first, bent, chunk)
+    bend_normals(scene.surfaces.normals, bent, chunk)
     store_photons(task, count, chunk, output)
     scatter_diffuse(count, chunk)
     if flags & MIXED:
@@ -284,14 +306,20 @@ def draw_numbers(key: Words4, count: int, chunk: Chunk) -> None:
 @compiled
 def meet_facets(scene: PhotonScene, hits: Floats, first: int, count: int, chunk: Chunk) -> None:
     """Hit points, normals on the side of the ray's origin, and diffuse colours. A miss meets the last facet."""
-    prim_ids, nothing = hits.view(np.uint32), np.uint32(len(scene.facets) - 1)
+    half_rows_to_columns(address(hits) + HALF_ROW_BYTES * first, count, address(chunk.t))
+    nothing = np.uint32(len(scene.facets) - 1)
     for i in range(CHUNK):
-        chunk.triangle[i] = np.int32(min(prim_ids[first + min(i, count - 1), 3], nothing))
+        chunk.triangle[i] = np.int32(min(chunk.prim_id[i], nothing))
     gather_columns(address(scene.facets), ROW_BYTES, chunk.triangle, count, address(chunk.normal))
-    for i in range(count):
-        set_column(chunk.diffuse, i, scene.materials[chunk.kind[i] & MATERIAL_MASK].diffuse)
-    for i in range(count):
-        chunk.t[i] = hits[first + i, 0]
+    face_rays(count, chunk)
+    for i in range(CHUNK):
+        chunk.material[i] = np.int32(chunk.kind[i] & MATERIAL_MASK)
+    gather_columns(address(scene.materials), MATERIAL_BYTES, chunk.material, count, address(chunk.diffuse))
+
+
+@inlined
+def face_rays(count: int, chunk: Chunk) -> None:
+    """Hit points, and normals turned to the side that rays come from."""
     for i in range(count):
         normal, ray = column(chunk.normal, i), column(chunk.ray, i)
         front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
@@ -318,7 +346,7 @@ def list_kind(flag: np.uint32, places: npt.NDArray[np.int32], count: int, chunk:
 
 
 @compiled
-def paint(scene: PackedScene, hits: Floats, first: int, listed: int, chunk: Chunk) -> None:
+def paint(scene: PackedScene, listed: int, chunk: Chunk) -> None:
     """Multiply diffuse colours with a texel, chosen so that the mean is the filtered texture.
 
     Fajardo, Wronski, Salvi, Pharr: Stochastic Texture Filtering, 2023.
@@ -326,24 +354,24 @@ def paint(scene: PackedScene, hits: Floats, first: int, listed: int, chunk: Chun
     uvs, materials = scene.surfaces.uvs, scene.photon_scene.materials
     for k in range(listed):
         i = chunk.listed[k]
-        triangle, u, v = chunk.triangle[i], hits[first + i, 1], hits[first + i, 2]
+        triangle, u, v = chunk.triangle[i], chunk.uv[0, i], chunk.uv[1, i]
         w = ONE - u - v
         place = (
             w * uvs[triangle, 0, 0] + u * uvs[triangle, 1, 0] + v * uvs[triangle, 2, 0],
             w * uvs[triangle, 0, 1] + u * uvs[triangle, 1, 1] + v * uvs[triangle, 2, 1],
         )
-        texture = materials[chunk.kind[i] & MATERIAL_MASK].texture
+        texture = materials[chunk.material[i]].texture
         color = random_texel(scene.surfaces.textures, texture, place, (chunk.spare[1, i], chunk.spare[2, i]))
         set_column(chunk.diffuse, i, multiply(column(chunk.diffuse, i), color))
 
 
 @compiled
-def bend_normals(normals: Floats, hits: Floats, first: int, bent: int, chunk: Chunk) -> None:
+def bend_normals(normals: Floats, bent: int, chunk: Chunk) -> None:
     """Shading normals between those of the corners, as `shaders.surface.surface_at` says."""
     for k in range(bent):
         i = chunk.bent[k]
         flat, ray = column(chunk.normal, i), column(chunk.ray, i)
-        shading = normalize(blend(normals, chunk.triangle[i], hits[first + i, 1], hits[first + i, 2]))
+        shading = normalize(blend(normals, chunk.triangle[i], chunk.uv[0, i], chunk.uv[1, i]))
         # Some files wind a triangle against its vertex normals: those then say which side is outside.
         outside = dot(flat, shading) >= ZERO
         shading = shading if outside else scale(shading, -ONE)
@@ -407,22 +435,44 @@ def scatter_diffuse(count: int, chunk: Chunk) -> None:
 @compiled
 def scatter_mixed(materials: Records, listed: int, chunk: Chunk) -> None:
     """Choose one lobe in proportion to reflectance; its weight stands for all."""
+    lobes = list_lobes(listed, chunk)
+    for k in range(lobes[0]):
+        i = chunk.lobes[0, k]
+        set_column(chunk.weight, i, scale(column(chunk.diffuse, i), chunk.per_share[i]))
+    for k in range(lobes[1]):
+        i = chunk.lobes[1, k]
+        scatter_phong(materials[chunk.material[i]], i, chunk)
+    for k in range(lobes[2]):
+        i = chunk.lobes[2, k]
+        set_column(chunk.wi, i, mirrored(chunk, i))
+        set_column(chunk.weight, i, scale(color(materials[chunk.material[i]].mirror), chunk.per_share[i]))
+    for k in range(lobes[3]):
+        i = chunk.lobes[3, k]
+        scatter_dielectric(materials[chunk.material[i]], i, chunk)
+
+
+@inlined
+def list_lobes(listed: int, chunk: Chunk) -> tuple[int, int, int, int]:
+    """Sort the places listed by the lobe that is chosen there: diffuse, Phong, mirror, dielectric. Without branches,
+    which could not be foretold."""
+    lengths = chunk.lengths
+    lengths[0], lengths[1], lengths[2], lengths[3] = 0, 0, 0, 0
     for k in range(listed):
         i = chunk.listed[k]
-        material = materials[chunk.kind[i] & MATERIAL_MASK]
-        diffuse, phong = mean(column(chunk.diffuse, i)), mean(material.phong)
-        mirror, transmission = mean(material.mirror), mean(material.transmission)
+        diffuse = mean(column(chunk.diffuse, i))
+        phong, mirror, transmission = column(chunk.means, i)
         total = diffuse + phong + mirror + transmission
         pick = chunk.u[0, i] * total
-        if pick < diffuse:
-            set_column(chunk.weight, i, scale(column(chunk.diffuse, i), total / diffuse))
-        elif pick < diffuse + phong:
-            scatter_phong(material, i, total / phong, chunk)
-        elif pick < diffuse + phong + mirror:
-            set_column(chunk.wi, i, mirrored(chunk, i))
-            set_column(chunk.weight, i, scale(color(material.mirror), total / mirror))
-        else:
-            scatter_dielectric(material, i, total / transmission, chunk)
+        after_diffuse, after_phong = pick >= diffuse, pick >= diffuse + phong
+        after_mirror = pick >= diffuse + phong + mirror
+        lobe = np.int64(after_diffuse) + np.int64(after_phong) + np.int64(after_mirror)
+        share = phong if after_diffuse else diffuse
+        share = mirror if after_phong else share
+        share = transmission if after_mirror else share
+        chunk.per_share[i] = total / share
+        chunk.lobes[lobe, lengths[lobe]] = i
+        lengths[lobe] += 1
+    return lengths[0], lengths[1], lengths[2], lengths[3]
 
 
 @inlined
@@ -439,30 +489,30 @@ def mirrored(chunk: Chunk, i: int) -> Vec3:
 
 
 @inlined
-def scatter_phong(material: Record, i: int, per_share: float, chunk: Chunk) -> None:
+def scatter_phong(material: Record, i: int, chunk: Chunk) -> None:
     """About the mirror direction; f cos / pdf is (n + 2) / (n + 1) cos, and nothing below the surface."""
     axis = mirrored(chunk, i)
     tangent, bitangent = frame(axis)
-    wi = to_world(cosine_power(chunk.u[1, i], chunk.u[2, i], material.shine), tangent, bitangent, axis)
+    wi = to_world(cosine_power(chunk.u[1, i], chunk.u[2, i], chunk.shine[i]), tangent, bitangent, axis)
     cosine = max(ZERO, dot(wi, column(chunk.shading, i)))
-    gain = per_share * cosine * (material.shine + TWO) / (material.shine + ONE)
+    gain = chunk.per_share[i] * cosine * (chunk.shine[i] + TWO) / (chunk.shine[i] + ONE)
     set_column(chunk.wi, i, wi)
     set_column(chunk.weight, i, scale(color(material.phong), gain))
 
 
 @inlined
-def scatter_dielectric(material: Record, i: int, per_share: float, chunk: Chunk) -> None:
+def scatter_dielectric(material: Record, i: int, chunk: Chunk) -> None:
     """Reflect by Fresnel, else refract."""
     ray, normal = column(chunk.ray, i), column(chunk.shading, i)
-    eta = material.ior if chunk.is_outside[i] != 0 else ONE / material.ior
+    eta = chunk.ior[i] if chunk.is_outside[i] != 0 else ONE / chunk.ior[i]
     cosine = -dot(ray, normal)
     wi = mirrored(chunk, i)
     if chunk.u[1, i] >= fresnel(cosine, eta):
-        # Snell: along the surface the direction is that of the ray over eta, and so are both vectors' lengths.
+        # Snell: along the surface the direction is that of the ray over eta.
         cosine_t = math.sqrt(max(ZERO, ONE - (ONE - cosine * cosine) / (eta * eta)))
         wi = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
     set_column(chunk.wi, i, wi)
-    set_column(chunk.weight, i, scale(color(material.transmission), per_share))
+    set_column(chunk.weight, i, scale(color(material.transmission), chunk.per_share[i]))
 
 
 @compiled

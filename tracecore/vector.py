@@ -89,6 +89,19 @@ def load8(typing: Any, place: Any) -> Any:
 
 
 @_intrinsic
+def load4_in_8(typing: Any, place: Any) -> Any:
+    """Four float32 from an address, then four lanes of no meaning."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        half = ir.VectorType(FLOAT, 4)
+        loaded = builder.load(builder.inttoptr(arguments[0], half.as_pointer()), align=4)
+        undefined = ir.Constant(half, ir.Undefined)
+        return builder.shuffle_vector(loaded, undefined, ir.Constant(ir.VectorType(I32, 8), list(range(8))))
+
+    return FLOAT8(types.int64), emit
+
+
+@_intrinsic
 def load_float(typing: Any, place: Any) -> Any:
     """A float32 from an address."""
     return _load(types.float32, FLOAT)
