@@ -47,7 +47,7 @@ from shaders.random import (
     Words4,
     hash4,
     hash_key,
-    spare_unit,
+    more4,
     unit32,
 )
 from shaders.real import ONE, TWO, ZERO, Real
@@ -105,7 +105,7 @@ _NEXT_ROWS = [("next_rows", "<f4", (CHUNK, 8)), ("path_rows", "<f4", (CHUNK, 8))
 #: Columns of a chunk of hits. Groups are transposed rows: RAY, PATH, HIT, FACET, what is kept of a photon with its
 #: key, the next RAY, the beginning of MATERIAL. normal, shading: flat and bent normal on the side of the ray's origin.
 #: wi: direction of the next ray. weight: share of the flux that goes on, per channel; 0 is absorption. u: uniform
-#: numbers for lobe, direction (2) and roulette. spare: coarse ones for rounding and texels. stores, goes_on: 0 or 1.
+#: numbers for lobe, direction (2) and roulette. spare: more of them for rounding and texels. stores, goes_on: 0 or 1.
 #: listed, bent, lobes: places in the chunk; lengths: of the lists of lobes. per_share: all reflectance over that of the
 #: lobe chosen.
 COLUMNS = np.dtype(
@@ -300,7 +300,8 @@ def draw_numbers(key: Words4, count: int, chunk: Chunk) -> None:
         words = hash4(key, chunk.photon[i], np.uint32(chunk.bounce[i]))
         chunk.u[0, i], chunk.u[1, i] = unit32(words[0]), unit32(words[1])
         chunk.u[2, i], chunk.u[3, i] = unit32(words[2]), unit32(words[3])
-        set_column(chunk.spare, i, (spare_unit(words[0]), spare_unit(words[1]), spare_unit(words[2])))
+        more = more4(words)
+        set_column(chunk.spare, i, (unit32(more[0]), unit32(more[1]), unit32(more[2])))
 
 
 @compiled

@@ -20,9 +20,8 @@ ROUNDS = 10
 MULTIPLIER, INCREMENT = np.uint32(1664525), np.uint32(1013904223)
 SIXTEEN = np.uint32(16)
 
-#: A number takes the upper bits of a word; the rest is free for another one.
-SPARE_BITS = np.uint32(9)
-SPARE = np.uint32((1 << 9) - 1)
+#: The lower bits of a word, of which `unit32` makes no use.
+LOWER_BITS = np.uint32(9)
 
 Words4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 
@@ -86,7 +85,13 @@ def hash4(key: Words4, index: np.uint32, step: np.uint32) -> Words4:
     y = np.uint32(np.uint32(step + key[1]) * MULTIPLIER + INCREMENT)
     z = np.uint32(key[2] * MULTIPLIER + INCREMENT)
     w = np.uint32(key[3] * MULTIPLIER + INCREMENT)
-    x, y, z, w = _stir(x, y, z, w)
+    return more4(_stir(x, y, z, w))
+
+
+@compiled
+def more4(words: Words4) -> Words4:
+    """Four more words from those of `hash4`: the lower bits that `unit32` leaves are not random enough."""
+    x, y, z, w = words
     return _stir(x ^ (x >> SIXTEEN), y ^ (y >> SIXTEEN), z ^ (z >> SIXTEEN), w ^ (w >> SIXTEEN))
 
 
@@ -103,10 +108,4 @@ def _stir(x: np.uint32, y: np.uint32, z: np.uint32, w: np.uint32) -> Words4:
 @compiled
 def unit32(word: np.uint32) -> np.float32:
     """The upper bits of a word as a float32 in the open interval (0, 1): an odd multiple of 2^-24."""
-    return (np.float32(np.int32(word >> SPARE_BITS)) + np.float32(0.5)) * np.float32(2.0**-23)
-
-
-@compiled
-def spare_unit(word: np.uint32) -> np.float32:
-    """The bits that `unit32` leaves, as a float32 in the open interval (0, 1): an odd multiple of 2^-10."""
-    return (np.float32(np.int32(word & SPARE)) + np.float32(0.5)) * np.float32(2.0**-9)
+    return (np.float32(np.int32(word >> LOWER_BITS)) + np.float32(0.5)) * np.float32(2.0**-23)
