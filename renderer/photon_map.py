@@ -17,7 +17,7 @@ import numpy.typing as npt
 from renderer.errors import PhotonFileError
 from shaders.compilation import compiled as inlined
 from shaders.elementary import binary_exponent, power_of_two
-from shaders.real import ONE, ZERO, Real
+from shaders.real import ONE, ZERO, Int, Real
 from shaders.vector import Color, Vec3, normalize
 from tracecore.compiled import compiled
 
@@ -38,8 +38,8 @@ NORMAL_COSINE = 0.6
 
 _EXPONENT_BIAS = 24
 _MANTISSA = 512
-_MANTISSA_BITS = np.int32(9)
-_LEAST_EXPONENT, _MOST_EXPONENT = np.int32(-_EXPONENT_BIAS), np.int32(31 - _EXPONENT_BIAS)
+_MANTISSA_BITS, _STEP = Int(9), Int(1)
+_LEAST_EXPONENT, _MOST_EXPONENT = Int(-_EXPONENT_BIAS), Int(31 - _EXPONENT_BIAS)
 _MOST_STEPS, _LEAST_FLUX = Real(_MANTISSA - 1), Real(2.0**-40)
 
 Words = npt.NDArray[np.uint32]
@@ -81,7 +81,7 @@ def pack_flux(flux: Color, u: float) -> np.uint32:
     exponent = min(max(binary_exponent(top), _LEAST_EXPONENT), _MOST_EXPONENT)
     # Where rounding up might need a tenth bit, whatever u: a step that u chose would leave the other channels biased.
     carries = top * power_of_two(_MANTISSA_BITS - exponent) > _MOST_STEPS and exponent < _MOST_EXPONENT
-    exponent = exponent + np.int32(1) if carries else exponent
+    exponent = exponent + _STEP if carries else exponent
     per_step = power_of_two(_MANTISSA_BITS - exponent)
     packed = (
         np.uint32(exponent - _LEAST_EXPONENT) << np.uint32(27)

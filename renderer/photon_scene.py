@@ -111,7 +111,7 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
         materials=pack_materials(surfaces.materials),
         emitters=pack_emitters(lights),
         aliases=pack_aliases(lights.probability),
-        flags=np.uint32(np.bitwise_or.reduce(facets["kind"] & ~MATERIAL_MASK, initial=0)),
+        flags=np.uint32(np.bitwise_or.reduce(facets["kind"][:-1] & ~MATERIAL_MASK, initial=0)),
     )
 
 
@@ -141,7 +141,8 @@ def flat_normals(corners: Doubles) -> Doubles:
 
 def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.NDArray[np.bool_]:
     """(n,) whether a corner's normal differs from the flat one by more than rounding."""
-    return np.abs(corner_normals - normals[:, None, :]).max(axis=(1, 2), initial=0.0) > 1e-6
+    differs: npt.NDArray[np.bool_] = np.abs(corner_normals - normals[:, None, :]).max(axis=(1, 2), initial=0.0) > 1e-6
+    return differs
 
 
 def material_flags(materials: Doubles) -> npt.NDArray[np.uint32]:
@@ -149,7 +150,8 @@ def material_flags(materials: Doubles) -> npt.NDArray[np.uint32]:
     scatters = materials[:, DIFFUSE : DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
     is_mixed = materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
     flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
-    return flags | np.where(scatters & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
+    flags |= np.where(scatters & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
+    return flags.astype(np.uint32)
 
 
 def pack_materials(rows: Doubles) -> Records:

@@ -8,7 +8,7 @@ All is decided by a photon's index and bounce: neither the batch nor the chunk t
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -166,7 +166,7 @@ LAUNCH_COLUMNS = np.dtype(
 )
 
 #: One record of `COLUMNS` or of `LAUNCH_COLUMNS`.
-Chunk = npt.NDArray[np.void]
+Chunk = Any
 
 
 class PhotonTask(NamedTuple):
@@ -342,7 +342,7 @@ def list_kind(flag: np.uint32, places: npt.NDArray[np.int32], count: int, chunk:
     listed = 0
     for i in range(count):
         places[listed] = i
-        listed += np.int64((chunk.kind[i] & flag) != 0)
+        listed += int((chunk.kind[i] & flag) != 0)
     return listed
 
 

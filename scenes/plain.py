@@ -40,7 +40,8 @@ def plain(snapshot: Snapshot) -> Snapshot:
 
 def plain_material(material: Material) -> Material:
     """Diffuse in the material's brightest colour: its own diffuse one, else that of its highlights or its light."""
-    colors = (material.diffuse, material.specular, tuple([material.transmittance] * 3))
+    clear: Color = (material.transmittance, material.transmittance, material.transmittance)
+    colors = (material.diffuse, material.specular, clear)
     return Material(name=material.name, diffuse=max(colors, key=sum))
 
 

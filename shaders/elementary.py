@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.real import HALF, ONE, TWO_PI, ZERO, Real
+from shaders.real import HALF, ONE, TWO_PI, ZERO, Int, Real
 
 #: Coefficients of the Taylor series, lowest power first; the terms left out are below 4e-8 on the reduced ranges.
 _SINE = tuple(Real((-1.0) ** k / math.factorial(2 * k + 1)) for k in range(5))
@@ -37,7 +37,7 @@ def horner(x: float, coefficients: tuple[float, ...]) -> float:
 @compiled
 def power_of_two(exponent: int) -> float:
     """2^exponent for an int32 exponent in -126..127."""
-    return np.int32((exponent + _BIAS) << _EXPONENT_BIT).view(np.float32)
+    return Int((exponent + _BIAS) << _EXPONENT_BIT).view(np.float32)
 
 
 @compiled
@@ -92,7 +92,7 @@ def _split_exp2(x: float) -> tuple[float, float]:
     """A power of two and a small rest with 2^x = part (1 + rest)."""
     whole = np.floor(max(x, _LEAST_EXPONENT) + HALF)
     fraction = max(x, _LEAST_EXPONENT) - whole
-    return power_of_two(np.int32(whole)), fraction * horner(fraction, _EXPONENTIAL)
+    return power_of_two(Int(whole)), fraction * horner(fraction, _EXPONENTIAL)
 
 
 @compiled

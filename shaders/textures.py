@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,9 +48,7 @@ def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
 
 
 @compiled
-def random_texel(
-    textures: TextureArrays, texture: int, place: tuple[float, float], u: tuple[float, float]
-) -> tuple[np.float32, np.float32, np.float32]:
+def random_texel(textures: TextureArrays, texture: int, place: tuple[float, float], u: tuple[float, float]) -> Color:
     """One of the four texels that `lookup` blends at a place, drawn by two uniform numbers with its share."""
     table = textures.table
     width, height = table[texture, 1], table[texture, 2]
@@ -60,7 +58,8 @@ def random_texel(
     column = column - width if column >= width else (column + width if column < 0 else column)
     row = row - height if row >= height else (row + height if row < 0 else row)
     at = table[texture, 0] + row * width + column
-    return textures.texels[at, 0], textures.texels[at, 1], textures.texels[at, 2]
+    texels: Any = textures.texels
+    return texels[at, 0], texels[at, 1], texels[at, 2]
 
 
 @compiled
