@@ -32,7 +32,8 @@ from renderer.eye_paths import (
 from renderer.feeding import Feeder, Lane, Request, Wave
 from renderer.packed_scene import CameraArrays, PackedScene, pack_camera, pack_scene
 from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map, save_photons
-from renderer.photon_tracing import PhotonTask, trace_photons
+from renderer.photon_shading import PhotonTask
+from renderer.photon_tracing import trace_photons
 from scenes.model import Snapshot
 from shaders.lights import powers
 from tracecore.rays import Floats, make_rays

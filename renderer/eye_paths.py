@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from renderer.packed_scene import CameraArrays, PackedScene
 from renderer.photon_map import PhotonMap, gather
-from renderer.photon_tracing import set_ray
 from shaders.bsdf import ABSORBED, SPECULAR, evaluate_diffuse, evaluate_phong, pdf_solid_angle, sample
 from shaders.compilation import compiled as inlined
 from shaders.lights import light_pdf, sample_light
@@ -120,6 +119,13 @@ def start_eye_paths(
         for channel in range(3):
             paths.throughput[i, channel] = 1.0
     return len(pixels)
+
+
+@inlined
+def set_ray(rays: Floats, row: int, origin: Vec3, direction: Vec3) -> None:
+    """Write a ray without limits."""
+    rays[row, 0], rays[row, 1], rays[row, 2], rays[row, 3] = origin[0], origin[1], origin[2], 0.0
+    rays[row, 4], rays[row, 5], rays[row, 6], rays[row, 7] = direction[0], direction[1], direction[2], np.inf
 
 
 @inlined

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 import shaders.materials  # noqa: F401  (registers the built-in shaders)
+from renderer.photon_scene import PhotonScene, pack_photon_scene
 from scenes.model import Camera, Material, Snapshot
 from shaders.lights import LightArrays, pack_lights, point_row, triangle_row
 from shaders.registry import get_shader
@@ -39,11 +40,12 @@ class CameraArrays(NamedTuple):
 
 
 class PackedScene(NamedTuple):
-    """All that shading reads. background: radiance of a ray that leaves the scene."""
+    """All that shading reads. background: radiance of a ray that leaves the scene. photon_scene: what photons read."""
 
     surfaces: SurfaceArrays
     lights: LightArrays
     background: Color
+    photon_scene: PhotonScene
 
 
 def pack_material(material: Material) -> npt.NDArray[np.float64]:
@@ -83,7 +85,13 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         textures=pack_textures([t.pixels for t in snapshot.textures]),
     )
     background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
-    return PackedScene(surfaces=surfaces, lights=pack_lights(rows), background=background)
+    lights = pack_lights(rows)
+    return PackedScene(
+        surfaces=surfaces,
+        lights=lights,
+        background=background,
+        photon_scene=pack_photon_scene(surfaces, lights),
+    )
 
 
 def pack_camera(camera: Camera, width: int, height: int) -> CameraArrays:

@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 from renderer.errors import PhotonFileError
 from shaders.compilation import compiled as inlined
+from shaders.elementary import binary_exponent, power_of_two
+from shaders.real import ONE, ZERO, Int, Real
 from shaders.vector import Color, Vec3, normalize
 from tracecore.compiled import compiled
 
@@ -36,6 +38,9 @@ NORMAL_COSINE = 0.6
 
 _EXPONENT_BIAS = 24
 _MANTISSA = 512
+_MANTISSA_BITS, _STEP = Int(9), Int(1)
+_LEAST_EXPONENT, _MOST_EXPONENT = Int(-_EXPONENT_BIAS), Int(31 - _EXPONENT_BIAS)
+_MOST_STEPS, _LEAST_FLUX = Real(_MANTISSA - 1), Real(2.0**-40)
 
 Words = npt.NDArray[np.uint32]
 
@@ -43,12 +48,18 @@ Words = npt.NDArray[np.uint32]
 @inlined
 def pack_unit(v: Vec3) -> np.uint32:
     """A unit vector in 32 bits, right to about 1e-4 rad."""
-    norm = abs(v[0]) + abs(v[1]) + abs(v[2])
-    x, y = v[0] / norm, v[1] / norm
-    if v[2] < 0.0:
-        x, y = (1.0 - abs(y)) * math.copysign(1.0, x), (1.0 - abs(x)) * math.copysign(1.0, y)
-    high, low = math.floor(x * 32767.0 + 32768.0), math.floor(y * 32767.0 + 32768.0)
-    return np.uint32((high << 16) | low)
+    per_norm = ONE / Real(abs(v[0]) + abs(v[1]) + abs(v[2]))
+    x, y = Real(v[0]) * per_norm, Real(v[1]) * per_norm
+    folded_x = (ONE - abs(y)) * (ONE if x >= ZERO else -ONE)
+    folded_y = (ONE - abs(x)) * (ONE if y >= ZERO else -ONE)
+    x, y = (folded_x, folded_y) if v[2] < ZERO else (x, y)
+    return (_map_step(x) << np.uint32(16)) | _map_step(y)
+
+
+@inlined
+def _map_step(x: float) -> np.uint32:
+    """A coordinate in -1..1 in 16 bits."""
+    return np.uint32(np.int32(x * Real(32767.0) + Real(32768.0)))
 
 
 @inlined
@@ -65,21 +76,26 @@ def unpack_unit(packed: np.uint32) -> Vec3:
 @inlined
 def pack_flux(flux: Color, u: float) -> np.uint32:
     """Three channels in 0..2^7 in 32 bits, rounded by the uniform number u so that the mean is right."""
-    top = max(flux[0], flux[1], flux[2])
-    if not top > 2.0**-40:
-        return np.uint32(0)
-    _, exponent = math.frexp(top)
-    exponent = min(max(exponent, -_EXPONENT_BIAS), 31 - _EXPONENT_BIAS)
-    per_step = math.ldexp(1.0, 9 - exponent)
+    red, green, blue = Real(flux[0]), Real(flux[1]), Real(flux[2])
+    top = max(red, green, blue)
+    exponent = min(max(binary_exponent(top), _LEAST_EXPONENT), _MOST_EXPONENT)
     # Where rounding up might need a tenth bit, whatever u: a step that u chose would leave the other channels biased.
-    if top * per_step > _MANTISSA - 1 and exponent < 31 - _EXPONENT_BIAS:
-        exponent += 1
-        per_step *= 0.5
-    packed = (exponent + _EXPONENT_BIAS) << 27
-    for channel in range(3):
-        step = math.floor(flux[channel] * per_step + u)
-        packed |= min(step, _MANTISSA - 1) << (9 * channel)
-    return np.uint32(packed)
+    carries = top * power_of_two(_MANTISSA_BITS - exponent) > _MOST_STEPS and exponent < _MOST_EXPONENT
+    exponent = exponent + _STEP if carries else exponent
+    per_step = power_of_two(_MANTISSA_BITS - exponent)
+    packed = (
+        np.uint32(exponent - _LEAST_EXPONENT) << np.uint32(27)
+        | _flux_step(blue * per_step + Real(u)) << np.uint32(18)
+        | _flux_step(green * per_step + Real(u)) << np.uint32(9)
+        | _flux_step(red * per_step + Real(u))
+    )
+    return packed if top > _LEAST_FLUX else np.uint32(0)
+
+
+@inlined
+def _flux_step(steps: float) -> np.uint32:
+    """Whole steps, no more than there are."""
+    return np.uint32(np.int32(min(steps, _MOST_STEPS)))
 
 
 @inlined

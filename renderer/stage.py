@@ -12,25 +12,28 @@ import scenes
 import tracecore
 from renderer.errors import UsageError
 from scenes.model import Scene, Snapshot
+from scenes.plain import plain
 from tracecore.errors import KernelError
 from tracecore.tracer import Tracer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """When in an animation: at a time if one is given, else at a 0-based frame."""
+    """What of a scene: at a time if one is given, else at a 0-based frame; made plain by `scenes.plain` if is_plain."""
 
     frame: int = 0
     time: float | None = None
+    is_plain: bool = False
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace) -> Self:
-        """By --frame or --time."""
-        return cls(frame=arguments.frame, time=arguments.time)
+        """By --frame or --time, and --plain where a command has it."""
+        return cls(frame=arguments.frame, time=arguments.time, is_plain=getattr(arguments, "plain", False))
 
     def of(self, scene: Scene) -> Snapshot:
         """The scene at this moment."""
-        return scene.at_frame(self.frame) if self.time is None else scene.at(self.time)
+        snapshot = scene.at_frame(self.frame) if self.time is None else scene.at(self.time)
+        return plain(snapshot) if self.is_plain else snapshot
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,69 +1,102 @@
-"""Sine, cosine and powers from sums and products alone.
+"""Sine, cosine and powers from sums and products alone, in float32 and without branches, so that loops vectorise.
 
 Libraries of mathematics differ from machine to machine in the last bit of these; pictures shall not.
 """
 
 import math
 
-from shaders.compilation import compiled
+import numpy as np
 
-#: Coefficients of the Taylor series, lowest power first; the terms left out are below 1e-15 on the reduced ranges.
-_SINE = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(9))
-_COSINE = tuple((-1.0) ** k / math.factorial(2 * k) for k in range(9))
-_EXPONENTIAL = tuple(math.log(2.0) ** k / math.factorial(k) for k in range(14))
-_LOGARITHM = tuple(2.0 / math.log(2.0) / (2 * k + 1) for k in range(10))
+from shaders.compilation import compiled
+from shaders.real import HALF, ONE, TWO_PI, ZERO, Int, Real
+
+#: Coefficients of the Taylor series, lowest power first; the terms left out are below 4e-8 on the reduced ranges.
+_SINE = tuple(Real((-1.0) ** k / math.factorial(2 * k + 1)) for k in range(5))
+_COSINE = tuple(Real((-1.0) ** k / math.factorial(2 * k)) for k in range(6))
+_EXPONENTIAL = tuple(Real(math.log(2.0) ** k / math.factorial(k)) for k in range(1, 9))
+_LOGARITHM = tuple(Real(2.0 / math.log(2.0) / (2 * k + 1)) for k in range(5))
+
+_FOUR, _QUARTER = Real(4.0), Real(0.25)
+_LEAST_EXPONENT = Real(-126.0)
+
+#: A float32 as an integer: exponents begin at this bit, with this bias; and the bits of the root of 1/2.
+_EXPONENT_BIT, _BIAS = np.int32(23), np.int32(127)
+_ROOT_HALF = np.float32(math.sqrt(0.5)).view(np.int32)
+_LEAST_NORMAL = Real(2.0**-126)
 
 
 @compiled
 def horner(x: float, coefficients: tuple[float, ...]) -> float:
     """Sum of coefficients[k] x^k."""
-    total = 0.0
+    total = ZERO
     for k in range(len(coefficients) - 1, -1, -1):
         total = total * x + coefficients[k]
     return total
 
 
 @compiled
+def power_of_two(exponent: int) -> float:
+    """2^exponent for an int32 exponent in -126..127."""
+    return Int((exponent + _BIAS) << _EXPONENT_BIT).view(np.float32)
+
+
+@compiled
+def binary_exponent(x: float) -> int:
+    """The int32 exponent e of 2^(e - 1) <= x < 2^e for a normal x > 0."""
+    return (Real(x).view(np.int32) >> _EXPONENT_BIT) - (_BIAS - np.int32(1))
+
+
+@compiled
 def sine_cosine(turns: float) -> tuple[float, float]:
-    """Sine and cosine of an angle in full turns, 0..1; right to 1e-15."""
-    quarter = math.floor(4.0 * turns + 0.5)
-    angle = (turns - 0.25 * quarter) * (2.0 * math.pi)  # within an eighth of a turn
+    """Sine and cosine of an angle in full turns, 0..1; right to 2e-7."""
+    turns = Real(turns)
+    quarter = np.int32(_FOUR * turns + HALF)
+    angle = (turns - _QUARTER * Real(quarter)) * TWO_PI  # within an eighth of a turn
     square = angle * angle
     sine, cosine = angle * horner(square, _SINE), horner(square, _COSINE)
-    quadrant = int(quarter) & 3
-    if quadrant == 0:
-        return sine, cosine
-    if quadrant == 1:
-        return cosine, -sine
-    if quadrant == 2:
-        return -sine, -cosine
-    return -cosine, sine
+    swapped = (quarter & np.int32(1)) != 0
+    a = cosine if swapped else sine
+    b = sine if swapped else cosine
+    return (
+        -a if (quarter & np.int32(2)) != 0 else a,
+        -b if ((quarter + np.int32(1)) & np.int32(2)) != 0 else b,
+    )
 
 
 @compiled
 def log2(x: float) -> float:
-    """Logarithm to the base 2 of x > 0; right to 1e-14."""
-    mantissa, exponent = math.frexp(x)
-    if mantissa < math.sqrt(0.5):
-        mantissa, exponent = 2.0 * mantissa, exponent - 1
-    s = (mantissa - 1.0) / (mantissa + 1.0)
-    return exponent + s * horner(s * s, _LOGARITHM)
+    """Logarithm to the base 2 of x >= 2^-126; right to 1e-7 of itself."""
+    bits = Real(x).view(np.int32)
+    exponent = np.int32(bits - _ROOT_HALF) >> _EXPONENT_BIT
+    mantissa = np.int32(bits - (exponent << _EXPONENT_BIT)).view(np.float32)
+    s = (mantissa - ONE) / (mantissa + ONE)
+    return Real(exponent) + s * horner(s * s, _LOGARITHM)
 
 
 @compiled
 def exp2(x: float) -> float:
-    """2^x; right to 1e-14, and 0 where it would be less than 2^-1000."""
-    if x < -1000.0:
-        return 0.0
-    whole = math.floor(x + 0.5)
-    return math.ldexp(horner(x - whole, _EXPONENTIAL), int(whole))
+    """2^x for x < 127; right to 1e-7 of itself, and 0 where it would be less than 2^-126."""
+    part, rest = _split_exp2(Real(x))
+    return part + part * rest if x >= _LEAST_EXPONENT else ZERO
+
+
+@compiled
+def exp2_minus_1(x: float) -> float:
+    """2^x - 1 for x < 127, also close to 0; right to 2e-7 of itself, or of 1."""
+    part, rest = _split_exp2(Real(x))
+    return (part - ONE) + part * rest
+
+
+@compiled
+def _split_exp2(x: float) -> tuple[float, float]:
+    """A power of two and a small rest with 2^x = part (1 + rest)."""
+    whole = np.floor(max(x, _LEAST_EXPONENT) + HALF)
+    fraction = max(x, _LEAST_EXPONENT) - whole
+    return power_of_two(Int(whole)), fraction * horner(fraction, _EXPONENTIAL)
 
 
 @compiled
 def power(x: float, exponent: float) -> float:
-    """x^exponent for x in 0..1 and exponent >= 0; 0^0 = 1."""
-    if exponent <= 0.0:
-        return 1.0
-    if x <= 0.0:
-        return 0.0
-    return exp2(exponent * log2(x))
+    """x^exponent for x in 0..1 and exponent >= 0; 0^0 = 1. Right to 1e-7 times its logarithm."""
+    raised = exp2(Real(exponent) * log2(max(Real(x), _LEAST_NORMAL)))
+    return ONE if exponent <= ZERO else (raised if x >= _LEAST_NORMAL else ZERO)

@@ -3,15 +3,16 @@
 import math
 
 from shaders.compilation import compiled
-from shaders.elementary import power, sine_cosine
+from shaders.elementary import exp2_minus_1, log2, sine_cosine
+from shaders.real import ONE, TWO, ZERO
 from shaders.vector import Vec3
 
 
 @compiled
 def uniform_sphere(u1: float, u2: float) -> Vec3:
     """Unit vector, pdf_solid_angle = 1 / (4 pi)."""
-    z = 1.0 - 2.0 * u1
-    radius = math.sqrt(max(0.0, 1.0 - z * z))
+    z = ONE - TWO * u1
+    radius = math.sqrt(max(ZERO, ONE - z * z))
     sine, cosine = sine_cosine(u2)
     return (radius * cosine, radius * sine, z)
 
@@ -21,14 +22,16 @@ def cosine_hemisphere(u1: float, u2: float) -> Vec3:
     """Unit vector about +z, pdf_solid_angle = z / pi (Malley's method)."""
     radius = math.sqrt(u1)
     sine, cosine = sine_cosine(u2)
-    return (radius * cosine, radius * sine, math.sqrt(1.0 - u1))
+    return (radius * cosine, radius * sine, math.sqrt(ONE - u1))
 
 
 @compiled
 def cosine_power(u1: float, u2: float, exponent: float) -> Vec3:
     """Unit vector about +z, pdf_solid_angle = (exponent + 1) / (2 pi) z^exponent."""
-    z = power(u1, 1.0 / (exponent + 1.0))
-    radius = math.sqrt(max(0.0, 1.0 - z * z))
+    # sin^2 = 1 - z^2, without the cancellation where the lobe is narrow
+    sine2 = -exp2_minus_1(TWO * log2(u1) / (exponent + ONE))
+    z = math.sqrt(ONE - sine2)
+    radius = math.sqrt(sine2)
     sine, cosine = sine_cosine(u2)
     return (radius * cosine, radius * sine, z)
 
@@ -37,7 +40,7 @@ def cosine_power(u1: float, u2: float, exponent: float) -> Vec3:
 def uniform_triangle(u1: float, u2: float) -> tuple[float, float]:
     """Barycentric weights of the second and third corner, uniform over the area."""
     root = math.sqrt(u1)
-    return (root * (1.0 - u2), root * u2)
+    return (root * (ONE - u2), root * u2)
 
 
 @compiled

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from shaders.bsdf import Bsdf
 from shaders.compilation import compiled
+from shaders.real import ONE
 from shaders.textures import TextureArrays, lookup
 from shaders.vector import (
     Color,
@@ -94,7 +95,7 @@ def corner(array: Floats, triangle: int, index: int) -> Vec3:
 @compiled
 def blend(array: Floats, triangle: int, u: float, v: float) -> Vec3:
     """Barycentric mean of the corners' triples."""
-    w = 1.0 - u - v
+    w = ONE - u - v
     a, b, c = corner(array, triangle, 0), corner(array, triangle, 1), corner(array, triangle, 2)
     return add(scale(a, w), add(scale(b, u), scale(c, v)))
 

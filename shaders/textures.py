@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled
+from shaders.real import HALF
 from shaders.vector import Color
 
 
@@ -44,6 +45,21 @@ def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
     width, height = table[texture, 1], table[texture, 2]
     place = table[texture, 0] + (y % height) * width + x % width
     return (np.float64(texels[place, 0]), np.float64(texels[place, 1]), np.float64(texels[place, 2]))
+
+
+@compiled
+def random_texel(textures: TextureArrays, texture: int, place: tuple[float, float], u: tuple[float, float]) -> Color:
+    """One of the four texels that `lookup` blends at a place, drawn by two uniform numbers with its share."""
+    table = textures.table
+    width, height = table[texture, 1], table[texture, 2]
+    x = (place[0] - np.floor(place[0])) * np.float32(width) - HALF + u[0]
+    y = (place[1] - np.floor(place[1])) * np.float32(height) - HALF + u[1]
+    column, row = int(np.floor(x)), int(np.floor(y))
+    column = column - width if column >= width else (column + width if column < 0 else column)
+    row = row - height if row >= height else (row + height if row < 0 else row)
+    at = table[texture, 0] + row * width + column
+    texels: Any = textures.texels
+    return texels[at, 0], texels[at, 1], texels[at, 2]
 
 
 @compiled

@@ -3,6 +3,7 @@
 import math
 
 from shaders.compilation import compiled
+from shaders.real import ONE, ZERO, Real
 
 Vec3 = tuple[float, float, float]
 Color = tuple[float, float, float]
@@ -56,9 +57,9 @@ def length(a: Vec3) -> float:
 def normalize(a: Vec3) -> Vec3:
     """Unit vector along a; a vector without length becomes +z."""
     norm = length(a)
-    if norm <= 0.0:
-        return (0.0, 0.0, 1.0)
-    return scale(a, 1.0 / norm)
+    if norm <= ZERO:
+        return (ZERO, ZERO, ONE)
+    return scale(a, ONE / norm)
 
 
 @compiled
@@ -76,7 +77,7 @@ def largest_magnitude(a: Vec3) -> float:
 @compiled
 def mean(a: Vec3) -> float:
     """The mean of the components."""
-    return (a[0] + a[1] + a[2]) / 3.0
+    return (a[0] + a[1] + a[2]) / Real(3.0)
 
 
 @compiled
@@ -101,7 +102,7 @@ def frame(n: Vec3) -> tuple[Vec3, Vec3]:
 
     Duff, Burgess, Christensen, Hery, Kensler, Liani, Villemin: Building an Orthonormal Basis, Revisited, 2017.
     """
-    sign = math.copysign(1.0, n[2])
-    a = -1.0 / (sign + n[2])
+    sign = ONE if n[2] >= ZERO else -ONE
+    a = -ONE / (sign + n[2])
     b = n[0] * n[1] * a
-    return (1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]), (b, sign + n[1] * n[1] * a, -n[1])
+    return (ONE + sign * n[0] * n[0] * a, sign * b, -sign * n[0]), (b, sign + n[1] * n[1] * a, -n[1])

@@ -24,6 +24,7 @@ SUMMARY = "trace photons until N are stored, and tell how fast that went and why
 EXAMPLES = f"""\
 examples:
   tracecore photons cornell
+  tracecore photons kitchen.aff --plain --photons 10000000
   tracecore photons kitchen.aff --photons 10000000 --json output/photons.json
 
 Ctrl-C ends early; what is stored by then is reported and saved.
@@ -43,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=1_000_000,
         metavar="N",
         help="photons to store (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="take all surfaces for diffuse and light them by one square below the ceiling, as benchmarks do",
     )
     add_max_bounces(parser)
     parser.add_argument("--save-photons", type=Path, metavar="FILE", help="keep the photons in FILE.npz")

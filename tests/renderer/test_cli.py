@@ -634,6 +634,15 @@ def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert part in text
 
 
+def test_photons_of_a_plain_scene(tmp_path: Path) -> None:
+    common = ("cornell", "--device", "cpu", "--photons", "1000", "--quiet", "--json", tmp_path / "a.json")
+    counts = []
+    for options in ((), ("--plain",)):
+        assert run("photons", *common, *options) == 0
+        counts.append(json.loads((tmp_path / "a.json").read_text())["triangles"])
+    assert counts[1] == counts[0] + 2
+
+
 def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     """A Ctrl-C once so many rounds are finished."""
     trace, left = headline.trace_photons, [rounds + 1]  # one round more is to load compiled code

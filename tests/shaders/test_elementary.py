@@ -1,36 +1,62 @@
-"""Sine, cosine and powers against the library's, which are right to the last bit or nearly so."""
+"""Sine, cosine and powers against the library's in float64: right to a few units in the last place of float32."""
 
 import math
 
 import numpy as np
 import pytest
 
-from shaders.elementary import exp2, log2, power, sine_cosine
+from shaders.elementary import binary_exponent, exp2, exp2_minus_1, log2, power, power_of_two, sine_cosine
 
-NUMBERS = np.random.default_rng(11).random(500).tolist()
+#: Half a unit in the last place of float32, for numbers in 1..2.
+HALF_UNIT = 2.0**-24
+NUMBERS = np.random.default_rng(11).random(500, np.float32).tolist()
 
 
 @pytest.mark.parametrize("turns", [0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0, 2.0**-33, *NUMBERS[:100]])
 def test_sine_and_cosine(turns):
     sine, cosine = sine_cosine(turns)
-    assert sine == pytest.approx(math.sin(2.0 * math.pi * turns), abs=2e-15)
-    assert cosine == pytest.approx(math.cos(2.0 * math.pi * turns), abs=2e-15)
+    assert sine == pytest.approx(math.sin(2.0 * math.pi * turns), abs=3 * HALF_UNIT)
+    assert cosine == pytest.approx(math.cos(2.0 * math.pi * turns), abs=3 * HALF_UNIT)
+
+
+def test_quarters_of_a_turn_are_exact():
+    assert [sine_cosine(turns) for turns in (0.0, 0.25, 0.5, 0.75)] == [(0, 1), (1, 0), (0, -1), (-1, 0)]
 
 
 def test_logarithms():
-    for x in [1e-300, 1e-9, 0.5, 0.70710678, 1.0, 1.5, 2.0, 1e9, *NUMBERS]:
-        assert log2(x) == pytest.approx(math.log2(x), rel=1e-14, abs=1e-15)
+    for x in [2.0**-126, 1e-9, 0.5, 0.70710678, 1.0 - 2.0**-24, 1.0, 1.0 + 2.0**-23, 1.5, 2.0, 1e9, *NUMBERS]:
+        x = float(np.float32(x))
+        assert log2(x) == pytest.approx(math.log2(x), rel=6 * HALF_UNIT, abs=0.0)
 
 
 def test_exponentials():
-    for x in [-1001.0, -999.5, -60.25, -0.5, 0.0, 0.5, 1.0, 10.3, *(20.0 * (n - 0.5) for n in NUMBERS)]:
-        assert exp2(x) == pytest.approx(2.0**x if x > -1000.0 else 0.0, rel=1e-14)
+    for x in [-126.5, -126.0, -125.5, -60.25, -0.5, 0.0, 0.5, 10.25, *(float(20.0 * (n - 0.5)) for n in NUMBERS)]:
+        x = float(np.float32(x))
+        assert exp2(x) == pytest.approx(2.0**x if x >= -126.0 else 0.0, rel=4 * HALF_UNIT, abs=0.0)
+
+
+def test_exponentials_close_to_one_keep_their_digits():
+    for x in [-100.0, -1.0, -0.5, -1e-3, -1e-7, -1e-20, 0.0, 1e-9, 1e-3, 0.4]:
+        x = float(np.float32(x))
+        assert exp2_minus_1(x) == pytest.approx(math.expm1(x * math.log(2.0)), rel=5 * HALF_UNIT, abs=0.0)
 
 
 def test_powers():
+    """The error of the logarithm is multiplied with the exponent."""
     for x in NUMBERS:
         for exponent in (0.0, 0.01, 1.0, 2.5, 97.4, 1000.0):
-            assert power(x, exponent) == pytest.approx(x**exponent, rel=1e-11, abs=1e-300)
+            exponent = float(np.float32(exponent))
+            expected = x**exponent
+            steps = 5.0 + 8.0 * abs(exponent * math.log2(x))
+            assert power(x, exponent) == pytest.approx(expected, rel=steps * HALF_UNIT, abs=2.0**-126)
     assert power(0.0, 0.0) == 1.0
     assert power(0.0, 2.0) == 0.0
     assert power(1.0, 300.0) == 1.0
+
+
+@pytest.mark.parametrize("exponent", [-126, -24, -1, 0, 1, 7, 127])
+def test_exponents_of_float32(exponent):
+    assert power_of_two(np.int32(exponent)) == 2.0**exponent
+    for share in (0.5, 0.75, 1.0 - 2.0**-24):
+        if exponent > -126:
+            assert binary_exponent(share * 2.0**exponent) == math.frexp(share * 2.0**exponent)[1] == exponent

@@ -1,0 +1,207 @@
+"""A scene as loops over photons read it: one short record for each triangle, material and light, in float32.
+
+What every hit needs of its triangle is 32 bytes. What few triangles have (bent normals, textures, lobes beside the
+diffuse one) is marked by flags and read for those alone.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.photon_map import pack_unit
+from shaders.lights import (
+    AREA,
+    EDGE_1,
+    EDGE_2,
+    KIND,
+    POINT,
+    POSITION,
+    STRENGTH,
+    LightArrays,
+)
+from shaders.lights import NORMAL as LIGHT_NORMAL
+from shaders.surface import (
+    DIFFUSE,
+    IOR,
+    MIRROR,
+    ORIGIN_OFFSET,
+    PHONG,
+    SHINE,
+    TEXTURE,
+    TRANSMISSION,
+    SurfaceArrays,
+)
+from tracecore.compiled import compiled
+
+#: Flags of a facet, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
+#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. NOTHING:
+#: what a ray meets that misses.
+NOTHING, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
+MATERIAL_MASK = np.uint32((1 << 27) - 1)
+
+#: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
+#: kind: material and flags. packed_front, packed_back: the normal and its opposite as photons keep them.
+FACET = np.dtype(
+    [
+        ("normal", "<f4", 3),
+        ("plane", "<f4"),
+        ("clearance", "<f4"),
+        ("kind", "<u4"),
+        ("packed_front", "<u4"),
+        ("packed_back", "<u4"),
+    ]
+)
+
+#: A material: reflectances of its lobes, as in `shaders.bsdf.Bsdf`; means: of phong, mirror and transmission
+#: over the channels; texture: index or -1.
+MATERIAL = np.dtype(
+    [
+        ("diffuse", "<f4", 3),
+        ("means", "<f4", 3),
+        ("shine", "<f4"),
+        ("ior", "<f4"),
+        ("phong", "<f4", 3),
+        ("mirror", "<f4", 3),
+        ("transmission", "<f4", 3),
+        ("texture", "<i4"),
+    ]
+)
+
+#: A light that photons leave. A point light has no edges and shines `around`, 1; a triangle, 0, shines about its
+#: normal. origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all.
+EMITTER = np.dtype(
+    [
+        ("origin", "<f4", 3),
+        ("edge_1", "<f4", 3),
+        ("edge_2", "<f4", 3),
+        ("normal", "<f4", 3),
+        ("flux", "<f4", 3),
+        ("around", "<f4"),
+    ]
+)
+
+#: A cell of the alias table that lights are chosen by (Walker: An Efficient Method for Generating Discrete Random
+#: Variables with General Distributions, 1977): its own light up to a share of 2^32, the alias from there on.
+ALIAS = np.dtype([("share", "<u4"), ("alias", "<i4")])
+
+Records = npt.NDArray[np.void]
+#: One of them.
+Record = Any
+Doubles = npt.NDArray[np.float64]
+
+
+class PhotonScene(NamedTuple):
+    """facets: (n + 1,) FACET and materials: (m + 1,) MATERIAL, the last ones nothing and black. emitters: (lights,)
+    EMITTER. aliases: (lights,) ALIAS. flags: all that facets have."""
+
+    facets: Records
+    materials: Records
+    emitters: Records
+    aliases: Records
+    flags: np.uint32
+
+
+def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
+    """Records of surfaces and lights."""
+    facets = pack_facets(surfaces)
+    return PhotonScene(
+        facets=facets,
+        materials=pack_materials(surfaces.materials),
+        emitters=pack_emitters(lights),
+        aliases=pack_aliases(lights.probability),
+        flags=np.uint32(np.bitwise_or.reduce(facets["kind"][:-1] & ~MATERIAL_MASK, initial=0)),
+    )
+
+
+def pack_facets(surfaces: SurfaceArrays) -> Records:
+    """(n + 1,) FACET, the last one nothing."""
+    corners = surfaces.positions.astype(np.float64)
+    normals = flat_normals(corners)
+    nothing = np.zeros(1, FACET)
+    nothing["normal"], nothing["kind"] = (0.0, 0.0, 1.0), NOTHING | np.uint32(len(surfaces.materials))
+    facets = np.zeros(len(corners), FACET)
+    facets["normal"] = normals
+    facets["plane"] = np.einsum("ni,ni->n", facets["normal"].astype(np.float64), corners.mean(axis=1))
+    facets["clearance"] = ORIGIN_OFFSET * np.abs(surfaces.positions).max(axis=(1, 2), initial=0.0)
+    facets["kind"] = surfaces.material_ids | material_flags(surfaces.materials)[surfaces.material_ids]
+    facets["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
+    pack_units(normals, facets["packed_front"])
+    pack_units(-normals, facets["packed_back"])
+    return np.concatenate([facets, nothing])
+
+
+def flat_normals(corners: Doubles) -> Doubles:
+    """(n, 3) unit normals by the order of the corners; +z for a triangle without area."""
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.where(lengths > 0.0, normals / np.where(lengths > 0.0, lengths, 1.0), (0.0, 0.0, 1.0))
+
+
+def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.NDArray[np.bool_]:
+    """(n,) whether a corner's normal differs from the flat one by more than rounding."""
+    differs: npt.NDArray[np.bool_] = np.abs(corner_normals - normals[:, None, :]).max(axis=(1, 2), initial=0.0) > 1e-6
+    return differs
+
+
+def material_flags(materials: Doubles) -> npt.NDArray[np.uint32]:
+    """(m,) STORES, TEXTURED and MIXED where they apply."""
+    scatters = materials[:, DIFFUSE : DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
+    is_mixed = materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
+    flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
+    flags |= np.where(scatters & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
+    return flags.astype(np.uint32)
+
+
+def pack_materials(rows: Doubles) -> Records:
+    """(m + 1,) MATERIAL, the last one black."""
+    materials = np.zeros(len(rows) + 1, MATERIAL)
+    for name, column in (("diffuse", DIFFUSE), ("phong", PHONG), ("mirror", MIRROR), ("transmission", TRANSMISSION)):
+        materials[name][:-1] = rows[:, column : column + 3]
+    for lobe, name in enumerate(("phong", "mirror", "transmission")):
+        materials["means"][:, lobe] = materials[name].mean(axis=1, dtype=np.float64)
+    for name, column in (("shine", SHINE), ("ior", IOR), ("texture", TEXTURE)):
+        materials[name][:-1] = rows[:, column]
+    return materials
+
+
+def pack_emitters(lights: LightArrays) -> Records:
+    """(lights,) EMITTER."""
+    rows = lights.rows
+    is_point = rows[:, KIND] == POINT
+    corner, edge_1, edge_2, normal = (rows[:, c : c + 3] for c in (POSITION, EDGE_1, EDGE_2, LIGHT_NORMAL))
+    reach = np.abs([corner, corner + edge_1, corner + edge_2]).max(axis=(0, 2), initial=0.0)
+    emitters = np.zeros(len(rows), EMITTER)
+    emitters["origin"] = corner + normal * (ORIGIN_OFFSET * reach)[:, None]
+    emitters["edge_1"], emitters["edge_2"] = edge_1, edge_2
+    emitters["normal"] = np.where(is_point[:, None], (0.0, 0.0, 1.0), normal)
+    emitters["around"] = is_point
+    share = np.where(lights.probability > 0.0, lights.probability, 1.0)
+    per_strength = np.where(is_point, 4.0 * math.pi, math.pi * rows[:, AREA]) / share
+    emitters["flux"] = per_strength[:, None] * rows[:, STRENGTH : STRENGTH + 3]
+    return emitters
+
+
+def pack_aliases(probability: Doubles) -> Records:
+    """(lights,) ALIAS. A light of probability 0 is never chosen."""
+    aliases = np.zeros(len(probability), ALIAS)
+    rest = probability * len(probability)
+    aliases["alias"] = np.argmax(probability) if len(probability) else 0
+    poor, rich = list(np.flatnonzero(rest < 1.0)), list(np.flatnonzero(rest >= 1.0))
+    while poor and rich:
+        taker, giver = poor.pop(), rich[-1]
+        aliases[taker] = (rest[taker] * (2.0**32 - 1.0), giver)
+        rest[giver] -= 1.0 - rest[taker]
+        if rest[giver] < 1.0:
+            poor.append(rich.pop())
+    full = np.array(rich, np.int64)
+    aliases["share"][full], aliases["alias"][full] = 2**32 - 1, full
+    return aliases
+
+
+@compiled
+def pack_units(vectors: Doubles, packed: npt.NDArray[np.uint32]) -> None:
+    """Pack unit vectors (n, 3) as photons keep them."""
+    for i in range(len(vectors)):
+        packed[i] = pack_unit((vectors[i, 0], vectors[i, 1], vectors[i, 2]))

@@ -1,0 +1,16 @@
+"""The precision of shading: float32, in which a vector register holds most numbers.
+
+In a compiled function a Python float makes all that it touches float64. Constants are therefore typed: with them the
+precision of a function is that of its arguments, and loops over float32 arrays stay float32 throughout.
+"""
+
+from typing import Any
+
+import numpy as np
+
+#: To type checkers a float, as all numbers of shading are.
+Real: Any = np.float32
+Int: Any = np.int32
+
+ZERO, HALF, ONE, TWO = Real(0.0), Real(0.5), Real(1.0), Real(2.0)
+PI, TWO_PI = Real(np.pi), Real(2.0 * np.pi)

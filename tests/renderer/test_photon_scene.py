@@ -1,0 +1,70 @@
+"""Records that loops over photons read."""
+
+import numpy as np
+import pytest
+from small_scenes import closed_box, flat_snapshot, lamp_in_box
+
+from renderer.packed_scene import pack_scene
+from renderer.photon_map import unpack_unit
+from renderer.photon_scene import (
+    BENT,
+    EMITTER,
+    FACET,
+    MATERIAL_MASK,
+    MIXED,
+    NOTHING,
+    STORES,
+    TEXTURED,
+    pack_aliases,
+)
+from scenes.model import Material, Texture
+
+
+def test_records_fill_their_rows():
+    assert FACET.itemsize == 32
+    assert EMITTER.itemsize == 64
+
+
+def test_facets_lie_in_their_planes():
+    snapshot = lamp_in_box()
+    facets = pack_scene(snapshot).photon_scene.facets[:-1]
+    for facet, corners in zip(facets, snapshot.positions.astype(np.float64), strict=True):
+        np.testing.assert_allclose(corners @ facet["normal"].astype(np.float64), facet["plane"], atol=1e-6)
+        assert facet["normal"] @ (0.5 - corners.mean(axis=0)) > 0.0  # the box is wound inward
+        np.testing.assert_allclose(unpack_unit(facet["packed_front"]), facet["normal"], atol=2e-4)
+        np.testing.assert_allclose(unpack_unit(facet["packed_back"]), -facet["normal"], atol=2e-4)
+
+
+def test_flags_say_what_is_special():
+    materials = [
+        Material(diffuse=(0.5, 0.5, 0.5)),
+        Material(kind="nff", diffuse=(0.2, 0.2, 0.2), specular=(0.3, 0.3, 0.3), shine=10.0),
+        Material(kind="mirror", specular=(0.9, 0.9, 0.9)),
+        Material(diffuse=(0.5, 0.5, 0.5), texture=0),
+    ]
+    ids = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
+    snapshot = flat_snapshot(closed_box(), materials, material_ids=ids)
+    snapshot.normals[0] = (0.6, 0.0, 0.8)
+    image = Texture(name="grey", pixels=np.full((1, 1, 3), 128, np.uint8))
+    packed = pack_scene(type(snapshot)(**(vars(snapshot) | {"textures": (image,)}))).photon_scene
+    kinds = packed.facets["kind"]
+    assert (kinds & MATERIAL_MASK).tolist() == [*ids.tolist(), 4]
+    expected = [STORES | BENT, STORES, STORES | MIXED, MIXED, STORES | TEXTURED, NOTHING]
+    assert [int(kinds[k] & ~MATERIAL_MASK) for k in (0, 1, 3, 6, 9, 12)] == [int(flags) for flags in expected]
+    assert packed.flags == STORES | BENT | MIXED | TEXTURED
+    assert packed.materials[-1]["diffuse"].tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "probability", [[1.0], [0.5, 0.5], [0.1, 0.0, 0.9], [0.0, 1.0], [0.25, 0.3, 0.05, 0.4], [1 / 700] * 700]
+)
+def test_the_alias_table_has_every_light_with_its_probability(probability):
+    aliases = pack_aliases(np.array(probability))
+    cells = len(probability)
+    found = np.zeros(cells)
+    for cell in range(cells):
+        own = aliases["share"][cell] / 2.0**32
+        found[cell] += own / cells
+        found[aliases["alias"][cell]] += (1.0 - own) / cells
+    np.testing.assert_allclose(found, probability, atol=1e-9)
+    assert np.all(found[np.array(probability) == 0.0] == 0.0)

@@ -1,0 +1,120 @@
+"""The hash behind photons' numbers against uniformity and independence, next to Philox."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from shaders.compilation import compiled
+from shaders.random import STREAM_EMISSION, STREAM_PHOTON, hash4, hash_key, more4, philox, unit32
+
+DRAWS = 1_000_000
+SEED = np.uint64(5)
+MASK = 0xFFFFFFFF
+
+
+def published_pcg4d(words):
+    """Listing of pcg4d in Jarzynski, Olano: Hash Functions for GPU Rendering, 2020."""
+    x, y, z, w = ((word * 1664525 + 1013904223) & MASK for word in words)
+    for shift in (16, 0):
+        x = (x + y * w) & MASK
+        y = (y + z * x) & MASK
+        z = (z + x * y) & MASK
+        w = (w + y * z) & MASK
+        if shift:
+            x, y, z, w = (word ^ (word >> shift) for word in (x, y, z, w))
+    return x, y, z, w
+
+
+@compiled
+def hashed(key, start, stride, count):
+    """(count, 7): four numbers and three more. start, stride: of the index and of the step."""
+    numbers = np.empty((count, 7))
+    for k in range(count):
+        words = hash4(key, np.uint32(start[0] + k * stride[0]), np.uint32(start[1] + k * stride[1]))
+        for i in range(4):
+            numbers[k, i] = unit32(words[i])
+        more = more4(words)
+        for i in range(3):
+            numbers[k, 4 + i] = unit32(more[i])
+    return numbers
+
+
+@compiled
+def philox_numbers(key, start, stride, count):
+    """Four numbers by Philox."""
+    numbers = np.empty((count, 4))
+    for k in range(count):
+        words = philox(
+            (np.uint64(start[0] + k * stride[0]), np.uint64(start[1] + k * stride[1]), np.uint64(0), np.uint64(0)),
+            (np.uint64(key[0]), np.uint64(key[1])),
+        )
+        for i in range(4):
+            numbers[k, i] = unit32(np.uint32(words[i]))
+    return numbers
+
+
+def key(seed=SEED, sequence=0, stream=STREAM_PHOTON):
+    """A key as compiled code has it."""
+    return tuple(np.uint32(word) for word in hash_key(np.uint64(seed), sequence, stream))
+
+
+GENERATORS = pytest.mark.parametrize("numbers_of", [hashed, philox_numbers], ids=["pcg4d", "philox"])
+#: Neighbouring photons, bounces of one photon, and every 2^12-th photon.
+WALKS = pytest.mark.parametrize("stride", [(1, 0), (0, 1), (4096, 0)], ids=["index", "step", "far index"])
+
+
+@pytest.mark.parametrize("words", [(0, 0, 0, 0), (MASK,) * 4, (1, 2, 3, 4)])
+def test_the_hash_is_the_published_one(words):
+    assert hash4((0, 0, *map(np.uint32, words[2:])), np.uint32(words[0]), np.uint32(words[1])) == published_pcg4d(words)
+
+
+def test_units_are_inside_the_interval_in_even_steps():
+    assert unit32(np.uint32(0)) == 2.0**-24
+    assert unit32(np.uint32(MASK)) == 1.0 - 2.0**-24
+
+
+@GENERATORS
+@WALKS
+def test_numbers_are_uniform_in_one_dimension(numbers_of, stride, assert_fits):
+    for numbers in numbers_of(key(), (0, 0), stride, DRAWS).T:
+        assert_fits(np.histogram(numbers, bins=512, range=(0.0, 1.0))[0], np.full(512, DRAWS / 512))
+
+
+@GENERATORS
+@WALKS
+def test_numbers_are_uniform_in_two_dimensions(numbers_of, stride, assert_fits):
+    numbers = numbers_of(key(), (0, 0), stride, DRAWS)
+    for a, b in itertools.combinations(range(numbers.shape[1]), 2):
+        counts = np.histogram2d(numbers[:, a], numbers[:, b], bins=64, range=((0, 1), (0, 1)))[0]
+        assert_fits(counts, np.full((64, 64), DRAWS / 4096))
+
+
+@GENERATORS
+@WALKS
+def test_numbers_are_uniform_in_three_dimensions(numbers_of, stride, assert_fits):
+    numbers = numbers_of(key(), (0, 0), stride, DRAWS)
+    for columns in itertools.combinations(range(4), 3):
+        counts = np.histogramdd(numbers[:, columns], bins=16, range=((0, 1),) * 3)[0]
+        assert_fits(counts, np.full((16, 16, 16), DRAWS / 4096))
+
+
+@pytest.mark.parametrize(
+    ("other_key", "other_start"),
+    [
+        (key(), (1, 0)),
+        (key(), (0, 1)),
+        (key(), (1, 1)),
+        (key(seed=SEED + np.uint64(1)), (0, 0)),
+        (key(seed=SEED + np.uint64(1 << 32)), (0, 0)),
+        (key(sequence=1), (0, 0)),
+        (key(stream=STREAM_EMISSION), (0, 0)),
+    ],
+    ids=["next photon", "next bounce", "next photon and bounce", "next seed", "upper half", "next pass", "stream"],
+)
+def test_neighbours_know_nothing_of_each_other(other_key, other_start, assert_fits):
+    before, after = hashed(key(), (0, 0), (1, 0), DRAWS), hashed(other_key, other_start, (1, 0), DRAWS)
+    for a, b in itertools.product(range(4), repeat=2):
+        assert abs(np.corrcoef(before[:, a], after[:, b])[0, 1]) < 4.5 / np.sqrt(DRAWS)
+        counts = np.histogram2d(before[:, a], after[:, b], bins=32, range=((0, 1), (0, 1)))[0]
+        assert_fits(counts, np.full((32, 32), DRAWS / 1024))
