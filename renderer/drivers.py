@@ -5,7 +5,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,29 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.driver import Radiance, RenderSettings, Work
-from renderer.eye_paths import (
-    EVERYTHING,
-    FOLLOW,
-    INDIRECT,
-    MAX_LIGHT_SAMPLES,
-    EyePaths,
-    EyeTask,
-    ShadowRays,
-    add_unshadowed,
-    advance_eye_paths,
-    new_eye_paths,
-    start_eye_paths,
-    start_occlusion_rays,
-)
-from renderer.feeding import Feeder, Lane, Request, Wave
+from renderer.eye_loops import BOUNCE, CAMERA, SHADOW, EyeJob, EyeLanes, run_eye_paths, run_occlusion, take_eye_lanes
+from renderer.eye_paths import EVERYTHING, FOLLOW, INDIRECT, MAX_LIGHT_SAMPLES, EyeTask
+from renderer.feeding import Feeder, Loop, Worker
 from renderer.packed_scene import CameraArrays, PackedScene, pack_camera, pack_scene
 from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map, save_photons
 from renderer.photon_shading import PhotonTask
 from renderer.photon_tracing import trace_photons
 from scenes.model import Snapshot
 from shaders.lights import powers
+from tracecore.port import Port
 from tracecore.rays import Floats, make_rays
-from tracecore.tracer import Query, Tracer
+from tracecore.tracer import Tracer
 
 #: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
 TILE = 8
@@ -71,7 +60,7 @@ def pass_radius(first_radius: float, index: int) -> float:
 
 
 class EyeDriver:
-    """What all drivers share: camera, pixels by tiles, waves of eye paths, counts of rays."""
+    """What all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
 
     name: ClassVar[str]
     diffuse: ClassVar[int] = FOLLOW
@@ -83,7 +72,8 @@ class EyeDriver:
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height)
         self.work = Work()
         self._seconds = 0.0
-        self._feeder = Feeder(tracer, settings.threads, settings.batch_rays)
+        self._eye_slots = 1 + self._light_samples()
+        self._feeder = Feeder(tracer, settings.threads, settings.batch_rays, self._eye_slots)
         self._tiles = pixels_by_tile(settings.width, settings.height)
 
     def render_pass(self, index: int) -> Radiance:
@@ -101,48 +91,51 @@ class EyeDriver:
         self._feeder.close()
 
     def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
-        lights = int(np.count_nonzero(self.scene.lights.probability))
         return EyeTask(
             seed=np.uint64(self.settings.seed),
             sequence=index,
             diffuse=self.diffuse,
             max_bounces=self.settings.max_bounces,
-            light_samples=min(lights, MAX_LIGHT_SAMPLES),
+            light_samples=self._light_samples(),
             radius=radius,
         )
 
+    def _light_samples(self) -> int:
+        """Shadow rays for each hit."""
+        return min(int(np.count_nonzero(self.scene.lights.probability)), MAX_LIGHT_SAMPLES)
+
     def _trace_eye_paths(self, task: EyeTask, photon_map: PhotonMap) -> Radiance:
-        image = np.zeros((self.settings.height * self.settings.width, 3))
-        tiles = self._batches_of_pixels()
-        self._feeder.run(lambda lane: self._eye_wave(lane, tiles, task, photon_map, image))
-        return image
+        return self._run_eye_loop(run_eye_paths, self._eye_job(task, photon_map), self._eye_slots)
 
-    def _batches_of_pixels(self) -> Iterator[npt.NDArray[np.int32]]:
-        # One step of a list's iterator is atomic, so that threads may share it.
-        step = self.settings.batch_rays
-        return iter([self._tiles[i : i + step] for i in range(0, len(self._tiles), step)])
+    def _eye_job(self, task: EyeTask, photon_map: PhotonMap, reach: float = 0.0) -> EyeJob:
+        return EyeJob(
+            scene=self.scene,
+            photon_map=photon_map,
+            task=task,
+            camera=self.camera,
+            size=(self.settings.width, self.settings.height),
+            pixels=self._tiles,
+            taken=np.zeros(1, np.int64),
+            reach=reach,
+            image=np.zeros((self.settings.height * self.settings.width, 3)),
+        )
 
-    def _eye_wave(
-        self, lane: Lane, tiles: Iterator[npt.NDArray[np.int32]], task: EyeTask, photon_map: PhotonMap, image: Radiance
-    ) -> Wave:
-        closest = lane.batch("eye")
-        shadow = lane.batch("shadow", closest.capacity * max(1, task.light_samples))
-        paths: EyePaths = lane.kept("eye paths", lambda: new_eye_paths(closest.capacity))
-        carried: ShadowRays = lane.kept("shadows", lambda: _shadow_rays(shadow.rays))
-        arrays = (closest.rays, closest.hits, closest.prim_ids)
-        size = (self.settings.width, self.settings.height)
-        for pixels in tiles:
-            active = start_eye_paths(self.camera, task, size, pixels, closest.rays, paths)
-            bounce, shadows = 0, 0
-            while active or shadows:
-                lane.count("camera" if bounce == 0 else "bounce", active)
-                lane.count("shadow", shadows)
-                yield [Request(closest, active), Request(shadow, shadows, Query.ANY)]
-                add_unshadowed(carried, shadow.prim_ids, shadows, image)
-                active, shadows = advance_eye_paths(
-                    self.scene, photon_map, task, arrays, paths, (active, bounce), carried, image
-                )
-                bounce += 1
+    def _run_eye_loop(self, run: Callable[[EyeJob, Port, EyeLanes], int], job: EyeJob, slots: int) -> Radiance:
+        """Run a loop of `eye_loops` on all threads. slots: of a lane."""
+
+        def make_loop(worker: Worker) -> Loop:
+            lanes = take_eye_lanes(worker, self._feeder, slots)
+            lanes.rays[:] = 0
+            traced.append(lanes.rays)
+            return lambda: run(job, worker.port, lanes)
+
+        traced: list[npt.NDArray[np.int64]] = []
+        self._feeder.run(make_loop)
+        total = np.sum(traced, axis=0)
+        self.work.rays.camera += int(total[CAMERA])
+        self.work.rays.shadow += int(total[SHADOW])
+        self.work.rays.bounce += int(total[BOUNCE])
+        return job.image
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -152,10 +145,6 @@ class EyeDriver:
             yield
         finally:
             self._seconds += time.perf_counter() - started
-            counts = self._feeder.counts
-            self.work.rays.camera = counts["camera"]
-            self.work.rays.shadow = counts["shadow"]
-            self.work.rays.bounce = counts["bounce"]
             self.work.trace_seconds = self._feeder.trace_seconds
             self.work.shade_seconds = self._seconds - self.work.trace_seconds
 
@@ -229,8 +218,9 @@ class PhotonsOnlyDriver(PhotonDriver):
         """Keep the map in a file; `renderer.photon_map.load_photons` reads it."""
         save_photons(path, self.photons, self.photon_scale)
 
-    def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
-        return super()._eye_task(index, radius)._replace(light_samples=0)
+    def _light_samples(self) -> int:
+        """The map has all light."""
+        return 0
 
 
 class OcclusionDriver(EyeDriver):
@@ -246,28 +236,8 @@ class OcclusionDriver(EyeDriver):
 
     def trace_pass(self, index: int) -> Radiance:
         """The pixels of a pass: the unoccluded share in all three channels."""
-        image = np.zeros((self.settings.height * self.settings.width, 3))
-        tiles = self._batches_of_pixels()
-        task = self._eye_task(index)
-        self._feeder.run(lambda lane: self._occlusion_wave(lane, tiles, task, image))
-        return image
-
-    def _occlusion_wave(
-        self, lane: Lane, tiles: Iterator[npt.NDArray[np.int32]], task: EyeTask, image: Radiance
-    ) -> Wave:
-        batch = lane.batch("eye")
-        paths: EyePaths = lane.kept("eye paths", lambda: new_eye_paths(batch.capacity))
-        arrays = (batch.rays, batch.hits, batch.prim_ids)
-        size = (self.settings.width, self.settings.height)
-        for pixels in tiles:
-            active = start_eye_paths(self.camera, task, size, pixels, batch.rays, paths)
-            lane.count("camera", active)
-            yield [Request(batch, active)]
-            active = start_occlusion_rays(self.scene, task, arrays, paths, active, self._reach, image)
-            lane.count("shadow", active)
-            yield [Request(batch, active, Query.ANY)]
-            open_sky = ShadowRays(batch.rays, paths.pixel, paths.throughput)  # each carries a throughput of 1
-            add_unshadowed(open_sky, batch.prim_ids, active, image)
+        job = self._eye_job(self._eye_task(index), _no_photons(), self._reach)
+        return self._run_eye_loop(run_occlusion, job, 1)
 
 
 def photon_task(scene: PackedScene, settings: RenderSettings, index: int, min_bounces: int) -> PhotonTask:
@@ -309,10 +279,6 @@ def footprint_radius(tracer: Tracer, camera: CameraArrays, height: int) -> float
 
 def _no_photons() -> PhotonMap:
     return build_photon_map(np.empty((0, WORDS), np.uint32), radius=1.0, scale=0.0)
-
-
-def _shadow_rays(rays: Floats) -> ShadowRays:
-    return ShadowRays(rays=rays, pixel=np.zeros(len(rays), np.int32), radiance=np.zeros((len(rays), 3)))
 
 
 DRIVERS: dict[str, type[EyeDriver]] = {

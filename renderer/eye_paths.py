@@ -66,11 +66,13 @@ class EyePaths(NamedTuple):
 
 
 class ShadowRays(NamedTuple):
-    """Shadow rays and what they carry. rays: (n, 8) float32. pixel: (n,) int32. radiance: (n, 3) float64."""
+    """Shadow rays and what they carry. rays: (slots, 8, column) float32. pixel: (slots * capacity,) int32. radiance:
+    (slots * capacity, 3) float64. capacity: rays of a slot."""
 
     rays: Floats
     pixel: npt.NDArray[np.int32]
     radiance: Doubles
+    capacity: int
 
 
 def new_eye_paths(capacity: int) -> EyePaths:
@@ -92,7 +94,7 @@ def start_eye_paths(
     rays: Floats,
     paths: EyePaths,
 ) -> int:
-    """A camera ray through a place in each pixel. pixels: (n,) row * width + column. Returns n.
+    """A camera ray through a place in each pixel. pixels: (n,) row * width + column. rays: (8, column). Returns n.
 
     Over the passes the places in a pixel fill it evenly, from an offset drawn for the pixel.
     """
@@ -112,7 +114,7 @@ def start_eye_paths(
         )
         set_ray(rays, i, (camera.eye[0], camera.eye[1], camera.eye[2]), direction)
         forward = (camera.forward[0], camera.forward[1], camera.forward[2])
-        rays[i, 3] = camera.near / dot(direction, forward)
+        rays[3, i] = camera.near / dot(direction, forward)
         paths.pixel[i] = pixel
         paths.pdf_solid_angle[i] = 0.0
         paths.straight[i] = True
@@ -123,9 +125,15 @@ def start_eye_paths(
 
 @inlined
 def set_ray(rays: Floats, row: int, origin: Vec3, direction: Vec3) -> None:
-    """Write a ray without limits."""
-    rays[row, 0], rays[row, 1], rays[row, 2], rays[row, 3] = origin[0], origin[1], origin[2], 0.0
-    rays[row, 4], rays[row, 5], rays[row, 6], rays[row, 7] = direction[0], direction[1], direction[2], np.inf
+    """Write a ray without limits. rays: (8, column)."""
+    rays[0, row], rays[1, row], rays[2, row], rays[3, row] = origin[0], origin[1], origin[2], 0.0
+    rays[4, row], rays[5, row], rays[6, row], rays[7, row] = direction[0], direction[1], direction[2], np.inf
+
+
+@inlined
+def ray_direction(rays: Floats, row: int) -> Vec3:
+    """Of a ray. rays: (8, column)."""
+    return (np.float64(rays[4, row]), np.float64(rays[5, row]), np.float64(rays[6, row]))
 
 
 @inlined
@@ -189,8 +197,9 @@ def add_shadow_rays(
             continue
         # From off the surface to where the light is: along the direction alone, the ray would end behind a close light.
         origin = ray_origin(hit, direction)
-        set_ray(shadows.rays, count, origin, subtract(add(hit.position, scale(direction, distance)), origin))
-        shadows.rays[count, 7] = 1.0
+        rays, place = shadows.rays[count // shadows.capacity], count % shadows.capacity
+        set_ray(rays, place, origin, subtract(add(hit.position, scale(direction, distance)), origin))
+        rays[7, place] = 1.0
         shadows.pixel[count] = pixel
         for channel in range(3):
             shadows.radiance[count, channel] = radiance[channel]
@@ -211,8 +220,8 @@ def advance_eye_paths(
 ) -> tuple[int, int]:
     """Shade the hits of a batch, all of the same bounce.
 
-    batch: rays, hits, prim_ids. progress: how many rays are in it, and the bounce. image: (pixels, 3) float64, added
-    to. Returns how many rays go on, in place, and how many shadow rays there are.
+    batch: rays (8, column), hits (4, column), prim_ids (column,). progress: how many rays are in it, and the bounce.
+    image: (pixels, 3) float64, added to. Returns how many rays go on, in place, and how many shadow rays there are.
     """
     rays, hits, prim_ids = batch
     active, bounce = progress
@@ -226,11 +235,11 @@ def advance_eye_paths(
             if paths.straight[i]:  # a backdrop for the eye, no light
                 add_radiance(image, pixel, multiply(throughput, scene.background))
             continue
-        wi_ray = (np.float64(rays[i, 4]), np.float64(rays[i, 5]), np.float64(rays[i, 6]))
+        wi_ray = ray_direction(rays, i)
         wo = scale(wi_ray, -1.0)
-        hit = surface_at(scene.surfaces, triangle, np.float64(hits[i, 1]), np.float64(hits[i, 2]), wo)
+        hit = surface_at(scene.surfaces, triangle, np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
         if largest(hit.emission) > 0.0:
-            ray = (wi_ray, np.float64(hits[i, 0]))
+            ray = (wi_ray, np.float64(hits[0, i]))
             weight = emission_weight(scene, task, ray, triangle, paths.pdf_solid_angle[i])
             add_radiance(image, pixel, scale(multiply(throughput, hit.emission), weight))
         if paths.straight[i]:
@@ -268,12 +277,11 @@ def advance_eye_paths(
 
 @compiled
 def add_unshadowed(shadows: ShadowRays, prim_ids: Ids, count: int, image: Doubles) -> None:
-    """Add what the shadow rays that met nothing carry. prim_ids: answers of an any-hit query."""
+    """Add what the shadow rays that met nothing carry. prim_ids: (slots, column) answers of an any-hit query."""
     for i in range(count):
-        if prim_ids[i] == MISS:
-            pixel = shadows.pixel[i]
-            for channel in range(3):
-                image[pixel, channel] += shadows.radiance[i, channel]
+        if prim_ids[i // shadows.capacity, i % shadows.capacity] == MISS:
+            radiance = shadows.radiance
+            add_radiance(image, shadows.pixel[i], (radiance[i, 0], radiance[i, 1], radiance[i, 2]))
 
 
 @compiled
@@ -297,14 +305,14 @@ def start_occlusion_rays(
         if prim_ids[i] == MISS:
             add_radiance(image, pixel, (1.0, 1.0, 1.0))
             continue
-        wo = (-np.float64(rays[i, 4]), -np.float64(rays[i, 5]), -np.float64(rays[i, 6]))
-        hit = surface_at(scene.surfaces, prim_ids[i], np.float64(hits[i, 1]), np.float64(hits[i, 2]), wo)
+        wo = scale(ray_direction(rays, i), -1.0)
+        hit = surface_at(scene.surfaces, prim_ids[i], np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
         u = random4(task.seed, task.sequence, pixel, STREAM_SCATTER, 0)
         direction = world(hit, cosine_hemisphere(u[0], u[1]))
         if dot(direction, hit.geom_normal) <= 0.0:
             continue
         set_ray(rays, kept, ray_origin(hit, direction), direction)
-        rays[kept, 7] = reach
+        rays[7, kept] = reach
         paths.pixel[kept] = pixel
         kept += 1
     return kept

@@ -5,14 +5,13 @@ A batch is a pool of paths. Where a path ends, the next photon of the range star
 full until the range is used up.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renderer.driver import PhotonCounts
-from renderer.feeding import Feeder, Lane, Request, Wave
+from renderer.feeding import Feeder, Loop, Worker
 from renderer.packed_scene import PackedScene
 from renderer.photon_map import WORDS, Words
 from renderer.photon_shading import (
@@ -32,10 +31,9 @@ from renderer.photon_shading import (
     new_paths,
 )
 from tracecore.compiled import compiled
-from tracecore.rays import BATCH_RAYS
-
-#: Photons handed to a pool of paths at a time.
-RANGE_PHOTONS = 4 * BATCH_RAYS
+from tracecore.port import FULL, Port, next_lane, submit
+from tracecore.ring import ENDLESS_BIT
+from tracecore.vector import address, fetch_add
 
 
 class PhotonStore:
@@ -56,25 +54,65 @@ class PhotonStore:
             self.photons, self.keys = photons, keys
 
 
-def photon_wave(scene: PackedScene, task: PhotonTask, lane: Lane, ranges: Iterator[range], store: PhotonStore) -> Wave:
-    """Trace photons of one range after the other into a store."""
-    batch = lane.batch("photons")
-    paths: PhotonPaths = lane.kept("photon paths", lambda: new_paths(batch.capacity))
-    arrays = RayBatch(batch.rays, batch.hits)
-    photon_range = np.zeros(2, np.int64)
-    active = 0
-    while True:
-        if photon_range[0] == photon_range[1]:
-            fresh = next(ranges, None)
-            if fresh is not None:
-                photon_range[:] = fresh.start, fresh.stop
-            elif active == 0:
-                return
-        store.reserve(active)
-        output = PhotonOutput(store.photons, store.keys, store.counters)
-        active = advance_photons(scene, task, arrays, paths, active, photon_range, output)
+class PhotonLanes(NamedTuple):
+    """A thread's lanes, one slot each. live, active: (lanes,) int64: whether it has work, rays on their way."""
+
+    live: npt.NDArray[np.int64]
+    active: npt.NDArray[np.int64]
+    rays: npt.NDArray[np.float32]
+    hits: npt.NDArray[np.float32]
+    rows: npt.NDArray[np.float32]
+    paths: PhotonPaths
+    ranges: npt.NDArray[np.int64]
+
+
+def new_photon_lanes(port: Port, lanes: int) -> PhotonLanes:
+    """Lanes with nothing on its way."""
+    n = port.capacity
+    return PhotonLanes(
+        np.zeros(lanes, np.int64),
+        np.zeros(lanes, np.int64),
+        np.zeros((lanes, n, 8), np.float32),
+        np.zeros((n, 4), np.float32),
+        np.zeros((lanes, n, 8), np.float32),
+        new_paths(n),np.zeros((lanes,2),np.int64),
+    )
+
+
+@compiled
+def run_photons(
+    scene: PackedScene,
+    task: PhotonTask,
+    port: Port,
+    lanes: PhotonLanes,
+    supply: npt.NDArray[np.int64],
+    output: PhotonOutput,
+) -> int:
+    """Shade and send photons until none is left."""
+    lane = next_lane(port, lanes.live, 1)
+    while lane >= 0:
+        active = lanes.active[lane]
+        if output.counters[STORED] + active > len(output.keys):
+            return FULL
+        for i in range(active):
+            for k in range(4):
+                lanes.hits[i, k] = port.hits[lane, k, i]
+        if lanes.ranges[lane, 0] == lanes.ranges[lane, 1]:
+            first = min(fetch_add(address(supply), port.capacity), supply[1])
+            lanes.ranges[lane, 0], lanes.ranges[lane, 1] = first, min(first + port.capacity, supply[1])
+        photon_range = lanes.ranges[lane]
+        batch = RayBatch(lanes.rays[lane], lanes.hits)
+        paths = PhotonPaths(lanes.rows[lane], lanes.paths.chunk, lanes.paths.launch)
+        active = advance_photons(scene, task, batch, paths, active, photon_range, output)
+        for i in range(active):
+            for k in range(8):
+                port.rays[lane, k, i] = lanes.rays[lane, i, k]
+        lanes.active[lane] = active
+        lanes.live[lane] = active
         if active > 0:
-            yield [Request(batch, active)]
+            submit(port, lane, active, ENDLESS_BIT)
+        lane = next_lane(port, lanes.live, 1)
+    return lane
 
 
 class TracedPhotons(NamedTuple):
@@ -89,15 +127,25 @@ class TracedPhotons(NamedTuple):
 def trace_photons(scene: PackedScene, task: PhotonTask, feeder: Feeder, photons: range) -> TracedPhotons:
     """Trace the photons of these indices. What comes out depends on no thread and no size of batch."""
     stores: list[PhotonStore] = []
-    # A step of a list's iterator is atomic, so that threads may share it.
-    ranges = iter([photons[i : i + RANGE_PHOTONS] for i in range(0, len(photons), RANGE_PHOTONS)])
+    supply = np.array([photons.start, photons.stop])
 
-    def make_wave(lane: Lane) -> Wave:
+    def make_loop(worker: Worker) -> Loop:
         store = PhotonStore()
         stores.append(store)
-        return photon_wave(scene, task, lane, ranges, store)
+        lanes: PhotonLanes = worker.kept("photons", lambda: new_photon_lanes(worker.port, feeder.lanes(1)))
+        lanes.live[:], lanes.active[:] = 1, 0
 
-    feeder.run(make_wave)
+        def loop() -> int:
+            while True:
+                store.reserve(worker.port.capacity)
+                output = PhotonOutput(store.photons, store.keys, store.counters)
+                status = int(run_photons(scene, task, worker.port, lanes, supply, output))
+                if status != FULL:
+                    return status
+
+        return loop
+
+    feeder.run(make_loop)
     counters = np.sum([s.counters for s in stores], axis=0)
     counts = PhotonCounts(
         emitted=int(counters[EMITTED]),

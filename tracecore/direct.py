@@ -12,9 +12,15 @@ from typing import Self
 
 import numpy as np
 
+from tracecore.cpu_traversal import CpuTree
 from tracecore.errors import KernelError, RayError
+from tracecore.port import ATTENDED, BATCHES, DIRECT, INVALID, RAYS, TRACED, new_port, no_tree
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, checked_rays
+from tracecore.ring import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, RingMemory
 from tracecore.tracer import Batch, BvhStatistics, Query, TracerStatistics
+
+#: Seconds after which a port that is not served would complain; nothing here is ever late.
+PATIENCE = 3600.0
 
 
 @dataclass
@@ -61,6 +67,53 @@ class DirectQueue:
         self._tracer.retire(self)
 
 
+class DirectPort:
+    """Port of a `DirectTracer`: its thread traces in compiled code where the tracer has a tree for it, else in Python
+    when the loop asks."""
+
+    def __init__(self, tracer: "DirectTracer", slots: int, slot_rays: int, log_rows: int) -> None:
+        self._tracer = tracer
+        self._attended = Counts()
+        tree = tracer.thread_tree()
+        kind = ATTENDED if tree is None else DIRECT
+        memory = RingMemory(slots, slot_rays, np.zeros)
+        self.port = new_port(memory, slice(0, slots), kind, tree or no_tree(), PATIENCE, log_rows)
+
+    @property
+    def counts(self) -> Counts:
+        """The work done through this port."""
+        if self.port.kind == ATTENDED:
+            return self._attended
+        tally = self.port.tally.tolist()
+        return Counts(batches=tally[BATCHES], rays=tally[RAYS], invalid=tally[INVALID], seconds=tally[TRACED] * 1e-9)
+
+    def attend(self) -> None:
+        """Trace what has been rung."""
+        port = self.port
+        for slot in np.flatnonzero(port.bells >> np.uint64(32) != port.flags >> np.uint64(32)).tolist():
+            number, low = divmod(int(port.bells[slot]), 1 << 32)
+            count = low & COUNT_MASK
+            rays = np.ascontiguousarray(port.rays[slot, :, :count].T)
+            if low & ENDLESS_BIT:
+                rays[:, 3], rays[:, 7] = 0.0, np.inf
+            hits = np.empty((count, HIT_FLOATS), np.float32)
+            self._tracer.trace(rays, hits, Query.ANY if low & ANY_HIT_BIT else Query.CLOSEST, self._attended)
+            port.hits[slot, :, :count] = hits.T
+            port.flags[slot] = number << 32
+
+    def check(self) -> None:
+        """Raise `KernelError` if the tracer is closed."""
+        self._tracer.check_open()
+
+    def settle(self) -> None:
+        """Forget what has been rung."""
+        self.port.flags[:] = self.port.bells >> np.uint64(32) << np.uint64(32)
+
+    def close(self) -> None:
+        """Leave the work done with the tracer."""
+        self._tracer.retire(self)
+
+
 class DirectTracer(ABC):
     """A tracer that works in the calling thread; whole arrays are spread over a pool of threads.
 
@@ -70,13 +123,14 @@ class DirectTracer(ABC):
     name: str
     device: str
     dispatch: str = "direct"
+    lanes = 1
     bvh: BvhStatistics
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = usable_cores() if threads is None else threads
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=f"tracer-{self.name}")
         self._lock = threading.Lock()
-        self._queues: list[DirectQueue] = []
+        self._in_use: list[DirectQueue | DirectPort] = []
         self._retired = Counts()
         self._is_open = True
 
@@ -86,14 +140,15 @@ class DirectTracer(ABC):
 
     def trace(self, rays: Floats, hits: Floats, query: Query, counts: Counts) -> None:
         """Trace in this thread. rays: (n, 8) float32; hits: (n, 4) float32, written. The work is added to `counts`."""
-        self._check_open()
+        self.check_open()
         start = time.perf_counter()
         counts.invalid += self._trace(rays, hits, query)
         counts.seconds += time.perf_counter() - start
         counts.batches += 1
         counts.rays += len(rays)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raise `KernelError` if the tracer is closed."""
         if not self._is_open:
             raise KernelError(f"the tracer '{self.name}' is closed; open another one")
 
@@ -101,15 +156,27 @@ class DirectTracer(ABC):
         """A queue for the calling thread."""
         queue = DirectQueue(self)
         with self._lock:
-            self._queues.append(queue)
+            self._in_use.append(queue)
         return queue
 
-    def retire(self, queue: DirectQueue) -> None:
-        """Keep the counts of a queue that is used no more."""
+    def open_port(self, slots: int, slot_rays: int, log_rows: int = 0) -> DirectPort:
+        """A port for compiled loops of one thread, see `port`."""
+        self.check_open()
+        port = DirectPort(self, slots, slot_rays, log_rows)
         with self._lock:
-            if queue in self._queues:
-                self._queues.remove(queue)
-                self._retired.add(queue.counts)
+            self._in_use.append(port)
+        return port
+
+    def thread_tree(self) -> CpuTree | None:
+        """What compiled code needs to trace in place, for one thread; None where only Python can."""
+        return None
+
+    def retire(self, user: DirectQueue | DirectPort) -> None:
+        """Keep the counts of a queue or port that is used no more."""
+        with self._lock:
+            if user in self._in_use:
+                self._in_use.remove(user)
+                self._retired.add(user.counts)
 
     def closest_hit(self, rays: Floats) -> Floats:
         """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`."""
@@ -120,7 +187,7 @@ class DirectTracer(ABC):
         return self._trace_all(rays, Query.ANY)
 
     def _trace_all(self, rays: Floats, query: Query) -> Floats:
-        self._check_open()
+        self.check_open()
         rays = checked_rays(rays)
         hits = np.empty((len(rays), HIT_FLOATS), np.float32)
         starts = iter(range(0, len(rays), BATCH_RAYS))  # shared: each thread takes the next batch
@@ -145,8 +212,8 @@ class DirectTracer(ABC):
         total = Counts()
         with self._lock:
             total.add(self._retired)
-            for queue in self._queues:
-                total.add(queue.counts)
+            for user in self._in_use:
+                total.add(user.counts)
         busy = total.seconds / self.threads
         return TracerStatistics(
             batches=total.batches,

@@ -45,7 +45,9 @@ ORDER = np.dtype([(name, "<u4") for name in ("number", "slot", "count", "any_hit
 DESK = np.dtype([(name, "<u4") for name in ("posted", "tickets", "finished", "closed")])
 
 #: In the low half of a bell.
-ANY_HIT_BIT = 1 << 31
+ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT = 1 << 31, 1 << 30, 1 << 29
+COUNT_MASK = (1 << 20) - 1
+COLUMN_PAD = 32
 
 #: In the low half of a flag: faults above, how many rays were invalid below.
 FAULT_SHIFT = 24
@@ -101,10 +103,11 @@ class RingMemory:
     slots: how many. allocate: makes arrays of zeros, of a shape and type, in memory that both can reach.
     """
 
-    def __init__(self, slots: int, allocate: Allocate) -> None:
+    def __init__(self, slots: int, slot_rays: int, allocate: Allocate) -> None:
         self.slots = slots
-        self.rays = allocate((slots * SLOT_RAYS, RAY_FLOATS), np.float32)
-        self.hits = allocate((slots * SLOT_RAYS, HIT_FLOATS), np.float32)
+        self.slot_rays = slot_rays
+        self.rays = allocate((slots, RAY_FLOATS, slot_rays + COLUMN_PAD), np.float32)
+        self.hits = allocate((slots, HIT_FLOATS, slot_rays + COLUMN_PAD), np.float32)
         self.bells: Words = allocate((slots,), np.uint64)
         self.flags: Words = allocate((slots,), np.uint64)
         self.stop = allocate((1,), np.uint32)

@@ -4,14 +4,20 @@ A driver cannot tell implementations apart: all return the same hits, bit for bi
 (defines what is right, slow), `cpu` and `gpu`.
 """
 
+from __future__ import annotations
+
 import enum
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, RAY_FLOATS, Floats, Ids
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tracecore.port import OpenPort
 
 
 class Query(enum.IntEnum):
@@ -94,16 +100,21 @@ class RayQueue(Protocol):
 
 class Tracer(Protocol):
     """Triangles that can be asked for hits. `name` is the kernel's, `device` cpu, gpu or brute, `dispatch` direct,
-    emulated, streamed or resident, `threads` how many CPU threads a driver should feed it from."""
+    emulated, streamed or resident, `threads` how many CPU threads a driver should feed it from, `lanes` how many
+    batches in flight for each of them keep it busy."""
 
     name: str
     device: str
     dispatch: str
     threads: int
+    lanes: int
     bvh: BvhStatistics
 
     def open_queue(self) -> RayQueue:
         """A queue for the calling thread."""
+
+    def open_port(self, slots: int, slot_rays: int, log_rows: int = 0) -> OpenPort:
+        """So many slots for the compiled loops of one thread, of so many rays each: see `port`."""
 
     def closest_hit(self, rays: Floats) -> Floats:
         """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`.

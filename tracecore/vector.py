@@ -304,6 +304,16 @@ def load_acquire(typing: Any, place: Any) -> Any:
 
 
 @_intrinsic
+def fetch_add(typing: Any, place: Any, value: Any) -> Any:
+    """Add to the int64 at an address, a multiple of 8, that threads share. Returns what was there before."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.atomic_rmw("add", builder.inttoptr(arguments[0], I64.as_pointer()), arguments[1], "monotonic")
+
+    return types.int64(types.int64, types.int64), emit
+
+
+@_intrinsic
 def store_release(typing: Any, place: Any, value: Any) -> Any:
     """Write a uint64 at an address, a multiple of 8, after all that was written before."""
 

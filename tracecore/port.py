@@ -1,0 +1,265 @@
+"""How compiled loops reach a tracer: slots for rays, and no interpreter in between.
+
+A driver's loop runs in one thread and owns some slots. It writes rays into a slot's columns, calls `submit`, goes on with
+other slots, and finds the hits in place when `next_lane` names the slot. Any function compiled by Numba may do so:
+
+    lane = next_lane(port, live, 1)
+    while lane >= 0:
+        ...                                     # read port.hits[lane], write port.rays[lane]
+        submit(port, lane, count, ENDLESS_BIT)  # or live[lane] = 0 when the lane has no more work
+        lane = next_lane(port, live, 1)
+    return lane                                 # DONE, or what Python has to see to: `OpenPort.see_to`
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.clock import give_way, nanoseconds
+from tracecore.compiled import compiled
+from tracecore.cpu_traversal import CpuTree, Table, trace
+from tracecore.errors import KernelError
+from tracecore.launch import describe_faults
+from tracecore.rays import Floats
+from tracecore.ring import ANY_HIT_BIT, ENDLESS_BIT, FAULT_SHIFT, RingMemory, ring_bell
+from tracecore.vector import address, load_acquire
+
+#: Who answers: the submitting thread itself, Python when it is asked to (`OpenPort.attend`), or a device that listens.
+DIRECT, ATTENDED, LISTENING = range(3)
+
+#: Why a loop ends or pauses. ASK: Python is to attend to the slots. FULL: a loop's own memory is. STOPPED: somebody
+#: wants the thread to end. LATE: nothing comes back. FAULTY: the kernel complains.
+DONE, ASK, FULL, STOPPED, LATE, FAULTY = -1, -2, -3, -4, -5, -6
+
+#: What a port counts. LEFT: when the loop last came from `next_lane`. WAITED, SHADED, TRACED: nanoseconds in which the
+#: thread waited for hits, did its own work, and traced. LOGGED: rows of the log.
+BATCHES, RAYS, INVALID, FAULTS, LEFT, LANE, WAITED, SHADED, TRACED, LOGGED, COUNTERS = range(11)
+
+#: Rows of a log: kind, slot or lane, start and end in nanoseconds, rays. A batch is on its way from the bell to the
+#: moment when the thread sees its hits.
+SHADING, WAITING, ON_ITS_WAY, LOG_COLUMNS = 0, 1, 2, 5
+
+#: Looks at all lanes before others get a chance at the core, and between two looks at the clock.
+PATIENCE = 256
+
+Counters = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+
+class Port(NamedTuple):
+    """What compiled loops need, for one thread.
+
+    rays: (slots, 8, column) float32, words of `RAY` in columns. hits: (slots, 4, column) float32, words of `HIT`.
+    bells, flags: (slots,) uint64, see `ring`. stop: (1,) int64, not 0 when the thread is to end. tally: (COUNTERS,)
+    int64. sent: (slots, 2) int64, nanoseconds and rays. log: (rows, LOG_COLUMNS) int64. tree: of a DIRECT port.
+    capacity: rays of a slot. timeout: nanoseconds that a batch may take.
+    """
+
+    rays: Floats
+    hits: Floats
+    bells: Words
+    flags: Words
+    stop: Counters
+    tally: Counters
+    sent: Counters
+    log: Counters
+    tree: CpuTree
+    kind: int
+    capacity: int
+    timeout: int
+
+
+@compiled
+def submit(port: Port, slot: int, count: int, options: int) -> None:
+    """Have the first `count` rays of a slot traced, count > 0. options: ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT of `ring`.
+
+    The slot must not be touched until `next_lane` names its lane.
+    """
+    port.tally[BATCHES] += 1
+    port.tally[RAYS] += count
+    number = (port.bells[slot] >> np.uint64(32)) % np.uint64(0xFFFFFFFF) + np.uint64(1)
+    if port.kind == DIRECT:
+        _trace_here(port, slot, number, count, options)
+        return
+    port.sent[slot, 0], port.sent[slot, 1] = nanoseconds(), count
+    ring_bell(port.bells, slot, number, np.uint64(count) | np.uint64(options))
+
+
+@compiled
+def _trace_here(port: Port, slot: int, number: Any, count: int, options: int) -> None:
+    start = nanoseconds()
+    column = 4 * port.rays.shape[2]
+    rays = Table(address(port.rays) + slot * 8 * column, 4, column)
+    hits = Table(address(port.hits) + slot * 4 * column, 4, column)
+    invalid = trace(port.tree, rays, hits, count, options & ANY_HIT_BIT != 0, options & ENDLESS_BIT != 0)
+    port.bells[slot] = number << np.uint64(32)
+    port.flags[slot] = (number << np.uint64(32)) | np.uint64(invalid)
+    end = nanoseconds()
+    port.tally[TRACED] += end - start
+    port.tally[LEFT] += end - start
+    _note(port, ON_ITS_WAY, slot, start, end, count)
+
+
+@compiled
+def next_lane(port: Port, live: Counters, slots: int) -> int:
+    """A lane that is live and whose hits are all there, or why there is none: DONE, ASK, STOPPED, LATE or FAULTY.
+
+    live: (lanes,) int64, not 0 for those that have work. Lane i has the slots from i * slots on.
+    """
+    tally = port.tally
+    entered = nanoseconds()
+    tally[SHADED] += entered - tally[LEFT]
+    _note(port, SHADING, tally[LANE], tally[LEFT], entered, 0)
+    lane = STOPPED if port.stop[0] != 0 else _ready_lane(port, live, slots)
+    tally[LEFT] = entered
+    if lane == ASK and port.kind == LISTENING:
+        lane = _await_lane(port, live, slots)
+        tally[LEFT] = nanoseconds()
+        tally[WAITED] += tally[LEFT] - entered
+        _note(port, WAITING, lane, entered, tally[LEFT], 0)
+    if lane < 0:
+        return lane
+    tally[LANE] = lane
+    return _receive(port, lane, slots)
+
+
+@compiled
+def _ready_lane(port: Port, live: Counters, slots: int) -> int:
+    """The next lane that is ready, ASK if all that are live are on their way, DONE if none is live."""
+    lanes = len(live)
+    answer = DONE
+    for step in range(lanes):
+        lane = (port.tally[LANE] + 1 + step) % lanes
+        if live[lane] != 0:
+            if _is_ready(port, lane * slots, slots):
+                return lane
+            answer = ASK
+    return answer
+
+
+@compiled
+def _is_ready(port: Port, first: int, slots: int) -> bool:
+    for slot in range(first, first + slots):
+        if load_acquire(address(port.flags) + 8 * slot) >> np.uint64(32) != port.bells[slot] >> np.uint64(32):
+            return False
+    return True
+
+
+@compiled
+def _await_lane(port: Port, live: Counters, slots: int) -> int:
+    deadline = nanoseconds() + port.timeout
+    looks = 0
+    while True:
+        lane = _ready_lane(port, live, slots)
+        if lane != ASK:
+            return lane
+        if port.stop[0] != 0:
+            return STOPPED
+        looks += 1
+        if looks % PATIENCE == 0:
+            if nanoseconds() > deadline:
+                return LATE
+            give_way()
+
+
+@compiled
+def _receive(port: Port, lane: int, slots: int) -> int:
+    """Count what a lane's flags tell, and take them down. Returns the lane, or FAULTY."""
+    answer = lane
+    for slot in range(lane * slots, (lane + 1) * slots):
+        low = np.int64(port.flags[slot] & np.uint64(0xFFFFFFFF))
+        if low != 0:
+            port.flags[slot] ^= np.uint64(low)  # told once
+            port.tally[INVALID] += low & ((1 << FAULT_SHIFT) - 1)
+            port.tally[FAULTS] |= low >> FAULT_SHIFT
+            answer = FAULTY if low >> FAULT_SHIFT != 0 else answer
+        if port.sent[slot, 1] != 0:
+            _note(port, ON_ITS_WAY, slot, port.sent[slot, 0], port.tally[LEFT], port.sent[slot, 1])
+            port.sent[slot, 1] = 0
+    return answer
+
+
+@compiled
+def _note(port: Port, kind: int, place: int, start: int, end: int, rays: int) -> None:
+    """A row of the log, as long as there is room."""
+    row = port.tally[LOGGED]
+    if row >= len(port.log) or end <= start:
+        return
+    log = port.log
+    log[row, 0], log[row, 1], log[row, 2], log[row, 3], log[row, 4] = kind, place, start, end, rays
+    port.tally[LOGGED] = row + 1
+
+
+@compiled
+def resume(port: Port, waited: bool) -> None:
+    """Python hands over to the loop: what it did meanwhile was waiting for hits, or counts for nothing."""
+    now = nanoseconds()
+    if waited:
+        port.tally[WAITED] += now - port.tally[LEFT]
+        _note(port, WAITING, 0, port.tally[LEFT], now, 0)
+    port.tally[LEFT] = now
+
+
+@compiled
+def are_ready(port: Port, nanoseconds_left: int) -> bool:
+    """Whether all slots are answered, or will be within so long."""
+    deadline = nanoseconds() + nanoseconds_left
+    while not _is_ready(port, 0, len(port.bells)):
+        if nanoseconds() > deadline:
+            return False
+        give_way()
+    return True
+
+
+def new_port(memory: RingMemory, slots: slice, kind: int, tree: CpuTree, timeout: float, log_rows: int = 0) -> Port:
+    """A port to some slots of a ring. timeout: seconds."""
+    count = slots.stop - slots.start
+    return Port(
+        rays=memory.rays[slots],
+        hits=memory.hits[slots],
+        bells=memory.bells[slots],
+        flags=memory.flags[slots],
+        stop=np.zeros(1, np.int64),
+        tally=np.zeros(COUNTERS, np.int64),
+        sent=np.zeros((count, 2), np.int64),
+        log=np.zeros((log_rows, LOG_COLUMNS), np.int64),
+        tree=tree,
+        kind=kind,
+        capacity=memory.slot_rays,
+        timeout=int(timeout * 1e9),
+    )
+
+
+def no_tree() -> CpuTree:
+    """The tree of a port that is not DIRECT."""
+    return CpuTree(np.zeros((0, 64), np.float32), np.zeros((0, 80), np.float32), np.float32(0.0), np.zeros(0, np.int64))
+
+
+class OpenPort(Protocol):
+    """A port that a tracer has opened for one thread."""
+
+    port: Port
+
+    def attend(self) -> None:
+        """Answer slots whose bells have rung, some or all; for ATTENDED ports. Raises the tracer's errors."""
+
+    def check(self) -> None:
+        """Raise if the tracer can answer no more; any thread may ask, now and then."""
+
+    def settle(self) -> None:
+        """Let all slots be free again, after a loop that stopped early. Raises `KernelError` if they never get so."""
+
+    def close(self) -> None:
+        """Give the slots back."""
+
+
+def raise_status(status: int, port: Port, kernel: str) -> None:
+    """The error that a status of a loop stands for, if any."""
+    if status == LATE:
+        raise KernelError(
+            f"kernel {kernel!r} has not answered in {port.timeout * 1e-9:g} s, so it may hang: end this process; or "
+            "raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
+        )
+    if status == FAULTY:
+        raise KernelError(f"kernel {kernel!r} failed: {describe_faults(int(port.tally[FAULTS]))}")
