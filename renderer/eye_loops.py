@@ -18,10 +18,9 @@ from renderer.eye_paths import (
 from renderer.feeding import Feeder, Worker
 from renderer.packed_scene import CameraArrays, PackedScene
 from renderer.photon_map import PhotonMap
-from tracecore.compiled import compiled
-from tracecore.port import Port, next_lane, submit
+from tracecore.compiled import compiled, inlined
+from tracecore.port import ANY_HIT, PLAIN, Port, next_lane, submit
 from tracecore.rays import Ids
-from tracecore.ring import ANY_HIT_BIT
 from tracecore.vector import address, fetch_add
 
 #: What a lane's `rays` count.
@@ -33,8 +32,9 @@ Longs = npt.NDArray[np.int64]
 class EyeJob(NamedTuple):
     """A pass over the pixels, shared by all threads.
 
-    size: width and height. pixels: (n,) int32, row * width + column, in the order in which they are visited. taken: (1,)
-    int64, how many of them threads have taken. reach: of occlusion rays. image: (width * height, 3) float64, added to.
+    size: width and height. pixels: (n,) int32, row * width + column, in the order in which they are visited. taken:
+    (1,) int64, how many of them threads have taken. reach: of occlusion rays. image: (width * height, 3) float64, added
+    to.
     """
 
     scene: PackedScene
@@ -98,14 +98,14 @@ def take_eye_lanes(worker: Worker, feeder: Feeder, slots: int) -> EyeLanes:
     return lanes
 
 
-@compiled
+@inlined
 def take_pixels(job: EyeJob, count: int) -> npt.NDArray[np.int32]:
     """The next pixels that nobody has taken, no more than `count`."""
     first = min(fetch_add(address(job.taken), count), len(job.pixels))
     return job.pixels[first : min(first + count, len(job.pixels))]
 
 
-@compiled
+@inlined
 def lane_paths(lanes: EyeLanes, lane: int) -> EyePaths:
     """The paths of a lane."""
     paths = lanes.paths
@@ -122,13 +122,13 @@ def run_eye_paths(job: EyeJob, port: Port, lanes: EyeLanes) -> int:
         else:
             advance_lane(job, port, lanes, lane)
         if lanes.active[lane] > 0:
-            submit(port, lane * lanes.slots, lanes.active[lane], 0)
+            submit(port, lane * lanes.slots, lanes.active[lane], PLAIN)
         submit_shadows(port, lane * lanes.slots + 1, lanes.shadows[lane])
         lane = next_lane(port, lanes.live, lanes.slots)
     return lane
 
 
-@compiled
+@inlined
 def start_lane(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
     """Camera rays of the next pixels."""
     pixels = take_pixels(job, port.capacity)
@@ -139,7 +139,7 @@ def start_lane(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
     lanes.rays[CAMERA] += lanes.active[lane]
 
 
-@compiled
+@inlined
 def advance_lane(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
     """Take in what the shadow rays tell, then shade the hits."""
     first, slots = lane * lanes.slots, lanes.slots
@@ -156,11 +156,11 @@ def advance_lane(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
     lanes.rays[SHADOW] += lanes.shadows[lane]
 
 
-@compiled
+@inlined
 def submit_shadows(port: Port, first: int, count: int) -> None:
     """Have `count` shadow rays traced that fill slot after slot."""
     for slot in range(first, first + (count + port.capacity - 1) // port.capacity):
-        submit(port, slot, min(count - (slot - first) * port.capacity, port.capacity), ANY_HIT_BIT)
+        submit(port, slot, min(count - (slot - first) * port.capacity, port.capacity), ANY_HIT)
 
 
 @compiled
@@ -176,7 +176,7 @@ def run_occlusion(job: EyeJob, port: Port, lanes: EyeLanes) -> int:
         if lanes.active[lane] == 0:
             start_lane(job, port, lanes, lane)
             if lanes.active[lane] > 0:
-                submit(port, lane, lanes.active[lane], 0)
+                submit(port, lane, lanes.active[lane], PLAIN)
         else:
             batch = (port.rays[lane], port.hits[lane], lanes.prim_ids[lane])
             lanes.shadows[lane] = start_occlusion_rays(

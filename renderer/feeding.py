@@ -1,8 +1,8 @@
 """Threads that run compiled loops, each with a port of its own to the co-processor.
 
-A loop shades the hits that have come back and sends the next rays on their way, without the interpreter, until it has no
-more work or needs Python for something (`tracecore.port` has the reasons). What a loop computes may depend on its own
-input alone, never on which thread runs it.
+A loop shades the hits that have come back and sends the next rays on their way, without the interpreter, until it has
+no more work or needs Python for something (`tracecore.port` has the reasons). What a loop computes may depend on its
+own input alone, never on which thread runs it.
 """
 
 import threading
@@ -20,6 +20,7 @@ from tracecore.port import (
     STOPPED,
     TRACED,
     WAITED,
+    OpenPort,
     are_ready,
     raise_status,
     resume,
@@ -40,9 +41,9 @@ Loop = Callable[[], int]
 class Worker:
     """One thread's port, and what its loops keep from run to run."""
 
-    def __init__(self, tracer: Tracer, slots: int, batch_rays: int, log_rows: int) -> None:
-        self.opened = tracer.open_port(slots, batch_rays, log_rows)
-        self.port = self.opened.port
+    def __init__(self, opened: OpenPort) -> None:
+        self.opened = opened
+        self.port = opened.port
         self._objects: dict[Any, Any] = {}
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -99,10 +100,12 @@ class Feeder:
         The loops share the work out among themselves, for example by a counter. The first exception in any of them
         stops all and is raised here; so does an interrupt of the calling thread.
         """
-        while len(self.workers) < self.threads:
-            self.workers.append(Worker(self._tracer, self._slots, self._batch_rays, self._log_rows))
+        if not self.workers:
+            ports = self._tracer.open_ports(self.threads, self._slots, self._batch_rays, self._log_rows)
+            self.workers = [Worker(port) for port in ports]
         for worker in self.workers:
             worker.port.stop[0] = 0
+        self.workers[0].opened.check()
         ends = _Ends(len(self.workers))
         threads = [
             threading.Thread(target=self._guard, args=(worker, make_loop, ends), name=f"feeder_{i}", daemon=True)

@@ -31,8 +31,7 @@ from renderer.photon_shading import (
     new_paths,
 )
 from tracecore.compiled import compiled
-from tracecore.port import FULL, Port, next_lane, submit
-from tracecore.ring import ENDLESS_BIT
+from tracecore.port import ENDLESS, FULL, ONE_SLOT, Port, next_lane, submit
 from tracecore.vector import address, fetch_add
 
 
@@ -75,7 +74,8 @@ def new_photon_lanes(port: Port, lanes: int) -> PhotonLanes:
         np.zeros((lanes, n, 8), np.float32),
         np.zeros((n, 4), np.float32),
         np.zeros((lanes, n, 8), np.float32),
-        new_paths(n),np.zeros((lanes,2),np.int64),
+        new_paths(n),
+        np.zeros((lanes, 2), np.int64),
     )
 
 
@@ -89,7 +89,7 @@ def run_photons(
     output: PhotonOutput,
 ) -> int:
     """Shade and send photons until none is left."""
-    lane = next_lane(port, lanes.live, 1)
+    lane = next_lane(port, lanes.live, ONE_SLOT)
     while lane >= 0:
         active = lanes.active[lane]
         if output.counters[STORED] + active > len(output.keys):
@@ -110,8 +110,8 @@ def run_photons(
         lanes.active[lane] = active
         lanes.live[lane] = active
         if active > 0:
-            submit(port, lane, active, ENDLESS_BIT)
-        lane = next_lane(port, lanes.live, 1)
+            submit(port, lane, active, ENDLESS)
+        lane = next_lane(port, lanes.live, ONE_SLOT)
     return lane
 
 

@@ -159,13 +159,13 @@ class DirectTracer(ABC):
             self._in_use.append(queue)
         return queue
 
-    def open_port(self, slots: int, slot_rays: int, log_rows: int = 0) -> DirectPort:
-        """A port for compiled loops of one thread, see `port`."""
+    def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[DirectPort]:
+        """Ports for compiled loops, one for each of so many threads, see `port`."""
         self.check_open()
-        port = DirectPort(self, slots, slot_rays, log_rows)
+        ports = [DirectPort(self, slots, slot_rays, log_rows) for _ in range(threads)]
         with self._lock:
-            self._in_use.append(port)
-        return port
+            self._in_use.extend(ports)
+        return ports
 
     def thread_tree(self) -> CpuTree | None:
         """What compiled code needs to trace in place, for one thread; None where only Python can."""

@@ -1,14 +1,14 @@
 """How compiled loops reach a tracer: slots for rays, and no interpreter in between.
 
-A driver's loop runs in one thread and owns some slots. It writes rays into a slot's columns, calls `submit`, goes on with
-other slots, and finds the hits in place when `next_lane` names the slot. Any function compiled by Numba may do so:
+A driver's loop runs in one thread and owns some slots. It writes rays into a slot's columns, calls `submit`, goes on
+with other slots, and finds the hits in place when `next_lane` names the slot. Any function compiled by Numba may do so:
 
-    lane = next_lane(port, live, 1)
+    lane = next_lane(port, live, ONE_SLOT)
     while lane >= 0:
         ...                                     # read port.hits[lane], write port.rays[lane]
-        submit(port, lane, count, ENDLESS_BIT)  # or live[lane] = 0 when the lane has no more work
-        lane = next_lane(port, live, 1)
-    return lane                                 # DONE, or what Python has to see to: `OpenPort.see_to`
+        submit(port, lane, count, ENDLESS)  # or live[lane] = 0 when the lane has no more work
+        lane = next_lane(port, live, ONE_SLOT)
+    return lane                                 # DONE, or what Python has to see to (`renderer.feeding`)
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -17,13 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.clock import give_way, nanoseconds
-from tracecore.compiled import compiled
+from tracecore.compiled import compiled, inlined
 from tracecore.cpu_traversal import CpuTree, Table, trace
 from tracecore.errors import KernelError
 from tracecore.launch import describe_faults
 from tracecore.rays import Floats
-from tracecore.ring import ANY_HIT_BIT, ENDLESS_BIT, FAULT_SHIFT, RingMemory, ring_bell
+from tracecore.ring import ANY_HIT_BIT, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, RingMemory, ring_bell
 from tracecore.vector import address, load_acquire
+
+#: What is asked of the rays of a slot, to be added up, see `ring`. Typed: for each literal Numba would compile `submit`
+#: anew.
+PLAIN, ANY_HIT, ENDLESS, NO_UV = np.int64(0), np.int64(ANY_HIT_BIT), np.int64(ENDLESS_BIT), np.int64(NO_UV_BIT)
+ONE_SLOT = np.int64(1)
 
 #: Who answers: the submitting thread itself, Python when it is asked to (`OpenPort.attend`), or a device that listens.
 DIRECT, ATTENDED, LISTENING = range(3)
@@ -72,7 +77,7 @@ class Port(NamedTuple):
 
 @compiled
 def submit(port: Port, slot: int, count: int, options: int) -> None:
-    """Have the first `count` rays of a slot traced, count > 0. options: ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT of `ring`.
+    """Have the first `count` rays of a slot traced, count > 0. options: PLAIN or a sum of ANY_HIT, ENDLESS, NO_UV.
 
     The slot must not be touched until `next_lane` names its lane.
     """
@@ -86,13 +91,13 @@ def submit(port: Port, slot: int, count: int, options: int) -> None:
     ring_bell(port.bells, slot, number, np.uint64(count) | np.uint64(options))
 
 
-@compiled
+@inlined
 def _trace_here(port: Port, slot: int, number: Any, count: int, options: int) -> None:
     start = nanoseconds()
     column = 4 * port.rays.shape[2]
     rays = Table(address(port.rays) + slot * 8 * column, 4, column)
     hits = Table(address(port.hits) + slot * 4 * column, 4, column)
-    invalid = trace(port.tree, rays, hits, count, options & ANY_HIT_BIT != 0, options & ENDLESS_BIT != 0)
+    invalid = trace(port.tree, rays, hits, count, options & ANY_HIT != 0, options & ENDLESS != 0)
     port.bells[slot] = number << np.uint64(32)
     port.flags[slot] = (number << np.uint64(32)) | np.uint64(invalid)
     end = nanoseconds()
@@ -124,7 +129,7 @@ def next_lane(port: Port, live: Counters, slots: int) -> int:
     return _receive(port, lane, slots)
 
 
-@compiled
+@inlined
 def _ready_lane(port: Port, live: Counters, slots: int) -> int:
     """The next lane that is ready, ASK if all that are live are on their way, DONE if none is live."""
     lanes = len(live)
@@ -138,7 +143,7 @@ def _ready_lane(port: Port, live: Counters, slots: int) -> int:
     return answer
 
 
-@compiled
+@inlined
 def _is_ready(port: Port, first: int, slots: int) -> bool:
     for slot in range(first, first + slots):
         if load_acquire(address(port.flags) + 8 * slot) >> np.uint64(32) != port.bells[slot] >> np.uint64(32):
@@ -146,7 +151,7 @@ def _is_ready(port: Port, first: int, slots: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def _await_lane(port: Port, live: Counters, slots: int) -> int:
     deadline = nanoseconds() + port.timeout
     looks = 0
@@ -163,7 +168,7 @@ def _await_lane(port: Port, live: Counters, slots: int) -> int:
             give_way()
 
 
-@compiled
+@inlined
 def _receive(port: Port, lane: int, slots: int) -> int:
     """Count what a lane's flags tell, and take them down. Returns the lane, or FAULTY."""
     answer = lane
@@ -180,7 +185,7 @@ def _receive(port: Port, lane: int, slots: int) -> int:
     return answer
 
 
-@compiled
+@inlined
 def _note(port: Port, kind: int, place: int, start: int, end: int, rays: int) -> None:
     """A row of the log, as long as there is room."""
     row = port.tally[LOGGED]
@@ -245,7 +250,7 @@ class OpenPort(Protocol):
         """Answer slots whose bells have rung, some or all; for ATTENDED ports. Raises the tracer's errors."""
 
     def check(self) -> None:
-        """Raise if the tracer can answer no more; any thread may ask, now and then."""
+        """See to it that the tracer answers: before a run, and now and then, from any thread. Raises if it cannot."""
 
     def settle(self) -> None:
         """Let all slots be free again, after a loop that stopped early. Raises `KernelError` if they never get so."""

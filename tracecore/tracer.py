@@ -15,6 +15,7 @@ import numpy as np
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, RAY_FLOATS, Floats, Ids
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from tracecore.port import OpenPort
@@ -113,8 +114,8 @@ class Tracer(Protocol):
     def open_queue(self) -> RayQueue:
         """A queue for the calling thread."""
 
-    def open_port(self, slots: int, slot_rays: int, log_rows: int = 0) -> OpenPort:
-        """So many slots for the compiled loops of one thread, of so many rays each: see `port`."""
+    def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> Sequence[OpenPort]:
+        """For the compiled loops of so many threads, a port each, with so many slots of so many rays: see `port`."""
 
     def closest_hit(self, rays: Floats) -> Floats:
         """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`.
