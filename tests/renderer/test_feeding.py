@@ -1,126 +1,197 @@
-"""Feeding: waves run to their end on many threads, and stop at the first fault."""
+"""Feeding: loops run to their end on many threads, and stop at the first fault, whoever traces."""
 
 import itertools
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import njit
+from played_device import PlayedTracer
 
 import tracecore
-from renderer import feeding
-from renderer.feeding import Feeder, Lane, Request
-from tracecore.rays import BATCH_RAYS, MISS, make_rays
-from tracecore.tracer import Batch, Query
+from renderer.feeding import Feeder
+from tracecore.errors import KernelError
+from tracecore.port import (
+    ANY_HIT,
+    BATCHES,
+    DONE,
+    ENDLESS,
+    LOGGED,
+    ON_ITS_WAY,
+    ONE_SLOT,
+    PLAIN,
+    SHADED,
+    SHADING,
+    TRACED,
+    WAITED,
+    WAITING,
+    next_lane,
+    submit,
+)
+from tracecore.rays import MISS, make_rays
+from tracecore.vector import address, fetch_add
 
 WALL = np.array([[(-9.0, -9.0, 2.0), (9.0, -9.0, 2.0), (0.0, 18.0, 2.0)]], np.float32)
 
 
-@pytest.fixture(params=[1, 3])
+def open_tracer(kind, threads):
+    """A CPU that traces in place, one that Python attends to, or a device that listens."""
+    if kind == "played":
+        return PlayedTracer(WALL, threads=threads)
+    return tracecore.open_tracer(WALL, device=kind, threads=threads)
+
+
+@pytest.fixture(params=[(kind, threads) for kind in ("cpu", "brute", "played") for threads in (1, 3)], ids=str)
 def feeder(request):
-    with tracecore.open_tracer(WALL, device="cpu", threads=request.param) as tracer:
-        feeder = Feeder(tracer, request.param, batch_rays=256)
+    with open_tracer(*request.param) as tracer:
+        feeder = Feeder(tracer, batch_rays=256, lane_slots=2)
         yield feeder
         feeder.close()
 
 
+@njit(nogil=True)
+def shoot(port, live, supply, numbers, distances):
+    """Job number n: rays at a wall, the i-th of which has direction (0, 0, 1 + i); n of them."""
+    lane = next_lane(port, live, ONE_SLOT)
+    while lane >= 0:
+        for i in range(numbers[lane]):
+            distances[numbers[lane], i] = port.hits[lane, 0, i]
+        number = fetch_add(address(supply), 1)
+        numbers[lane] = number if number < supply[1] else 0
+        live[lane] = numbers[lane]
+        for i in range(numbers[lane]):
+            for word in range(8):
+                port.rays[lane, word, i] = 0.0
+            port.rays[lane, 6, i] = 1.0 + i
+        if numbers[lane] > 0:
+            submit(port, lane, numbers[lane], ENDLESS)
+        lane = next_lane(port, live, ONE_SLOT)
+    return lane
+
+
+def run_shots(feeder, jobs):
+    """(jobs, jobs) distances: row n has n of them."""
+    supply, distances = np.array([1, jobs]), np.zeros((jobs, jobs), np.float32)
+
+    def make_loop(worker):
+        lanes = feeder.lanes(1)
+        live, numbers = np.ones(lanes, np.int64), np.zeros(lanes, np.int64)
+        return lambda: shoot(worker.port, live, supply, numbers, distances)
+
+    feeder.run(make_loop)
+    return distances
+
+
 def test_hits_come_back_in_place_and_are_counted(feeder):
-    numbers = iter(range(40))
-    distances = {}
-
-    def wave(lane):
-        batch, shadow = lane.batch("rays"), lane.batch("shadow", 7)
-        for number in numbers:
-            batch.rays[:5] = make_rays(np.zeros((5, 3)), [(0.0, 0.0, 1.0 + number)] * 5)
-            shadow.rays[:2] = make_rays(np.zeros((2, 3)), [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0)])
-            lane.count("camera", 5)
-            yield [Request(batch, 5), Request(shadow, 2, Query.ANY)]
-            distances[number] = batch.hits[:5, 0].tolist()
-            assert shadow.prim_ids[:2].tolist() == [0, MISS]
-
-    feeder.run(wave)
-    assert distances == {n: pytest.approx([2.0 / (1.0 + n)] * 5) for n in range(40)}
-    assert feeder.counts["camera"] == 200
+    expected = np.tril(np.broadcast_to(2.0 / (1.0 + np.arange(50)), (50, 50)), -1)
+    for turn in (1, 2):
+        np.testing.assert_allclose(run_shots(feeder, 50), expected, rtol=1e-6)
+        assert feeder.rays == turn * 49 * 50 // 2
+    assert sum(int(worker.port.tally[BATCHES]) for worker in feeder.workers) == 2 * 49
     assert feeder.trace_seconds > 0.0
     assert feeder.shade_seconds > 0.0
 
 
-def test_batches_have_the_size_of_the_run_and_are_kept(feeder):
+def test_a_lane_of_several_slots_waits_for_all(feeder):
+    """Every other time the second slot is not used."""
     seen = []
 
-    def wave(lane):
-        seen.append((lane.batch("rays"), lane.kept("key", object)))
-        assert lane.batch("rays").capacity == 256
-        yield []
+    def make_loop(worker):
+        port, turns, live = worker.port, itertools.count(), np.ones(1, np.int64)
 
-    feeder.run(wave)
-    first, seen = seen, []
-    feeder.run(wave)
-    assert {(id(b), id(k)) for b, k in first} == {(id(b), id(k)) for b, k in seen}
+        def loop():
+            lane = next_lane(port, live, np.int64(2))
+            while lane == 0:
+                turn = next(turns)
+                if turn > 0:
+                    shadows = port.hits[1, 3, :2].view(np.uint32).tolist()
+                    seen.append((float(port.hits[0, 0, 0]), shadows))
+                if turn == 6:
+                    live[0] = 0
+                else:
+                    port.rays[0, :, :1] = make_rays(np.zeros((1, 3)), [(0.0, 0.0, 1.0 + turn)]).T
+                    submit(port, 0, 1, PLAIN)
+                    if turn % 2 == 0:
+                        port.hits[1, 3, :2].view(np.uint32)[:] = 7
+                        port.rays[1, :, :2] = make_rays(np.zeros((2, 3)), [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0)]).T
+                        submit(port, 1, 2, ANY_HIT)
+                lane = next_lane(port, live, np.int64(2))
+            return lane
 
+        return loop
 
-def test_a_fault_in_one_wave_ends_the_run(feeder):
-    def wave(lane):
-        batch = lane.batch("rays")
-        batch.rays[:1] = make_rays([(0.0, 0.0, 0.0)], [(0.0, 0.0, 1.0)])
-        for step in range(1_000_000):
-            if step == 20:
-                raise ArithmeticError("bad shader")
-            yield [Request(batch, 1)]
-
-    with pytest.raises(ArithmeticError, match="bad shader"):
-        feeder.run(wave)
-
-
-def test_a_wave_may_ask_for_nothing(feeder):
-    steps = []
-
-    def wave(lane):
-        steps.append("start")
-        yield [Request(lane.batch("rays"), 0)]
-        yield []
-        steps.append("end")
-
-    feeder.run(wave)
-    assert steps.count("start") == steps.count("end") >= 1
+    feeder.run(make_loop)
+    assert len(seen) == 6 * feeder.threads
+    assert sorted({distance for distance, _ in seen}) == pytest.approx(sorted(2.0 / (1.0 + n) for n in range(6)))
+    assert all(shadows == [0, MISS] for _, shadows in seen)
 
 
-def test_the_feeder_runs_again_after_a_fault(feeder):
-    def fault(lane):
-        raise ArithmeticError("bad shader")
-        yield
+def test_as_many_batches_fly_as_the_tracer_likes():
+    with PlayedTracer(WALL, threads=2, lanes=5) as tracer:
+        feeder = Feeder(tracer, batch_rays=256)
+        assert [feeder.lanes(slots) for slots in (1, 2, 5)] == [5, 2, 1]
+        run_shots(feeder, 200)
+        assert 5 < tracer.most_rung <= 10
+        assert sorted(tracer.asked) == [(n, False) for n in range(1, 200)]
+        feeder.close()
+        assert all(port.is_closed for port in tracer.ports)
 
-    ends = []
 
-    def wave(lane):
-        yield [Request(lane.batch("rays"), 0)]
-        ends.append(lane)
+def spin_until(worker, condition):
+    """A Python loop that traces the same batch until the condition holds."""
+    live = np.ones(feeder_lanes(worker), np.int64)
 
-    with pytest.raises(ArithmeticError):
-        feeder.run(fault)
-    feeder.run(wave)
-    assert len(ends) == feeder.threads
+    def loop():
+        lane = next_lane(worker.port, live, ONE_SLOT)
+        while lane >= 0:
+            if condition():
+                return DONE
+            worker.port.rays[lane, :, :1] = make_rays([(0.0, 0.0, 0.0)], [(0.0, 0.0, 1.0)]).T
+            submit(worker.port, lane, 1, PLAIN)
+            lane = next_lane(worker.port, live, ONE_SLOT)
+        return lane
+
+    return loop
+
+
+def feeder_lanes(worker):
+    return min(len(worker.port.bells), 2)
+
+
+def fail_after(steps):
+    left = itertools.count()
+
+    def condition():
+        if next(left) == steps:
+            raise ArithmeticError("bad shader")
+        return False
+
+    return condition
 
 
 @pytest.mark.timeout(60, method="thread")  # threads that do not end would hold up any other method
-def test_a_fault_ends_waves_that_would_go_on_for_ever():
-    with tracecore.open_tracer(WALL, device="cpu", threads=3) as tracer:
-        feeder = Feeder(tracer, 3, batch_rays=256)
-        turns = itertools.count()
+def test_a_fault_ends_loops_that_would_go_on_for_ever_within_a_second(feeder):
+    run_shots(feeder, 3)  # compiles
+    turns, failed_at = itertools.count(), []
 
-        def wave(lane):
-            fails = next(turns) == 1
-            for step in itertools.count():
-                yield [Request(lane.batch("rays"), 1)]
-                if fails and step == 20:
-                    raise ArithmeticError("bad shader")
+    def fail():
+        failed_at.append(time.perf_counter())
+        raise ArithmeticError("bad shader")
 
-        with pytest.raises(ArithmeticError, match="bad shader"):
-            feeder.run(wave)
-        feeder.close()
+    def make_loop(worker):
+        steps = itertools.count()
+        fails = next(turns) == 0
+        return spin_until(worker, lambda: fails and next(steps) == 20 and fail())
+
+    with pytest.raises(ArithmeticError, match="bad shader"):
+        feeder.run(make_loop)
+    assert time.perf_counter() - failed_at[0] < 1.0
+    assert np.all(np.tril(np.ones((30, 30)), -1)[1:] == (run_shots(feeder, 30)[1:] > 0.0))  # and it runs again
 
 
 @pytest.fixture
@@ -131,144 +202,143 @@ def heard_interrupts():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.timeout(60, method="thread")  # threads that do not end would hold up any other method
-def test_an_interrupt_ends_waves_that_would_go_on_for_ever(feeder, heard_interrupts):
-    turns = itertools.count()
+@njit(nogil=True)
+def shoot_for_ever(port, live):
+    """Without the interpreter, until it is stopped."""
+    lane = next_lane(port, live, ONE_SLOT)
+    while lane >= 0:
+        port.rays[lane, 6, 0] = 1.0
+        submit(port, lane, 1, ENDLESS)
+        lane = next_lane(port, live, ONE_SLOT)
+    return lane
 
-    def wave(lane):
-        interrupts = next(turns) == 0
-        for step in itertools.count():
-            yield [Request(lane.batch("rays"), 1)]
-            if interrupts and step == 20:
-                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
+@pytest.mark.timeout(60, method="thread")
+def test_an_interrupt_ends_compiled_loops_within_a_second(feeder, heard_interrupts):
+    run_shots(feeder, 3)
+    sent = []
+
+    def interrupt():
+        sent.append(time.perf_counter())
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    def make_loop(worker):
+        live = np.ones(feeder_lanes(worker), np.int64)
+        return lambda: shoot_for_ever(worker.port, live)
+
+    shoot_for_ever(feeder.workers[0].port, np.zeros(1, np.int64))  # compiles
+    timer = threading.Timer(0.3, interrupt)
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
-        feeder.run(wave)
+        feeder.run(make_loop)
+    assert time.perf_counter() - sent[0] < 1.0
     for thread in threading.enumerate():
         if thread.name.startswith("feeder"):
-            thread.join(10.0)  # it has left the queue, and is about to go
+            thread.join(10.0)  # it has left the port, and is about to go
             assert not thread.is_alive()
 
 
-class SlowTracer:
-    """A device that answers only when waited for, and notes what it is asked: depth batches may be in flight."""
+def test_what_is_on_its_way_lands_before_a_fault_is_told():
+    with PlayedTracer(WALL, lanes=4) as tracer:
+        feeder = Feeder(tracer, batch_rays=256)
 
-    threads = 2
+        def make_loop(worker):
+            submit(worker.port, 2, 1, ENDLESS)
+            return fail_after(0)
 
-    def __init__(self, depth):
-        self.depth = depth
-        self.queues = []
-
-    def open_queue(self):
-        self.queues.append(SlowQueue(self.depth))
-        return self.queues[-1]
-
-
-class SlowQueue:
-    def __init__(self, depth):
-        self.depth = depth
-        self.flying, self.most, self.asked, self.closed = [], 0, [], False
-
-    def batch(self, capacity):
-        return Batch.in_memory(capacity)
-
-    def submit(self, batch, count, query):
-        assert 0 < count <= batch.capacity
-        assert not any(batch is other for other in self.flying)
-        self.flying.append(batch)
-        self.most = max(self.most, len(self.flying))
-        self.asked.append((count, query))
-
-    def wait(self, batch):
-        assert self.flying[0] is batch  # the oldest first
-        del self.flying[0]
-
-    def close(self):
-        self.closed = True
+        with pytest.raises(ArithmeticError):
+            feeder.run(make_loop)
+        assert tracer.ports[0].is_settled
 
 
-def test_as_many_waves_fly_as_the_queue_likes():
-    tracer = SlowTracer(depth=3)
-    feeder = Feeder(tracer, 1, batch_rays=64)
-    work, log = iter(range(1, 13)), []
-
-    def wave(lane):
-        log.append("start")
-        for number in work:
-            yield [Request(lane.batch("eye"), number), Request(lane.batch("none"), 0)]
-            log.append(number)
-            yield [Request(lane.batch("eye"), number), Request(lane.batch("shadow"), 2 * number, Query.ANY)]
-
-    feeder.run(wave)
-    (queue,) = tracer.queues
-    assert log[:3] == ["start", 1, "start"]  # one more wave for each batch that comes back
-    assert log.count("start") == 3
-    assert sorted(entry for entry in log if entry != "start") == list(range(1, 13))
-    assert queue.most >= 3
-    assert queue.flying == []
-    expected = [pair for n in range(1, 13) for pair in [(n, Query.CLOSEST)] * 2 + [(2 * n, Query.ANY)]]
-    assert sorted(queue.asked) == sorted(expected)
-    feeder.close()
-    assert queue.closed
+@pytest.mark.timeout(60, method="thread")
+def test_a_device_that_falls_silent_is_an_error():
+    with PlayedTracer(WALL, threads=2, timeout=0.2, silent=True) as tracer:
+        feeder = Feeder(tracer, batch_rays=256)
+        with pytest.raises(KernelError, match=r"'played' has not answered in 0.2 s.*TRACECORE_GPU_TIMEOUT"):
+            run_shots(feeder, 20)
 
 
-def test_batches_in_flight_are_waited_for_after_a_fault():
-    tracer = SlowTracer(depth=4)
-    feeder = Feeder(tracer, 1, batch_rays=64)
-    turns = itertools.count()
+@pytest.mark.timeout(60, method="thread")
+def test_a_device_that_dies_is_an_error_at_once():
+    with PlayedTracer(WALL, threads=2, silent=True) as tracer:
+        feeder = Feeder(tracer, batch_rays=256)
+        threading.Timer(0.3, lambda: setattr(tracer, "dies", True)).start()
+        with pytest.raises(KernelError, match="the device has died"):
+            run_shots(feeder, 20)
 
-    def wave(lane):
-        fails = next(turns) == 3
-        for step in itertools.count():
-            yield [Request(lane.batch("eye"), 1), Request(lane.batch("shadow"), 1)]
-            if fails and step == 10:
-                raise ArithmeticError("bad shader")
 
-    with pytest.raises(ArithmeticError):
-        feeder.run(wave)
-    assert tracer.queues[0].most >= 6
-    assert tracer.queues[0].flying == []
+def test_a_complaint_of_the_kernel_is_an_error():
+    complaint = pytest.raises(KernelError, match="'played' failed: its traversal stack overflowed")
+    with PlayedTracer(WALL, faulty=True) as tracer, complaint:
+        run_shots(Feeder(tracer, batch_rays=256), 20)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "brute", "played"])
+def test_invalid_rays_are_counted(kind):
+    with open_tracer(kind, 1) as tracer:
+        if kind == "played":
+            pytest.skip("the played device does not look at rays")
+        feeder = Feeder(tracer, batch_rays=256)
+
+        def make_loop(worker):
+            port, live = worker.port, np.ones(1, np.int64)
+            port.rays[0, 6, :9] = (1.0, np.nan, 1.0, np.inf, 0.0, 1.0, 1.0, 1.0, 1.0)
+            submit(port, 0, 9, ENDLESS)
+
+            def loop():
+                status = next_lane(port, live, ONE_SLOT)
+                live[:] = status < 0
+                return DONE if status >= 0 else status
+
+            return loop
+
+        feeder.run(make_loop)
+        feeder.close()
+        assert tracer.statistics().invalid_rays == 3
+        assert tracer.statistics().rays == 9
 
 
 def test_threads_are_those_of_the_tracer_unless_told():
-    tracer = SlowTracer(depth=1)
     for asked, expected in ((None, 2), (1, 1), (3, 3)):
-        feeder = Feeder(tracer, asked)
-        feeder.run(lambda lane: iter([[Request(lane.batch("eye"), lane.batch("eye").capacity)]]))
-        assert len(tracer.queues) == expected
-        assert all(queue.asked == [(BATCH_RAYS, Query.CLOSEST)] for queue in tracer.queues)
-        feeder.close()
-        assert all(queue.closed for queue in tracer.queues)
-        tracer.queues.clear()
+        with open_tracer("cpu", 2) as tracer:
+            feeder = Feeder(tracer, asked)
+            run_shots(feeder, 3)
+            assert len(feeder.workers) == feeder.threads == expected
+            assert {worker.port.capacity for worker in feeder.workers} == {4096}
+            feeder.close()
 
 
-def test_batches_have_a_name_and_a_size():
-    lane = Lane(SlowQueue(1), 64)
-    assert lane.batch("eye") is lane.batch("eye") is lane.batch("eye", 64)
-    assert lane.batch("eye") is not lane.batch("shadow")
-    assert lane.batch("eye", 128).capacity == 128
+def test_a_worker_keeps_things_by_name(feeder):
+    run_shots(feeder, 3)
+    worker = feeder.workers[0]
+    assert worker.kept("a", list) is worker.kept("a", list)
+    assert worker.kept("a", list) is not worker.kept("b", list)
 
 
-def test_seconds_are_the_mean_over_the_threads(monkeypatch):
-    clock = threading.local()
+def test_the_log_tells_when_what_happened():
+    with PlayedTracer(WALL, lanes=3) as tracer:
+        feeder = Feeder(tracer, batch_rays=256, log_rows=10_000)
+        run_shots(feeder, 100)
+        port = feeder.workers[0].port
+        log = port.log[: port.tally[LOGGED]]
+        for kind, counter in ((SHADING, SHADED), (WAITING, WAITED)):
+            spans = log[log[:, 0] == kind]
+            assert (spans[:, 3] - spans[:, 2]).sum() == port.tally[counter]
+        own = log[log[:, 0] != ON_ITS_WAY]
+        own = own[np.argsort(own[:, 2])]
+        assert np.all(own[1:, 2] >= own[:-1, 3])  # a thread does one thing at a time
+        batches = log[log[:, 0] == ON_ITS_WAY]
+        assert sorted(batches[:, 4].tolist()) == list(range(1, 100))
+        assert set(batches[:, 1].tolist()) == {0, 1, 2}
+        assert port.tally[TRACED] == 0
 
-    def tick():
-        clock.now = getattr(clock, "now", 0.0) + 1.0
-        return clock.now
 
-    monkeypatch.setattr(feeding.time, "perf_counter", tick)
-    together = threading.Barrier(2, timeout=30)
-    feeder = Feeder(SlowTracer(depth=1), 2)
-
-    def wave(lane):
-        together.wait()
-        for _ in range(3):
-            yield [Request(lane.batch("eye"), 1)]
-
-    feeder.run(wave)
-    # On each of the threads: four steps of the wave; three batches, handed over and waited for.
-    assert feeder.shade_seconds == 4.0
-    assert feeder.trace_seconds == 6.0
+def test_a_full_log_is_left_alone():
+    with open_tracer("cpu", 1) as tracer:
+        feeder = Feeder(tracer, batch_rays=256, log_rows=7)
+        run_shots(feeder, 100)
+        assert feeder.workers[0].port.tally[LOGGED] == 7
 
 
 INTERRUPTED_RENDER = """
@@ -279,9 +349,9 @@ from renderer.feeding import Feeder
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
 run = Feeder.run
 
-def run_and_interrupt(feeder, make_wave):
+def run_and_interrupt(feeder, make_loop):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    run(feeder, make_wave)
+    run(feeder, make_loop)
 
 Feeder.run = run_and_interrupt
 sys.exit(main(sys.argv[1:]))
