@@ -1,124 +1,214 @@
-"""Rows of 32 bytes to columns and back, eight at a time: records in memory, loops over columns in between.
+"""Loops over columns that become vector instructions, and rows of 32 bytes made columns eight at a time.
 
-A compiler moves records to columns number by number, which took most of the time of shading a photon. Transposing eight
-rows in registers takes a tenth of it.
+A column holds one number of many rays, side by side. Compiled code reads columns by address (see
+`tracecore.vector.address`), so that nothing is counted or checked in a loop.
 """
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir
+from numba import types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
 
+from shaders.vector import Vec3
 from tracecore.compiled import inlined
 from tracecore.vector import load4_in_8, load8, store, transpose8
 
-#: Rows handled together; columns of so many stay in the first two levels of the cache. A multiple of eight.
+#: Rays handled together; columns of so many stay in the cache next to the core. A multiple of eight.
 CHUNK = 128
 
+#: From one column of scratch to the next, in numbers: more than CHUNK, since addresses that are equal in their lower
+#: twelve bits get in each other's way.
+COLUMN = CHUNK + 16
+
+WORD_BYTES = 4
 ROW_BYTES = 32
-HALF_ROW_BYTES = 16
-COLUMN_BYTES = 4 * CHUNK
+COLUMN_BYTES = WORD_BYTES * COLUMN
+
+FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 
 Places = npt.NDArray[np.int32]
 Sources = tuple[int, int, int, int, int, int, int, int]
 
 
-@inlined
-def rows_to_columns(rows: int, count: int, columns: int) -> None:
-    """The first `count` rows at an address become eight columns at another; columns are filled up with the last row."""
-    whole = count // 8 * 8
-    for i in range(0, whole, 8):
-        _transpose(_from(rows + ROW_BYTES * i, ROW_BYTES), columns + 4 * i, COLUMN_BYTES)
-    if whole < count:
-        sources = _last(rows + ROW_BYTES * whole, ROW_BYTES, count - 1 - whole)
-        _transpose(sources, columns + 4 * whole, COLUMN_BYTES)
+def _intrinsic(emitter: Callable[..., Any]) -> Any:
+    """Numba's decorator, of no type: what is called is not what is written here."""
+    return intrinsic(emitter)
+
+
+class _Distinct(ir.values.MDValue):
+    """A node of metadata that is equal to none but itself."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module, (), name=str(len(module.metadata)))
+
+    def descr(self, lines: list[str]) -> None:
+        """LLVM's text for it, as llvmlite asks for it."""
+        operands = ", ".join(operand.get_reference() for operand in self.operands)
+        lines += (f"distinct !{{ {operands} }}", "\n")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@_intrinsic
+def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
+    """Call body(i, data) for every i below count: a compiled function that is merged into the loop.
+
+    What it does for one i must depend on nothing that it does for another. Loops in Python cannot say so, and LLVM then
+    compares the addresses of all columns each time, or gives up. data: must hold no arrays, but their addresses.
+    """
+    if not isinstance(body, types.Dispatcher):
+        raise TypingError(f"each takes a compiled function, not {body}")
+    called = typing.resolve_function_type(body, (types.int64, data), {})
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, last, value = arguments
+        entry, loop = builder.block, builder.append_basic_block("each")
+        done = builder.append_basic_block("each.done")
+        blocks = len(builder.function.blocks)
+        builder.cbranch(builder.icmp_signed(">", last, I64(0)), loop, done)
+        builder.position_at_end(loop)
+        i = builder.phi(I64)
+        i.add_incoming(I64(0), entry)
+        context.get_function(body, called)(builder, (i, value))
+        following = builder.add(i, I64(1), flags=["nsw"])
+        i.add_incoming(following, builder.block)
+        jump = builder.cbranch(builder.icmp_signed("<", following, last), loop, done)
+        _declare_independent(builder.module, [loop, *builder.function.blocks[blocks:]], jump)
+        builder.position_at_end(done)
+        return context.get_dummy_value()
+
+    return types.void(body, types.int64, data), emit
+
+
+def _declare_independent(module: Any, blocks: list[Any], jump: Any) -> None:
+    """Say that what the calls in a loop read and write does not depend on other turns of it."""
+    group, loop = _Distinct(module), _Distinct(module)
+    for block in blocks:
+        for call in block.instructions:
+            if isinstance(call, ir.CallInstr):
+                call.set_metadata("llvm.access.group", group)
+    independent = module.add_metadata([ir.MetaDataString(module, "llvm.loop.parallel_accesses"), group])
+    loop.operands = (loop, independent)
+    jump.set_metadata("llvm.loop", loop)
+
+
+def _get(kind: Any, value: Any, place: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = builder.inttoptr(arguments[0], value.as_pointer())
+        return builder.load(builder.gep(first, [arguments[1]]), align=WORD_BYTES)
+
+    return kind(types.int64, place), emit
+
+
+@_intrinsic
+def get(typing: Any, column: Any, place: Any) -> Any:
+    """The float32 at a place of the column at an address."""
+    return _get(types.float32, FLOAT, place)
+
+
+@_intrinsic
+def get_int(typing: Any, column: Any, place: Any) -> Any:
+    """The int32 at a place of the column at an address."""
+    return _get(types.int32, I32, place)
+
+
+@_intrinsic
+def get_word(typing: Any, column: Any, place: Any) -> Any:
+    """The uint32 at a place of the column at an address."""
+    return _get(types.uint32, I32, place)
+
+
+@_intrinsic
+def put(typing: Any, column: Any, place: Any, value: Any) -> Any:
+    """Write 32 bits, a float32, int32 or uint32, at a place of the column at an address."""
+    if value not in (types.float32, types.int32, types.uint32):
+        raise TypingError(f"a column takes numbers of 32 bits, not {value}")
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = builder.inttoptr(arguments[0], arguments[2].type.as_pointer())
+        builder.store(arguments[2], builder.gep(first, [arguments[1]]), align=WORD_BYTES)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, place, value), emit
 
 
 @inlined
-def half_rows_to_columns(rows: int, count: int, columns: int) -> None:
-    """As `rows_to_columns` with rows of 16 bytes, which become four columns."""
-    whole = count // 8 * 8
-    for i in range(0, whole, 8):
-        _transpose_half(_from(rows + HALF_ROW_BYTES * i, HALF_ROW_BYTES), columns + 4 * i)
-    if whole < count:
-        sources = _last(rows + HALF_ROW_BYTES * whole, HALF_ROW_BYTES, count - 1 - whole)
-        _transpose_half(sources, columns + 4 * whole)
+def get3(columns: int, step: int, place: int) -> Vec3:
+    """A vector from three columns, `step` bytes apart."""
+    return (get(columns, place), get(columns + step, place), get(columns + 2 * step, place))
+
+
+@inlined
+def put3(columns: int, step: int, place: int, vector: Vec3) -> None:
+    """Write a vector to three columns, `step` bytes apart."""
+    put(columns, place, vector[0])
+    put(columns + step, place, vector[1])
+    put(columns + 2 * step, place, vector[2])
 
 
 @inlined
 def gather_columns(rows: int, row_bytes: int, places: Places, count: int, columns: int) -> None:
-    """Rows at `places` become eight columns. places: CHUNK of them, all of which must exist."""
+    """The first 32 bytes of the rows at `places` become eight columns of scratch.
+
+    Eight places at a time are read, also if count is no multiple of eight: all of them must exist.
+    """
     for i in range(0, count, 8):
-        _transpose(
-            (
-                rows + row_bytes * np.int64(places[i]),
-                rows + row_bytes * np.int64(places[i + 1]),
-                rows + row_bytes * np.int64(places[i + 2]),
-                rows + row_bytes * np.int64(places[i + 3]),
-                rows + row_bytes * np.int64(places[i + 4]),
-                rows + row_bytes * np.int64(places[i + 5]),
-                rows + row_bytes * np.int64(places[i + 6]),
-                rows + row_bytes * np.int64(places[i + 7]),
-            ),
-            columns + 4 * i,
-            COLUMN_BYTES,
-        )
+        _transpose(_rows(rows, row_bytes, places, i), columns + WORD_BYTES * i)
 
 
 @inlined
-def columns_to_rows(columns: int, count: int, rows: int) -> None:
-    """Eight columns become rows, of which there must be room for a multiple of eight."""
+def gather_half_columns(rows: int, row_bytes: int, places: Places, count: int, columns: int) -> None:
+    """As `gather_columns`: the first 16 bytes become four columns."""
     for i in range(0, count, 8):
-        _transpose(_from(columns + 4 * i, COLUMN_BYTES), rows + ROW_BYTES * i, ROW_BYTES)
+        _transpose_half(_rows(rows, row_bytes, places, i), columns + WORD_BYTES * i)
 
 
 @inlined
-def copy_row(source: int, target: int) -> None:
-    """Copy 32 bytes."""
-    store(target, load8(source))
-
-
-@inlined
-def _from(first: int, step: int) -> Sources:
-    """Eight addresses `step` apart."""
+def _rows(rows: int, row_bytes: int, places: Places, i: int) -> Sources:
+    """Addresses of the rows at eight places."""
     return (
-        first,
-        first + step,
-        first + 2 * step,
-        first + 3 * step,
-        first + 4 * step,
-        first + 5 * step,
-        first + 6 * step,
-        first + 7 * step,
+        _row(rows, row_bytes, places, i),
+        _row(rows, row_bytes, places, i + 1),
+        _row(rows, row_bytes, places, i + 2),
+        _row(rows, row_bytes, places, i + 3),
+        _row(rows, row_bytes, places, i + 4),
+        _row(rows, row_bytes, places, i + 5),
+        _row(rows, row_bytes, places, i + 6),
+        _row(rows, row_bytes, places, i + 7),
     )
 
 
 @inlined
-def _last(first: int, step: int, last: int) -> Sources:
-    """Addresses `step` apart up to number `last`, which fills up the eight."""
-    return (
-        first,
-        first + step * min(1, last),
-        first + step * min(2, last),
-        first + step * min(3, last),
-        first + step * min(4, last),
-        first + step * min(5, last),
-        first + step * min(6, last),
-        first + step * last,
-    )
+def _row(rows: int, row_bytes: int, places: Places, i: int) -> int:
+    """Address of the row at one of the places."""
+    return rows + row_bytes * int(places[i])
 
 
 @inlined
-def _transpose(sources: Sources, target: int, step: int) -> None:
-    """Eight times eight words, from eight addresses to addresses `step` apart."""
+def _transpose(sources: Sources, target: int) -> None:
+    """Eight times eight words to columns."""
     a, b, c, d, e, f, g, h = sources
     rows = transpose8((load8(a), load8(b), load8(c), load8(d), load8(e), load8(f), load8(g), load8(h)))
     store(target, rows[0])
-    store(target + step, rows[1])
-    store(target + 2 * step, rows[2])
-    store(target + 3 * step, rows[3])
-    store(target + 4 * step, rows[4])
-    store(target + 5 * step, rows[5])
-    store(target + 6 * step, rows[6])
-    store(target + 7 * step, rows[7])
+    store(target + COLUMN_BYTES, rows[1])
+    store(target + 2 * COLUMN_BYTES, rows[2])
+    store(target + 3 * COLUMN_BYTES, rows[3])
+    store(target + 4 * COLUMN_BYTES, rows[4])
+    store(target + 5 * COLUMN_BYTES, rows[5])
+    store(target + 6 * COLUMN_BYTES, rows[6])
+    store(target + 7 * COLUMN_BYTES, rows[7])
 
 
 @inlined

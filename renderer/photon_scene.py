@@ -33,6 +33,7 @@ from shaders.surface import (
     TRANSMISSION,
     SurfaceArrays,
 )
+from shaders.textures import TextureArrays, decode_srgb
 from tracecore.compiled import compiled
 
 #: Flags of a facet, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
@@ -55,7 +56,8 @@ FACET = np.dtype(
 )
 
 #: A material: reflectances of its lobes, as in `shaders.bsdf.Bsdf`; means: of phong, mirror and transmission
-#: over the channels; texture: index or -1.
+#: over the channels. texels: place of the texture's first texel; width, height: of the texture. One white texel stands
+#: for none.
 MATERIAL = np.dtype(
     [
         ("diffuse", "<f4", 3),
@@ -65,7 +67,9 @@ MATERIAL = np.dtype(
         ("phong", "<f4", 3),
         ("mirror", "<f4", 3),
         ("transmission", "<f4", 3),
-        ("texture", "<i4"),
+        ("texels", "<i4"),
+        ("width", "<i4"),
+        ("height", "<i4"),
     ]
 )
 
@@ -90,28 +94,41 @@ Records = npt.NDArray[np.void]
 #: One of them.
 Record = Any
 Doubles = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
+
+#: Linear values of sRGB bytes.
+DECODED = decode_srgb(np.arange(256, dtype=np.uint8))
 
 
 class PhotonScene(NamedTuple):
     """facets: (n + 1,) FACET and materials: (m + 1,) MATERIAL, the last ones nothing and black. emitters: (lights,)
-    EMITTER. aliases: (lights,) ALIAS. flags: all that facets have."""
+    EMITTER. aliases: (lights,) ALIAS. uvs: (n + 1, 8) float32, of the three corners and twice nothing; one row where no
+    facet is textured. texels: (t + 1,) uint32, red in the lowest byte, sRGB; the last one white. decoded: (256,)
+    float32, linear. flags: all that facets have."""
 
     facets: Records
     materials: Records
     emitters: Records
     aliases: Records
+    uvs: Floats
+    texels: npt.NDArray[np.uint32]
+    decoded: Floats
     flags: np.uint32
 
 
 def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
     """Records of surfaces and lights."""
     facets = pack_facets(surfaces)
+    flags = np.uint32(np.bitwise_or.reduce(facets["kind"][:-1] & ~MATERIAL_MASK, initial=0))
     return PhotonScene(
         facets=facets,
-        materials=pack_materials(surfaces.materials),
+        materials=pack_materials(surfaces.materials, surfaces.textures),
         emitters=pack_emitters(lights),
         aliases=pack_aliases(lights.probability),
-        flags=np.uint32(np.bitwise_or.reduce(facets["kind"][:-1] & ~MATERIAL_MASK, initial=0)),
+        uvs=pack_uvs(surfaces.uvs if flags & TEXTURED else surfaces.uvs[:0]),
+        texels=pack_texels(surfaces.textures.texels),
+        decoded=DECODED,
+        flags=flags,
     )
 
 
@@ -154,16 +171,34 @@ def material_flags(materials: Doubles) -> npt.NDArray[np.uint32]:
     return flags.astype(np.uint32)
 
 
-def pack_materials(rows: Doubles) -> Records:
+def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
     """(m + 1,) MATERIAL, the last one black."""
     materials = np.zeros(len(rows) + 1, MATERIAL)
     for name, column in (("diffuse", DIFFUSE), ("phong", PHONG), ("mirror", MIRROR), ("transmission", TRANSMISSION)):
         materials[name][:-1] = rows[:, column : column + 3]
     for lobe, name in enumerate(("phong", "mirror", "transmission")):
         materials["means"][:, lobe] = materials[name].mean(axis=1, dtype=np.float64)
-    for name, column in (("shine", SHINE), ("ior", IOR), ("texture", TEXTURE)):
-        materials[name][:-1] = rows[:, column]
+    materials["shine"][:-1], materials["ior"][:-1] = rows[:, SHINE], rows[:, IOR]
+    materials["texels"], materials["width"], materials["height"] = len(textures.texels), 1, 1
+    textured = np.flatnonzero(rows[:, TEXTURE] >= 0.0)
+    for place, name in enumerate(("texels", "width", "height")):
+        materials[name][textured] = textures.table[rows[textured, TEXTURE].astype(np.int64), place]
     return materials
+
+
+def pack_uvs(uvs: Floats) -> Floats:
+    """(n + 1, 8) float32, a row for a load of eight."""
+    packed = np.zeros((len(uvs) + 1, 8), np.float32)
+    packed[:-1, :6] = uvs.reshape(-1, 6)
+    return packed
+
+
+def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
+    """(t + 1,) uint32. Decoded bytes differ in their upper 16 bits, by which the byte is found again."""
+    codes = np.zeros(1 << 16, np.uint32)
+    codes[DECODED.view(np.uint32) >> 16] = np.arange(256)
+    red, green, blue = (codes[texels[:, channel].copy().view(np.uint32) >> 16] for channel in range(3))
+    return np.append(red | green << 8 | blue << 16, np.uint32(0xFFFFFF))
 
 
 def pack_emitters(lights: LightArrays) -> Records:

@@ -1,10 +1,10 @@
 """Shading photons: a batch of hits becomes stored photons and the next rays.
 
-One loop that does everything to a hit at a time stays scalar code. Here each step is a small loop of its own over a
-chunk of hits, in columns that stay in the cache, and most of them compile to vector instructions. Steps that few hits
-need (bent normals, textures, lobes beside the diffuse one) go through lists of their places in the chunk.
+Rays, hits and paths are columns, which small loops read and write in place, chunk by chunk, and which compile to vector
+instructions. What few hits need (bent normals, textures, lobes beside the diffuse one) goes through lists of places.
 
-All is decided by a photon's index and bounce: neither the batch nor the chunk that a hit is in changes a bit.
+A path that ends leaves its place to a fresh photon, so that a batch stays full until no photon is left. All is decided
+by a photon's index and bounce: the thread, the batch and the place that it is in change no bit.
 """
 
 import math
@@ -15,17 +15,22 @@ import numpy.typing as npt
 
 from renderer.columns import (
     CHUNK,
+    COLUMN,
     COLUMN_BYTES,
-    HALF_ROW_BYTES,
     ROW_BYTES,
-    columns_to_rows,
-    copy_row,
+    Places,
+    each,
     gather_columns,
-    half_rows_to_columns,
-    rows_to_columns,
+    gather_half_columns,
+    get,
+    get3,
+    get_int,
+    get_word,
+    put,
+    put3,
 )
 from renderer.packed_scene import PackedScene
-from renderer.photon_map import PHOTON, Words, pack_flux, pack_unit
+from renderer.photon_map import DIRECTION, FLUX, NORMAL, Words, pack_flux, pack_unit
 from renderer.photon_scene import (
     BENT,
     EMITTER,
@@ -36,10 +41,21 @@ from renderer.photon_scene import (
     STORES,
     TEXTURED,
     PhotonScene,
-    Record,
     Records,
 )
-from shaders.compilation import compiled as inlined
+from renderer.photon_store import (
+    ABSORBED,
+    BLOCK_BYTES,
+    EMITTED,
+    ESCAPED,
+    INDEX,
+    NOT_STORED,
+    RANK,
+    RAYS,
+    STORED,
+    TERMINATED,
+    PhotonOutput,
+)
 from shaders.dielectric import fresnel
 from shaders.random import (
     STREAM_EMISSION,
@@ -50,22 +66,33 @@ from shaders.random import (
     more4,
     unit32,
 )
-from shaders.real import ONE, TWO, ZERO, Real
+from shaders.real import HALF, ONE, TWO, ZERO, Int, Real
 from shaders.sampling import cosine_hemisphere, cosine_power, uniform_sphere, uniform_triangle
-from shaders.surface import blend
-from shaders.textures import random_texel
-from shaders.vector import Color, Vec3, add, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
-from tracecore.compiled import compiled
-from tracecore.rays import Floats
-from tracecore.vector import address, load4, load_double, store
+from shaders.vector import Vec3, add, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
+from tracecore.compiled import compiled, inlined
+from tracecore.rays import Floats, offset_of
+from tracecore.vector import address, fetch_add, load_acquire
 
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
 GOLDEN = np.uint32(2654435769)
 
-#: Bits of a key that tell the photons of one path apart.
-RANK_BITS = np.uint32(16)
+#: Rows of rays and hits that hold directions and triangles, and rows of paths.
+RAY_DIRECTION, HIT_ID = 4, 3
+PHOTON, STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
 
-PHOTON_BYTES, EMITTER_BYTES, MATERIAL_BYTES = PHOTON.itemsize, EMITTER.itemsize, MATERIAL.itemsize
+#: A path's steps: surfaces met in the lower bits, how often it was stored in the upper ones.
+RANK_SHIFT, BOUNCE_MASK = np.uint32(16), np.uint32(0xFFFF)
+MOST_BOUNCES = 0xFFFF
+
+EMITTER_BYTES, MATERIAL_BYTES = EMITTER.itemsize, MATERIAL.itemsize
+MATERIAL_STRIDE = Int(MATERIAL_BYTES // 4)
+PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
+    offset_of(MATERIAL, name) for name in ("phong", "mirror", "transmission")
+)
+TEXELS_BYTES, TEXEL_MASK = offset_of(MATERIAL, "texels"), np.uint32(0xFF)
+
+#: From one column of a block of photons to the next, and from the first eight columns of a launch to the others.
+PHOTON_COLUMN, SECOND_ROW = 4 * CHUNK, 8 * COLUMN_BYTES
 
 #: A bent normal changes a photon's flux by no more than this factor.
 MOST_TILT = Real(4.0)
@@ -73,83 +100,60 @@ MOST_TILT = Real(4.0)
 #: A bent normal farther from the ray than this cosine gives way to the flat one.
 LEAST_COSINE = Real(1e-6)
 
-EMITTED, STORED, ABSORBED, ESCAPED, TERMINATED, RAYS, COUNTERS = range(7)
+#: Tallies of a hit: whether a photon was stored, and what ended the path. A byte for each, so that all are added up at
+#: once for a chunk, which has less than 256 hits.
+TALLY_BITS, TALLY_MASK = np.uint32(8), np.uint32(0xFF)
+ONE_STORED, ONE_ABSORBED, ONE_ESCAPED, ONE_TERMINATED, NO_TALLY = (
+    np.uint32(t) for t in (1, 1 << 8, 1 << 16, 1 << 24, 0)
+)
 
-_SCALAR, _VECTOR = (CHUNK,), (3, CHUNK)
+#: Lobes, in the order in which one is chosen.
+LOBES = 4
+DIFFUSE, PHONG, MIRROR, GLASS = range(LOBES)
 
-#: A path on its way, beside its ray: index of the photon, surfaces met, how often it was stored, and its flux in units
-#: of the task's.
-PATH = np.dtype([("photon", "<u4"), ("bounce", "<i4"), ("rank", "<i4"), ("flux", "<f4", 3), ("unused", "<u4", 2)])
+_SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
-_RAY_COLUMNS = [
-    ("origin", "<f4", _VECTOR),
-    ("t_min", "<f4", _SCALAR),
-    ("ray", "<f4", _VECTOR),
-    ("t_max", "<f4", _SCALAR),
-]
-_NEXT_COLUMNS = [
-    ("next_origin", "<f4", _VECTOR),
-    ("next_t_min", "<f4", _SCALAR),
-    ("wi", "<f4", _VECTOR),
-    ("next_t_max", "<f4", _SCALAR),
-]
-_PATH_COLUMNS = [
-    ("photon", "<u4", _SCALAR),
-    ("bounce", "<i4", _SCALAR),
-    ("rank", "<i4", _SCALAR),
-    ("flux", "<f4", _VECTOR),
-    ("unused", "<u4", (2, CHUNK)),
-]
-_NEXT_ROWS = [("next_rows", "<f4", (CHUNK, 8)), ("path_rows", "<f4", (CHUNK, 8))]
-
-#: Columns of a chunk of hits. Groups are transposed rows: RAY, PATH, HIT, FACET, what is kept of a photon with its
-#: key, the next RAY, the beginning of MATERIAL. normal, shading: flat and bent normal on the side of the ray's origin.
-#: wi: direction of the next ray. weight: share of the flux that goes on, per channel; 0 is absorption. u: uniform
-#: numbers for lobe, direction (2) and roulette. spare: more of them for rounding and texels. stores, goes_on: 0 or 1.
-#: listed, bent, lobes: places in the chunk; lengths: of the lists of lobes. per_share: all reflectance over that of the
-#: lobe chosen.
+#: Columns of a chunk of hits. The first eight are FACET, then come the first eight of MATERIAL. position, next to it
+#: shading: flat or bent normal on the side of the ray's origin, of which `normal` becomes the flat one. words: random
+#: numbers for direction (2), roulette and rounding. wi: direction of the next ray. weight: share of the flux that goes
+#: on, per channel; 0 is absorption. tally: of the hit. per_share: all reflectance over that of the lobe chosen. listed,
+#: bent, lobes: places in the chunk.
 COLUMNS = np.dtype(
     [
-        *_RAY_COLUMNS,
-        *_PATH_COLUMNS,
         ("normal", "<f4", _VECTOR),
         ("plane", "<f4", _SCALAR),
         ("clearance", "<f4", _SCALAR),
         ("kind", "<u4", _SCALAR),
         ("packed_front", "<u4", _SCALAR),
         ("packed_back", "<u4", _SCALAR),
-        ("position", "<f4", _VECTOR),
-        ("packed_ray", "<u4", _SCALAR),
-        ("packed_normal", "<u4", _SCALAR),
-        ("packed_flux", "<u4", _SCALAR),
-        ("key", "<u4", (2, CHUNK)),
-        *_NEXT_COLUMNS,
-        ("shading", "<f4", _VECTOR),
         ("diffuse", "<f4", _VECTOR),
         ("means", "<f4", _VECTOR),
         ("shine", "<f4", _SCALAR),
         ("ior", "<f4", _SCALAR),
+        ("position", "<f4", _VECTOR),
+        ("shading", "<f4", _VECTOR),
+        ("words", "<u4", (4, COLUMN)),
+        ("wi", "<f4", _VECTOR),
         ("weight", "<f4", _VECTOR),
-        ("u", "<f4", (4, CHUNK)),
-        ("spare", "<f4", _VECTOR),
-        ("t", "<f4", _SCALAR),
-        ("uv", "<f4", (2, CHUNK)),
-        ("prim_id", "<u4", _SCALAR),
         ("triangle", "<i4", _SCALAR),
         ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
-        ("stores", "<i4", _SCALAR),
-        ("goes_on", "<i4", _SCALAR),
+        ("tally", "<u4", _SCALAR),
+        ("lobe", "<i4", _SCALAR),
+        ("per_share", "<f4", _SCALAR),
+        ("uvs", "<f4", (8, COLUMN)),
+        ("texels", "<i4", _SCALAR),
+        ("width", "<i4", _SCALAR),
+        ("height", "<i4", _SCALAR),
+        ("unused", "<i4", _SCALAR),
         ("listed", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
-        ("lobes", "<i4", (4, CHUNK)),
-        ("lengths", "<i8", (4,)),
-        ("per_share", "<f4", _SCALAR),
-        *_NEXT_ROWS,
+        ("lobes", "<i4", (LOBES, COLUMN)),
+        ("lengths", "<i4", (LOBES,)),
     ]
 )
 
-#: Columns of a chunk of photons that leave lights: EMITTER, and the rays and paths that they become.
+#: Columns of a chunk of photons that leave lights: EMITTER and which of them.
 LAUNCH_COLUMNS = np.dtype(
     [
         ("corner", "<f4", _VECTOR),
@@ -158,10 +162,7 @@ LAUNCH_COLUMNS = np.dtype(
         ("normal", "<f4", _VECTOR),
         ("emitted", "<f4", _VECTOR),
         ("around", "<f4", _SCALAR),
-        *_NEXT_COLUMNS,
-        *_PATH_COLUMNS,
         ("light", "<i4", _SCALAR),
-        *_NEXT_ROWS,
     ]
 )
 
@@ -172,7 +173,7 @@ Chunk = Any
 class PhotonTask(NamedTuple):
     """What decides the photons. sequence: the pass. min_bounces: 1 leaves out photons straight from a light.
 
-    flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces.
+    flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces, 65535 at most.
     """
 
     seed: np.uint64
@@ -182,96 +183,186 @@ class PhotonTask(NamedTuple):
     flux_unit: float
 
 
-class PhotonPaths(NamedTuple):
-    """Paths on their way, one row per ray, and the columns of the chunk at hand. rows: (n, 8) float32, the bytes of
-    `PATH`. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS."""
+class PhotonScratch(NamedTuple):
+    """Memory to work with. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS. free: (column,) int32, places of a batch
+    that are free for fresh photons."""
 
-    rows: Floats
     chunk: Records
     launch: Records
+    free: Places
 
 
-class PhotonOutput(NamedTuple):
-    """Where photons land. photons: (n, WORDS) uint32. keys: (n,) uint64, photon index and rank in its path. counters:
-    (COUNTERS,) int64."""
+class PhotonBatch(NamedTuple):
+    """A batch as the tracer has it, and the paths that its rays belong to, side by side.
 
-    photons: Words
-    keys: npt.NDArray[np.uint64]
-    counters: npt.NDArray[np.int64]
-
-
-class RayBatch(NamedTuple):
-    """A batch as the tracer has it. rays: (n, 8) float32. hits: (n, 4) float32."""
+    rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
+    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, steps, and the flux (float32
+    bits) in units of the task's. capacity: rays that it may have, no more than columns have places.
+    """
 
     rays: Floats
     hits: Floats
+    paths: Words
+    scratch: PhotonScratch
+    capacity: int
 
 
-def new_paths(capacity: int) -> PhotonPaths:
-    """Room for the paths of one batch."""
-    chunk, launch = np.zeros(1, COLUMNS), np.zeros(1, LAUNCH_COLUMNS)
-    chunk["next_t_max"] = launch["next_t_max"] = np.inf
-    return PhotonPaths(rows=np.zeros((capacity, 8), np.float32), chunk=chunk, launch=launch)
+class View(NamedTuple):
+    """Addresses of what loops over a chunk read and write, with the bytes from one column to the next of those that are
+    not scratch."""
+
+    rays: int
+    hits: int
+    paths: int
+    step: int
+    block: int
+    materials: int
+    normals: int
+    texels: int
+    decoded: int
+    chunk: Chunk
+
+
+class Limits(NamedTuple):
+    """Of a task, as a loop compares with them. key: of its random numbers."""
+
+    min_bounces: np.int32
+    max_bounces: np.int32
+    key: Words4
+
+
+class Launch(NamedTuple):
+    """Where fresh photons go. rays, paths: addresses of a batch's columns, `step` bytes apart. free: address of the
+    places. photon: the first. per_unit: 1 over the task's unit of flux."""
+
+    rays: int
+    paths: int
+    step: int
+    free: int
+    photon: np.uint32
+    per_unit: float
+    key: Words4
+    chunk: Chunk
+
+
+def new_scratch(column: int) -> PhotonScratch:
+    """Memory for batches in columns of so many words."""
+    return PhotonScratch(np.zeros(1, COLUMNS), np.zeros(1, LAUNCH_COLUMNS), np.zeros(column, np.int32))
+
+
+def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
+    """A batch over columns of a tracer, and memory for its paths."""
+    column = rays.shape[1]
+    return PhotonBatch(rays, hits, np.zeros((PATH_WORDS, column), np.uint32), new_scratch(column), capacity)
+
+
+def needs_uv(scene: PackedScene) -> bool:
+    """Whether shading reads u and v of hits."""
+    return bool(scene.photon_scene.flags & (TEXTURED | BENT))
 
 
 @compiled
-def advance_photons(
+def shade_batch(
     scene: PackedScene,
     task: PhotonTask,
-    batch: RayBatch,
-    paths: PhotonPaths,
+    batch: PhotonBatch,
     active: int,
-    photon_range: npt.NDArray[np.int64],
+    supply: npt.NDArray[np.int64],
     output: PhotonOutput,
 ) -> int:
     """Shade the hits of the first `active` rays, and fill the batch up with fresh photons.
 
-    photon_range: (2,) next photon to start and the end of the range; moved on. output: with room for `active` more
-    photons. Returns how many rays are there to trace now.
+    supply: (2,) next photon to start and the end of them, shared by threads; moved on, maybe beyond the end. output:
+    with blocks for `active` more photons. Returns how many rays there are to trace now.
     """
-    kept = 0
+    limits = Limits(
+        np.int32(task.min_bounces),
+        np.int32(min(task.max_bounces, MOST_BOUNCES)),
+        hash_key(task.seed, task.sequence, STREAM_PHOTON),
+    )
+    ended = 0
     for first in range(0, active, CHUNK):
-        kept = shade_chunk(scene, task, batch, paths, (first, min(CHUNK, active - first), kept), output)
-    fresh = min(len(batch.rays) - kept, photon_range[1] - photon_range[0])
-    for done in range(0, fresh, CHUNK):
-        count, photon = min(CHUNK, fresh - done), np.uint32(photon_range[0] + done)
-        launch(scene.photon_scene, task, photon, count, paths.launch[0])
-        set_off(count, paths.launch[0], batch.rays, paths.rows, kept + done)
-    photon_range[0] += fresh
+        ended = shade_chunk(scene, limits, batch, (first, min(CHUNK, active - first), ended), output)
+    free = list_empty(batch.scratch.free, ended, active, batch.capacity)
+    photon, fresh = take(supply, free)
+    launch(scene.photon_scene, task, batch, np.uint32(photon), fresh)
+    rays = active - ended + fresh
+    if fresh < ended:
+        close_up(batch, batch.scratch.free[fresh:ended], active)
     output.counters[EMITTED] += fresh
-    output.counters[RAYS] += kept + fresh
-    return kept + fresh
+    output.counters[RAYS] += rays
+    return rays
+
+
+@inlined
+def list_empty(free: Places, ended: int, active: int, capacity: int) -> int:
+    """List the places behind the rays after those where paths ended; returns how many are free."""
+    empty = max(0, capacity - active)
+    for i in range(empty):
+        free[ended + i] = active + i
+    return ended + empty
+
+
+@inlined
+def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
+    """Take photons from what threads share: the first, and how many."""
+    end = supply[1]
+    if wanted == 0 or np.int64(load_acquire(address(supply))) >= end:
+        return end, 0
+    photon = fetch_add(address(supply), wanted)
+    return photon, max(0, min(wanted, end - photon))
+
+
+@compiled
+def close_up(batch: PhotonBatch, holes: Places, active: int) -> None:
+    """Move the last rays to free places, in ascending order, so that those without holes come first."""
+    last, highest = active - 1, len(holes) - 1
+    for hole in holes[: np.searchsorted(holes, active - len(holes))]:
+        while highest >= 0 and holes[highest] == last:
+            last, highest = last - 1, highest - 1
+        for row in (0, 1, 2, RAY_DIRECTION, RAY_DIRECTION + 1, RAY_DIRECTION + 2):
+            batch.rays[row, hole] = batch.rays[row, last]
+        for row in range(PATH_WORDS):
+            batch.paths[row, hole] = batch.paths[row, last]
+        last -= 1
 
 
 @compiled
 def shade_chunk(
-    scene: PackedScene,
-    task: PhotonTask,
-    batch: RayBatch,
-    paths: PhotonPaths,
-    span: tuple[int, int, int],
-    output: PhotonOutput,
+    scene: PackedScene, limits: Limits, batch: PhotonBatch, span: tuple[int, int, int], output: PhotonOutput
 ) -> int:
-    """Shade the hits of some rays. span: first ray, number of rays, and how many rays to trace next there are already.
+    """Shade the hits of some rays. span: first ray, number of rays, and how many paths of the batch ended before.
 
-    Returns how many there are then.
+    Returns how many have ended then.
     """
-    first, count, kept = span
-    chunk, facets, flags = paths.chunk[0], scene.photon_scene, scene.photon_scene.flags
-    load(batch, paths.rows, first, count, chunk)
-    draw_numbers(hash_key(task.seed, task.sequence, STREAM_PHOTON), count, chunk)
-    meet_facets(facets, batch.hits, first, count, chunk)
+    first, count, ended = span
+    flags, chunk = scene.photon_scene.flags, batch.scratch.chunk[0]
+    view = View(
+        rays=address(batch.rays) + 4 * first,
+        hits=address(batch.hits) + 4 * first,
+        paths=address(batch.paths) + 4 * first,
+        step=4 * batch.rays.shape[1],
+        block=address(output.blocks) + BLOCK_BYTES * output.filled[0],
+        materials=address(scene.photon_scene.materials),
+        normals=address(scene.surfaces.normals),
+        texels=address(scene.photon_scene.texels),
+        decoded=address(scene.photon_scene.decoded),
+        chunk=chunk,
+    )
+    meet_facets(scene.photon_scene, view, count)
+    each(land, count, (view, limits))
     if flags & TEXTURED:
-        paint(scene, list_kind(TEXTURED, chunk.listed, count, chunk), chunk)
-    bent = list_kind(BENT, chunk.bent, count, chunk) if flags & BENT else 0
-    bend_normals(scene.surfaces.normals, bent, chunk)
-    store_photons(task, count, chunk, output)
-    scatter_diffuse(count, chunk)
+        meet_textures(scene.photon_scene, view, count)
+        each(paint, count, view)
+    bent = list_bent(count, chunk) if flags & BENT else 0
+    each(bend_normal, bent, view)
+    each(scatter_diffuse, count, chunk)
     if flags & MIXED:
-        scatter_mixed(facets.materials, list_kind(MIXED, chunk.listed, count, chunk), chunk)
-    tilt_flux(bent, chunk)
-    decide(task, count, chunk, output.counters)
-    return kept + go_on(count, chunk, batch.rays, paths.rows, kept)
+        scatter_mixed(count, view)
+    each(tilt_flux, bent, view)
+    each(decide, count, (view, limits))
+    add_tallies(count, view, output)
+    return list_ended(address(batch.scratch.free), (first, count, ended), chunk)
 
 
 @inlined
@@ -286,338 +377,365 @@ def set_column(array: Floats, i: int, vector: Vec3) -> None:
     array[0, i], array[1, i], array[2, i] = vector[0], vector[1], vector[2]
 
 
-@compiled
-def load(batch: RayBatch, path_rows: Floats, first: int, count: int, chunk: Chunk) -> None:
-    """Rays and paths of a chunk into columns."""
-    rows_to_columns(address(batch.rays) + ROW_BYTES * first, count, address(chunk.origin))
-    rows_to_columns(address(path_rows) + ROW_BYTES * first, count, address(chunk.photon))
+@inlined
+def ray_at(i: int, view: View) -> Vec3:
+    """Direction of a ray."""
+    return get3(view.rays + RAY_DIRECTION * view.step, view.step, i)
 
 
-@compiled
-def draw_numbers(key: Words4, count: int, chunk: Chunk) -> None:
-    """All random numbers of a bounce from one hash."""
+@inlined
+def meet_facets(scene: PhotonScene, view: View, count: int) -> None:
+    """Facets and materials of the hits. A miss meets the last facet."""
+    chunk, nothing, ids = view.chunk, np.uint32(len(scene.facets) - 1), view.hits + HIT_ID * view.step
     for i in range(count):
-        words = hash4(key, chunk.photon[i], np.uint32(chunk.bounce[i]))
-        chunk.u[0, i], chunk.u[1, i] = unit32(words[0]), unit32(words[1])
-        chunk.u[2, i], chunk.u[3, i] = unit32(words[2]), unit32(words[3])
-        more = more4(words)
-        set_column(chunk.spare, i, (unit32(more[0]), unit32(more[1]), unit32(more[2])))
-
-
-@compiled
-def meet_facets(scene: PhotonScene, hits: Floats, first: int, count: int, chunk: Chunk) -> None:
-    """Hit points, normals on the side of the ray's origin, and diffuse colours. A miss meets the last facet."""
-    half_rows_to_columns(address(hits) + HALF_ROW_BYTES * first, count, address(chunk.t))
-    nothing = np.uint32(len(scene.facets) - 1)
-    for i in range(CHUNK):
-        chunk.triangle[i] = np.int32(min(chunk.prim_id[i], nothing))
+        chunk.triangle[i] = Int(min(get_word(ids, i), nothing))
+    for i in range(count, (count + 7) // 8 * 8):
+        chunk.triangle[i] = 0
     gather_columns(address(scene.facets), ROW_BYTES, chunk.triangle, count, address(chunk.normal))
-    face_rays(count, chunk)
     for i in range(CHUNK):
-        chunk.material[i] = np.int32(chunk.kind[i] & MATERIAL_MASK)
-    gather_columns(address(scene.materials), MATERIAL_BYTES, chunk.material, count, address(chunk.diffuse))
+        chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
+    if scene.flags & MIXED:
+        gather_columns(view.materials, MATERIAL_BYTES, chunk.material, count, address(chunk.diffuse))
+    else:
+        gather_half_columns(view.materials, MATERIAL_BYTES, chunk.material, count, address(chunk.diffuse))
 
 
 @inlined
-def face_rays(count: int, chunk: Chunk) -> None:
-    """Hit points, and normals turned to the side that rays come from."""
-    for i in range(count):
-        normal, ray = column(chunk.normal, i), column(chunk.ray, i)
-        front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
-        position = add(column(chunk.origin, i), scale(ray, chunk.t[i]))
-        # Along the ray rounding takes the point off the triangle; back to its plane.
-        position = add(position, scale(normal, chunk.plane[i] - dot(normal, position)))
-        is_front = dot(normal, ray) <= ZERO
-        normal = scale(normal, ONE if is_front else -ONE)
-        set_column(chunk.position, i, position)
-        set_column(chunk.normal, i, normal)
-        set_column(chunk.shading, i, normal)
-        chunk.is_outside[i] = np.int32(is_front)
-        chunk.packed_normal[i] = front if is_front else back
+def meet_textures(scene: PhotonScene, view: View, count: int) -> None:
+    """Texture coordinates of the facets' corners and textures of their materials."""
+    chunk = view.chunk
+    gather_columns(address(scene.uvs), ROW_BYTES, chunk.triangle, count, address(chunk.uvs))
+    gather_half_columns(view.materials + TEXELS_BYTES, MATERIAL_BYTES, chunk.material, count, address(chunk.texels))
 
 
 @inlined
-def list_kind(flag: np.uint32, places: npt.NDArray[np.int32], count: int, chunk: Chunk) -> int:
-    """List the places of hits on facets with a flag; returns how many there are."""
-    listed = 0
+def land(i: int, data: tuple[View, Limits]) -> None:
+    """Hit point, normals on the side of the ray's origin, and the photon that is kept of the hit."""
+    view, limits = data
+    chunk, step = view.chunk, view.step
+    origin, ray, t = get3(view.rays, step, i), ray_at(i, view), get(view.hits, i)
+    normal = column(chunk.normal, i)
+    front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
+    position = add(origin, scale(ray, t))
+    # Along the ray rounding takes the point off the triangle; back to its plane.
+    position = add(position, scale(normal, chunk.plane[i] - dot(normal, position)))
+    is_front = dot(normal, ray) <= ZERO
+    normal = scale(normal, ONE if is_front else -ONE)
+    set_column(chunk.position, i, position)
+    set_column(chunk.normal, i, normal)
+    set_column(chunk.shading, i, normal)
+    chunk.is_outside[i] = Int(is_front)
+
+    photon, steps = get_word(view.paths, i), get_word(view.paths + STEPS * step, i)
+    bounce = steps & BOUNCE_MASK
+    words = hash4(limits.key, photon, bounce)
+    chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i] = words
+    stores = ((chunk.kind[i] & STORES) != 0) & (Int(bounce) >= limits.min_bounces)
+    chunk.tally[i] = ONE_STORED if stores else NO_TALLY
+    flux = get3(view.paths + PATH_FLUX * step, step, i)
+    put3(view.block, PHOTON_COLUMN, i, position)
+    put(view.block + DIRECTION * PHOTON_COLUMN, i, np.uint32(pack_unit(scale(ray, -ONE))))
+    put(view.block + NORMAL * PHOTON_COLUMN, i, front if is_front else back)
+    put(view.block + FLUX * PHOTON_COLUMN, i, np.uint32(pack_flux(flux, unit32(words[3]))))
+    put(view.block + INDEX * PHOTON_COLUMN, i, photon)
+    put(view.block + RANK * PHOTON_COLUMN, i, np.uint32(steps >> RANK_SHIFT) if stores else NOT_STORED)
+
+
+@inlined
+def list_bent(count: int, chunk: Chunk) -> int:
+    """List the places of hits with bent normals; returns how many there are."""
+    bent, listed = address(chunk.bent), 0
     for i in range(count):
-        places[listed] = i
-        listed += int((chunk.kind[i] & flag) != 0)
+        put(bent, listed, Int(i))
+        listed += int((chunk.kind[i] & BENT) != 0)
     return listed
 
 
-@compiled
-def paint(scene: PackedScene, listed: int, chunk: Chunk) -> None:
-    """Multiply diffuse colours with a texel, chosen so that the mean is the filtered texture.
+@inlined
+def paint(i: int, view: View) -> None:
+    """Multiply the diffuse colour with one of four texels, drawn so that the mean is the filtered texture.
 
     Fajardo, Wronski, Salvi, Pharr: Stochastic Texture Filtering, 2023.
     """
-    uvs, materials = scene.surfaces.uvs, scene.photon_scene.materials
-    for k in range(listed):
-        i = chunk.listed[k]
-        triangle, u, v = chunk.triangle[i], chunk.uv[0, i], chunk.uv[1, i]
-        w = ONE - u - v
-        place = (
-            w * uvs[triangle, 0, 0] + u * uvs[triangle, 1, 0] + v * uvs[triangle, 2, 0],
-            w * uvs[triangle, 0, 1] + u * uvs[triangle, 1, 1] + v * uvs[triangle, 2, 1],
-        )
-        texture = materials[chunk.material[i]].texture
-        color = random_texel(scene.surfaces.textures, texture, place, (chunk.spare[1, i], chunk.spare[2, i]))
-        set_column(chunk.diffuse, i, multiply(column(chunk.diffuse, i), color))
-
-
-@compiled
-def bend_normals(normals: Floats, bent: int, chunk: Chunk) -> None:
-    """Shading normals between those of the corners, as `shaders.surface.surface_at` says."""
-    for k in range(bent):
-        i = chunk.bent[k]
-        flat, ray = column(chunk.normal, i), column(chunk.ray, i)
-        shading = normalize(blend(normals, chunk.triangle[i], chunk.uv[0, i], chunk.uv[1, i]))
-        # Some files wind a triangle against its vertex normals: those then say which side is outside.
-        outside = dot(flat, shading) >= ZERO
-        shading = shading if outside else scale(shading, -ONE)
-        seen = dot(shading, ray) < -LEAST_COSINE  # else from behind the bent normal: only the flat one makes sense
-        chunk.is_outside[i] = np.int32(outside)
-        set_column(chunk.shading, i, shading if seen else flat)
-
-
-@compiled
-def store_photons(task: PhotonTask, count: int, chunk: Chunk, output: PhotonOutput) -> None:
-    """Keep a photon of each hit on a diffuse surface."""
-    min_bounces = np.int32(task.min_bounces)
-    for i in range(count):
-        chunk.packed_ray[i] = pack_unit(scale(column(chunk.ray, i), -ONE))
-        chunk.packed_flux[i] = pack_flux(column(chunk.flux, i), chunk.spare[0, i])
-    for i in range(count):
-        photon, rank = chunk.photon[i], chunk.rank[i]
-        chunk.key[0, i], chunk.key[1, i] = (photon << RANK_BITS) | np.uint32(rank), photon >> RANK_BITS
-        stores = np.int32((chunk.kind[i] & STORES) != 0) & np.int32(chunk.bounce[i] >= min_bounces)
-        chunk.stores[i] = stores
-        chunk.rank[i] = rank + stores
-    columns_to_rows(address(chunk.position), count, address(chunk.next_rows))
-    listed = list_marked(chunk.stores, count, chunk)
-    stored = output.counters[STORED]
-    photons, keys = address(output.photons) + PHOTON_BYTES * stored, address(output.keys) + 8 * stored
-    row = address(chunk.next_rows)
-    for k in range(listed):
-        copy_photon(row + ROW_BYTES * np.int64(chunk.listed[k]), photons + PHOTON_BYTES * k, keys + 8 * k)
-    output.counters[STORED] += listed
+    chunk = view.chunk
+    u, v = get(view.hits + view.step, i), get(view.hits + 2 * view.step, i)
+    w = ONE - u - v
+    x = w * chunk.uvs[0, i] + u * chunk.uvs[2, i] + v * chunk.uvs[4, i]
+    y = w * chunk.uvs[1, i] + u * chunk.uvs[3, i] + v * chunk.uvs[5, i]
+    _, u_x, u_y, _ = more_numbers(i, chunk)
+    width, height = chunk.width[i], chunk.height[i]
+    place = Int(texel_step(y, u_y, height) * width) + texel_step(x, u_x, width)
+    texel = get_word(view.texels, Int(chunk.texels[i] + place))
+    color = (
+        get(view.decoded, texel & TEXEL_MASK),
+        get(view.decoded, (texel >> np.uint32(8)) & TEXEL_MASK),
+        get(view.decoded, texel >> np.uint32(16)),
+    )
+    set_column(chunk.diffuse, i, multiply(column(chunk.diffuse, i), color))
 
 
 @inlined
-def list_marked(marks: npt.NDArray[np.int32], count: int, chunk: Chunk) -> int:
-    """List the places that are marked with 1; returns how many there are."""
-    listed = 0
-    for i in range(count):
-        chunk.listed[listed] = i
-        listed += marks[i]
-    return listed
+def texel_step(x: float, u: float, size: int) -> int:
+    """One of two texels of a row or column that are blended at x, where each 1 repeats."""
+    step = Int(np.floor((x - np.floor(x)) * Real(size) - HALF + u))
+    return Int(Int(step - size) if step >= size else (Int(step + size) if step < Int(0) else step))
 
 
 @inlined
-def copy_photon(row: int, photon: int, key: int) -> None:
-    """A photon's 24 bytes and the 8 of its key from one row."""
-    store(photon, load4(row))
-    store(photon + 16, load_double(row + 16))
-    store(key, load_double(row + 24))
+def more_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
+    """A second draw of uniform numbers: for the lobe, texels (2) and nothing."""
+    words = more4((chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i]))
+    return unit32(words[0]), unit32(words[1]), unit32(words[2]), unit32(words[3])
 
 
-@compiled
-def scatter_diffuse(count: int, chunk: Chunk) -> None:
+@inlined
+def bend_normal(k: int, view: View) -> None:
+    """The shading normal between those of the corners, as `shaders.surface.surface_at` says."""
+    chunk = view.chunk
+    i = np.int64(chunk.bent[k])
+    flat, ray = column(chunk.normal, i), ray_at(i, view)
+    u, v = get(view.hits + view.step, i), get(view.hits + 2 * view.step, i)
+    corner = Int(chunk.triangle[i] * Int(9))
+    a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
+    shading = normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))
+    # Some files wind a triangle against its vertex normals: those then say which side is outside.
+    outside = dot(flat, shading) >= ZERO
+    shading = scale(shading, ONE if outside else -ONE)
+    seen = dot(shading, ray) < -LEAST_COSINE  # else from behind the bent normal: only the flat one makes sense
+    chunk.is_outside[i] = Int(outside)
+    set_column(chunk.shading, i, chosen(seen, shading, flat))
+
+
+@inlined
+def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
+    """a or b."""
+    return (a[0] if condition else b[0], a[1] if condition else b[1], a[2] if condition else b[2])
+
+
+@inlined
+def scatter_diffuse(i: int, chunk: Chunk) -> None:
     """A direction by Lambert's law for every hit; those that take another lobe get theirs later."""
-    for i in range(count):
-        normal = column(chunk.shading, i)
-        tangent, bitangent = frame(normal)
-        local = cosine_hemisphere(chunk.u[1, i], chunk.u[2, i])
-        set_column(chunk.wi, i, to_world(local, tangent, bitangent, normal))
-        set_column(chunk.weight, i, column(chunk.diffuse, i))
+    normal = column(chunk.shading, i)
+    tangent, bitangent = frame(normal)
+    local = cosine_hemisphere(unit32(chunk.words[0, i]), unit32(chunk.words[1, i]))
+    set_column(chunk.wi, i, to_world(local, tangent, bitangent, normal))
+    set_column(chunk.weight, i, column(chunk.diffuse, i))
 
 
-@compiled
-def scatter_mixed(materials: Records, listed: int, chunk: Chunk) -> None:
+@inlined
+def scatter_mixed(count: int, view: View) -> None:
     """Choose one lobe in proportion to reflectance; its weight stands for all."""
-    lobes = list_lobes(listed, chunk)
-    for k in range(lobes[0]):
-        i = chunk.lobes[0, k]
-        set_column(chunk.weight, i, scale(column(chunk.diffuse, i), chunk.per_share[i]))
-    for k in range(lobes[1]):
-        i = chunk.lobes[1, k]
-        scatter_phong(materials[chunk.material[i]], i, chunk)
-    for k in range(lobes[2]):
-        i = chunk.lobes[2, k]
-        set_column(chunk.wi, i, mirrored(chunk, i))
-        set_column(chunk.weight, i, scale(color(materials[chunk.material[i]].mirror), chunk.per_share[i]))
-    for k in range(lobes[3]):
-        i = chunk.lobes[3, k]
-        scatter_dielectric(materials[chunk.material[i]], i, chunk)
+    chunk = view.chunk
+    each(choose_lobe, count, chunk)
+    list_lobes(count, chunk)
+    each(scatter_phong, np.int64(chunk.lengths[PHONG]), view)
+    each(scatter_mirror, np.int64(chunk.lengths[MIRROR]), view)
+    each(scatter_dielectric, np.int64(chunk.lengths[GLASS]), view)
 
 
 @inlined
-def list_lobes(listed: int, chunk: Chunk) -> tuple[int, int, int, int]:
-    """Sort the places listed by the lobe that is chosen there: diffuse, Phong, mirror, dielectric. Without branches,
-    which could not be foretold."""
-    lengths = chunk.lengths
-    lengths[0], lengths[1], lengths[2], lengths[3] = 0, 0, 0, 0
+def choose_lobe(i: int, chunk: Chunk) -> None:
+    """The lobe, and the weight of those that stay diffuse."""
+    paint, (phong, mirror, transmission) = column(chunk.diffuse, i), column(chunk.means, i)
+    diffuse = mean(paint)
+    total = diffuse + phong + mirror + transmission
+    number, _, _, _ = more_numbers(i, chunk)
+    pick = number * total
+    after_diffuse, after_phong = pick >= diffuse, pick >= diffuse + phong
+    after_mirror = pick >= diffuse + phong + mirror
+    share = phong if after_diffuse else diffuse
+    share = mirror if after_phong else share
+    share = transmission if after_mirror else share
+    is_mixed = (chunk.kind[i] & MIXED) != 0
+    per_share = total / share if is_mixed else ONE
+    chunk.lobe[i] = Int(after_diffuse & is_mixed) + Int(after_phong & is_mixed) + Int(after_mirror & is_mixed)
+    chunk.per_share[i] = per_share
+    set_column(chunk.weight, i, scale(paint, per_share))
+
+
+@inlined
+def list_lobes(count: int, chunk: Chunk) -> None:
+    """Sort the places by the lobe that is chosen there. Without branches, which could not be foretold."""
+    places, listed = address(chunk.listed), 0
+    for i in range(count):
+        put(places, listed, Int(i))
+        listed += int(chunk.lobe[i] != 0)
+    lengths, lobes = address(chunk.lengths), address(chunk.lobes)
+    for lobe in range(LOBES):
+        put(lengths, lobe, Int(0))
     for k in range(listed):
-        i = chunk.listed[k]
-        diffuse = mean(column(chunk.diffuse, i))
-        phong, mirror, transmission = column(chunk.means, i)
-        total = diffuse + phong + mirror + transmission
-        pick = chunk.u[0, i] * total
-        after_diffuse, after_phong = pick >= diffuse, pick >= diffuse + phong
-        after_mirror = pick >= diffuse + phong + mirror
-        lobe = np.int64(after_diffuse) + np.int64(after_phong) + np.int64(after_mirror)
-        share = phong if after_diffuse else diffuse
-        share = mirror if after_phong else share
-        share = transmission if after_mirror else share
-        chunk.per_share[i] = total / share
-        chunk.lobes[lobe, lengths[lobe]] = i
-        lengths[lobe] += 1
-    return lengths[0], lengths[1], lengths[2], lengths[3]
+        i = get_int(places, k)
+        lobe = get_int(address(chunk.lobe), i)
+        length = get_int(lengths, lobe)
+        put(lobes + COLUMN_BYTES * lobe, length, i)
+        put(lengths, lobe, Int(length + Int(1)))
 
 
 @inlined
-def color(triple: Floats) -> Color:
-    """Three numbers of a record."""
-    return (triple[0], triple[1], triple[2])
+def material_color(i: int, field: int, view: View) -> Vec3:
+    """A colour of the material at a hit, by its offset in MATERIAL."""
+    return get3(view.materials + field, 4, Int(view.chunk.material[i] * MATERIAL_STRIDE))
 
 
 @inlined
-def mirrored(chunk: Chunk, i: int) -> Vec3:
+def mirrored(i: int, view: View) -> Vec3:
     """The mirror image of the ray, in the world."""
-    ray, normal = column(chunk.ray, i), column(chunk.shading, i)
+    ray, normal = ray_at(i, view), column(view.chunk.shading, i)
     return subtract(ray, scale(normal, TWO * dot(ray, normal)))
 
 
 @inlined
-def scatter_phong(material: Record, i: int, chunk: Chunk) -> None:
+def scatter_phong(k: int, view: View) -> None:
     """About the mirror direction; f cos / pdf is (n + 2) / (n + 1) cos, and nothing below the surface."""
-    axis = mirrored(chunk, i)
+    chunk = view.chunk
+    i = np.int64(chunk.lobes[PHONG, k])
+    axis, shine = mirrored(i, view), chunk.shine[i]
     tangent, bitangent = frame(axis)
-    wi = to_world(cosine_power(chunk.u[1, i], chunk.u[2, i], chunk.shine[i]), tangent, bitangent, axis)
+    local = cosine_power(unit32(chunk.words[0, i]), unit32(chunk.words[1, i]), shine)
+    wi = to_world(local, tangent, bitangent, axis)
     cosine = max(ZERO, dot(wi, column(chunk.shading, i)))
-    gain = chunk.per_share[i] * cosine * (chunk.shine[i] + TWO) / (chunk.shine[i] + ONE)
+    gain = chunk.per_share[i] * cosine * (shine + TWO) / (shine + ONE)
     set_column(chunk.wi, i, wi)
-    set_column(chunk.weight, i, scale(color(material.phong), gain))
+    set_column(chunk.weight, i, scale(material_color(i, PHONG_BYTES, view), gain))
 
 
 @inlined
-def scatter_dielectric(material: Record, i: int, chunk: Chunk) -> None:
+def scatter_mirror(k: int, view: View) -> None:
+    """As a perfect mirror."""
+    chunk = view.chunk
+    i = np.int64(chunk.lobes[MIRROR, k])
+    set_column(chunk.wi, i, mirrored(i, view))
+    set_column(chunk.weight, i, scale(material_color(i, MIRROR_BYTES, view), chunk.per_share[i]))
+
+
+@inlined
+def scatter_dielectric(k: int, view: View) -> None:
     """Reflect by Fresnel, else refract."""
-    ray, normal = column(chunk.ray, i), column(chunk.shading, i)
-    eta = chunk.ior[i] if chunk.is_outside[i] != 0 else ONE / chunk.ior[i]
+    chunk = view.chunk
+    i = np.int64(chunk.lobes[GLASS, k])
+    ray, normal, ior = ray_at(i, view), column(chunk.shading, i), chunk.ior[i]
+    eta = ior if chunk.is_outside[i] != 0 else ONE / ior
     cosine = -dot(ray, normal)
-    wi = mirrored(chunk, i)
-    if chunk.u[1, i] >= fresnel(cosine, eta):
-        # Snell: along the surface the direction is that of the ray over eta.
-        cosine_t = math.sqrt(max(ZERO, ONE - (ONE - cosine * cosine) / (eta * eta)))
-        wi = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
-    set_column(chunk.wi, i, wi)
-    set_column(chunk.weight, i, scale(color(material.transmission), chunk.per_share[i]))
+    # Snell: along the surface the direction is that of the ray over eta.
+    cosine_t = math.sqrt(max(ZERO, ONE - (ONE - cosine * cosine) / (eta * eta)))
+    refracted = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
+    reflects = unit32(chunk.words[0, i]) < fresnel(cosine, eta)
+    set_column(chunk.wi, i, chosen(reflects, mirrored(i, view), refracted))
+    set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), chunk.per_share[i]))
 
 
-@compiled
-def tilt_flux(bent: int, chunk: Chunk) -> None:
+@inlined
+def tilt_flux(k: int, view: View) -> None:
     """A bent normal is not symmetric: Veach, Robust Monte Carlo Methods for Light Transport Simulation, 1997, 5.3."""
-    for k in range(bent):
-        i = chunk.bent[k]
-        ray, wi = column(chunk.ray, i), column(chunk.wi, i)
-        flat, shading = column(chunk.normal, i), column(chunk.shading, i)
-        leaves = (dot(wi, flat) > ZERO) == (dot(wi, shading) > ZERO)
-        above, below = abs(dot(ray, shading) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, shading))
-        tilt = min(above / below, MOST_TILT) if below > ZERO else ONE
-        set_column(chunk.weight, i, scale(column(chunk.weight, i), tilt if leaves else ZERO))
-
-
-@compiled
-def decide(task: PhotonTask, count: int, chunk: Chunk, counters: npt.NDArray[np.int64]) -> None:
-    """Russian roulette by the share of flux that is left, and the fates of paths; then where those go on from."""
-    misses, survivors, followed = np.int32(0), np.int32(0), np.int32(0)
-    max_bounces = np.int32(task.max_bounces)
-    for i in range(count):
-        flux, bounce = column(chunk.flux, i), chunk.bounce[i] + np.int32(1)
-        left = multiply(flux, column(chunk.weight, i))
-        survival = min(ONE, largest(left) / largest(flux))
-        survives = np.int32(chunk.u[3, i] < survival)
-        goes_on = survives & np.int32(bounce < max_bounces)
-        set_column(chunk.flux, i, scale(left, ONE / survival))
-        chunk.bounce[i], chunk.goes_on[i] = bounce, goes_on
-        misses += np.int32((chunk.kind[i] & NOTHING) != 0)
-        survivors += survives
-        followed += goes_on
-    for i in range(count):
-        normal = column(chunk.normal, i)
-        reach = chunk.clearance[i] * (ONE if dot(normal, column(chunk.wi, i)) >= ZERO else -ONE)
-        set_column(chunk.next_origin, i, add(column(chunk.position, i), scale(normal, reach)))
-    counters[ESCAPED] += misses
-    counters[ABSORBED] += count - misses - survivors
-    counters[TERMINATED] += survivors - followed
-
-
-@compiled
-def go_on(count: int, chunk: Chunk, rays: Floats, path_rows: Floats, kept: int) -> int:
-    """Write the rays of paths that go on behind the first `kept` ones; returns how many they are."""
-    make_rows(count, chunk)
-    ray, path = address(chunk.next_rows), address(chunk.path_rows)
-    next_ray, next_path = address(rays) + ROW_BYTES * kept, address(path_rows) + ROW_BYTES * kept
-    listed = list_marked(chunk.goes_on, count, chunk)
-    for k in range(listed):
-        place = ROW_BYTES * np.int64(chunk.listed[k])
-        copy_row(ray + place, next_ray + ROW_BYTES * k)
-        copy_row(path + place, next_path + ROW_BYTES * k)
-    return listed
+    chunk = view.chunk
+    i = np.int64(chunk.bent[k])
+    ray, wi = ray_at(i, view), column(chunk.wi, i)
+    flat, shading = column(chunk.normal, i), column(chunk.shading, i)
+    leaves = (dot(wi, flat) > ZERO) == (dot(wi, shading) > ZERO)
+    above, below = abs(dot(ray, shading) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, shading))
+    tilt = min(above / below, MOST_TILT) if below > ZERO else ONE
+    set_column(chunk.weight, i, scale(column(chunk.weight, i), tilt if leaves else ZERO))
 
 
 @inlined
-def make_rows(count: int, chunk: Chunk) -> None:
-    """Rows of the next rays and their paths."""
-    columns_to_rows(address(chunk.next_origin), count, address(chunk.next_rows))
-    columns_to_rows(address(chunk.photon), count, address(chunk.path_rows))
+def decide(i: int, data: tuple[View, Limits]) -> None:
+    """Russian roulette by the share of flux that is left; and the ray that a path goes on with."""
+    view, limits = data
+    chunk, step = view.chunk, view.step
+    flux, steps = get3(view.paths + PATH_FLUX * step, step, i), get_word(view.paths + STEPS * step, i)
+    left = multiply(flux, column(chunk.weight, i))
+    before, after = largest(flux), largest(left)
+    survives = unit32(chunk.words[2, i]) * before < after
+    put3(view.paths + PATH_FLUX * step, step, i, scale(left, max(ONE, before / after)))
+    tally = chunk.tally[i]
+    steps = np.uint32(steps + np.uint32(1) + (tally << RANK_SHIFT))
+    put(view.paths + STEPS * step, i, steps)
+    cut = NO_TALLY if Int(steps & BOUNCE_MASK) < limits.max_bounces else ONE_TERMINATED
+    gone = ONE_ESCAPED if (chunk.kind[i] & NOTHING) != 0 else ONE_ABSORBED
+    chunk.tally[i] = tally + (cut if survives else gone)
+
+    wi, normal = column(chunk.wi, i), column(chunk.normal, i)
+    reach = chunk.clearance[i] * (ONE if dot(normal, wi) >= ZERO else -ONE)
+    put3(view.rays, step, i, add(column(chunk.position, i), scale(normal, reach)))
+    put3(view.rays + RAY_DIRECTION * step, step, i, wi)
+
+
+@inlined
+def add_tallies(count: int, view: View, output: PhotonOutput) -> None:
+    """Count what became of the hits of a chunk, and end its block."""
+    total = NO_TALLY
+    for i in range(count):
+        total = np.uint32(total + view.chunk.tally[i])
+    for counter in (STORED, ABSORBED, ESCAPED, TERMINATED):
+        output.counters[counter] += np.int64(total & TALLY_MASK)
+        total >>= TALLY_BITS
+    for i in range(count, CHUNK):
+        put(view.block + RANK * PHOTON_COLUMN, i, NOT_STORED)
+    output.filled[0] += 1
+
+
+@inlined
+def list_ended(free: int, span: tuple[int, int, int], chunk: Chunk) -> int:
+    """List the places where paths ended, at an address, behind those listed before."""
+    first, count, ended = span
+    for i in range(count):
+        put(free, ended, Int(first + i))
+        ended += int(chunk.tally[i] > ONE_STORED)
+    return ended
 
 
 @compiled
-def launch(scene: PhotonScene, task: PhotonTask, photon: np.uint32, count: int, chunk: Chunk) -> None:
-    """Origins, directions and flux of `count` photons from `photon` on as they leave the lights."""
+def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, photon: np.uint32, fresh: int) -> None:
+    """Let so many photons from `photon` on leave the lights, into the first of the free places."""
     key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
-    per_unit = Real(1.0 / task.flux_unit)
-    choose_emitters(scene, photon, hash4(key, np.uint32(0), np.uint32(1))[0], count, chunk)
-    for i in range(count):
-        index = np.uint32(photon + np.uint32(i))
-        words = hash4(key, index, np.uint32(0))
-        s, t = uniform_triangle(unit32(words[2]), unit32(words[3]))
-        on_light = add(scale(column(chunk.edge_1, i), s), scale(column(chunk.edge_2, i), t))
-        set_column(chunk.next_origin, i, add(column(chunk.corner, i), on_light))
-        normal, around = column(chunk.normal, i), chunk.around[i] > ZERO
-        tangent, bitangent = frame(normal)
-        sphere = uniform_sphere(unit32(words[0]), unit32(words[1]))
-        hemisphere = cosine_hemisphere(unit32(words[0]), unit32(words[1]))
-        local = sphere if around else hemisphere
-        set_column(chunk.wi, i, to_world(local, tangent, bitangent, normal))
-        set_column(chunk.flux, i, scale(column(chunk.emitted, i), per_unit))
-        chunk.photon[i] = index
+    shift = hash4(key, np.uint32(0), np.uint32(1))[0]
+    chunk = batch.scratch.launch[0]
+    for done in range(0, fresh, CHUNK):
+        data = Launch(
+            rays=address(batch.rays),
+            paths=address(batch.paths),
+            step=4 * batch.rays.shape[1],
+            free=address(batch.scratch.free) + 4 * done,
+            photon=np.uint32(photon + np.uint32(done)),
+            per_unit=Real(1.0 / task.flux_unit),
+            key=key,
+            chunk=chunk,
+        )
+        count = min(CHUNK, fresh - done)
+        each(choose_light, CHUNK, (data.photon, shift, np.uint64(len(scene.emitters)), address(scene.aliases), chunk))
+        emitters = address(scene.emitters)
+        gather_columns(emitters, EMITTER_BYTES, chunk.light, count, address(chunk.corner))
+        gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, chunk.light, count, address(chunk.corner) + SECOND_ROW)
+        each(leave_light, count, data)
 
 
 @inlined
-def choose_emitters(scene: PhotonScene, photon: np.uint32, shift: np.uint32, count: int, chunk: Chunk) -> None:
-    """What is known of the light of each photon, chosen in proportion to power by the alias method."""
-    emitters, lights = address(scene.emitters), np.uint64(len(scene.emitters))
-    for i in range(CHUNK):
-        spread = np.uint32(np.uint32(photon + np.uint32(i)) * GOLDEN + shift)
-        product = np.uint64(spread) * lights
-        own = product >> np.uint64(32)
-        cell = scene.aliases[own]
-        share, alias = cell.share, cell.alias
-        chunk.light[i] = np.int32(own) if np.uint32(product) < share else alias
-    gather_columns(emitters, EMITTER_BYTES, chunk.light, count, address(chunk.corner))
-    second_half = address(chunk.corner) + 8 * COLUMN_BYTES
-    gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, chunk.light, count, second_half)
+def choose_light(i: int, data: tuple[np.uint32, np.uint32, np.uint64, int, Chunk]) -> None:
+    """The light of a photon, chosen in proportion to power by the alias method."""
+    photon, shift, lights, aliases, chunk = data
+    spread = np.uint32(np.uint32(photon + np.uint32(i)) * GOLDEN + shift)
+    product = np.uint64(spread) * lights
+    own = Int(product >> np.uint64(32))
+    cell = Int(own + own)
+    share, alias = get_word(aliases, cell), get_int(aliases + 4, cell)
+    chunk.light[i] = own if np.uint32(product) < share else alias
 
 
-@compiled
-def set_off(count: int, chunk: Chunk, rays: Floats, path_rows: Floats, kept: int) -> None:
-    """Write fresh rays and paths behind the first `kept` ones."""
-    make_rows(count, chunk)
-    for i in range(count):
-        place = ROW_BYTES * i
-        copy_row(address(chunk.next_rows) + place, address(rays) + ROW_BYTES * kept + place)
-        copy_row(address(chunk.path_rows) + place, address(path_rows) + ROW_BYTES * kept + place)
+@inlined
+def leave_light(i: int, data: Launch) -> None:
+    """Origin, direction and flux of a photon."""
+    chunk, step, place = data.chunk, data.step, get_int(data.free, i)
+    index = np.uint32(data.photon + np.uint32(i))
+    words = hash4(data.key, index, np.uint32(0))
+    s, t = uniform_triangle(unit32(words[2]), unit32(words[3]))
+    on_light = add(scale(column(chunk.edge_1, i), s), scale(column(chunk.edge_2, i), t))
+    normal, around = column(chunk.normal, i), chunk.around[i] > ZERO
+    tangent, bitangent = frame(normal)
+    sphere = uniform_sphere(unit32(words[0]), unit32(words[1]))
+    hemisphere = cosine_hemisphere(unit32(words[0]), unit32(words[1]))
+    wi = to_world(chosen(around, sphere, hemisphere), tangent, bitangent, normal)
+    put3(data.rays, step, place, add(column(chunk.corner, i), on_light))
+    put3(data.rays + RAY_DIRECTION * step, step, place, wi)
+    put(data.paths, place, index)
+    put(data.paths + STEPS * step, place, np.uint32(0))
+    put3(data.paths + PATH_FLUX * step, step, place, scale(column(chunk.emitted, i), data.per_unit))

@@ -1,4 +1,4 @@
-"""Rows to columns and back, whatever their number."""
+"""Loops over columns, and rows that become columns, whatever their number."""
 
 import numpy as np
 import pytest
@@ -6,22 +6,23 @@ from numba import njit
 
 from renderer.columns import (
     CHUNK,
-    columns_to_rows,
+    COLUMN,
+    each,
     gather_columns,
-    half_rows_to_columns,
-    rows_to_columns,
+    gather_half_columns,
+    get,
+    get3,
+    get_int,
+    get_word,
+    put,
+    put3,
 )
+from tracecore.compiled import inlined
 from tracecore.vector import address
 
-
-@njit
-def to_columns(rows, count, columns):
-    rows_to_columns(address(rows), count, address(columns))
-
-
-@njit
-def halves_to_columns(rows, count, columns):
-    half_rows_to_columns(address(rows), count, address(columns))
+#: Bits of all kinds: those of NaN too must pass.
+ROWS = np.random.default_rng(1).integers(0, 2**32, (CHUNK, 8), np.uint64).astype(np.uint32)
+COUNTS = pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 16, CHUNK - 1, CHUNK])
 
 
 @njit
@@ -30,44 +31,77 @@ def gathered(rows, places, count, columns):
 
 
 @njit
-def to_rows(columns, count, rows):
-    columns_to_rows(address(columns), count, address(rows))
+def half_gathered(rows, places, count, columns):
+    gather_half_columns(address(rows), 32, places, count, address(columns))
 
 
-#: Bits of all kinds: those of NaN too must pass.
-ROWS = np.random.default_rng(1).integers(0, 2**32, (CHUNK, 8), np.uint64).astype(np.uint32)
-COUNTS = pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 16, CHUNK - 1, CHUNK])
+@inlined
+def twice_and_sum(i, data):
+    source, target, step = data
+    x, y, z = get3(source, step, i)
+    put3(target, step, i, (x + x, y + y, z + z))
+    put(target + 3 * step, i, x + y + z)
+
+
+@njit
+def twice(source, count, target):
+    each(twice_and_sum, count, (address(source), address(target), 4 * source.shape[1]))
+
+
+@inlined
+def double_listed(k, data):
+    listed, numbers, words, wholes = data
+    i = get_int(listed, k)
+    put(numbers, i, get(numbers, i) + get(numbers, i))
+    put(words, i, np.uint32(get_word(words, i) + np.uint32(0x80000000)))
+    put(wholes, i, np.int32(get_int(wholes, i) // 2))
+
+
+@njit
+def double(listed, count, numbers, words, wholes):
+    each(double_listed, count, (address(listed), address(numbers), address(words), address(wholes)))
 
 
 @COUNTS
-def test_rows_become_columns_and_the_last_fills_up(count):
-    columns = np.zeros((8, CHUNK), np.uint32)
-    to_columns(ROWS[:count].copy(), count, columns)
-    assert np.array_equal(columns[:, :count], ROWS[:count].T)
-    filled = -(-count // 8) * 8
-    assert np.all(columns[:, count:filled] == ROWS[count - 1][:, None])
-    assert not columns[:, filled:].any()
-
-
-@COUNTS
-def test_rows_of_sixteen_bytes_become_four_columns(count):
-    columns = np.zeros((8, CHUNK), np.uint32)
-    halves = ROWS[:, :4].copy()
-    halves_to_columns(halves[:count].copy(), count, columns)
-    assert np.array_equal(columns[:4, :count], halves[:count].T)
-    assert not columns[4:].any()
-
-
-@COUNTS
-def test_rows_are_gathered_from_their_places(count):
-    columns = np.zeros((8, CHUNK), np.uint32)
+@pytest.mark.parametrize(("function", "words"), [(gathered, 8), (half_gathered, 4)])
+def test_rows_are_gathered_from_their_places(function, words, count):
+    columns = np.zeros((8, COLUMN), np.uint32)
     places = np.random.default_rng(2).integers(0, CHUNK, CHUNK).astype(np.int32)
-    gathered(ROWS, places, count, columns)
-    assert np.array_equal(columns[:, :count], ROWS[places[:count]].T)
+    function(ROWS, places, count, columns)
+    assert np.array_equal(columns[:words, :count], ROWS[places[:count], :words].T)
+    assert not columns[words:].any()
+    assert not columns[:, -(-count // 8) * 8 :].any()
 
 
-@COUNTS
-def test_columns_become_rows(count):
-    rows = np.zeros((CHUNK, 8), np.uint32)
-    to_rows(np.ascontiguousarray(ROWS.T), count, rows)
-    assert np.array_equal(rows[:count], ROWS[:count])
+@pytest.mark.parametrize("count", [0, 1, 5, 8, 63, 64, 100])
+def test_each_place_is_met_once_and_none_behind(count):
+    source = np.random.default_rng(count).normal(size=(3, 100)).astype(np.float32)
+    target = np.full((4, 100), 7.0, np.float32)
+    twice(source, count, target)
+    assert np.array_equal(target[:3, :count], 2.0 * source[:, :count])
+    assert np.array_equal(target[3, :count], source[0, :count] + source[1, :count] + source[2, :count])
+    assert np.all(target[:, count:] == 7.0)
+
+
+def test_a_loop_may_change_places_of_a_list():
+    random = np.random.default_rng(3)
+    listed = random.permutation(100).astype(np.int32)
+    numbers, words = random.normal(size=100).astype(np.float32), ROWS[:100, 0].copy()
+    wholes = random.integers(-1000, 1000, 100).astype(np.int32)
+    expected = [column.copy() for column in (numbers, words, wholes)]
+    places = listed[:60]
+    expected[0][places] *= 2.0
+    expected[1][places] ^= np.uint32(0x80000000)
+    expected[2][places] //= 2
+    double(listed, 60, numbers, words, wholes)
+    for got, right in zip((numbers, words, wholes), expected, strict=True):
+        assert np.array_equal(got, right)
+
+
+def test_columns_take_only_numbers_of_32_bits():
+    @njit
+    def put_double(column):
+        put(address(column), 0, 1.0)
+
+    with pytest.raises(Exception, match="32 bits"):
+        put_double(np.zeros(4, np.float32))

@@ -68,3 +68,27 @@ def test_the_alias_table_has_every_light_with_its_probability(probability):
         found[aliases["alias"][cell]] += (1.0 - own) / cells
     np.testing.assert_allclose(found, probability, atol=1e-9)
     assert np.all(found[np.array(probability) == 0.0] == 0.0)
+
+
+def test_texels_are_bytes_and_decode_to_what_the_eye_reads():
+    pixels = np.arange(256 * 3, dtype=np.uint8).reshape(8, 32, 3)
+    pixels = np.concatenate([pixels, pixels[:, :, ::-1] ^ 255])
+    box = flat_snapshot(
+        closed_box(), [Material(diffuse=(0.5, 0.5, 0.5)), Material(texture=0)], material_ids=[0] * 11 + [1]
+    )
+    box.uvs[:] = np.arange(72, dtype=np.float32).reshape(12, 3, 2)
+    scene = pack_scene(type(box)(**(vars(box) | {"textures": (Texture(name="all", pixels=pixels),)})))
+    packed = scene.photon_scene
+    channels = np.stack([packed.texels >> shift & 255 for shift in (0, 8, 16)], axis=-1)
+    assert np.array_equal(packed.decoded[channels[:-1]], scene.surfaces.textures.texels)
+    assert packed.decoded[channels[-1]].tolist() == [1.0, 1.0, 1.0]
+    assert packed.materials[["texels", "width", "height"]].tolist() == [(512, 1, 1), (0, 32, 16), (512, 1, 1)]
+    assert np.array_equal(packed.uvs[:-1, :6].reshape(12, 3, 2), box.uvs)
+    assert not packed.uvs[-1].any()
+    assert packed.uvs.shape == (13, 8)
+
+
+def test_without_textures_there_are_no_texture_coordinates():
+    packed = pack_scene(lamp_in_box()).photon_scene
+    assert packed.uvs.shape == (1, 8)
+    assert packed.texels.tolist() == [0xFFFFFF]

@@ -1,0 +1,186 @@
+"""Batches of photons: every photon is traced once and accounted for, whatever the batch, the place and the thread."""
+
+import math
+
+import numpy as np
+import pytest
+from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box
+
+import tracecore
+from renderer.driver import RenderSettings
+from renderer.drivers import photon_task
+from renderer.packed_scene import pack_scene
+from renderer.photon_map import total_flux
+from renderer.photon_shading import PATH_WORDS, needs_uv, new_batch, shade_batch
+from renderer.photon_store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
+from scenes.model import Material, PointLight, Texture
+
+WHITE = Material(diffuse=(0.9, 0.9, 0.9))
+LAMP = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
+FILLED = np.float32(-7.0)
+
+
+def columns(capacity, pad=32):
+    """Rays, hits and paths of a batch, full of a number that nobody expects."""
+    rays, hits = np.full((8, capacity + pad), FILLED), np.full((4, capacity + pad), np.float32(np.nan))
+    return new_batch(rays, hits, capacity)
+
+
+def traced_box(texel):
+    """A closed box of one texture, two texels wide."""
+    pixels = np.array([[[255, 255, 255], texel]], np.uint8)
+    box = flat_snapshot(closed_box(), [Material(diffuse=(0.8, 0.8, 0.8), texture=0)], lights=[LAMP])
+    return type(box)(**(vars(box) | {"textures": (Texture(name="two", pixels=pixels),)}))
+
+
+class Shooter:
+    """Photons of one scene through batches of given sizes, which take turns."""
+
+    def __init__(self, snapshot, *, max_bounces=200, min_bounces=0, seed=5):
+        self.scene = pack_scene(snapshot)
+        settings = RenderSettings(width=8, height=8, seed=seed, max_bounces=max_bounces)
+        self.task = photon_task(self.scene, settings, 0, min_bounces)
+        self.tracer = tracecore.open_tracer(snapshot.positions, device="cpu", threads=1)
+
+    def __call__(self, photons, capacities=(1024,), first=0):
+        """All photons stored, in order, and counters."""
+        supply, stores = np.array([first, first + photons]), [PhotonStore() for _ in capacities]
+        batches, active = [columns(capacity) for capacity in capacities], [0] * len(capacities)
+        while True:
+            for k, (batch, store) in enumerate(zip(batches, stores, strict=True)):
+                active[k] = shade_batch(self.scene, self.task, batch, active[k], supply, store.output(active[k]))
+                self.trace(batch, active[k])
+            if not any(active):
+                break
+        counters = np.sum([store.counters for store in stores], axis=0)
+        return in_order(stores, first, photons, 2), counters
+
+    def trace(self, batch, active):
+        """Hits of the first rays; u and v only if they are needed."""
+        rays = np.ascontiguousarray(batch.rays[:, :active].T)
+        rays[:, 3], rays[:, 7] = 0.0, np.inf
+        found = self.tracer.closest_hit(rays).T
+        rows = slice(0, 4) if needs_uv(self.scene) else [0, 3]
+        batch.hits[rows, :active] = found[rows]
+
+
+def test_the_books_balance_in_a_closed_box():
+    stored, counters = Shooter(lamp_in_box())(30_000)
+    assert counters[EMITTED] == counters[ABSORBED] == 30_000
+    assert counters[STORED] == counters[RAYS] == len(stored)
+    assert counters[ESCAPED] == counters[TERMINATED] == 0
+
+
+def test_the_books_balance_where_paths_are_cut_and_light_escapes():
+    _, counters = Shooter(floor_and_ceiling(materials=[WHITE], lights=[LAMP]), max_bounces=2)(20_000)
+    assert counters[EMITTED] == 20_000 == counters[[ABSORBED, ESCAPED, TERMINATED]].sum()
+    assert counters[[ABSORBED, ESCAPED, TERMINATED]].min() > 500
+    assert 0 < counters[STORED] < counters[RAYS]
+
+
+@pytest.mark.parametrize("capacities", [(256,), (1000,), (16384,), (31, 4096, 7), (1,)])
+def test_batches_and_places_change_no_bit(capacities):
+    photons = 2_000 if min(capacities) == 1 else 20_000
+    shoot = Shooter(lamp_in_box())
+    expected, counts = shoot(photons)
+    stored, counters = shoot(photons, capacities)
+    assert np.array_equal(stored, expected)
+    assert np.array_equal(counters, counts)
+
+
+def test_a_range_is_a_part_of_the_whole():
+    shoot = Shooter(lamp_in_box())
+    whole, _ = shoot(3_000)
+    parts = [shoot(1_000, first=first)[0] for first in (0, 1_000, 2_000)]
+    assert np.array_equal(np.concatenate(parts), whole)
+
+
+def test_the_first_photons_may_be_left_out():
+    everything, _ = Shooter(lamp_in_box())(2_000)
+    indirect, _ = Shooter(lamp_in_box(), min_bounces=1)(2_000)
+    assert len(indirect) == len(everything) - 2_000
+    assert set(map(bytes, indirect)) < set(map(bytes, everything))
+
+
+def test_a_batch_stays_full_until_no_photon_is_left():
+    shoot, capacity = Shooter(lamp_in_box()), 512
+    supply, store, batch, active, sizes = np.array([0, 3_000]), PhotonStore(), columns(capacity), 0, []
+    while True:
+        before = batch.paths[0, :active].copy()
+        active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
+        sizes.append(active)
+        photons = batch.paths[0, :active]
+        assert len(set(photons.tolist())) == active
+        if supply[0] < 3_000:  # who goes on keeps its place
+            stay = np.isin(before, photons)
+            assert np.array_equal(before[stay], photons[: len(before)][stay])
+        if active == 0:
+            break
+        assert np.abs(np.linalg.norm(batch.rays[4:7, :active], axis=0) - 1.0).max() < 1e-5
+        shoot.trace(batch, active)
+    full = sizes.index(min(sizes[:-1], key=lambda size: size == capacity))
+    assert full > 5
+    assert set(sizes[:full]) == {capacity}
+    assert sizes[full:] == sorted(sizes[full:], reverse=True)
+
+
+def test_only_what_is_ours_is_written():
+    shoot, batch, store = Shooter(lamp_in_box()), columns(500, pad=40), PhotonStore()
+    supply, active = np.array([0, 2_000]), 0
+    for _ in range(4):
+        active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
+        shoot.trace(batch, active)
+    assert np.all(batch.rays[[3, 7]] == FILLED)
+    assert np.all(batch.rays[:, 500:] == FILLED)
+    assert not batch.paths[:, 500:].any()
+    assert batch.paths.shape == (PATH_WORDS, 540)
+
+
+def test_photons_of_a_supply_are_taken_once():
+    """Threads share it: one that is empty is left alone, and what one took beyond the end is nobody's."""
+    shoot, store = Shooter(lamp_in_box()), PhotonStore()
+    supply, batches = np.array([10, 700]), [columns(512), columns(512), columns(512)]
+    active = [shade_batch(shoot.scene, shoot.task, batch, 0, supply, store.output(0)) for batch in batches]
+    assert active == [512, 178, 0]
+    assert supply.tolist() == [10 + 1024, 700]
+    assert sorted([*batches[0].paths[0, :512], *batches[1].paths[0, :178]]) == list(range(10, 700))
+    assert store.counters[EMITTED] == 690
+
+
+def test_a_texture_dims_as_its_texels_do_on_average():
+    """Where two texels meet each is drawn as often, so that a second landing keeps the mean of both."""
+    shoot = Shooter(traced_box([0, 255, 255]), max_bounces=2)
+    assert needs_uv(shoot.scene)
+    shares = []
+    for first in range(0, 80_000, 4_000):
+        stored, counters = shoot(4_000, first=first)
+        direct = total_flux(Shooter.__call__(DirectOnly(shoot), 4_000, first=first)[0])
+        shares.append(total_flux(stored) / direct - 1.0)
+        assert counters[EMITTED] == 4_000
+    mean, error = np.mean(shares, axis=0), np.std(shares, axis=0, ddof=1) / math.sqrt(len(shares))
+    assert np.all(np.abs(mean - [0.4, 0.8, 0.8]) < 4.0 * error + 1e-3)
+
+
+class DirectOnly(Shooter):
+    """The same photons, cut after their first surface."""
+
+    def __init__(self, shoot):
+        self.scene, self.task, self.tracer = shoot.scene, shoot.task._replace(max_bounces=1), shoot.tracer
+
+
+def test_the_sum_over_diffuse_and_mirror_is_the_sum_of_their_shares():
+    """Nearly all of `specular` is a mirror at this shine, and every landing is stored: 1 / (1 - 0.3 - 0.4) of all."""
+    shiny = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.4, 0.4, 0.4), shine=1e6)
+    shoot = Shooter(flat_snapshot(closed_box(), [shiny], lights=[LAMP]))
+    watts = [total_flux(shoot(4_000, first=first)[0]) for first in range(0, 80_000, 4_000)]
+    watts = np.array(watts) * shoot.task.flux_unit / 4_000
+    error = watts.std(axis=0, ddof=1) / math.sqrt(len(watts))
+    assert np.all(np.abs(watts.mean(axis=0) - 4.0 * math.pi * np.array([1.0, 2.0, 3.0]) / 0.3) < 4.0 * error)
+
+
+def test_only_textures_and_bent_normals_need_uv():
+    plain, bent = lamp_in_box(), lamp_in_box()
+    bent.normals[3] = (0.6, 0.0, 0.8)
+    assert not needs_uv(pack_scene(plain))
+    assert needs_uv(pack_scene(bent))
+    assert needs_uv(pack_scene(traced_box([0, 0, 0])))
