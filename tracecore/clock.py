@@ -9,14 +9,13 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-I32 = ir.IntType(32)
-I64 = ir.IntType(64)
+from tracecore.vector import I32, I64, emitting
+
 SECOND = 1_000_000_000
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@emitting
 def nanoseconds(typing: Any) -> Any:
     """The steady clock of the C library, `time.CLOCK_MONOTONIC`, as int64."""
 
@@ -32,7 +31,7 @@ def nanoseconds(typing: Any) -> Any:
     return types.int64(), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@emitting
 def give_way(typing: Any) -> Any:
     """Let another thread have this core, if one waits for it."""
 

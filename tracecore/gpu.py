@@ -2,7 +2,6 @@
 
 import threading
 import time
-from contextlib import nullcontext
 from types import TracebackType
 from typing import Self
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from tracecore.direct import usable_cores
 from tracecore.errors import KernelError
+from tracecore.flight import DEPTH
 from tracecore.gpu_device import (
     DeviceKernel,
     DeviceScene,
@@ -19,8 +19,9 @@ from tracecore.gpu_device import (
     timeout_seconds,
 )
 from tracecore.nvrtc import CompiledKernel
+from tracecore.port import BATCHES, COUNTERS, INVALID, RAYS
 from tracecore.rays import HIT_FLOATS, Floats, checked_rays
-from tracecore.resident import Service
+from tracecore.resident import RingPort, Service
 from tracecore.ring import RingQueue
 from tracecore.strategies import find_strategy
 from tracecore.strategy import KernelStrategy
@@ -30,7 +31,13 @@ from tracecore.tracer import BvhStatistics, Query, TracerStatistics
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
 #: How batches reach the device; the default first.
-DISPATCHES = ("streamed", "resident")
+DISPATCHES = ("resident", "streamed")
+
+#: Batches in flight for each thread that runs a compiled loop.
+LANES = 16
+
+#: Slots of the ring that queues get in resident dispatch; twice their usual batches if that is more.
+LEAST_SLOTS = 64
 
 #: Rays of one launch when a whole array is traced.
 CHUNK_RAYS = 1 << 21
@@ -47,6 +54,7 @@ class GpuTracer:
     """
 
     device = "gpu"
+    lanes = LANES
 
     def __init__(
         self,
@@ -73,12 +81,14 @@ class GpuTracer:
             attach_thread()
             scene = DeviceScene(packed, strategy.layout.scene)
             self.session = Session(DeviceKernel(strategy, stack_size), scene, Meter(), timeout_seconds())
-            self._service = None
-            if dispatch == "resident":
-                self._service = Service(DeviceKernel(strategy, stack_size, resident=True), scene, timeout_seconds())
+            ring_kernel = DeviceKernel(strategy, stack_size, resident=True)
+            slots = max(2 * DEPTH * self.threads, LEAST_SLOTS)
+            by_launches = dispatch == "streamed"
+            self._service = Service(ring_kernel, scene, timeout_seconds(), slots, by_launches=by_launches)
         self.dispatch = dispatch
         self._lock = threading.Lock()
         self._queues: list[StreamedQueue | RingQueue] = []
+        self._ports: list[RingPort] = []
         self._is_open = True
 
     @property
@@ -89,10 +99,19 @@ class GpuTracer:
     def open_queue(self) -> StreamedQueue | RingQueue:
         """A queue for the calling thread."""
         self._check_open()
-        queue = StreamedQueue(self.session) if self._service is None else self._service.open_queue(self.session.meter)
+        service = self._service
+        queue = StreamedQueue(self.session) if service.by_launches else service.open_queue(self.session.meter)
         with self._lock:
             self._queues.append(queue)
         return queue
+
+    def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[RingPort]:
+        """Ports for compiled loops, one for each of so many threads, see `port`."""
+        self._check_open()
+        ports = self._service.open_ports(threads, slots, slot_rays, log_rows)
+        with self._lock:
+            self._ports += ports
+        return ports
 
     def closest_hit(self, rays: Floats) -> Floats:
         """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`."""
@@ -108,7 +127,7 @@ class GpuTracer:
         hits = np.empty((len(rays), HIT_FLOATS), np.float32)
         if len(rays) == 0:
             return hits
-        with self._service.paused() if self._service else nullcontext():
+        with self._service.paused():
             self._launch_all(rays, hits, query)
         return hits
 
@@ -129,7 +148,11 @@ class GpuTracer:
         busy_seconds: union of the launches' times by the device's clock, each from its first block's start to its last
         block's end. kernel_rays_per_second: all rays by that time, small launches and large ones alike.
         """
-        return self.session.meter.statistics(self._service.busy_seconds if self._service else 0.0)
+        with self._lock:
+            tallies = [port.port.tally for port in self._ports]
+        done = np.sum(tallies, axis=0) if tallies else np.zeros(COUNTERS, np.int64)
+        through_ports = (int(done[BATCHES]), int(done[RAYS]), int(done[INVALID]))
+        return self.session.meter.statistics(self._service.busy_seconds, through_ports)
 
     def close(self) -> None:
         """Wait for what is in flight and give memory back. Statistics can still be read."""
@@ -138,8 +161,7 @@ class GpuTracer:
             queues, self._queues = self._queues, []
         for queue in queues:
             queue.close()
-        if self._service:
-            self._service.stop()
+        self._service.stop()
 
     def _check_open(self) -> None:
         if not self._is_open:

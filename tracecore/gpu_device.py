@@ -231,6 +231,28 @@ class DeviceKernel:
         return min(blocks, self.resident_blocks[query] * _device_attribute("MultiProcessorCount"))
 
 
+class Mark:
+    """A place in a stream's work to wait for."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self._event = cupy.cuda.Event(disable_timing=True)
+        self._runtime = cupy.cuda.runtime
+        self._address = int(self._event.ptr)
+
+    def set(self, stream: int) -> None:
+        """After all work so far of the stream at this address."""
+        self._runtime.eventRecord(self._address, stream)
+
+    def has_passed(self) -> bool:
+        """Whether all work before the mark is done. Raises `KernelError` where the device failed."""
+        status = int(self._runtime.eventQuery(self._address))
+        if status not in (0, _NOT_READY):
+            raise KernelError(f"CUDA error {status} while tracing; the GPU is lost to this process: start it anew")
+        return status == 0
+
+
 class Stream:
     """Work that the device does in order, independent of other streams, and a mark in it to wait for."""
 
@@ -238,10 +260,9 @@ class Stream:
         import cupy
 
         self._stream = cupy.cuda.Stream(non_blocking=True)
-        self._event = cupy.cuda.Event(disable_timing=True)
+        self._mark = Mark()
         self._runtime = cupy.cuda.runtime
         self.address = int(self._stream.ptr)
-        self._mark = int(self._event.ptr)
 
     def copy_up(self, to: int, source: int, size: int) -> None:
         """Start a copy from pinned memory to the device."""
@@ -257,14 +278,11 @@ class Stream:
 
     def mark(self) -> None:
         """Set the mark after all work so far."""
-        self._runtime.eventRecord(self._mark, self.address)
+        self._mark.set(self.address)
 
     def has_passed(self) -> bool:
         """Whether all work before the mark is done. Raises `KernelError` where the device failed."""
-        status = int(self._runtime.eventQuery(self._mark))
-        if status not in (0, _NOT_READY):
-            raise KernelError(f"CUDA error {status} while tracing; the GPU is lost to this process: start it anew")
-        return status == 0
+        return self._mark.has_passed()
 
     def wait(self, timeout: float) -> bool:
         """Return True once all work before the mark is done, or False after `timeout` seconds."""

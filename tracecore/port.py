@@ -217,6 +217,27 @@ def are_ready(port: Port, nanoseconds_left: int) -> bool:
     return True
 
 
+@compiled
+def await_answer(port: Port, nanoseconds_left: int) -> bool:
+    """Return True when one more slot is answered, or none waits; False after so long."""
+    deadline = nanoseconds() + nanoseconds_left
+    waiting = _waiting(port)
+    while waiting != 0 and _waiting(port) == waiting:
+        if nanoseconds() > deadline:
+            return False
+        give_way()
+    return True
+
+
+@inlined
+def _waiting(port: Port) -> int:
+    """How many slots wait for an answer."""
+    waiting = 0
+    for slot in range(len(port.bells)):
+        waiting += not _is_ready(port, slot, ONE_SLOT)
+    return waiting
+
+
 def new_port(memory: RingMemory, slots: slice, kind: int, tree: CpuTree, timeout: float, log_rows: int = 0) -> Port:
     """A port to some slots of a ring. timeout: seconds."""
     count = slots.stop - slots.start

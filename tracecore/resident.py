@@ -1,4 +1,4 @@
-"""Resident dispatch on an NVIDIA GPU: a kernel that stays and serves the ring (`ring.py`)."""
+"""The ring (`ring.py`) on an NVIDIA GPU: a kernel that stays serves it, or launches do, each of all that is ready."""
 
 import threading
 import time
@@ -7,80 +7,177 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import numpy.typing as npt
 
 from tracecore.errors import DeviceError, KernelError
-from tracecore.gpu_device import DeviceKernel, DeviceMemory, DeviceScene, Stream, attach_thread, cuda_errors, pinned
-from tracecore.ring import DESK, ORDER, ORDERS, RING, RingMemory, RingQueue
+from tracecore.gpu_device import (
+    DeviceKernel,
+    DeviceMemory,
+    DeviceScene,
+    Mark,
+    Stream,
+    attach_thread,
+    cuda_errors,
+    pinned,
+)
+from tracecore.port import ATTENDED, LATE, LISTENING, are_ready, await_answer, new_port, no_tree, raise_status
+from tracecore.rays import BATCH_RAYS
+from tracecore.ring import DESK, END, GO_ON, ONCE, RingMemory, RingQueue
 from tracecore.streamed import Meter
 
-#: Slots of a tracer's ring: 96 MB of pinned memory.
-SLOTS = 512
+
+class Residence:
+    """A ring and the kernel that serves it: all that the device uses while the kernel runs."""
+
+    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, memory: RingMemory) -> None:
+        self.memory = memory
+        self.runs = False
+        self._kernel = kernel
+        self._scene = scene
+        self._device = {name: DeviceMemory.zeros(size) for name, size in memory.device_bytes.items()}
+        self._ring = memory.record({name: own.address for name, own in self._device.items()})
+        self._pointers = np.array([scene.record.ctypes.data, self._ring.ctypes.data], np.uint64)
+        self._stream = Stream()
+        self._launches = [Mark(), Mark()]  # of the last but one, and of the last
+
+    def start(self) -> None:
+        """Start the kernel, to stay."""
+        self.memory.stop[0] = GO_ON
+        self._start()
+        self._stream.mark()
+        self.runs = True
+
+    def launch(self) -> None:
+        """Answer what has been rung, unless a launch waits for its turn already."""
+        earlier, last = self._launches
+        if earlier.has_passed():
+            self.memory.stop[0] = ONCE
+            self._start()
+            earlier.set(self._stream.address)
+            self._launches = [last, earlier]
+
+    def _start(self) -> None:
+        attach_thread()
+        with cuda_errors("cannot start the kernel that serves the ring"):
+            self._stream.clear(self._device["desk"].address, DESK.itemsize)
+            self._kernel.start_resident(self._pointers.ctypes.data, self._stream)
+
+    def has_ended(self) -> bool:
+        """Whether the kernel that was started is there no more."""
+        return self._stream.has_passed()
+
+    def end(self, timeout: float) -> bool:
+        """End the kernel when its orders are done. Returns False where it still runs after `timeout` seconds."""
+        if self.runs:
+            attach_thread()
+            self.memory.stop[0] = END
+            self.runs = not self._stream.wait(timeout)
+        return not self.runs
+
+
+#: Where a kernel does not end: the device may still write there, so that their memory must stay.
+_abandoned: list[Residence] = []
+
+
+def _leave(residence: Residence, timeout: float) -> None:
+    """End the kernel of a service that nobody uses any more."""
+    if not residence.end(timeout):
+        _abandoned.append(residence)
 
 
 class Service:
-    """A kernel that starts with the first order and stays until it is stopped.
+    """A kernel that starts with the first order and stays until it is stopped, and the one ring that it serves.
 
-    kernel: compiled for resident dispatch. timeout: seconds that it may take to stop. Threads may share it. It ends
-    with the interpreter at the latest; a process that dies takes its kernel along.
+    kernel: compiled for resident dispatch. timeout: seconds that it, or a batch, may take. slots: of the ring that
+    Python's queues get. by_launches: the kernel does not stay, but is launched when a port asks. Threads may share it.
+    It ends with the interpreter at the latest; a process that dies takes its kernel along.
     """
 
-    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, timeout: float) -> None:
-        self.memory = RingMemory(SLOTS, pinned)
+    def __init__(
+        self, kernel: DeviceKernel, scene: DeviceScene, timeout: float, slots: int, *, by_launches: bool = False
+    ) -> None:
+        self.name = kernel.strategy.name
+        self.timeout = timeout
+        self.by_launches = by_launches
         self._kernel = kernel
         self._scene = scene
-        self._timeout = timeout
-        self._stream = Stream()
+        self._slots = slots
         self._lock = threading.RLock()
-        self._runs = False
+        self._residence: Residence | None = None
+        self._at_exit: weakref.finalize[..., Service] | None = None
         self._earlier_busy = 0.0
-        self._device = {
-            "desk": DeviceMemory.zeros(DESK.itemsize),
-            "orders": DeviceMemory.zeros(ORDERS * ORDER.itemsize),
-            "heard": DeviceMemory.zeros(SLOTS * 4),
-        }
-        self._ring = self._record()
-        self._pointers = np.array([scene.record.ctypes.data, self._ring.ctypes.data], np.uint64)
-        self._at_exit = weakref.finalize(self, _tell_to_stop, self.memory.stop)
-
-    def _record(self) -> npt.NDArray[np.void]:
-        record = np.zeros(1, RING)
-        for name in ("rays", "hits", "bells", "flags", "stop", "busy"):
-            record[name] = getattr(self.memory, name).ctypes.data
-        for name, memory in self._device.items():
-            record[name] = memory.address
-        record["slots"] = SLOTS
-        return record
 
     @property
     def busy_seconds(self) -> float:
         """Wall time, by the device's clock, with an order at hand."""
-        return self._earlier_busy + int(self.memory.busy[0]) * 1e-9
+        residence = self._residence
+        return self._earlier_busy + (int(residence.memory.busy[0]) * 1e-9 if residence else 0.0)
+
+    def ring(self, slots: int, slot_rays: int) -> RingMemory:
+        """The ring, made anew unless it has at least so many slots, of so many rays each.
+
+        slot_rays: a power of two. Raises `DeviceError` where another ring is in use or memory runs out.
+        """
+        with self._lock:
+            memory = self._residence.memory if self._residence else None
+            if memory is None or memory.slot_rays != slot_rays or memory.slots < slots:
+                memory = self._new_ring(slots, slot_rays)
+            return memory
+
+    def _new_ring(self, slots: int, slot_rays: int) -> RingMemory:
+        attach_thread()
+        self._leave_ring(f"{slots} slots of {slot_rays} rays")
+        with cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
+            memory = RingMemory(slots, slot_rays, pinned)
+            residence = Residence(self._kernel, self._scene, memory)
+        self._at_exit = weakref.finalize(self, _leave, residence, self.timeout)
+        self._residence = residence
+        return memory
+
+    def _leave_ring(self, wanted: str) -> None:
+        """Stop, and forget the ring, which nobody may use. wanted: instead, in words."""
+        if self._residence is None or self._at_exit is None:
+            return
+        memory = self._residence.memory
+        if not memory.take_all():
+            raise DeviceError(
+                f"the ring has {memory.slots} slots of {memory.slot_rays} rays, and some are in use, so that there "
+                f"cannot be {wanted}: first close the queues or ports that have them"
+            )
+        self.stop()
+        self._at_exit.detach()
+        self._residence = self._at_exit = None
 
     def open_queue(self, meter: Meter) -> RingQueue:
         """A queue for the calling thread. meter: counts its batches."""
-        return RingQueue(self.memory, self._kernel.strategy.name, self._timeout, self.serve, meter.count)
+        return RingQueue(self._ring_for, self.name, self.timeout, self.serve, meter.count)
+
+    def _ring_for(self, rays: int) -> RingMemory:
+        return self.ring(max(self._slots, -(-rays // BATCH_RAYS)), BATCH_RAYS)
 
     def serve(self) -> None:
-        """See to it that the kernel runs. Raises `KernelError` where it has died."""
-        if self._runs and not self._stream.has_passed():
+        """See to it that the kernel runs. Raises `KernelError` where it has died or there is no ring."""
+        residence = self._residence
+        if self.by_launches or (residence and residence.runs and not residence.has_ended()):
             return
         with self._lock:
-            if not self._runs:
-                self._start()
-            elif self._stream.has_passed():
-                raise KernelError(f"kernel {self._kernel.strategy.name!r} has ended by itself: start the process anew")
+            residence = self._residence
+            if residence is None:
+                raise KernelError("there is no ring to serve: ask for one first")
+            if not residence.runs:
+                residence.start()
+            elif residence.has_ended():
+                raise KernelError(f"kernel {self.name!r} has ended by itself: start the process anew")
 
-    def _start(self) -> None:
-        attach_thread()
-        self.memory.stop[0] = 0
-        self._earlier_busy = self.busy_seconds
-        self.memory.busy[0] = 0
-        with cuda_errors("cannot start the resident kernel"):
-            self._stream.clear(self._device["desk"].address, DESK.itemsize)
-            self._kernel.start_resident(self._pointers.ctypes.data, self._stream)
-            self._stream.mark()
-        self._runs = True
+    def launch(self) -> None:
+        """Answer what has been rung so far, now or when the launches on their way are done."""
+        with self._lock:
+            if self._residence:
+                self._residence.launch()
+
+    def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int) -> "list[RingPort]":
+        """Ports to the ring. Raises `DeviceError` where another ring is in use or memory runs out."""
+        memory = self.ring(threads * slots, slot_rays)
+        return [RingPort(self, memory, slots, log_rows) for _ in range(threads)]
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -92,15 +189,61 @@ class Service:
     def stop(self) -> None:
         """End the kernel when its orders are done. Raises `DeviceError` where it does not end."""
         with self._lock:
-            if not self._runs:
+            residence = self._residence
+            if residence is None or not residence.runs:
                 return
-            attach_thread()
-            _tell_to_stop(self.memory.stop)
-            if not self._stream.wait(self._timeout):
-                raise DeviceError(f"the resident kernel has not ended in {self._timeout:g} s: end this process")
-            self._runs = False
+            if not residence.end(self.timeout):
+                raise DeviceError(f"the resident kernel has not ended in {self.timeout:g} s: end this process")
+            self._earlier_busy = self.busy_seconds
+            residence.memory.busy[0] = 0
 
 
-def _tell_to_stop(stop: npt.NDArray[np.uint32]) -> None:
-    stop[0] = 1
-    time.sleep(0)
+#: How long a port that is served by launches looks at its flags before it asks for the next launch, in nanoseconds.
+LAUNCH_PATIENCE = 50_000
+
+#: The same between two looks at whether a kernel that stays is still there.
+SETTLE_PATIENCE = 50_000_000
+
+
+class RingPort:
+    """A thread's slots of the ring, see `port`."""
+
+    def __init__(self, service: Service, memory: RingMemory, slots: int, log_rows: int) -> None:
+        self._service = service
+        self._memory = memory
+        self._first = memory.take(slots)
+        self._slots = slots
+        kind = ATTENDED if service.by_launches else LISTENING
+        places = slice(self._first, self._first + slots)
+        self.port = new_port(memory, places, kind, no_tree(), service.timeout, log_rows)
+        self._silent_since = 0.0
+
+    def attend(self) -> None:
+        """Have what has been rung launched, and look for an answer for a while."""
+        self._service.launch()
+        now = time.perf_counter()
+        if await_answer(self.port, LAUNCH_PATIENCE):
+            self._silent_since = 0.0
+        elif self._silent_since == 0.0:
+            self._silent_since = now
+        elif now - self._silent_since > self._service.timeout:
+            raise_status(LATE, self.port, self._service.name)
+
+    def check(self) -> None:
+        """See to it that the kernel runs."""
+        self._service.serve()
+
+    def settle(self) -> None:
+        """Let all slots be answered. Raises `KernelError` where they are not in time."""
+        self.port.stop[0] = 0
+        deadline = time.perf_counter() + self._service.timeout
+        while not are_ready(self.port, 0 if self._service.by_launches else SETTLE_PATIENCE):
+            self.check()
+            if self._service.by_launches:
+                self.attend()
+            elif time.perf_counter() > deadline:
+                raise_status(LATE, self.port, self._service.name)
+
+    def close(self) -> None:
+        """Give the slots back."""
+        self._memory.give_back(self._first, self._slots)

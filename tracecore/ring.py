@@ -1,31 +1,32 @@
 """Resident dispatch as the host sees it: slots in memory that a kernel which stays on the device reads and writes.
 
-A slot holds the rays of one order. Its bell tells the device that they are there, its flag tells the thread that the
-hits are. `kernels/resident.cuh` is the other side and checks the sizes of the records.
+A slot holds the rays of one order, in columns. Its bell tells the device that they are there, its flag tells the thread
+that the hits are. `kernels/resident.cuh` is the other side and checks the sizes of the records.
 """
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tracecore.compiled import compiled
-from tracecore.errors import DeviceError, KernelError, RayError
+from tracecore.errors import DeviceError, KernelError
+from tracecore.flight import FlightBatch, FlightQueue
 from tracecore.launch import describe_faults
-from tracecore.rays import BATCH_RAYS, HIT_FLOATS, RAY_FLOATS
-from tracecore.tracer import Batch, Query
+from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS
+from tracecore.tracer import Query
 from tracecore.vector import address, load_acquire, store_release
 
-#: Rays of a slot, a power of two from 32.
-SLOT_RAYS = BATCH_RAYS
+#: Rays that a slot may be made for: powers of two.
+LEAST_SLOT_RAYS, MOST_SLOT_RAYS = 1 << 8, 1 << 16
 
-#: Places for orders on the device. More than slots, so that a slow order does not hold the others up.
-ORDERS = 2048
+#: Words behind each column, so that columns begin in other sets of a cache, and at a multiple of 128 bytes.
+COLUMN_PAD = 32
 
-#: Pointers are addresses as the device sees them.
+#: Pointers are addresses as the device sees them. slot_bits: a slot has 2^slot_bits rays.
 RING = np.dtype(
     [
         ("rays", "<u8"),
@@ -36,32 +37,40 @@ RING = np.dtype(
         ("busy", "<u8"),
         ("desk", "<u8"),
         ("orders", "<u8"),
-        ("heard", "<u8"),
+        ("posts", "<u8"),
+        ("staged", "<u8"),
         ("slots", "<u4"),
+        ("places", "<u4"),
+        ("slot_bits", "<u4"),
     ],
     align=True,
 )
-ORDER = np.dtype([(name, "<u4") for name in ("number", "slot", "count", "any_hit", "left", "complaint")])
-DESK = np.dtype([(name, "<u4") for name in ("posted", "tickets", "finished", "closed")])
+ORDER = np.dtype([("claim", "<u8"), ("number", "<u4"), ("left", "<u4"), ("complaint", "<u4")], align=True)
+DESK = np.dtype([(name, "<u8") for name in ("posted", "tickets", "finished", "closed")])
 
-#: In the low half of a bell.
-ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT = 1 << 31, 1 << 30, 1 << 29
+#: The low half of a bell: how many rays, and what is asked of them. ENDLESS: t_min is 0 and t_max infinite for all, and
+#: rows 3 and 7 of the rays are not read. NO_UV: rows 1 and 2 of the hits are not written.
 COUNT_MASK = (1 << 20) - 1
-COLUMN_PAD = 32
+ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT = 1 << 31, 1 << 30, 1 << 29
 
-#: In the low half of a flag: faults above, how many rays were invalid below.
+#: The low half of a flag: faults from this bit on, how many rays were invalid below.
 FAULT_SHIFT = 24
 
+#: What the host says by `stop`: go on, end when all is done, or answer only what has been rung when the kernel starts.
+GO_ON, END, ONCE = range(3)
+
 DEFINES = {
-    "SLOT_RAYS": str(SLOT_RAYS),
-    "ORDERS": str(ORDERS),
+    "ONCE": f"{ONCE}u",
+    "COLUMN_PAD": f"{COLUMN_PAD}u",
+    "COUNT_MASK": f"{COUNT_MASK:#x}u",
+    "ANY_HIT_BIT": f"{ANY_HIT_BIT:#x}u",
+    "ENDLESS_BIT": f"{ENDLESS_BIT:#x}u",
+    "NO_UV_BIT": f"{NO_UV_BIT:#x}u",
+    "FAULT_SHIFT": str(FAULT_SHIFT),
     "RING_BYTES": str(RING.itemsize),
     "ORDER_BYTES": str(ORDER.itemsize),
     "DESK_BYTES": str(DESK.itemsize),
 }
-
-#: Batches in flight for each thread.
-DEPTH = 4
 
 #: Looks at a flag before the interpreter gets a chance to do other things.
 LOOKS = 1 << 12
@@ -72,7 +81,10 @@ Allocate = Callable[[tuple[int, ...], npt.DTypeLike], npt.NDArray[Any]]
 
 @compiled
 def ring_bell(bells: Words, slot: int, number: int, low: int) -> None:
-    """Tell the device that the rays of a slot are written. low: their number, and whether any hit will do."""
+    """Tell the device that the rays of a slot are written.
+
+    number: of the slot's order, not 0 and not the last one. low: how many rays, at least 1, and what is asked of them.
+    """
     store_release(address(bells) + 8 * slot, (np.uint64(number) << np.uint64(32)) | np.uint64(low))
 
 
@@ -87,33 +99,66 @@ def flag_is_up(flags: Words, slot: int, number: int) -> bool:
 
 @compiled
 def ring_again(bells: Words, flags: Words, first: int, slots: int, rounds: int) -> None:
-    """Have the rays of so many slots traced so many times, nothing done with the hits."""
+    """Have the last orders of so many slots traced so many times again, nothing done with the hits."""
     for turn in range(rounds + 1):
         for slot in range(first, first + slots):
             number = bells[slot] >> np.uint64(32)
             while not flag_is_up(flags, slot, number):
                 pass
             if turn < rounds:
-                ring_bell(bells, slot, number + np.uint64(1), BATCH_RAYS)
+                ring_bell(bells, slot, number + np.uint64(1), bells[slot] & np.uint64(0xFFFFFFFF))
 
 
 class RingMemory:
     """What host and device share.
 
-    slots: how many. allocate: makes arrays of zeros, of a shape and type, in memory that both can reach.
+    rays: (slots, 8, column) float32, rows in the order of `RAY`. hits: (slots, 4, column) float32, rows in the order of
+    `HIT`. A column has room for slot_rays rays; what is behind them is not used. bells, flags: (slots,) uint64, an
+    order's number in the high half.
+
+    slots: how many. slot_rays: a power of two. allocate: makes arrays of zeros, of a shape and type, in memory that
+    both can reach. Raises `DeviceError` for another slot_rays, and without slots.
     """
 
     def __init__(self, slots: int, slot_rays: int, allocate: Allocate) -> None:
+        _check(slots, slot_rays)
         self.slots = slots
         self.slot_rays = slot_rays
-        self.rays = allocate((slots, RAY_FLOATS, slot_rays + COLUMN_PAD), np.float32)
-        self.hits = allocate((slots, HIT_FLOATS, slot_rays + COLUMN_PAD), np.float32)
+        self.places = 1 << (2 * slots - 1).bit_length()
+        column = slot_rays + COLUMN_PAD
+        self.rays = allocate((slots, RAY_FLOATS, column), np.float32)
+        self.hits = allocate((slots, HIT_FLOATS, column), np.float32)
         self.bells: Words = allocate((slots,), np.uint64)
         self.flags: Words = allocate((slots,), np.uint64)
         self.stop = allocate((1,), np.uint32)
         self.busy: Words = allocate((1,), np.uint64)
         self._lock = threading.Lock()
         self._taken = np.zeros(slots, bool)
+
+    @property
+    def device_bytes(self) -> dict[str, int]:
+        """Sizes of what the device keeps to itself, all zero at first, by names of `RING`.
+
+        There are at least twice as many places for orders to wait in as slots, so that a slow order does not hold the
+        others up.
+        """
+        return {
+            "desk": DESK.itemsize,
+            "orders": self.slots * ORDER.itemsize,
+            "posts": self.places * 4,
+            "staged": self.slots * self.slot_rays * HIT.itemsize,
+        }
+
+    def record(self, device: Mapping[str, int]) -> npt.NDArray[np.void]:
+        """(1,) `RING`. device: addresses of memory with `device_bytes`."""
+        record = np.zeros(1, RING)
+        for name in ("rays", "hits", "bells", "flags", "stop", "busy"):
+            record[name] = getattr(self, name).ctypes.data
+        for name, place in device.items():
+            record[name] = place
+        record["slots"], record["places"] = self.slots, self.places
+        record["slot_bits"] = self.slot_rays.bit_length() - 1
+        return record
 
     def take(self, count: int) -> int:
         """The first of so many slots side by side that nobody has. Raises `DeviceError` where there are none."""
@@ -125,47 +170,69 @@ class RingMemory:
             self._taken[first : first + count] = True
             return first
 
+    def take_all(self) -> bool:
+        """Take all slots, for good. Returns False, and takes none, where somebody has one."""
+        with self._lock:
+            is_free = not self._taken.any()
+            self._taken |= is_free
+            return is_free
+
     def give_back(self, first: int, count: int) -> None:
         """Slots that are used no more."""
         with self._lock:
             self._taken[first : first + count] = False
 
 
-class RingBatch(Batch):
-    """A batch in slots of a ring, one for each `SLOT_RAYS` rays."""
+def _check(slots: int, slot_rays: int) -> None:
+    if not LEAST_SLOT_RAYS <= slot_rays <= MOST_SLOT_RAYS or slot_rays & (slot_rays - 1):
+        raise DeviceError(
+            f"a slot has a power of two of rays from {LEAST_SLOT_RAYS} to {MOST_SLOT_RAYS}, got {slot_rays}"
+        )
+    if slots < 1:
+        raise DeviceError(f"a ring needs at least 1 slot, got {slots}")
+
+
+class RingBatch(FlightBatch):
+    """A batch in plain memory, and as many slots of a ring as its rays fill."""
 
     def __init__(self, memory: RingMemory, capacity: int) -> None:
-        self.slots = -(-capacity // SLOT_RAYS)
+        self.slots = -(-capacity // memory.slot_rays)
         self.first = memory.take(self.slots)
         self.memory = memory
-        start = self.first * SLOT_RAYS
-        super().__init__(memory.rays[start : start + capacity], memory.hits[start : start + capacity])
-        self.in_flight = 0
+        super().__init__(np.zeros((capacity, RAY_FLOATS), np.float32), np.zeros((capacity, HIT_FLOATS), np.float32))
 
-    def ring(self, count: int, query: Query) -> None:
+    def start(self, count: int, query: Query) -> None:
         """Start to trace `rays[:count]`, count > 0."""
         memory = self.memory
-        for slot in range(self.first, self.first + self.used(count)):
-            rays = min(count - (slot - self.first) * SLOT_RAYS, SLOT_RAYS)
-            low = rays | (ANY_HIT_BIT if query == Query.ANY else 0)
-            ring_bell(memory.bells, slot, _next_number(memory.bells, slot), low)
-        self.in_flight = count
+        asked = ANY_HIT_BIT if query == Query.ANY else 0
+        for slot, part in self._parts(count):
+            rays = self.rays[part]
+            memory.rays[slot, :, : len(rays)] = rays.T
+            ring_bell(memory.bells, slot, _next_number(memory.bells, slot), len(rays) | asked)
 
     def is_done(self) -> bool:
         """Whether all hits are there. Looks for a while."""
         memory = self.memory
-        slots = range(self.first, self.first + self.used(self.in_flight))
+        slots = (slot for slot, _ in self._parts(self.in_flight))
         return all(flag_is_up(memory.flags, slot, int(memory.bells[slot] >> np.uint64(32))) for slot in slots)
 
-    def complaints(self) -> tuple[int, int]:
-        """Of a batch that is done: how many rays were invalid, and faults."""
-        low = self.memory.flags[self.first : self.first + self.used(self.in_flight)].astype(np.uint32)
-        return int((low % (1 << FAULT_SHIFT)).sum()), int(np.bitwise_or.reduce(low >> FAULT_SHIFT))
+    def land(self) -> tuple[int, int]:
+        """Copy the hits, which are there. Returns how many rays were invalid, and faults."""
+        invalid = faults = 0
+        for slot, part in self._parts(self.in_flight):
+            hits = self.hits[part]
+            hits[:] = self.memory.hits[slot, :, : len(hits)].T
+            low = int(self.memory.flags[slot]) & 0xFFFFFFFF
+            invalid += low % (1 << FAULT_SHIFT)
+            faults |= low >> FAULT_SHIFT
+        self.in_flight = 0
+        return invalid, faults
 
-    @staticmethod
-    def used(count: int) -> int:
-        """Slots that so many rays need."""
-        return -(-count // SLOT_RAYS)
+    def _parts(self, count: int) -> Iterator[tuple[int, slice]]:
+        """Slots, and which of so many rays are theirs."""
+        size = self.memory.slot_rays
+        for i, start in enumerate(range(0, count, size)):
+            yield self.first + i, slice(start, min(start + size, count))
 
 
 def _next_number(bells: Words, slot: int) -> int:
@@ -173,65 +240,43 @@ def _next_number(bells: Words, slot: int) -> int:
     return int(bells[slot] >> np.uint64(32)) % 0xFFFFFFFF + 1
 
 
-class RingQueue:
+class RingQueue(FlightQueue[RingBatch]):
     """A thread's queue to a kernel that stays.
 
-    kernel: its name. timeout: seconds that an order may take. serve: sees to it that the kernel runs. count: is told of
-    each batch that has come back how many rays it had and how many of them were invalid.
+    ring: gives a ring with room for so many rays. kernel: its name. timeout: seconds that an order may take. serve:
+    sees to it that the kernel runs. count: is told of each batch that has come back how many rays it had and how many
+    of them were invalid.
     """
-
-    depth = DEPTH
 
     def __init__(
         self,
-        memory: RingMemory,
+        ring: Callable[[int], RingMemory],
         kernel: str,
         timeout: float,
         serve: Callable[[], None],
         count: Callable[[int, int], None],
     ) -> None:
-        self._memory = memory
+        super().__init__(RingBatch)
+        self._ring = ring
         self._kernel = kernel
         self._timeout = timeout
         self._serve = serve
         self._count = count
-        self._batches: list[RingBatch] = []
-        self._is_open = True
 
-    def batch(self, capacity: int = BATCH_RAYS) -> Batch:
-        """A new batch in the ring. Raises `RayError` where capacity is below 1, `DeviceError` where slots run out."""
-        if capacity < 1:
-            raise RayError(f"a batch needs a capacity of at least 1 ray, got {capacity}")
-        batch = RingBatch(self._memory, capacity)
-        self._batches.append(batch)
-        return batch
+    def _make(self, capacity: int) -> RingBatch:
+        return RingBatch(self._ring(capacity), capacity)
 
-    def submit(self, batch: Batch, count: int, query: Query) -> None:
-        """Start to trace `rays[:count]`. Raises `RayError` for a count that does not fit and for a batch in flight."""
-        own = _own(batch)
-        if not self._is_open:
-            raise KernelError("the queue is closed; open another one")
-        if not 0 <= count <= own.capacity:
-            raise RayError(f"a batch of capacity {own.capacity} cannot hold {count} rays")
-        if own.in_flight:
-            raise RayError("this batch is being traced; wait for it before submitting it again")
-        if count > 0:
-            self._serve()
-            own.ring(count, query)
+    def _start(self, batch: RingBatch, count: int, query: Query) -> None:
+        self._serve()
+        batch.start(count, query)
 
-    def wait(self, batch: Batch) -> None:
-        """Return once the hits are there; at once for a batch that is not in flight.
-
-        Raises `KernelError` where the kernel complains or does not answer.
-        """
-        own = _own(batch)
-        if own.in_flight:
-            self._come_back(own)
-            invalid, faults = own.complaints()
-            self._count(own.in_flight, invalid)
-            own.in_flight = 0
-            if faults:
-                raise KernelError(f"kernel {self._kernel!r} failed: {describe_faults(faults)}")
+    def _land(self, batch: RingBatch) -> None:
+        self._come_back(batch)
+        count = batch.in_flight
+        invalid, faults = batch.land()
+        self._count(count, invalid)
+        if faults:
+            raise KernelError(f"kernel {self._kernel!r} failed: {describe_faults(faults)}")
 
     def _come_back(self, batch: RingBatch) -> None:
         deadline = time.perf_counter() + self._timeout
@@ -243,16 +288,6 @@ class RingQueue:
                 )
             self._serve()
 
-    def close(self) -> None:
-        """Wait for what is in flight and give the slots back."""
-        self._is_open = False
-        batches, self._batches = self._batches, []
-        for batch in batches:
-            self.wait(batch)
-            self._memory.give_back(batch.first, batch.slots)
-
-
-def _own(batch: Batch) -> RingBatch:
-    if not isinstance(batch, RingBatch):
-        raise RayError("this batch is not in the ring; get one from queue.batch()")
-    return batch
+    def _give_up(self, batch: RingBatch) -> None:
+        self.wait(batch)
+        batch.memory.give_back(batch.first, batch.slots)

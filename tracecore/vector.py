@@ -48,12 +48,12 @@ FLOAT4 = Vector(4)
 FLOAT8 = Vector(8)
 
 
-def _intrinsic(emitter: Callable[..., Any]) -> Any:
+def emitting(emitter: Callable[..., Any]) -> Any:
     """Numba's decorator, of no type: what is called is not what is written here."""
     return intrinsic(emitter)
 
 
-@_intrinsic
+@emitting
 def address(typing: Any, array: Any) -> Any:
     """Where an array's first byte is, as int64: unlike an array no reference, which would be counted in every loop.
 
@@ -76,19 +76,19 @@ def _load(kind: Any, value: Any, widen: Any = None) -> Any:
     return kind(types.int64), emit
 
 
-@_intrinsic
+@emitting
 def load4(typing: Any, place: Any) -> Any:
     """Four float32 from an address."""
     return _load(FLOAT4, ir.VectorType(FLOAT, 4))
 
 
-@_intrinsic
+@emitting
 def load8(typing: Any, place: Any) -> Any:
     """Eight float32 from an address."""
     return _load(FLOAT8, ir.VectorType(FLOAT, 8))
 
 
-@_intrinsic
+@emitting
 def load4_in_8(typing: Any, place: Any) -> Any:
     """Four float32 from an address, then four lanes of no meaning."""
 
@@ -101,31 +101,31 @@ def load4_in_8(typing: Any, place: Any) -> Any:
     return FLOAT8(types.int64), emit
 
 
-@_intrinsic
+@emitting
 def load_float(typing: Any, place: Any) -> Any:
     """A float32 from an address."""
     return _load(types.float32, FLOAT)
 
 
-@_intrinsic
+@emitting
 def load_double(typing: Any, place: Any) -> Any:
     """A float64 from an address."""
     return _load(types.float64, ir.DoubleType())
 
 
-@_intrinsic
+@emitting
 def load_int(typing: Any, place: Any) -> Any:
     """An int32 from an address, as int64."""
     return _load(types.int64, I32, I64)
 
 
-@_intrinsic
+@emitting
 def load_long(typing: Any, place: Any) -> Any:
     """An int64 from an address."""
     return _load(types.int64, I64)
 
 
-@_intrinsic
+@emitting
 def store(typing: Any, place: Any, value: Any) -> Any:
     """Write a vector or a number, in its own size, to an address."""
 
@@ -145,19 +145,19 @@ def _splat(lanes: int) -> Any:
     return Vector(lanes)(types.float32), emit
 
 
-@_intrinsic
+@emitting
 def splat4(typing: Any, value: Any) -> Any:
     """Four lanes of one value, rounded to float32."""
     return _splat(4)
 
 
-@_intrinsic
+@emitting
 def splat8(typing: Any, value: Any) -> Any:
     """Eight lanes of one value, rounded to float32."""
     return _splat(8)
 
 
-@_intrinsic
+@emitting
 def lane(typing: Any, value: Any, index: Any) -> Any:
     """One lane as float32."""
 
@@ -196,13 +196,13 @@ def _select(comparison: str, left: Any, right: Any) -> Any:
     return left(left, right), emit
 
 
-@_intrinsic
+@emitting
 def least(typing: Any, left: Any, right: Any) -> Any:
     """Lane by lane `left if left < right else right`: the right one where either is NaN."""
     return _select("<", left, right)
 
 
-@_intrinsic
+@emitting
 def greatest(typing: Any, left: Any, right: Any) -> Any:
     """Lane by lane `left if left > right else right`: the right one where either is NaN."""
     return _select(">", left, right)
@@ -214,7 +214,7 @@ def _ternary(builder: Any, name: str, arguments: Any) -> Any:
     return builder.call(function, arguments)
 
 
-@_intrinsic
+@emitting
 def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """a * b + c, rounded once. Vectors of one width, or three float32."""
     kind = a if isinstance(a, Vector) else types.float32
@@ -235,25 +235,25 @@ def _compare(comparison: str, left: Any, right: Any) -> Any:
     return types.int64(left, right), emit
 
 
-@_intrinsic
+@emitting
 def less(typing: Any, left: Any, right: Any) -> Any:
     """Bits of the lanes where left < right."""
     return _compare("<", left, right)
 
 
-@_intrinsic
+@emitting
 def less_equal(typing: Any, left: Any, right: Any) -> Any:
     """Bits of the lanes where left <= right."""
     return _compare("<=", left, right)
 
 
-@_intrinsic
+@emitting
 def equal(typing: Any, left: Any, right: Any) -> Any:
     """Bits of the lanes where left == right."""
     return _compare("==", left, right)
 
 
-@_intrinsic
+@emitting
 def lowest_bit(typing: Any, bits: Any) -> Any:
     """Index of the lowest bit set in an int64 that is not 0."""
 
@@ -263,7 +263,7 @@ def lowest_bit(typing: Any, bits: Any) -> Any:
     return types.int64(types.int64), emit
 
 
-@_intrinsic
+@emitting
 def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """a * b + c, rounded once or twice, whichever is faster here: for bounds with a margin, never for hits."""
 
@@ -273,7 +273,7 @@ def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
     return a(a, a, a), emit
 
 
-@_intrinsic
+@emitting
 def float_bits(typing: Any, value: Any) -> Any:
     """The 32 bits of a float32, as an int64 of the same sign: orders non-negative values."""
 
@@ -283,7 +283,7 @@ def float_bits(typing: Any, value: Any) -> Any:
     return types.int64(types.float32), emit
 
 
-@_intrinsic
+@emitting
 def bits_float(typing: Any, bits: Any) -> Any:
     """The float32 of the lowest 32 bits of an int64."""
 
@@ -293,7 +293,7 @@ def bits_float(typing: Any, bits: Any) -> Any:
     return types.float32(types.int64), emit
 
 
-@_intrinsic
+@emitting
 def load_acquire(typing: Any, place: Any) -> Any:
     """The uint64 at an address, a multiple of 8, and all that its writer wrote before it (`store_release`)."""
 
@@ -303,7 +303,7 @@ def load_acquire(typing: Any, place: Any) -> Any:
     return types.uint64(types.int64), emit
 
 
-@_intrinsic
+@emitting
 def fetch_add(typing: Any, place: Any, value: Any) -> Any:
     """Add to the int64 at an address, a multiple of 8, that threads share. Returns what was there before."""
 
@@ -313,7 +313,7 @@ def fetch_add(typing: Any, place: Any, value: Any) -> Any:
     return types.int64(types.int64, types.int64), emit
 
 
-@_intrinsic
+@emitting
 def store_release(typing: Any, place: Any, value: Any) -> Any:
     """Write a uint64 at an address, a multiple of 8, after all that was written before."""
 
@@ -334,7 +334,7 @@ def _shuffled(builder: Any, rows: Any, step: int, low: list[int], high: list[int
     return mixed
 
 
-@_intrinsic
+@emitting
 def transpose8(typing: Any, rows: Any) -> Any:
     """Eight vectors of eight lanes: lane i of vector k becomes lane k of vector i. Any 32 bits pass as they are."""
 

@@ -1,6 +1,7 @@
 """The GPU tracer against brute force and the CPU, bit for bit, and what it does when things go wrong."""
 
 import functools
+import gc
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from ray_cases import (
     soup,
 )
 from readme_kernel import register_example
+from ring_orders import assert_written, await_order, write_order
 
 from tracecore import gpu_device, strategies
 from tracecore.brute_force import is_valid
@@ -38,6 +40,7 @@ from tracecore.gpu_device import timeout_seconds
 from tracecore.launch import describe_faults
 from tracecore.layout import bvh2
 from tracecore.rays import BATCH_RAYS, MISS, RAY, as_records, make_rays
+from tracecore.ring import ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT
 from tracecore.strategies import find_strategy, strategy_names
 from tracecore.strategy import KernelStrategy
 from tracecore.streamed import CopiedBatch, StreamedQueue
@@ -292,7 +295,7 @@ def test_what_a_tracer_says_of_itself() -> None:
     triangles, *_ = answers("soup", RAYS)
     tree = find_strategy("while-while").build(triangles)
     with GpuTracer(triangles, "while-while", threads=3) as tracer:
-        assert (tracer.name, tracer.device, tracer.dispatch, tracer.threads) == ("while-while", "gpu", "streamed", 3)
+        assert (tracer.name, tracer.device, tracer.dispatch, tracer.threads) == ("while-while", "gpu", "resident", 3)
         assert tracer.bvh.nodes == int((~tree.is_leaf).sum())
         assert tracer.bvh.bytes == tracer.bvh.nodes * 64 + len(triangles) * 48
         assert tracer.bvh.sah_cost == tree.sah_cost
@@ -362,6 +365,52 @@ def test_threads_share_a_resident_kernel(judge: Judge) -> None:
         for thread in threads:
             thread.join()
     assert failures == []
+
+
+@gpu_test
+@pytest.mark.parametrize("slot_rays", [256, 1024, 4096])
+@pytest.mark.parametrize("kernel", ["while-while", "replacing-compressed-bvh8", "packet-8", "grouped-8"])
+def test_a_resident_kernel_reads_and_writes_only_what_it_should(judge: Judge, kernel: str, slot_rays: int) -> None:
+    triangles, rays, closest, occlusion = judge.of_case("soup")  # rays without ends
+    asked = [0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT, ENDLESS_BIT | NO_UV_BIT, ANY_HIT_BIT | ENDLESS_BIT | NO_UV_BIT]
+    with GpuTracer(triangles, kernel, dispatch="resident") as tracer:
+        service = tracer._service
+        assert service is not None
+        memory = service.ring(6 * len(asked), slot_rays)
+        for turn in range(20):
+            orders = [
+                (slot, asked[slot % 6], slice(100 * slot, 100 * slot + slot_rays - (slot * turn) % slot_rays))
+                for slot in range(memory.slots)
+            ]
+            for slot, bits, rows in orders:
+                write_order(memory, slot, rays[rows], bits)
+                service.serve()
+            for slot, bits, rows in orders:
+                assert await_order(memory, slot) == 0
+                assert_written(memory, slot, (occlusion if bits & ANY_HIT_BIT else closest)[rows], bits)
+
+
+@gpu_test
+def test_a_ring_may_be_made_anew_and_a_tracer_dropped(judge: Judge) -> None:
+    triangles, rays, closest, _ = judge.of_case("soup")
+    for slot_rays in (256, 512):
+        tracer = GpuTracer(triangles, dispatch="resident")
+        for capacity in (100, BATCH_RAYS, 70 * BATCH_RAYS):
+            queue = tracer.open_queue()
+            batch = queue.batch(capacity)
+            batch.rays[:] = rays[:capacity]
+            queue.submit(batch, capacity, Query.CLOSEST)
+            queue.wait(batch)
+            assert_same_bits(batch.hits, closest[:capacity], rays)
+            queue.close()
+            assert tracer._service is not None
+            memory = tracer._service.ring(4, slot_rays)
+            write_order(memory, 3, rays[:100])
+            tracer._service.serve()
+            assert await_order(memory, 3) == 0
+            assert_written(memory, 3, closest[:100])
+        del tracer, queue, batch, memory
+        gc.collect()  # the kernel ends before its memory goes
 
 
 ABANDONED = """

@@ -33,7 +33,9 @@ def table(request: pytest.FixtureRequest) -> Iterator[list[str]]:
 
 
 @pytest.mark.usefixtures("compiler")
-@pytest.mark.parametrize(("arch", "resident"), [*((arch, False) for arch in ARCHITECTURES), ("sm_90", True)])
+@pytest.mark.parametrize(
+    ("arch", "resident"), [(arch, resident) for resident in (False, True) for arch in ARCHITECTURES]
+)
 @pytest.mark.parametrize("name", strategy_names())
 def test_compiles_without_spills(name: str, arch: str, resident: bool, table: list[str]) -> None:
     compiled = compile_strategy(find_strategy(name), arch, resident=resident)

@@ -1,27 +1,50 @@
 """Resident dispatch without a GPU: the very kernels, emulated, serve queues of other threads."""
 
+import gc
 import threading
-from collections.abc import Iterator
+import time
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ray_cases import Answers, Floats, answers, assert_same_bits
+from ray_cases import Answers, Floats, answers, assert_same_bits, soup
+from ring_orders import assert_written, await_order, write_order
 
+from tracecore import resident
 from tracecore.brute_force import is_valid
 from tracecore.emulator.library import LibraryPool, Request, compile_library, emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedScene, memory_ranges
 from tracecore.errors import DeviceError, KernelError, RayError
 from tracecore.layout import bvh2
-from tracecore.ring import DESK, ORDER, ORDERS, RING, SLOT_RAYS, RingMemory, RingQueue
+from tracecore.rays import BATCH_RAYS, MISS, make_rays
+from tracecore.ring import (
+    ANY_HIT_BIT,
+    DESK,
+    ENDLESS_BIT,
+    FAULT_SHIFT,
+    NO_UV_BIT,
+    ONCE,
+    RingMemory,
+    RingQueue,
+    flag_is_up,
+    ring_again,
+)
 from tracecore.strategies import find_strategy, strategy_names
 from tracecore.strategy import KernelStrategy
+from tracecore.streamed import Meter
 from tracecore.tracer import Batch, Query
 
-SLOTS = 12
+#: Of the usual ring.
+SLOTS, SLOT_RAYS = 12, 256
+
+NO_HITS = np.array([[np.inf, 0.0, 0.0, np.array(MISS, np.uint32).view(np.float32)]], np.float32)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,26 +54,33 @@ def _emulator() -> None:
 
 
 class Service:
-    """A kernel that stays, in a thread."""
+    """A kernel that stays, in a thread. shape: slots, and rays of each."""
 
-    def __init__(self, triangles: Floats, kernel: KernelStrategy) -> None:
+    def __init__(self, triangles: Floats, kernel: KernelStrategy, shape: tuple[int, int]) -> None:
         packed = kernel.layout.pack(kernel.build(triangles), triangles)
         self.library = LibraryPool.of(compile_library(kernel, kernel.stack_for(packed), resident=True))
-        self.memory = RingMemory(SLOTS, np.zeros)
+        self.memory = memory = RingMemory(*shape, np.zeros)
         self.scene = EmulatedScene(packed, kernel.layout.scene)
-        self.desk, self.orders = np.zeros(1, DESK), np.zeros(ORDERS, ORDER)
-        self.heard = np.zeros(SLOTS, np.uint32)
+        self.device = {name: np.zeros(size, np.uint8) for name, size in memory.device_bytes.items()}
         self.complaint: str | None = None
         self.counts: list[tuple[int, ...]] = []
-        self.record = np.zeros(1, RING)
-        shared = {name: getattr(self.memory, name) for name in ("rays", "hits", "bells", "flags", "stop", "busy")}
-        arrays: dict[str, npt.NDArray[Any]] = {**shared, "desk": self.desk, "orders": self.orders, "heard": self.heard}
-        for name, array in arrays.items():
-            self.record[name] = array.ctypes.data
-        self.record["slots"] = SLOTS
-        self.memories = np.concatenate([self.scene.memories, memory_ranges(list(arrays.values()))])
+        self.record = memory.record({name: array.ctypes.data for name, array in self.device.items()})
+        shared: list[npt.NDArray[Any]] = [memory.rays, memory.hits]
+        self.memories = np.concatenate([self.scene.memories, memory_ranges([*shared, self.device["staged"]])])
         self.threads = kernel.block_size
+
+    def start(self) -> None:
+        self.memory.stop[0] = 0
+        self.device["desk"][:] = 0
         self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.memory.stop[0] = 1
+        self.thread.join()
+        assert self.complaint is None
+        desk = self.device["desk"].view(DESK)
+        assert desk["posted"] == desk["finished"]
 
     def run(self) -> None:
         request = Request(
@@ -66,21 +96,23 @@ class Service:
             self.complaint = library.emulate(request)
 
     def queue(self, timeout: float = 60.0) -> RingQueue:
-        return RingQueue(self.memory, "emulated", timeout, lambda: None, lambda *counts: self.counts.append(counts))
+        def ring(rays: int) -> RingMemory:
+            return self.memory
+
+        return RingQueue(ring, "emulated", timeout, lambda: None, lambda *counts: self.counts.append(counts))
 
 
 @contextmanager
-def serving(triangles: Floats, kernel: str | KernelStrategy = "while-while") -> Iterator[Service]:
-    """A service that has ended by itself when the block is left."""
-    service = Service(triangles, find_strategy(kernel))
-    service.thread.start()
+def serving(
+    triangles: Floats, kernel: str | KernelStrategy = "while-while", shape: tuple[int, int] = (SLOTS, SLOT_RAYS)
+) -> Iterator[Service]:
+    """A service that has ended by itself when the block is left. shape: slots, and rays of each."""
+    service = Service(triangles, find_strategy(kernel), shape)
+    service.start()
     try:
         yield service
     finally:
-        service.memory.stop[0] = 1
-        service.thread.join()
-        assert service.complaint is None
-        assert service.desk["posted"][0] == service.desk["finished"][0]
+        service.stop()
 
 
 def check(batch: Batch, expected: Floats, rays: Floats) -> None:
@@ -106,6 +138,134 @@ def test_hits_are_those_of_brute_force(kernel: str) -> None:
         queue.close()
 
 
+#: Lanes that end together, lanes that get new rays one by one, groups of lanes, a warp on one ray.
+KINDS = ("while-while", "replacing-compressed-bvh8", "grouped-8", "warp")
+
+
+@pytest.mark.parametrize("slot_rays", [256, 1024, 4096])
+@pytest.mark.parametrize("kernel", KINDS)
+def test_columns_hold_the_hits_and_nothing_else_is_read_or_written(kernel: str, slot_rays: int) -> None:
+    case = answers("soup", 5000)  # rays without ends
+    asked = [0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT, ENDLESS_BIT | NO_UV_BIT, ANY_HIT_BIT | ENDLESS_BIT | NO_UV_BIT]
+    with serving(case.triangles, kernel, (7, slot_rays)) as service:
+        memory = service.memory
+        memory.hits[6] = -7.0
+        for count in (1, 31, 33, slot_rays) if slot_rays == 256 else (225,):
+            for slot, bits in enumerate(asked):
+                write_order(memory, slot, case.rays[slot * 50 : slot * 50 + count], bits)
+            for slot, bits in enumerate(asked):
+                assert await_order(memory, slot) == 0
+                expected = case.occlusion if bits & ANY_HIT_BIT else case.closest
+                assert_written(memory, slot, expected[slot * 50 : slot * 50 + count], bits)
+            assert (memory.hits[6] == -7.0).all()
+
+
+def test_a_slot_full_to_the_brim() -> None:
+    case = answers("intervals", 5000)
+    with serving(case.triangles, "replacing-while-while", (2, 4096)) as service:
+        for slot in range(2):
+            write_order(service.memory, slot, case.rays[slot * 800 : slot * 800 + 4096], slot * NO_UV_BIT)
+        for slot in range(2):
+            assert await_order(service.memory, slot) == 0
+            assert_written(service.memory, slot, case.closest[slot * 800 : slot * 800 + 4096], slot * NO_UV_BIT)
+
+
+def test_orders_are_traced_once_even_by_a_kernel_that_starts_again() -> None:
+    case = answers("soup", 2000)
+    service = Service(case.triangles, find_strategy(None), (3, 256))
+    for turn in range(3):
+        service.start()
+        write_order(service.memory, turn, case.rays[:100])
+        assert await_order(service.memory, turn) == 0
+        assert_written(service.memory, turn, case.closest[:100])
+        service.memory.hits[turn] = -7.0
+        service.stop()
+    assert (service.memory.hits == -7.0).all()
+
+
+def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
+    """Twice, as a launch for every lot of orders does; the time with orders at hand adds up."""
+    case = answers("soup", 2000)
+    service = Service(case.triangles, find_strategy("while-while"), (SLOTS, SLOT_RAYS))
+    queue = service.queue()
+    batches = [queue.batch(200) for _ in range(3)]
+    busy = [0]
+    for turn in range(2):
+        for i, batch in enumerate(batches[turn:]):
+            batch.rays[:] = case.rays[i * 100 : i * 100 + 200]
+            queue.submit(batch, 200, Query.CLOSEST)
+        service.memory.stop[0] = ONCE
+        service.device["desk"][:] = 0
+        service.run()
+        assert service.complaint is None
+        for i, batch in enumerate(batches[turn:]):
+            queue.wait(batch)
+            check(batch, case.closest[i * 100 : i * 100 + 200], case.rays[i * 100 : i * 100 + 200])
+        busy.append(int(service.memory.busy[0]))
+    assert busy[0] < busy[1] < busy[2]
+
+
+def test_the_last_orders_are_rung_for_again() -> None:
+    case = answers("soup", 2000)
+    with serving(case.triangles) as service:
+        memory = service.memory
+        for slot in (0, 1):
+            write_order(memory, slot, case.rays[:70], NO_UV_BIT)
+            await_order(memory, slot)
+            memory.hits[slot] = -7.0
+        ring_again(memory.bells, memory.flags, 0, 2, 3)
+        for slot in (0, 1):
+            assert int(memory.flags[slot] >> np.uint64(32)) == 4
+            assert_written(memory, slot, case.closest[:70], NO_UV_BIT)
+
+
+SLOW_WALK = """
+#include "bvh2.cuh"
+
+// Hits nothing, after as many turns as the ray's origin says.
+template <bool ANY_HIT>
+struct Walk {
+    using Entry = int;
+    Entry* stack;
+    int turns;
+    __device__ void begin(const Scene& scene, const Ray& ray) { turns = static_cast<int>(ray.origin.x); }
+    __device__ bool is_done() const { return turns <= 0; }
+    __device__ void advance(const Scene& scene, unsigned& faults) {
+        --turns;
+        __nanosleep(100);
+    }
+    __device__ Hit hit() const { return miss(); }
+};
+
+#include "walks.cuh"
+"""
+
+
+def test_a_ticket_that_has_to_wait_is_not_lost(tmp_path: Path) -> None:
+    """A warp on a slow ray draws a ticket of the other query; the other warp serves order after order meanwhile."""
+    (tmp_path / "slow.cu").write_text(SLOW_WALK)
+    slow = replace(find_strategy(None), source=tmp_path / "slow.cu", defines={"REPLACE_BELOW": 32}, block_size=96)
+    service = Service(soup(5), slow, (4, 256))
+    memory = service.memory
+    rays = make_rays(np.zeros((256, 3)), [[0.0, 0, 1]])
+    write_order(memory, 0, make_rays([[0.0, 0, 0], [30_000.0, 0, 0]], [[0.0, 0, 1]]))
+    for slot in (1, 2, 3):
+        write_order(memory, slot, rays, ANY_HIT_BIT)
+    service.start()
+    rung = 0
+    for _ in range(40):
+        for slot in (1, 2, 3):
+            if flag_is_up(memory.flags, slot, int(memory.bells[slot] >> np.uint64(32))):
+                write_order(memory, slot, rays, ANY_HIT_BIT)
+                rung += 1
+        time.sleep(1e-3)
+    assert rung > memory.places
+    for slot in (0, 1, 2, 3):
+        assert await_order(memory, slot, 20.0) == 0
+        assert_written(memory, slot, NO_HITS.repeat(256 if slot else 2, axis=0))
+    service.stop()
+
+
 @pytest.fixture
 def case() -> Answers:
     return answers("invalid", 3000)
@@ -123,19 +283,45 @@ def test_invalid_rays_are_counted(case: Answers) -> None:
         assert service.memory.busy[0] > 0
 
 
-def test_a_fault_of_the_kernel_is_an_error() -> None:
+def test_a_flag_tells_how_many_rays_were_invalid(case: Answers) -> None:
+    with serving(case.triangles, "grouped-8") as service:
+        for slot in range(3):
+            rays = case.rays[slot * 200 : slot * 200 + 150]
+            write_order(service.memory, slot, rays)
+            assert await_order(service.memory, slot) == (~is_valid(rays)).sum()
+            assert_written(service.memory, slot, case.closest[slot * 200 : slot * 200 + 150])
+
+
+def too_small_a_stack() -> KernelStrategy:
     def understated(*arguments: Any) -> Any:
         return replace(bvh2.pack(*arguments), stack=1)
 
+    return replace(find_strategy(None), name="small", stack_size=4, layout=replace(bvh2.LAYOUT, pack=understated))
+
+
+def test_a_fault_of_the_kernel_is_an_error() -> None:
     case = answers("soup", 2000)
-    layout = replace(bvh2.LAYOUT, pack=understated)
-    with serving(case.triangles, replace(find_strategy(None), name="small", stack_size=4, layout=layout)) as service:
+    with serving(case.triangles, too_small_a_stack()) as service:
         queue = service.queue()
         batch = queue.batch(500)
         batch.rays[:] = case.rays[:500]
         queue.submit(batch, 500, Query.CLOSEST)
         with pytest.raises(KernelError, match=r"kernel 'emulated' failed: its traversal stack overflowed"):
             queue.wait(batch)
+        queue.wait(batch)  # told once
+
+
+def test_a_fault_is_that_of_its_order() -> None:
+    case = answers("soup", 2000)
+    harmless = make_rays(np.full((256, 3), 9.0), [[1.0, 1, 1]])
+    service = Service(case.triangles, too_small_a_stack(), (SLOTS, SLOT_RAYS))
+    for turn in range(2):
+        for slot in range(SLOTS):
+            write_order(service.memory, slot, harmless if (slot + turn) % 2 else case.rays[:256])
+        service.start()
+        for slot in range(SLOTS):
+            assert await_order(service.memory, slot) >> FAULT_SHIFT == (slot + turn + 1) % 2
+        service.stop()
 
 
 def test_a_batch_larger_than_a_slot() -> None:
@@ -182,21 +368,51 @@ def test_threads_with_a_queue_each() -> None:
 
 def alone(memory: RingMemory) -> RingQueue:
     """A queue that nobody serves."""
-    return RingQueue(memory, "silent", 0.05, lambda: None, lambda *counts: None)
+    return RingQueue(lambda rays: memory, "silent", 0.05, lambda: None, lambda *counts: None)
 
 
 def test_slots_are_given_back_and_run_out(case: Answers) -> None:
-    memory = RingMemory(3, np.zeros)
+    memory = RingMemory(3, SLOT_RAYS, np.zeros)
     queue = alone(memory)
     queue.batch(2 * SLOT_RAYS)
+    assert not memory.take_all()
     with pytest.raises(DeviceError, match="no 2 of 3 slots are free side by side; use fewer threads"):
         queue.batch(SLOT_RAYS + 1)
+    with pytest.raises(DeviceError, match="no 4 of 3 slots"):
+        queue.batch(4 * SLOT_RAYS)
     queue.close()
-    assert alone(memory).batch(3 * SLOT_RAYS).capacity == 3 * SLOT_RAYS
+    assert alone(memory).batch(2 * SLOT_RAYS).capacity == 2 * SLOT_RAYS
+    memory.give_back(0, 2)
+    assert memory.take_all()
+    with pytest.raises(DeviceError, match="no 1 of 3 slots"):
+        memory.take(1)
+
+
+def test_memory_is_columns() -> None:
+    memory = RingMemory(5, 512, np.zeros)
+    assert memory.rays.shape == (5, 8, 544)
+    assert memory.hits.shape == (5, 4, 544)
+    assert memory.device_bytes["posts"] == 16 * 4
+    batch = alone(memory).batch(700)
+    assert batch.rays.shape == (700, 8)
+    assert batch.hits.shape == (700, 4)
+    assert batch.rays.flags.c_contiguous
+    assert batch.hits.flags.c_contiguous
+
+
+@pytest.mark.parametrize("slot_rays", [128, 1000, 1 << 17])
+def test_slots_have_a_power_of_two_of_rays(slot_rays: int) -> None:
+    with pytest.raises(DeviceError, match=f"a power of two of rays from 256 to 65536, got {slot_rays}"):
+        RingMemory(4, slot_rays, np.zeros)
+
+
+def test_a_ring_has_slots() -> None:
+    with pytest.raises(DeviceError, match="at least 1 slot, got 0"):
+        RingMemory(0, 256, np.zeros)
 
 
 def test_a_device_that_does_not_answer_is_an_error() -> None:
-    queue = alone(RingMemory(1, np.zeros))
+    queue = alone(RingMemory(1, 256, np.zeros))
     batch = queue.batch(10)
     queue.submit(batch, 10, Query.CLOSEST)
     with pytest.raises(KernelError, match=r"'silent' has not answered in 0.05 s.*TRACECORE_GPU_TIMEOUT"):
@@ -204,14 +420,138 @@ def test_a_device_that_does_not_answer_is_an_error() -> None:
 
 
 def test_misuse_is_refused() -> None:
-    queue = alone(RingMemory(1, np.zeros))
+    queue = alone(RingMemory(1, 256, np.zeros))
     batch = queue.batch(64)
     with pytest.raises(RayError, match="capacity 64 cannot hold 65 rays"):
         queue.submit(batch, 65, Query.CLOSEST)
     with pytest.raises(RayError, match="at least 1 ray, got 0"):
         queue.batch(0)
-    with pytest.raises(RayError, match="not in the ring"):
+    with pytest.raises(RayError, match="not made by a GPU's queue"):
         queue.submit(Batch.in_memory(3), 1, Query.CLOSEST)
     queue.submit(batch, 64, Query.CLOSEST)
     with pytest.raises(RayError, match="is being traced; wait for it"):
         queue.submit(batch, 64, Query.CLOSEST)
+
+
+def test_a_closed_queue_is_refused() -> None:
+    queue = alone(RingMemory(1, 256, np.zeros))
+    batch = queue.batch(64)
+    queue.close()
+    with pytest.raises(KernelError, match="queue is closed"):
+        queue.submit(batch, 1, Query.CLOSEST)
+    with pytest.raises(KernelError, match="queue is closed"):
+        queue.batch(64)
+
+
+# ------------------------------------------------------------------------------------------ the one ring of a service
+
+
+class FakeResidence:
+    """A kernel that answers nothing, but starts and ends."""
+
+    does_end = True
+
+    def __init__(self, kernel: Any, scene: Any, memory: RingMemory) -> None:
+        self.memory = memory
+        self.runs = False
+        self.ends = 0
+
+    def start(self) -> None:
+        self.runs = True
+        self.memory.busy[0] += np.uint64(10**9)
+
+    def has_ended(self) -> bool:
+        return False
+
+    def end(self, timeout: float) -> bool:
+        self.ends += 1
+        self.runs = self.runs and not self.does_end
+        return not self.runs
+
+
+@pytest.fixture
+def make_service(monkeypatch: pytest.MonkeyPatch) -> Callable[[], resident.Service]:
+    monkeypatch.setattr(resident, "Residence", FakeResidence)
+    monkeypatch.setattr(resident, "pinned", np.zeros)
+    monkeypatch.setattr(resident, "attach_thread", lambda: None)
+    monkeypatch.setattr(resident, "_abandoned", [])
+    kernel: Any = SimpleNamespace(strategy=find_strategy(None))
+    scene: Any = None
+    return lambda: resident.Service(kernel, scene, 0.1, 8)
+
+
+@pytest.fixture
+def service(make_service: Callable[[], resident.Service]) -> resident.Service:
+    return make_service()
+
+
+def test_a_ring_is_made_anew_only_where_it_does_not_do(service: resident.Service) -> None:
+    first = service.ring(6, 1024)
+    assert (first.slots, first.slot_rays) == (6, 1024)
+    assert service.ring(4, 1024) is first
+    assert service.ring(7, 1024) is not first
+    service.serve()
+    assert service.busy_seconds == 1.0
+    left = weakref.ref(residence_of(service))
+    other = service.ring(4, 512)
+    assert (other.slots, other.slot_rays) == (4, 512)
+    gc.collect()
+    assert left() is None
+    service.serve()
+    assert service.busy_seconds == 2.0
+    with pytest.raises(DeviceError, match="no 1 of 6 slots"):
+        first.take(1)
+
+
+def test_a_ring_in_use_is_not_taken_away(service: resident.Service) -> None:
+    ring = service.ring(8, 512)
+    ring.take(2)
+    message = (
+        "the ring has 8 slots of 512 rays, and some are in use, so that there cannot be 9 slots of 512 rays: first"
+    )
+    with pytest.raises(DeviceError, match=message):
+        service.ring(9, 512)
+    assert service.ring(8, 512) is ring
+    ring.give_back(0, 2)
+    assert service.ring(9, 512) is not ring
+
+
+def test_queues_get_a_ring_when_they_need_it(service: resident.Service) -> None:
+    with pytest.raises(KernelError, match="no ring to serve"):
+        service.serve()
+    queue = service.open_queue(Meter())
+    ports = service.ring(64, 256)
+    queue.batch(10)
+    ring = service.ring(1, BATCH_RAYS)
+    assert ring is not ports
+    assert (ring.slots, ring.slot_rays) == (8, BATCH_RAYS)
+    queue.close()
+    assert service.open_queue(Meter()).batch(9 * BATCH_RAYS + 1).capacity == 9 * BATCH_RAYS + 1
+
+
+def residence_of(service: resident.Service) -> FakeResidence:
+    residence: Any = service._residence
+    return residence
+
+
+@pytest.mark.parametrize(("does_end", "abandoned"), [(True, 0), (False, 1)])
+def test_a_service_that_is_dropped_waits_for_its_kernel(
+    monkeypatch: pytest.MonkeyPatch, make_service: Callable[[], resident.Service], does_end: bool, abandoned: int
+) -> None:
+    monkeypatch.setattr(FakeResidence, "does_end", does_end)
+    service = make_service()
+    service.ring(8, 512)
+    service.serve()
+    residence = residence_of(service)
+    del service
+    gc.collect()
+    assert residence.ends == 1
+    assert len(resident._abandoned) == abandoned
+
+
+def test_a_kernel_that_does_not_end_is_an_error(monkeypatch: pytest.MonkeyPatch, service: resident.Service) -> None:
+    monkeypatch.setattr(FakeResidence, "does_end", False)
+    service.ring(8, 512)
+    service.serve()
+    with pytest.raises(DeviceError, match=r"the resident kernel has not ended in 0.1 s"):
+        service.stop()

@@ -1,54 +1,62 @@
 // Entry point of resident dispatch (entry_points.cuh includes it): one launch serves the host for as long as it likes.
 //
-// CPU threads write rays into slots of pinned memory and ring the slot's bell. A scout warp hears the bells and posts the
-// orders. All other warps draw tickets for 32 rays of an order, read them from the host's memory and write the hits straight
-// back. Who stores an order's last hit raises the slot's flag. Persistent threads: Aila, Laine: Understanding the Efficiency
-// of Ray Traversal on GPUs, 2009; a queue of tasks that they poll: Tzeng, Patney, Owens: Task Management for
+// CPU threads write rays into slots of pinned memory and ring the slot's bell. A scout warp hears the bells and posts
+// the orders. All other warps draw tickets for 32 rays of an order and read them from the host's memory. A ray's hit is
+// staged in the device's memory until its ticket is done, so that whole lines go to the host. Who is done with an
+// order's last ticket raises the slot's flag. Persistent threads: Aila, Laine: Understanding the Efficiency of Ray
+// Traversal on GPUs, 2009; a queue of tasks that they poll: Tzeng, Patney, Owens: Task Management for
 // Irregular-Parallel Workloads on the GPU, 2010.
 #pragma once
 
 typedef unsigned long long Word;
 
-// Something to trace, in device memory. number is 0 while the place is free.
+// What a slot's bell asks for, in device memory.
 struct Order {
-    unsigned number;
-    unsigned slot;
-    unsigned count;
-    unsigned any_hit;
-    unsigned left;       // rays of the slot without a hit yet; those beyond count go to whoever draws their ticket
+    Word claim;          // which post of the launch it is, in the high half; the bell's low half
+    unsigned number;     // of the bell; 0 before the first one
+    unsigned left;       // tickets that are not done
     unsigned complaint;  // how many rays were invalid, and faults from FAULT_SHIFT on
 };
 static_assert(sizeof(Order) == ORDER_BYTES, "Order differs from the ORDER of ring.py");
 
 // State of one launch, in device memory, all zero before it.
 struct Desk {
-    unsigned posted;    // orders
-    unsigned tickets;   // drawn
-    unsigned finished;  // orders
-    unsigned closed;    // nothing will be posted any more
+    Word posted;    // orders
+    Word tickets;   // drawn
+    Word finished;  // orders
+    Word closed;    // nothing will be posted any more
 };
 static_assert(sizeof(Desk) == DESK_BYTES, "Desk differs from the DESK of ring.py");
 
-// bells and flags: one a slot, the order's number in the high half. In the low half a bell has the number of rays, and
-// ANY_HIT_BIT; a flag has the complaint.
+// bells and flags: one a slot, the order's number in the high half. In the low half a bell has what is asked, a flag
+// has the complaint. A column has a word of each ray of a slot.
 struct Ring {
-    const float4* rays;  // host: two a ray, SLOT_RAYS rays a slot
-    float4* hits;        // host
-    const Word* bells;   // host
-    Word* flags;         // host
+    const float* rays;     // host: 8 columns a slot
+    float* hits;           // host: 4 columns a slot
+    const Word* bells;     // host
+    Word* flags;           // host
     const unsigned* stop;  // host
-    Word* busy;          // host: nanoseconds with an order at hand
+    Word* busy;            // host: nanoseconds with an order at hand
     Desk* desk;
-    Order* orders;       // ORDERS of them
-    unsigned* heard;     // one a slot: number of its last order
+    Order* orders;    // one a slot
+    unsigned* posts;  // slots of the last orders, at the number of the post modulo `places`
+    float4* staged;   // one a ray
     unsigned slots;
+    unsigned places;  // a power of two
+    unsigned slot_bits;
+
+    __device__ unsigned slot_rays() const {
+        return 1u << slot_bits;
+    }
+
+    __device__ size_t column() const {
+        return slot_rays() + COLUMN_PAD;
+    }
 };
 static_assert(sizeof(Ring) == RING_BYTES, "Ring differs from the RING of ring.py");
 
-constexpr unsigned TICKETS_PER_ORDER = SLOT_RAYS / WARP_LANES;
-constexpr unsigned NO_TICKET = 0xffffffffu;
-constexpr unsigned ANY_HIT_BIT = 0x80000000u;
-constexpr unsigned FAULT_SHIFT = 24;
+constexpr unsigned TICKET_BITS = 5;  // 32 rays
+constexpr Word NO_TICKET = ~0ull;
 constexpr unsigned LEAST_PAUSE = 64;  // nanoseconds
 constexpr unsigned LONGEST_PAUSE = 1024;
 
@@ -63,52 +71,57 @@ __device__ inline void publish(T& variable, T value) {
     *const_cast<volatile T*>(&variable) = value;
 }
 
-__device__ inline unsigned number_of(Word word) {
+__device__ inline unsigned high_half(Word word) {
     return static_cast<unsigned>(word >> 32);
 }
 
-// ------------------------------------------------------------------------------------------------------------- the scout
+__device__ inline unsigned low_half(Word word) {
+    return static_cast<unsigned>(word);
+}
 
-__device__ inline void post(const Ring& ring, unsigned place, unsigned slot, Word bell) {
-    Order& order = ring.orders[place % ORDERS];
-    while (current(order.number) != 0) __nanosleep(100);  // a slow order of the last time around
-    order.slot = slot;
-    order.count = static_cast<unsigned>(bell) & ~ANY_HIT_BIT;
-    order.any_hit = (static_cast<unsigned>(bell) & ANY_HIT_BIT) != 0;
-    order.left = SLOT_RAYS;
+// ----------------------------------------------------------------------------------------------------------- the scout
+
+// Waits until nobody needs a post's place any more: the order that was posted there the last time around is done.
+__device__ inline void clear_place(const Ring& ring, unsigned post) {
+    const Order& earlier = ring.orders[ring.posts[post & (ring.places - 1)]];
+    while (high_half(current(earlier.claim)) == post - ring.places && current(earlier.left) != 0) __nanosleep(100);
+}
+
+__device__ inline void post_order(const Ring& ring, unsigned post, unsigned slot, Word bell) {
+    clear_place(ring, post);
+    Order& order = ring.orders[slot];
+    order.number = high_half(bell);
+    order.left = ((low_half(bell) & COUNT_MASK) + WARP_LANES - 1) >> TICKET_BITS;
     order.complaint = 0;
-    __threadfence();
-    publish(order.number, number_of(bell));
+    publish(order.claim, static_cast<Word>(post) << 32 | low_half(bell));
+    ring.posts[post & (ring.places - 1)] = slot;
 }
 
 // Posts what has been rung since the last time. All lanes together. Returns how many orders are posted.
-__device__ inline unsigned hear(const Ring& ring, unsigned posted) {
+__device__ inline Word hear(const Ring& ring, Word posted) {
     for (unsigned first = 0; first < ring.slots; first += WARP_LANES) {
         const unsigned slot = first + lane_index();
         const Word bell = slot < ring.slots ? current(ring.bells[slot]) : 0;
-        const bool fresh = slot < ring.slots && number_of(bell) != ring.heard[slot];
+        const bool fresh = slot < ring.slots && high_half(bell) != ring.orders[slot].number;
         const unsigned rung = __ballot_sync(WHOLE_WARP, fresh);
-        if (fresh) {
-            ring.heard[slot] = number_of(bell);
-            post(ring, posted + __popc(rung & lanes_below(lane_index())), slot, bell);
-        }
+        if (fresh) post_order(ring, low_half(posted) + __popc(rung & lanes_below(lane_index())), slot, bell);
         posted += __popc(rung);
     }
     return posted;
 }
 
-// Until the host says stop and everything is done.
+// Until the host says stop and everything is done; if it says ONCE, until that is done which has been rung by now.
 __device__ inline void scout(const Ring& ring) {
-    unsigned posted = 0;
-    Word busy = 0;
+    Word posted = 0;
+    Word busy = current(*ring.busy);
     Word before = nanoseconds();
-    while (true) {
-        const bool stop = current(*ring.stop) != 0;
-        const unsigned posted_before = posted;
-        posted = hear(ring, posted);
+    for (bool is_first = true;; is_first = false) {
+        const unsigned stop = current(*ring.stop);
+        const Word posted_before = posted;
+        if (is_first || stop != ONCE) posted = hear(ring, posted);
         __threadfence();
         __syncwarp(WHOLE_WARP);
-        const unsigned finished = current(ring.desk->finished);
+        const Word finished = current(ring.desk->finished);
         const Word now = nanoseconds();
         if (posted_before != finished) busy += now - before;
         before = now;
@@ -116,91 +129,132 @@ __device__ inline void scout(const Ring& ring) {
             publish(ring.desk->posted, posted);
             publish(*ring.busy, busy);
         }
-        if (__all_sync(WHOLE_WARP, stop && posted == posted_before && posted == finished)) break;
+        if (__all_sync(WHOLE_WARP, stop != 0 && posted == posted_before && posted == finished)) break;
         if (posted == posted_before) __nanosleep(LEAST_PAUSE);
     }
     __threadfence_system();
-    if (lane_index() == 0) publish(ring.desk->closed, 1u);
+    if (lane_index() == 0) publish(ring.desk->closed, Word(1));
 }
 
-// ----------------------------------------------------------------------------------------------------------- the workers
+// --------------------------------------------------------------------------------------------------------- the workers
 
-// The rays of the ticket that each warp has taken last. They are fetched side by side, since every piece of the host's memory
-// that is read costs its share of the bus again.
-__shared__ float4 fetched[BLOCK_SIZE / WARP_LANES][2 * WARP_LANES];
+// The rays of the ticket that each warp has taken last. They are fetched side by side, since every piece of the host's
+// memory that is read costs its share of the bus again.
+__shared__ float fetched[BLOCK_SIZE / WARP_LANES][sizeof(Ray) / sizeof(float)][WARP_LANES];
 
-__device__ inline void fetch(const float4* rays, unsigned count) {
+constexpr unsigned T_MIN_ROW = 3;
+constexpr unsigned T_MAX_ROW = 7;
+
+// first: index of the first ray, from which all lanes count on. All loads are on their way before the first is needed.
+__device__ inline void fetch(const Ring& ring, unsigned first, bool endless) {
+    const unsigned slot = first >> ring.slot_bits;
+    const float* ray = ring.rays + slot * 8 * ring.column() + (first & (ring.slot_rays() - 1)) + lane_index();
+    float words[8];
+#pragma unroll
+    for (unsigned row = 0; row < 8; ++row) {
+        if (row == T_MIN_ROW || row == T_MAX_ROW) continue;
+        words[row] = __ldcv(ray + row * ring.column());
+    }
+    words[T_MIN_ROW] = endless ? 0.0f : __ldcv(ray + T_MIN_ROW * ring.column());
+    words[T_MAX_ROW] = endless ? infinity() : __ldcv(ray + T_MAX_ROW * ring.column());
     __syncwarp(WHOLE_WARP);  // all have read what this overwrites
-    for (unsigned i = lane_index(); i < 2 * count; i += WARP_LANES) fetched[warp_index()][i] = __ldcv(rays + i);
+#pragma unroll
+    for (unsigned row = 0; row < 8; ++row) fetched[warp_index()][row][lane_index()] = words[row];
     __syncwarp(WHOLE_WARP);
 }
 
 __device__ inline Ray fetched_ray(unsigned index) {
-    const float4 a = fetched[warp_index()][2 * (index % WARP_LANES)];
-    const float4 b = fetched[warp_index()][2 * (index % WARP_LANES) + 1];
-    return {{a.x, a.y, a.z}, a.w, {b.x, b.y, b.z}, b.w};
+    const float(*rows)[WARP_LANES] = fetched[warp_index()];
+    const unsigned i = index % WARP_LANES;
+    return {{rows[0][i], rows[1][i], rows[2][i]}, rows[3][i], {rows[4][i], rows[5][i], rows[6][i]}, rows[7][i]};
 }
+
+// A ticket that is for rays. asked: the low half of their bell.
+struct Task {
+    unsigned first;  // index of the first ray: the slot, times its rays, and the place in the slot
+    unsigned asked;
+
+    __device__ bool is_any_hit() const {
+        return (asked & ANY_HIT_BIT) != 0;
+    }
+};
 
 // A warp's place in the line. Lane 0 holds the ticket.
 class Turn {
    public:
     __device__ explicit Turn(const Ring& ring) : ring(ring), ticket(NO_TICKET) {}
 
-    // Waits for an order. All lanes together. Returns false when there will be none.
+    // Waits for rays. All lanes together. Returns false when there will be none.
     __device__ bool wait(bool& any_hit) {
-        unsigned state = 0;  // 1: there is one, 2: and any hit will do
+        unsigned state = 0;  // 1: there are some, 2: and any hit will do
         if (lane_index() == 0) {
-            if (ticket == NO_TICKET) ticket = atomicAdd(&ring.desk->tickets, 1u);
-            for (unsigned pause = LEAST_PAUSE; !is_posted() && !current(ring.desk->closed); pause = min(2 * pause, LONGEST_PAUSE)) {
+            Task task;
+            bool found = find<true>(task);
+            for (unsigned pause = LEAST_PAUSE; !found && !current(ring.desk->closed); found = find<true>(task)) {
                 __nanosleep(pause);
+                pause = min(2 * pause, LONGEST_PAUSE);
             }
-            if (is_posted()) state = 1 + current(order().any_hit);
+            if (found) state = task.is_any_hit() ? 2 : 1;
         }
         state = __shfl_sync(WHOLE_WARP, state, 0);
         any_hit = state == 2;
         return state != 0;
     }
 
-    // The rays of the next ticket, if there are any of this query at once. All lanes together. place: of their order.
+    // The rays of the next ticket, if there are any of this query at once. All lanes together.
     template <bool ANY_HIT>
-    __device__ bool take(Share& share, unsigned& place) {
-        unsigned got = NO_TICKET;
-        if (lane_index() == 0) {
-            if (ticket == NO_TICKET && is_ahead(current(ring.desk->tickets))) ticket = atomicAdd(&ring.desk->tickets, 1u);
-            if (ticket != NO_TICKET && is_posted() && current(order().any_hit) == ANY_HIT) {
-                got = ticket;
-                ticket = NO_TICKET;
-            }
-            __threadfence();
+    __device__ bool take(Share& share) {
+        Task task;
+        if (lane_index() == 0 && find<false>(task) && task.is_any_hit() == ANY_HIT) {
+            ticket = NO_TICKET;
+        } else {
+            task.first = NO_RAY;
         }
-        got = __shfl_sync(WHOLE_WARP, got, 0);
-        if (got == NO_TICKET) return false;
-        place = got / TICKETS_PER_ORDER % ORDERS;
-        const unsigned slot = current(ring.orders[place].slot);
-        const unsigned count = current(ring.orders[place].count);
-        const unsigned first = got % TICKETS_PER_ORDER * WARP_LANES;
-        share.next = slot * SLOT_RAYS + first;
-        share.end = share.next + min(count - min(count, first), WARP_LANES);
-        fetch(ring.rays + 2 * share.next, share.end - share.next);
+        const unsigned first = __shfl_sync(WHOLE_WARP, task.first, 0);
+        if (first == NO_RAY) return false;
+        const unsigned asked = __shfl_sync(WHOLE_WARP, task.asked, 0);
+        const unsigned before = first & (ring.slot_rays() - 1);
+        share = {first, first + min((asked & COUNT_MASK) - before, WARP_LANES)};
+        fetch(ring, first, (asked & ENDLESS_BIT) != 0);
         return true;
     }
 
    private:
     const Ring& ring;
-    unsigned ticket;
+    Word ticket;
 
-    // Whether a ticket's order is posted. The numbers wrap.
-    __device__ bool is_ahead(unsigned number) const {
-        return static_cast<int>(current(ring.desk->posted) * TICKETS_PER_ORDER - number) > 0;
+    // Whether the ticket in hand is for rays that are posted. One behind an order's last ray is changed for another.
+    // AHEAD: also draws one that is not posted yet. Lane 0.
+    template <bool AHEAD>
+    __device__ bool find(Task& task) {
+        while (true) {
+            if (ticket == NO_TICKET) {
+                if (!AHEAD && !is_posted(current(ring.desk->tickets))) return false;
+                ticket = atomicAdd(&ring.desk->tickets, Word(1));
+            }
+            if (!is_posted(ticket)) return false;
+            __threadfence();
+            if (read(task)) return true;
+            ticket = NO_TICKET;
+        }
     }
 
-    __device__ bool is_posted() const {
-        return is_ahead(ticket);
+    __device__ unsigned ticket_bits() const {
+        return ring.slot_bits - TICKET_BITS;
     }
 
-    // Of the ticket in hand, which is posted.
-    __device__ const Order& order() const {
-        return ring.orders[ticket / TICKETS_PER_ORDER % ORDERS];
+    __device__ bool is_posted(Word number) const {
+        return number >> ticket_bits() < current(ring.desk->posted);
+    }
+
+    // Of the ticket in hand, which is posted. The slot may have another order by now if the ticket is for no rays.
+    __device__ bool read(Task& task) const {
+        const unsigned post = static_cast<unsigned>(ticket >> ticket_bits());
+        const unsigned slot = current(ring.posts[post & (ring.places - 1)]);
+        const Word claim = current(ring.orders[slot].claim);
+        const unsigned before = low_half(ticket) << TICKET_BITS & (ring.slot_rays() - 1);
+        task = {slot << ring.slot_bits | before, low_half(claim)};
+        return high_half(claim) == post && before < (low_half(claim) & COUNT_MASK);
     }
 };
 
@@ -209,20 +263,17 @@ template <bool ANY_HIT>
 class RingRays {
    public:
     __device__ RingRays(const Ring& ring, Turn& turn, unsigned& faults)
-        : ring(ring), turn(turn), faults(faults), share{0, 0}, taken(0), place(0), owes(false), is_dry(false) {}
+        : ring(ring), turn(turn), faults(faults), share{0, 0}, done(NO_RAY), is_dry(false) {}
 
     __device__ bool refill(unsigned& index) {
-        settle();
-        is_dry = false;
+        settle(index);
+        ray = no_ray();  // so that the last one takes no registers from the traversal
         while (true) {
             const bool was_idle = index == NO_RAY;
             const unsigned idle = share.deal(index);
-            if (was_idle && index != NO_RAY) {
-                place = taken;
-                ray = fetched_ray(index);
-            }
-            if (idle == 0) return true;
-            if (is_dry || !take()) return idle != WHOLE_WARP;
+            if (was_idle && index != NO_RAY) ray = fetched_ray(index);
+            is_dry = idle != 0 && !turn.take<ANY_HIT>(share);
+            if (idle == 0 || is_dry) return idle != WHOLE_WARP;
         }
     }
 
@@ -232,16 +283,18 @@ class RingRays {
 
     // Right after `refill`.
     __device__ Ray load(unsigned index) const {
-        if (index == NO_RAY) return no_ray();
         if (is_valid(ray)) return ray;
-        if (is_first_lane()) atomicAdd(&ring.orders[place].complaint, 1u);
+        if (is_first_lane()) atomicAdd(&order_of(index).complaint, 1u);
         return no_ray();
     }
 
     __device__ void store(unsigned index, const Hit& hit) {
-        if (index == NO_RAY || !is_first_lane()) return;
-        store_hit(ring.hits, index, answer_of<ANY_HIT>(hit));
-        owes = true;
+        if (index == NO_RAY) return;
+        if (faults != 0) atomicOr(&order_of(index).complaint, faults << FAULT_SHIFT);
+        if (!is_first_lane()) return;
+        const Hit answer = answer_of<ANY_HIT>(hit);
+        __stcg(ring.staged + index, make_float4(answer.t, answer.u, answer.v, __uint_as_float(answer.prim_id)));
+        done = index;
     }
 
    private:
@@ -249,48 +302,55 @@ class RingRays {
     Turn& turn;
     unsigned& faults;
     Share share;
-    unsigned taken;  // place of the share's order
-    unsigned place;  // place of the order of this lane's ray
-    Ray ray;         // of this lane, as it has been fetched
-    bool owes;       // this lane has stored a hit that its order does not know of
-    bool is_dry;     // there were no more tickets the last time
+    Ray ray;        // of this lane, as it has been fetched
+    unsigned done;  // index of the ray whose hit this lane has staged since the last time that all met
+    bool is_dry;    // there were no more tickets the last time
 
-    __device__ bool take() {
-        is_dry = !turn.take<ANY_HIT>(share, taken);
-        const unsigned absent = WARP_LANES - (share.end - share.next);
-        if (!is_dry && absent != 0 && lane_index() == 0) finish(taken, absent);
-        return !is_dry;
+    __device__ Order& order_of(unsigned index) const {
+        return ring.orders[index >> ring.slot_bits];
     }
 
-    // Tells the orders of the hits that have been stored. All lanes together.
-    __device__ void settle() {
-        if (owes) {
-            if (faults != 0) atomicOr(&ring.orders[place].complaint, faults << FAULT_SHIFT);
-            __threadfence_system();
+    // Delivers the tickets whose last rays are done; all rays of a ticket belong to this warp. All lanes together.
+    // index: of a ray that is not done.
+    __device__ void settle(unsigned index) {
+        __syncwarp(WHOLE_WARP);  // the hits are staged
+        for (unsigned owing = __ballot_sync(WHOLE_WARP, done != NO_RAY); owing != 0;) {
+            const unsigned ticket = __shfl_sync(WHOLE_WARP, done, __ffs(owing) - 1) >> TICKET_BITS;
+            owing &= ~__ballot_sync(WHOLE_WARP, done >> TICKET_BITS == ticket);
+            const bool waits = share.next != share.end && share.next >> TICKET_BITS == ticket;
+            const bool goes_on = waits || index >> TICKET_BITS == ticket;
+            if (!__any_sync(WHOLE_WARP, goes_on)) deliver(ticket << TICKET_BITS);
         }
-        for (unsigned owing = __ballot_sync(WHOLE_WARP, owes); owing != 0;) {
-            const unsigned first = __ffs(owing) - 1;
-            const unsigned its_place = __shfl_sync(WHOLE_WARP, place, first);
-            const unsigned same = __ballot_sync(WHOLE_WARP, owes && place == its_place);
-            if (lane_index() == first) finish(place, __popc(same));
-            owing &= ~same;
-        }
-        owes = false;
+        done = NO_RAY;
         faults = 0;
     }
 
-    // So many more rays of an order are done.
-    __device__ void finish(unsigned its_place, unsigned count) {
-        Order& order = ring.orders[its_place];
-        if (atomicSub(&order.left, count) != count) return;
-        __threadfence();
-        const Word number = current(order.number);
-        const Word complaint = current(order.complaint);
-        Word& flag = ring.flags[current(order.slot)];
-        publish(order.number, 0u);
+    // Writes a ticket's hits to the host, a line for each of their words. All lanes together. first: index of its first
+    // ray.
+    __device__ void deliver(unsigned first) {
+        Order& order = order_of(first);
+        const unsigned asked = low_half(current(order.claim));
+        const unsigned place = (first & (ring.slot_rays() - 1)) + lane_index();
+        const size_t column = ring.column();
+        const float4 hit = __ldcg(ring.staged + first + lane_index());
+        if (place < (asked & COUNT_MASK)) {
+            float* words = ring.hits + (first >> ring.slot_bits) * 4 * column + place;
+            __stcs(words, hit.x);
+            __stcs(words + 3 * column, hit.w);
+            if ((asked & NO_UV_BIT) == 0) {
+                __stcs(words + column, hit.y);
+                __stcs(words + 2 * column, hit.z);
+            }
+        }
         __threadfence_system();
-        publish(flag, number << 32 | complaint);
-        atomicAdd(&ring.desk->finished, 1u);
+        __syncwarp(WHOLE_WARP);
+        if (lane_index() == 0 && atomicSub(&order.left, 1u) == 1) finish(order, ring.flags[first >> ring.slot_bits]);
+    }
+
+    __device__ void finish(const Order& order, Word& flag) {
+        __threadfence_system();
+        publish(flag, static_cast<Word>(current(order.number)) << 32 | current(order.complaint));
+        atomicAdd(&ring.desk->finished, Word(1));
     }
 };
 
@@ -302,7 +362,12 @@ __device__ __noinline__ void serve(const Scene& scene, const Ring& ring, Turn& t
     traverse<ANY_HIT>(scene, rays, faults);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, LEAST_BLOCKS / 2) resident(const __grid_constant__ Scene scene, const __grid_constant__ Ring ring) {
+// That a multiprocessor must be able to hold: half as many as in streamed dispatch, which takes fewer registers.
+// Without any limit the compiler goes so low that some kernels spill.
+constexpr int RESIDENT_BLOCKS = (LEAST_BLOCKS > 0 ? LEAST_BLOCKS : 1024 / BLOCK_SIZE) / 2;
+
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT_BLOCKS)
+    resident(const __grid_constant__ Scene scene, const __grid_constant__ Ring ring) {
     if (blockIdx.x == 0 && warp_index() == 0) return scout(ring);
     Turn turn(ring);
     bool any_hit = false;
