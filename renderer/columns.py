@@ -7,7 +7,6 @@ A column holds one number of many rays, side by side. Compiled code reads column
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="misc, no-untyped-call"
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,10 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
 
 from shaders.vector import Vec3
 from tracecore.compiled import inlined
-from tracecore.vector import load4_in_8, load8, store, transpose8
+from tracecore.vector import emitting, load4_in_8, load8, store, transpose8
 
 #: Rays handled together; columns of so many stay in the cache next to the core. A multiple of eight.
 CHUNK = 128
@@ -36,11 +34,6 @@ FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 
 Places = npt.NDArray[np.int32]
 Sources = tuple[int, int, int, int, int, int, int, int]
-
-
-def _intrinsic(emitter: Callable[..., Any]) -> Any:
-    """Numba's decorator, of no type: what is called is not what is written here."""
-    return intrinsic(emitter)
 
 
 class _Distinct(ir.values.MDValue):
@@ -61,7 +54,7 @@ class _Distinct(ir.values.MDValue):
         return id(self)
 
 
-@_intrinsic
+@emitting
 def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
     """Call body(i, data) for every i below count: a compiled function that is merged into the loop.
 
@@ -112,25 +105,25 @@ def _get(kind: Any, value: Any, place: Any) -> Any:
     return kind(types.int64, place), emit
 
 
-@_intrinsic
+@emitting
 def get(typing: Any, column: Any, place: Any) -> Any:
     """The float32 at a place of the column at an address."""
     return _get(types.float32, FLOAT, place)
 
 
-@_intrinsic
+@emitting
 def get_int(typing: Any, column: Any, place: Any) -> Any:
     """The int32 at a place of the column at an address."""
     return _get(types.int32, I32, place)
 
 
-@_intrinsic
+@emitting
 def get_word(typing: Any, column: Any, place: Any) -> Any:
     """The uint32 at a place of the column at an address."""
     return _get(types.uint32, I32, place)
 
 
-@_intrinsic
+@emitting
 def put(typing: Any, column: Any, place: Any, value: Any) -> Any:
     """Write 32 bits, a float32, int32 or uint32, at a place of the column at an address."""
     if value not in (types.float32, types.int32, types.uint32):

@@ -72,7 +72,7 @@ class Feeder:
     """Runs loops on `threads` threads that share a tracer. Close it to give the ports back.
 
     batch_rays: rays of a batch. lane_slots: most slots that a lane of any loop needs. log_rows: rows of each thread's
-    log of what it did when.
+    log of what it did when. lanes: batches in flight for each thread; the tracer knows how many keep it busy.
     """
 
     def __init__(
@@ -82,17 +82,19 @@ class Feeder:
         batch_rays: int = BATCH_RAYS,
         lane_slots: int = 1,
         log_rows: int = 0,
+        lanes: int | None = None,
     ) -> None:
         self.threads = threads or tracer.threads
         self._tracer = tracer
-        self._slots = max(tracer.lanes, min(tracer.lanes, FEW_LANES) * lane_slots)
+        self._lanes = lanes or tracer.lanes
+        self._slots = max(self._lanes, min(self._lanes, FEW_LANES) * lane_slots)
         self._batch_rays = batch_rays
         self._log_rows = log_rows
         self.workers: list[Worker] = []
 
     def lanes(self, slots: int) -> int:
         """How many lanes of so many slots a loop should have."""
-        return min(self._tracer.lanes, self._slots // slots)
+        return min(self._lanes, self._slots // slots)
 
     def run(self, make_loop: Callable[[Worker], Loop]) -> None:
         """Make a loop for each thread and run them all to their end.

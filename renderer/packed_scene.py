@@ -10,6 +10,7 @@ import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from renderer.photon_scene import PhotonScene, pack_photon_scene
 from scenes.model import Camera, Material, Snapshot
 from shaders.lights import LightArrays, pack_lights, point_row, triangle_row
+from shaders.own import shader_address
 from shaders.registry import get_shader
 from shaders.surface import (
     BACKDROP,
@@ -65,6 +66,12 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
     return row
 
 
+def shader_at_point(material: Material) -> int:
+    """Address of what the material's shader does at every hit, or 0."""
+    shader = get_shader(material.kind)
+    return shader_address(shader.name, shader.at_point) if shader.at_point else 0
+
+
 def pack_scene(snapshot: Snapshot) -> PackedScene:
     """Arrays of a snapshot. Every triangle of a glowing material is a light, and so is every point light."""
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
@@ -81,6 +88,7 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         uvs=np.ascontiguousarray(snapshot.uvs, np.float32),
         material_ids=np.ascontiguousarray(snapshot.material_ids, np.int32),
         materials=np.array([pack_material(m) for m in snapshot.materials]).reshape(-1, COLUMNS),
+        shaders=np.array([shader_at_point(m) for m in snapshot.materials], np.int64),
         emitter_ids=emitter_ids,
         textures=pack_textures([t.pixels for t in snapshot.textures]),
     )

@@ -702,7 +702,7 @@ def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, photon: np.
             chunk=chunk,
         )
         count = min(CHUNK, fresh - done)
-        each(choose_light, CHUNK, (data.photon, shift, np.uint64(len(scene.emitters)), address(scene.aliases), chunk))
+        choose_lights(scene, data.photon, shift, chunk)
         emitters = address(scene.emitters)
         gather_columns(emitters, EMITTER_BYTES, chunk.light, count, address(chunk.corner))
         gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, chunk.light, count, address(chunk.corner) + SECOND_ROW)
@@ -710,15 +710,15 @@ def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, photon: np.
 
 
 @inlined
-def choose_light(i: int, data: tuple[np.uint32, np.uint32, np.uint64, int, Chunk]) -> None:
-    """The light of a photon, chosen in proportion to power by the alias method."""
-    photon, shift, lights, aliases, chunk = data
-    spread = np.uint32(np.uint32(photon + np.uint32(i)) * GOLDEN + shift)
-    product = np.uint64(spread) * lights
-    own = Int(product >> np.uint64(32))
-    cell = Int(own + own)
-    share, alias = get_word(aliases, cell), get_int(aliases + 4, cell)
-    chunk.light[i] = own if np.uint32(product) < share else alias
+def choose_lights(scene: PhotonScene, photon: np.uint32, shift: np.uint32, chunk: Chunk) -> None:
+    """The light of each photon, chosen in proportion to power by the alias method."""
+    lights, aliases, chosen_lights = np.uint64(len(scene.emitters)), address(scene.aliases), address(chunk.light)
+    for i in range(CHUNK):
+        spread = np.uint32(np.uint32(photon + np.uint32(i)) * GOLDEN + shift)
+        product = np.uint64(spread) * lights
+        own = Int(product >> np.uint64(32))
+        share, alias = get_word(aliases, Int(own + own)), get_int(aliases + 4, Int(own + own))
+        put(chosen_lights, i, own if np.uint32(product) < share else alias)
 
 
 @inlined

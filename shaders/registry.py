@@ -1,6 +1,7 @@
 """The shaders that a material can name. A shader says what mixture of lobes a material's numbers mean.
 
-A new shader is one file with one registration: a function from a material's parameters to a `Bsdf`.
+A new shader is one file with one registration: a function from a material's parameters to a `Bsdf`, and if the surface
+is to differ from point to point, one that is compiled into the shading of every hit (`shaders.own`).
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Protocol
 
 from shaders.bsdf import Bsdf
 from shaders.errors import UnknownShaderError
+from shaders.own import AtPoint
 from shaders.vector import Color
 
 
@@ -38,11 +40,16 @@ class Parameters(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Shader:
-    """A row of the registry. mixture: from a material's parameters to its lobes."""
+    """A row of the registry.
+
+    mixture: from a material's parameters to its lobes. at_point: compiled, from these, after textures, to the lobes at
+    a point, or None. Photons are stored where the diffuse lobe of the mixture is not black.
+    """
 
     name: str
     summary: str
     mixture: Callable[[Parameters], Bsdf]
+    at_point: AtPoint | None = None
 
 
 _shaders: dict[str, Shader] = {}

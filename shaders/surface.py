@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from shaders.bsdf import Bsdf
 from shaders.compilation import compiled
+from shaders.own import Point, call_shader
 from shaders.real import ONE
 from shaders.textures import TextureArrays, lookup
 from shaders.vector import (
@@ -49,7 +50,8 @@ class SurfaceArrays(NamedTuple):
     """Triangles and materials as loops read them.
 
     positions, normals: (n, 3, 3) float32. uvs: (n, 3, 2) float32. material_ids: (n,) int32. materials: (m, COLUMNS)
-    float64. emitter_ids: (n,) int32, index of the light that a triangle is, or -1.
+    float64. shaders: (m,) int64, addresses of shaders that look at every hit, or 0. emitter_ids: (n,) int32, index of
+    the light that a triangle is, or -1.
     """
 
     positions: Floats
@@ -57,6 +59,7 @@ class SurfaceArrays(NamedTuple):
     uvs: Floats
     material_ids: npt.NDArray[np.int32]
     materials: npt.NDArray[np.float64]
+    shaders: npt.NDArray[np.int64]
     emitter_ids: npt.NDArray[np.int32]
     textures: TextureArrays
 
@@ -114,14 +117,21 @@ def material_color(materials: npt.NDArray[np.float64], material: int, column: in
 
 
 @compiled
+def texture_coordinates(uvs: Floats, triangle: int, u: float, v: float) -> tuple[float, float]:
+    """Barycentric mean of the corners' pairs."""
+    w = 1.0 - u - v
+    s = w * uvs[triangle, 0, 0] + u * uvs[triangle, 1, 0] + v * uvs[triangle, 2, 0]
+    t = w * uvs[triangle, 0, 1] + u * uvs[triangle, 1, 1] + v * uvs[triangle, 2, 1]
+    return s, t
+
+
+@compiled
 def texture_color(surfaces: SurfaceArrays, triangle: int, u: float, v: float) -> Color:
     """Colour of the texture at a point; white where there is none."""
     texture = int(surfaces.materials[surfaces.material_ids[triangle], TEXTURE])
     if texture < 0:
         return (1.0, 1.0, 1.0)
-    w, uvs = 1.0 - u - v, surfaces.uvs
-    s = w * uvs[triangle, 0, 0] + u * uvs[triangle, 1, 0] + v * uvs[triangle, 2, 0]
-    t = w * uvs[triangle, 0, 1] + u * uvs[triangle, 1, 1] + v * uvs[triangle, 2, 1]
+    s, t = texture_coordinates(surfaces.uvs, triangle, u, v)
     return lookup(surfaces.textures, texture, s, t)
 
 
@@ -168,8 +178,13 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
     if dot(shading_normal, wo) <= 1e-6:  # seen from behind the bent normal: only the flat one makes sense
         shading_normal = geom_normal
     tangent, bitangent = frame(shading_normal)
+    position = blend(surfaces.positions, triangle, u, v)
+    bsdf = bsdf_at(surfaces, triangle, paint)
+    if surfaces.shaders[material] != 0:
+        uv = texture_coordinates(surfaces.uvs, triangle, u, v)
+        bsdf = call_shader(surfaces.shaders[material], Point(position, geom_normal, uv), bsdf)
     return Hit(
-        blend(surfaces.positions, triangle, u, v),
+        position,
         geom_normal,
         shading_normal,
         tangent,
@@ -180,7 +195,7 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
             corner(surfaces.positions, triangle, 2),
         ),
         outside,
-        bsdf_at(surfaces, triangle, paint),
+        bsdf,
         emission,
         multiply(material_color(surfaces.materials, material, BACKDROP), paint),
     )

@@ -188,8 +188,9 @@ def streamed_rate(tracer: GpuTracer, kind: type[PinnedBatch], shape: tuple[int, 
 def resident_rows(triangles: Floats, kernel: str, rays: Floats) -> Iterator[Row]:
     """End to end through a ring: compiled threads that ring again as soon as a flag is up."""
     print(f"\n{kernel} on 'photon', resident, nothing done with the hits\n{'threads':>24} depth {'Mrays/s':>9} busy")
-    with GpuTracer(triangles, kernel, dispatch="resident") as tracer:
-        for threads, depth in ((1, 4), (1, 16), (4, 16), (8, 16), (16, 4), (16, 16), (16, 32)):
+    shapes = ((1, 4), (1, 16), (4, 16), (8, 16), (16, 4), (16, 16), (16, 32))
+    with GpuTracer(triangles, kernel, threads=max(threads * depth for threads, depth in shapes)) as tracer:
+        for threads, depth in shapes:
             rate, busy = _ring_rate(tracer, (threads, depth), rays)
             print(f"{threads:24} {depth:5} {rate:9.1f} {busy:4.0%}", flush=True)
             yield {"kernel": kernel, "threads": threads, "depth": depth, "rate": rate, "busy": busy}

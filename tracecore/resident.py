@@ -66,11 +66,13 @@ class Residence:
         return self._stream.has_passed()
 
     def end(self, timeout: float) -> bool:
-        """End the kernel when its orders are done. Returns False where it still runs after `timeout` seconds."""
+        """End the kernel, and launches, when their orders are done. Returns False where one still runs after `timeout`
+        seconds."""
+        attach_thread()
         if self.runs:
-            attach_thread()
             self.memory.stop[0] = END
-            self.runs = not self._stream.wait(timeout)
+        self._stream.mark()
+        self.runs = not self._stream.wait(timeout)
         return not self.runs
 
 
@@ -190,7 +192,7 @@ class Service:
         """End the kernel when its orders are done. Raises `DeviceError` where it does not end."""
         with self._lock:
             residence = self._residence
-            if residence is None or not residence.runs:
+            if residence is None:
                 return
             if not residence.end(self.timeout):
                 raise DeviceError(f"the resident kernel has not ended in {self.timeout:g} s: end this process")

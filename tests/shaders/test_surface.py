@@ -69,6 +69,7 @@ def pack(triangles, *, normals=None, materials=None, material_ids=None, uvs=None
         uvs=np.zeros((count, 3, 2), np.float32) if uvs is None else np.array(uvs, np.float32),
         material_ids=np.zeros(count, np.int32) if material_ids is None else np.array(material_ids, np.int32),
         materials=np.array([material(diffuse=(0.5, 0.5, 0.5), emission=GLOW)] if materials is None else materials),
+        shaders=np.zeros(64, np.int64),
         emitter_ids=np.full(count, -1, np.int32),
         textures=pack_textures(images),
     )

