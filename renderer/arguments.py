@@ -111,8 +111,8 @@ def add_tracing(parser: argparse.ArgumentParser) -> None:
     )
     tracing.add_argument(
         "--dispatch",
-        choices=("streamed", "resident"),
-        help="how batches of rays reach a GPU: a launch each, or read by a kernel that stays (default: streamed)",
+        choices=("resident", "streamed"),
+        help="how batches reach a GPU: read by a kernel that stays, or by launches of it (default: resident)",
     )
     tracing.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
     tracing.add_argument(

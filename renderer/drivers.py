@@ -87,7 +87,7 @@ class EyeDriver:
         return self._trace_eye_paths(self._eye_task(index), _no_photons())
 
     def close(self) -> None:
-        """Give the queues back."""
+        """Give the ports back."""
         self._feeder.close()
 
     def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:

@@ -44,7 +44,7 @@ def open_tracer(
     triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, emulator (the GPU's kernels run
     by the CPU, slow), brute (slower still: defines what is right) or auto, the GPU if there is a usable one, else the
     CPU. kernel: which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU
-    from, default: all usable cores. dispatch: how batches reach a GPU, streamed (default) or resident. Raises
+    from, default: all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. Raises
     TriangleError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)

@@ -341,6 +341,17 @@ def test_a_full_log_is_left_alone():
         assert feeder.workers[0].port.tally[LOGGED] == 7
 
 
+def test_the_driver_of_the_readme_runs(capsys):
+    text = (Path(tracecore.__file__).parent / "README.md").read_text(encoding="utf-8")
+    section = text.split("## A driver of your own")[1]
+    code = section.split("```python\n")[1].split("```")[0]
+    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    rays, _ = capsys.readouterr().out.split(" rays, ")
+    lanes = int(rays) / (99 * 4096)
+    assert lanes >= 1.0
+    assert lanes == int(lanes)
+
+
 INTERRUPTED_RENDER = """
 import os, signal, sys, threading
 from renderer.cli import main
