@@ -66,13 +66,21 @@ class PhotonCounts:
 
 @dataclass(kw_only=True)
 class Work:
-    """What a driver has done so far. trace_seconds: wall time in which its threads traced or waited for hits, the mean
-    over them. shade_seconds: the rest of its wall time."""
+    """What a driver has done so far. Seconds are wall time, those of its threads the mean over them.
+
+    trace_seconds: threads traced or waited for hits. wait_seconds: of these they waited; 0 on a CPU that traces in
+    place. shade_seconds: threads did their loops' own work. order_seconds: photons were put in order. bytes_up,
+    bytes_down: of rays and hits, as a device has to read and write them.
+    """
 
     rays: RayCounts = field(default_factory=RayCounts)
     photons: PhotonCounts = field(default_factory=PhotonCounts)
-    shade_seconds: float = 0.0
     trace_seconds: float = 0.0
+    wait_seconds: float = 0.0
+    shade_seconds: float = 0.0
+    order_seconds: float = 0.0
+    bytes_up: int = 0
+    bytes_down: int = 0
 
 
 class Driver(Protocol):

@@ -4,7 +4,6 @@
 """
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -71,7 +70,6 @@ class EyeDriver:
         self.scene: PackedScene = pack_scene(snapshot)
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height)
         self.work = Work()
-        self._seconds = 0.0
         self._eye_slots = 1 + self._light_samples()
         self._feeder = Feeder(tracer, settings.threads, settings.batch_rays, self._eye_slots)
         self._tiles = pixels_by_tile(settings.width, settings.height)
@@ -139,14 +137,11 @@ class EyeDriver:
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Account for what is done within: the wall time that is not tracing is shading."""
-        started = time.perf_counter()
+        """Account for what is done within."""
         try:
             yield
         finally:
-            self._seconds += time.perf_counter() - started
-            self.work.trace_seconds = self._feeder.trace_seconds
-            self.work.shade_seconds = self._seconds - self.work.trace_seconds
+            self.work = replace(self.work, **self._feeder.tallies())
 
 
 class PathDriver(EyeDriver):
@@ -192,6 +187,7 @@ class PhotonDriver(EyeDriver):
         photons = trace_photons(self.scene, task, self._feeder, range(self.settings.photons))
         self.work.photons.add(photons.counts)
         self.work.rays.photon += photons.rays
+        self.work.order_seconds += photons.order_seconds
         return photons.stored, task.flux_unit / self.settings.photons
 
 

@@ -7,25 +7,30 @@ own input alone, never on which thread runs it.
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from renderer.interrupts import signals_held
 from tracecore.port import (
     ASK,
+    BYTES_DOWN,
+    BYTES_UP,
     DONE,
+    LOGGED,
     RAYS,
     SHADED,
     STOPPED,
     TRACED,
+    UNLOGGED,
     WAITED,
+    Counters,
     OpenPort,
     are_ready,
     raise_status,
     resume,
 )
-from tracecore.rays import BATCH_RAYS
+from tracecore.rays import BATCH_RAYS, RAY_FLOATS, Floats
 from tracecore.tracer import Tracer
 
 #: Seconds between two looks at whether the co-processor still works.
@@ -34,8 +39,18 @@ CHECK_SECONDS = 0.05
 #: Lanes of several slots that a thread has at most.
 FEW_LANES = 4
 
+#: What a feeder's threads have spent, as `renderer.driver.Work` calls it.
+TALLIES = ("trace_seconds", "wait_seconds", "shade_seconds", "bytes_up", "bytes_down")
+
 #: A compiled loop, ready to run: returns DONE, or what it needs.
 Loop = Callable[[], int]
+
+
+class Log(NamedTuple):
+    """What one thread did when. rows: (n, LOG_COLUMNS) int64, see `port`. dropped: rows that there was no room for."""
+
+    rows: Counters
+    dropped: int
 
 
 class Worker:
@@ -177,12 +192,51 @@ class Feeder:
     @property
     def trace_seconds(self) -> float:
         """Wall time spent in tracing or waiting for it, the mean over the threads."""
-        return 1e-9 * float(np.mean(np.add(self._tallied(WAITED), self._tallied(TRACED)))) if self.workers else 0.0
+        return self._mean_seconds(TRACED) + self.wait_seconds
+
+    @property
+    def wait_seconds(self) -> float:
+        """Wall time spent in waiting for hits, the mean over the threads; 0 where they trace themselves."""
+        return self._mean_seconds(WAITED)
 
     @property
     def shade_seconds(self) -> float:
         """Wall time spent in the loops' own work, the mean over the threads."""
-        return 1e-9 * float(np.mean(self._tallied(SHADED))) if self.workers else 0.0
+        return self._mean_seconds(SHADED)
+
+    def _mean_seconds(self, counter: int) -> float:
+        return 1e-9 * float(np.mean(self._tallied(counter))) if self.workers else 0.0
+
+    @property
+    def bytes_up(self) -> int:
+        """Bytes of rays, as a device has to read them."""
+        return sum(self._tallied(BYTES_UP))
+
+    @property
+    def bytes_down(self) -> int:
+        """Bytes of hits, as a device has to write them."""
+        return sum(self._tallied(BYTES_DOWN))
+
+    def tallies(self) -> dict[str, Any]:
+        """The seconds and bytes above, by name."""
+        return {name: getattr(self, name) for name in TALLIES}
+
+    def logs(self) -> list[Log]:
+        """What each thread did when."""
+        ports = [worker.port for worker in self.workers]
+        return [Log(port.log[: port.tally[LOGGED]], int(port.tally[UNLOGGED])) for port in ports]
+
+    def sample_rays(self, most: int = 1 << 20) -> Floats:
+        """(n, 8) float32, n <= most: the rays that a run has left in the slots, taken for endless as photons' are."""
+        rays = np.zeros((most, RAY_FLOATS), np.float32)
+        count = 0
+        for port in [worker.port for worker in self.workers]:
+            for slot in port.rays[:, :, : port.capacity]:
+                left = slot[:, slot[4:7].any(axis=0)].T[: most - count]  # places never used have no direction
+                rays[count : count + len(left)] = left
+                count += len(left)
+        rays[:, 3], rays[:, 7] = 0.0, np.inf
+        return rays[:count].copy()
 
     def close(self) -> None:
         """Close the ports. The counts and seconds stay."""

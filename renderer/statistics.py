@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from renderer import __version__
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not
 
     from renderer.driver import RenderSettings, Work
     from renderer.stage import Stage
-    from tracecore.tracer import TracerStatistics
+    from tracecore.tracer import Limits
 
     Statistics = dict[str, Any]  # of str, int and float
 
@@ -33,17 +34,23 @@ FIELDS = {
     "seconds.load": "wall time to read the scene and place it at its frame",
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
     "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
-    "seconds.shade": "all other wall time of the driver: shading, photon maps, threads without work",
-    "seconds.total": "wall time of all: load, build and render, on a first run compilation too",
+    "seconds.wait": "of these they waited; 0 on a CPU that traces in place",
+    "seconds.shade": "wall time in which the CPU threads shaded, mean over the threads",
+    "seconds.order": "wall time to put photons in order, when all threads are done",
+    "seconds.total": "wall time of load, build and render; a photon run counts from the end of its pilot on",
     "rays.camera": "rays from the eye",
     "rays.shadow": "rays to a light",
     "rays.bounce": "rays after an interaction of an eye path",
     "rays.photon": "rays of photon paths",
     "rays.total": "all rays",
-    "rays_per_second": "rays.total by the wall time of rendering: seconds.total without load and build",
+    "rays.timed": "rays traced while rendering was timed: all, but in a photon run those of its pilot",
+    "rays_per_second": "rays.timed by the wall time of rendering: seconds.total without load and build",
     "coprocessor.busy_fraction": "share of the wall time of rendering in which the device traced",
-    "coprocessor.kernel_rays_per_second": "rays by the seconds that tracing alone took on all of the device",
+    "coprocessor.kernel_rays_per_second": "rays by the seconds that tracing alone takes on all of the device",
     "coprocessor.batches": "batches traced",
+    "shading.rays_per_second": "rays that all CPU threads together could shade: rays.timed by seconds.shade",
+    "transfer.bytes_per_second": "rays and hits, both ways, by the wall time of rendering; 0 without a bus",
+    "transfer.limit_bytes_per_second": "what the bus takes to the device, if measured; null without a bus",
     "limited_by": "what to make faster first: kernel, shading, transfer or queue",
     "photons.emitted": "photon paths begun = absorbed + escaped + terminated",
     "photons.stored": "photons kept in maps, any number for a path",
@@ -57,15 +64,27 @@ FIELDS = {
     "version": "version of the program",
 }
 
-#: A device that traces for this share of the time is the limit itself.
-BUSY = 0.8
+#: What is needed for this share of the time, at its own full speed, is the limit.
+BUSY = 0.6
 
 
-def collect(stage: Stage, driver: str, settings: RenderSettings, work: Work, render_seconds: float) -> Statistics:
-    """The statistics of a run, with the keys of `FIELDS`. render_seconds: wall time since the stage was open."""
-    traced = stage.tracer.statistics()
-    bvh = stage.tracer.bvh
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What was measured of a run while it was timed. seconds: wall time. rays: traced meanwhile. busy_seconds: in which
+    the device traced. limits: of the tracer. work: its counts may be of more than what was timed."""
+
+    work: Work
+    seconds: float
+    rays: int
+    busy_seconds: float
+    limits: Limits
+
+
+def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
+    """The statistics of a run, with the keys of `FIELDS`."""
+    work, bvh, limits, seconds = measured.work, stage.tracer.bvh, measured.limits, measured.seconds
     rays, photons = work.rays, work.photons
+    has_bus = stage.tracer.device == "gpu"
     return {
         "scene": stage.snapshot.name,
         "triangles": len(stage.snapshot.positions),
@@ -79,18 +98,24 @@ def collect(stage: Stage, driver: str, settings: RenderSettings, work: Work, ren
         "seconds.load": stage.load_seconds,
         "seconds.build": stage.build_seconds,
         "seconds.trace": work.trace_seconds,
+        "seconds.wait": work.wait_seconds,
         "seconds.shade": work.shade_seconds,
-        "seconds.total": stage.load_seconds + stage.build_seconds + render_seconds,
+        "seconds.order": work.order_seconds,
+        "seconds.total": stage.load_seconds + stage.build_seconds + seconds,
         "rays.camera": rays.camera,
         "rays.shadow": rays.shadow,
         "rays.bounce": rays.bounce,
         "rays.photon": rays.photon,
         "rays.total": rays.total,
-        "rays_per_second": ratio(rays.total, render_seconds),
-        "coprocessor.busy_fraction": ratio(traced.busy_seconds, render_seconds),
-        "coprocessor.kernel_rays_per_second": traced.kernel_rays_per_second,
-        "coprocessor.batches": traced.batches,
-        "limited_by": limited_by(stage.tracer.device, work, traced, render_seconds),
+        "rays.timed": measured.rays,
+        "rays_per_second": ratio(measured.rays, seconds),
+        "coprocessor.busy_fraction": ratio(measured.busy_seconds, seconds),
+        "coprocessor.kernel_rays_per_second": limits.kernel_rays_per_second,
+        "coprocessor.batches": stage.tracer.statistics().batches,
+        "shading.rays_per_second": ratio(measured.rays, work.shade_seconds),
+        "transfer.bytes_per_second": ratio(work.bytes_up + work.bytes_down, seconds) if has_bus else 0.0,
+        "transfer.limit_bytes_per_second": limits.bus_bytes_per_second,
+        "limited_by": limited_by(measured, has_bus=has_bus),
         "photons.emitted": photons.emitted,
         "photons.stored": photons.stored,
         "photons.absorbed": photons.absorbed,
@@ -104,20 +129,23 @@ def collect(stage: Stage, driver: str, settings: RenderSettings, work: Work, ren
     }
 
 
-def limited_by(device: str, work: Work, traced: TracerStatistics, render_seconds: float) -> str:
+def limited_by(measured: Measured, *, has_bus: bool) -> str:
     """What to make faster first.
 
-    A GPU that is busy for `BUSY` of the time is the limit: by its `kernel`, or by `transfer` where more than half of
-    its busy time is not the kernel's. Else it is `shading` if the CPU threads shade for longer than they trace or wait
-    for hits. What is left is a CPU that traces, the `kernel`, or a GPU that idles while threads wait, the `queue`.
+    `kernel`, `shading` and `transfer` are each needed for some of the time, at their own full speed. The one that is
+    needed longest is the limit, if that is `BUSY` of the time. Else nothing is: a device and threads that wait for one
+    another, the `queue`. Without a bus the threads trace themselves, so either tracing or shading takes their time.
     """
-    on_cpu = device != "gpu"
-    if not on_cpu and ratio(traced.busy_seconds, render_seconds) >= BUSY:
-        kernel_seconds = ratio(traced.rays, traced.kernel_rays_per_second)
-        return "kernel" if kernel_seconds >= 0.5 * traced.busy_seconds else "transfer"
-    if work.shade_seconds > work.trace_seconds:
-        return "shading"
-    return "kernel" if on_cpu else "queue"
+    work, limits = measured.work, measured.limits
+    if not has_bus:
+        return "shading" if work.shade_seconds > work.trace_seconds else "kernel"
+    needed = {
+        "kernel": ratio(measured.rays, limits.kernel_rays_per_second),
+        "shading": work.shade_seconds,
+        "transfer": ratio(work.bytes_up, limits.bus_bytes_per_second or 0.0),
+    }
+    longest = max(needed, key=lambda name: needed[name])
+    return longest if needed[longest] >= BUSY * measured.seconds > 0.0 else "queue"
 
 
 def ratio(part: float, whole: float) -> float:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tracecore.errors import DeviceError, KernelError
 from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, as_records, make_rays
-from tracecore.tracer import Batch, Query, RayQueue, Tracer, TracerStatistics
+from tracecore.tracer import Batch, Limits, Query, RayQueue, Tracer, TracerStatistics
 from tracecore.triangles import checked_triangles
 
 Device = Literal["auto", "cpu", "gpu", "emulator", "brute"]
@@ -21,6 +21,7 @@ __all__ = [
     "RAY",
     "Batch",
     "Device",
+    "Limits",
     "Query",
     "RayQueue",
     "Tracer",

@@ -17,7 +17,7 @@ from tracecore.errors import KernelError, RayError
 from tracecore.port import ATTENDED, BATCHES, DIRECT, INVALID, RAYS, TRACED, new_port, no_tree
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, checked_rays
 from tracecore.ring import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, RingMemory
-from tracecore.tracer import Batch, BvhStatistics, Query, TracerStatistics
+from tracecore.tracer import Batch, BvhStatistics, Limits, Query, TracerStatistics
 
 #: Seconds after which a port that is not served would complain; nothing here is ever late.
 PATIENCE = 3600.0
@@ -222,6 +222,10 @@ class DirectTracer(ABC):
             kernel_rays_per_second=total.rays / busy if busy > 0.0 else 0.0,
             invalid_rays=total.invalid,
         )
+
+    def limits(self, _rays: Floats) -> Limits:
+        """How fast all threads together traced so far, whatever the rays; there is no bus."""
+        return Limits(kernel_rays_per_second=self.statistics().kernel_rays_per_second, bus_bytes_per_second=None)
 
     def close(self) -> None:
         """End the threads. Statistics can still be read."""

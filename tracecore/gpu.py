@@ -12,21 +12,25 @@ from tracecore.errors import KernelError
 from tracecore.flight import DEPTH
 from tracecore.gpu_device import (
     DeviceKernel,
+    DeviceMemory,
     DeviceScene,
+    Launch,
+    Stream,
     attach_thread,
     cuda_errors,
     gpu_unavailable_reason,
+    pinned,
     timeout_seconds,
 )
 from tracecore.nvrtc import CompiledKernel
 from tracecore.port import BATCHES, COUNTERS, INVALID, RAYS
-from tracecore.rays import HIT_FLOATS, Floats, checked_rays
+from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS, Floats, checked_rays
 from tracecore.resident import RingPort, Service
 from tracecore.ring import RingQueue
 from tracecore.strategies import find_strategy
 from tracecore.strategy import KernelStrategy
 from tracecore.streamed import CopiedBatch, Meter, Session, StreamedQueue
-from tracecore.tracer import BvhStatistics, Query, TracerStatistics
+from tracecore.tracer import BvhStatistics, Limits, Query, TracerStatistics
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
@@ -41,6 +45,10 @@ LEAST_SLOTS = 64
 
 #: Rays of one launch when a whole array is traced.
 CHUNK_RAYS = 1 << 21
+
+
+#: Launches and copies of which the fastest tells how fast it can be; bytes of a copy.
+LIMIT_ROUNDS, LIMIT_BYTES = 5, 1 << 26
 
 
 class GpuTracer:
@@ -141,6 +149,50 @@ class GpuTracer:
             queue.wait(batch)
             hits[start : start + count] = batch.hits[:count]
         queue.close()
+
+    def limits(self, rays: Floats) -> Limits:
+        """How fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus takes bytes to the device.
+
+        The rays are repeated to fill the device, lie in its own memory, and are traced in one launch, timed by its
+        clock. Nothing else of this tracer runs meanwhile.
+        """
+        self._check_open()
+        rays = checked_rays(rays)
+        attach_thread()
+        with self._service.paused(), cuda_errors("cannot measure what limits the GPU"):
+            return Limits(kernel_rays_per_second=self._kernel_rate(rays), bus_bytes_per_second=self._bus_rate())
+
+    def _kernel_rate(self, rays: Floats) -> float:
+        if len(rays) == 0:
+            return 0.0
+        many = np.resize(rays, (CHUNK_RAYS, RAY_FLOATS))  # whole copies one after the other
+        on_device, hits = DeviceMemory.holding(many), DeviceMemory.zeros(len(many) * HIT.itemsize)
+        launch = Launch(self.session.kernel, self.session.scene, (on_device.address, hits.address))
+        stream = Stream()
+        nanoseconds = []
+        for _ in range(LIMIT_ROUNDS):
+            launch.start(len(many), Query.CLOSEST, stream)
+            self._pass(stream)
+            start, end, _ = launch.report()
+            nanoseconds.append(end - start)
+        return 1e9 * len(many) / min(nanoseconds)
+
+    def _bus_rate(self) -> float:
+        host, device, stream = pinned(LIMIT_BYTES, np.uint8), DeviceMemory.zeros(LIMIT_BYTES), Stream()
+        seconds = []
+        for _ in range(LIMIT_ROUNDS):
+            start = time.perf_counter()
+            stream.copy_up(device.address, host.ctypes.data, LIMIT_BYTES)
+            self._pass(stream)
+            seconds.append(time.perf_counter() - start)
+        return LIMIT_BYTES / min(seconds)
+
+    def _pass(self, stream: Stream) -> None:
+        """Wait for all work in a stream. Raises `KernelError` where it does not end."""
+        stream.mark()
+        if not stream.wait(self.session.timeout):
+            self.session.is_lost = True
+            raise KernelError(f"the GPU has not answered in {self.session.timeout:g} s: end this process")
 
     def statistics(self) -> TracerStatistics:
         """What has been done so far: launches that have been waited for.

@@ -21,7 +21,7 @@ from tracecore.compiled import compiled, inlined
 from tracecore.cpu_traversal import CpuTree, Table, trace
 from tracecore.errors import KernelError
 from tracecore.launch import describe_faults
-from tracecore.rays import Floats
+from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
 from tracecore.ring import ANY_HIT_BIT, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, RingMemory, ring_bell
 from tracecore.vector import address, load_acquire
 
@@ -38,8 +38,14 @@ DIRECT, ATTENDED, LISTENING = range(3)
 DONE, ASK, FULL, STOPPED, LATE, FAULTY = -1, -2, -3, -4, -5, -6
 
 #: What a port counts. LEFT: when the loop last came from `next_lane`. WAITED, SHADED, TRACED: nanoseconds in which the
-#: thread waited for hits, did its own work, and traced. LOGGED: rows of the log.
-BATCHES, RAYS, INVALID, FAULTS, LEFT, LANE, WAITED, SHADED, TRACED, LOGGED, COUNTERS = range(11)
+#: thread waited for hits, did its own work, and traced. LOGGED, UNLOGGED: rows of the log, and those that it had no
+#: room for. BYTES_UP, BYTES_DOWN: of rays that a device has to read, and of hits that it has to write.
+BATCHES, RAYS, INVALID, FAULTS, LEFT, LANE, WAITED, SHADED, TRACED, LOGGED, UNLOGGED = range(11)
+BYTES_UP, BYTES_DOWN, COUNTERS = range(11, 14)
+
+#: Bytes of a ray, and of one without ends; of a hit, and of one without u and v.
+RAY_BYTES, ENDLESS_RAY_BYTES = 4 * RAY_FLOATS, 4 * (RAY_FLOATS - 2)
+HIT_BYTES, BARE_HIT_BYTES = 4 * HIT_FLOATS, 4 * (HIT_FLOATS - 2)
 
 #: Rows of a log: kind, slot or lane, start and end in nanoseconds, rays. A batch is on its way from the bell to the
 #: moment when the thread sees its hits.
@@ -83,6 +89,8 @@ def submit(port: Port, slot: int, count: int, options: int) -> None:
     """
     port.tally[BATCHES] += 1
     port.tally[RAYS] += count
+    port.tally[BYTES_UP] += count * (ENDLESS_RAY_BYTES if options & ENDLESS != 0 else RAY_BYTES)
+    port.tally[BYTES_DOWN] += count * (BARE_HIT_BYTES if options & NO_UV != 0 else HIT_BYTES)
     number = (port.bells[slot] >> np.uint64(32)) % np.uint64(0xFFFFFFFF) + np.uint64(1)
     if port.kind == DIRECT:
         _trace_here(port, slot, number, count, options)
@@ -94,6 +102,7 @@ def submit(port: Port, slot: int, count: int, options: int) -> None:
 @inlined
 def _trace_here(port: Port, slot: int, number: Any, count: int, options: int) -> None:
     start = nanoseconds()
+    _end_shading(port, start)
     column = 4 * port.rays.shape[2]
     rays = Table(address(port.rays) + slot * 8 * column, 4, column)
     hits = Table(address(port.hits) + slot * 4 * column, 4, column)
@@ -102,7 +111,7 @@ def _trace_here(port: Port, slot: int, number: Any, count: int, options: int) ->
     port.flags[slot] = (number << np.uint64(32)) | np.uint64(invalid)
     end = nanoseconds()
     port.tally[TRACED] += end - start
-    port.tally[LEFT] += end - start
+    port.tally[LEFT] = end
     _note(port, ON_ITS_WAY, slot, start, end, count)
 
 
@@ -114,10 +123,8 @@ def next_lane(port: Port, live: Counters, slots: int) -> int:
     """
     tally = port.tally
     entered = nanoseconds()
-    tally[SHADED] += entered - tally[LEFT]
-    _note(port, SHADING, tally[LANE], tally[LEFT], entered, 0)
+    _end_shading(port, entered)
     lane = STOPPED if port.stop[0] != 0 else _ready_lane(port, live, slots)
-    tally[LEFT] = entered
     if lane == ASK and port.kind == LISTENING:
         lane = _await_lane(port, live, slots)
         tally[LEFT] = nanoseconds()
@@ -127,6 +134,14 @@ def next_lane(port: Port, live: Counters, slots: int) -> int:
         return lane
     tally[LANE] = lane
     return _receive(port, lane, slots)
+
+
+@inlined
+def _end_shading(port: Port, now: int) -> None:
+    tally = port.tally
+    tally[SHADED] += now - tally[LEFT]
+    _note(port, SHADING, tally[LANE], tally[LEFT], now, 0)
+    tally[LEFT] = now
 
 
 @inlined
@@ -188,10 +203,12 @@ def _receive(port: Port, lane: int, slots: int) -> int:
 @inlined
 def _note(port: Port, kind: int, place: int, start: int, end: int, rays: int) -> None:
     """A row of the log, as long as there is room."""
-    row = port.tally[LOGGED]
-    if row >= len(port.log) or end <= start:
+    row, log = port.tally[LOGGED], port.log
+    if end <= start:
         return
-    log = port.log
+    if row >= len(log):
+        port.tally[UNLOGGED] += 1
+        return
     log[row, 0], log[row, 1], log[row, 2], log[row, 3], log[row, 4] = kind, place, start, end, rays
     port.tally[LOGGED] = row + 1
 

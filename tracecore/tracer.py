@@ -81,6 +81,15 @@ class TracerStatistics:
     invalid_rays: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How fast parts of a tracer are alone. kernel_rays_per_second: tracing without anything around it.
+    bus_bytes_per_second: from the host to the device, the way that rays take; None where there is no bus."""
+
+    kernel_rays_per_second: float
+    bus_bytes_per_second: float | None
+
+
 class RayQueue(Protocol):
     """Batches on their way, owned by one thread. `depth` batches in flight keep the device busy."""
 
@@ -129,6 +138,12 @@ class Tracer(Protocol):
 
     def statistics(self) -> TracerStatistics:
         """What has been done so far."""
+
+    def limits(self, rays: Floats) -> Limits:
+        """How fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus is.
+
+        On a device it measures, so nothing should be on its way; on a CPU it tells what was measured all along.
+        """
 
     def close(self) -> None:
         """Give the device's resources back."""

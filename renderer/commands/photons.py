@@ -26,7 +26,9 @@ examples:
   tracecore photons cornell
   tracecore photons kitchen.aff --plain --photons 10000000
   tracecore photons kitchen.aff --photons 10000000 --json output/photons.json
+  tracecore photons cornell --timeline output/timeline.json
 
+A pilot of up to 65536 photons comes first. They count, but are not timed.
 Ctrl-C ends early; what is stored by then is reported and saved.
 
 keys of the statistics:
@@ -53,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_max_bounces(parser)
     parser.add_argument("--save-photons", type=Path, metavar="FILE", help="keep the photons in FILE.npz")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the statistics to FILE")
+    parser.add_argument(
+        "--timeline",
+        type=Path,
+        metavar="FILE",
+        help="write when each thread shaded and waited and each batch was on its way, as JSON for chrome://tracing or "
+        "ui.perfetto.dev",
+    )
     add_tracing(parser)
     parser.add_argument("--quiet", action="store_true", help="print errors alone")
 
@@ -77,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         with let_through():
             photon_run = _trace(stage, settings, arguments)
-        told = statistics.collect(stage, "photons", settings, photon_run.work, photon_run.seconds)
+        told = statistics.collect(stage, "photons", settings, _measured(stage, photon_run))
         _write(arguments, photon_run, told)
         finished = photon_run.finished and not interrupted()
     _report(arguments, told, finished=finished)
@@ -103,6 +112,16 @@ def _trace(stage: Stage, settings: RenderSettings, arguments: argparse.Namespace
         )
 
 
+def _measured(stage: Stage, photon_run: PhotonRun) -> statistics.Measured:
+    return statistics.Measured(
+        work=photon_run.work,
+        seconds=photon_run.seconds,
+        rays=photon_run.rays,
+        busy_seconds=photon_run.busy_seconds,
+        limits=stage.tracer.limits(photon_run.sample),
+    )
+
+
 def _move(bar: tqdm[None], stored: int) -> None:
     bar.update(stored - bar.n)
 
@@ -113,10 +132,17 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
     if arguments.save_photons is not None:
         check_photon_path(arguments.save_photons)
-    if arguments.json is not None:
-        check_folder(arguments.json)
+    for path in (arguments.json, arguments.timeline):
+        if path is not None:
+            check_folder(path)
     check_scene(arguments.scene)
-    make_default_folder((arguments.save_photons, arguments.json))
+    make_default_folder(_files(arguments))
+
+
+def _files(arguments: argparse.Namespace) -> list[Path]:
+    """What is to be written."""
+    paths = (arguments.save_photons, arguments.json, arguments.timeline)
+    return [path for path in paths if path is not None]
 
 
 def _write(arguments: argparse.Namespace, photon_run: PhotonRun, told: Statistics) -> None:
@@ -125,14 +151,16 @@ def _write(arguments: argparse.Namespace, photon_run: PhotonRun, told: Statistic
         _save(arguments.save_photons, photon_run)
     if arguments.json is not None:
         statistics.write(arguments.json, told)
+    if arguments.timeline is not None:
+        _write_timeline(arguments.timeline, photon_run)
 
 
 def _report(arguments: argparse.Namespace, told: Statistics, *, finished: bool) -> None:
     if not arguments.quiet:
         print(report(told))
     if not finished:
-        files = [str(path) for path in (arguments.save_photons, arguments.json) if path is not None]
-        saved = f"; saved in {' and '.join(files)}" if files else ""
+        files = " and ".join(str(path) for path in _files(arguments))
+        saved = f"; saved in {files}" if files else ""
         print(f"tracecore: interrupted: {told['photons.stored']} photons are stored{saved}", file=sys.stderr)
 
 
@@ -144,9 +172,14 @@ def _save(path: Path, photon_run: PhotonRun) -> None:
         save_photons(temporary, photon_run.photons, photon_run.scale)
 
 
+def _write_timeline(path: Path, photon_run: PhotonRun) -> None:
+    from renderer import timeline
+
+    timeline.write(path, photon_run.logs)
+
+
 def report(told: Statistics) -> str:
     """Statistics of a photon run, to be read by people."""
-    rendering = told["seconds.total"] - told["seconds.load"] - told["seconds.build"]
     rows = {
         "scene": f"{told['scene']}, {told['triangles']} triangles, tree of {told['bvh.nodes']} nodes "
         f"built in {told['bvh.build_seconds']:.2f} s",
@@ -155,9 +188,42 @@ def report(told: Statistics) -> str:
         "photons": f"{told['photons.stored']} stored, {told['photons.emitted']} emitted: "
         f"{told['photons.absorbed']} absorbed, {told['photons.escaped']} escaped, "
         f"{told['photons.terminated']} terminated",
-        "rays": f"{told['rays.total']} in {rendering:.2f} s: {told['rays_per_second'] / 1e6:.2f} Mrays/s",
+        "rays": f"{told['rays.timed']} in {_timed_seconds(told):.3f} s: {_mega(told['rays_per_second'])} Mrays/s",
         "co-processor": f"busy {told['coprocessor.busy_fraction']:.0%} of the time; the kernel alone traces "
-        f"{(told['coprocessor.kernel_rays_per_second'] or 0) / 1e6:.2f} Mrays/s",
+        f"{_mega(told['coprocessor.kernel_rays_per_second'])} Mrays/s",
+        **_thread_rows(told),
+        "transfer": _transfer(told),
+        "order": f"{told['seconds.order']:.3f} s to put photons in order",
         "limited by": told["limited_by"],
     }
     return "\n".join(f"{name:<13} {text}" for name, text in rows.items())
+
+
+def _thread_rows(told: Statistics) -> dict[str, str]:
+    """What the CPU's threads do. Nanoseconds are of one core for one ray."""
+    rate, seconds = told["shading.rays_per_second"], _timed_seconds(told)
+    shading, waiting = _nanoseconds(told, "seconds.shade"), statistics.ratio(told["seconds.wait"], seconds)
+    rows = {"shading": f"{told['threads']} threads could shade {_mega(rate)} Mrays/s: {shading:.1f} ns a ray and core"}
+    if told["dispatch"] == "direct":
+        rows["tracing"] = f"{_nanoseconds(told, 'seconds.trace'):.1f} ns a ray and core"
+    return rows | {"waiting": f"{waiting:.0%} of the threads' time"}
+
+
+def _transfer(told: Statistics) -> str:
+    if told["device"] != "gpu":
+        return "none, there is no bus"
+    limit = told["transfer.limit_bytes_per_second"]
+    return f"{told['transfer.bytes_per_second'] / 1e9:.2f} GB/s both ways; the bus takes {limit / 1e9:.2f} GB/s up"
+
+
+def _timed_seconds(told: Statistics) -> float:
+    return float(told["seconds.total"] - told["seconds.load"] - told["seconds.build"])
+
+
+def _nanoseconds(told: Statistics, key: str) -> float:
+    """Seconds of each thread, for one ray of one core."""
+    return 1e9 * told["threads"] * statistics.ratio(told[key], told["rays.timed"])
+
+
+def _mega(rate: float) -> str:
+    return f"{rate / 1e6:.2f}"

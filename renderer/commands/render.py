@@ -190,9 +190,17 @@ class PictureRecord:
     def statistics(self) -> Statistics:
         """The statistics so far."""
         from renderer import statistics
+        from tracecore.tracer import Limits
 
-        seconds = time.perf_counter() - self._start
-        return statistics.collect(self._stage, self._driver.name, self._settings, self._driver.work, seconds)
+        work, traced = self._driver.work, self._stage.tracer.statistics()
+        measured = statistics.Measured(
+            work=work,
+            seconds=time.perf_counter() - self._start,
+            rays=work.rays.total,
+            busy_seconds=traced.busy_seconds,
+            limits=Limits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
+        )
+        return statistics.collect(self._stage, self._driver.name, self._settings, measured)
 
 
 class PictureFiles:

@@ -17,6 +17,7 @@ from PIL import Image
 import scenes
 from renderer import __version__, cli, headline
 from renderer.arguments import MAX_PIXELS
+from renderer.commands import photons
 from renderer.commands.render import DEFAULT_PASSES, NOT_FOR, choose_settings
 from renderer.driver import Radiance, RenderSettings, Work
 from renderer.drivers import DRIVERS
@@ -329,7 +330,9 @@ def test_default_folder_of_a_picture(
     assert Path(option[-1] if option else "output/cornell-flat.png").is_file()
 
 
-@pytest.mark.parametrize("option", [("--json", "output/x.json"), ("--save-photons", "output/x.npz")])
+@pytest.mark.parametrize(
+    "option", [("--json", "output/x.json"), ("--save-photons", "output/x.npz"), ("--timeline", "output/x.json")]
+)
 def test_default_folder_of_photons(option: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("photons", "cornell", "--device", "cpu", "--photons", "10", "--quiet", *option) == 0
@@ -611,8 +614,8 @@ def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
     options: list[Any] = ["--driver", "photons-only", "--device", "cpu", "--size", "8x6", "--photons", "500"]
     files = ("-o", tmp_path / "a.png", "--save-photons", tmp_path / "a.npz")
     assert run("render", "cornell", *options, "--passes", "1", "--quiet", *files) == 0
-    photons, _ = load_photons(tmp_path / "a.npz")
-    assert len(photons) == json.loads((tmp_path / "a.json").read_text())["photons.stored"] > 0
+    kept, _ = load_photons(tmp_path / "a.npz")
+    assert len(kept) == json.loads((tmp_path / "a.json").read_text())["photons.stored"] > 0
 
 
 def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -634,6 +637,53 @@ def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert part in text
 
 
+def test_report_of_a_photon_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("photons", "cornell", "--device", "cpu", "--photons", "50000", "--json", tmp_path / "a.json") == 0
+    rows = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.replace("limited by", "limit").splitlines())
+    told = json.loads((tmp_path / "a.json").read_text())
+    assert f"{told['rays.timed']} in" in rows["rays"]
+    assert 0 < told["rays.timed"] < told["rays.total"]
+    assert f"{told['rays_per_second'] / 1e6:.2f} Mrays/s" in rows["rays"]
+    cores = 1e9 * told["threads"] / told["rays.timed"]
+    assert (
+        f"{told['shading.rays_per_second'] / 1e6:.2f} Mrays/s: {cores * told['seconds.shade']:.1f} ns"
+        in rows["shading"]
+    )
+    assert rows["tracing"].startswith(f"{cores * told['seconds.trace']:.1f} ns")
+    assert rows["waiting"].startswith("0%")
+    assert rows["transfer"] == "none, there is no bus"
+    assert rows["order"].startswith(f"{told['seconds.order']:.3f} s")
+    assert rows["limit"] == told["limited_by"] in ("kernel", "shading")
+
+
+def test_report_of_a_device() -> None:
+    texts = {"scene": "box", "kernel": "bvh8", "device": "gpu", "dispatch": "resident", "limited_by": "transfer"}
+    told = dict.fromkeys(FIELDS, 8) | texts
+    told |= {"seconds.load": 1, "seconds.build": 3, "seconds.total": 8.0, "seconds.wait": 1.0}
+    told |= {"transfer.bytes_per_second": 5e9, "transfer.limit_bytes_per_second": 2.5e10}
+    lines = photons.report(told).splitlines()
+    assert "waiting       25% of the threads' time" in lines
+    assert "transfer      5.00 GB/s both ways; the bus takes 25.00 GB/s up" in lines
+    assert not any(line.startswith("tracing") for line in lines)
+
+
+def test_timeline_of_photons(tmp_path: Path) -> None:
+    files = ("--json", tmp_path / "a.json", "--timeline", tmp_path / "t.json")
+    assert run("photons", "cornell", "--device", "cpu", "--photons", "20000", "--quiet", *files) == 0
+    told = json.loads((tmp_path / "a.json").read_text())
+    trace = json.loads((tmp_path / "t.json").read_text())
+    batches = [event for event in trace["traceEvents"] if event["name"] == "batch"]
+    assert len(batches) == told["coprocessor.batches"]
+    assert sum(batch["args"]["rays"] for batch in batches) == told["rays.total"]
+
+
+@pytest.mark.parametrize("option", ["--json", "--timeline"])
+def test_files_of_photons_need_a_folder(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (tmp_path / "missing" / "a.json", tmp_path):
+        assert run("photons", "cornell", "--device", "cpu", option, path) == 2
+        assert_one_line(capsys.readouterr().err, "cannot write", str(path))
+
+
 def test_photons_of_a_plain_scene(tmp_path: Path) -> None:
     common = ("cornell", "--device", "cpu", "--photons", "1000", "--quiet", "--json", tmp_path / "a.json")
     counts = []
@@ -645,7 +695,7 @@ def test_photons_of_a_plain_scene(tmp_path: Path) -> None:
 
 def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     """A Ctrl-C once so many rounds are finished."""
-    trace, left = headline.trace_photons, [rounds + 1]  # one round more is to load compiled code
+    trace, left = headline.trace_photons, [rounds]
 
     def trace_photons(*arguments: Any) -> Any:
         if left[0] == 0:
@@ -659,7 +709,7 @@ def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
 def test_interrupted_photons_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    interrupt_photons(monkeypatch, rounds=1)
+    interrupt_photons(monkeypatch, rounds=headline.PILOT_PARTS)
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
     assert run("photons", "cornell", "--device", "cpu", "--photons", "100000", *files) == 130
     captured = capsys.readouterr()

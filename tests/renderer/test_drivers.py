@@ -316,18 +316,18 @@ def places_in_pixels(camera, size, *, count, seed=1):
     (count, pixels)."""
     arrays = pack_camera(camera, *size)
     pixels = np.arange(size[0] * size[1], dtype=np.int32)
-    rays, paths = np.zeros((len(pixels), 8), np.float32), new_eye_paths(len(pixels))
+    rays, paths = np.zeros((8, len(pixels)), np.float32), new_eye_paths(len(pixels))
     places, depths = [], []
     for sequence in range(count):
         task = EyeTask(np.uint64(seed), sequence, FOLLOW, 1, 0, 0.0)
         assert start_eye_paths(arrays, task, size, pixels, rays, paths) == len(pixels)
-        directions = rays[:, 4:7].astype(np.float64)
+        directions = rays[4:7].T.astype(np.float64)
         np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=1e-6)
         depth = directions @ arrays.forward
         span = np.stack([arrays.right / (arrays.right @ arrays.right), arrays.down / (arrays.down @ arrays.down)])
         picture = ((directions / depth[:, None]) @ span.T + 1.0) / 2.0 * size
         places.append(picture - np.stack([pixels % size[0], pixels // size[0]], axis=1))
-        depths.append(rays[:, 3] * depth)
+        depths.append(rays[3] * depth)
     return np.array(places), np.array(depths)
 
 
@@ -619,32 +619,46 @@ def test_seconds_of_tracing_are_those_of_the_feeder(monkeypatch):
     monkeypatch.setattr(Feeder, "trace_seconds", 3.0)
     with opened(lamp_in_box(), "path", max_bounces=1) as made:
         made.render_pass(0)
-        assert made.work.trace_seconds == 3.0
-        assert made.work.shade_seconds != 3.0
+        work = made.work
+        assert work.trace_seconds == 3.0
+        assert (work.wait_seconds, work.bytes_up, work.bytes_down) == (0.0, 32 * work.rays.total, 16 * work.rays.total)
+        assert work.shade_seconds == made._feeder.shade_seconds > 0.0
+
+
+def test_seconds_of_putting_photons_in_order_are_summed_over_passes(monkeypatch):
+    traced = drivers.trace_photons
+
+    def timed(*arguments):
+        return traced(*arguments)._replace(order_seconds=0.25)
+
+    monkeypatch.setattr(drivers, "trace_photons", timed)
+    with opened(lamp_in_box(), "photon", photons=100, max_bounces=1, radius=0.1) as made:
+        for i in range(3):
+            made.render_pass(i)
+        assert made.work.order_seconds == 0.75
 
 
 def test_threads_and_batches_are_as_the_settings_say():
     snapshot = flat_snapshot(closed_box(), [Material()])
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        queues, open_queue, closed, sizes = [], tracer.open_queue, [], set()
+        asked, open_ports, closed = [], tracer.open_ports, []
 
-        def watched():
-            queue = open_queue()
-            make_batch = queue.batch
-            queue.batch = lambda capacity: sizes.add(capacity) or make_batch(capacity)
-            queue.close = lambda: closed.append(queue)
-            queues.append(queue)
-            return queue
+        def watched(*arguments):
+            asked.append(arguments)
+            ports = open_ports(*arguments)
+            for port in ports:
+                port.close = lambda port=port: closed.append(port)
+            return ports
 
-        tracer.open_queue = watched
+        tracer.open_ports = watched
         settings = RenderSettings(width=40, height=24, threads=3, batch_rays=256)
         driver = DRIVERS["ao"](snapshot, tracer, settings)
         driver.render_pass(0)
-        assert len(queues) == 3
-        assert sizes == {256}
-        assert sum(queue.counts.batches for queue in queues) == 2 * 4  # 960 pixels, and a ray to the sky for each
+        ((threads, _, slot_rays, _),) = asked
+        assert (threads, slot_rays) == (3, 256)
+        assert tracer.statistics().batches == 2 * 4  # 960 pixels, and a ray to the sky for each
         driver.close()
-        assert closed == queues
+        assert len(closed) == 3
 
 
 def test_the_error_of_a_path_traced_picture_falls_with_the_root_of_the_passes():

@@ -11,7 +11,7 @@ from scenes.model import Camera, Material, PointLight, Texture
 from shaders.lights import POINT, POSITION, STRENGTH, TRIANGLE
 from shaders.surface import BACKDROP, COLUMNS, DIFFUSE, EMISSION, IOR, MIRROR, PHONG, SHINE, TEXTURE, TRANSMISSION
 
-PLAIN = Material(diffuse=(0.1, 0.2, 0.3), texture=0)
+PLAIN = Material(diffuse=(0.1, 0.2, 0.3))
 RED_LAMP = Material(diffuse=(0.0, 0.0, 0.0), emission=(5.0, 0.0, 0.0))
 BLUE_LAMP = Material(diffuse=(0.0, 0.0, 0.0), emission=(0.0, 0.0, 7.0))
 

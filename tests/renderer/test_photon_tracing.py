@@ -7,12 +7,9 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
-from renderer import headline
 from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
-from renderer.errors import UsageError
 from renderer.feeding import Feeder
-from renderer.headline import trace_until_stored
 from renderer.packed_scene import pack_scene
 from renderer.photon_map import PHOTON, total_flux, unpack_unit
 from renderer.photon_tracing import trace_photons
@@ -206,71 +203,3 @@ def test_lights_get_photons_in_proportion_to_power():
     on_floor = positions[positions[:, 2] < 0.001]
     left = np.mean(on_floor[:, 0] < 0.5)
     assert abs(left - 0.1) < 0.01
-
-
-def test_tracing_until_so_many_are_stored():
-    snapshot = lamp_in_box()
-    runs = []
-    for threads in (1, 3):
-        with tracecore.open_tracer(snapshot.positions, device="cpu", threads=threads) as tracer:
-            settings = RenderSettings(width=8, height=8, threads=threads)
-            runs.append(trace_until_stored(snapshot, tracer, settings, 100_000))
-    one, other = runs
-    assert 100_000 <= one.work.photons.stored == len(one.photons) < 103_000
-    assert np.array_equal(one.photons, other.photons)
-    assert one.work.photons == other.work.photons
-    assert_balanced(one.work.photons)
-    assert one.work.rays.photon > 0
-    assert one.seconds > 0.0
-
-
-def test_rounds_of_tracing_are_one_run(monkeypatch):
-    rounds = []
-
-    def noted(scene, task, feeder, photons):
-        rounds.append(photons)
-        return trace_photons(scene, task, feeder, photons)
-
-    monkeypatch.setattr(headline, "trace_photons", noted)
-    snapshot = lamp_in_box(albedo=(0.4, 0.5, 0.6))
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
-        run = trace_until_stored(snapshot, tracer, RenderSettings(width=8, height=8, seed=5, max_bounces=200), 50_000)
-        traced_rays = tracer.statistics().rays
-    assert 1 + 2 <= len(rounds) <= 1 + 4  # a warm-up, a pilot, and hardly more than one after that
-    shoot = Shooter(snapshot)
-    expected = shoot(run.work.photons.emitted)
-    assert np.array_equal(run.photons, expected.stored)
-    assert run.work.photons == expected.counts
-    assert run.work.rays.photon == expected.rays == run.work.photons.stored  # a closed box, direct photons too
-    assert run.work.rays.photon <= traced_rays
-    watts = 4.0 * math.pi * np.array([1.0, 2.0, 3.0]) / (1.0 - np.array([0.4, 0.5, 0.6]))
-    np.testing.assert_allclose(total_flux(run.photons) * run.scale, watts, rtol=0.03)
-    assert run.work.trace_seconds > 0.0
-    assert run.work.shade_seconds > 0.0
-
-
-def test_a_single_photon_can_be_asked_for():
-    snapshot = lamp_in_box()
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        run = trace_until_stored(snapshot, tracer, RenderSettings(width=8, height=8), 1)
-    assert len(run.photons) == run.work.photons.stored >= 1
-
-
-def test_a_scene_without_light_has_no_photons_to_trace():
-    snapshot = floor_and_ceiling(materials=[WHITE])
-    with (
-        tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer,
-        pytest.raises(UsageError, match="no light"),
-    ):
-        trace_until_stored(snapshot, tracer, RenderSettings(width=8, height=8), 10)
-
-
-def test_a_scene_without_diffuse_surfaces_stores_nothing_and_says_so():
-    mirror = Material(kind="mirror", specular=(0.5, 0.5, 0.5))
-    lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(1.0, 1.0, 1.0))
-    snapshot = floor_and_ceiling(materials=[mirror], lights=[lamp])
-    with (
-        tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer,
-        pytest.raises(UsageError, match="diffuse"),
-    ):
-        trace_until_stored(snapshot, tracer, RenderSettings(width=8, height=8), 10)

@@ -11,29 +11,30 @@ import pytest
 
 from renderer import __version__, statistics
 from renderer.driver import PhotonCounts, RayCounts, RenderSettings, Work
-from renderer.statistics import FIELDS, limited_by
-from tracecore.tracer import BvhStatistics, TracerStatistics
+from renderer.statistics import FIELDS, Measured, limited_by
+from tracecore.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
 scene triangles driver kernel device dispatch batch_rays threads seed
-seconds.load seconds.build seconds.trace seconds.shade seconds.total
-rays.camera rays.shadow rays.bounce rays.photon rays.total rays_per_second
-coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches limited_by
+seconds.load seconds.build seconds.trace seconds.wait seconds.shade seconds.order seconds.total
+rays.camera rays.shadow rays.bounce rays.photon rays.total rays.timed rays_per_second
+coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches shading.rays_per_second
+transfer.bytes_per_second transfer.limit_bytes_per_second limited_by
 photons.emitted photons.stored photons.absorbed photons.escaped photons.terminated
 bvh.nodes bvh.bytes bvh.sah_cost bvh.build_seconds version
 """
 DESIGNED = DESIGN.split()
 
 
-def traced(*, busy: float = 4.0, rate: float = 25.0) -> TracerStatistics:
-    return TracerStatistics(batches=7, rays=100, busy_seconds=busy, kernel_rays_per_second=rate, invalid_rays=0)
+def traced() -> TracerStatistics:
+    return TracerStatistics(batches=7, rays=100, busy_seconds=5.0, kernel_rays_per_second=20.0, invalid_rays=0)
 
 
-def stage() -> Any:
+def stage(device: str = "gpu") -> Any:
     """Stands for a stage: only what statistics look at."""
     tracer = SimpleNamespace(
         name="bvh8",
-        device="cpu",
+        device=device,
         dispatch="direct",
         threads=2,
         bvh=BvhStatistics(nodes=5, bytes=640, sah_cost=12.5, build_seconds=0.25),
@@ -49,11 +50,25 @@ def work() -> Work:
         photons=PhotonCounts(emitted=9, stored=11, absorbed=4, escaped=3, terminated=2),
         shade_seconds=3.0,
         trace_seconds=5.0,
+        wait_seconds=4.5,
+        order_seconds=0.125,
+        bytes_up=2000,
+        bytes_down=800,
+    )
+
+
+def measured(*, seconds: float = 8.0, bus: float | None = 1000.0, done: Work | None = None) -> Measured:
+    return Measured(
+        work=done or work(),
+        seconds=seconds,
+        rays=90,
+        busy_seconds=4.0,
+        limits=Limits(kernel_rays_per_second=15.0, bus_bytes_per_second=bus),
     )
 
 
 def collected() -> dict[str, Any]:
-    return statistics.collect(stage(), "photon", RenderSettings(width=4, height=3, seed=17), work(), 8.0)
+    return statistics.collect(stage(), "photon", RenderSettings(width=4, height=3, seed=17), measured())
 
 
 def test_keys_are_those_of_the_design_and_documented() -> None:
@@ -67,22 +82,36 @@ def test_values() -> None:
     assert told["scene"] == "box"
     assert (told["triangles"], told["threads"], told["seed"], told["batch_rays"]) == (12, 2, 17, 4096)
     assert told["seconds.total"] == 11.0
-    assert told["rays.total"] == 100
-    assert told["rays_per_second"] == 100 / 8.0
+    assert (told["seconds.trace"], told["seconds.wait"], told["seconds.shade"]) == (5.0, 4.5, 3.0)
+    assert told["seconds.order"] == 0.125
+    assert (told["rays.total"], told["rays.timed"]) == (100, 90)
+    assert told["rays_per_second"] == 90 / 8.0
     assert told["coprocessor.busy_fraction"] == 0.5
+    assert (told["coprocessor.kernel_rays_per_second"], told["coprocessor.batches"]) == (15.0, 7)
+    assert told["shading.rays_per_second"] == 30.0
+    assert (told["transfer.bytes_per_second"], told["transfer.limit_bytes_per_second"]) == (350.0, 1000.0)
     assert told["photons.emitted"] == told["photons.absorbed"] + told["photons.escaped"] + told["photons.terminated"]
     assert told["limited_by"] == "kernel"
     assert told["version"] == __version__
 
 
+def test_without_a_bus_nothing_is_transferred() -> None:
+    settings = RenderSettings(width=4, height=3)
+    told = statistics.collect(stage("cpu"), "photon", settings, measured(bus=None))
+    assert (told["transfer.bytes_per_second"], told["transfer.limit_bytes_per_second"]) == (0.0, None)
+
+
 def test_threads_asked_for_win_over_the_tracers() -> None:
     settings = RenderSettings(width=4, height=3, threads=1)
-    assert statistics.collect(stage(), "photon", settings, work(), 8.0)["threads"] == 1
+    assert statistics.collect(stage(), "photon", settings, measured())["threads"] == 1
 
 
 def test_no_time_is_no_division() -> None:
-    told = statistics.collect(stage(), "photon", RenderSettings(width=4, height=3), work(), 0.0)
-    assert (told["rays_per_second"], told["coprocessor.busy_fraction"]) == (0.0, 0.0)
+    idle = measured(seconds=0.0, done=Work())
+    told = statistics.collect(stage(), "photon", RenderSettings(width=4, height=3), idle)
+    keys = ("rays_per_second", "coprocessor.busy_fraction", "shading.rays_per_second", "transfer.bytes_per_second")
+    assert [told[key] for key in keys] == [0.0] * 4
+    assert told["limited_by"] == "queue"
 
 
 def test_file_is_plain_json_in_order(tmp_path: Path) -> None:
@@ -100,17 +129,35 @@ def test_file_is_plain_json_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "busy", "rate", "shade", "trace", "limit"),
+    ("kernel", "shade", "transfer", "limit"),
     [
-        ("cpu", 9.0, 11.0, 1.0, 9.0, "kernel"),
-        ("cpu", 3.0, 33.0, 7.0, 3.0, "shading"),
-        ("gpu", 9.0, 100 / 8.0, 5.0, 5.0, "kernel"),  # busy for 9 s of 10, 8 s of it tracing
-        ("gpu", 9.0, 100 / 3.0, 5.0, 5.0, "transfer"),  # busy for 9 s of 10, 3 s of it tracing
-        ("gpu", 4.0, 25.0, 8.0, 2.0, "shading"),
-        ("gpu", 4.0, 25.0, 2.0, 8.0, "queue"),
-        ("gpu", 0.0, 0.0, 0.0, 0.0, "queue"),
+        (6.5, 6.0, 6.25, "kernel"),  # seconds of 10 that each is needed for
+        (6.5, 7.0, 6.0, "shading"),
+        (6.5, 7.0, 7.5, "transfer"),
+        (6.0, 0.0, 0.0, "kernel"),
+        (5.75, 5.5, 5.25, "queue"),
+        (1.0, 5.75, 1.0, "queue"),
+        (0.0, 0.0, 0.0, "queue"),
     ],
 )
-def test_limit(device: str, busy: float, rate: float, shade: float, trace: float, limit: str) -> None:
-    done = Work(shade_seconds=shade, trace_seconds=trace)
-    assert limited_by(device, done, traced(busy=busy, rate=rate), 10.0) == limit
+def test_limit_of_a_device(kernel: float, shade: float, transfer: float, limit: str) -> None:
+    done = Work(shade_seconds=shade, trace_seconds=9.0, wait_seconds=9.0, bytes_up=round(4000 * transfer))
+    run = Measured(
+        work=done,
+        seconds=10.0,
+        rays=round(1000 * kernel),
+        busy_seconds=9.5,
+        limits=Limits(kernel_rays_per_second=1000.0, bus_bytes_per_second=4000.0),
+    )
+    assert limited_by(run, has_bus=True) == limit
+
+
+def test_a_bus_that_was_not_measured_is_not_the_limit() -> None:
+    run = measured(bus=None, done=Work(shade_seconds=1.0, bytes_up=1 << 40))
+    assert limited_by(run, has_bus=True) == "kernel"
+
+
+@pytest.mark.parametrize(("shade", "trace", "limit"), [(1.0, 2.0, "kernel"), (2.0, 1.0, "shading")])
+def test_threads_that_trace_themselves_are_limited_by_what_takes_longer(shade: float, trace: float, limit: str) -> None:
+    run = measured(bus=None, done=Work(shade_seconds=shade, trace_seconds=trace, bytes_up=1 << 40))
+    assert limited_by(run, has_bus=False) == limit

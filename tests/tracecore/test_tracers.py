@@ -78,6 +78,16 @@ def test_statistics_of_many_threads_add_up() -> None:
     assert done.kernel_rays_per_second == pytest.approx(done.rays / done.busy_seconds)
 
 
+def test_limits_of_a_cpu_are_those_of_what_it_did() -> None:
+    with open_on("cpu") as tracer:
+        assert tracer.limits(TOWARDS).kernel_rays_per_second == 0.0
+        tracer.closest_hit(np.concatenate([TOWARDS] * 1000))
+        limits, done = tracer.limits(TOWARDS), tracer.statistics()
+    assert limits.kernel_rays_per_second == pytest.approx(done.rays / done.busy_seconds)
+    assert limits.kernel_rays_per_second > 0.0
+    assert limits.bus_bytes_per_second is None
+
+
 def test_a_closed_tracer_refuses() -> None:
     tracer = open_on("cpu")
     queue = tracer.open_queue()

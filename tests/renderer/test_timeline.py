@@ -1,0 +1,125 @@
+"""The timeline: a Chrome trace that holds what the threads' logs and tallies hold."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from small_scenes import lamp_in_box
+
+import tracecore
+from renderer import timeline
+from renderer.driver import RenderSettings
+from renderer.drivers import photon_task
+from renderer.feeding import Feeder, Log
+from renderer.packed_scene import pack_scene
+from renderer.photon_tracing import trace_photons
+from tracecore.port import BATCHES, ON_ITS_WAY, RAYS, SHADED, SHADING, WAITED, WAITING
+
+MADE_UP = [
+    Log(np.array([[SHADING, 0, 5000, 9000, 0], [ON_ITS_WAY, 1, 8500, 9750, 300], [WAITING, 0, 9000, 9750, 0]]), 0),
+    Log(np.array([[SHADING, 2, 4000, 4500, 0], [ON_ITS_WAY, 0, 4500, 6000, 77]]), 12),
+]
+
+
+def events(trace, **wanted):
+    return [event for event in trace["traceEvents"] if all(event.get(key) == wanted[key] for key in wanted)]
+
+
+def by_row(spans):
+    return {row: [span for span in spans if span["tid"] == row] for row in {span["tid"] for span in spans}}
+
+
+@pytest.fixture(params=["cpu", "brute"])
+def run(request, tmp_path):
+    """The tallies of a run on two threads, and its timeline."""
+    snapshot = lamp_in_box()
+    scene = pack_scene(snapshot)
+    task = photon_task(scene, RenderSettings(width=8, height=8), 0, 0)
+    with tracecore.open_tracer(snapshot.positions, device=request.param, threads=2) as tracer:
+        feeder = Feeder(tracer, 2, 256, log_rows=4096)
+        trace_photons(scene, task, feeder, range(5000))
+        timeline.write(tmp_path / "a.json", feeder.logs())
+        return [worker.port.tally for worker in feeder.workers], json.loads((tmp_path / "a.json").read_text())
+
+
+def test_made_up_logs():
+    trace = timeline.trace(MADE_UP)
+    names = {event["tid"]: event["args"]["name"] for event in events(trace, name="thread_name")}
+    assert sorted(names.values()) == ["thread 0", "thread 0, slot 1", "thread 1", "thread 1, slot 0"]
+    told = [(names[e["tid"]], e["name"], e["ts"], e["dur"], e.get("args")) for e in events(trace, ph="X")]
+    assert sorted(told, key=lambda row: row[:3]) == [
+        ("thread 0", "shading", 1.0, 4.0, None),
+        ("thread 0", "waiting", 5.0, 0.75, None),
+        ("thread 0, slot 1", "batch", 4.5, 1.25, {"rays": 300}),
+        ("thread 1", "shading", 0.0, 0.5, None),
+        ("thread 1, slot 0", "batch", 0.5, 1.5, {"rays": 77}),
+    ]
+    assert list(trace["otherData"].values())[-1] == {"thread 0": 0, "thread 1": 12}
+
+
+def test_no_logs_are_an_empty_trace():
+    empty = timeline.trace([Log(np.zeros((0, 5), np.int64), 0)])
+    assert events(empty, ph="X") == events(timeline.trace([]), ph="X") == []
+
+
+def test_events_have_what_the_format_asks_for(run):
+    _, trace = run
+    assert {event["ph"] for event in trace["traceEvents"]} == {"X", "M"}
+    for event in trace["traceEvents"]:
+        assert isinstance(event["name"], str)
+        assert isinstance(event["pid"], int)
+        assert isinstance(event["tid"], int)
+    spans = events(trace, ph="X")
+    assert min(span["ts"] for span in spans) == 0.0
+    assert all(span["dur"] > 0.0 for span in spans)
+    assert {span["tid"] for span in spans} <= {event["tid"] for event in events(trace, name="thread_name")}
+
+
+def test_nothing_in_a_row_overlaps(run):
+    _, trace = run
+    for spans in by_row(events(trace, ph="X")).values():
+        spans.sort(key=lambda span: span["ts"])
+        for before, after in pairwise(spans):
+            assert before["ts"] + before["dur"] <= after["ts"] + 1e-6  # microseconds
+
+
+def test_events_are_what_the_threads_tallied(run):
+    tallies, trace = run
+    batches = events(trace, name="batch")
+    assert len(batches) == sum(tally[BATCHES] for tally in tallies) > 40
+    assert sum(batch["args"]["rays"] for batch in batches) == sum(tally[RAYS] for tally in tallies)
+    for name, counter in (("shading", SHADED), ("waiting", WAITED)):
+        microseconds = sum(span["dur"] for span in events(trace, name=name))
+        assert microseconds == pytest.approx(1e-3 * sum(tally[counter] for tally in tallies))
+
+
+def test_a_cpu_that_traces_in_place_does_so_between_its_shading():
+    """What a thread does in one row and in the other row do not overlap either."""
+    snapshot = lamp_in_box()
+    scene = pack_scene(snapshot)
+    task = photon_task(scene, RenderSettings(width=8, height=8), 0, 0)
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        feeder = Feeder(tracer, 1, 256, log_rows=4096)
+        trace_photons(scene, task, feeder, range(2000))
+        ((rows, dropped),) = feeder.logs()
+    rows = rows[np.argsort(rows[:, 2])]
+    assert dropped == 0
+    assert set(rows[:, 0].tolist()) == {SHADING, ON_ITS_WAY}
+    assert np.all(rows[:-1, 3] <= rows[1:, 2])
+
+
+def test_a_full_log_says_how_much_is_missing(tmp_path):
+    snapshot = lamp_in_box()
+    scene = pack_scene(snapshot)
+    task = photon_task(scene, RenderSettings(width=8, height=8), 0, 0)
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        feeder = Feeder(tracer, 1, 256, log_rows=10)
+        trace_photons(scene, task, feeder, range(5000))
+        batches = feeder.workers[0].port.tally[BATCHES]
+        timeline.write(tmp_path / "a.json", feeder.logs())
+    trace = json.loads((tmp_path / "a.json").read_text())
+    assert len(events(trace, ph="X")) == 10
+    (dropped,) = list(trace["otherData"].values())[-1].values()
+    assert dropped > batches
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json"]
