@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from renderer.interrupts import signals_held
 from tracecore.port import (
@@ -17,6 +18,7 @@ from tracecore.port import (
     BYTES_DOWN,
     BYTES_UP,
     DONE,
+    LEFT,
     LOGGED,
     RAYS,
     SHADED,
@@ -27,6 +29,7 @@ from tracecore.port import (
     Counters,
     OpenPort,
     are_ready,
+    pass_gate,
     raise_status,
     resume,
 )
@@ -41,6 +44,8 @@ FEW_LANES = 4
 
 #: What a feeder's threads have spent, as `renderer.driver.Work` calls it.
 TALLIES = ("trace_seconds", "wait_seconds", "shade_seconds", "bytes_up", "bytes_down")
+
+Longs = npt.NDArray[np.int64]
 
 #: A compiled loop, ready to run: returns DONE, or what it needs.
 Loop = Callable[[], int]
@@ -88,6 +93,7 @@ class Feeder:
 
     batch_rays: rays of a batch. lane_slots: most slots that a lane of any loop needs. log_rows: rows of each thread's
     log of what it did when. lanes: batches in flight for each thread; the tracer knows how many keep it busy.
+    seconds: wall time of all runs so far, each from the moment when all of its loops are ready to begin.
     """
 
     def __init__(
@@ -106,6 +112,7 @@ class Feeder:
         self._batch_rays = batch_rays
         self._log_rows = log_rows
         self.workers: list[Worker] = []
+        self.seconds = 0.0
 
     def lanes(self, slots: int) -> int:
         """How many lanes of so many slots a loop should have."""
@@ -123,9 +130,9 @@ class Feeder:
         for worker in self.workers:
             worker.port.stop[0] = 0
         self.workers[0].opened.check()
-        ends = _Ends(len(self.workers))
+        ends, gate = _Ends(len(self.workers)), np.zeros(2, np.int64)
         threads = [
-            threading.Thread(target=self._guard, args=(worker, make_loop, ends), name=f"feeder_{i}", daemon=True)
+            threading.Thread(target=self._guard, args=(worker, make_loop, gate, ends), name=f"feeder_{i}", daemon=True)
             for i, worker in enumerate(self.workers)
         ]
         try:
@@ -139,14 +146,16 @@ class Feeder:
                 self._stop_all(threads, ends)
         finally:
             self._stop_all(threads, ends)  # another interrupt may have come before the first of these was under way
+            if gate[1] != 0:
+                self.seconds += 1e-9 * (max(self._tallied(LEFT)) - int(gate[1]))
         for fault in ends.faults:
             if fault is not None:
                 raise fault
 
-    def _guard(self, worker: Worker, make_loop: Callable[[Worker], Loop], ends: _Ends) -> None:
+    def _guard(self, worker: Worker, make_loop: Callable[[Worker], Loop], gate: Longs, ends: _Ends) -> None:
         fault: BaseException | None = None
         try:
-            self._drive(worker, make_loop)
+            self._drive(worker, make_loop, gate)
         except BaseException as error:
             self._stop()
             fault = error
@@ -167,11 +176,11 @@ class Feeder:
             except KeyboardInterrupt:
                 continue  # the first one is on its way up already
 
-    def _drive(self, worker: Worker, make_loop: Callable[[Worker], Loop]) -> None:
+    def _drive(self, worker: Worker, make_loop: Callable[[Worker], Loop], gate: Longs) -> None:
         opened, port = worker.opened, worker.port
         try:
             loop = make_loop(worker)
-            resume(port, False)
+            pass_gate(port, gate, len(self.workers))
             while (status := loop()) not in (DONE, STOPPED):
                 raise_status(status, port, self._tracer.name)
                 assert status == ASK, status

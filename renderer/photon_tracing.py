@@ -100,8 +100,13 @@ def new_lanes(port: Port, lanes: int) -> PhotonLanes:
     )
 
 
-def trace_photons(scene: PackedScene, task: PhotonTask, feeder: Feeder, photons: range) -> TracedPhotons:
-    """Trace the photons of these indices. What comes out depends on no thread and no size of batch."""
+def trace_photons(
+    scene: PackedScene, task: PhotonTask, feeder: Feeder, photons: range, expected_rays: int = 0
+) -> TracedPhotons:
+    """Trace the photons of these indices. What comes out depends on no thread and no size of batch.
+
+    expected_rays: have memory ready for so many, before tracing begins.
+    """
     options = ENDLESS if needs_uv(scene) else ENDLESS | NO_UV
     job = PhotonJob(scene, task, np.array([photons.start, photons.stop]), options)
     stores: list[PhotonStore] = []
@@ -112,6 +117,7 @@ def trace_photons(scene: PackedScene, task: PhotonTask, feeder: Feeder, photons:
         store.clear()
         stores.append(store)
         lanes.live[:], lanes.active[:] = 1, 0
+        store.reserve(expected_rays // feeder.threads)
 
         def loop() -> int:
             status = FULL

@@ -37,7 +37,7 @@ FIELDS = {
     "seconds.wait": "of these they waited; 0 on a CPU that traces in place",
     "seconds.shade": "wall time in which the CPU threads shaded, mean over the threads",
     "seconds.order": "wall time to put photons in order, when all threads are done",
-    "seconds.total": "wall time of load, build and render; a photon run counts from the end of its pilot on",
+    "seconds.total": "wall time of load, build and render; of a photon run: load, build, tracing after the pilot",
     "rays.camera": "rays from the eye",
     "rays.shadow": "rays to a light",
     "rays.bounce": "rays after an interaction of an eye path",
