@@ -28,7 +28,6 @@ COLUMN = CHUNK + 16
 
 WORD_BYTES = 4
 ROW_BYTES = 32
-LINE_BYTES = 64
 COLUMN_BYTES = WORD_BYTES * COLUMN
 
 FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
@@ -136,51 +135,6 @@ def put(typing: Any, column: Any, place: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, place, value), emit
-
-
-@emitting
-def _copy_line_past_cache(typing: Any, source: Any, target: Any) -> Any:
-    """Copy LINE_BYTES to an address that is a multiple of them, without the target's line coming into the cache."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        line = ir.VectorType(I32, LINE_BYTES // WORD_BYTES).as_pointer()
-        words = builder.load(builder.inttoptr(arguments[0], line), align=WORD_BYTES)
-        copied = builder.store(words, builder.inttoptr(arguments[1], line), align=LINE_BYTES)
-        copied.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), emit
-
-
-@inlined
-def copy_past_cache(source: int, target: int, size: int) -> None:
-    """Copy so many bytes, a multiple of LINE_BYTES as the target's address is. Others see them after a `fence`."""
-    for offset in range(0, size, LINE_BYTES):
-        _copy_line_past_cache(source + offset, target + offset)
-
-
-@emitting
-def fence(typing: Any) -> Any:
-    """All that was written before, past the cache too, is there for whoever sees what is written after."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.fence("seq_cst")
-        return context.get_dummy_value()
-
-    return types.void(), emit
-
-
-@emitting
-def select(typing: Any, condition: Any, a: Any, b: Any) -> Any:
-    """a if condition, else b, of one type and without a branch: LLVM keeps loops with many of them free of those."""
-    if condition != types.boolean or a != b:
-        raise TypingError(f"select takes a bool and two numbers of one type, not {condition}, {a} and {b}")
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        bit = context.data_model_manager[types.boolean].as_data(builder, arguments[0])
-        return builder.select(builder.trunc(bit, ir.IntType(1)), arguments[1], arguments[2])
-
-    return a(condition, a, b), emit
 
 
 @inlined

@@ -3,8 +3,7 @@
 Rays, hits and paths are columns, which small loops read and write in place, chunk by chunk, and which compile to vector
 instructions. What few hits need (bent normals, textures, lobes beside the diffuse one) goes through lists of places.
 
-A path that ends leaves its place to a fresh photon at once: the normal, numbers and flux of a light take the place of
-those of the hit, and one loop draws directions for both. So a batch stays full until no photon is left. All is decided
+A path that ends leaves its place to a fresh photon, so that a batch stays full until no photon is left. All is decided
 by a photon's index and bounce: the thread, the batch and the place that it is in change no bit.
 """
 
@@ -20,9 +19,7 @@ from renderer.columns import (
     COLUMN_BYTES,
     ROW_BYTES,
     Places,
-    copy_past_cache,
     each,
-    fence,
     gather_columns,
     gather_half_columns,
     get,
@@ -31,7 +28,6 @@ from renderer.columns import (
     get_word,
     put,
     put3,
-    select,
 )
 from renderer.packed_scene import PackedScene
 from renderer.photon_map import DIRECTION, FLUX, NORMAL, Words, pack_flux, pack_unit
@@ -50,7 +46,6 @@ from renderer.photon_scene import (
 from renderer.photon_store import (
     ABSORBED,
     BLOCK_BYTES,
-    BLOCK_WORDS,
     EMITTED,
     ESCAPED,
     INDEX,
@@ -59,7 +54,6 @@ from renderer.photon_store import (
     RAYS,
     STORED,
     TERMINATED,
-    Counts,
     PhotonOutput,
 )
 from shaders.dielectric import fresnel
@@ -73,7 +67,7 @@ from shaders.random import (
     unit32,
 )
 from shaders.real import HALF, ONE, TWO, ZERO, Int, Real
-from shaders.sampling import cosine_hemisphere, cosine_power, uniform_triangle
+from shaders.sampling import cosine_hemisphere, cosine_power, uniform_sphere, uniform_triangle
 from shaders.vector import Vec3, add, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
 from tracecore.compiled import compiled, inlined
 from tracecore.rays import Floats, offset_of
@@ -97,15 +91,8 @@ PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
 )
 TEXELS_BYTES, TEXEL_MASK = offset_of(MATERIAL, "texels"), np.uint32(0xFF)
 
-#: From one column of a block of photons to the next, and from the first eight columns of EMITTER to the others.
+#: From one column of a block of photons to the next, and from the first eight columns of a launch to the others.
 PHOTON_COLUMN, SECOND_ROW = 4 * CHUNK, 8 * COLUMN_BYTES
-
-#: Photons are written in the cache and then copied past it: nobody reads them soon, and writing a line that is not in
-#: the cache reads it first.
-STREAMED_BLOCKS = True
-
-#: A thread takes photons for later from the supply: so many, or a share of what is left if that is less.
-MOST_TAKEN, SHARES_LEFT = 4096, 64
 
 #: A bent normal changes a photon's flux by no more than this factor.
 MOST_TILT = Real(4.0)
@@ -126,13 +113,11 @@ DIFFUSE, PHONG, MIRROR, GLASS = range(LOBES)
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
-#: Columns of a chunk of hits. The first eight are FACET, then come the first eight of MATERIAL, of which `weight`
-#: begins as the diffuse reflectance and becomes the share of the flux that goes on; 0 is absorption. corner to around: EMITTER,
-#: of the light that a fresh photon leaves. position, next to it shading: flat or bent normal on the side of the ray's
-#: origin, of which `normal` becomes the flat one. words: random numbers for direction (2), roulette and rounding. wi:
-#: direction of the next ray where `has_wi`; elsewhere it is drawn about `normal`. tally: of the hit. turn: how many paths
-#: of the chunk ended before. photon, light: of the fresh photon. per_share: all reflectance over that of the lobe
-#: chosen. listed, bent, lobes: places in the chunk.
+#: Columns of a chunk of hits. The first eight are FACET, then come the first eight of MATERIAL. position, next to it
+#: shading: flat or bent normal on the side of the ray's origin, of which `normal` becomes the flat one. words: random
+#: numbers for direction (2), roulette and rounding. wi: direction of the next ray. weight: share of the flux that goes
+#: on, per channel; 0 is absorption. tally: of the hit. per_share: all reflectance over that of the lobe chosen. listed,
+#: bent, lobes: places in the chunk.
 COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -141,28 +126,19 @@ COLUMNS = np.dtype(
         ("kind", "<u4", _SCALAR),
         ("packed_front", "<u4", _SCALAR),
         ("packed_back", "<u4", _SCALAR),
-        ("weight", "<f4", _VECTOR),
+        ("diffuse", "<f4", _VECTOR),
         ("means", "<f4", _VECTOR),
         ("shine", "<f4", _SCALAR),
         ("ior", "<f4", _SCALAR),
-        ("corner", "<f4", _VECTOR),
-        ("edge_1", "<f4", _VECTOR),
-        ("edge_2", "<f4", _VECTOR),
-        ("axis", "<f4", _VECTOR),
-        ("emitted", "<f4", _VECTOR),
-        ("around", "<f4", _SCALAR),
         ("position", "<f4", _VECTOR),
         ("shading", "<f4", _VECTOR),
         ("words", "<u4", (4, COLUMN)),
         ("wi", "<f4", _VECTOR),
-        ("has_wi", "<i4", _SCALAR),
+        ("weight", "<f4", _VECTOR),
         ("triangle", "<i4", _SCALAR),
         ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
         ("tally", "<u4", _SCALAR),
-        ("turn", "<i4", _SCALAR),
-        ("photon", "<u4", _SCALAR),
-        ("light", "<i4", _SCALAR),
         ("lobe", "<i4", _SCALAR),
         ("per_share", "<f4", _SCALAR),
         ("uvs", "<f4", (8, COLUMN)),
@@ -177,7 +153,20 @@ COLUMNS = np.dtype(
     ]
 )
 
-#: One record of `COLUMNS`.
+#: Columns of a chunk of photons that leave lights: EMITTER and which of them.
+LAUNCH_COLUMNS = np.dtype(
+    [
+        ("corner", "<f4", _VECTOR),
+        ("edge_1", "<f4", _VECTOR),
+        ("edge_2", "<f4", _VECTOR),
+        ("normal", "<f4", _VECTOR),
+        ("emitted", "<f4", _VECTOR),
+        ("around", "<f4", _SCALAR),
+        ("light", "<i4", _SCALAR),
+    ]
+)
+
+#: One record of `COLUMNS` or of `LAUNCH_COLUMNS`.
 Chunk = Any
 
 
@@ -195,14 +184,12 @@ class PhotonTask(NamedTuple):
 
 
 class PhotonScratch(NamedTuple):
-    """A thread's memory to work with. chunk: (1,) COLUMNS. block: (BLOCK_WORDS, CHUNK) uint32. dead: (column,) int32,
-    places of a batch where paths ended and no photon started. own: (2,) int64, photons that the thread has taken and
-    not started: the next one and their end; both 0 before a run."""
+    """Memory to work with. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS. free: (column,) int32, places of a batch
+    that are free for fresh photons."""
 
     chunk: Records
-    block: Words
-    dead: Places
-    own: Counts
+    launch: Records
+    free: Places
 
 
 class PhotonBatch(NamedTuple):
@@ -244,42 +231,23 @@ class Limits(NamedTuple):
     key: Words4
 
 
-class Emission(NamedTuple):
-    """Of a task, for photons that leave lights. key, shift: of their random numbers. per_unit: 1 over the task's unit
-    of flux."""
+class Launch(NamedTuple):
+    """Where fresh photons go. rays, paths: addresses of a batch's columns, `step` bytes apart. free: address of the
+    places. photon: the first. per_unit: 1 over the task's unit of flux."""
 
-    key: Words4
-    shift: np.uint32
+    rays: int
+    paths: int
+    step: int
+    free: int
+    photon: np.uint32
     per_unit: float
-
-
-class Fresh(NamedTuple):
-    """Photons for paths that ended: `started` of them, the first `rest` of them from `first` on, the others from
-    `start` on. missing: how many more were wanted."""
-
-    first: np.uint32
-    rest: np.int32
-    start: np.uint32
-    started: np.int32
-    missing: int
-
-
-class Span(NamedTuple):
-    """Places of a batch that a chunk handles: the first, how many, and how many of them, the first ones, have hits."""
-
-    first: int
-    size: int
-    hits: int
+    key: Words4
+    chunk: Chunk
 
 
 def new_scratch(column: int) -> PhotonScratch:
     """Memory for batches in columns of so many words."""
-    return PhotonScratch(
-        chunk=np.zeros(1, COLUMNS),
-        block=np.zeros((BLOCK_WORDS, CHUNK), np.uint32),
-        dead=np.zeros(column, np.int32),
-        own=np.zeros(2, np.int64),
-    )
+    return PhotonScratch(np.zeros(1, COLUMNS), np.zeros(1, LAUNCH_COLUMNS), np.zeros(column, np.int32))
 
 
 def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
@@ -305,65 +273,44 @@ def shade_batch(
     """Shade the hits of the first `active` rays, and fill the batch up with fresh photons.
 
     supply: (2,) next photon to start and the end of them, shared by threads; moved on, maybe beyond the end. output:
-    with blocks for `active` more photons. Returns how many rays there are to trace now; none only if no photon is left
-    in the supply and in the thread's own range.
+    with blocks for `active` more photons. Returns how many rays there are to trace now.
     """
     limits = Limits(
         np.int32(task.min_bounces),
         np.int32(min(task.max_bounces, MOST_BOUNCES)),
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
     )
-    key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
-    emission = Emission(key, hash4(key, np.uint32(0), np.uint32(1))[0], Real(1.0 / task.flux_unit))
-    own, end = batch.scratch.own, max(active, batch.capacity)
-    first, dead, started = 0, 0, 0
-    while first < active or (first < end and has_photons(own, supply)):
-        count = min(CHUNK, end - first)
-        span = Span(first, count, max(0, min(count, active - first)))
-        fresh = shade_chunk(scene, (limits, emission), batch, span, (supply, output))
-        if fresh.missing > 0:
-            dead = list_dead(batch.scratch, dead, span, fresh.started)
-        first, started = first + count, started + int(fresh.started)
-    if STREAMED_BLOCKS:
-        fence()
-    if dead > 0:
-        close_up(batch, batch.scratch.dead[:dead], first)
-    output.counters[EMITTED] += started
-    output.counters[RAYS] += first - dead
-    return first - dead
+    ended = 0
+    for first in range(0, active, CHUNK):
+        ended = shade_chunk(scene, limits, batch, (first, min(CHUNK, active - first), ended), output)
+    free = list_empty(batch.scratch.free, ended, active, batch.capacity)
+    photon, fresh = take(supply, free)
+    launch(scene.photon_scene, task, batch, np.uint32(photon), fresh)
+    rays = active - ended + fresh
+    if fresh < ended:
+        close_up(batch, batch.scratch.free[fresh:ended], active)
+    output.counters[EMITTED] += fresh
+    output.counters[RAYS] += rays
+    return rays
 
 
 @inlined
-def has_photons(own: Counts, supply: Counts) -> bool:
-    """Whether there is a photon to start."""
-    return own[0] < own[1] or np.int64(load_acquire(address(supply))) < supply[1]
+def list_empty(free: Places, ended: int, active: int, capacity: int) -> int:
+    """List the places behind the rays after those where paths ended; returns how many are free."""
+    empty = max(0, capacity - active)
+    for i in range(empty):
+        free[ended + i] = active + i
+    return ended + empty
 
 
 @inlined
-def take_photons(own: Counts, supply: Counts, wanted: int) -> Fresh:
-    """Photons of a thread's own range, and where those do not do, of a new one; fewer than wanted only if all are
-    gone."""
-    first, rest = own[0], own[1] - own[0]
-    if wanted <= rest:
-        own[0] = first + wanted
-        return Fresh(np.uint32(first), np.int32(rest), np.uint32(0), np.int32(wanted), 0)
-    start, taken = take(supply, wanted - rest)
-    started = min(wanted - rest, taken)
-    own[0], own[1] = start + started, start + taken
-    count = rest + started
-    return Fresh(np.uint32(first), np.int32(rest), np.uint32(start), np.int32(count), wanted - count)
-
-
-@inlined
-def take(supply: Counts, wanted: int) -> tuple[int, int]:
-    """Take photons from what threads share, for later too: the first, and how many."""
+def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
+    """Take photons from what threads share: the first, and how many."""
     end = supply[1]
-    left = end - np.int64(load_acquire(address(supply)))
-    if left <= 0:
+    if wanted == 0 or np.int64(load_acquire(address(supply))) >= end:
         return end, 0
-    share = max(wanted, min(MOST_TAKEN, left // SHARES_LEFT))
-    photon = fetch_add(address(supply), share)
-    return photon, max(0, min(share, end - photon))
+    photon = fetch_add(address(supply), wanted)
+    return photon, max(0, min(wanted, end - photon))
 
 
 @compiled
@@ -382,56 +329,40 @@ def close_up(batch: PhotonBatch, holes: Places, active: int) -> None:
 
 @compiled
 def shade_chunk(
-    scene: PackedScene,
-    rules: tuple[Limits, Emission],
-    batch: PhotonBatch,
-    span: Span,
-    ends: tuple[Counts, PhotonOutput],
-) -> Fresh:
-    """Shade the hits of some places, and start photons where there is no path. ends: where photons come from and go
-    to."""
-    (limits, emission), (supply, output) = rules, ends
-    block = address(output.blocks) + BLOCK_BYTES * output.filled[0]
+    scene: PackedScene, limits: Limits, batch: PhotonBatch, span: tuple[int, int, int], output: PhotonOutput
+) -> int:
+    """Shade the hits of some rays. span: first ray, number of rays, and how many paths of the batch ended before.
+
+    Returns how many have ended then.
+    """
+    first, count, ended = span
+    flags, chunk = scene.photon_scene.flags, batch.scratch.chunk[0]
     view = View(
-        rays=address(batch.rays) + 4 * span.first,
-        hits=address(batch.hits) + 4 * span.first,
-        paths=address(batch.paths) + 4 * span.first,
+        rays=address(batch.rays) + 4 * first,
+        hits=address(batch.hits) + 4 * first,
+        paths=address(batch.paths) + 4 * first,
         step=4 * batch.rays.shape[1],
-        block=address(batch.scratch.block) if STREAMED_BLOCKS else block,
+        block=address(output.blocks) + BLOCK_BYTES * output.filled[0],
         materials=address(scene.photon_scene.materials),
         normals=address(scene.surfaces.normals),
         texels=address(scene.photon_scene.texels),
         decoded=address(scene.photon_scene.decoded),
-        chunk=batch.scratch.chunk[0],
+        chunk=chunk,
     )
-    if span.hits > 0:
-        meet_surfaces(scene, limits, view, span.hits)
-        keep_photons(view, span.hits, block, output)
-    fresh = take_photons(batch.scratch.own, supply, count_ended(view.chunk, span))
-    if fresh.started > 0:
-        choose_lights(scene.photon_scene, emission, fresh, view.chunk)
-    each(leave, span.size, (view, emission, fresh.started))
-    return fresh
-
-
-@inlined
-def meet_surfaces(scene: PackedScene, limits: Limits, view: View, count: int) -> None:
-    """What surfaces do to photons that hit them, as far as roulette; directions that are not drawn by Lambert's law
-    about the flat normal."""
-    flags, chunk = scene.photon_scene.flags, view.chunk
     meet_facets(scene.photon_scene, view, count)
     each(land, count, (view, limits))
     if flags & TEXTURED:
         meet_textures(scene.photon_scene, view, count)
         each(paint, count, view)
-    if flags & (BENT | MIXED):
-        each(face_flat, count, chunk)
     bent = list_bent(count, chunk) if flags & BENT else 0
     each(bend_normal, bent, view)
+    each(scatter_diffuse, count, chunk)
     if flags & MIXED:
         scatter_mixed(count, view)
     each(tilt_flux, bent, view)
     each(decide, count, (view, limits))
+    add_tallies(count, view, output)
+    return list_ended(address(batch.scratch.free), (first, count, ended), chunk)
 
 
 @inlined
@@ -464,9 +395,9 @@ def meet_facets(scene: PhotonScene, view: View, count: int) -> None:
     for i in range(CHUNK):
         chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
     if scene.flags & MIXED:
-        gather_columns(view.materials, MATERIAL_BYTES, chunk.material, count, address(chunk.weight))
+        gather_columns(view.materials, MATERIAL_BYTES, chunk.material, count, address(chunk.diffuse))
     else:
-        gather_half_columns(view.materials, MATERIAL_BYTES, chunk.material, count, address(chunk.weight))
+        gather_half_columns(view.materials, MATERIAL_BYTES, chunk.material, count, address(chunk.diffuse))
 
 
 @inlined
@@ -492,8 +423,8 @@ def land(i: int, data: tuple[View, Limits]) -> None:
     normal = scale(normal, ONE if is_front else -ONE)
     set_column(chunk.position, i, position)
     set_column(chunk.normal, i, normal)
+    set_column(chunk.shading, i, normal)
     chunk.is_outside[i] = Int(is_front)
-    chunk.has_wi[i] = Int(0)
 
     photon, steps = get_word(view.paths, i), get_word(view.paths + STEPS * step, i)
     bounce = steps & BOUNCE_MASK
@@ -540,7 +471,7 @@ def paint(i: int, view: View) -> None:
         get(view.decoded, (texel >> np.uint32(8)) & TEXEL_MASK),
         get(view.decoded, texel >> np.uint32(16)),
     )
-    set_column(chunk.weight, i, multiply(column(chunk.weight, i), color))
+    set_column(chunk.diffuse, i, multiply(column(chunk.diffuse, i), color))
 
 
 @inlined
@@ -558,15 +489,8 @@ def more_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
 
 
 @inlined
-def face_flat(i: int, chunk: Chunk) -> None:
-    """The shading normal of a flat triangle."""
-    set_column(chunk.shading, i, column(chunk.normal, i))
-
-
-@inlined
 def bend_normal(k: int, view: View) -> None:
-    """The shading normal between those of the corners, as `shaders.surface.surface_at` says, and a direction about it
-    for those that stay diffuse."""
+    """The shading normal between those of the corners, as `shaders.surface.surface_at` says."""
     chunk = view.chunk
     i = np.int64(chunk.bent[k])
     flat, ray = column(chunk.normal, i), ray_at(i, view)
@@ -579,24 +503,23 @@ def bend_normal(k: int, view: View) -> None:
     shading = scale(shading, ONE if outside else -ONE)
     seen = dot(shading, ray) < -LEAST_COSINE  # else from behind the bent normal: only the flat one makes sense
     chunk.is_outside[i] = Int(outside)
-    shading = chosen(seen, shading, flat)
-    set_column(chunk.shading, i, shading)
-    tangent, bitangent = frame(shading)
-    local = cosine_hemisphere(unit32(chunk.words[0, i]), unit32(chunk.words[1, i]))
-    set_wi(i, chunk, to_world(local, tangent, bitangent, shading))
+    set_column(chunk.shading, i, chosen(seen, shading, flat))
 
 
 @inlined
 def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
     """a or b."""
-    return (select(condition, a[0], b[0]), select(condition, a[1], b[1]), select(condition, a[2], b[2]))
+    return (a[0] if condition else b[0], a[1] if condition else b[1], a[2] if condition else b[2])
 
 
 @inlined
-def set_wi(i: int, chunk: Chunk, wi: Vec3) -> None:
-    """A direction for a path that goes on."""
-    set_column(chunk.wi, i, wi)
-    chunk.has_wi[i] = Int(1)
+def scatter_diffuse(i: int, chunk: Chunk) -> None:
+    """A direction by Lambert's law for every hit; those that take another lobe get theirs later."""
+    normal = column(chunk.shading, i)
+    tangent, bitangent = frame(normal)
+    local = cosine_hemisphere(unit32(chunk.words[0, i]), unit32(chunk.words[1, i]))
+    set_column(chunk.wi, i, to_world(local, tangent, bitangent, normal))
+    set_column(chunk.weight, i, column(chunk.diffuse, i))
 
 
 @inlined
@@ -613,7 +536,7 @@ def scatter_mixed(count: int, view: View) -> None:
 @inlined
 def choose_lobe(i: int, chunk: Chunk) -> None:
     """The lobe, and the weight of those that stay diffuse."""
-    paint, (phong, mirror, transmission) = column(chunk.weight, i), column(chunk.means, i)
+    paint, (phong, mirror, transmission) = column(chunk.diffuse, i), column(chunk.means, i)
     diffuse = mean(paint)
     total = diffuse + phong + mirror + transmission
     number, _, _, _ = more_numbers(i, chunk)
@@ -672,7 +595,7 @@ def scatter_phong(k: int, view: View) -> None:
     wi = to_world(local, tangent, bitangent, axis)
     cosine = max(ZERO, dot(wi, column(chunk.shading, i)))
     gain = chunk.per_share[i] * cosine * (shine + TWO) / (shine + ONE)
-    set_wi(i, chunk, wi)
+    set_column(chunk.wi, i, wi)
     set_column(chunk.weight, i, scale(material_color(i, PHONG_BYTES, view), gain))
 
 
@@ -681,7 +604,7 @@ def scatter_mirror(k: int, view: View) -> None:
     """As a perfect mirror."""
     chunk = view.chunk
     i = np.int64(chunk.lobes[MIRROR, k])
-    set_wi(i, chunk, mirrored(i, view))
+    set_column(chunk.wi, i, mirrored(i, view))
     set_column(chunk.weight, i, scale(material_color(i, MIRROR_BYTES, view), chunk.per_share[i]))
 
 
@@ -697,7 +620,7 @@ def scatter_dielectric(k: int, view: View) -> None:
     cosine_t = math.sqrt(max(ZERO, ONE - (ONE - cosine * cosine) / (eta * eta)))
     refracted = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
     reflects = unit32(chunk.words[0, i]) < fresnel(cosine, eta)
-    set_wi(i, chunk, chosen(reflects, mirrored(i, view), refracted))
+    set_column(chunk.wi, i, chosen(reflects, mirrored(i, view), refracted))
     set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), chunk.per_share[i]))
 
 
@@ -716,7 +639,7 @@ def tilt_flux(k: int, view: View) -> None:
 
 @inlined
 def decide(i: int, data: tuple[View, Limits]) -> None:
-    """Russian roulette by the share of flux that is left."""
+    """Russian roulette by the share of flux that is left; and the ray that a path goes on with."""
     view, limits = data
     chunk, step = view.chunk, view.step
     flux, steps = get3(view.paths + PATH_FLUX * step, step, i), get_word(view.paths + STEPS * step, i)
@@ -731,10 +654,15 @@ def decide(i: int, data: tuple[View, Limits]) -> None:
     gone = ONE_ESCAPED if (chunk.kind[i] & NOTHING) != 0 else ONE_ABSORBED
     chunk.tally[i] = tally + (cut if survives else gone)
 
+    wi, normal = column(chunk.wi, i), column(chunk.normal, i)
+    reach = chunk.clearance[i] * (ONE if dot(normal, wi) >= ZERO else -ONE)
+    put3(view.rays, step, i, add(column(chunk.position, i), scale(normal, reach)))
+    put3(view.rays + RAY_DIRECTION * step, step, i, wi)
+
 
 @inlined
-def keep_photons(view: View, count: int, block: int, output: PhotonOutput) -> None:
-    """Count what became of the hits of a chunk, and end its block, at an address."""
+def add_tallies(count: int, view: View, output: PhotonOutput) -> None:
+    """Count what became of the hits of a chunk, and end its block."""
     total = NO_TALLY
     for i in range(count):
         total = np.uint32(total + view.chunk.tally[i])
@@ -743,87 +671,71 @@ def keep_photons(view: View, count: int, block: int, output: PhotonOutput) -> No
         total >>= TALLY_BITS
     for i in range(count, CHUNK):
         put(view.block + RANK * PHOTON_COLUMN, i, NOT_STORED)
-    if STREAMED_BLOCKS:
-        copy_past_cache(view.block, block, BLOCK_BYTES)
     output.filled[0] += 1
 
 
 @inlined
-def count_ended(chunk: Chunk, span: Span) -> int:
-    """Number the places where a photon may start, those without a hit too; returns how many there are."""
-    for i in range(span.hits, span.size):
-        chunk.tally[i] = ONE_TERMINATED
-    turns, ended = address(chunk.turn), 0
-    for i in range(span.size):
-        put(turns, i, Int(ended))
+def list_ended(free: int, span: tuple[int, int, int], chunk: Chunk) -> int:
+    """List the places where paths ended, at an address, behind those listed before."""
+    first, count, ended = span
+    for i in range(count):
+        put(free, ended, Int(first + i))
         ended += int(chunk.tally[i] > ONE_STORED)
     return ended
 
 
-@inlined
-def list_dead(scratch: PhotonScratch, dead: int, span: Span, fresh: int) -> int:
-    """List the places without a path behind those listed before; returns how many there are then."""
-    chunk, places = scratch.chunk[0], address(scratch.dead)
-    for i in range(span.size):
-        put(places, dead, Int(span.first + i))
-        dead += int((chunk.tally[i] > ONE_STORED) & (chunk.turn[i] >= fresh))
-    return dead
+@compiled
+def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, photon: np.uint32, fresh: int) -> None:
+    """Let so many photons from `photon` on leave the lights, into the first of the free places."""
+    key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
+    shift = hash4(key, np.uint32(0), np.uint32(1))[0]
+    chunk = batch.scratch.launch[0]
+    for done in range(0, fresh, CHUNK):
+        data = Launch(
+            rays=address(batch.rays),
+            paths=address(batch.paths),
+            step=4 * batch.rays.shape[1],
+            free=address(batch.scratch.free) + 4 * done,
+            photon=np.uint32(photon + np.uint32(done)),
+            per_unit=Real(1.0 / task.flux_unit),
+            key=key,
+            chunk=chunk,
+        )
+        count = min(CHUNK, fresh - done)
+        choose_lights(scene, data.photon, shift, chunk)
+        emitters = address(scene.emitters)
+        gather_columns(emitters, EMITTER_BYTES, chunk.light, count, address(chunk.corner))
+        gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, chunk.light, count, address(chunk.corner) + SECOND_ROW)
+        each(leave_light, count, data)
 
 
 @inlined
-def choose_lights(scene: PhotonScene, emission: Emission, fresh: Fresh, chunk: Chunk) -> None:
-    """A fresh photon for every place, which those take that need one, and its light."""
-    rows, target = address(scene.emitters), address(chunk.corner)
-    lights = (np.uint64(len(scene.emitters)), address(scene.aliases))
-    each(choose_light, CHUNK, (chunk, fresh, emission, lights))
-    gather_columns(rows, EMITTER_BYTES, chunk.light, CHUNK, target)
-    gather_columns(rows + ROW_BYTES, EMITTER_BYTES, chunk.light, CHUNK, target + SECOND_ROW)
+def choose_lights(scene: PhotonScene, photon: np.uint32, shift: np.uint32, chunk: Chunk) -> None:
+    """The light of each photon, chosen in proportion to power by the alias method."""
+    lights, aliases, chosen_lights = np.uint64(len(scene.emitters)), address(scene.aliases), address(chunk.light)
+    for i in range(CHUNK):
+        spread = np.uint32(np.uint32(photon + np.uint32(i)) * GOLDEN + shift)
+        product = np.uint64(spread) * lights
+        own = Int(product >> np.uint64(32))
+        share, alias = get_word(aliases, Int(own + own)), get_int(aliases + 4, Int(own + own))
+        put(chosen_lights, i, own if np.uint32(product) < share else alias)
 
 
 @inlined
-def choose_light(i: int, data: tuple[Chunk, Fresh, Emission, tuple[np.uint64, int]]) -> None:
-    """The photon that may start at a place, and its light, chosen in proportion to power by the alias method."""
-    chunk, fresh, emission, (lights, aliases) = data
-    turn = chunk.turn[i]
-    photon = np.uint32(fresh.first + np.uint32(turn))
-    later = np.uint32(fresh.start + np.uint32(turn - fresh.rest))
-    photon = select(turn < fresh.rest, photon, later)
-    spread = np.uint32(photon * GOLDEN + emission.shift)
-    product = np.uint64(spread) * lights
-    own = Int(product >> np.uint64(32))
-    share, alias = get_word(aliases, Int(own + own)), get_int(aliases + 4, Int(own + own))
-    chunk.photon[i] = photon
-    chunk.light[i] = own if np.uint32(product) < share else alias
-
-
-@inlined
-def leave(i: int, data: tuple[View, Emission, np.int32]) -> None:
-    """The ray and the path of a place: those of a fresh photon where the path that was there has ended."""
-    view, emission, count = data
-    chunk, step = view.chunk, view.step
-    photon, tally, turn = chunk.photon[i], chunk.tally[i], chunk.turn[i]
-    is_fresh = (tally > ONE_STORED) & (turn < count)
-    has_wi = (tally <= ONE_STORED) & (chunk.has_wi[i] != 0)
-    words = hash4(emission.key, photon, np.uint32(0))
-    u1, u2 = chunk.words[0, i], chunk.words[1, i]
-    normal = chosen(is_fresh, column(chunk.axis, i), column(chunk.normal, i))
-    tangent, bitangent = frame(normal)
-    local = cosine_hemisphere(unit32(select(is_fresh, words[0], u1)), unit32(select(is_fresh, words[1], u2)))
-    wi = to_world(local, tangent, bitangent, normal)
-    # The mirror image of the normal in a cosine-weighted direction is uniform over the sphere.
-    wi = chosen(is_fresh & (chunk.around[i] > ZERO), subtract(scale(wi, TWO * local[2]), normal), wi)
-    wi = chosen(has_wi, column(chunk.wi, i), wi)
-
+def leave_light(i: int, data: Launch) -> None:
+    """Origin, direction and flux of a photon."""
+    chunk, step, place = data.chunk, data.step, get_int(data.free, i)
+    index = np.uint32(data.photon + np.uint32(i))
+    words = hash4(data.key, index, np.uint32(0))
     s, t = uniform_triangle(unit32(words[2]), unit32(words[3]))
     on_light = add(scale(column(chunk.edge_1, i), s), scale(column(chunk.edge_2, i), t))
-    reach = chunk.clearance[i] * (ONE if dot(normal, wi) >= ZERO else -ONE)
-    landed = add(column(chunk.position, i), scale(normal, reach))
-    put3(view.rays, step, i, chosen(is_fresh, add(column(chunk.corner, i), on_light), landed))
-    put3(view.rays + RAY_DIRECTION * step, step, i, wi)
-
-    path, steps = get_word(view.paths, i), get_word(view.paths + STEPS * step, i)
-    flux = get3(view.paths + PATH_FLUX * step, step, i)
-    put(view.paths, i, select(is_fresh, photon, path))
-    put(view.paths + STEPS * step, i, select(is_fresh, np.uint32(0), steps))
-    emitted = scale(column(chunk.emitted, i), emission.per_unit)
-    put3(view.paths + PATH_FLUX * step, step, i, chosen(is_fresh, emitted, flux))
+    normal, around = column(chunk.normal, i), chunk.around[i] > ZERO
+    tangent, bitangent = frame(normal)
+    sphere = uniform_sphere(unit32(words[0]), unit32(words[1]))
+    hemisphere = cosine_hemisphere(unit32(words[0]), unit32(words[1]))
+    wi = to_world(chosen(around, sphere, hemisphere), tangent, bitangent, normal)
+    put3(data.rays, step, place, add(column(chunk.corner, i), on_light))
+    put3(data.rays + RAY_DIRECTION * step, step, place, wi)
+    put(data.paths, place, index)
+    put(data.paths + STEPS * step, place, np.uint32(0))
+    put3(data.paths + PATH_FLUX * step, step, place, scale(column(chunk.emitted, i), data.per_unit))

@@ -89,15 +89,14 @@ class PhotonStore:
 
 
 def new_blocks(count: int) -> Words:
-    """(count, BLOCK_WORDS, CHUNK) uint32 from the start of a page on, in huge pages where the system has them: photons
-    fill one after another."""
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        memory = mmap.mmap(-1, count * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        with contextlib.suppress(OSError):  # a kernel without them
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    else:
-        memory = mmap.mmap(-1, count * BLOCK_BYTES)
-    return np.frombuffer(memory, np.uint32).reshape(count, BLOCK_WORDS, CHUNK)
+    """(count, BLOCK_WORDS, CHUNK) uint32, in huge pages where the system has them: photons fill one after another."""
+    words = count * BLOCK_BYTES // 4
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return np.empty((count, BLOCK_WORDS, CHUNK), np.uint32)
+    memory = mmap.mmap(-1, count * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(OSError):  # a kernel without them
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint32, words).reshape(count, BLOCK_WORDS, CHUNK)
 
 
 def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) -> Words:

@@ -116,7 +116,7 @@ def trace_photons(
         lanes: PhotonLanes = worker.kept("photon lanes", lambda: new_lanes(worker.port, feeder.lanes(1)))
         store.clear()
         stores.append(store)
-        lanes.live[:], lanes.active[:], lanes.scratch.own[:] = 1, 0, 0
+        lanes.live[:], lanes.active[:] = 1, 0
         store.reserve(expected_rays // feeder.threads)
 
         def loop() -> int:

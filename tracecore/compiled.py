@@ -17,27 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite
-import llvmlite.binding
 import numba
-from numba.core.codegen import get_host_cpu_features
 
 #: Which packages' compiled functions a package's compiled functions may call.
 REACH = {"tracecore": ("tracecore",), "shaders": ("shaders",), "renderer": ("tracecore", "shaders", "renderer")}
 MONTH_SECONDS = 30 * 24 * 3600.0
-
-
-def use_widest_vectors() -> None:
-    """Have Numba use all 512 bits of vectors where the processor has them, unless the user chose what it has.
-
-    LLVM takes 256 on Intel's, since the first ones of them slowed down for wider ones. On Emerald Rapids shading a
-    photon takes 15.2 ns with 512 bits and 19.4 with 256 on one core, 24.6 and 32.6 in a scene with textures.
-    """
-    features = get_host_cpu_features()  # type: ignore[no-untyped-call]
-    if numba.config.CPU_NAME is None and numba.config.CPU_FEATURES is None and "+avx512f" in features.split(","):  # type: ignore[attr-defined]
-        numba.config.CPU_FEATURES = f"{features},-prefer-256-bit"  # type: ignore[attr-defined]
-
-
-use_widest_vectors()
 
 
 def source_hash(package: str) -> str:
@@ -49,7 +33,7 @@ def source_hash(package: str) -> str:
             source = path.read_bytes()
             if any(word in source for word in (b"compiled", b"njit", b"intrinsic")):
                 digest.update(str(path).encode() + source)
-    cpu = f"{numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_name()} {numba.config.CPU_FEATURES}"  # type: ignore[attr-defined]
+    cpu = os.environ.get("NUMBA_CPU_NAME", "host")
     digest.update(f"{sys.version} {numba.__version__} {llvmlite.__version__} {cpu}".encode())
     return digest.hexdigest()[:16]
 

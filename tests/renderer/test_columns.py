@@ -7,10 +7,7 @@ from numba import njit
 from renderer.columns import (
     CHUNK,
     COLUMN,
-    LINE_BYTES,
-    copy_past_cache,
     each,
-    fence,
     gather_columns,
     gather_half_columns,
     get,
@@ -19,7 +16,6 @@ from renderer.columns import (
     get_word,
     put,
     put3,
-    select,
 )
 from tracecore.compiled import inlined
 from tracecore.vector import address
@@ -109,31 +105,3 @@ def test_columns_take_only_numbers_of_32_bits():
 
     with pytest.raises(Exception, match="32 bits"):
         put_double(np.zeros(4, np.float32))
-
-
-@njit
-def copied(source, target, size):
-    copy_past_cache(source, target, size)
-    fence()
-
-
-@njit
-def selected(condition, a, b):
-    return select(condition, a, b)
-
-
-@pytest.mark.parametrize("lines", [0, 1, 5])
-def test_lines_are_copied_past_the_cache_and_none_behind(lines):
-    source = np.arange(1, 8 * LINE_BYTES + 1, dtype=np.uint32)
-    memory = np.zeros(9 * LINE_BYTES, np.uint32)
-    skipped = -memory.ctypes.data % LINE_BYTES // 4
-    size = lines * LINE_BYTES
-    copied(source.ctypes.data + 4, memory.ctypes.data + 4 * skipped, size)
-    assert np.array_equal(memory[skipped : skipped + size // 4], source[1 : 1 + size // 4])
-    assert np.count_nonzero(memory) == size // 4
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.uint32])
-def test_one_of_two_is_selected(kind):
-    assert selected(True, kind(2), kind(3)) == 2
-    assert selected(False, kind(2), kind(3)) == 3
