@@ -37,10 +37,11 @@ from shaders.textures import TextureArrays, decode_srgb
 from tracecore.compiled import compiled
 
 #: Flags of a facet, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
-#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. NOTHING:
+#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. OWN: a
+#: shader says at the hit what lobes it has. NOTHING:
 #: what a ray meets that misses.
-NOTHING, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
-MATERIAL_MASK = np.uint32((1 << 27) - 1)
+OWN, NOTHING, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (26, 27, 28, 29, 30, 31))
+MATERIAL_MASK = np.uint32((1 << 26) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: material and flags. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -142,7 +143,7 @@ def pack_facets(surfaces: SurfaceArrays) -> Records:
     facets["normal"] = normals
     facets["plane"] = np.einsum("ni,ni->n", facets["normal"].astype(np.float64), corners.mean(axis=1))
     facets["clearance"] = ORIGIN_OFFSET * np.abs(surfaces.positions).max(axis=(1, 2), initial=0.0)
-    facets["kind"] = surfaces.material_ids | material_flags(surfaces.materials)[surfaces.material_ids]
+    facets["kind"] = surfaces.material_ids | material_flags(surfaces.materials, surfaces.shaders)[surfaces.material_ids]
     facets["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
     pack_units(normals, facets["packed_front"])
     pack_units(-normals, facets["packed_back"])
@@ -162,11 +163,13 @@ def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.N
     return differs
 
 
-def material_flags(materials: Doubles) -> npt.NDArray[np.uint32]:
-    """(m,) STORES, TEXTURED and MIXED where they apply."""
+def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    """(m,) STORES, TEXTURED, MIXED and OWN where they apply."""
     scatters = materials[:, DIFFUSE : DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
-    is_mixed = materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
+    is_own = shaders != 0
+    is_mixed = is_own | (materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0)
     flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
+    flags |= np.where(is_own, OWN, np.uint32(0))
     flags |= np.where(scatters & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
     return flags.astype(np.uint32)
 

@@ -18,6 +18,7 @@ from renderer.columns import (
     COLUMN,
     COLUMN_BYTES,
     ROW_BYTES,
+    WORD_BYTES,
     Places,
     each,
     gather_columns,
@@ -38,6 +39,7 @@ from renderer.photon_scene import (
     MATERIAL_MASK,
     MIXED,
     NOTHING,
+    OWN,
     STORES,
     TEXTURED,
     PhotonScene,
@@ -56,7 +58,9 @@ from renderer.photon_store import (
     TERMINATED,
     PhotonOutput,
 )
+from shaders.bsdf import Bsdf
 from shaders.dielectric import fresnel
+from shaders.own import Point, call_shader
 from shaders.random import (
     STREAM_EMISSION,
     STREAM_PHOTON,
@@ -68,6 +72,7 @@ from shaders.random import (
 )
 from shaders.real import HALF, ONE, TWO, ZERO, Int, Real
 from shaders.sampling import cosine_hemisphere, cosine_power, uniform_sphere, uniform_triangle
+from shaders.surface import texture_coordinates
 from shaders.vector import Vec3, add, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
 from tracecore.compiled import compiled, inlined
 from tracecore.rays import Floats, offset_of
@@ -185,11 +190,12 @@ class PhotonTask(NamedTuple):
 
 class PhotonScratch(NamedTuple):
     """Memory to work with. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS. free: (column,) int32, places of a batch
-    that are free for fresh photons."""
+    that are free for fresh photons. materials: those of the scene, and CHUNK of what shaders make of them at hits."""
 
     chunk: Records
     launch: Records
     free: Places
+    materials: Records
 
 
 class PhotonBatch(NamedTuple):
@@ -245,20 +251,26 @@ class Launch(NamedTuple):
     chunk: Chunk
 
 
-def new_scratch(column: int) -> PhotonScratch:
+def new_scratch(scene: PackedScene, column: int) -> PhotonScratch:
     """Memory for batches in columns of so many words."""
-    return PhotonScratch(np.zeros(1, COLUMNS), np.zeros(1, LAUNCH_COLUMNS), np.zeros(column, np.int32))
+    materials = scene.photon_scene.materials
+    return PhotonScratch(
+        chunk=np.zeros(1, COLUMNS),
+        launch=np.zeros(1, LAUNCH_COLUMNS),
+        free=np.zeros(column, np.int32),
+        materials=np.concatenate([materials, np.zeros(CHUNK, materials.dtype)]),
+    )
 
 
-def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
+def new_batch(scene: PackedScene, rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
     """A batch over columns of a tracer, and memory for its paths."""
     column = rays.shape[1]
-    return PhotonBatch(rays, hits, np.zeros((PATH_WORDS, column), np.uint32), new_scratch(column), capacity)
+    return PhotonBatch(rays, hits, np.zeros((PATH_WORDS, column), np.uint32), new_scratch(scene, column), capacity)
 
 
 def needs_uv(scene: PackedScene) -> bool:
     """Whether shading reads u and v of hits."""
-    return bool(scene.photon_scene.flags & (TEXTURED | BENT))
+    return bool(scene.photon_scene.flags & (TEXTURED | BENT | OWN))
 
 
 @compiled
@@ -343,7 +355,7 @@ def shade_chunk(
         paths=address(batch.paths) + 4 * first,
         step=4 * batch.rays.shape[1],
         block=address(output.blocks) + BLOCK_BYTES * output.filled[0],
-        materials=address(scene.photon_scene.materials),
+        materials=address(batch.scratch.materials),
         normals=address(scene.surfaces.normals),
         texels=address(scene.photon_scene.texels),
         decoded=address(scene.photon_scene.decoded),
@@ -354,6 +366,8 @@ def shade_chunk(
     if flags & TEXTURED:
         meet_textures(scene.photon_scene, view, count)
         each(paint, count, view)
+    if flags & OWN:
+        ask_shaders(scene, view, count)
     bent = list_bent(count, chunk) if flags & BENT else 0
     each(bend_normal, bent, view)
     each(scatter_diffuse, count, chunk)
@@ -472,6 +486,55 @@ def paint(i: int, view: View) -> None:
         get(view.decoded, texel >> np.uint32(16)),
     )
     set_column(chunk.diffuse, i, multiply(column(chunk.diffuse, i), color))
+
+
+@compiled
+def ask_shaders(scene: PackedScene, view: View, count: int) -> None:
+    """Have the materials' own shaders say what their lobes are at the hits."""
+    chunk, surfaces = view.chunk, scene.surfaces
+    first_own = Int(len(scene.photon_scene.materials))
+    for i in range(count):
+        if chunk.kind[i] & OWN == 0:
+            continue
+        triangle, u, v = chunk.triangle[i], np.float64(get(view.hits + view.step, i)), get(view.hits + 2 * view.step, i)
+        uv = texture_coordinates(surfaces.uvs, triangle, u, np.float64(v))
+        point = Point(in_double(column(chunk.position, i)), in_double(column(chunk.normal, i)), uv)
+        lobes = Bsdf(
+            in_double(column(chunk.diffuse, i)),
+            in_double(material_color(i, PHONG_BYTES, view)),
+            in_double(material_color(i, MIRROR_BYTES, view)),
+            in_double(material_color(i, TRANSMISSION_BYTES, view)),
+            np.float64(chunk.shine[i]),
+            np.float64(chunk.ior[i]),
+        )
+        lobes = call_shader(surfaces.shaders[chunk.material[i]], point, lobes)
+        chunk.material[i] = first_own + Int(i)
+        set_lobes(i, lobes, view)
+
+
+@inlined
+def in_double(vector: Vec3) -> Vec3:
+    """In float64, which shaders take."""
+    return (np.float64(vector[0]), np.float64(vector[1]), np.float64(vector[2]))
+
+
+@inlined
+def in_single(vector: Vec3) -> Vec3:
+    """In float32."""
+    return (Real(vector[0]), Real(vector[1]), Real(vector[2]))
+
+
+@inlined
+def set_lobes(i: int, lobes: Bsdf, view: View) -> None:
+    """The lobes of a hit whose material is its own."""
+    chunk = view.chunk
+    material = view.materials + MATERIAL_BYTES * np.int64(chunk.material[i])
+    put3(material + PHONG_BYTES, WORD_BYTES, 0, in_single(lobes.phong))
+    put3(material + MIRROR_BYTES, WORD_BYTES, 0, in_single(lobes.mirror))
+    put3(material + TRANSMISSION_BYTES, WORD_BYTES, 0, in_single(lobes.transmission))
+    set_column(chunk.diffuse, i, in_single(lobes.diffuse))
+    set_column(chunk.means, i, in_single((mean(lobes.phong), mean(lobes.mirror), mean(lobes.transmission))))
+    chunk.shine[i], chunk.ior[i] = Real(lobes.shine), Real(lobes.ior)
 
 
 @inlined

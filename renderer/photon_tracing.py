@@ -89,14 +89,14 @@ def run_photons(job: PhotonJob, port: Port, lanes: PhotonLanes, output: PhotonOu
     return lane
 
 
-def new_lanes(port: Port, lanes: int) -> PhotonLanes:
+def new_lanes(scene: PackedScene, port: Port, lanes: int) -> PhotonLanes:
     """Lanes with nothing on its way."""
     column = port.rays.shape[2]
     return PhotonLanes(
         live=np.zeros(lanes, np.int64),
         active=np.zeros(lanes, np.int64),
         paths=np.zeros((lanes, PATH_WORDS, column), np.uint32),
-        scratch=new_scratch(column),
+        scratch=new_scratch(scene, column),
     )
 
 
@@ -113,7 +113,8 @@ def trace_photons(
 
     def make_loop(worker: Worker) -> Loop:
         store: PhotonStore = worker.kept("photon store", PhotonStore)
-        lanes: PhotonLanes = worker.kept("photon lanes", lambda: new_lanes(worker.port, feeder.lanes(1)))
+        lanes: PhotonLanes = worker.kept("photon lanes", lambda: new_lanes(scene, worker.port, feeder.lanes(1)))
+        lanes = lanes._replace(scratch=new_scratch(scene, worker.port.rays.shape[2]))
         store.clear()
         stores.append(store)
         lanes.live[:], lanes.active[:] = 1, 0

@@ -60,9 +60,9 @@ def new_columns() -> Columns:
     )
 
 
-def new_workplace(recorded: Columns) -> Workplace:
+def new_workplace(scene: PackedScene, recorded: Columns) -> Workplace:
     """For one thread, with room for the photons of all batches."""
-    batch = new_batch(recorded.rays[0], recorded.hits[0], BATCH_RAYS)
+    batch = new_batch(scene, recorded.rays[0], recorded.hits[0], BATCH_RAYS)
     mine = Columns(recorded.rays.copy(), recorded.hits.copy(), recorded.paths.copy())
     return Workplace(mine, new_columns(), batch.scratch, PhotonStore().output(BATCHES * BATCH_RAYS))
 
@@ -70,9 +70,8 @@ def new_workplace(recorded: Columns) -> Workplace:
 def record(snapshot: Snapshot, scene: PackedScene, task: PhotonTask) -> Columns:
     """Trace full batches of photons."""
     recorded, supply, active, store = new_columns(), np.array([0, 1 << 31]), 0, PhotonStore()
-    batch = new_batch(
-        np.zeros((RAY_FLOATS, COLUMN), np.float32), np.zeros((HIT_FLOATS, COLUMN), np.float32), BATCH_RAYS
-    )
+    rays, hits = np.zeros((RAY_FLOATS, COLUMN), np.float32), np.zeros((HIT_FLOATS, COLUMN), np.float32)
+    batch = new_batch(scene, rays, hits, BATCH_RAYS)
     batch.rays[7] = np.inf
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         for k in range(-WARM_BATCHES, BATCHES):
@@ -135,7 +134,7 @@ def nanoseconds_per_ray(snapshot: Snapshot, threads: int) -> float:
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
     recorded = record(snapshot, scene, task)
-    works = [new_workplace(recorded) for _ in range(threads)]
+    works = [new_workplace(scene, recorded) for _ in range(threads)]
     seconds = seconds_of_one(scene, task, works[0]) if threads == 1 else seconds_of_many(scene, task, works)
     return seconds / (REPETITIONS * BATCHES * BATCH_RAYS) * 1e9
 

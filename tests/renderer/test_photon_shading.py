@@ -20,10 +20,10 @@ LAMP = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
 FILLED = np.float32(-7.0)
 
 
-def columns(capacity, pad=32):
+def columns(scene, capacity, pad=32):
     """Rays, hits and paths of a batch, full of a number that nobody expects."""
     rays, hits = np.full((8, capacity + pad), FILLED), np.full((4, capacity + pad), np.float32(np.nan))
-    return new_batch(rays, hits, capacity)
+    return new_batch(scene, rays, hits, capacity)
 
 
 def traced_box(texel):
@@ -45,7 +45,7 @@ class Shooter:
     def __call__(self, photons, capacities=(1024,), first=0):
         """All photons stored, in order, and counters."""
         supply, stores = np.array([first, first + photons]), [PhotonStore() for _ in capacities]
-        batches, active = [columns(capacity) for capacity in capacities], [0] * len(capacities)
+        batches, active = [columns(self.scene, capacity) for capacity in capacities], [0] * len(capacities)
         while True:
             for k, (batch, store) in enumerate(zip(batches, stores, strict=True)):
                 active[k] = shade_batch(self.scene, self.task, batch, active[k], supply, store.output(active[k]))
@@ -104,7 +104,8 @@ def test_the_first_photons_may_be_left_out():
 
 def test_a_batch_stays_full_until_no_photon_is_left():
     shoot, capacity = Shooter(lamp_in_box()), 512
-    supply, store, batch, active, sizes = np.array([0, 3_000]), PhotonStore(), columns(capacity), 0, []
+    supply, store, active, sizes = np.array([0, 3_000]), PhotonStore(), 0, []
+    batch = columns(shoot.scene, capacity)
     while True:
         before = batch.paths[0, :active].copy()
         active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
@@ -125,8 +126,8 @@ def test_a_batch_stays_full_until_no_photon_is_left():
 
 
 def test_only_what_is_ours_is_written():
-    shoot, batch, store = Shooter(lamp_in_box()), columns(500, pad=40), PhotonStore()
-    supply, active = np.array([0, 2_000]), 0
+    shoot, store = Shooter(lamp_in_box()), PhotonStore()
+    batch, supply, active = columns(shoot.scene, 500, pad=40), np.array([0, 2_000]), 0
     for _ in range(4):
         active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
         shoot.trace(batch, active)
@@ -139,7 +140,7 @@ def test_only_what_is_ours_is_written():
 def test_photons_of_a_supply_are_taken_once():
     """Threads share it: one that is empty is left alone, and what one took beyond the end is nobody's."""
     shoot, store = Shooter(lamp_in_box()), PhotonStore()
-    supply, batches = np.array([10, 700]), [columns(512), columns(512), columns(512)]
+    supply, batches = np.array([10, 700]), [columns(shoot.scene, 512) for _ in range(3)]
     active = [shade_batch(shoot.scene, shoot.task, batch, 0, supply, store.output(0)) for batch in batches]
     assert active == [512, 178, 0]
     assert supply.tolist() == [10 + 1024, 700]
