@@ -44,7 +44,7 @@ reason='from tracecore.gpu_device import gpu_name, gpu_unavailable_reason as why
 print("GPU:", why() or gpu_name()); raise SystemExit(why() is not None)'
 part device 60 "$PYTHON" -c "$reason"
 if [[ $failed == 0 ]]; then
-    part tests 500 "$PYTHON" -m pytest -m gpu tests -q --durations=5 -p no:cacheprovider
+    part tests 570 "$PYTHON" -m pytest -m gpu tests -q --durations=5 -p no:cacheprovider
 
     if command -v compute-sanitizer >/dev/null; then
         for tool in memcheck racecheck; do
