@@ -144,7 +144,7 @@ def test_unknown_names_are_answered_with_the_known() -> None:
         tracecore.open_tracer(CORNER, device="cpu", kernel="bvh9")
     with pytest.raises(DeviceError, match="threads must be at least 1, got 0"):
         open_on("cpu", threads=0)
-    with pytest.raises(DeviceError, match="unknown dispatch 'pigeon'; there are streamed, resident"):
+    with pytest.raises(DeviceError, match="unknown dispatch 'pigeon'; there are resident, streamed"):
         tracecore.open_tracer(CORNER, device="gpu", dispatch="pigeon")
 
 
