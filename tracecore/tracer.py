@@ -1,7 +1,8 @@
-"""The contract of a tracer: rays in, hits out, by whole arrays or by batches through a queue.
+"""The contract of a tracer: rays in, hits out, by whole arrays, by batches through a queue, or through a port.
 
-A driver cannot tell implementations apart: all return the same hits, bit for bit. There are three: `brute_force`
-(defines what is right, slow), `cpu` and `gpu`.
+A driver cannot tell implementations apart: all return the same hits, bit for bit. There are four: `brute_force`
+(defines what is right, slow), `cpu`, `emulator.tracer` (kernels of the GPU, run by the CPU) and `gpu`, by a kernel that
+stays or by launches. A queue is for Python, a port for compiled loops (`port`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,42 @@
+"""The benchmark of dispatch: what it measures, and how it shows that."""
+
+import pytest
+from small_scenes import lamp_in_box
+
+import tracecore
+from renderer import dispatch_benchmark
+from renderer.dispatch_benchmark import plot, rows, table
+from renderer.packed_scene import pack_scene
+
+
+def test_every_size_and_number_in_flight_that_fits_is_measured(monkeypatch):
+    monkeypatch.setattr(dispatch_benchmark, "BATCHES", (256, 512))
+    monkeypatch.setattr(dispatch_benchmark, "LANES", (1, 4))
+    monkeypatch.setattr(dispatch_benchmark, "MOST_RAYS", 2 * 4 * 256)
+    snapshot = lamp_in_box()
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
+        found = list(rows(tracer, pack_scene(snapshot), 2_000))
+    assert [(row["batch_rays"], row["lanes"]) for row in found] == [(256, 1), (256, 4), (512, 1)]
+    assert all(row["rays_per_second"] > 0.0 for row in found)
+    assert {row["dispatch"] for row in found} == {"direct"}
+
+
+FOUND = [
+    {"dispatch": "resident", "batch_rays": 256, "lanes": 1, "rays_per_second": 12.4e6},
+    {"dispatch": "resident", "batch_rays": 256, "lanes": 64, "rays_per_second": 123.6e6},
+    {"dispatch": "streamed", "batch_rays": 65536, "lanes": 2, "rays_per_second": 7.0e6},
+]
+
+
+def test_the_table_has_a_line_for_each_size_and_a_column_for_each_number_in_flight():
+    lines = table(FOUND).splitlines()
+    assert lines[0].split()[-7:] == ["1", "2", "4", "8", "16", "32", "64"]
+    assert lines[1].split() == ["resident", "256", "12", "-", "-", "-", "-", "-", "124"]
+    assert lines[-1].split() == ["streamed", "65536", "-", "7", "-", "-", "-", "-", "-"]
+    assert len(lines) == 1 + 2 * 5
+
+
+def test_the_plot_is_a_picture(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed; the extra `plot` brings it")
+    plot(FOUND, "a title", tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
