@@ -21,7 +21,7 @@ test: .venv-test/installed
 	.venv-test/bin/ruff format --check
 	.venv-test/bin/mypy
 	.venv-test/bin/lint-imports
-	.venv-test/bin/python -m pytest
+	.venv-test/bin/python -m pytest -n auto --dist loadfile
 
 .venv-test/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-test
