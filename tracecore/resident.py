@@ -206,6 +206,9 @@ LAUNCH_PATIENCE = 50_000
 #: The same between two looks at whether a kernel that stays is still there.
 SETTLE_PATIENCE = 50_000_000
 
+#: Seconds that a thread which is to end waits for what is on its way.
+SETTLE_SECONDS = 1.0
+
 
 class RingPort:
     """A thread's slots of the ring, see `port`."""
@@ -219,6 +222,7 @@ class RingPort:
         places = slice(self._first, self._first + slots)
         self.port = new_port(memory, places, kind, no_tree(), service.timeout, log_rows)
         self._silent_since = 0.0
+        self._is_lost = False
 
     def attend(self) -> None:
         """Have what has been rung launched, and look for an answer for a while."""
@@ -236,16 +240,18 @@ class RingPort:
         self._service.serve()
 
     def settle(self) -> None:
-        """Let all slots be answered. Raises `KernelError` where they are not in time."""
-        self.port.stop[0] = 0
-        deadline = time.perf_counter() + self._service.timeout
+        """Let all slots be answered. Raises `KernelError` where they are not soon; then they are never given back."""
+        deadline = time.perf_counter() + min(SETTLE_SECONDS, self._service.timeout)
+        self._is_lost = True
         while not are_ready(self.port, 0 if self._service.by_launches else SETTLE_PATIENCE):
+            if time.perf_counter() > deadline:
+                raise_status(LATE, self.port, self._service.name)
             self.check()
             if self._service.by_launches:
                 self.attend()
-            elif time.perf_counter() > deadline:
-                raise_status(LATE, self.port, self._service.name)
+        self._is_lost = False
 
     def close(self) -> None:
-        """Give the slots back."""
-        self._memory.give_back(self._first, self._slots)
+        """Give the slots back, unless the device may still write there."""
+        if not self._is_lost:
+            self._memory.give_back(self._first, self._slots)

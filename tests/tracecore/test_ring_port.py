@@ -1,0 +1,112 @@
+"""Ports to a ring: what threads do with one whose kernel a thread plays, or nobody."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracecore.errors import DeviceError, KernelError
+from tracecore.port import ASK, ATTENDED, LISTENING, ONE_SLOT, PLAIN, next_lane, submit
+from tracecore.resident import RingPort
+from tracecore.ring import RingMemory
+
+
+class Service:
+    """Raises the flags of all slots that have been rung when it is told to launch, if it answers at all."""
+
+    name = "played"
+
+    def __init__(self, *, by_launches: bool, answers: bool = True, timeout: float = 60.0) -> None:
+        self.by_launches, self.answers, self.timeout = by_launches, answers, timeout
+        self.memory = RingMemory(4, 256, np.zeros)
+        self.launches = self.looks = 0
+
+    def launch(self) -> None:
+        self.launches += 1
+        self.answer()
+
+    def serve(self) -> None:
+        self.looks += 1
+
+    def answer(self) -> None:
+        if self.answers:
+            self.memory.flags[:] = self.memory.bells >> np.uint64(32) << np.uint64(32)
+
+    def port(self) -> RingPort:
+        service: Any = self
+        return RingPort(service, self.memory, 3, log_rows=0)
+
+
+def is_free(memory: RingMemory) -> bool:
+    """Whether all slots can be had."""
+    try:
+        memory.give_back(memory.take(memory.slots), memory.slots)
+    except DeviceError:
+        return False
+    return True
+
+
+def attend_for_long(opened: RingPort) -> None:
+    for _ in range(100_000):
+        opened.attend()
+
+
+def later(do: Callable[[], None]) -> None:
+    threading.Timer(0.1, do).start()
+
+
+def test_a_port_by_launches_asks_for_one_when_all_is_on_its_way() -> None:
+    service = Service(by_launches=True)
+    opened, live = service.port(), np.ones(3, np.int64)
+    assert opened.port.kind == ATTENDED
+    for _ in range(3):
+        submit(opened.port, next_lane(opened.port, live, ONE_SLOT), 10, PLAIN)
+    assert next_lane(opened.port, live, ONE_SLOT) == ASK
+    opened.attend()
+    assert service.launches == 1
+    assert next_lane(opened.port, live, ONE_SLOT) >= 0
+
+
+def test_a_launch_that_answers_nothing_is_late_in_the_end() -> None:
+    service = Service(by_launches=True, answers=False, timeout=0.2)
+    opened = service.port()
+    submit(opened.port, 0, 10, PLAIN)
+    with pytest.raises(KernelError, match=r"'played' has not answered in 0.2 s"):
+        attend_for_long(opened)
+
+
+@pytest.mark.parametrize("by_launches", [False, True])
+def test_what_is_on_its_way_lands_before_slots_are_given_back(by_launches: bool) -> None:
+    service = Service(by_launches=by_launches)
+    opened = service.port()
+    assert opened.port.kind == (ATTENDED if by_launches else LISTENING)
+    submit(opened.port, 1, 10, PLAIN)
+    opened.port.stop[0] = 1
+    if not by_launches:
+        later(service.answer)
+    opened.settle()
+    assert not is_free(service.memory)
+    opened.close()
+    assert is_free(service.memory)
+
+
+@pytest.mark.parametrize("by_launches", [False, True])
+def test_slots_that_are_not_answered_are_never_given_back(by_launches: bool) -> None:
+    service = Service(by_launches=by_launches, answers=False)
+    opened = service.port()
+    submit(opened.port, 1, 10, PLAIN)
+    started = time.perf_counter()
+    with pytest.raises(KernelError, match="'played' has not answered"):
+        opened.settle()
+    assert time.perf_counter() - started < 10.0  # it does not wait as long as a batch may take
+    opened.close()
+    assert not is_free(service.memory)
+
+
+def test_a_port_looks_after_the_kernel() -> None:
+    service = Service(by_launches=False)
+    service.port().check()
+    assert service.looks == 1
