@@ -110,3 +110,14 @@ def test_a_port_looks_after_the_kernel() -> None:
     service = Service(by_launches=False)
     service.port().check()
     assert service.looks == 1
+
+
+def test_a_lane_is_ready_when_all_of_its_slots_are() -> None:
+    service = Service(by_launches=True, answers=False)
+    opened, live = service.port(), np.ones(1, np.int64)
+    submit(opened.port, 0, 10, PLAIN)
+    submit(opened.port, 1, 10, PLAIN)
+    for slot in (0, 1):
+        assert next_lane(opened.port, live, np.int64(2)) == ASK
+        service.memory.flags[slot] = service.memory.bells[slot] >> np.uint64(32) << np.uint64(32)
+    assert next_lane(opened.port, live, np.int64(2)) == 0
