@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 #: About what compilation takes on two cores.
-COMPILE_SECONDS = 30
+COMPILE_SECONDS = 60
 
 
 def announce(work: str, *, quiet: bool) -> None:
