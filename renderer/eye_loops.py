@@ -12,6 +12,7 @@ from renderer.eye_paths import (
     ShadowRays,
     add_unshadowed,
     advance_eye_paths,
+    new_eye_paths,
     start_eye_paths,
     start_occlusion_rays,
 )
@@ -77,12 +78,7 @@ def new_eye_lanes(port: Port, lanes: int, slots: int) -> EyeLanes:
         active=np.zeros(lanes, np.int64),
         shadows=np.zeros(lanes, np.int64),
         bounce=np.zeros(lanes, np.int64),
-        paths=EyePaths(
-            pixel=np.zeros((lanes, rays), np.int32),
-            throughput=np.zeros((lanes, rays, 3)),
-            pdf_solid_angle=np.zeros((lanes, rays)),
-            straight=np.zeros((lanes, rays), np.bool_),
-        ),
+        paths=new_eye_paths(lanes, rays),
         pixel=np.zeros((lanes, (slots - 1) * rays), np.int32),
         radiance=np.zeros((lanes, (slots - 1) * rays, 3)),
         prim_ids=port.hits[: lanes * slots, 3].view(np.uint32),

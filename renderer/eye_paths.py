@@ -75,13 +75,13 @@ class ShadowRays(NamedTuple):
     capacity: int
 
 
-def new_eye_paths(capacity: int) -> EyePaths:
-    """Room for the paths of one batch."""
+def new_eye_paths(*shape: int) -> EyePaths:
+    """Room for so many paths; the last number is that of one batch."""
     return EyePaths(
-        pixel=np.zeros(capacity, np.int32),
-        throughput=np.zeros((capacity, 3)),
-        pdf_solid_angle=np.zeros(capacity),
-        straight=np.zeros(capacity, np.bool_),
+        pixel=np.zeros(shape, np.int32),
+        throughput=np.zeros((*shape, 3)),
+        pdf_solid_angle=np.zeros(shape),
+        straight=np.zeros(shape, np.bool_),
     )
 
 

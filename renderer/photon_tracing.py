@@ -58,7 +58,6 @@ class PhotonLanes(NamedTuple):
     live: Longs
     active: Longs
     paths: Words
-    scratch: PhotonScratch
 
 
 class TracedPhotons(NamedTuple):
@@ -72,7 +71,7 @@ class TracedPhotons(NamedTuple):
 
 
 @compiled
-def run_photons(job: PhotonJob, port: Port, lanes: PhotonLanes, output: PhotonOutput) -> int:
+def run_photons(job: PhotonJob, port: Port, lanes: PhotonLanes, scratch: PhotonScratch, output: PhotonOutput) -> int:
     """Shade what comes back and fill up with fresh photons until all paths have ended. Returns as `next_lane` does, or
     FULL where `output` has no room for a batch more."""
     room = (port.capacity + CHUNK - 1) // CHUNK
@@ -80,7 +79,7 @@ def run_photons(job: PhotonJob, port: Port, lanes: PhotonLanes, output: PhotonOu
     while lane >= 0:
         if len(output.blocks) - output.filled[0] < room:
             return FULL
-        batch = PhotonBatch(port.rays[lane], port.hits[lane], lanes.paths[lane], lanes.scratch, port.capacity)
+        batch = PhotonBatch(port.rays[lane], port.hits[lane], lanes.paths[lane], scratch, port.capacity)
         active = shade_batch(job.scene, job.task, batch, lanes.active[lane], job.supply, output)
         lanes.live[lane] = lanes.active[lane] = active
         if active > 0:
@@ -89,14 +88,12 @@ def run_photons(job: PhotonJob, port: Port, lanes: PhotonLanes, output: PhotonOu
     return lane
 
 
-def new_lanes(scene: PackedScene, port: Port, lanes: int) -> PhotonLanes:
+def new_lanes(port: Port, lanes: int) -> PhotonLanes:
     """Lanes with nothing on its way."""
-    column = port.rays.shape[2]
     return PhotonLanes(
         live=np.zeros(lanes, np.int64),
         active=np.zeros(lanes, np.int64),
-        paths=np.zeros((lanes, PATH_WORDS, column), np.uint32),
-        scratch=new_scratch(scene, column),
+        paths=np.zeros((lanes, PATH_WORDS, port.rays.shape[2]), np.uint32),
     )
 
 
@@ -113,8 +110,8 @@ def trace_photons(
 
     def make_loop(worker: Worker) -> Loop:
         store: PhotonStore = worker.kept("photon store", PhotonStore)
-        lanes: PhotonLanes = worker.kept("photon lanes", lambda: new_lanes(scene, worker.port, feeder.lanes(1)))
-        lanes = lanes._replace(scratch=new_scratch(scene, worker.port.rays.shape[2]))
+        lanes: PhotonLanes = worker.kept("photon lanes", lambda: new_lanes(worker.port, feeder.lanes(1)))
+        scratch = new_scratch(scene, worker.port.rays.shape[2])
         store.clear()
         stores.append(store)
         lanes.live[:], lanes.active[:] = 1, 0
@@ -123,7 +120,7 @@ def trace_photons(
         def loop() -> int:
             status = FULL
             while status == FULL:
-                status = int(run_photons(job, worker.port, lanes, store.output(worker.port.capacity)))
+                status = int(run_photons(job, worker.port, lanes, scratch, store.output(worker.port.capacity)))
             return status
 
         return loop

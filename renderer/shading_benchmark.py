@@ -25,12 +25,13 @@ from scenes.model import Snapshot
 from scenes.plain import plain
 from shaders.compilation import compiled
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, RAY_FLOATS, Floats
+from tracecore.ring import COLUMN_PAD
 
 #: Batches before the first that counts, so that paths of all lengths are under way; and batches that count.
 WARM_BATCHES, BATCHES = 12, 8
 REPETITIONS, ROUNDS = 5, 40
 
-COLUMN = BATCH_RAYS + 32
+COLUMN = BATCH_RAYS + COLUMN_PAD
 
 
 class Columns(NamedTuple):

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from chain_tree import chain, slices, vertical_rays
 from ray_cases import Floats, answers, assert_same_bits, soup
 
 from tracecore.brute_force import BruteForceTracer
@@ -152,48 +152,14 @@ def test_boxes_in_lanes_are_met_as_by_the_one_box_test(case: str, tmp_path: Path
 LEVELS = 40
 
 
-def slices() -> Floats:
-    """(LEVELS + 1, 3, 3) triangles, each one half of a square, one above the other."""
-    corners = np.array([[-1, -1, 0], [1, -1, 0], [-1, 1, 0]], np.float32)
-    return corners + np.arange(LEVELS + 1, dtype=np.float32)[:, None, None] * np.array([0, 0, 1], np.float32)
-
-
-def chain() -> BinaryTree:
-    """A tree of slices: each left child is a leaf of the lowest, each right child has all above it."""
-    node = np.arange(2 * LEVELS + 1)
-    is_leaf = (node % 2 == 1) | (node == node[-1])
-    low = node // 2
-    high = np.where(is_leaf, low, LEVELS)
-    one = np.ones(len(node))
-    return BinaryTree(
-        lower=np.stack([-one, -one, low], axis=1).astype(np.float32),
-        upper=np.stack([one, one, high], axis=1).astype(np.float32),
-        child=np.where(is_leaf, 0, node + 1).astype(np.int32),
-        first=np.where(is_leaf, low, 0).astype(np.int32),
-        count=is_leaf.astype(np.int32),
-        order=np.arange(LEVELS + 1, dtype=np.uint32),
-        sah_cost=1.0,
-        build_seconds=0.0,
-    )
-
-
 def open_chain(kernel: str, stack_size: int) -> EmulatedTracer:
     """A tracer on the chain with so many entries of stack, be they enough or not."""
 
     def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
-        return replace(bvh2.pack(chain(), triangles), stack=1)
+        return replace(bvh2.pack(chain(LEVELS), triangles), stack=1)
 
     layout = replace(bvh2.LAYOUT, pack=pack)
-    return EmulatedTracer(slices(), replace(find_strategy(kernel), layout=layout, stack_size=stack_size))
-
-
-def vertical_rays(from_above: npt.ArrayLike, hit: npt.ArrayLike) -> Floats:
-    """Up from below or down from above, through triangles or through the rest of their boxes. Both: (n,) bool."""
-    above = np.asarray(from_above, bool)
-    x = np.where(hit, -0.5, 0.5)
-    direction = np.where(above, -1.0, 1.0)
-    z = np.where(above, LEVELS + 1.0, -1.0)
-    return make_rays(np.stack([x, x, z], axis=1), direction[:, None] * np.array([0, 0, 1]))
+    return EmulatedTracer(slices(LEVELS), replace(find_strategy(kernel), layout=layout, stack_size=stack_size))
 
 
 def expect_overflow(tracer: EmulatedTracer, rays: Floats) -> None:
@@ -209,11 +175,11 @@ def expect_misses(tracer: EmulatedTracer, rays: Floats) -> None:
 
 @pytest.mark.parametrize("kernel", [*PACKETS, *WARPS])
 def test_stack_of_the_layout_is_just_enough(kernel: str) -> None:
-    enough = bvh2.pack(chain(), slices()).stack
-    rays = vertical_rays(np.ones(40), hit=np.arange(40) % 3 == 0)
+    enough = bvh2.pack(chain(LEVELS), slices(LEVELS)).stack
+    rays = vertical_rays(LEVELS, np.ones(40), hit=np.arange(40) % 3 == 0)
     with open_chain(kernel, enough) as tracer:
-        assert_same_bits(tracer.closest_hit(rays), BruteForceTracer(slices()).closest_hit(rays), rays)
-        assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices()).any_hit(rays), rays)
+        assert_same_bits(tracer.closest_hit(rays), BruteForceTracer(slices(LEVELS)).closest_hit(rays), rays)
+        assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices(LEVELS)).any_hit(rays), rays)
     with open_chain(kernel, enough - 1) as tracer:
         expect_overflow(tracer, rays)
 
@@ -224,8 +190,8 @@ def test_stack_of_the_layout_is_just_enough(kernel: str) -> None:
 @pytest.mark.parametrize("kernel", WARPS)
 def test_warp_goes_to_the_nearer_child_first(kernel: str) -> None:
     with open_chain(kernel, 2) as tracer:
-        expect_misses(tracer, vertical_rays(np.zeros(40), hit=np.zeros(40)))
-        expect_overflow(tracer, vertical_rays(np.arange(40) == 17, hit=np.zeros(40)))
+        expect_misses(tracer, vertical_rays(LEVELS, np.zeros(40), hit=np.zeros(40)))
+        expect_overflow(tracer, vertical_rays(LEVELS, np.arange(40) == 17, hit=np.zeros(40)))
 
 
 @pytest.mark.parametrize("kernel", PACKETS)
@@ -235,15 +201,15 @@ def test_packet_goes_first_where_most_of_its_rays_want(kernel: str) -> None:
     first_packet = np.random.default_rng(0).permutation(lanes)
     above[first_packet[: lanes // 2]] = True
     with open_chain(kernel, 2) as tracer:
-        expect_misses(tracer, vertical_rays(above, hit=np.zeros(4 * lanes)))
+        expect_misses(tracer, vertical_rays(LEVELS, above, hit=np.zeros(4 * lanes)))
         above[first_packet[lanes // 2]] = True
-        expect_overflow(tracer, vertical_rays(above, hit=np.zeros(4 * lanes)))
+        expect_overflow(tracer, vertical_rays(LEVELS, above, hit=np.zeros(4 * lanes)))
 
 
 @pytest.mark.parametrize("kernel", PACKETS)
 def test_rays_that_meet_one_child_do_not_vote(kernel: str) -> None:
     above = np.arange(64) % 4 != 0
-    rays = vertical_rays(above, hit=np.zeros(64))
+    rays = vertical_rays(LEVELS, above, hit=np.zeros(64))
     rays[above, 3] = LEVELS + 0.5  # t_min: behind all slices but the last
     with open_chain(kernel, 2) as tracer:
         expect_misses(tracer, rays)
@@ -253,6 +219,6 @@ def test_rays_that_meet_one_child_do_not_vote(kernel: str) -> None:
 def test_rays_that_have_any_hit_vote_no_more(kernel: str) -> None:
     """Of eight rays three come from above, and only of the others does one go on behind the first slice."""
     place = np.arange(64) % 8
-    rays = vertical_rays(place < 3, hit=place < 7)
+    rays = vertical_rays(LEVELS, place < 3, hit=place < 7)
     with open_chain(kernel, 2) as tracer:
-        assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices()).any_hit(rays), rays)
+        assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices(LEVELS)).any_hit(rays), rays)

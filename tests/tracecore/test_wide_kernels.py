@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from chain_tree import chain, slices, vertical_rays
 from ray_cases import Floats, answers, assert_same_bits, random_rays, soup
 
 from tracecore.brute_force import BruteForceTracer
@@ -138,40 +139,8 @@ def test_a_leaf_with_more_triangles_than_lanes(strategy: KernelStrategy) -> None
 LEVELS = 100
 
 
-def slices() -> Floats:
-    """(LEVELS + 1, 3, 3) triangles, each one half of a square, one above the other."""
-    corners = np.array([[-1, -1, 0], [1, -1, 0], [-1, 1, 0]], np.float32)
-    return corners + np.arange(LEVELS + 1, dtype=np.float32)[:, None, None] * np.array([0, 0, 1], np.float32)
-
-
-def chain() -> BinaryTree:
-    """A tree of slices: each left child is a leaf of the lowest, each right child has all above it."""
-    node = np.arange(2 * LEVELS + 1)
-    is_leaf = (node % 2 == 1) | (node == node[-1])
-    low = node // 2
-    one = np.ones(len(node))
-    return BinaryTree(
-        lower=np.stack([-one, -one, low], axis=1).astype(np.float32),
-        upper=np.stack([one, one, np.where(is_leaf, low, LEVELS)], axis=1).astype(np.float32),
-        child=np.where(is_leaf, 0, node + 1).astype(np.int32),
-        first=np.where(is_leaf, low, 0).astype(np.int32),
-        count=is_leaf.astype(np.int32),
-        order=np.arange(LEVELS + 1, dtype=np.uint32),
-        sah_cost=1.0,
-        build_seconds=0.0,
-    )
-
-
 def open_chain(strategy: KernelStrategy, stack_size: int) -> EmulatedTracer:
-    return EmulatedTracer(slices(), with_tree(strategy, chain(), stack_size))
-
-
-def vertical_rays(count: int, above: npt.ArrayLike, hit: npt.ArrayLike) -> Floats:
-    """Down from above or up from below, through triangles or through the rest of their boxes. Both: (count,) bool."""
-    x = np.where(hit, -0.5, 0.5) * np.ones(count)
-    up = np.where(above, -1.0, 1.0) * np.ones(count)
-    z = np.where(above, LEVELS + 1.0, -1.0) * np.ones(count)
-    return make_rays(np.stack([x, x, z], axis=1), np.stack([0 * up, 0 * up, up], axis=1))
+    return EmulatedTracer(slices(LEVELS), with_tree(strategy, chain(LEVELS), stack_size))
 
 
 def expect_overflow(tracer: EmulatedTracer, rays: Floats) -> None:
@@ -182,9 +151,9 @@ def expect_overflow(tracer: EmulatedTracer, rays: Floats) -> None:
 @pytest.mark.usefixtures("emulator")
 @each(GROUPED + BVH4)
 def test_stack_of_the_layout_is_just_enough(strategy: KernelStrategy) -> None:
-    enough = strategy.layout.pack(chain(), slices()).stack
-    rays = vertical_rays(70, above=True, hit=np.arange(70) % 3 == 0)
-    judge = BruteForceTracer(slices())
+    enough = strategy.layout.pack(chain(LEVELS), slices(LEVELS)).stack
+    rays = vertical_rays(LEVELS, np.ones(70), hit=np.arange(70) % 3 == 0)
+    judge = BruteForceTracer(slices(LEVELS))
     with open_chain(strategy, enough) as tracer:
         assert_same_bits(tracer.closest_hit(rays), judge.closest_hit(rays), rays)
         assert_same_bits(tracer.any_hit(rays), judge.any_hit(rays), rays)
@@ -198,9 +167,9 @@ def test_the_nearest_child_comes_first_and_the_farthest_last(strategy: KernelStr
     """From below the stack is empty again before each next node; from above the leaves of every node wait."""
     width = int(strategy.layout.defines["WIDTH"])
     with open_chain(strategy, width) as tracer:
-        up = vertical_rays(70, above=False, hit=False)
+        up = vertical_rays(LEVELS, np.zeros(70), hit=np.zeros(70))
         assert (tracer.closest_hit(up).view(np.uint32)[:, 3] == MISS).all()
-        expect_overflow(tracer, vertical_rays(70, above=np.arange(70) == 17, hit=False))
+        expect_overflow(tracer, vertical_rays(LEVELS, np.arange(70) == 17, hit=np.zeros(70)))
 
 
 # ---------------------------------------------------------------------------------------------------- order of children
