@@ -17,14 +17,20 @@ from numba.core.errors import TypingError
 
 from shaders.vector import Vec3
 from tracecore.compiled import inlined
+from tracecore.rays import Floats
 from tracecore.vector import emitting, load4_in_8, load8, store, transpose8
 
 #: Rays handled together; columns of so many stay in the cache next to the core. A multiple of eight.
 CHUNK = 128
 
-#: From one column of scratch to the next, in numbers: more than CHUNK, since addresses that are equal in their lower
-#: twelve bits get in each other's way.
-COLUMN = CHUNK + 16
+#: Numbers of the longest vector.
+LANES = 16
+
+#: From one column of scratch to the next, in numbers: CHUNK, and places for a last vector that is not full.
+COLUMN = CHUNK + LANES
+
+#: The place behind the last one of a chunk.
+NOWHERE = np.int32(CHUNK)
 
 WORD_BYTES = 4
 ROW_BYTES = 32
@@ -59,7 +65,8 @@ def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
     """Call body(i, data) for every i below count: a compiled function that is merged into the loop.
 
     What it does for one i must depend on nothing that it does for another. Loops in Python cannot say so, and LLVM then
-    compares the addresses of all columns each time, or gives up. data: must hold no arrays, but their addresses.
+    compares the addresses of all columns each time, or gives up. data: must hold no arrays, but their addresses. What a
+    `whole` count leaves over is done number by number.
     """
     if not isinstance(body, types.Dispatcher):
         raise TypingError(f"each takes a compiled function, not {body}")
@@ -85,15 +92,25 @@ def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
     return types.void(body, types.int64, data), emit
 
 
+@inlined
+def whole(count: int) -> int:
+    """A count rounded up to whole vectors, where places behind the last one may be written."""
+    return (count + (LANES - 1)) & -LANES
+
+
 def _declare_independent(module: Any, blocks: list[Any], jump: Any) -> None:
-    """Say that what the calls in a loop read and write does not depend on other turns of it."""
+    """Say that what the calls in a loop read and write does not depend on other turns of it.
+
+    One vector at a time: of two at a time LLVM would leave up to a vector and a half to the end, one number by one.
+    """
     group, loop = _Distinct(module), _Distinct(module)
     for block in blocks:
         for call in block.instructions:
             if isinstance(call, ir.CallInstr):
                 call.set_metadata("llvm.access.group", group)
     independent = module.add_metadata([ir.MetaDataString(module, "llvm.loop.parallel_accesses"), group])
-    loop.operands = (loop, independent)
+    one_vector = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), I32(1)])
+    loop.operands = (loop, independent, one_vector)
     jump.set_metadata("llvm.loop", loop)
 
 
@@ -149,6 +166,25 @@ def put3(columns: int, step: int, place: int, vector: Vec3) -> None:
     put(columns, place, vector[0])
     put(columns + step, place, vector[1])
     put(columns + 2 * step, place, vector[2])
+
+
+@inlined
+def column(array: Floats, i: int) -> Vec3:
+    """Vector i of three columns."""
+    return (array[0, i], array[1, i], array[2, i])
+
+
+@inlined
+def set_column(array: Floats, i: int, vector: Vec3) -> None:
+    """Set vector i of three columns."""
+    array[0, i], array[1, i], array[2, i] = vector[0], vector[1], vector[2]
+
+
+@inlined
+def close_list(places: int, length: int) -> None:
+    """Add places behind a chunk to a list of places of it, so that `each` may go on to the end of a vector."""
+    for i in range(LANES):
+        put(places, length + i, NOWHERE)
 
 
 @inlined

@@ -17,7 +17,7 @@ from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
 from renderer.feeding import Feeder
 from renderer.packed_scene import PackedScene, pack_scene
-from renderer.photon_shading import PhotonTask
+from renderer.photon_batch import PhotonTask
 from renderer.photon_tracing import trace_photons
 from scenes.plain import plain
 from tracecore.gpu import DISPATCHES

@@ -18,8 +18,8 @@ from renderer.eye_loops import BOUNCE, CAMERA, SHADOW, EyeJob, EyeLanes, run_eye
 from renderer.eye_paths import EVERYTHING, FOLLOW, INDIRECT, MAX_LIGHT_SAMPLES, EyeTask
 from renderer.feeding import Feeder, Loop, Worker
 from renderer.packed_scene import CameraArrays, PackedScene, pack_camera, pack_scene
+from renderer.photon_batch import PhotonTask
 from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map, save_photons
-from renderer.photon_shading import PhotonTask
 from renderer.photon_tracing import trace_photons
 from scenes.model import Snapshot
 from shaders.lights import powers

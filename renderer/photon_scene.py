@@ -19,6 +19,7 @@ from shaders.lights import (
     POINT,
     POSITION,
     STRENGTH,
+    TRIANGLE,
     LightArrays,
 )
 from shaders.lights import NORMAL as LIGHT_NORMAL
@@ -74,8 +75,8 @@ MATERIAL = np.dtype(
     ]
 )
 
-#: A light that photons leave. A point light has no edges and shines `around`, 1; a triangle, 0, shines about its
-#: normal. origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all.
+#: A light that photons leave: a point, without edges and normal, a triangle, or the parallelogram of two, is_square 1.
+#: origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all.
 EMITTER = np.dtype(
     [
         ("origin", "<f4", 3),
@@ -83,7 +84,7 @@ EMITTER = np.dtype(
         ("edge_2", "<f4", 3),
         ("normal", "<f4", 3),
         ("flux", "<f4", 3),
-        ("around", "<f4"),
+        ("is_square", "<f4"),
     ]
 )
 
@@ -95,7 +96,11 @@ Records = npt.NDArray[np.void]
 #: One of them.
 Record = Any
 Doubles = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
+
+#: Columns of a light's strength.
+STRENGTHS = list(range(STRENGTH, STRENGTH + 3))
 
 #: Linear values of sRGB bytes.
 DECODED = decode_srgb(np.arange(256, dtype=np.uint8))
@@ -120,12 +125,13 @@ class PhotonScene(NamedTuple):
 def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
     """Records of surfaces and lights."""
     facets = pack_facets(surfaces)
+    rows, probability, is_square = join_triangles(lights)
     flags = np.uint32(np.bitwise_or.reduce(facets["kind"][:-1] & ~MATERIAL_MASK, initial=0))
     return PhotonScene(
         facets=facets,
         materials=pack_materials(surfaces.materials, surfaces.textures),
-        emitters=pack_emitters(lights),
-        aliases=pack_aliases(lights.probability),
+        emitters=pack_emitters(rows, probability, is_square),
+        aliases=pack_aliases(probability),
         uvs=pack_uvs(surfaces.uvs if flags & TEXTURED else surfaces.uvs[:0]),
         texels=pack_texels(surfaces.textures.texels),
         decoded=DECODED,
@@ -204,20 +210,68 @@ def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
     return np.append(red | green << 8 | blue << 16, np.uint32(0xFFFFFF))
 
 
-def pack_emitters(lights: LightArrays) -> Records:
+def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
+    """Rows and probabilities of lights, of which two triangles that make a parallelogram are one; and which ones are.
+
+    Most lamps are such squares; one light alone saves its photons the choice.
+    """
+    halves = are_halves(lights.rows)
+    first = np.zeros(len(halves), np.bool_)
+    for i in np.flatnonzero(halves.any(axis=1)):
+        first[i] = not first[i - 1] if i else True
+    rows, probability = lights.rows.copy(), lights.probability.copy()
+    pairs = np.flatnonzero(first)
+    turns = np.argmax(halves[pairs], axis=1)
+    corners = light_corners(rows[pairs])
+    corner, following, preceding = (corners[np.arange(len(pairs)), (turns + step) % 3] for step in (0, 1, 2))
+    rows[pairs, POSITION : POSITION + 3] = corner
+    rows[pairs, EDGE_1 : EDGE_1 + 3], rows[pairs, EDGE_2 : EDGE_2 + 3] = following - corner, preceding - corner
+    rows[pairs, AREA] += rows[pairs + 1, AREA]
+    probability[pairs] += probability[pairs + 1]
+    stays = np.ones(len(rows), np.bool_)
+    stays[pairs + 1] = False
+    is_square = np.zeros(len(rows), np.bool_)
+    is_square[pairs] = True
+    return rows[stays], probability[stays], is_square[stays]
+
+
+def are_halves(rows: Doubles) -> Bools:
+    """(n, 3) whether a light and the next one are halves of a parallelogram, which has this corner and its opposite in
+    one half alone. The last light has no next one."""
+    here, there = rows, np.roll(rows, -1, axis=0)
+    corners, others = light_corners(here), light_corners(there)
+    alike = (here[:, KIND] == TRIANGLE) & (here[:, [KIND, *STRENGTHS]] == there[:, [KIND, *STRENGTHS]]).all(axis=1)
+    alike &= np.arange(len(rows)) < len(rows) - 1
+    tolerance = 1e-6 * np.abs(corners).max(axis=(1, 2), initial=0.0)[:, None, None]
+    halves = np.zeros((len(rows), 3), np.bool_)
+    for turn in range(3):
+        corner, following, preceding = (corners[:, (turn + step) % 3] for step in (0, 1, 2))
+        expected = np.stack([following, following + preceding - corner, preceding], axis=1)
+        for other in range(3):
+            halves[:, turn] |= (np.abs(np.roll(others, other, axis=1) - expected) <= tolerance).all(axis=(1, 2)) & alike
+    return halves
+
+
+def light_corners(rows: Doubles) -> Doubles:
+    """(n, 3, 3) of lights that are triangles."""
+    corner = rows[:, POSITION : POSITION + 3]
+    return np.stack([corner, corner + rows[:, EDGE_1 : EDGE_1 + 3], corner + rows[:, EDGE_2 : EDGE_2 + 3]], axis=1)
+
+
+def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Records:
     """(lights,) EMITTER."""
-    rows = lights.rows
     is_point = rows[:, KIND] == POINT
     corner, edge_1, edge_2, normal = (rows[:, c : c + 3] for c in (POSITION, EDGE_1, EDGE_2, LIGHT_NORMAL))
-    reach = np.abs([corner, corner + edge_1, corner + edge_2]).max(axis=(0, 2), initial=0.0)
+    corners = [corner, corner + edge_1, corner + edge_2, corner + edge_1 + edge_2]
+    reach = np.abs(corners).max(axis=(0, 2), initial=0.0)
     emitters = np.zeros(len(rows), EMITTER)
     emitters["origin"] = corner + normal * (ORIGIN_OFFSET * reach)[:, None]
     emitters["edge_1"], emitters["edge_2"] = edge_1, edge_2
-    emitters["normal"] = np.where(is_point[:, None], (0.0, 0.0, 1.0), normal)
-    emitters["around"] = is_point
-    share = np.where(lights.probability > 0.0, lights.probability, 1.0)
+    emitters["normal"] = np.where(is_point[:, None], 0.0, normal)
+    emitters["is_square"] = is_square
+    share = np.where(probability > 0.0, probability, 1.0)
     per_strength = np.where(is_point, 4.0 * math.pi, math.pi * rows[:, AREA]) / share
-    emitters["flux"] = per_strength[:, None] * rows[:, STRENGTH : STRENGTH + 3]
+    emitters["flux"] = per_strength[:, None] * rows[:, STRENGTHS]
     return emitters
 
 

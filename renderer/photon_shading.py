@@ -1,25 +1,27 @@
 """Shading photons: a batch of hits becomes stored photons and the next rays.
 
-Rays, hits and paths are columns, which small loops read and write in place, chunk by chunk, and which compile to vector
-instructions. What few hits need (bent normals, textures, lobes beside the diffuse one) goes through lists of places.
+Rays, hits and paths are columns. Small loops read them chunk by chunk into columns of scratch, which stay in the cache
+next to the core, and compile to vector instructions. What few hits need (bent normals, textures, lobes beside the
+diffuse one) goes through lists of places, and so does what only some hits leave: a photon, or a path that goes on.
 
-A path that ends leaves its place to a fresh photon, so that a batch stays full until no photon is left. All is decided
-by a photon's index and bounce: the thread, the batch and the place that it is in change no bit.
+Paths that go on move to the front of the batch, side by side; fresh photons follow, so that a batch stays full until no
+photon is left. All is decided by a photon's index and bounce: the thread, the batch and the place that it is in change
+no bit.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renderer.columns import (
     CHUNK,
-    COLUMN,
     COLUMN_BYTES,
     ROW_BYTES,
     WORD_BYTES,
-    Places,
+    close_list,
+    column,
     each,
     gather_columns,
     gather_half_columns,
@@ -29,12 +31,27 @@ from renderer.columns import (
     get_word,
     put,
     put3,
+    set_column,
+    whole,
 )
 from renderer.packed_scene import PackedScene
-from renderer.photon_map import DIRECTION, FLUX, NORMAL, Words, pack_flux, pack_unit
+from renderer.photon_batch import (
+    GLASS,
+    HIT_ID,
+    LOBES,
+    MIRROR,
+    PATH_FLUX,
+    PHONG,
+    RAY_DIRECTION,
+    STEPS,
+    Chunk,
+    PhotonBatch,
+    PhotonTask,
+)
+from renderer.photon_emission import launch
+from renderer.photon_map import DIRECTION, FLUX, NORMAL, pack_flux, pack_unit
 from renderer.photon_scene import (
     BENT,
-    EMITTER,
     MATERIAL,
     MATERIAL_MASK,
     MIXED,
@@ -43,15 +60,12 @@ from renderer.photon_scene import (
     STORES,
     TEXTURED,
     PhotonScene,
-    Records,
 )
 from renderer.photon_store import (
     ABSORBED,
-    BLOCK_BYTES,
     EMITTED,
     ESCAPED,
     INDEX,
-    NOT_STORED,
     RANK,
     RAYS,
     STORED,
@@ -61,43 +75,26 @@ from renderer.photon_store import (
 from shaders.bsdf import Bsdf
 from shaders.dielectric import fresnel
 from shaders.own import Point, call_shader
-from shaders.random import (
-    STREAM_EMISSION,
-    STREAM_PHOTON,
-    Words4,
-    hash4,
-    hash_key,
-    more4,
-    unit32,
-)
+from shaders.random import STREAM_PHOTON, Words4, hash4, hash_key, more4, unit32
 from shaders.real import HALF, ONE, TWO, ZERO, Int, Real
-from shaders.sampling import cosine_hemisphere, cosine_power, uniform_sphere, uniform_triangle
+from shaders.sampling import cosine_power, lambertian
 from shaders.surface import texture_coordinates
 from shaders.vector import Vec3, add, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
 from tracecore.compiled import compiled, inlined
-from tracecore.rays import Floats, offset_of
+from tracecore.rays import offset_of
 from tracecore.vector import address, fetch_add, load_acquire
 
-#: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
-GOLDEN = np.uint32(2654435769)
+#: A path's steps: surfaces met in the lower bits, and how often it was stored in the upper ones. In between whether its
+#: ray has a direction: else `scatter` gives it one about the normal that is kept in its stead.
+RANK_SHIFT, BOUNCE_MASK, DIRECTED = np.uint32(16), np.uint32(0x7FFF), np.uint32(0x8000)
+MOST_BOUNCES = 0x7FFF
 
-#: Rows of rays and hits that hold directions and triangles, and rows of paths.
-RAY_DIRECTION, HIT_ID = 4, 3
-PHOTON, STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
-
-#: A path's steps: surfaces met in the lower bits, how often it was stored in the upper ones.
-RANK_SHIFT, BOUNCE_MASK = np.uint32(16), np.uint32(0xFFFF)
-MOST_BOUNCES = 0xFFFF
-
-EMITTER_BYTES, MATERIAL_BYTES = EMITTER.itemsize, MATERIAL.itemsize
+MATERIAL_BYTES = MATERIAL.itemsize
 MATERIAL_STRIDE = Int(MATERIAL_BYTES // 4)
 PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
     offset_of(MATERIAL, name) for name in ("phong", "mirror", "transmission")
 )
 TEXELS_BYTES, TEXEL_MASK = offset_of(MATERIAL, "texels"), np.uint32(0xFF)
-
-#: From one column of a block of photons to the next, and from the first eight columns of a launch to the others.
-PHOTON_COLUMN, SECOND_ROW = 4 * CHUNK, 8 * COLUMN_BYTES
 
 #: A bent normal changes a photon's flux by no more than this factor.
 MOST_TILT = Real(4.0)
@@ -108,120 +105,25 @@ LEAST_COSINE = Real(1e-6)
 #: Tallies of a hit: whether a photon was stored, and what ended the path. A byte for each, so that all are added up at
 #: once for a chunk, which has less than 256 hits.
 TALLY_BITS, TALLY_MASK = np.uint32(8), np.uint32(0xFF)
+FATES = np.uint32(0xFFFFFF00)
 ONE_STORED, ONE_ABSORBED, ONE_ESCAPED, ONE_TERMINATED, NO_TALLY = (
     np.uint32(t) for t in (1, 1 << 8, 1 << 16, 1 << 24, 0)
 )
 
-#: Lobes, in the order in which one is chosen.
-LOBES = 4
-DIFFUSE, PHONG, MIRROR, GLASS = range(LOBES)
-
-_SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
-
-#: Columns of a chunk of hits. The first eight are FACET, then come the first eight of MATERIAL. position, next to it
-#: shading: flat or bent normal on the side of the ray's origin, of which `normal` becomes the flat one. words: random
-#: numbers for direction (2), roulette and rounding. wi: direction of the next ray. weight: share of the flux that goes
-#: on, per channel; 0 is absorption. tally: of the hit. per_share: all reflectance over that of the lobe chosen. listed,
-#: bent, lobes: places in the chunk.
-COLUMNS = np.dtype(
-    [
-        ("normal", "<f4", _VECTOR),
-        ("plane", "<f4", _SCALAR),
-        ("clearance", "<f4", _SCALAR),
-        ("kind", "<u4", _SCALAR),
-        ("packed_front", "<u4", _SCALAR),
-        ("packed_back", "<u4", _SCALAR),
-        ("diffuse", "<f4", _VECTOR),
-        ("means", "<f4", _VECTOR),
-        ("shine", "<f4", _SCALAR),
-        ("ior", "<f4", _SCALAR),
-        ("position", "<f4", _VECTOR),
-        ("shading", "<f4", _VECTOR),
-        ("words", "<u4", (4, COLUMN)),
-        ("wi", "<f4", _VECTOR),
-        ("weight", "<f4", _VECTOR),
-        ("triangle", "<i4", _SCALAR),
-        ("material", "<i4", _SCALAR),
-        ("is_outside", "<i4", _SCALAR),
-        ("tally", "<u4", _SCALAR),
-        ("lobe", "<i4", _SCALAR),
-        ("per_share", "<f4", _SCALAR),
-        ("uvs", "<f4", (8, COLUMN)),
-        ("texels", "<i4", _SCALAR),
-        ("width", "<i4", _SCALAR),
-        ("height", "<i4", _SCALAR),
-        ("unused", "<i4", _SCALAR),
-        ("listed", "<i4", _SCALAR),
-        ("bent", "<i4", _SCALAR),
-        ("lobes", "<i4", (LOBES, COLUMN)),
-        ("lengths", "<i4", (LOBES,)),
-    ]
-)
-
-#: Columns of a chunk of photons that leave lights: EMITTER and which of them.
-LAUNCH_COLUMNS = np.dtype(
-    [
-        ("corner", "<f4", _VECTOR),
-        ("edge_1", "<f4", _VECTOR),
-        ("edge_2", "<f4", _VECTOR),
-        ("normal", "<f4", _VECTOR),
-        ("emitted", "<f4", _VECTOR),
-        ("around", "<f4", _SCALAR),
-        ("light", "<i4", _SCALAR),
-    ]
-)
-
-#: One record of `COLUMNS` or of `LAUNCH_COLUMNS`.
-Chunk = Any
-
-
-class PhotonTask(NamedTuple):
-    """What decides the photons. sequence: the pass. min_bounces: 1 leaves out photons straight from a light.
-
-    flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces, 65535 at most.
-    """
-
-    seed: np.uint64
-    sequence: int
-    min_bounces: int
-    max_bounces: int
-    flux_unit: float
-
-
-class PhotonScratch(NamedTuple):
-    """Memory to work with. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS. free: (column,) int32, places of a batch
-    that are free for fresh photons. materials: those of the scene, and CHUNK of what shaders make of them at hits."""
-
-    chunk: Records
-    launch: Records
-    free: Places
-    materials: Records
-
-
-class PhotonBatch(NamedTuple):
-    """A batch as the tracer has it, and the paths that its rays belong to, side by side.
-
-    rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
-    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, steps, and the flux (float32
-    bits) in units of the task's. capacity: rays that it may have, no more than columns have places.
-    """
-
-    rays: Floats
-    hits: Floats
-    paths: Words
-    scratch: PhotonScratch
-    capacity: int
-
 
 class View(NamedTuple):
-    """Addresses of what loops over a chunk read and write, with the bytes from one column to the next of those that are
-    not scratch."""
+    """Addresses of what loops over a chunk read and write. rays, hits, paths: of its hits, in columns `step` bytes
+    apart. kept_rays, kept_paths: where those go that go on. photons: where photons go, in columns `photon_step` bytes
+    apart."""
 
     rays: int
     hits: int
     paths: int
+    kept_rays: int
+    kept_paths: int
     step: int
-    block: int
+    photons: int
+    photon_step: int
     materials: int
     normals: int
     texels: int
@@ -237,35 +139,13 @@ class Limits(NamedTuple):
     key: Words4
 
 
-class Launch(NamedTuple):
-    """Where fresh photons go. rays, paths: addresses of a batch's columns, `step` bytes apart. free: address of the
-    places. photon: the first. per_unit: 1 over the task's unit of flux."""
+class Turn(NamedTuple):
+    """Rays that are still to get their directions: addresses of columns `step` bytes apart."""
 
     rays: int
     paths: int
     step: int
-    free: int
-    photon: np.uint32
-    per_unit: float
     key: Words4
-    chunk: Chunk
-
-
-def new_scratch(scene: PackedScene, column: int) -> PhotonScratch:
-    """Memory for batches in columns of so many words."""
-    materials = scene.photon_scene.materials
-    return PhotonScratch(
-        chunk=np.zeros(1, COLUMNS),
-        launch=np.zeros(1, LAUNCH_COLUMNS),
-        free=np.zeros(column, np.int32),
-        materials=np.concatenate([materials, np.zeros(CHUNK, materials.dtype)]),
-    )
-
-
-def new_batch(scene: PackedScene, rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
-    """A batch over columns of a tracer, and memory for its paths."""
-    column = rays.shape[1]
-    return PhotonBatch(rays, hits, np.zeros((PATH_WORDS, column), np.uint32), new_scratch(scene, column), capacity)
 
 
 def needs_uv(scene: PackedScene) -> bool:
@@ -285,34 +165,24 @@ def shade_batch(
     """Shade the hits of the first `active` rays, and fill the batch up with fresh photons.
 
     supply: (2,) next photon to start and the end of them, shared by threads; moved on, maybe beyond the end. output:
-    with blocks for `active` more photons. Returns how many rays there are to trace now.
+    with room for `active` more photons. Returns how many rays there are to trace now.
     """
     limits = Limits(
         np.int32(task.min_bounces),
         np.int32(min(task.max_bounces, MOST_BOUNCES)),
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
     )
-    ended = 0
+    kept = 0
     for first in range(0, active, CHUNK):
-        ended = shade_chunk(scene, limits, batch, (first, min(CHUNK, active - first), ended), output)
-    free = list_empty(batch.scratch.free, ended, active, batch.capacity)
-    photon, fresh = take(supply, free)
-    launch(scene.photon_scene, task, batch, np.uint32(photon), fresh)
-    rays = active - ended + fresh
-    if fresh < ended:
-        close_up(batch, batch.scratch.free[fresh:ended], active)
+        kept = shade_chunk(scene, limits, batch, (first, min(CHUNK, active - first), kept), output)
+    step = 4 * batch.rays.shape[1]
+    each(scatter, whole(kept), Turn(address(batch.rays), address(batch.paths), step, limits.key))
+    photon, fresh = take(supply, batch.capacity - kept)
+    launch(scene.photon_scene, task, batch, (kept, photon, fresh))
+    rays = kept + fresh
     output.counters[EMITTED] += fresh
     output.counters[RAYS] += rays
     return rays
-
-
-@inlined
-def list_empty(free: Places, ended: int, active: int, capacity: int) -> int:
-    """List the places behind the rays after those where paths ended; returns how many are free."""
-    empty = max(0, capacity - active)
-    for i in range(empty):
-        free[ended + i] = active + i
-    return ended + empty
 
 
 @inlined
@@ -326,35 +196,24 @@ def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
 
 
 @compiled
-def close_up(batch: PhotonBatch, holes: Places, active: int) -> None:
-    """Move the last rays to free places, in ascending order, so that those without holes come first."""
-    last, highest = active - 1, len(holes) - 1
-    for hole in holes[: np.searchsorted(holes, active - len(holes))]:
-        while highest >= 0 and holes[highest] == last:
-            last, highest = last - 1, highest - 1
-        for row in (0, 1, 2, RAY_DIRECTION, RAY_DIRECTION + 1, RAY_DIRECTION + 2):
-            batch.rays[row, hole] = batch.rays[row, last]
-        for row in range(PATH_WORDS):
-            batch.paths[row, hole] = batch.paths[row, last]
-        last -= 1
-
-
-@compiled
 def shade_chunk(
     scene: PackedScene, limits: Limits, batch: PhotonBatch, span: tuple[int, int, int], output: PhotonOutput
 ) -> int:
-    """Shade the hits of some rays. span: first ray, number of rays, and how many paths of the batch ended before.
+    """Shade the hits of some rays. span: first ray, number of rays, and how many paths of the batch go on before them.
 
-    Returns how many have ended then.
+    Returns how many go on then.
     """
-    first, count, ended = span
+    first, count, kept = span
     flags, chunk = scene.photon_scene.flags, batch.scratch.chunk[0]
     view = View(
         rays=address(batch.rays) + 4 * first,
         hits=address(batch.hits) + 4 * first,
         paths=address(batch.paths) + 4 * first,
+        kept_rays=address(batch.rays) + 4 * kept,
+        kept_paths=address(batch.paths) + 4 * kept,
         step=4 * batch.rays.shape[1],
-        block=address(output.blocks) + BLOCK_BYTES * output.filled[0],
+        photons=address(output.columns) + 4 * output.filled[0],
+        photon_step=4 * output.columns.shape[1],
         materials=address(batch.scratch.materials),
         normals=address(scene.surfaces.normals),
         texels=address(scene.photon_scene.texels),
@@ -362,39 +221,36 @@ def shade_chunk(
         chunk=chunk,
     )
     meet_facets(scene.photon_scene, view, count)
-    each(land, count, (view, limits))
+    each(land, whole(count), (view, limits))
+    output.filled[0] += keep_photons(view, count)
     if flags & TEXTURED:
         meet_textures(scene.photon_scene, view, count)
-        each(paint, count, view)
+        each(paint, whole(count), view)
     if flags & OWN:
         ask_shaders(scene, view, count)
-    bent = list_bent(count, chunk) if flags & BENT else 0
-    each(bend_normal, bent, view)
-    each(scatter_diffuse, count, chunk)
+    bent = list_places(address(chunk.kind), (BENT, BENT), count, address(chunk.bent)) if flags & BENT else 0
+    each(bend_normal, whole(bent), view)
     if flags & MIXED:
         scatter_mixed(count, view)
-    each(tilt_flux, bent, view)
-    each(decide, count, (view, limits))
-    add_tallies(count, view, output)
-    return list_ended(address(batch.scratch.free), (first, count, ended), chunk)
+    each(bend_flux, whole(bent), view)
+    each(decide, whole(count), (chunk, limits))
+    add_tallies(count, chunk, output)
+    return kept + keep_paths(view, count, first + count - kept)
 
 
 @inlined
-def column(array: Floats, i: int) -> Vec3:
-    """Vector i of three columns."""
-    return (array[0, i], array[1, i], array[2, i])
+def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, places: int) -> int:
+    """List where words of a column have the wanted bits of a mask, and close the list. Returns its length.
 
-
-@inlined
-def set_column(array: Floats, i: int, vector: Vec3) -> None:
-    """Set vector i of three columns."""
-    array[0, i], array[1, i], array[2, i] = vector[0], vector[1], vector[2]
-
-
-@inlined
-def ray_at(i: int, view: View) -> Vec3:
-    """Direction of a ray."""
-    return get3(view.rays + RAY_DIRECTION * view.step, view.step, i)
+    wanted: mask and bits. Without branches, which could not be foretold.
+    """
+    mask, bits = wanted
+    length = 0
+    for i in range(count):
+        put(places, length, Int(i))
+        length += int((get_word(words, i) & mask) == bits)
+    close_list(places, length)
+    return length
 
 
 @inlined
@@ -403,34 +259,35 @@ def meet_facets(scene: PhotonScene, view: View, count: int) -> None:
     chunk, nothing, ids = view.chunk, np.uint32(len(scene.facets) - 1), view.hits + HIT_ID * view.step
     for i in range(count):
         chunk.triangle[i] = Int(min(get_word(ids, i), nothing))
-    for i in range(count, (count + 7) // 8 * 8):
+    for i in range(count, whole(count)):
         chunk.triangle[i] = 0
-    gather_columns(address(scene.facets), ROW_BYTES, chunk.triangle, count, address(chunk.normal))
+    gather_columns(address(scene.facets), ROW_BYTES, chunk.triangle, whole(count), address(chunk.normal))
     for i in range(CHUNK):
         chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
     if scene.flags & MIXED:
-        gather_columns(view.materials, MATERIAL_BYTES, chunk.material, count, address(chunk.diffuse))
+        gather_columns(view.materials, MATERIAL_BYTES, chunk.material, whole(count), address(chunk.weight))
     else:
-        gather_half_columns(view.materials, MATERIAL_BYTES, chunk.material, count, address(chunk.diffuse))
+        gather_half_columns(view.materials, MATERIAL_BYTES, chunk.material, whole(count), address(chunk.weight))
 
 
 @inlined
 def meet_textures(scene: PhotonScene, view: View, count: int) -> None:
     """Texture coordinates of the facets' corners and textures of their materials."""
     chunk = view.chunk
-    gather_columns(address(scene.uvs), ROW_BYTES, chunk.triangle, count, address(chunk.uvs))
-    gather_half_columns(view.materials + TEXELS_BYTES, MATERIAL_BYTES, chunk.material, count, address(chunk.texels))
+    gather_columns(address(scene.uvs), ROW_BYTES, chunk.triangle, whole(count), address(chunk.uvs))
+    texels = view.materials + TEXELS_BYTES
+    gather_half_columns(texels, MATERIAL_BYTES, chunk.material, whole(count), address(chunk.texels))
 
 
 @inlined
 def land(i: int, data: tuple[View, Limits]) -> None:
-    """Hit point, normals on the side of the ray's origin, and the photon that is kept of the hit."""
+    """Hit point, normals on the side of the ray's origin, and what a photon keeps of the hit."""
     view, limits = data
     chunk, step = view.chunk, view.step
-    origin, ray, t = get3(view.rays, step, i), ray_at(i, view), get(view.hits, i)
+    origin, ray = get3(view.rays, step, i), get3(view.rays + RAY_DIRECTION * step, step, i)
     normal = column(chunk.normal, i)
     front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
-    position = add(origin, scale(ray, t))
+    position = add(origin, scale(ray, get(view.hits, i)))
     # Along the ray rounding takes the point off the triangle; back to its plane.
     position = add(position, scale(normal, chunk.plane[i] - dot(normal, position)))
     is_front = dot(normal, ray) <= ZERO
@@ -438,31 +295,42 @@ def land(i: int, data: tuple[View, Limits]) -> None:
     set_column(chunk.position, i, position)
     set_column(chunk.normal, i, normal)
     set_column(chunk.shading, i, normal)
+    set_column(chunk.wi, i, normal)
+    set_column(chunk.ray, i, ray)
     chunk.is_outside[i] = Int(is_front)
 
     photon, steps = get_word(view.paths, i), get_word(view.paths + STEPS * step, i)
-    bounce = steps & BOUNCE_MASK
+    flux, bounce = get3(view.paths + PATH_FLUX * step, step, i), steps & BOUNCE_MASK
     words = hash4(limits.key, photon, bounce)
     chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i] = words
     stores = ((chunk.kind[i] & STORES) != 0) & (Int(bounce) >= limits.min_bounces)
     chunk.tally[i] = ONE_STORED if stores else NO_TALLY
-    flux = get3(view.paths + PATH_FLUX * step, step, i)
-    put3(view.block, PHOTON_COLUMN, i, position)
-    put(view.block + DIRECTION * PHOTON_COLUMN, i, np.uint32(pack_unit(scale(ray, -ONE))))
-    put(view.block + NORMAL * PHOTON_COLUMN, i, front if is_front else back)
-    put(view.block + FLUX * PHOTON_COLUMN, i, np.uint32(pack_flux(flux, unit32(words[3]))))
-    put(view.block + INDEX * PHOTON_COLUMN, i, photon)
-    put(view.block + RANK * PHOTON_COLUMN, i, np.uint32(steps >> RANK_SHIFT) if stores else NOT_STORED)
+    chunk.photon[i], chunk.steps[i] = photon, steps
+    set_column(chunk.flux, i, flux)
+    chunk.packed_front[i] = front if is_front else back
+    chunk.packed_ray[i] = pack_unit(scale(ray, -ONE))
+    chunk.packed_flux[i] = pack_flux(flux, unit32(words[3]))
 
 
 @inlined
-def list_bent(count: int, chunk: Chunk) -> int:
-    """List the places of hits with bent normals; returns how many there are."""
-    bent, listed = address(chunk.bent), 0
-    for i in range(count):
-        put(bent, listed, Int(i))
-        listed += int((chunk.kind[i] & BENT) != 0)
-    return listed
+def keep_photons(view: View, count: int) -> int:
+    """Store the photons of a chunk; returns how many they are."""
+    stored = list_places(address(view.chunk.tally), (ONE_STORED, ONE_STORED), count, address(view.chunk.stored))
+    each(keep_photon, whole(stored), view)
+    return stored
+
+
+@inlined
+def keep_photon(k: int, view: View) -> None:
+    """Write the photon of a hit behind those before."""
+    chunk, photons, step = view.chunk, view.photons, view.photon_step
+    i = np.int64(chunk.stored[k])
+    put3(photons, step, k, column(chunk.position, i))
+    put(photons + DIRECTION * step, k, chunk.packed_ray[i])
+    put(photons + NORMAL * step, k, chunk.packed_front[i])
+    put(photons + FLUX * step, k, chunk.packed_flux[i])
+    put(photons + INDEX * step, k, chunk.photon[i])
+    put(photons + RANK * step, k, np.uint32(chunk.steps[i] >> RANK_SHIFT))
 
 
 @inlined
@@ -485,7 +353,7 @@ def paint(i: int, view: View) -> None:
         get(view.decoded, (texel >> np.uint32(8)) & TEXEL_MASK),
         get(view.decoded, texel >> np.uint32(16)),
     )
-    set_column(chunk.diffuse, i, multiply(column(chunk.diffuse, i), color))
+    set_column(chunk.weight, i, multiply(column(chunk.weight, i), color))
 
 
 @compiled
@@ -500,7 +368,7 @@ def ask_shaders(scene: PackedScene, view: View, count: int) -> None:
         uv = texture_coordinates(surfaces.uvs, triangle, u, np.float64(v))
         point = Point(in_double(column(chunk.position, i)), in_double(column(chunk.normal, i)), uv)
         lobes = Bsdf(
-            in_double(column(chunk.diffuse, i)),
+            in_double(column(chunk.weight, i)),
             in_double(material_color(i, PHONG_BYTES, view)),
             in_double(material_color(i, MIRROR_BYTES, view)),
             in_double(material_color(i, TRANSMISSION_BYTES, view)),
@@ -532,7 +400,7 @@ def set_lobes(i: int, lobes: Bsdf, view: View) -> None:
     put3(material + PHONG_BYTES, WORD_BYTES, 0, in_single(lobes.phong))
     put3(material + MIRROR_BYTES, WORD_BYTES, 0, in_single(lobes.mirror))
     put3(material + TRANSMISSION_BYTES, WORD_BYTES, 0, in_single(lobes.transmission))
-    set_column(chunk.diffuse, i, in_single(lobes.diffuse))
+    set_column(chunk.weight, i, in_single(lobes.diffuse))
     set_column(chunk.means, i, in_single((mean(lobes.phong), mean(lobes.mirror), mean(lobes.transmission))))
     chunk.shine[i], chunk.ior[i] = Real(lobes.shine), Real(lobes.ior)
 
@@ -541,7 +409,8 @@ def set_lobes(i: int, lobes: Bsdf, view: View) -> None:
 def texel_step(x: float, u: float, size: int) -> int:
     """One of two texels of a row or column that are blended at x, where each 1 repeats."""
     step = Int(np.floor((x - np.floor(x)) * Real(size) - HALF + u))
-    return Int(Int(step - size) if step >= size else (Int(step + size) if step < Int(0) else step))
+    step = Int(Int(step - size) if step >= size else (Int(step + size) if step < Int(0) else step))
+    return Int(min(max(step, Int(0)), Int(size - Int(1))))  # places that are not there may hold anything
 
 
 @inlined
@@ -556,7 +425,7 @@ def bend_normal(k: int, view: View) -> None:
     """The shading normal between those of the corners, as `shaders.surface.surface_at` says."""
     chunk = view.chunk
     i = np.int64(chunk.bent[k])
-    flat, ray = column(chunk.normal, i), ray_at(i, view)
+    flat, ray = column(chunk.normal, i), column(chunk.ray, i)
     u, v = get(view.hits + view.step, i), get(view.hits + 2 * view.step, i)
     corner = Int(chunk.triangle[i] * Int(9))
     a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
@@ -576,30 +445,20 @@ def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
 
 
 @inlined
-def scatter_diffuse(i: int, chunk: Chunk) -> None:
-    """A direction by Lambert's law for every hit; those that take another lobe get theirs later."""
-    normal = column(chunk.shading, i)
-    tangent, bitangent = frame(normal)
-    local = cosine_hemisphere(unit32(chunk.words[0, i]), unit32(chunk.words[1, i]))
-    set_column(chunk.wi, i, to_world(local, tangent, bitangent, normal))
-    set_column(chunk.weight, i, column(chunk.diffuse, i))
-
-
-@inlined
 def scatter_mixed(count: int, view: View) -> None:
     """Choose one lobe in proportion to reflectance; its weight stands for all."""
     chunk = view.chunk
-    each(choose_lobe, count, chunk)
+    each(choose_lobe, whole(count), chunk)
     list_lobes(count, chunk)
-    each(scatter_phong, np.int64(chunk.lengths[PHONG]), view)
-    each(scatter_mirror, np.int64(chunk.lengths[MIRROR]), view)
-    each(scatter_dielectric, np.int64(chunk.lengths[GLASS]), view)
+    each(scatter_phong, whole(np.int64(chunk.lengths[PHONG])), view)
+    each(scatter_mirror, whole(np.int64(chunk.lengths[MIRROR])), view)
+    each(scatter_dielectric, whole(np.int64(chunk.lengths[GLASS])), view)
 
 
 @inlined
 def choose_lobe(i: int, chunk: Chunk) -> None:
     """The lobe, and the weight of those that stay diffuse."""
-    paint, (phong, mirror, transmission) = column(chunk.diffuse, i), column(chunk.means, i)
+    paint, (phong, mirror, transmission) = column(chunk.weight, i), column(chunk.means, i)
     diffuse = mean(paint)
     total = diffuse + phong + mirror + transmission
     number, _, _, _ = more_numbers(i, chunk)
@@ -632,6 +491,8 @@ def list_lobes(count: int, chunk: Chunk) -> None:
         length = get_int(lengths, lobe)
         put(lobes + COLUMN_BYTES * lobe, length, i)
         put(lengths, lobe, Int(length + Int(1)))
+    for lobe in range(LOBES):
+        close_list(lobes + COLUMN_BYTES * lobe, np.int64(get_int(lengths, lobe)))
 
 
 @inlined
@@ -643,8 +504,15 @@ def material_color(i: int, field: int, view: View) -> Vec3:
 @inlined
 def mirrored(i: int, view: View) -> Vec3:
     """The mirror image of the ray, in the world."""
-    ray, normal = ray_at(i, view), column(view.chunk.shading, i)
+    ray, normal = column(view.chunk.ray, i), column(view.chunk.shading, i)
     return subtract(ray, scale(normal, TWO * dot(ray, normal)))
+
+
+@inlined
+def direct(i: int, wi: Vec3, chunk: Chunk) -> None:
+    """Give the next ray its direction."""
+    set_column(chunk.wi, i, wi)
+    chunk.steps[i] |= DIRECTED
 
 
 @inlined
@@ -658,7 +526,7 @@ def scatter_phong(k: int, view: View) -> None:
     wi = to_world(local, tangent, bitangent, axis)
     cosine = max(ZERO, dot(wi, column(chunk.shading, i)))
     gain = chunk.per_share[i] * cosine * (shine + TWO) / (shine + ONE)
-    set_column(chunk.wi, i, wi)
+    direct(i, wi, chunk)
     set_column(chunk.weight, i, scale(material_color(i, PHONG_BYTES, view), gain))
 
 
@@ -667,7 +535,7 @@ def scatter_mirror(k: int, view: View) -> None:
     """As a perfect mirror."""
     chunk = view.chunk
     i = np.int64(chunk.lobes[MIRROR, k])
-    set_column(chunk.wi, i, mirrored(i, view))
+    direct(i, mirrored(i, view), chunk)
     set_column(chunk.weight, i, scale(material_color(i, MIRROR_BYTES, view), chunk.per_share[i]))
 
 
@@ -676,24 +544,29 @@ def scatter_dielectric(k: int, view: View) -> None:
     """Reflect by Fresnel, else refract."""
     chunk = view.chunk
     i = np.int64(chunk.lobes[GLASS, k])
-    ray, normal, ior = ray_at(i, view), column(chunk.shading, i), chunk.ior[i]
+    ray, normal, ior = column(chunk.ray, i), column(chunk.shading, i), chunk.ior[i]
     eta = ior if chunk.is_outside[i] != 0 else ONE / ior
     cosine = -dot(ray, normal)
     # Snell: along the surface the direction is that of the ray over eta.
     cosine_t = math.sqrt(max(ZERO, ONE - (ONE - cosine * cosine) / (eta * eta)))
     refracted = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
     reflects = unit32(chunk.words[0, i]) < fresnel(cosine, eta)
-    set_column(chunk.wi, i, chosen(reflects, mirrored(i, view), refracted))
+    direct(i, chosen(reflects, mirrored(i, view), refracted), chunk)
     set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), chunk.per_share[i]))
 
 
 @inlined
-def tilt_flux(k: int, view: View) -> None:
-    """A bent normal is not symmetric: Veach, Robust Monte Carlo Methods for Light Transport Simulation, 1997, 5.3."""
+def bend_flux(k: int, view: View) -> None:
+    """A diffuse direction is about the bent normal; and the flux counts for the flat one.
+
+    A bent normal is not symmetric: Veach, Robust Monte Carlo Methods for Light Transport Simulation, 1997, 5.3.
+    """
     chunk = view.chunk
     i = np.int64(chunk.bent[k])
-    ray, wi = ray_at(i, view), column(chunk.wi, i)
-    flat, shading = column(chunk.normal, i), column(chunk.shading, i)
+    ray, flat, shading = column(chunk.ray, i), column(chunk.normal, i), column(chunk.shading, i)
+    diffuse = lambertian(shading, unit32(chunk.words[0, i]), unit32(chunk.words[1, i]))
+    wi = chosen((chunk.steps[i] & DIRECTED) != 0, column(chunk.wi, i), diffuse)
+    direct(i, wi, chunk)
     leaves = (dot(wi, flat) > ZERO) == (dot(wi, shading) > ZERO)
     above, below = abs(dot(ray, shading) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, shading))
     tilt = min(above / below, MOST_TILT) if below > ZERO else ONE
@@ -701,104 +574,63 @@ def tilt_flux(k: int, view: View) -> None:
 
 
 @inlined
-def decide(i: int, data: tuple[View, Limits]) -> None:
-    """Russian roulette by the share of flux that is left; and the ray that a path goes on with."""
-    view, limits = data
-    chunk, step = view.chunk, view.step
-    flux, steps = get3(view.paths + PATH_FLUX * step, step, i), get_word(view.paths + STEPS * step, i)
+def decide(i: int, data: tuple[Chunk, Limits]) -> None:
+    """Russian roulette by the share of flux that is left; and where the next ray of a path starts."""
+    chunk, limits = data
+    flux = column(chunk.flux, i)
     left = multiply(flux, column(chunk.weight, i))
     before, after = largest(flux), largest(left)
     survives = unit32(chunk.words[2, i]) * before < after
-    put3(view.paths + PATH_FLUX * step, step, i, scale(left, max(ONE, before / after)))
+    set_column(chunk.flux, i, scale(left, max(ONE, before / after)))
     tally = chunk.tally[i]
-    steps = np.uint32(steps + np.uint32(1) + (tally << RANK_SHIFT))
-    put(view.paths + STEPS * step, i, steps)
+    steps = np.uint32(chunk.steps[i] + np.uint32(1) + (tally << RANK_SHIFT))
+    chunk.steps[i] = steps
     cut = NO_TALLY if Int(steps & BOUNCE_MASK) < limits.max_bounces else ONE_TERMINATED
     gone = ONE_ESCAPED if (chunk.kind[i] & NOTHING) != 0 else ONE_ABSORBED
     chunk.tally[i] = tally + (cut if survives else gone)
 
-    wi, normal = column(chunk.wi, i), column(chunk.normal, i)
-    reach = chunk.clearance[i] * (ONE if dot(normal, wi) >= ZERO else -ONE)
-    put3(view.rays, step, i, add(column(chunk.position, i), scale(normal, reach)))
-    put3(view.rays + RAY_DIRECTION * step, step, i, wi)
+    normal = column(chunk.normal, i)
+    reach = chunk.clearance[i] * (ONE if dot(normal, column(chunk.wi, i)) >= ZERO else -ONE)
+    set_column(chunk.position, i, add(column(chunk.position, i), scale(normal, reach)))
 
 
 @inlined
-def add_tallies(count: int, view: View, output: PhotonOutput) -> None:
-    """Count what became of the hits of a chunk, and end its block."""
+def add_tallies(count: int, chunk: Chunk, output: PhotonOutput) -> None:
+    """Count what became of the hits of a chunk."""
     total = NO_TALLY
     for i in range(count):
-        total = np.uint32(total + view.chunk.tally[i])
+        total = np.uint32(total + chunk.tally[i])
     for counter in (STORED, ABSORBED, ESCAPED, TERMINATED):
         output.counters[counter] += np.int64(total & TALLY_MASK)
         total >>= TALLY_BITS
-    for i in range(count, CHUNK):
-        put(view.block + RANK * PHOTON_COLUMN, i, NOT_STORED)
-    output.filled[0] += 1
 
 
 @inlined
-def list_ended(free: int, span: tuple[int, int, int], chunk: Chunk) -> int:
-    """List the places where paths ended, at an address, behind those listed before."""
-    first, count, ended = span
-    for i in range(count):
-        put(free, ended, Int(first + i))
-        ended += int(chunk.tally[i] > ONE_STORED)
-    return ended
-
-
-@compiled
-def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, photon: np.uint32, fresh: int) -> None:
-    """Let so many photons from `photon` on leave the lights, into the first of the free places."""
-    key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
-    shift = hash4(key, np.uint32(0), np.uint32(1))[0]
-    chunk = batch.scratch.launch[0]
-    for done in range(0, fresh, CHUNK):
-        data = Launch(
-            rays=address(batch.rays),
-            paths=address(batch.paths),
-            step=4 * batch.rays.shape[1],
-            free=address(batch.scratch.free) + 4 * done,
-            photon=np.uint32(photon + np.uint32(done)),
-            per_unit=Real(1.0 / task.flux_unit),
-            key=key,
-            chunk=chunk,
-        )
-        count = min(CHUNK, fresh - done)
-        choose_lights(scene, data.photon, shift, chunk)
-        emitters = address(scene.emitters)
-        gather_columns(emitters, EMITTER_BYTES, chunk.light, count, address(chunk.corner))
-        gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, chunk.light, count, address(chunk.corner) + SECOND_ROW)
-        each(leave_light, count, data)
+def keep_paths(view: View, count: int, places: int) -> int:
+    """Move the paths that go on behind those before; returns how many they are. places: that are free for them."""
+    kept = list_places(address(view.chunk.tally), (FATES, NO_TALLY), count, address(view.chunk.kept))
+    each(keep_path, min(whole(kept), places), view)
+    return kept
 
 
 @inlined
-def choose_lights(scene: PhotonScene, photon: np.uint32, shift: np.uint32, chunk: Chunk) -> None:
-    """The light of each photon, chosen in proportion to power by the alias method."""
-    lights, aliases, chosen_lights = np.uint64(len(scene.emitters)), address(scene.aliases), address(chunk.light)
-    for i in range(CHUNK):
-        spread = np.uint32(np.uint32(photon + np.uint32(i)) * GOLDEN + shift)
-        product = np.uint64(spread) * lights
-        own = Int(product >> np.uint64(32))
-        share, alias = get_word(aliases, Int(own + own)), get_int(aliases + 4, Int(own + own))
-        put(chosen_lights, i, own if np.uint32(product) < share else alias)
+def keep_path(k: int, view: View) -> None:
+    """Write a path and its ray behind those before."""
+    chunk, step = view.chunk, view.step
+    i = np.int64(chunk.kept[k])
+    put3(view.kept_rays, step, k, column(chunk.position, i))
+    put3(view.kept_rays + RAY_DIRECTION * step, step, k, column(chunk.wi, i))
+    put(view.kept_paths, k, chunk.photon[i])
+    put(view.kept_paths + STEPS * step, k, chunk.steps[i])
+    put3(view.kept_paths + PATH_FLUX * step, step, k, column(chunk.flux, i))
 
 
 @inlined
-def leave_light(i: int, data: Launch) -> None:
-    """Origin, direction and flux of a photon."""
-    chunk, step, place = data.chunk, data.step, get_int(data.free, i)
-    index = np.uint32(data.photon + np.uint32(i))
-    words = hash4(data.key, index, np.uint32(0))
-    s, t = uniform_triangle(unit32(words[2]), unit32(words[3]))
-    on_light = add(scale(column(chunk.edge_1, i), s), scale(column(chunk.edge_2, i), t))
-    normal, around = column(chunk.normal, i), chunk.around[i] > ZERO
-    tangent, bitangent = frame(normal)
-    sphere = uniform_sphere(unit32(words[0]), unit32(words[1]))
-    hemisphere = cosine_hemisphere(unit32(words[0]), unit32(words[1]))
-    wi = to_world(chosen(around, sphere, hemisphere), tangent, bitangent, normal)
-    put3(data.rays, step, place, add(column(chunk.corner, i), on_light))
-    put3(data.rays + RAY_DIRECTION * step, step, place, wi)
-    put(data.paths, place, index)
-    put(data.paths + STEPS * step, place, np.uint32(0))
-    put3(data.paths + PATH_FLUX * step, step, place, scale(column(chunk.emitted, i), data.per_unit))
+def scatter(i: int, turn: Turn) -> None:
+    """Give the ray of a path that goes on its direction: by Lambert's law, unless it has one."""
+    rays, paths, step = turn.rays + RAY_DIRECTION * turn.step, turn.paths, turn.step
+    axis, steps = get3(rays, step, i), get_word(paths + STEPS * step, i)
+    words = hash4(turn.key, get_word(paths, i), np.uint32((steps & BOUNCE_MASK) - np.uint32(1)))
+    wi = lambertian(axis, unit32(words[0]), unit32(words[1]))
+    put3(rays, step, i, chosen((steps & DIRECTED) != 0, axis, wi))
+    put(paths + STEPS * step, i, np.uint32(steps & ~DIRECTED))

@@ -1,7 +1,7 @@
 """Where photons land, as fast as memory takes them, and how they come into order afterwards.
 
-Each thread has a store. Shading appends blocks of photons, also with places where none was kept. Which thread traced a
-photon, and when, is forgotten as soon as all are put in order of their index and rank.
+Each thread has a store, to whose columns shading appends. Which thread traced a photon, and when, is forgotten as soon
+as all are put in order of their index and rank.
 """
 
 import contextlib
@@ -14,20 +14,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.columns import CHUNK
+from renderer.columns import LANES
 from renderer.photon_map import WORDS, Words
 from tracecore.compiled import compiled
 
-#: Columns of a block beside those of a photon: index of the photon, and how often its path was stored before.
+#: Columns beside those of a photon: index of the photon, and how often its path was stored before.
 INDEX, RANK = WORDS, WORDS + 1
-BLOCK_WORDS = WORDS + 2
-BLOCK_BYTES = 4 * BLOCK_WORDS * CHUNK
+COLUMNS = WORDS + 2
 
-#: Rank of a place where no photon was kept.
-NOT_STORED = np.uint32(0xFFFFFFFF)
-
-#: Memory is asked for in pieces of this size.
-SEGMENT_BYTES = 16 << 20
+#: Photons that memory is asked for at a time, 16 MiB. A column is a little longer: loops write whole vectors, and
+#: addresses that are equal in their lower twelve bits get in each other's way.
+SEGMENT_PHOTONS = 1 << 19
+SPARE = 2 * LANES
 
 EMITTED, STORED, ABSORBED, ESCAPED, TERMINATED, RAYS, COUNTERS = range(7)
 
@@ -35,17 +33,16 @@ Counts = npt.NDArray[np.int64]
 
 
 class PhotonOutput(NamedTuple):
-    """Where shading writes. blocks: (n, BLOCK_WORDS, CHUNK) uint32. filled: (1,) int64, how many of them are. counters:
+    """Where shading writes. columns: (COLUMNS, capacity + SPARE) uint32. filled: (1,) int64, photons in them. counters:
     (COUNTERS,) int64."""
 
-    blocks: Words
+    columns: Words
     filled: Counts
     counters: Counts
 
 
 class PhotonStore:
-    """The photons of one thread, in segments of blocks that are kept from run to run. counters: of all its runs since
-    `clear`."""
+    """The photons of one thread, in segments that are kept from run to run. counters: of all its runs since `clear`."""
 
     def __init__(self) -> None:
         self.counters: Counts = np.zeros(COUNTERS, np.int64)
@@ -53,22 +50,19 @@ class PhotonStore:
         self._current = 0
 
     def output(self, rays: int) -> PhotonOutput:
-        """Where the hits of so many rays go: blocks enough for them."""
-        blocks = -(-rays // CHUNK)
+        """Where the hits of so many rays go, with room for all of them."""
         while self._current < len(self._segments):
-            segment = self._segments[self._current]
-            if len(segment.blocks) - segment.filled[0] >= blocks:
-                return segment
+            if room(self._segments[self._current]) >= rays:
+                return self._segments[self._current]
             self._current += 1
-        self._add_segment(blocks)
+        self._add_segment(rays)
         return self._segments[self._current]
 
     def reserve(self, photons: int) -> None:
         """Have memory for so many photons at hand, so that tracing does not wait for it."""
-        blocks = -(-photons // CHUNK)
-        while sum(len(segment.blocks) for segment in self._segments) < blocks:
+        while sum(map(room, self._segments)) < photons:
             self._add_segment(1)
-            self._segments[-1].blocks.fill(0)  # memory is only there once it has been touched
+            self._segments[-1].columns.fill(0)  # memory is only there once it has been touched
 
     def clear(self) -> None:
         """Forget the photons, keep the memory."""
@@ -77,26 +71,31 @@ class PhotonStore:
         for segment in self._segments:
             segment.filled[0] = 0
 
-    def blocks(self) -> Iterator[Words]:
-        """All blocks that are filled, (n, BLOCK_WORDS, CHUNK) uint32 at a time."""
+    def filled(self) -> Iterator[Words]:
+        """All photons, (COLUMNS, n) uint32 at a time."""
         for segment in self._segments:
-            yield segment.blocks[: segment.filled[0]]
+            yield segment.columns[:, : segment.filled[0]]
 
-    def _add_segment(self, blocks: int) -> None:
-        """A segment of no less than so many blocks."""
-        count = max(blocks, SEGMENT_BYTES // BLOCK_BYTES)
-        self._segments.append(PhotonOutput(new_blocks(count), np.zeros(1, np.int64), self.counters))
+    def _add_segment(self, photons: int) -> None:
+        """A segment for no less than so many photons."""
+        columns = new_columns(max(photons, SEGMENT_PHOTONS) + SPARE)
+        self._segments.append(PhotonOutput(columns, np.zeros(1, np.int64), self.counters))
 
 
-def new_blocks(count: int) -> Words:
-    """(count, BLOCK_WORDS, CHUNK) uint32, in huge pages where the system has them: photons fill one after another."""
-    words = count * BLOCK_BYTES // 4
+@compiled
+def room(output: PhotonOutput) -> int:
+    """How many photons more it can take."""
+    return output.columns.shape[1] - SPARE - output.filled[0]
+
+
+def new_columns(length: int) -> Words:
+    """(COLUMNS, length) uint32, in huge pages where the system has them: photons fill one after another."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
-        return np.empty((count, BLOCK_WORDS, CHUNK), np.uint32)
-    memory = mmap.mmap(-1, count * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        return np.empty((COLUMNS, length), np.uint32)
+    memory = mmap.mmap(-1, 4 * COLUMNS * length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with contextlib.suppress(OSError):  # a kernel without them
         memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, np.uint32, words).reshape(count, BLOCK_WORDS, CHUNK)
+    return np.frombuffer(memory, np.uint32).reshape(COLUMNS, length)
 
 
 def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) -> Words:
@@ -121,22 +120,20 @@ def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) ->
 
 
 def _count_store(store: PhotonStore, first: int, counts: Counts) -> None:
-    for blocks in store.blocks():
-        count_photons(blocks, first, counts)
+    for columns in store.filled():
+        count_photons(columns, first, counts)
 
 
 def _place_store(store: PhotonStore, first: int, starts: Counts, ordered: Words) -> None:
-    for blocks in store.blocks():
-        place_photons(blocks, first, starts, ordered)
+    for columns in store.filled():
+        place_photons(columns, first, starts, ordered)
 
 
 @compiled
-def count_photons(blocks: Words, first: int, counts: Counts) -> None:
+def count_photons(columns: Words, first: int, counts: Counts) -> None:
     """Add to counts[p] the number of photons of path first + p."""
-    for block in range(len(blocks)):
-        for i in range(CHUNK):
-            if blocks[block, RANK, i] != NOT_STORED:
-                counts[np.uint32(blocks[block, INDEX, i] - np.uint32(first))] += 1
+    for index in columns[INDEX]:
+        counts[np.uint32(index - np.uint32(first))] += 1
 
 
 @compiled
@@ -147,12 +144,9 @@ def start_paths(counts: Counts, start: int) -> None:
 
 
 @compiled
-def place_photons(blocks: Words, first: int, starts: Counts, ordered: Words) -> None:
+def place_photons(columns: Words, first: int, starts: Counts, ordered: Words) -> None:
     """Copy each photon to where its path starts, plus its rank in the path."""
-    for block in range(len(blocks)):
-        for i in range(CHUNK):
-            rank = blocks[block, RANK, i]
-            if rank != NOT_STORED:
-                place = starts[np.uint32(blocks[block, INDEX, i] - np.uint32(first))] + np.int64(rank)
-                for word in range(WORDS):
-                    ordered[place, word] = blocks[block, word, i]
+    for i in range(columns.shape[1]):
+        place = starts[np.uint32(columns[INDEX, i] - np.uint32(first))] + np.int64(columns[RANK, i])
+        for word in range(WORDS):
+            ordered[place, word] = columns[word, i]

@@ -10,20 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.columns import CHUNK
 from renderer.driver import PhotonCounts
 from renderer.feeding import Feeder, Loop, Worker
 from renderer.packed_scene import PackedScene
+from renderer.photon_batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
 from renderer.photon_map import Words
-from renderer.photon_shading import (
-    PATH_WORDS,
-    PhotonBatch,
-    PhotonScratch,
-    PhotonTask,
-    needs_uv,
-    new_scratch,
-    shade_batch,
-)
+from renderer.photon_shading import needs_uv, shade_batch
 from renderer.photon_store import (
     ABSORBED,
     EMITTED,
@@ -34,6 +26,7 @@ from renderer.photon_store import (
     PhotonOutput,
     PhotonStore,
     in_order,
+    room,
 )
 from tracecore.compiled import compiled
 from tracecore.port import ENDLESS, FULL, NO_UV, ONE_SLOT, Port, next_lane, submit
@@ -74,10 +67,9 @@ class TracedPhotons(NamedTuple):
 def run_photons(job: PhotonJob, port: Port, lanes: PhotonLanes, scratch: PhotonScratch, output: PhotonOutput) -> int:
     """Shade what comes back and fill up with fresh photons until all paths have ended. Returns as `next_lane` does, or
     FULL where `output` has no room for a batch more."""
-    room = (port.capacity + CHUNK - 1) // CHUNK
     lane = next_lane(port, lanes.live, ONE_SLOT)
     while lane >= 0:
-        if len(output.blocks) - output.filled[0] < room:
+        if room(output) < port.capacity:
             return FULL
         batch = PhotonBatch(port.rays[lane], port.hits[lane], lanes.paths[lane], scratch, port.capacity)
         active = shade_batch(job.scene, job.task, batch, lanes.active[lane], job.supply, output)
@@ -111,7 +103,7 @@ def trace_photons(
     def make_loop(worker: Worker) -> Loop:
         store: PhotonStore = worker.kept("photon store", PhotonStore)
         lanes: PhotonLanes = worker.kept("photon lanes", lambda: new_lanes(worker.port, feeder.lanes(1)))
-        scratch = new_scratch(scene, worker.port.rays.shape[2])
+        scratch = new_scratch(scene)
         store.clear()
         stores.append(store)
         lanes.live[:], lanes.active[:] = 1, 0

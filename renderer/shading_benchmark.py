@@ -18,8 +18,9 @@ import tracecore
 from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
 from renderer.packed_scene import PackedScene, pack_scene
+from renderer.photon_batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_batch
 from renderer.photon_map import Words
-from renderer.photon_shading import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_batch, shade_batch
+from renderer.photon_shading import shade_batch
 from renderer.photon_store import PhotonOutput, PhotonStore
 from scenes.model import Snapshot
 from scenes.plain import plain

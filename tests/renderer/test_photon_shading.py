@@ -7,11 +7,13 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box
 
 import tracecore
+from renderer.columns import LANES
 from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
 from renderer.packed_scene import pack_scene
+from renderer.photon_batch import PATH_WORDS, new_batch
 from renderer.photon_map import total_flux
-from renderer.photon_shading import PATH_WORDS, needs_uv, new_batch, shade_batch
+from renderer.photon_shading import needs_uv, shade_batch
 from renderer.photon_store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
 from scenes.model import Material, PointLight, Texture
 
@@ -112,9 +114,8 @@ def test_a_batch_stays_full_until_no_photon_is_left():
         sizes.append(active)
         photons = batch.paths[0, :active]
         assert len(set(photons.tolist())) == active
-        if supply[0] < 3_000:  # who goes on keeps its place
-            stay = np.isin(before, photons)
-            assert np.array_equal(before[stay], photons[: len(before)][stay])
+        stay = before[np.isin(before, photons)]  # who goes on comes first, in the same order
+        assert np.array_equal(stay, photons[: len(stay)])
         if active == 0:
             break
         assert np.abs(np.linalg.norm(batch.rays[4:7, :active], axis=0) - 1.0).max() < 1e-5
@@ -132,8 +133,8 @@ def test_only_what_is_ours_is_written():
         active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
         shoot.trace(batch, active)
     assert np.all(batch.rays[[3, 7]] == FILLED)
-    assert np.all(batch.rays[:, 500:] == FILLED)
-    assert not batch.paths[:, 500:].any()
+    assert np.all(batch.rays[:, 500 + LANES :] == FILLED)
+    assert not batch.paths[:, 500 + LANES :].any()
     assert batch.paths.shape == (PATH_WORDS, 540)
 
 

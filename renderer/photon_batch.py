@@ -1,0 +1,138 @@
+"""Batches of photons on their way: what belongs to them, column by column, and memory to work on them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from renderer.columns import CHUNK, COLUMN
+from renderer.packed_scene import PackedScene
+from renderer.photon_map import Words
+from renderer.photon_scene import Records
+from tracecore.rays import Floats
+
+#: Rows of rays and hits that hold directions and triangles, and rows of paths.
+RAY_DIRECTION, HIT_ID = 4, 3
+PHOTON, STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
+
+#: Lobes, in the order in which one is chosen.
+LOBES = 4
+DIFFUSE, PHONG, MIRROR, GLASS = range(LOBES)
+
+_SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
+
+#: Columns of a chunk of hits. The first eight are FACET, of which land turns `normal` and `packed_front` to the side of
+#: the ray's origin; then come the first eight of MATERIAL. position: of the hit, later where the next ray starts.
+#: shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2), roulette and
+#: rounding. weight, in the place of `diffuse`: share of the flux that goes on, per channel; 0 is absorption. wi:
+#: direction of the next ray, or the normal that it will be about. ray, flux, photon, steps: of the path, of which flux
+#: and steps become those that it goes on with. tally: of the hit. per_share: all reflectance over that of the lobe
+#: chosen. stored, kept, bent, listed, lobes: lists of places in the chunk.
+COLUMNS = np.dtype(
+    [
+        ("normal", "<f4", _VECTOR),
+        ("plane", "<f4", _SCALAR),
+        ("clearance", "<f4", _SCALAR),
+        ("kind", "<u4", _SCALAR),
+        ("packed_front", "<u4", _SCALAR),
+        ("packed_back", "<u4", _SCALAR),
+        ("weight", "<f4", _VECTOR),
+        ("means", "<f4", _VECTOR),
+        ("shine", "<f4", _SCALAR),
+        ("ior", "<f4", _SCALAR),
+        ("position", "<f4", _VECTOR),
+        ("shading", "<f4", _VECTOR),
+        ("words", "<u4", (4, COLUMN)),
+        ("wi", "<f4", _VECTOR),
+        ("ray", "<f4", _VECTOR),
+        ("flux", "<f4", _VECTOR),
+        ("photon", "<u4", _SCALAR),
+        ("steps", "<u4", _SCALAR),
+        ("packed_ray", "<u4", _SCALAR),
+        ("packed_flux", "<u4", _SCALAR),
+        ("triangle", "<i4", _SCALAR),
+        ("material", "<i4", _SCALAR),
+        ("is_outside", "<i4", _SCALAR),
+        ("tally", "<u4", _SCALAR),
+        ("stored", "<i4", _SCALAR),
+        ("kept", "<i4", _SCALAR),
+        ("lobe", "<i4", _SCALAR),
+        ("per_share", "<f4", _SCALAR),
+        ("uvs", "<f4", (8, COLUMN)),
+        ("texels", "<i4", _SCALAR),
+        ("width", "<i4", _SCALAR),
+        ("height", "<i4", _SCALAR),
+        ("unused", "<i4", _SCALAR),
+        ("listed", "<i4", _SCALAR),
+        ("bent", "<i4", _SCALAR),
+        ("lobes", "<i4", (LOBES, COLUMN)),
+        ("lengths", "<i4", (LOBES,)),
+    ]
+)
+
+#: Columns of a chunk of photons that leave lights: EMITTER and which of them.
+LAUNCH_COLUMNS = np.dtype(
+    [
+        ("corner", "<f4", _VECTOR),
+        ("edge_1", "<f4", _VECTOR),
+        ("edge_2", "<f4", _VECTOR),
+        ("normal", "<f4", _VECTOR),
+        ("emitted", "<f4", _VECTOR),
+        ("is_square", "<f4", _SCALAR),
+        ("light", "<i4", _SCALAR),
+    ]
+)
+
+#: One record of `COLUMNS` or of `LAUNCH_COLUMNS`.
+Chunk = Any
+
+
+class PhotonTask(NamedTuple):
+    """What decides the photons. sequence: the pass. min_bounces: 1 leaves out photons straight from a light.
+
+    flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces, 32767 at most.
+    """
+
+    seed: np.uint64
+    sequence: int
+    min_bounces: int
+    max_bounces: int
+    flux_unit: float
+
+
+class PhotonScratch(NamedTuple):
+    """Memory to work with. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS. materials: those of the scene, and CHUNK
+    of what shaders make of them at hits."""
+
+    chunk: Records
+    launch: Records
+    materials: Records
+
+
+class PhotonBatch(NamedTuple):
+    """A batch as the tracer has it, and the paths that its rays belong to, side by side.
+
+    rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
+    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, steps, and the flux (float32
+    bits) in units of the task's. capacity: rays that it may have; columns have LANES places more.
+    """
+
+    rays: Floats
+    hits: Floats
+    paths: Words
+    scratch: PhotonScratch
+    capacity: int
+
+
+def new_scratch(scene: PackedScene) -> PhotonScratch:
+    """Memory for batches of a scene."""
+    materials = scene.photon_scene.materials
+    return PhotonScratch(
+        chunk=np.zeros(1, COLUMNS),
+        launch=np.zeros(1, LAUNCH_COLUMNS),
+        materials=np.concatenate([materials, np.zeros(CHUNK, materials.dtype)]),
+    )
+
+
+def new_batch(scene: PackedScene, rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
+    """A batch over columns of a tracer, and memory for its paths."""
+    return PhotonBatch(rays, hits, np.zeros((PATH_WORDS, rays.shape[1]), np.uint32), new_scratch(scene), capacity)

@@ -1,0 +1,119 @@
+"""Fresh photons: where they leave the lights, in which direction, and what flux they carry."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from renderer.columns import (
+    CHUNK,
+    COLUMN_BYTES,
+    ROW_BYTES,
+    column,
+    each,
+    gather_columns,
+    get_int,
+    get_word,
+    put,
+    put3,
+    whole,
+)
+from renderer.photon_batch import PATH_FLUX, RAY_DIRECTION, STEPS, Chunk, PhotonBatch, PhotonTask
+from renderer.photon_scene import EMITTER, PhotonScene
+from shaders.random import STREAM_EMISSION, Words4, hash4, hash_key, unit32
+from shaders.real import ONE, Int, Real
+from shaders.sampling import lambertian
+from shaders.vector import add, scale
+from tracecore.compiled import compiled, inlined
+from tracecore.vector import address
+
+#: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
+GOLDEN = np.uint32(2654435769)
+
+#: An EMITTER in memory, and from its first eight columns to the others.
+EMITTER_BYTES, EMITTER_WORDS, SECOND_ROW = EMITTER.itemsize, EMITTER.itemsize // 4, 8 * COLUMN_BYTES
+
+
+class Launch(NamedTuple):
+    """Where fresh photons go: addresses of a batch's columns at the first of them, `step` bytes apart. photon: the
+    first one's index. per_unit: 1 over the task's unit of flux."""
+
+    rays: int
+    paths: int
+    step: int
+    photon: np.uint32
+    per_unit: float
+    key: Words4
+    chunk: Chunk
+
+
+@compiled
+def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int]) -> None:
+    """Let photons leave the lights. span: the place of the first one in the batch, its index, and how many they are."""
+    place, photon, fresh = span
+    key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
+    shift = hash4(key, np.uint32(0), np.uint32(1))[0]
+    chunk = batch.scratch.launch[0]
+    if len(scene.emitters) == 1:
+        repeat_light(address(scene.emitters), chunk)
+    for done in range(0, fresh, CHUNK):
+        data = Launch(
+            rays=address(batch.rays) + 4 * (place + done),
+            paths=address(batch.paths) + 4 * (place + done),
+            step=4 * batch.rays.shape[1],
+            photon=np.uint32(photon + done),
+            per_unit=Real(1.0 / task.flux_unit),
+            key=key,
+            chunk=chunk,
+        )
+        count = whole(min(CHUNK, fresh - done))
+        if len(scene.emitters) > 1:
+            choose_lights(scene, data.photon, shift, chunk)
+            gather_lights(address(scene.emitters), count, chunk)
+        each(leave_light, count, data)
+
+
+@inlined
+def repeat_light(emitter: int, chunk: Chunk) -> None:
+    """The only light is that of all photons."""
+    columns = address(chunk.corner)
+    for word in range(EMITTER_WORDS):
+        value = get_word(emitter, word)
+        for i in range(CHUNK):
+            put(columns + COLUMN_BYTES * word, i, value)
+
+
+@inlined
+def choose_lights(scene: PhotonScene, photon: np.uint32, shift: np.uint32, chunk: Chunk) -> None:
+    """The light of each photon, chosen in proportion to power by the alias method."""
+    lights, aliases, chosen_lights = np.uint64(len(scene.emitters)), address(scene.aliases), address(chunk.light)
+    for i in range(CHUNK):
+        spread = np.uint32(np.uint32(photon + np.uint32(i)) * GOLDEN + shift)
+        product = np.uint64(spread) * lights
+        own = Int(product >> np.uint64(32))
+        share, alias = get_word(aliases, Int(own + own)), get_int(aliases + 4, Int(own + own))
+        put(chosen_lights, i, own if np.uint32(product) < share else alias)
+
+
+@inlined
+def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
+    """The light of each photon, column by column."""
+    gather_columns(emitters, EMITTER_BYTES, chunk.light, count, address(chunk.corner))
+    gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, chunk.light, count, address(chunk.corner) + SECOND_ROW)
+
+
+@inlined
+def leave_light(i: int, data: Launch) -> None:
+    """Origin, direction and flux of a photon."""
+    chunk, step = data.chunk, data.step
+    index = np.uint32(data.photon + np.uint32(i))
+    words = hash4(data.key, index, np.uint32(0))
+    s, t = unit32(words[2]), unit32(words[3])
+    is_beyond = s + t > ONE + chunk.is_square[i]  # the other half of the square, where the light has none
+    s, t = ONE - s if is_beyond else s, ONE - t if is_beyond else t
+    corner, edge_1, edge_2 = column(chunk.corner, i), column(chunk.edge_1, i), column(chunk.edge_2, i)
+    wi = lambertian(column(chunk.normal, i), unit32(words[0]), unit32(words[1]))
+    put3(data.rays, step, i, add(corner, add(scale(edge_1, s), scale(edge_2, t))))
+    put3(data.rays + RAY_DIRECTION * step, step, i, wi)
+    put(data.paths, i, index)
+    put(data.paths + STEPS * step, i, np.uint32(0))
+    put3(data.paths + PATH_FLUX * step, step, i, scale(column(chunk.emitted, i), data.per_unit))
