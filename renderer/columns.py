@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.errors import TypingError
 
 from shaders.vector import Vec3
 from tracecore.compiled import inlined
 from tracecore.rays import Floats
-from tracecore.vector import emitting, load4_in_8, load8, store, transpose8
+from tracecore.vector import address, emitting, load4_in_8, load8, store, transpose8
 
 #: Rays handled together; columns of so many stay in the cache next to the core. A multiple of eight.
 CHUNK = 128
@@ -28,9 +29,6 @@ LANES = 16
 
 #: From one column of scratch to the next, in numbers: CHUNK, and places for a last vector that is not full.
 COLUMN = CHUNK + LANES
-
-#: The place behind the last one of a chunk.
-NOWHERE = np.int32(CHUNK)
 
 WORD_BYTES = 4
 ROW_BYTES = 32
@@ -169,22 +167,84 @@ def put3(columns: int, step: int, place: int, vector: Vec3) -> None:
 
 
 @inlined
-def column(array: Floats, i: int) -> Vec3:
-    """Vector i of three columns."""
-    return (array[0, i], array[1, i], array[2, i])
+def column(scratch: Floats, i: int) -> Vec3:
+    """Vector i of three columns of scratch."""
+    return get3(address(scratch), COLUMN_BYTES, i)
 
 
 @inlined
-def set_column(array: Floats, i: int, vector: Vec3) -> None:
-    """Set vector i of three columns."""
-    array[0, i], array[1, i], array[2, i] = vector[0], vector[1], vector[2]
+def set_column(scratch: Floats, i: int, vector: Vec3) -> None:
+    """Set vector i of three columns of scratch."""
+    put3(address(scratch), COLUMN_BYTES, i, vector)
+
+
+def _packed_lanes() -> list[int]:
+    """For each set of eight lanes their numbers, a byte each, side by side from the lowest byte on."""
+    sets = ([lane for lane in range(8) if bits >> lane & 1] for bits in range(256))
+    return [sum(lane << 8 * k for k, lane in enumerate(lanes)) for lanes in sets]
+
+
+@emitting
+def matches8(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
+    """Which of the eight uint32 at an address have these bits under a mask: an int64, a bit for each, lane 0 lowest."""
+    eight = ir.VectorType(I32, 8)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place, mask, bits = arguments
+        loaded = builder.load(builder.inttoptr(place, eight.as_pointer()), align=WORD_BYTES)
+        equal = builder.icmp_unsigned("==", builder.and_(loaded, _all_lanes(builder, mask)), _all_lanes(builder, bits))
+        return builder.zext(builder.bitcast(equal, ir.IntType(8)), I64)
+
+    return types.int64(types.int64, types.uint32, types.uint32), emit
+
+
+@emitting
+def put_lanes(typing: Any, target: Any, lanes: Any, first: Any) -> Any:
+    """Write first + lane, int32, side by side to an address for the lanes of a set; eight are written in all.
+
+    lanes: the set, 0..255. Returns how many they are. A table has their numbers for each set.
+    """
+    eight, table = ir.VectorType(I32, 8), ir.ArrayType(I64, 256)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target, lanes, first = arguments
+        packed = cgutils.global_constant(builder, "packed_lanes", ir.Constant(table, _packed_lanes()))
+        entry = builder.load(builder.gep(packed, [I64(0), lanes]))
+        numbers = builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), eight)
+        places = builder.add(numbers, _all_lanes(builder, builder.trunc(first, I32)))
+        builder.store(places, builder.inttoptr(target, eight.as_pointer()), align=WORD_BYTES)
+        return builder.ctpop(lanes)
+
+    return types.int64(types.int64, types.int64, types.int64), emit
+
+
+def _all_lanes(builder: Any, value: Any) -> Any:
+    """Eight lanes of one value."""
+    vector = ir.VectorType(value.type, 8)
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
+    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, 8), [0] * 8))
+
+
+@inlined
+def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, places: int) -> int:
+    """List where words of a column have the wanted bits of a mask, and close the list. Returns its length.
+
+    wanted: mask and bits. A list has room for LANES places more than it may have.
+    """
+    mask, bits = wanted
+    length = 0
+    for i in range(0, count, 8):
+        lanes = matches8(words + WORD_BYTES * i, mask, bits) & (0xFF >> max(0, i + 8 - count))
+        length += put_lanes(places + WORD_BYTES * length, lanes, i)
+    close_list(places, length)
+    return length
 
 
 @inlined
 def close_list(places: int, length: int) -> None:
     """Add places behind a chunk to a list of places of it, so that `each` may go on to the end of a vector."""
     for i in range(LANES):
-        put(places, length + i, NOWHERE)
+        put(places, length + i, np.int32(CHUNK + i))
 
 
 @inlined

@@ -16,7 +16,7 @@ PHOTON, STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
 
 #: Lobes, in the order in which one is chosen.
 LOBES = 4
-DIFFUSE, PHONG, MIRROR, GLASS = range(LOBES)
+DIFFUSE, PHONG, MIRROR, GLASS = (np.uint32(lobe) for lobe in range(LOBES))
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
@@ -26,7 +26,7 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: rounding. weight, in the place of `diffuse`: share of the flux that goes on, per channel; 0 is absorption. wi:
 #: direction of the next ray, or the normal that it will be about. ray, flux, photon, steps: of the path, of which flux
 #: and steps become those that it goes on with. tally: of the hit. per_share: all reflectance over that of the lobe
-#: chosen. stored, kept, bent, listed, lobes: lists of places in the chunk.
+#: chosen. stored, kept, bent, lobes: lists of places in the chunk.
 COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -62,10 +62,8 @@ COLUMNS = np.dtype(
         ("width", "<i4", _SCALAR),
         ("height", "<i4", _SCALAR),
         ("unused", "<i4", _SCALAR),
-        ("listed", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
         ("lobes", "<i4", (LOBES, COLUMN)),
-        ("lengths", "<i4", (LOBES,)),
     ]
 )
 

@@ -20,7 +20,6 @@ from renderer.columns import (
     COLUMN_BYTES,
     ROW_BYTES,
     WORD_BYTES,
-    close_list,
     column,
     each,
     gather_columns,
@@ -29,6 +28,7 @@ from renderer.columns import (
     get3,
     get_int,
     get_word,
+    list_places,
     put,
     put3,
     set_column,
@@ -38,7 +38,6 @@ from renderer.packed_scene import PackedScene
 from renderer.photon_batch import (
     GLASS,
     HIT_ID,
-    LOBES,
     MIRROR,
     PATH_FLUX,
     PHONG,
@@ -106,6 +105,8 @@ LEAST_COSINE = Real(1e-6)
 #: once for a chunk, which has less than 256 hits.
 TALLY_BITS, TALLY_MASK = np.uint32(8), np.uint32(0xFF)
 FATES = np.uint32(0xFFFFFF00)
+
+ALL_BITS = np.uint32(0xFFFFFFFF)
 ONE_STORED, ONE_ABSORBED, ONE_ESCAPED, ONE_TERMINATED, NO_TALLY = (
     np.uint32(t) for t in (1, 1 << 8, 1 << 16, 1 << 24, 0)
 )
@@ -239,21 +240,6 @@ def shade_chunk(
 
 
 @inlined
-def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, places: int) -> int:
-    """List where words of a column have the wanted bits of a mask, and close the list. Returns its length.
-
-    wanted: mask and bits. Without branches, which could not be foretold.
-    """
-    mask, bits = wanted
-    length = 0
-    for i in range(count):
-        put(places, length, Int(i))
-        length += int((get_word(words, i) & mask) == bits)
-    close_list(places, length)
-    return length
-
-
-@inlined
 def meet_facets(scene: PhotonScene, view: View, count: int) -> None:
     """Facets and materials of the hits. A miss meets the last facet."""
     chunk, nothing, ids = view.chunk, np.uint32(len(scene.facets) - 1), view.hits + HIT_ID * view.step
@@ -324,13 +310,13 @@ def keep_photons(view: View, count: int) -> int:
 def keep_photon(k: int, view: View) -> None:
     """Write the photon of a hit behind those before."""
     chunk, photons, step = view.chunk, view.photons, view.photon_step
-    i = np.int64(chunk.stored[k])
+    i = get_int(address(chunk.stored), k)
     put3(photons, step, k, column(chunk.position, i))
-    put(photons + DIRECTION * step, k, chunk.packed_ray[i])
-    put(photons + NORMAL * step, k, chunk.packed_front[i])
-    put(photons + FLUX * step, k, chunk.packed_flux[i])
-    put(photons + INDEX * step, k, chunk.photon[i])
-    put(photons + RANK * step, k, np.uint32(chunk.steps[i] >> RANK_SHIFT))
+    put(photons + DIRECTION * step, k, get_word(address(chunk.packed_ray), i))
+    put(photons + NORMAL * step, k, get_word(address(chunk.packed_front), i))
+    put(photons + FLUX * step, k, get_word(address(chunk.packed_flux), i))
+    put(photons + INDEX * step, k, get_word(address(chunk.photon), i))
+    put(photons + RANK * step, k, np.uint32(get_word(address(chunk.steps), i) >> RANK_SHIFT))
 
 
 @inlined
@@ -350,7 +336,7 @@ def paint(i: int, view: View) -> None:
     texel = get_word(view.texels, Int(chunk.texels[i] + place))
     color = (
         get(view.decoded, texel & TEXEL_MASK),
-        get(view.decoded, (texel >> np.uint32(8)) & TEXEL_MASK),
+        get(view.decoded, np.uint32(texel >> np.uint32(8)) & TEXEL_MASK),
         get(view.decoded, texel >> np.uint32(16)),
     )
     set_column(chunk.weight, i, multiply(column(chunk.weight, i), color))
@@ -424,17 +410,17 @@ def more_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
 def bend_normal(k: int, view: View) -> None:
     """The shading normal between those of the corners, as `shaders.surface.surface_at` says."""
     chunk = view.chunk
-    i = np.int64(chunk.bent[k])
+    i = get_int(address(chunk.bent), k)
     flat, ray = column(chunk.normal, i), column(chunk.ray, i)
     u, v = get(view.hits + view.step, i), get(view.hits + 2 * view.step, i)
-    corner = Int(chunk.triangle[i] * Int(9))
+    corner = Int(get_int(address(chunk.triangle), i) * Int(9))
     a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
     shading = normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))
     # Some files wind a triangle against its vertex normals: those then say which side is outside.
     outside = dot(flat, shading) >= ZERO
     shading = scale(shading, ONE if outside else -ONE)
     seen = dot(shading, ray) < -LEAST_COSINE  # else from behind the bent normal: only the flat one makes sense
-    chunk.is_outside[i] = Int(outside)
+    put(address(chunk.is_outside), i, Int(outside))
     set_column(chunk.shading, i, chosen(seen, shading, flat))
 
 
@@ -449,10 +435,9 @@ def scatter_mixed(count: int, view: View) -> None:
     """Choose one lobe in proportion to reflectance; its weight stands for all."""
     chunk = view.chunk
     each(choose_lobe, whole(count), chunk)
-    list_lobes(count, chunk)
-    each(scatter_phong, whole(np.int64(chunk.lengths[PHONG])), view)
-    each(scatter_mirror, whole(np.int64(chunk.lengths[MIRROR])), view)
-    each(scatter_dielectric, whole(np.int64(chunk.lengths[GLASS])), view)
+    each(scatter_phong, list_lobe(PHONG, count, chunk), view)
+    each(scatter_mirror, list_lobe(MIRROR, count, chunk), view)
+    each(scatter_dielectric, list_lobe(GLASS, count, chunk), view)
 
 
 @inlined
@@ -476,29 +461,21 @@ def choose_lobe(i: int, chunk: Chunk) -> None:
 
 
 @inlined
-def list_lobes(count: int, chunk: Chunk) -> None:
-    """Sort the places by the lobe that is chosen there. Without branches, which could not be foretold."""
-    places, listed = address(chunk.listed), 0
-    for i in range(count):
-        put(places, listed, Int(i))
-        listed += int(chunk.lobe[i] != 0)
-    lengths, lobes = address(chunk.lengths), address(chunk.lobes)
-    for lobe in range(LOBES):
-        put(lengths, lobe, Int(0))
-    for k in range(listed):
-        i = get_int(places, k)
-        lobe = get_int(address(chunk.lobe), i)
-        length = get_int(lengths, lobe)
-        put(lobes + COLUMN_BYTES * lobe, length, i)
-        put(lengths, lobe, Int(length + Int(1)))
-    for lobe in range(LOBES):
-        close_list(lobes + COLUMN_BYTES * lobe, np.int64(get_int(lengths, lobe)))
+def list_lobe(lobe: np.uint32, count: int, chunk: Chunk) -> int:
+    """List the places where a lobe is chosen, rounded up to whole vectors."""
+    return whole(list_places(address(chunk.lobe), (ALL_BITS, lobe), count, lobe_places(lobe, chunk)))
+
+
+@inlined
+def lobe_places(lobe: np.uint32, chunk: Chunk) -> int:
+    """Address of the list of a lobe."""
+    return address(chunk.lobes) + COLUMN_BYTES * np.int64(lobe)
 
 
 @inlined
 def material_color(i: int, field: int, view: View) -> Vec3:
     """A colour of the material at a hit, by its offset in MATERIAL."""
-    return get3(view.materials + field, 4, Int(view.chunk.material[i] * MATERIAL_STRIDE))
+    return get3(view.materials + field, 4, Int(get_int(address(view.chunk.material), i) * MATERIAL_STRIDE))
 
 
 @inlined
@@ -512,20 +489,20 @@ def mirrored(i: int, view: View) -> Vec3:
 def direct(i: int, wi: Vec3, chunk: Chunk) -> None:
     """Give the next ray its direction."""
     set_column(chunk.wi, i, wi)
-    chunk.steps[i] |= DIRECTED
+    put(address(chunk.steps), i, np.uint32(get_word(address(chunk.steps), i) | DIRECTED))
 
 
 @inlined
 def scatter_phong(k: int, view: View) -> None:
     """About the mirror direction; f cos / pdf is (n + 2) / (n + 1) cos, and nothing below the surface."""
     chunk = view.chunk
-    i = np.int64(chunk.lobes[PHONG, k])
-    axis, shine = mirrored(i, view), chunk.shine[i]
+    i = get_int(lobe_places(PHONG, chunk), k)
+    axis, shine, words = mirrored(i, view), get(address(chunk.shine), i), address(chunk.words)
     tangent, bitangent = frame(axis)
-    local = cosine_power(unit32(chunk.words[0, i]), unit32(chunk.words[1, i]), shine)
+    local = cosine_power(unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)), shine)
     wi = to_world(local, tangent, bitangent, axis)
     cosine = max(ZERO, dot(wi, column(chunk.shading, i)))
-    gain = chunk.per_share[i] * cosine * (shine + TWO) / (shine + ONE)
+    gain = get(address(chunk.per_share), i) * cosine * (shine + TWO) / (shine + ONE)
     direct(i, wi, chunk)
     set_column(chunk.weight, i, scale(material_color(i, PHONG_BYTES, view), gain))
 
@@ -534,25 +511,25 @@ def scatter_phong(k: int, view: View) -> None:
 def scatter_mirror(k: int, view: View) -> None:
     """As a perfect mirror."""
     chunk = view.chunk
-    i = np.int64(chunk.lobes[MIRROR, k])
+    i = get_int(lobe_places(MIRROR, chunk), k)
     direct(i, mirrored(i, view), chunk)
-    set_column(chunk.weight, i, scale(material_color(i, MIRROR_BYTES, view), chunk.per_share[i]))
+    set_column(chunk.weight, i, scale(material_color(i, MIRROR_BYTES, view), get(address(chunk.per_share), i)))
 
 
 @inlined
 def scatter_dielectric(k: int, view: View) -> None:
     """Reflect by Fresnel, else refract."""
     chunk = view.chunk
-    i = np.int64(chunk.lobes[GLASS, k])
-    ray, normal, ior = column(chunk.ray, i), column(chunk.shading, i), chunk.ior[i]
-    eta = ior if chunk.is_outside[i] != 0 else ONE / ior
+    i = get_int(lobe_places(GLASS, chunk), k)
+    ray, normal, ior = column(chunk.ray, i), column(chunk.shading, i), get(address(chunk.ior), i)
+    eta = ior if get_int(address(chunk.is_outside), i) != 0 else ONE / ior
     cosine = -dot(ray, normal)
     # Snell: along the surface the direction is that of the ray over eta.
     cosine_t = math.sqrt(max(ZERO, ONE - (ONE - cosine * cosine) / (eta * eta)))
     refracted = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
-    reflects = unit32(chunk.words[0, i]) < fresnel(cosine, eta)
+    reflects = unit32(get_word(address(chunk.words), i)) < fresnel(cosine, eta)
     direct(i, chosen(reflects, mirrored(i, view), refracted), chunk)
-    set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), chunk.per_share[i]))
+    set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), get(address(chunk.per_share), i)))
 
 
 @inlined
@@ -562,10 +539,11 @@ def bend_flux(k: int, view: View) -> None:
     A bent normal is not symmetric: Veach, Robust Monte Carlo Methods for Light Transport Simulation, 1997, 5.3.
     """
     chunk = view.chunk
-    i = np.int64(chunk.bent[k])
+    i = get_int(address(chunk.bent), k)
     ray, flat, shading = column(chunk.ray, i), column(chunk.normal, i), column(chunk.shading, i)
-    diffuse = lambertian(shading, unit32(chunk.words[0, i]), unit32(chunk.words[1, i]))
-    wi = chosen((chunk.steps[i] & DIRECTED) != 0, column(chunk.wi, i), diffuse)
+    words = address(chunk.words)
+    diffuse = lambertian(shading, unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)))
+    wi = chosen((get_word(address(chunk.steps), i) & DIRECTED) != 0, column(chunk.wi, i), diffuse)
     direct(i, wi, chunk)
     leaves = (dot(wi, flat) > ZERO) == (dot(wi, shading) > ZERO)
     above, below = abs(dot(ray, shading) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, shading))
@@ -617,11 +595,11 @@ def keep_paths(view: View, count: int, places: int) -> int:
 def keep_path(k: int, view: View) -> None:
     """Write a path and its ray behind those before."""
     chunk, step = view.chunk, view.step
-    i = np.int64(chunk.kept[k])
+    i = get_int(address(chunk.kept), k)
     put3(view.kept_rays, step, k, column(chunk.position, i))
     put3(view.kept_rays + RAY_DIRECTION * step, step, k, column(chunk.wi, i))
-    put(view.kept_paths, k, chunk.photon[i])
-    put(view.kept_paths + STEPS * step, k, chunk.steps[i])
+    put(view.kept_paths, k, get_word(address(chunk.photon), i))
+    put(view.kept_paths + STEPS * step, k, get_word(address(chunk.steps), i))
     put3(view.kept_paths + PATH_FLUX * step, step, k, column(chunk.flux, i))
 
 

@@ -24,6 +24,9 @@ _EXPONENT_BIT, _BIAS = np.int32(23), np.int32(127)
 _ROOT_HALF = np.float32(math.sqrt(0.5)).view(np.int32)
 _LEAST_NORMAL = Real(2.0**-126)
 
+#: From which half of a number's bits are taken to guess 1 over its root.
+_ROOT_GUESS, _ONE_BIT, _THREE_HALVES = np.int32(0x5F3759DF), np.int32(1), Real(1.5)
+
 
 @compiled
 def horner(x: float, coefficients: tuple[float, ...]) -> float:
@@ -61,6 +64,20 @@ def sine_cosine(turns: float) -> tuple[float, float]:
         -a if (quarter & np.int32(2)) != 0 else a,
         -b if ((quarter + np.int32(1)) & np.int32(2)) != 0 else b,
     )
+
+
+@compiled
+def inverse_root(x: float) -> float:
+    """1 / sqrt(x) of a normal x > 0, right to 2e-7 of itself; something finite for 0.
+
+    Newton's method from a guess by the bits (Lomont: Fast Inverse Square Root, 2003). Vector units divide and take
+    roots at a third of this speed.
+    """
+    half = HALF * x
+    y = np.int32(_ROOT_GUESS - (Real(x).view(np.int32) >> _ONE_BIT)).view(np.float32)
+    y = y * (_THREE_HALVES - half * y * y)
+    y = y * (_THREE_HALVES - half * y * y)
+    return y * (_THREE_HALVES - half * y * y)
 
 
 @compiled

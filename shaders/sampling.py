@@ -3,9 +3,9 @@
 import math
 
 from shaders.compilation import compiled
-from shaders.elementary import exp2_minus_1, log2, sine_cosine
+from shaders.elementary import exp2_minus_1, inverse_root, log2, sine_cosine
 from shaders.real import ONE, TWO, ZERO, Real
-from shaders.vector import Vec3, add
+from shaders.vector import Vec3, add, dot, scale
 
 #: Squares of lengths below this one count as it.
 LEAST_SQUARE = Real(2.0**-80)
@@ -30,15 +30,17 @@ def cosine_hemisphere(u1: float, u2: float) -> Vec3:
 
 @compiled
 def lambertian(normal: Vec3, u1: float, u2: float) -> Vec3:
-    """Unit vector about a unit normal, pdf_solid_angle = cosine / pi; about (0, 0, 0) as `uniform_sphere`.
+    """Unit vector about a unit normal, float32, pdf_solid_angle = cosine / pi; about (0, 0, 0) as `uniform_sphere`.
 
     The sphere about the normal's tip touches the surface, and a point of it is seen from there by Lambert's law: no
     frame of coordinates is needed.
     """
-    x, y, z = add(normal, uniform_sphere(u1, u2))
-    square = x * x + y * y + z * z
-    per_length = ONE / math.sqrt(max(square, LEAST_SQUARE))
-    return (x * per_length, y * per_length, z * per_length)
+    u1 = Real(u1)
+    square = u1 * (ONE - u1)
+    radius = TWO * square * inverse_root(square)
+    sine, cosine = sine_cosine(u2)
+    tip = add(normal, (radius * cosine, radius * sine, ONE - TWO * u1))
+    return scale(tip, inverse_root(max(dot(tip, tip), LEAST_SQUARE)))
 
 
 @compiled
