@@ -62,6 +62,7 @@ from renderer.photon_scene import (
 )
 from renderer.photon_store import (
     ABSORBED,
+    BLOCK_BYTES,
     EMITTED,
     ESCAPED,
     INDEX,
@@ -69,8 +70,10 @@ from renderer.photon_store import (
     RAYS,
     STORED,
     TERMINATED,
+    WAITING,
     PhotonOutput,
 )
+from renderer.photon_store import COLUMNS as PHOTON_COLUMNS
 from shaders.bsdf import Bsdf
 from shaders.dielectric import fresnel
 from shaders.own import Point, call_shader
@@ -106,6 +109,9 @@ LEAST_COSINE = Real(1e-6)
 TALLY_BITS, TALLY_MASK = np.uint32(8), np.uint32(0xFF)
 FATES = np.uint32(0xFFFFFF00)
 
+#: Bytes from one column of photons to the next, where they wait and in a block.
+WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING, WORD_BYTES * CHUNK
+
 ALL_BITS = np.uint32(0xFFFFFFFF)
 ONE_STORED, ONE_ABSORBED, ONE_ESCAPED, ONE_TERMINATED, NO_TALLY = (
     np.uint32(t) for t in (1, 1 << 8, 1 << 16, 1 << 24, 0)
@@ -114,8 +120,7 @@ ONE_STORED, ONE_ABSORBED, ONE_ESCAPED, ONE_TERMINATED, NO_TALLY = (
 
 class View(NamedTuple):
     """Addresses of what loops over a chunk read and write. rays, hits, paths: of its hits, in columns `step` bytes
-    apart. kept_rays, kept_paths: where those go that go on. photons: where photons go, in columns `photon_step` bytes
-    apart."""
+    apart. kept_rays, kept_paths: where those go that go on. photons: where photons wait."""
 
     rays: int
     hits: int
@@ -124,12 +129,20 @@ class View(NamedTuple):
     kept_paths: int
     step: int
     photons: int
-    photon_step: int
     materials: int
     normals: int
     texels: int
     decoded: int
     chunk: Chunk
+
+
+class Move(NamedTuple):
+    """Columns of photons to copy from and to: their addresses, and bytes from one to the next."""
+
+    source: int
+    source_step: int
+    target: int
+    target_step: int
 
 
 class Limits(NamedTuple):
@@ -213,8 +226,7 @@ def shade_chunk(
         kept_rays=address(batch.rays) + 4 * kept,
         kept_paths=address(batch.paths) + 4 * kept,
         step=4 * batch.rays.shape[1],
-        photons=address(output.columns) + 4 * output.filled[0],
-        photon_step=4 * output.columns.shape[1],
+        photons=address(output.waiting) + 4 * output.filled[0],
         materials=address(batch.scratch.materials),
         normals=address(scene.surfaces.normals),
         texels=address(scene.photon_scene.texels),
@@ -223,7 +235,7 @@ def shade_chunk(
     )
     meet_facets(scene.photon_scene, view, count)
     each(land, whole(count), (view, limits))
-    output.filled[0] += keep_photons(view, count)
+    keep_photons(view, count, output)
     if flags & TEXTURED:
         meet_textures(scene.photon_scene, view, count)
         each(paint, whole(count), view)
@@ -299,17 +311,24 @@ def land(i: int, data: tuple[View, Limits]) -> None:
 
 
 @inlined
-def keep_photons(view: View, count: int) -> int:
-    """Store the photons of a chunk; returns how many they are."""
+def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
+    """Store the photons of a chunk."""
     stored = list_places(address(view.chunk.tally), (ONE_STORED, ONE_STORED), count, address(view.chunk.stored))
     each(keep_photon, whole(stored), view)
-    return stored
+    waiting = output.filled[0] + stored
+    if waiting >= CHUNK:
+        first, block = address(output.waiting), address(output.blocks) + BLOCK_BYTES * output.filled[1]
+        waiting -= CHUNK
+        each(move_photon, CHUNK, Move(first, WAITING_STEP, block, BLOCK_STEP))
+        each(move_photon, whole(waiting), Move(first + BLOCK_STEP, WAITING_STEP, first, WAITING_STEP))
+        output.filled[1] += 1
+    output.filled[0] = waiting
 
 
 @inlined
 def keep_photon(k: int, view: View) -> None:
-    """Write the photon of a hit behind those before."""
-    chunk, photons, step = view.chunk, view.photons, view.photon_step
+    """Write the photon of a hit behind those that wait."""
+    chunk, photons, step = view.chunk, view.photons, WAITING_STEP
     i = get_int(address(chunk.stored), k)
     put3(photons, step, k, column(chunk.position, i))
     put(photons + DIRECTION * step, k, get_word(address(chunk.packed_ray), i))
@@ -317,6 +336,13 @@ def keep_photon(k: int, view: View) -> None:
     put(photons + FLUX * step, k, get_word(address(chunk.packed_flux), i))
     put(photons + INDEX * step, k, get_word(address(chunk.photon), i))
     put(photons + RANK * step, k, np.uint32(get_word(address(chunk.steps), i) >> RANK_SHIFT))
+
+
+@inlined
+def move_photon(i: int, move: Move) -> None:
+    """Copy a photon from columns to columns."""
+    for word in range(PHOTON_COLUMNS):
+        put(move.target + word * move.target_step, i, get_word(move.source + word * move.source_step, i))
 
 
 @inlined

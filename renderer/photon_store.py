@@ -1,7 +1,8 @@
 """Where photons land, as fast as memory takes them, and how they come into order afterwards.
 
-Each thread has a store, to whose columns shading appends. Which thread traced a photon, and when, is forgotten as soon
-as all are put in order of their index and rank.
+Each thread has a store. Photons wait in columns next to the core until they fill a block, which goes to memory at once:
+one stream for a processor to foresee, not one for each column. Which thread traced a photon, and when, is forgotten as
+soon as all are put in order of their index and rank.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.columns import LANES
+from renderer.columns import CHUNK, LANES
 from renderer.photon_map import WORDS, Words
 from tracecore.compiled import compiled
 
@@ -22,10 +23,14 @@ from tracecore.compiled import compiled
 INDEX, RANK = WORDS, WORDS + 1
 COLUMNS = WORDS + 2
 
-#: Photons that memory is asked for at a time, 16 MiB. A column is a little longer: loops write whole vectors, and
-#: addresses that are equal in their lower twelve bits get in each other's way.
-SEGMENT_PHOTONS = 1 << 19
-SPARE = 2 * LANES
+BLOCK_BYTES = 4 * COLUMNS * CHUNK
+
+#: From one column of photons that wait to the next, in numbers: those of a block that is not full, of a chunk, and of a
+#: last vector that is not full.
+WAITING = 2 * CHUNK + LANES
+
+#: Memory is asked for in pieces of this size.
+SEGMENT_BYTES = 16 << 20
 
 EMITTED, STORED, ABSORBED, ESCAPED, TERMINATED, RAYS, COUNTERS = range(7)
 
@@ -33,10 +38,12 @@ Counts = npt.NDArray[np.int64]
 
 
 class PhotonOutput(NamedTuple):
-    """Where shading writes. columns: (COLUMNS, capacity + SPARE) uint32. filled: (1,) int64, photons in them. counters:
-    (COUNTERS,) int64."""
+    """Where shading writes. waiting: (COLUMNS, WAITING) uint32, photons of a block that is not full. blocks: (n,
+    COLUMNS, CHUNK) uint32. filled: (2,) int64, photons that wait and blocks that are full. counters: (COUNTERS,) int64.
+    """
 
-    columns: Words
+    waiting: Words
+    blocks: Words
     filled: Counts
     counters: Counts
 
@@ -46,56 +53,60 @@ class PhotonStore:
 
     def __init__(self) -> None:
         self.counters: Counts = np.zeros(COUNTERS, np.int64)
+        self._waiting = np.zeros((COLUMNS, WAITING), np.uint32)
         self._segments: list[PhotonOutput] = []
         self._current = 0
+        self._add_segment(1)
 
     def output(self, rays: int) -> PhotonOutput:
         """Where the hits of so many rays go, with room for all of them."""
-        while self._current < len(self._segments):
-            if room(self._segments[self._current]) >= rays:
-                return self._segments[self._current]
+        while room(self._segments[self._current]) < rays:
+            if self._current + 1 == len(self._segments):
+                self._add_segment(rays)
+            before, after = self._segments[self._current : self._current + 2]
+            after.filled[0], before.filled[0] = before.filled[0], 0
             self._current += 1
-        self._add_segment(rays)
         return self._segments[self._current]
 
     def reserve(self, photons: int) -> None:
         """Have memory for so many photons at hand, so that tracing does not wait for it."""
         while sum(map(room, self._segments)) < photons:
             self._add_segment(1)
-            self._segments[-1].columns.fill(0)  # memory is only there once it has been touched
+            self._segments[-1].blocks.fill(0)  # memory is only there once it has been touched
 
     def clear(self) -> None:
         """Forget the photons, keep the memory."""
         self.counters[:] = 0
         self._current = 0
         for segment in self._segments:
-            segment.filled[0] = 0
+            segment.filled[:] = 0
 
     def filled(self) -> Iterator[Words]:
-        """All photons, (COLUMNS, n) uint32 at a time."""
+        """All photons, (n, COLUMNS, m) uint32 at a time."""
         for segment in self._segments:
-            yield segment.columns[:, : segment.filled[0]]
+            yield segment.blocks[: segment.filled[1]]
+        yield self._waiting[None, :, : self._segments[self._current].filled[0]]
 
     def _add_segment(self, photons: int) -> None:
-        """A segment for no less than so many photons."""
-        columns = new_columns(max(photons, SEGMENT_PHOTONS) + SPARE)
-        self._segments.append(PhotonOutput(columns, np.zeros(1, np.int64), self.counters))
+        """A segment with room for no less than so many photons."""
+        count = max(-(-photons // CHUNK) + 1, SEGMENT_BYTES // BLOCK_BYTES)
+        self._segments.append(PhotonOutput(self._waiting, new_blocks(count), np.zeros(2, np.int64), self.counters))
 
 
 @compiled
 def room(output: PhotonOutput) -> int:
     """How many photons more it can take."""
-    return output.columns.shape[1] - SPARE - output.filled[0]
+    return (len(output.blocks) - output.filled[1] - 1) * CHUNK
 
 
-def new_columns(length: int) -> Words:
-    """(COLUMNS, length) uint32, in huge pages where the system has them: photons fill one after another."""
+def new_blocks(count: int) -> Words:
+    """(count, COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after another."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
-        return np.empty((COLUMNS, length), np.uint32)
-    memory = mmap.mmap(-1, 4 * COLUMNS * length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        return np.empty((count, COLUMNS, CHUNK), np.uint32)
+    memory = mmap.mmap(-1, count * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with contextlib.suppress(OSError):  # a kernel without them
         memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, np.uint32).reshape(COLUMNS, length)
+    return np.frombuffer(memory, np.uint32).reshape(count, COLUMNS, CHUNK)
 
 
 def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) -> Words:
@@ -120,20 +131,21 @@ def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) ->
 
 
 def _count_store(store: PhotonStore, first: int, counts: Counts) -> None:
-    for columns in store.filled():
-        count_photons(columns, first, counts)
+    for blocks in store.filled():
+        count_photons(blocks, first, counts)
 
 
 def _place_store(store: PhotonStore, first: int, starts: Counts, ordered: Words) -> None:
-    for columns in store.filled():
-        place_photons(columns, first, starts, ordered)
+    for blocks in store.filled():
+        place_photons(blocks, first, starts, ordered)
 
 
 @compiled
-def count_photons(columns: Words, first: int, counts: Counts) -> None:
+def count_photons(blocks: Words, first: int, counts: Counts) -> None:
     """Add to counts[p] the number of photons of path first + p."""
-    for index in columns[INDEX]:
-        counts[np.uint32(index - np.uint32(first))] += 1
+    for block in range(len(blocks)):
+        for i in range(blocks.shape[2]):
+            counts[np.uint32(blocks[block, INDEX, i] - np.uint32(first))] += 1
 
 
 @compiled
@@ -144,9 +156,11 @@ def start_paths(counts: Counts, start: int) -> None:
 
 
 @compiled
-def place_photons(columns: Words, first: int, starts: Counts, ordered: Words) -> None:
+def place_photons(blocks: Words, first: int, starts: Counts, ordered: Words) -> None:
     """Copy each photon to where its path starts, plus its rank in the path."""
-    for i in range(columns.shape[1]):
-        place = starts[np.uint32(columns[INDEX, i] - np.uint32(first))] + np.int64(columns[RANK, i])
-        for word in range(WORDS):
-            ordered[place, word] = columns[word, i]
+    for block in range(len(blocks)):
+        for i in range(blocks.shape[2]):
+            path = np.uint32(blocks[block, INDEX, i] - np.uint32(first))
+            place = starts[path] + np.int64(blocks[block, RANK, i])
+            for word in range(WORDS):
+                ordered[place, word] = blocks[block, word, i]

@@ -6,20 +6,22 @@ import pytest
 from renderer import photon_store
 from renderer.columns import CHUNK
 from renderer.photon_map import WORDS
-from renderer.photon_store import BLOCK_WORDS, INDEX, NOT_STORED, RANK, PhotonStore, in_order
+from renderer.photon_store import BLOCK_BYTES, COLUMNS, INDEX, RANK, PhotonStore, in_order, room
 
 
 def keep(store, photons):
-    """Keep (index, rank) pairs, with gaps, as many blocks as it takes; their words say who they are."""
-    for start in range(0, len(photons), CHUNK // 2):
-        output = store.output(CHUNK)
-        block = output.blocks[output.filled[0]]
-        block[:] = 12345
-        block[RANK] = NOT_STORED
-        for place, (index, rank) in enumerate(photons[start : start + CHUNK // 2]):
-            block[:WORDS, 2 * place] = 100 * np.arange(WORDS) + 10 * index + rank
-            block[INDEX, 2 * place], block[RANK, 2 * place] = index, rank
-        output.filled[0] += 1
+    """Keep (index, rank) pairs, as many blocks as it takes; their words say who they are."""
+    for start in range(0, len(photons), CHUNK):
+        output, piece = store.output(CHUNK), np.array(photons[start : start + CHUNK], np.uint64)
+        columns = np.zeros((COLUMNS, len(piece)), np.uint32)
+        columns[:WORDS] = (10 * piece[:, 0] + piece[:, 1])[None] + 100 * np.arange(WORDS, dtype=np.uint64)[:, None]
+        columns[[INDEX, RANK]] = piece.T
+        if len(piece) == CHUNK:
+            output.blocks[output.filled[1]] = columns
+            output.filled[1] += 1
+        else:
+            output.waiting[:, : len(piece)] = columns
+            output.filled[0] = len(piece)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -60,37 +62,39 @@ def test_no_photon_is_no_row():
 
 
 def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):
-    monkeypatch.setattr(photon_store, "SEGMENT_BYTES", 3 * photon_store.BLOCK_BYTES)
+    monkeypatch.setattr(photon_store, "SEGMENT_BYTES", 3 * BLOCK_BYTES)
     store = PhotonStore()
     outputs = []
     for rays in (1, 2 * CHUNK + 1, CHUNK, 4 * CHUNK):
         output = store.output(rays)
-        assert output.blocks.shape[1:] == (BLOCK_WORDS, CHUNK)
-        assert len(output.blocks) - output.filled[0] >= -(-rays // CHUNK)
-        output.filled[0] += -(-rays // CHUNK)
+        assert output.blocks.shape[1:] == (COLUMNS, CHUNK)
+        assert room(output) >= rays
+        assert output.filled[0] == len(outputs)
+        output.filled[0] += 1
+        output.filled[1] += -(-rays // CHUNK)
         outputs.append(output)
-    assert [int(output.filled[0]) for output in outputs] == [1, 3, 1, 4]
-    assert [len(blocks) for blocks in store.blocks()] == [1, 3, 1, 4]
+    assert [int(output.filled[1]) for output in outputs] == [1, 3, 1, 4]
+    assert [(len(blocks), blocks.shape[2]) for blocks in store.filled()] == [
+        (1, CHUNK),
+        (3, CHUNK),
+        (1, CHUNK),
+        (4, CHUNK),
+        (1, 4),
+    ]
     store.counters[:] = 5
     store.clear()
     assert not store.counters.any()
-    assert sum(len(blocks) for blocks in store.blocks()) == 0
+    assert sum(blocks.size for blocks in store.filled()) == 0
     assert store.output(CHUNK) is outputs[0]
 
 
-def test_memory_is_had_before_it_is_needed(monkeypatch):
-    monkeypatch.setattr(photon_store, "SEGMENT_BYTES", 3 * photon_store.BLOCK_BYTES)
-    made = []
-    monkeypatch.setattr(
-        photon_store, "new_blocks", lambda count: made.append(count) or np.ones((count, 8, CHUNK), "u4")
-    )
+def test_memory_is_there_before_it_is_needed():
     store = PhotonStore()
-    store.reserve(7 * CHUNK)
-    store.reserve(7 * CHUNK)
-    assert made == [3, 3, 3]
-    for _ in range(9):
-        store.output(CHUNK).filled[0] += 1
-    assert made == [3, 3, 3]
+    store.reserve(1_000_000)
+    places = sum(len(segment.blocks) * CHUNK for segment in store._segments)
+    assert 1_000_000 <= places < 1_700_000
+    store.reserve(900_000)
+    assert sum(len(segment.blocks) * CHUNK for segment in store._segments) == places
 
 
 @pytest.mark.parametrize("huge", [True, False])
@@ -98,7 +102,7 @@ def test_blocks_are_there_with_and_without_huge_pages(huge, monkeypatch):
     if not huge:
         monkeypatch.delattr(photon_store.mmap, "MADV_HUGEPAGE", raising=False)
     blocks = photon_store.new_blocks(5)
-    assert blocks.shape == (5, BLOCK_WORDS, CHUNK)
+    assert blocks.shape == (5, COLUMNS, CHUNK)
     assert blocks.dtype == np.uint32
     blocks[:] = 7
     assert blocks.flags.c_contiguous
