@@ -22,7 +22,7 @@ from tracecore.rays import Floats
 from tracecore.vector import address, emitting, load4_in_8, load8, store, transpose8
 
 #: Rays handled together; columns of so many stay in the cache next to the core. A multiple of eight.
-CHUNK = 128
+CHUNK = 192
 
 #: Numbers of the longest vector.
 LANES = 16

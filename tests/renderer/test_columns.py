@@ -7,6 +7,7 @@ from numba import njit
 from renderer.columns import (
     CHUNK,
     COLUMN,
+    LANES,
     each,
     gather_columns,
     gather_half_columns,
@@ -14,8 +15,10 @@ from renderer.columns import (
     get3,
     get_int,
     get_word,
+    list_places,
     put,
     put3,
+    whole,
 )
 from tracecore.compiled import inlined
 from tracecore.vector import address
@@ -60,6 +63,32 @@ def double_listed(k, data):
 @njit
 def double(listed, count, numbers, words, wholes):
     each(double_listed, count, (address(listed), address(numbers), address(words), address(wholes)))
+
+
+@njit
+def listed(words, mask, bits, count, places):
+    return list_places(address(words), (mask, bits), count, address(places))
+
+
+@njit
+def rounded(count):
+    return whole(count)
+
+
+@COUNTS
+@pytest.mark.parametrize("mask", [0, 1, 6, 0x80000001, 0xFFFFFFFF])
+def test_places_of_words_with_the_wanted_bits_are_listed(count, mask):
+    """In order, none of those behind `count`, and then places behind the chunk to the end of a vector."""
+    words, places = ROWS[:, 0] & np.uint32(0x80000007), np.full(COLUMN, -7, np.int32)
+    for bits in np.unique(words & np.uint32(mask)):
+        length = listed(np.append(words, np.full(LANES, bits)), np.uint32(mask), bits, count, places)
+        expected = np.flatnonzero((words[:count] & np.uint32(mask)) == bits)
+        assert np.array_equal(places[:length], expected)
+        assert np.array_equal(places[length : length + LANES], CHUNK + np.arange(LANES))
+
+
+def test_counts_are_rounded_up_to_whole_vectors():
+    assert [rounded(count) for count in (0, 1, 15, 16, 17, 31, 32, 100)] == [0, 16, 16, 16, 32, 32, 32, 112]
 
 
 @COUNTS

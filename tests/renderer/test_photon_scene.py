@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_scenes import closed_box, flat_snapshot, lamp_in_box
+from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
 
 from renderer.packed_scene import pack_scene
 from renderer.photon_map import unpack_unit
@@ -17,7 +17,7 @@ from renderer.photon_scene import (
     TEXTURED,
     pack_aliases,
 )
-from scenes.model import Material, Texture
+from scenes.model import Material, PointLight, Texture
 
 
 def test_records_fill_their_rows():
@@ -92,3 +92,53 @@ def test_without_textures_there_are_no_texture_coordinates():
     packed = pack_scene(lamp_in_box()).photon_scene
     assert packed.uvs.shape == (1, 8)
     assert packed.texels.tolist() == [0xFFFFFF]
+
+
+GLOW = Material(diffuse=(0.5, 0.5, 0.5), emission=(1.0, 2.0, 3.0))
+LOZENGE = quad((0, 0, 1), (2, 0, 1), (3, 1, 1), (1, 1, 1))
+
+
+def emitters(positions, materials=(GLOW,), **options):
+    packed = pack_scene(flat_snapshot(positions, materials, **options)).photon_scene
+    return packed.emitters, packed.aliases
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+@pytest.mark.parametrize("second", [0, 1, 2])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_two_halves_of_a_parallelogram_are_one_light(first, second, swapped):
+    halves = [np.roll(LOZENGE[0], first, axis=0), np.roll(LOZENGE[1], second, axis=0)]
+    lights, aliases = emitters(halves[::-1] if swapped else halves)
+    assert len(lights) == len(aliases) == 1
+    light = lights[0]
+    corners = light["origin"] + [[0, 0, 0], light["edge_1"], light["edge_2"], light["edge_1"] + light["edge_2"]]
+    np.testing.assert_allclose(
+        np.unique(corners.round(3), axis=0), [(0, 0, 1), (1, 1, 1), (2, 0, 1), (3, 1, 1)], atol=1e-3
+    )
+    assert light["is_square"] == 1.0
+    assert light["normal"].tolist() == [0.0, 0.0, 1.0]
+    np.testing.assert_allclose(light["flux"], np.pi * 2.0 * np.array([1.0, 2.0, 3.0]), rtol=1e-6)  # area 2
+
+
+def test_other_triangles_are_lights_of_their_own():
+    kite = quad((0, 0, 1), (1, 0, 1), (1.5, 1.5, 1), (0, 1, 1))
+    bent = quad((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1.5))
+    back_to_back = np.stack([LOZENGE[0], LOZENGE[1][::-1]])
+    for pair in (kite, bent, back_to_back):
+        lights, _ = emitters(pair)
+        assert lights["is_square"].tolist() == [0.0, 0.0]
+    dim = Material(emission=(0.5, 1.0, 1.5))
+    lights, _ = emitters(LOZENGE, [GLOW, dim], material_ids=[0, 1])
+    assert lights["is_square"].tolist() == [0.0, 0.0]
+
+
+def test_each_triangle_is_in_one_light():
+    """Three halves in a row: the second and the third could be one light too, but the second is taken."""
+    strip = np.concatenate([LOZENGE, quad((2, 0, 1), (4, 0, 1), (5, 1, 1), (3, 1, 1))])
+    lights, _ = emitters([LOZENGE[0], LOZENGE[1], LOZENGE[0] + np.float32([1, 1, 0])])
+    assert lights["is_square"].tolist() == [1.0, 0.0]
+    lights, _ = emitters(strip, lights=[PointLight(position=(0.0, 0.0, 0.0), intensity=(1.0, 1.0, 1.0))])
+    assert sorted(lights["is_square"].tolist()) == [0.0, 1.0, 1.0]
+    point = lights[~lights["normal"].any(axis=1)]
+    assert len(point) == 1
+    assert not point["edge_1"].any()

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box
+from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
 from renderer.columns import LANES
@@ -186,3 +186,27 @@ def test_only_textures_and_bent_normals_need_uv():
     assert not needs_uv(pack_scene(plain))
     assert needs_uv(pack_scene(bent))
     assert needs_uv(pack_scene(traced_box([0, 0, 0])))
+
+
+@pytest.mark.parametrize("triangles", [1, 2, 3])
+def test_photons_leave_all_of_a_light_evenly(triangles):
+    """A triangle, a parallelogram of two, or both: each half has its share by area, and is covered evenly."""
+    glowing = Material(diffuse=(0.5, 0.5, 0.5), emission=(1.0, 1.0, 1.0))
+    lozenge = quad((0, 0, 0), (4, 0, 0), (5, 2, 0), (1, 2, 0))
+    far = np.array([[(10, 0, 0), (14, 0, 0), (11, 2, 0)]], np.float32)
+    shoot = Shooter(flat_snapshot(np.concatenate([lozenge, far])[:triangles], [glowing]))
+    batch, count = columns(shoot.scene, 60_000), 60_000
+    assert shade_batch(shoot.scene, shoot.task, batch, 0, np.array([0, count]), PhotonStore().output(0)) == count
+    x, y, z = batch.rays[:3, :count]
+    assert np.abs(z).max() < 1e-3
+    assert batch.rays[6, :count].min() > -1e-6  # upwards, as the light is wound
+    is_far = x > 9.0
+    v = y / 2.0
+    u = (x - v - np.where(is_far, 10.0, 0.0)) / 4.0
+    assert min(u.min(), v.min()) > -1e-6
+    parts = [(v < u) & ~is_far, (v >= u) & ~is_far, is_far]
+    shares = [np.mean(part) for part in parts]
+    np.testing.assert_allclose(shares, np.where(np.arange(3) < triangles, 1.0 / triangles, 0.0), atol=0.01)
+    means = [(2 / 3, 1 / 3, 1 / 4), (1 / 3, 2 / 3, 1 / 4), (1 / 3, 1 / 3, 1 / 12)]
+    for part, expected in zip(parts[:triangles], means, strict=False):
+        np.testing.assert_allclose([u[part].mean(), v[part].mean(), (u * v)[part].mean()], expected, atol=0.006)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shaders.elementary import binary_exponent, exp2, exp2_minus_1, log2, power, power_of_two, sine_cosine
+from shaders.elementary import binary_exponent, exp2, exp2_minus_1, inverse_root, log2, power, power_of_two, sine_cosine
 
 #: Half a unit in the last place of float32, for numbers in 1..2.
 HALF_UNIT = 2.0**-24
@@ -21,6 +21,14 @@ def test_sine_and_cosine(turns):
 
 def test_quarters_of_a_turn_are_exact():
     assert [sine_cosine(turns) for turns in (0.0, 0.25, 0.5, 0.75)] == [(0, 1), (1, 0), (0, -1), (-1, 0)]
+
+
+def test_inverse_roots():
+    edges = [2.0**-126, 1e-20, 0.5, 1.0, 1.0 + 2.0**-23, 4.0 - 2.0**-22, 7.0, 1e20]
+    for x in [*edges, *NUMBERS, *(4.0 * n for n in NUMBERS)]:
+        x = np.float32(x)
+        assert inverse_root(x) == pytest.approx(1.0 / math.sqrt(x), rel=4 * HALF_UNIT, abs=0.0)
+    assert math.isfinite(inverse_root(np.float32(0.0)))
 
 
 def test_logarithms():

@@ -7,7 +7,15 @@ import pytest
 
 from shaders.compilation import compiled
 from shaders.random import random4
-from shaders.sampling import cosine_hemisphere, cosine_power, power_heuristic, uniform_sphere, uniform_triangle
+from shaders.real import Real
+from shaders.sampling import (
+    cosine_hemisphere,
+    cosine_power,
+    lambertian,
+    power_heuristic,
+    uniform_sphere,
+    uniform_triangle,
+)
 
 DRAWS = 60_000
 CELLS = 12
@@ -41,7 +49,7 @@ def triangle_points(count):
 
 def assert_distribution_of_z(drawn, edges, probabilities, assert_fits):
     """Directions are unit, even in azimuth, and z falls between the edges with these probabilities."""
-    np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 1.0, rtol=4e-7)  # sine and cosine are float32
+    np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 1.0, rtol=5e-7)  # sine and cosine are float32
     azimuth = np.arctan2(drawn[:, 1], drawn[:, 0])
     bins = (edges, np.linspace(-math.pi, math.pi, CELLS + 1))
     counts = np.histogram2d(drawn[:, 2], azimuth, bins=bins)[0]
@@ -58,6 +66,43 @@ def test_cosine_hemisphere(assert_fits):
     """The integral of z / pi over a band of the hemisphere is the difference of z^2."""
     edges = np.linspace(0.0, 1.0, CELLS + 1)
     assert_distribution_of_z(directions(COSINE, 0.0, DRAWS), edges, np.diff(edges**2), assert_fits)
+
+
+@compiled
+def about(normal, count):
+    """(count, 3) directions by Lambert's law about a normal."""
+    x, y, z = Real(normal[0]), Real(normal[1]), Real(normal[2])
+    drawn = np.empty((count, 3), np.float32)
+    for i in range(count):
+        u = random4(np.uint64(3), 0, i, 0, 0)
+        drawn[i] = lambertian((x, y, z), Real(u[0]), Real(u[1]))
+    return drawn
+
+
+@pytest.mark.parametrize("normal", [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0), (1.0, 0.0, 0.0), (0.6, -0.64, 0.48)])
+def test_lambertian(normal, assert_fits):
+    """In a frame about the normal it is what a cosine-weighted hemisphere is."""
+    drawn = about(normal, DRAWS).astype(np.float64)
+    side = np.cross(normal, (0.0, 0.8, 0.6))
+    side /= np.linalg.norm(side)
+    local = drawn @ np.stack([side, np.cross(normal, side), normal], axis=1)
+    assert local[:, 2].min() > -1e-6
+    edges = np.linspace(0.0, 1.0, CELLS + 1)
+    assert_distribution_of_z(local, edges, np.diff(edges**2), assert_fits)
+
+
+def test_lambertian_about_no_normal_is_even(assert_fits):
+    edges = np.linspace(-1.0, 1.0, CELLS + 1)
+    drawn = about((0.0, 0.0, 0.0), DRAWS).astype(np.float64)
+    assert_distribution_of_z(drawn, edges, np.full(CELLS, 1.0 / CELLS), assert_fits)
+
+
+@pytest.mark.parametrize("u1", [2.0**-24, 0.5 + 2.0**-24, 1.0 - 2.0**-24])
+@pytest.mark.parametrize("u2", [2.0**-24, 0.25 + 2.0**-24, 0.5 + 2.0**-24, 1.0 - 2.0**-24])
+def test_lambertian_is_unit_for_all_numbers(u1, u2):
+    for normal in (*np.eye(3), *-np.eye(3)):
+        drawn = lambertian(tuple(map(np.float32, normal)), np.float32(u1), np.float32(u2))
+        assert np.linalg.norm(drawn) == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("exponent", [0.0, 1.0, 10.0, 250.0])
