@@ -24,9 +24,9 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: the ray's origin; then come the first eight of MATERIAL. position: of the hit, later where the next ray starts.
 #: shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2), roulette and
 #: rounding. weight, in the place of `diffuse`: share of the flux that goes on, per channel; 0 is absorption. wi:
-#: direction of the next ray, or the normal that it will be about. ray, flux, photon, steps: of the path, of which flux
-#: and steps become those that it goes on with. tally: of the hit. per_share: all reflectance over that of the lobe
-#: chosen. stored, kept, bent, lobes: lists of places in the chunk.
+#: direction of the next ray where it is_directed, else the normal that it will be about. ray, flux, photon, steps: of
+#: the path, of which flux and steps become those that it goes on with. tally: of the hit. per_share: all reflectance
+#: over that of the lobe chosen. stored, kept, bent, lobes: lists of places in the chunk.
 COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -52,6 +52,7 @@ COLUMNS = np.dtype(
         ("triangle", "<i4", _SCALAR),
         ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
+        ("is_directed", "<i4", _SCALAR),
         ("tally", "<u4", _SCALAR),
         ("stored", "<i4", _SCALAR),
         ("kept", "<i4", _SCALAR),
@@ -87,7 +88,7 @@ Chunk = Any
 class PhotonTask(NamedTuple):
     """What decides the photons. sequence: the pass. min_bounces: 1 leaves out photons straight from a light.
 
-    flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces, 32767 at most.
+    flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces, 65535 at most.
     """
 
     seed: np.uint64

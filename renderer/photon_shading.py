@@ -86,10 +86,9 @@ from tracecore.compiled import compiled, inlined
 from tracecore.rays import offset_of
 from tracecore.vector import address, fetch_add, load_acquire
 
-#: A path's steps: surfaces met in the lower bits, and how often it was stored in the upper ones. In between whether its
-#: ray has a direction: else `scatter` gives it one about the normal that is kept in its stead.
-RANK_SHIFT, BOUNCE_MASK, DIRECTED = np.uint32(16), np.uint32(0x7FFF), np.uint32(0x8000)
-MOST_BOUNCES = 0x7FFF
+#: A path's steps: surfaces met in the lower bits, and how often it was stored in the upper ones.
+RANK_SHIFT, BOUNCE_MASK = np.uint32(16), np.uint32(0xFFFF)
+MOST_BOUNCES = 0xFFFF
 
 MATERIAL_BYTES = MATERIAL.itemsize
 MATERIAL_STRIDE = Int(MATERIAL_BYTES // 4)
@@ -153,15 +152,6 @@ class Limits(NamedTuple):
     key: Words4
 
 
-class Turn(NamedTuple):
-    """Rays that are still to get their directions: addresses of columns `step` bytes apart."""
-
-    rays: int
-    paths: int
-    step: int
-    key: Words4
-
-
 def needs_uv(scene: PackedScene) -> bool:
     """Whether shading reads u and v of hits."""
     return bool(scene.photon_scene.flags & (TEXTURED | BENT | OWN))
@@ -189,8 +179,6 @@ def shade_batch(
     kept = 0
     for first in range(0, active, CHUNK):
         kept = shade_chunk(scene, limits, batch, (first, min(CHUNK, active - first), kept), output)
-    step = 4 * batch.rays.shape[1]
-    each(scatter, whole(kept), Turn(address(batch.rays), address(batch.paths), step, limits.key))
     photon, fresh = take(supply, batch.capacity - kept)
     launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh
@@ -296,6 +284,7 @@ def land(i: int, data: tuple[View, Limits]) -> None:
     set_column(chunk.wi, i, normal)
     set_column(chunk.ray, i, ray)
     chunk.is_outside[i] = Int(is_front)
+    chunk.is_directed[i] = Int(0)
 
     photon, steps = get_word(view.paths, i), get_word(view.paths + STEPS * step, i)
     flux, bounce = get3(view.paths + PATH_FLUX * step, step, i), steps & BOUNCE_MASK
@@ -515,7 +504,7 @@ def mirrored(i: int, view: View) -> Vec3:
 def direct(i: int, wi: Vec3, chunk: Chunk) -> None:
     """Give the next ray its direction."""
     set_column(chunk.wi, i, wi)
-    put(address(chunk.steps), i, np.uint32(get_word(address(chunk.steps), i) | DIRECTED))
+    put(address(chunk.is_directed), i, Int(1))
 
 
 @inlined
@@ -567,9 +556,7 @@ def bend_flux(k: int, view: View) -> None:
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
     ray, flat, shading = column(chunk.ray, i), column(chunk.normal, i), column(chunk.shading, i)
-    words = address(chunk.words)
-    diffuse = lambertian(shading, unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)))
-    wi = chosen((get_word(address(chunk.steps), i) & DIRECTED) != 0, column(chunk.wi, i), diffuse)
+    wi = next_direction(i, chunk)
     direct(i, wi, chunk)
     leaves = (dot(wi, flat) > ZERO) == (dot(wi, shading) > ZERO)
     above, below = abs(dot(ray, shading) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, shading))
@@ -618,23 +605,20 @@ def keep_paths(view: View, count: int, places: int) -> int:
 
 
 @inlined
+def next_direction(i: int, chunk: Chunk) -> Vec3:
+    """The direction that a lobe has given, else one by Lambert's law."""
+    words, normal = address(chunk.words), column(chunk.shading, i)
+    diffuse = lambertian(normal, unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)))
+    return chosen(get_int(address(chunk.is_directed), i) != 0, column(chunk.wi, i), diffuse)
+
+
+@inlined
 def keep_path(k: int, view: View) -> None:
     """Write a path and its ray behind those before."""
     chunk, step = view.chunk, view.step
     i = get_int(address(chunk.kept), k)
     put3(view.kept_rays, step, k, column(chunk.position, i))
-    put3(view.kept_rays + RAY_DIRECTION * step, step, k, column(chunk.wi, i))
+    put3(view.kept_rays + RAY_DIRECTION * step, step, k, next_direction(i, chunk))
     put(view.kept_paths, k, get_word(address(chunk.photon), i))
     put(view.kept_paths + STEPS * step, k, get_word(address(chunk.steps), i))
     put3(view.kept_paths + PATH_FLUX * step, step, k, column(chunk.flux, i))
-
-
-@inlined
-def scatter(i: int, turn: Turn) -> None:
-    """Give the ray of a path that goes on its direction: by Lambert's law, unless it has one."""
-    rays, paths, step = turn.rays + RAY_DIRECTION * turn.step, turn.paths, turn.step
-    axis, steps = get3(rays, step, i), get_word(paths + STEPS * step, i)
-    words = hash4(turn.key, get_word(paths, i), np.uint32((steps & BOUNCE_MASK) - np.uint32(1)))
-    wi = lambertian(axis, unit32(words[0]), unit32(words[1]))
-    put3(rays, step, i, chosen((steps & DIRECTED) != 0, axis, wi))
-    put(paths + STEPS * step, i, np.uint32(steps & ~DIRECTED))
