@@ -21,7 +21,7 @@ from tracecore.compiled import inlined
 from tracecore.rays import Floats
 from tracecore.vector import address, emitting, load4_in_8, load8, store, transpose8
 
-#: Rays handled together; columns of so many stay in the cache next to the core. A multiple of eight.
+#: Rays handled together; columns of so many stay in the cache next to the core. A multiple of LANES.
 CHUNK = 192
 
 #: Numbers of the longest vector.

@@ -38,7 +38,7 @@ __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 DISPATCHES = ("resident", "streamed")
 
 #: Batches in flight for each thread that runs a compiled loop.
-LANES = 4
+LANES = 8
 
 #: Slots of the ring that queues get in resident dispatch; twice their usual batches if that is more.
 LEAST_SLOTS = 64

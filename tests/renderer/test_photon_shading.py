@@ -81,9 +81,11 @@ def test_the_books_balance_where_paths_are_cut_and_light_escapes():
 
 
 @pytest.mark.parametrize("capacities", [(256,), (1000,), (16384,), (31, 4096, 7), (1,)])
-def test_batches_and_places_change_no_bit(capacities):
+@pytest.mark.parametrize("is_open", [False, True])
+def test_batches_and_places_change_no_bit(capacities, is_open):
+    """Also where so many rays miss that they are left out, of some chunks or of all."""
     photons = 2_000 if min(capacities) == 1 else 20_000
-    shoot = Shooter(lamp_in_box())
+    shoot = Shooter(floor_and_ceiling(materials=[WHITE], lights=[LAMP]) if is_open else lamp_in_box())
     expected, counts = shoot(photons)
     stored, counters = shoot(photons, capacities)
     assert np.array_equal(stored, expected)
