@@ -35,6 +35,23 @@ def traced_box(texel):
     return type(box)(**(vars(box) | {"textures": (Texture(name="two", pixels=pixels),)}))
 
 
+def open_room():
+    return floor_and_ceiling(materials=[WHITE], lights=[LAMP])
+
+
+def room_of_many_materials():
+    """A closed box of paint, mirror, glass and highlights, with bent normals here and there."""
+    materials = [
+        WHITE,
+        Material(kind="mirror", specular=(0.9, 0.8, 0.7)),
+        Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.4, 0.4, 0.4), shine=20.0),
+        Material(kind="dielectric", transmittance=1.0, ior=1.5),
+    ]
+    box = flat_snapshot(closed_box(), materials, material_ids=[0, 1, 2, 3] * 3, lights=[LAMP])
+    box.normals[:3] += np.float32(0.2) * box.normals[3:6]
+    return box
+
+
 class Shooter:
     """Photons of one scene through batches of given sizes, which take turns."""
 
@@ -81,11 +98,11 @@ def test_the_books_balance_where_paths_are_cut_and_light_escapes():
 
 
 @pytest.mark.parametrize("capacities", [(256,), (1000,), (16384,), (31, 4096, 7), (1,)])
-@pytest.mark.parametrize("is_open", [False, True])
-def test_batches_and_places_change_no_bit(capacities, is_open):
-    """Also where so many rays miss that they are left out, of some chunks or of all."""
+@pytest.mark.parametrize("make", [lamp_in_box, open_room, room_of_many_materials])
+def test_batches_and_places_change_no_bit(capacities, make):
+    """Also where so many rays miss that they are left out, of some chunks or of all, and where few hits are stored."""
     photons = 2_000 if min(capacities) == 1 else 20_000
-    shoot = Shooter(floor_and_ceiling(materials=[WHITE], lights=[LAMP]) if is_open else lamp_in_box())
+    shoot = Shooter(make())
     expected, counts = shoot(photons)
     stored, counters = shoot(photons, capacities)
     assert np.array_equal(stored, expected)
