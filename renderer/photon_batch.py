@@ -21,13 +21,12 @@ DIFFUSE, PHONG, MIRROR, GLASS = (np.uint32(lobe) for lobe in range(LOBES))
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
 #: Columns of a chunk of hits. The first eight are FACET, of which land turns `normal` and `packed_front` to the side of
-#: the ray's origin; then come the first eight of MATERIAL. position: where the ray starts, then of the hit, at last
-#: where the next ray starts.
+#: the ray's origin; then come the first eight of MATERIAL. position: of the hit, later where the next ray starts.
 #: shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2), roulette and
 #: rounding. weight, in the place of `diffuse`: share of the flux that goes on, per channel; 0 is absorption. wi:
 #: direction of the next ray where it is_directed, else the normal that it will be about. ray, flux, photon, steps: of
 #: the path, of which flux and steps become those that it goes on with. tally: of the hit. per_share: all reflectance
-#: over that of the lobe chosen. listed, stored, kept, bent, lobes: lists of places in the chunk.
+#: over that of the lobe chosen. stored, kept, bent, lobes: lists of places in the chunk.
 COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -50,15 +49,11 @@ COLUMNS = np.dtype(
         ("steps", "<u4", _SCALAR),
         ("packed_ray", "<u4", _SCALAR),
         ("packed_flux", "<u4", _SCALAR),
-        ("distance", "<f4", _SCALAR),
-        ("u", "<f4", _SCALAR),
-        ("v", "<f4", _SCALAR),
         ("triangle", "<i4", _SCALAR),
         ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
         ("is_directed", "<i4", _SCALAR),
         ("tally", "<u4", _SCALAR),
-        ("listed", "<i4", _SCALAR),
         ("stored", "<i4", _SCALAR),
         ("kept", "<i4", _SCALAR),
         ("lobe", "<i4", _SCALAR),

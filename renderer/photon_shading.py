@@ -112,19 +112,14 @@ FATES = np.uint32(0xFFFFFF00)
 WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING, WORD_BYTES * CHUNK
 
 ALL_BITS = np.uint32(0xFFFFFFFF)
-
-#: The bit that tells a miss from a triangle, and the share of hits below which misses are left out of a chunk: reading
-#: hits by a list costs as much as a quarter of what is done with them.
-MISS_BIT, LEAST_HITS = np.uint32(1 << 31), 0.75
 ONE_STORED, ONE_ABSORBED, ONE_ESCAPED, ONE_TERMINATED, NO_TALLY = (
     np.uint32(t) for t in (1, 1 << 8, 1 << 16, 1 << 24, 0)
 )
 
 
 class View(NamedTuple):
-    """Addresses of what loops over a chunk read and write. rays, hits, paths: of its rays, in columns `step` bytes
-    apart. kept_rays, kept_paths: where those go that go on. photons: where photons wait. last: place of the last ray.
-    nothing: what a ray meets that misses."""
+    """Addresses of what loops over a chunk read and write. rays, hits, paths: of its hits, in columns `step` bytes
+    apart. kept_rays, kept_paths: where those go that go on. photons: where photons wait."""
 
     rays: int
     hits: int
@@ -137,8 +132,6 @@ class View(NamedTuple):
     normals: int
     texels: int
     decoded: int
-    last: np.int32
-    nothing: np.uint32
     chunk: Chunk
 
 
@@ -226,13 +219,10 @@ def shade_chunk(
         normals=address(scene.surfaces.normals),
         texels=address(scene.photon_scene.texels),
         decoded=address(scene.photon_scene.decoded),
-        last=Int(count - 1),
-        nothing=np.uint32(len(scene.photon_scene.facets) - 1),
         chunk=chunk,
     )
-    count = take_hits(view, count, output)
     meet_facets(scene.photon_scene, view, count)
-    each(land, whole(count), (chunk, limits))
+    each(land, whole(count), (view, limits))
     keep_photons(view, count, output)
     if flags & TEXTURED:
         meet_textures(scene.photon_scene, view, count)
@@ -250,46 +240,13 @@ def shade_chunk(
 
 
 @inlined
-def take_hits(view: View, count: int, output: PhotonOutput) -> int:
-    """Bring rays, hits and paths to the columns of a chunk; returns how many. Misses are left out if they are many."""
-    listed = address(view.chunk.listed)
-    met = list_places(view.hits + HIT_ID * view.step, (MISS_BIT, NO_TALLY), count, listed)
-    if LEAST_HITS * count > met:
-        output.counters[ESCAPED] += count - met
-        each(take_listed, whole(met), view)
-        return met
-    each(take_one, whole(count), view)
-    return count
-
-
-@inlined
-def take_listed(k: int, view: View) -> None:
-    """A ray by its place in the list."""
-    take_ray(k, min(get_int(address(view.chunk.listed), k), view.last), view)
-
-
-@inlined
-def take_one(i: int, view: View) -> None:
-    """A ray at its own place."""
-    take_ray(i, i, view)
-
-
-@inlined
-def take_ray(k: int, i: int, view: View) -> None:
-    """Ray i, its hit and its path become the k-th of the chunk."""
-    chunk, step, rays, hits, paths = view.chunk, view.step, view.rays, view.hits, view.paths
-    set_column(chunk.position, k, get3(rays, step, i))
-    set_column(chunk.ray, k, get3(rays + RAY_DIRECTION * step, step, i))
-    chunk.distance[k], chunk.u[k], chunk.v[k] = get(hits, i), get(hits + step, i), get(hits + 2 * step, i)
-    chunk.triangle[k] = Int(min(get_word(hits + HIT_ID * step, i), view.nothing))
-    chunk.photon[k], chunk.steps[k] = get_word(paths, i), get_word(paths + STEPS * step, i)
-    set_column(chunk.flux, k, get3(paths + PATH_FLUX * step, step, i))
-
-
-@inlined
 def meet_facets(scene: PhotonScene, view: View, count: int) -> None:
     """Facets and materials of the hits. A miss meets the last facet."""
-    chunk = view.chunk
+    chunk, nothing, ids = view.chunk, np.uint32(len(scene.facets) - 1), view.hits + HIT_ID * view.step
+    for i in range(count):
+        chunk.triangle[i] = Int(min(get_word(ids, i), nothing))
+    for i in range(count, whole(count)):
+        chunk.triangle[i] = 0
     gather_columns(address(scene.facets), ROW_BYTES, chunk.triangle, whole(count), address(chunk.normal))
     for i in range(CHUNK):
         chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
@@ -309,12 +266,14 @@ def meet_textures(scene: PhotonScene, view: View, count: int) -> None:
 
 
 @inlined
-def land(i: int, data: tuple[Chunk, Limits]) -> None:
+def land(i: int, data: tuple[View, Limits]) -> None:
     """Hit point, normals on the side of the ray's origin, and what a photon keeps of the hit."""
-    chunk, limits = data
-    ray, normal = column(chunk.ray, i), column(chunk.normal, i)
+    view, limits = data
+    chunk, step = view.chunk, view.step
+    origin, ray = get3(view.rays, step, i), get3(view.rays + RAY_DIRECTION * step, step, i)
+    normal = column(chunk.normal, i)
     front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
-    position = add(column(chunk.position, i), scale(ray, chunk.distance[i]))
+    position = add(origin, scale(ray, get(view.hits, i)))
     # Along the ray rounding takes the point off the triangle; back to its plane.
     position = add(position, scale(normal, chunk.plane[i] - dot(normal, position)))
     is_front = dot(normal, ray) <= ZERO
@@ -323,17 +282,21 @@ def land(i: int, data: tuple[Chunk, Limits]) -> None:
     set_column(chunk.normal, i, normal)
     set_column(chunk.shading, i, normal)
     set_column(chunk.wi, i, normal)
+    set_column(chunk.ray, i, ray)
     chunk.is_outside[i] = Int(is_front)
     chunk.is_directed[i] = Int(0)
 
-    bounce = chunk.steps[i] & BOUNCE_MASK
-    words = hash4(limits.key, chunk.photon[i], bounce)
+    photon, steps = get_word(view.paths, i), get_word(view.paths + STEPS * step, i)
+    flux, bounce = get3(view.paths + PATH_FLUX * step, step, i), steps & BOUNCE_MASK
+    words = hash4(limits.key, photon, bounce)
     chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i] = words
     stores = ((chunk.kind[i] & STORES) != 0) & (Int(bounce) >= limits.min_bounces)
     chunk.tally[i] = ONE_STORED if stores else NO_TALLY
+    chunk.photon[i], chunk.steps[i] = photon, steps
+    set_column(chunk.flux, i, flux)
     chunk.packed_front[i] = front if is_front else back
     chunk.packed_ray[i] = pack_unit(scale(ray, -ONE))
-    chunk.packed_flux[i] = pack_flux(column(chunk.flux, i), unit32(words[3]))
+    chunk.packed_flux[i] = pack_flux(flux, unit32(words[3]))
 
 
 @inlined
@@ -378,7 +341,7 @@ def paint(i: int, view: View) -> None:
     Fajardo, Wronski, Salvi, Pharr: Stochastic Texture Filtering, 2023.
     """
     chunk = view.chunk
-    u, v = chunk.u[i], chunk.v[i]
+    u, v = get(view.hits + view.step, i), get(view.hits + 2 * view.step, i)
     w = ONE - u - v
     x = w * chunk.uvs[0, i] + u * chunk.uvs[2, i] + v * chunk.uvs[4, i]
     y = w * chunk.uvs[1, i] + u * chunk.uvs[3, i] + v * chunk.uvs[5, i]
@@ -402,7 +365,8 @@ def ask_shaders(scene: PackedScene, view: View, count: int) -> None:
     for i in range(count):
         if chunk.kind[i] & OWN == 0:
             continue
-        uv = texture_coordinates(surfaces.uvs, chunk.triangle[i], np.float64(chunk.u[i]), np.float64(chunk.v[i]))
+        triangle, u, v = chunk.triangle[i], np.float64(get(view.hits + view.step, i)), get(view.hits + 2 * view.step, i)
+        uv = texture_coordinates(surfaces.uvs, triangle, u, np.float64(v))
         point = Point(in_double(column(chunk.position, i)), in_double(column(chunk.normal, i)), uv)
         lobes = Bsdf(
             in_double(column(chunk.weight, i)),
@@ -463,7 +427,7 @@ def bend_normal(k: int, view: View) -> None:
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
     flat, ray = column(chunk.normal, i), column(chunk.ray, i)
-    u, v = get(address(chunk.u), i), get(address(chunk.v), i)
+    u, v = get(view.hits + view.step, i), get(view.hits + 2 * view.step, i)
     corner = Int(get_int(address(chunk.triangle), i) * Int(9))
     a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
     shading = normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))

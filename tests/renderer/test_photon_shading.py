@@ -100,7 +100,7 @@ def test_the_books_balance_where_paths_are_cut_and_light_escapes():
 @pytest.mark.parametrize("capacities", [(256,), (1000,), (16384,), (31, 4096, 7), (1,)])
 @pytest.mark.parametrize("make", [lamp_in_box, open_room, room_of_many_materials])
 def test_batches_and_places_change_no_bit(capacities, make):
-    """Also where so many rays miss that they are left out, of some chunks or of all, and where few hits are stored."""
+    """Also where many rays miss and where few hits are stored."""
     photons = 2_000 if min(capacities) == 1 else 20_000
     shoot = Shooter(make())
     expected, counts = shoot(photons)
