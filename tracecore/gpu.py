@@ -37,8 +37,8 @@ __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 #: How batches reach the device; the default first.
 DISPATCHES = ("resident", "streamed")
 
-#: Batches in flight for each thread that runs a compiled loop.
-LANES = 8
+#: Batches in flight for each thread that runs a compiled loop: few stay in a core's cache, many outlast a launch.
+LANES = {"resident": 4, "streamed": 16}
 
 #: Slots of the ring that queues get in resident dispatch; twice their usual batches if that is more.
 LEAST_SLOTS = 64
@@ -62,7 +62,6 @@ class GpuTracer:
     """
 
     device = "gpu"
-    lanes = LANES
 
     def __init__(
         self,
@@ -94,6 +93,7 @@ class GpuTracer:
             by_launches = dispatch == "streamed"
             self._service = Service(ring_kernel, scene, timeout_seconds(), slots, by_launches=by_launches)
         self.dispatch = dispatch
+        self.lanes = LANES[dispatch]
         self._lock = threading.Lock()
         self._queues: list[StreamedQueue | RingQueue] = []
         self._ports: list[RingPort] = []
