@@ -7,6 +7,7 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
+from renderer.columns import CHUNK, LANES
 from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
 from renderer.feeding import Feeder
@@ -14,6 +15,7 @@ from renderer.packed_scene import pack_scene
 from renderer.photon_map import PHOTON, total_flux, unpack_unit
 from renderer.photon_tracing import trace_photons
 from scenes.model import Material, PointLight
+from tracecore.ring import COLUMN_PAD
 
 WHITE, BLACK = Material(diffuse=(0.9, 0.9, 0.9)), Material(diffuse=(0.0, 0.0, 0.0))
 
@@ -203,3 +205,9 @@ def test_lights_get_photons_in_proportion_to_power():
     on_floor = positions[positions[:, 2] < 0.001]
     left = np.mean(on_floor[:, 0] < 0.5)
     assert abs(left - 0.1) < 0.01
+
+
+def test_columns_of_a_ring_have_room_for_a_whole_vector_behind_the_last_ray():
+    """Loops write it (`PhotonBatch`); behind it the next row begins."""
+    assert COLUMN_PAD >= LANES
+    assert CHUNK % LANES == 0

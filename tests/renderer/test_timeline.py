@@ -1,5 +1,6 @@
 """The timeline: a Chrome trace that holds what the threads' logs and tallies hold."""
 
+import contextlib
 import json
 from itertools import pairwise
 
@@ -94,14 +95,21 @@ def test_events_are_what_the_threads_tallied(run):
         assert microseconds == pytest.approx(1e-3 * sum(tally[counter] for tally in tallies))
 
 
-def test_a_cpu_that_traces_in_place_does_so_between_its_shading():
-    """What a thread does in one row and in the other row do not overlap either."""
+@contextlib.contextmanager
+def feeder_of_one_thread(photons, log_rows):
+    """A feeder that has had photons traced on the CPU."""
     snapshot = lamp_in_box()
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=8, height=8), 0, 0)
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        feeder = Feeder(tracer, 1, 256, log_rows=4096)
-        trace_photons(scene, task, feeder, range(2000))
+        feeder = Feeder(tracer, 1, 256, log_rows=log_rows)
+        trace_photons(scene, task, feeder, range(photons))
+        yield feeder
+
+
+def test_a_cpu_that_traces_in_place_does_so_between_its_shading():
+    """What a thread does in one row and in the other row do not overlap either."""
+    with feeder_of_one_thread(photons=2000, log_rows=4096) as feeder:
         ((rows, dropped),) = feeder.logs()
     rows = rows[np.argsort(rows[:, 2])]
     assert dropped == 0
@@ -110,12 +118,7 @@ def test_a_cpu_that_traces_in_place_does_so_between_its_shading():
 
 
 def test_a_full_log_says_how_much_is_missing(tmp_path):
-    snapshot = lamp_in_box()
-    scene = pack_scene(snapshot)
-    task = photon_task(scene, RenderSettings(width=8, height=8), 0, 0)
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        feeder = Feeder(tracer, 1, 256, log_rows=10)
-        trace_photons(scene, task, feeder, range(5000))
+    with feeder_of_one_thread(photons=5000, log_rows=10) as feeder:
         batches = feeder.workers[0].port.tally[BATCHES]
         timeline.write(tmp_path / "a.json", feeder.logs())
     trace = json.loads((tmp_path / "a.json").read_text())
