@@ -18,10 +18,22 @@ from typing import Any
 
 import llvmlite
 import numba
+from numba.core.codegen import get_host_cpu_features
 
 #: Which packages' compiled functions a package's compiled functions may call.
 REACH = {"tracecore": ("tracecore",), "shaders": ("shaders",), "renderer": ("tracecore", "shaders", "renderer")}
 MONTH_SECONDS = 30 * 24 * 3600.0
+
+
+def use_widest_vectors() -> None:
+    """As `shaders.compilation` does: whoever comes first decides for all."""
+    features = get_host_cpu_features()  # type: ignore[no-untyped-call]
+    chosen = numba.config.CPU_NAME or numba.config.CPU_FEATURES  # type: ignore[attr-defined]
+    if chosen is None and "+avx512f" in features.split(","):
+        numba.config.CPU_FEATURES = f"{features},-prefer-256-bit"  # type: ignore[attr-defined]
+
+
+use_widest_vectors()
 
 
 def source_hash(package: str) -> str:
