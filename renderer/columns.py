@@ -19,7 +19,7 @@ from numba.core.errors import TypingError
 from shaders.vector import Vec3
 from tracecore.compiled import inlined
 from tracecore.rays import Floats
-from tracecore.vector import address, emitting, load4_in_8, load8, store, transpose8
+from tracecore.vector import address, all_lanes, emitting, load4_in_8, load8, store, transpose8
 
 #: Rays handled together; columns of so many stay in the cache next to the core. A multiple of LANES.
 CHUNK = 192
@@ -192,7 +192,9 @@ def matches8(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place, mask, bits = arguments
         loaded = builder.load(builder.inttoptr(place, eight.as_pointer()), align=WORD_BYTES)
-        equal = builder.icmp_unsigned("==", builder.and_(loaded, _all_lanes(builder, mask)), _all_lanes(builder, bits))
+        equal = builder.icmp_unsigned(
+            "==", builder.and_(loaded, all_lanes(builder, mask, 8)), all_lanes(builder, bits, 8)
+        )
         return builder.zext(builder.bitcast(equal, ir.IntType(8)), I64)
 
     return types.int64(types.int64, types.uint32, types.uint32), emit
@@ -211,18 +213,11 @@ def put_lanes(typing: Any, target: Any, lanes: Any, first: Any) -> Any:
         packed = cgutils.global_constant(builder, "packed_lanes", ir.Constant(table, _packed_lanes()))
         entry = builder.load(builder.gep(packed, [I64(0), lanes]))
         numbers = builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), eight)
-        places = builder.add(numbers, _all_lanes(builder, builder.trunc(first, I32)))
+        places = builder.add(numbers, all_lanes(builder, builder.trunc(first, I32), 8))
         builder.store(places, builder.inttoptr(target, eight.as_pointer()), align=WORD_BYTES)
         return builder.ctpop(lanes)
 
     return types.int64(types.int64, types.int64, types.int64), emit
-
-
-def _all_lanes(builder: Any, value: Any) -> Any:
-    """Eight lanes of one value."""
-    vector = ir.VectorType(value.type, 8)
-    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
-    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, 8), [0] * 8))
 
 
 @inlined

@@ -39,8 +39,7 @@ from tracecore.compiled import compiled
 
 #: Flags of a facet, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
 #: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. OWN: a
-#: shader says at the hit what lobes it has. NOTHING:
-#: what a ray meets that misses.
+#: shader says at the hit what lobes it has. NOTHING: what a ray meets that misses.
 OWN, NOTHING, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (26, 27, 28, 29, 30, 31))
 MATERIAL_MASK = np.uint32((1 << 26) - 1)
 
@@ -218,7 +217,7 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
     halves = are_halves(lights.rows)
     first = np.zeros(len(halves), np.bool_)
     for i in np.flatnonzero(halves.any(axis=1)):
-        first[i] = not first[i - 1] if i else True
+        first[i] = i == 0 or not first[i - 1]
     rows, probability = lights.rows.copy(), lights.probability.copy()
     pairs = np.flatnonzero(first)
     turns = np.argmax(halves[pairs], axis=1)

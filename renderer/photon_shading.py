@@ -136,10 +136,9 @@ class View(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Columns of photons to copy from and to: their addresses, and bytes from one to the next."""
+    """Photons that wait, and the columns that they are copied to, `target_step` bytes apart: addresses."""
 
     source: int
-    source_step: int
     target: int
     target_step: int
 
@@ -214,7 +213,7 @@ def shade_chunk(
         kept_rays=address(batch.rays) + 4 * kept,
         kept_paths=address(batch.paths) + 4 * kept,
         step=4 * batch.rays.shape[1],
-        photons=address(output.waiting) + 4 * output.filled[0],
+        photons=address(output.waiting) + 4 * output.waits[0],
         materials=address(batch.scratch.materials),
         normals=address(scene.surfaces.normals),
         texels=address(scene.photon_scene.texels),
@@ -304,14 +303,14 @@ def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
     """Store the photons of a chunk."""
     stored = list_places(address(view.chunk.tally), (ONE_STORED, ONE_STORED), count, address(view.chunk.stored))
     each(keep_photon, whole(stored), view)
-    waiting = output.filled[0] + stored
-    if waiting >= CHUNK:
-        first, block = address(output.waiting), address(output.blocks) + BLOCK_BYTES * output.filled[1]
-        waiting -= CHUNK
-        each(move_photon, CHUNK, Move(first, WAITING_STEP, block, BLOCK_STEP))
-        each(move_photon, whole(waiting), Move(first + BLOCK_STEP, WAITING_STEP, first, WAITING_STEP))
-        output.filled[1] += 1
-    output.filled[0] = waiting
+    waits = output.waits[0] + stored
+    if waits >= CHUNK:
+        first, block = address(output.waiting), address(output.blocks) + BLOCK_BYTES * output.filled[0]
+        waits -= CHUNK
+        each(move_photon, CHUNK, Move(first, block, BLOCK_STEP))
+        each(move_photon, whole(waits), Move(first + BLOCK_STEP, first, WAITING_STEP))
+        output.filled[0] += 1
+    output.waits[0] = waits
 
 
 @inlined
@@ -329,9 +328,9 @@ def keep_photon(k: int, view: View) -> None:
 
 @inlined
 def move_photon(i: int, move: Move) -> None:
-    """Copy a photon from columns to columns."""
+    """Copy a photon that waits to other columns."""
     for word in range(PHOTON_COLUMNS):
-        put(move.target + word * move.target_step, i, get_word(move.source + word * move.source_step, i))
+        put(move.target + word * move.target_step, i, get_word(move.source + word * WAITING_STEP, i))
 
 
 @inlined

@@ -38,11 +38,12 @@ Counts = npt.NDArray[np.int64]
 
 
 class PhotonOutput(NamedTuple):
-    """Where shading writes. waiting: (COLUMNS, WAITING) uint32, photons of a block that is not full. blocks: (n,
-    COLUMNS, CHUNK) uint32. filled: (2,) int64, photons that wait and blocks that are full. counters: (COUNTERS,) int64.
-    """
+    """Where shading writes. waiting: (COLUMNS, WAITING) uint32, photons of a block that is not full. waits: (1,) int64,
+    how many they are. blocks: (n, COLUMNS, CHUNK) uint32. filled: (1,) int64, how many of them are. counters:
+    (COUNTERS,) int64."""
 
     waiting: Words
+    waits: Counts
     blocks: Words
     filled: Counts
     counters: Counts
@@ -53,19 +54,17 @@ class PhotonStore:
 
     def __init__(self) -> None:
         self.counters: Counts = np.zeros(COUNTERS, np.int64)
-        self._waiting = np.zeros((COLUMNS, WAITING), np.uint32)
+        self._waiting, self._waits = np.zeros((COLUMNS, WAITING), np.uint32), np.zeros(1, np.int64)
         self._segments: list[PhotonOutput] = []
         self._current = 0
-        self._add_segment(1)
 
     def output(self, rays: int) -> PhotonOutput:
         """Where the hits of so many rays go, with room for all of them."""
-        while room(self._segments[self._current]) < rays:
-            if self._current + 1 == len(self._segments):
-                self._add_segment(rays)
-            before, after = self._segments[self._current : self._current + 2]
-            after.filled[0], before.filled[0] = before.filled[0], 0
+        while self._current < len(self._segments):
+            if room(self._segments[self._current]) >= rays:
+                return self._segments[self._current]
             self._current += 1
+        self._add_segment(rays)
         return self._segments[self._current]
 
     def reserve(self, photons: int) -> None:
@@ -77,26 +76,27 @@ class PhotonStore:
     def clear(self) -> None:
         """Forget the photons, keep the memory."""
         self.counters[:] = 0
-        self._current = 0
+        self._waits[0] = self._current = 0
         for segment in self._segments:
-            segment.filled[:] = 0
+            segment.filled[0] = 0
 
     def filled(self) -> Iterator[Words]:
         """All photons, (n, COLUMNS, m) uint32 at a time."""
         for segment in self._segments:
-            yield segment.blocks[: segment.filled[1]]
-        yield self._waiting[None, :, : self._segments[self._current].filled[0]]
+            yield segment.blocks[: segment.filled[0]]
+        yield self._waiting[None, :, : self._waits[0]]
 
     def _add_segment(self, photons: int) -> None:
         """A segment with room for no less than so many photons."""
         count = max(-(-photons // CHUNK) + 1, SEGMENT_BYTES // BLOCK_BYTES)
-        self._segments.append(PhotonOutput(self._waiting, new_blocks(count), np.zeros(2, np.int64), self.counters))
+        filled = np.zeros(1, np.int64)
+        self._segments.append(PhotonOutput(self._waiting, self._waits, new_blocks(count), filled, self.counters))
 
 
 @compiled
 def room(output: PhotonOutput) -> int:
     """How many photons more it can take."""
-    return (len(output.blocks) - output.filled[1] - 1) * CHUNK
+    return (len(output.blocks) - output.filled[0] - 1) * CHUNK
 
 
 def new_blocks(count: int) -> Words:

@@ -89,7 +89,7 @@ def shade_all(scene: PackedScene, task: PhotonTask, work: Workplace, only_copy: 
     """Shade every batch, as often as there are repetitions."""
     supply, columns = np.array([0, 1 << 31]), work.columns
     for _ in range(REPETITIONS):
-        work.output.filled[1] = 0
+        work.output.filled[0] = 0
         columns.rays[:], columns.hits[:], columns.paths[:] = work.recorded.rays, work.recorded.hits, work.recorded.paths
         for k in range(0 if only_copy else BATCHES):
             batch = PhotonBatch(columns.rays[k], columns.hits[k], columns.paths[k], work.scratch, BATCH_RAYS)

@@ -136,11 +136,15 @@ def store(typing: Any, place: Any, value: Any) -> Any:
     return types.void(types.int64, value), emit
 
 
+def all_lanes(builder: Any, value: Any, lanes: int) -> Any:
+    """LLVM's vector of one value of it, for functions that emit instructions."""
+    first = builder.insert_element(ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined), value, I32(0))
+    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+
+
 def _splat(lanes: int) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = ir.VectorType(FLOAT, lanes)
-        first = builder.insert_element(ir.Constant(vector, ir.Undefined), arguments[0], I32(0))
-        return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+        return all_lanes(builder, arguments[0], lanes)
 
     return Vector(lanes)(types.float32), emit
 

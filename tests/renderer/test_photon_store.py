@@ -17,11 +17,11 @@ def keep(store, photons):
         columns[:WORDS] = (10 * piece[:, 0] + piece[:, 1])[None] + 100 * np.arange(WORDS, dtype=np.uint64)[:, None]
         columns[[INDEX, RANK]] = piece.T
         if len(piece) == CHUNK:
-            output.blocks[output.filled[1]] = columns
-            output.filled[1] += 1
+            output.blocks[output.filled[0]] = columns
+            output.filled[0] += 1
         else:
             output.waiting[:, : len(piece)] = columns
-            output.filled[0] = len(piece)
+            output.waits[0] = len(piece)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -69,11 +69,11 @@ def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):
         output = store.output(rays)
         assert output.blocks.shape[1:] == (COLUMNS, CHUNK)
         assert room(output) >= rays
-        assert output.filled[0] == len(outputs)
-        output.filled[0] += 1
-        output.filled[1] += -(-rays // CHUNK)
+        assert output.waits[0] == len(outputs)
+        output.waits[0] += 1
+        output.filled[0] += -(-rays // CHUNK)
         outputs.append(output)
-    assert [int(output.filled[1]) for output in outputs] == [1, 3, 1, 4]
+    assert [int(output.filled[0]) for output in outputs] == [1, 3, 1, 4]
     assert [(len(blocks), blocks.shape[2]) for blocks in store.filled()] == [
         (1, CHUNK),
         (3, CHUNK),
@@ -88,13 +88,21 @@ def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):
     assert store.output(CHUNK) is outputs[0]
 
 
-def test_memory_is_there_before_it_is_needed():
+def test_memory_is_had_before_it_is_needed(monkeypatch):
+    """All of it is touched, also of the first segment."""
+    monkeypatch.setattr(photon_store, "SEGMENT_BYTES", 4 * BLOCK_BYTES)
+    made = []
+    monkeypatch.setattr(
+        photon_store, "new_blocks", lambda count: made.append(np.ones((count, COLUMNS, CHUNK), "u4")) or made[-1]
+    )
     store = PhotonStore()
-    store.reserve(1_000_000)
-    places = sum(len(segment.blocks) * CHUNK for segment in store._segments)
-    assert 1_000_000 <= places < 1_700_000
-    store.reserve(900_000)
-    assert sum(len(segment.blocks) * CHUNK for segment in store._segments) == places
+    store.reserve(7 * CHUNK)
+    store.reserve(7 * CHUNK)
+    assert [len(blocks) for blocks in made] == [4, 4, 4]
+    assert not any(blocks.any() for blocks in made)
+    for _ in range(9):
+        store.output(CHUNK).filled[0] += 1
+    assert len(made) == 3
 
 
 @pytest.mark.parametrize("huge", [True, False])
