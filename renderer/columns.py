@@ -10,16 +10,15 @@ A column holds one number of many rays, side by side. Compiled code reads column
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 
 from shaders.vector import Vec3
-from tracecore.compiled import inlined
+from tracecore.compiled import has_widest_vectors, inlined
 from tracecore.rays import Floats
-from tracecore.vector import address, all_lanes, emitting, load4_in_8, load8, store, transpose8
+from tracecore.vector import address, all_lanes, emitting
 
 #: Rays handled together; columns of so many stay in the cache next to the core. A multiple of LANES.
 CHUNK = 192
@@ -32,11 +31,17 @@ COLUMN = CHUNK + LANES
 
 WORD_BYTES = 4
 ROW_BYTES = 32
+LINE_BYTES = 64
 COLUMN_BYTES = WORD_BYTES * COLUMN
 
 FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 
-Places = npt.NDArray[np.int32]
+#: Words that are packed at a time, and a set of all of them. Eight have a table of 256 sets; for sixteen there is an
+#: instruction where vectors have 512 bits.
+WIDTH = 16 if has_widest_vectors() else 8
+ALL_LANES = (1 << WIDTH) - 1
+WIDE = ir.VectorType(I32, WIDTH)
+
 Sources = tuple[int, int, int, int, int, int, int, int]
 
 
@@ -178,46 +183,134 @@ def set_column(scratch: Floats, i: int, vector: Vec3) -> None:
     put3(address(scratch), COLUMN_BYTES, i, vector)
 
 
+@emitting
+def matches(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
+    """Which of WIDTH uint32 at an address have these bits under a mask: an int64, a bit for each, lane 0 lowest."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place, mask, bits = arguments
+        loaded = builder.load(builder.inttoptr(place, WIDE.as_pointer()), align=WORD_BYTES)
+        masked = builder.and_(loaded, all_lanes(builder, mask, WIDTH))
+        equal = builder.icmp_unsigned("==", masked, all_lanes(builder, bits, WIDTH))
+        return builder.zext(builder.bitcast(equal, ir.IntType(WIDTH)), I64)
+
+    return types.int64(types.int64, types.uint32, types.uint32), emit
+
+
 def _packed_lanes() -> list[int]:
     """For each set of eight lanes their numbers, a byte each, side by side from the lowest byte on."""
     sets = ([lane for lane in range(8) if bits >> lane & 1] for bits in range(256))
     return [sum(lane << 8 * k for k, lane in enumerate(lanes)) for lanes in sets]
 
 
-@emitting
-def matches8(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
-    """Which of the eight uint32 at an address have these bits under a mask: an int64, a bit for each, lane 0 lowest."""
-    eight = ir.VectorType(I32, 8)
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place, mask, bits = arguments
-        loaded = builder.load(builder.inttoptr(place, eight.as_pointer()), align=WORD_BYTES)
-        equal = builder.icmp_unsigned(
-            "==", builder.and_(loaded, all_lanes(builder, mask, 8)), all_lanes(builder, bits, 8)
-        )
-        return builder.zext(builder.bitcast(equal, ir.IntType(8)), I64)
-
-    return types.int64(types.int64, types.uint32, types.uint32), emit
+def _numbers_of(builder: Any, lanes: Any) -> Any:
+    """The numbers of the lanes in a set, side by side, and then anything below WIDTH: one instruction, or a table."""
+    if WIDTH == 8:
+        packed = cgutils.global_constant(builder, "packed_lanes", ir.Constant(ir.ArrayType(I64, 256), _packed_lanes()))
+        entry = builder.load(builder.gep(packed, [I64(0), lanes]))
+        return builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), WIDE)
+    mask = ir.VectorType(ir.IntType(1), WIDTH)
+    kind = ir.FunctionType(WIDE, [WIDE, mask, WIDE])
+    compress = cgutils.get_or_insert_function(builder.module, kind, f"llvm.experimental.vector.compress.v{WIDTH}i32")
+    chosen = builder.bitcast(builder.trunc(lanes, ir.IntType(WIDTH)), mask)
+    return builder.call(compress, [ir.Constant(WIDE, list(range(WIDTH))), chosen, ir.Constant(WIDE, [0] * WIDTH)])
 
 
 @emitting
 def put_lanes(typing: Any, target: Any, lanes: Any, first: Any) -> Any:
-    """Write first + lane, int32, side by side to an address for the lanes of a set; eight are written in all.
+    """Write first + lane, int32, side by side to an address for the lanes of a set; WIDTH are written in all.
 
-    lanes: the set, 0..255. Returns how many they are. A table has their numbers for each set.
+    Returns how many lanes they are.
     """
-    eight, table = ir.VectorType(I32, 8), ir.ArrayType(I64, 256)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         target, lanes, first = arguments
-        packed = cgutils.global_constant(builder, "packed_lanes", ir.Constant(table, _packed_lanes()))
-        entry = builder.load(builder.gep(packed, [I64(0), lanes]))
-        numbers = builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), eight)
-        places = builder.add(numbers, all_lanes(builder, builder.trunc(first, I32), 8))
-        builder.store(places, builder.inttoptr(target, eight.as_pointer()), align=WORD_BYTES)
+        places = builder.add(_numbers_of(builder, lanes), all_lanes(builder, builder.trunc(first, I32), WIDTH))
+        builder.store(places, builder.inttoptr(target, WIDE.as_pointer()), align=WORD_BYTES)
         return builder.ctpop(lanes)
 
     return types.int64(types.int64, types.int64, types.int64), emit
+
+
+@emitting
+def pack_lanes(typing: Any, lanes: Any, sources: Any, place: Any, targets: Any, packed: Any) -> Any:
+    """Copy the lanes of a set, of WIDTH words from `place` on of each source, side by side to `packed` in its target;
+    WIDTH words are written in all.
+
+    sources, targets: tuples of as many addresses of columns. Returns `packed` and how many lanes they are. LLVM makes
+    one instruction of words taken by number, where a processor has it.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes, sources, place, targets, packed = arguments
+        numbers = _numbers_of(builder, lanes)
+        numbers = [builder.extract_element(numbers, I32(k)) for k in range(WIDTH)]
+        for source, target in zip(
+            cgutils.unpack_tuple(builder, sources), cgutils.unpack_tuple(builder, targets), strict=True
+        ):
+            words = builder.load(_at(builder, source, place), align=WORD_BYTES)
+            chosen = ir.Constant(WIDE, ir.Undefined)
+            for k, number in enumerate(numbers):
+                chosen = builder.insert_element(chosen, builder.extract_element(words, number), I32(k))
+            builder.store(chosen, _at(builder, target, packed), align=WORD_BYTES)
+        return builder.add(packed, builder.ctpop(lanes))
+
+    return types.int64(types.int64, sources, types.int64, targets, types.int64), emit
+
+
+def _at(builder: Any, column: Any, place: Any) -> Any:
+    """WIDTH words from a place of a column on."""
+    word = builder.gep(builder.inttoptr(column, I32.as_pointer()), [place])
+    return builder.bitcast(word, WIDE.as_pointer())
+
+
+@emitting
+def copy_line(typing: Any, source: Any, target: Any) -> Any:
+    """Copy 64 bytes to an address, a multiple of 64, past the caches: nobody here reads them soon."""
+    line = ir.VectorType(I32, LANES)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        loaded = builder.load(builder.inttoptr(arguments[0], line.as_pointer()), align=WORD_BYTES)
+        stored = builder.store(loaded, builder.inttoptr(arguments[1], line.as_pointer()), align=LINE_BYTES)
+        stored.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), emit
+
+
+@inlined
+def three(columns: int, step: int) -> tuple[int, int, int]:
+    """Addresses of three columns, `step` bytes apart."""
+    return (columns, columns + step, columns + 2 * step)
+
+
+@inlined
+def column_of(scratch: Floats) -> tuple[int, int, int]:
+    """Addresses of three columns of scratch."""
+    return three(address(scratch), COLUMN_BYTES)
+
+
+@inlined
+def lanes_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: int) -> int:
+    """Which of WIDTH words from i on, of a column of `count`, have the wanted bits of a mask. wanted: mask, bits."""
+    mask, bits = wanted
+    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_LANES >> max(0, i + WIDTH - count))
+
+
+@inlined
+def pack_columns(
+    words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
+) -> int:
+    """Where words of a column have the wanted bits of a mask, copy what columns have there, side by side. Returns how
+    many places they are.
+
+    wanted: mask and bits. sources, targets: addresses of columns. A target may be its source. Words behind are written
+    too, none of them behind a `whole` count.
+    """
+    packed = 0
+    for i in range(0, count, WIDTH):
+        packed = pack_lanes(lanes_of(words, wanted, i, count), sources, i, targets, packed)
+    return packed
 
 
 @inlined
@@ -226,11 +319,9 @@ def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, pla
 
     wanted: mask and bits. A list has room for LANES places more than it may have.
     """
-    mask, bits = wanted
     length = 0
-    for i in range(0, count, 8):
-        lanes = matches8(words + WORD_BYTES * i, mask, bits) & (0xFF >> max(0, i + 8 - count))
-        length += put_lanes(places + WORD_BYTES * length, lanes, i)
+    for i in range(0, count, WIDTH):
+        length += put_lanes(places + WORD_BYTES * length, lanes_of(words, wanted, i, count), i)
     close_list(places, length)
     return length
 
@@ -243,75 +334,69 @@ def close_list(places: int, length: int) -> None:
 
 
 @inlined
-def gather_columns(rows: int, row_bytes: int, places: Places, count: int, columns: int) -> None:
-    """The first 32 bytes of the rows at `places` become eight columns of scratch.
+def gather_columns(rows: int, row_bytes: int, places: int, count: int, columns: int) -> None:
+    """The first 32 bytes of rows become eight columns of scratch. places: address of their numbers, int32.
 
     Eight places at a time are read, also if count is no multiple of eight: all of them must exist.
     """
     for i in range(0, count, 8):
-        _transpose(_rows(rows, row_bytes, places, i), columns + WORD_BYTES * i)
+        sources = _rows(rows, row_bytes, places + WORD_BYTES * i)
+        put_columns(sources, 0, columns + WORD_BYTES * i)
+        put_columns(sources, ROW_BYTES // 2, columns + WORD_BYTES * i + 4 * COLUMN_BYTES)
 
 
 @inlined
-def gather_half_columns(rows: int, row_bytes: int, places: Places, count: int, columns: int) -> None:
+def gather_half_columns(rows: int, row_bytes: int, places: int, count: int, columns: int) -> None:
     """As `gather_columns`: the first 16 bytes become four columns."""
     for i in range(0, count, 8):
-        _transpose_half(_rows(rows, row_bytes, places, i), columns + WORD_BYTES * i)
+        put_columns(_rows(rows, row_bytes, places + WORD_BYTES * i), 0, columns + WORD_BYTES * i)
 
 
 @inlined
-def _rows(rows: int, row_bytes: int, places: Places, i: int) -> Sources:
-    """Addresses of the rows at eight places."""
+def _rows(rows: int, row_bytes: int, places: int) -> Sources:
+    """Addresses of the rows of eight numbers."""
     return (
-        _row(rows, row_bytes, places, i),
-        _row(rows, row_bytes, places, i + 1),
-        _row(rows, row_bytes, places, i + 2),
-        _row(rows, row_bytes, places, i + 3),
-        _row(rows, row_bytes, places, i + 4),
-        _row(rows, row_bytes, places, i + 5),
-        _row(rows, row_bytes, places, i + 6),
-        _row(rows, row_bytes, places, i + 7),
+        _row(rows, row_bytes, places, 0),
+        _row(rows, row_bytes, places, 1),
+        _row(rows, row_bytes, places, 2),
+        _row(rows, row_bytes, places, 3),
+        _row(rows, row_bytes, places, 4),
+        _row(rows, row_bytes, places, 5),
+        _row(rows, row_bytes, places, 6),
+        _row(rows, row_bytes, places, 7),
     )
 
 
 @inlined
-def _row(rows: int, row_bytes: int, places: Places, i: int) -> int:
+def _row(rows: int, row_bytes: int, places: int, i: int) -> int:
     """Address of the row at one of the places."""
-    return rows + row_bytes * int(places[i])
+    return rows + row_bytes * int(get_int(places, i))
 
 
-@inlined
-def _transpose(sources: Sources, target: int) -> None:
-    """Eight times eight words to columns."""
-    a, b, c, d, e, f, g, h = sources
-    rows = transpose8((load8(a), load8(b), load8(c), load8(d), load8(e), load8(f), load8(g), load8(h)))
-    store(target, rows[0])
-    store(target + COLUMN_BYTES, rows[1])
-    store(target + 2 * COLUMN_BYTES, rows[2])
-    store(target + 3 * COLUMN_BYTES, rows[3])
-    store(target + 4 * COLUMN_BYTES, rows[4])
-    store(target + 5 * COLUMN_BYTES, rows[5])
-    store(target + 6 * COLUMN_BYTES, rows[6])
-    store(target + 7 * COLUMN_BYTES, rows[7])
+@emitting
+def put_columns(typing: Any, rows: Any, offset: Any, target: Any) -> Any:
+    """Eight times four words, `offset` bytes behind addresses, become four columns of scratch.
+
+    Two rows share a vector, and words change places within its halves alone.
+    """
+    half, eight = ir.VectorType(I32, 4), ir.VectorType(I32, 8)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        sources = [builder.add(row, arguments[1]) for row in cgutils.unpack_tuple(builder, arguments[0], 8)]
+        loaded = [builder.load(builder.inttoptr(row, half.as_pointer()), align=WORD_BYTES) for row in sources]
+        pairs = [_mixed(builder, loaded[k], loaded[k + 4], list(range(8))) for k in range(4)]
+        low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+        first, second = ([_mixed(builder, pairs[k], pairs[k + 1], mask) for mask in (low, high)] for k in (0, 2))
+        low, high = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+        columns = [_mixed(builder, first[k], second[k], mask) for k in (0, 1) for mask in (low, high)]
+        for k, words in enumerate(columns):
+            place = builder.add(arguments[2], I64(k * COLUMN_BYTES))
+            builder.store(words, builder.inttoptr(place, eight.as_pointer()), align=WORD_BYTES)
+        return context.get_dummy_value()
+
+    return types.void(rows, types.int64, types.int64), emit
 
 
-@inlined
-def _transpose_half(sources: Sources, target: int) -> None:
-    """Eight times four words to columns."""
-    a, b, c, d, e, f, g, h = sources
-    rows = transpose8(
-        (
-            load4_in_8(a),
-            load4_in_8(b),
-            load4_in_8(c),
-            load4_in_8(d),
-            load4_in_8(e),
-            load4_in_8(f),
-            load4_in_8(g),
-            load4_in_8(h),
-        )
-    )
-    store(target, rows[0])
-    store(target + COLUMN_BYTES, rows[1])
-    store(target + 2 * COLUMN_BYTES, rows[2])
-    store(target + 3 * COLUMN_BYTES, rows[3])
+def _mixed(builder: Any, a: Any, b: Any, mask: list[int]) -> Any:
+    """Words of two vectors."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(mask)), mask))

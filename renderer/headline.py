@@ -1,7 +1,8 @@
 """The headline workload: trace photons until so many are stored, and see how fast that goes.
 
 A pilot comes first, whose photons are kept. It shows how many are stored per photon emitted, loads compiled code, and
-is not timed. What it leaves to do is timed, and takes one round as a rule.
+is not timed. What it leaves to do is timed, and takes one round as a rule. The same may be traced and timed again:
+a fast device is done before processors run at their full clock, and the median of some runs says more than one.
 """
 
 import math
@@ -19,6 +20,7 @@ from renderer.feeding import Feeder, Log
 from renderer.packed_scene import pack_scene
 from renderer.photon_map import Words
 from renderer.photon_tracing import TracedPhotons, trace_photons
+from renderer.statistics import ratio
 from scenes.model import Snapshot
 from tracecore.rays import Floats
 from tracecore.tracer import Tracer
@@ -53,10 +55,10 @@ class PhotonRun:
     """photons: (n, WORDS) uint32, in order. scale: watts per unit of their flux. finished: as many as asked for.
 
     Timed is what comes after the pilot: tracing, shading and storing, from the moment when all threads are ready to the
-    last hit shaded, without loading, building, compiling, having memory ready, and order. seconds: wall time of it.
-    rays: traced meanwhile, also those of a round that was cut off. busy_seconds: in which the device traced. work: rays
-    and photons of all that is kept; seconds and bytes of what is timed. sample: (n, 8) float32, rays such as photons
-    have. logs: of each thread, the pilot too.
+    last hit shaded, without loading, building, compiling, having memory ready, and order. seconds: wall time of it, in
+    the median run. rays: traced meanwhile, also those of a round that was cut off. busy_seconds: in which the device
+    traced. work: rays and photons of all that is kept; seconds and bytes of what is timed. rates: rays per second of
+    each run. sample: (n, 8) float32, rays such as photons have. logs: of each thread, the pilot too.
     """
 
     photons: Words
@@ -65,6 +67,7 @@ class PhotonRun:
     seconds: float
     rays: int
     busy_seconds: float
+    rates: list[float]
     sample: Floats
     logs: list[Log]
     finished: bool
@@ -76,6 +79,7 @@ class _Rounds:
     def __init__(self, name: str, wanted: int, trace: Callable[..., TracedPhotons]) -> None:
         self.pilot: list[TracedPhotons] = []
         self.timed: list[TracedPhotons] = []
+        self._ranges: list[range] = []
         self._name = name
         self._wanted = wanted
         self._trace = trace
@@ -100,6 +104,11 @@ class _Rounds:
         for i in range(PILOT_PARTS):
             self.pilot.append(self._trace(range(i * part, (i + 1) * part)))
 
+    def trace_again(self) -> None:
+        """What is timed, once more; nothing of it is kept."""
+        for traced, indices in zip(list(self.timed), self._ranges, strict=True):
+            self._trace(indices, math.ceil(ROOM * traced.rays))
+
     def trace_rest(self, on_progress: Callable[[int], None]) -> None:
         """Rounds until enough are stored."""
         while (counts := self.counts).stored < self._wanted:
@@ -108,6 +117,7 @@ class _Rounds:
             rays = sum(traced.rays for traced in self.all) / counts.emitted * photons
             indices = range(counts.emitted, counts.emitted + photons)
             self.timed.append(self._trace(indices, math.ceil(ROOM * rays)))
+            self._ranges.append(indices)
         on_progress(counts.stored)
 
     def _next_round(self, counts: PhotonCounts) -> int:
@@ -146,13 +156,14 @@ def trace_until_stored(
     settings: RenderSettings,
     photons: int,
     *,
+    repeat: int = 1,
     on_progress: Callable[[int], None] = lambda stored: None,
 ) -> PhotonRun:
     """Trace until at least `photons` are stored, in rounds whose sizes depend on counts alone, so that a seed decides
     which photons there are, whatever the threads.
 
-    on_progress: called after the pilot and each round with the number stored so far. An interrupt ends it with the
-    rounds that are finished, if there are any.
+    repeat: how often what is timed is traced. on_progress: called after the pilot and each round with the number stored
+    so far. An interrupt ends it with the rounds that are finished, if there are any.
     """
     scene = pack_scene(snapshot)
     if scene.lights.power <= 0.0:
@@ -161,32 +172,42 @@ def trace_until_stored(
     feeder = Feeder(tracer, settings.threads, settings.batch_rays, log_rows=LOG_ROWS)
     rounds = _Rounds(snapshot.name, photons, partial(trace_photons, scene, task, feeder))
     start: dict[str, Any] = {}
+    spent: list[dict[str, Any]] = []
     finished = True
     try:
         try:
             rounds.trace_pilot()
-            start = _meters(tracer, feeder)
-            rounds.trace_rest(on_progress)
+            while len(spent) < repeat:
+                start = _meters(tracer, feeder)
+                rounds.trace_again() if spent else rounds.trace_rest(on_progress)
+                spent.append(_since(start, tracer, feeder))
         except KeyboardInterrupt:
             if not rounds.all:
                 raise
             finished = False
-        end = _meters(tracer, feeder)
+            spent = spent or [_since(start, tracer, feeder)]
         sample = feeder.sample_rays()
     finally:
         feeder.close()
-    timed = {name: end[name] - start.get(name, end[name]) for name in end}
+    rates = [ratio(run["rays"], run["seconds"]) for run in spent]
+    timed = sorted(spent, key=lambda run: float(run["seconds"]))[len(spent) // 2]
     return PhotonRun(
         photons=np.concatenate([traced.stored for traced in rounds.all]),
         scale=task.flux_unit / rounds.counts.emitted,
         seconds=timed.pop("seconds"),
         rays=timed.pop("rays"),
         busy_seconds=timed.pop("busy_seconds"),
+        rates=rates,
         work=_work(rounds, timed),
         sample=sample,
         logs=feeder.logs(),
         finished=finished,
     )
+
+
+def _since(start: dict[str, Any], tracer: Tracer, feeder: Feeder) -> dict[str, Any]:
+    """What has been spent since the meters were looked at; nothing if they were not."""
+    return {name: meter - start.get(name, meter) for name, meter in _meters(tracer, feeder).items()}
 
 
 def _meters(tracer: Tracer, feeder: Feeder) -> dict[str, Any]:

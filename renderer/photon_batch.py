@@ -20,13 +20,15 @@ DIFFUSE, PHONG, MIRROR, GLASS = (np.uint32(lobe) for lobe in range(LOBES))
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
-#: Columns of a chunk of hits. The first eight are FACET, of which land turns `normal` and `packed_front` to the side of
-#: the ray's origin; then come the first eight of MATERIAL. position: of the hit, later where the next ray starts.
-#: shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2), roulette and
-#: rounding. weight, in the place of `diffuse`: share of the flux that goes on, per channel; 0 is absorption. wi:
-#: direction of the next ray where it is_directed, else the normal that it will be about. ray, flux, photon, steps: of
-#: the path, of which flux and steps become those that it goes on with. tally: of the hit. per_share: all reflectance
-#: over that of the lobe chosen. stored, kept, bent, lobes: lists of places in the chunk.
+#: Columns of a chunk of hits. The first eight are FACET, of which land turns `normal` to the side of the ray's origin;
+#: then come the first eight of MATERIAL. origin, ray, distance, uv, triangle, photon, steps, flux: of the ray, hit and
+#: path, of which steps and flux become those that the path goes on with. position: of the hit, later where the next ray
+#: starts. shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2),
+#: roulette and rounding. weight, in the place of `diffuse`: share of the flux that goes on, per channel; 0 is
+#: absorption. wi: direction of the next ray where it is_directed, else the normal that it will be about. packed_ray,
+#: packed_normal, packed_flux, rank: of the photon. tally: of the hit. per_share: all reflectance over that of the lobe
+#: chosen. bent, lobes: lists of places in the chunk. In the end shading, the words for direction, wi and is_directed
+#: are packed for the paths that go on.
 COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -39,23 +41,26 @@ COLUMNS = np.dtype(
         ("means", "<f4", _VECTOR),
         ("shine", "<f4", _SCALAR),
         ("ior", "<f4", _SCALAR),
+        ("origin", "<f4", _VECTOR),
+        ("ray", "<f4", _VECTOR),
+        ("distance", "<f4", _SCALAR),
+        ("uv", "<f4", (2, COLUMN)),
+        ("triangle", "<i4", _SCALAR),
+        ("photon", "<u4", _SCALAR),
+        ("steps", "<u4", _SCALAR),
+        ("flux", "<f4", _VECTOR),
         ("position", "<f4", _VECTOR),
         ("shading", "<f4", _VECTOR),
         ("words", "<u4", (4, COLUMN)),
         ("wi", "<f4", _VECTOR),
-        ("ray", "<f4", _VECTOR),
-        ("flux", "<f4", _VECTOR),
-        ("photon", "<u4", _SCALAR),
-        ("steps", "<u4", _SCALAR),
         ("packed_ray", "<u4", _SCALAR),
+        ("packed_normal", "<u4", _SCALAR),
         ("packed_flux", "<u4", _SCALAR),
-        ("triangle", "<i4", _SCALAR),
+        ("rank", "<u4", _SCALAR),
         ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
         ("is_directed", "<i4", _SCALAR),
         ("tally", "<u4", _SCALAR),
-        ("stored", "<i4", _SCALAR),
-        ("kept", "<i4", _SCALAR),
         ("lobe", "<i4", _SCALAR),
         ("per_share", "<f4", _SCALAR),
         ("uvs", "<f4", (8, COLUMN)),

@@ -22,7 +22,7 @@ from renderer.photon_scene import EMITTER, PhotonScene
 from shaders.random import STREAM_EMISSION, Words4, hash4, hash_key, unit32
 from shaders.real import ONE, Int, Real
 from shaders.sampling import lambertian
-from shaders.vector import add, scale
+from shaders.vector import along, scale
 from tracecore.compiled import compiled, inlined
 from tracecore.vector import address
 
@@ -97,8 +97,8 @@ def choose_lights(scene: PhotonScene, photon: np.uint32, shift: np.uint32, chunk
 @inlined
 def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
     """The light of each photon, column by column."""
-    gather_columns(emitters, EMITTER_BYTES, chunk.light, count, address(chunk.corner))
-    gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, chunk.light, count, address(chunk.corner) + SECOND_ROW)
+    gather_columns(emitters, EMITTER_BYTES, address(chunk.light), count, address(chunk.corner))
+    gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, address(chunk.light), count, address(chunk.corner) + SECOND_ROW)
 
 
 @inlined
@@ -112,7 +112,7 @@ def leave_light(i: int, data: Launch) -> None:
     s, t = ONE - s if is_beyond else s, ONE - t if is_beyond else t
     corner, edge_1, edge_2 = column(chunk.corner, i), column(chunk.edge_1, i), column(chunk.edge_2, i)
     wi = lambertian(column(chunk.normal, i), unit32(words[0]), unit32(words[1]))
-    put3(data.rays, step, i, add(corner, add(scale(edge_1, s), scale(edge_2, t))))
+    put3(data.rays, step, i, along(along(corner, edge_1, s), edge_2, t))
     put3(data.rays + RAY_DIRECTION * step, step, i, wi)
     put(data.paths, i, index)
     put(data.paths + STEPS * step, i, np.uint32(0))

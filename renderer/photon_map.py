@@ -17,6 +17,7 @@ import numpy.typing as npt
 from renderer.errors import PhotonFileError
 from shaders.compilation import compiled as inlined
 from shaders.elementary import binary_exponent, power_of_two
+from shaders.fused import fma
 from shaders.real import ONE, ZERO, Int, Real
 from shaders.vector import Color, Vec3, normalize
 from tracecore.compiled import compiled
@@ -59,7 +60,7 @@ def pack_unit(v: Vec3) -> np.uint32:
 @inlined
 def _map_step(x: float) -> np.uint32:
     """A coordinate in -1..1 in 16 bits."""
-    return np.uint32(np.int32(x * Real(32767.0) + Real(32768.0)))
+    return np.uint32(np.int32(fma(x, Real(32767.0), Real(32768.0))))
 
 
 @inlined
@@ -85,9 +86,9 @@ def pack_flux(flux: Color, u: float) -> np.uint32:
     per_step = power_of_two(_MANTISSA_BITS - exponent)
     packed = (
         np.uint32(exponent - _LEAST_EXPONENT) << np.uint32(27)
-        | _flux_step(blue * per_step + Real(u)) << np.uint32(18)
-        | _flux_step(green * per_step + Real(u)) << np.uint32(9)
-        | _flux_step(red * per_step + Real(u))
+        | _flux_step(fma(blue, per_step, Real(u))) << np.uint32(18)
+        | _flux_step(fma(green, per_step, Real(u))) << np.uint32(9)
+        | _flux_step(fma(red, per_step, Real(u)))
     )
     return packed if top > _LEAST_FLUX else np.uint32(0)
 

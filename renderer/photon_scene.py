@@ -39,9 +39,9 @@ from tracecore.compiled import compiled
 
 #: Flags of a facet, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
 #: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. OWN: a
-#: shader says at the hit what lobes it has. NOTHING: what a ray meets that misses.
-OWN, NOTHING, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (26, 27, 28, 29, 30, 31))
-MATERIAL_MASK = np.uint32((1 << 26) - 1)
+#: shader says at the hit what lobes it has.
+OWN, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
+MATERIAL_MASK = np.uint32((1 << 27) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: material and flags. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -106,10 +106,9 @@ DECODED = decode_srgb(np.arange(256, dtype=np.uint8))
 
 
 class PhotonScene(NamedTuple):
-    """facets: (n + 1,) FACET and materials: (m + 1,) MATERIAL, the last ones nothing and black. emitters: (lights,)
-    EMITTER. aliases: (lights,) ALIAS. uvs: (n + 1, 8) float32, of the three corners and twice nothing; one row where no
-    facet is textured. texels: (t + 1,) uint32, red in the lowest byte, sRGB; the last one white. decoded: (256,)
-    float32, linear. flags: all that facets have."""
+    """facets: (n,) FACET. materials: (m,) MATERIAL. emitters: (lights,) EMITTER. aliases: (lights,) ALIAS. uvs: (n, 8)
+    float32, of the three corners and twice nothing; no rows where no facet is textured. texels: (t + 1,) uint32, red in
+    the lowest byte, sRGB; the last one white. decoded: (256,) float32, linear. flags: all that facets have."""
 
     facets: Records
     materials: Records
@@ -125,7 +124,7 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
     """Records of surfaces and lights."""
     facets = pack_facets(surfaces)
     rows, probability, is_square = join_triangles(lights)
-    flags = np.uint32(np.bitwise_or.reduce(facets["kind"][:-1] & ~MATERIAL_MASK, initial=0))
+    flags = np.uint32(np.bitwise_or.reduce(facets["kind"] & ~MATERIAL_MASK, initial=0))
     return PhotonScene(
         facets=facets,
         materials=pack_materials(surfaces.materials, surfaces.textures),
@@ -139,11 +138,9 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
 
 
 def pack_facets(surfaces: SurfaceArrays) -> Records:
-    """(n + 1,) FACET, the last one nothing."""
+    """(n,) FACET."""
     corners = surfaces.positions.astype(np.float64)
     normals = flat_normals(corners)
-    nothing = np.zeros(1, FACET)
-    nothing["normal"], nothing["kind"] = (0.0, 0.0, 1.0), NOTHING | np.uint32(len(surfaces.materials))
     facets = np.zeros(len(corners), FACET)
     facets["normal"] = normals
     facets["plane"] = np.einsum("ni,ni->n", facets["normal"].astype(np.float64), corners.mean(axis=1))
@@ -152,7 +149,7 @@ def pack_facets(surfaces: SurfaceArrays) -> Records:
     facets["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
     pack_units(normals, facets["packed_front"])
     pack_units(-normals, facets["packed_back"])
-    return np.concatenate([facets, nothing])
+    return facets
 
 
 def flat_normals(corners: Doubles) -> Doubles:
@@ -180,13 +177,13 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
 
 
 def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
-    """(m + 1,) MATERIAL, the last one black."""
-    materials = np.zeros(len(rows) + 1, MATERIAL)
+    """(m,) MATERIAL."""
+    materials = np.zeros(len(rows), MATERIAL)
     for name, column in (("diffuse", DIFFUSE), ("phong", PHONG), ("mirror", MIRROR), ("transmission", TRANSMISSION)):
-        materials[name][:-1] = rows[:, column : column + 3]
+        materials[name] = rows[:, column : column + 3]
     for lobe, name in enumerate(("phong", "mirror", "transmission")):
         materials["means"][:, lobe] = materials[name].mean(axis=1, dtype=np.float64)
-    materials["shine"][:-1], materials["ior"][:-1] = rows[:, SHINE], rows[:, IOR]
+    materials["shine"], materials["ior"] = rows[:, SHINE], rows[:, IOR]
     materials["texels"], materials["width"], materials["height"] = len(textures.texels), 1, 1
     textured = np.flatnonzero(rows[:, TEXTURE] >= 0.0)
     for place, name in enumerate(("texels", "width", "height")):
@@ -195,9 +192,9 @@ def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
 
 
 def pack_uvs(uvs: Floats) -> Floats:
-    """(n + 1, 8) float32, a row for a load of eight."""
-    packed = np.zeros((len(uvs) + 1, 8), np.float32)
-    packed[:-1, :6] = uvs.reshape(-1, 6)
+    """(n, 8) float32, a row for a load of eight."""
+    packed = np.zeros((len(uvs), 8), np.float32)
+    packed[:, :6] = uvs.reshape(-1, 6)
     return packed
 
 

@@ -1,11 +1,12 @@
 """Shading photons: a batch of hits becomes stored photons and the next rays.
 
 Rays, hits and paths are columns. Small loops read them chunk by chunk into columns of scratch, which stay in the cache
-next to the core, and compile to vector instructions. What few hits need (bent normals, textures, lobes beside the
-diffuse one) goes through lists of places, and so does what only some hits leave: a photon, or a path that goes on.
+next to the core, and compile to vector instructions. What only some have is packed side by side for the next loop:
+rays that hit something, hits that leave a photon, paths that go on. What few hits need (bent normals, textures, lobes
+beside the diffuse one) goes through lists of places.
 
-Paths that go on move to the front of the batch, side by side; fresh photons follow, so that a batch stays full until no
-photon is left. All is decided by a photon's index and bounce: the thread, the batch and the place that it is in change
+Paths that go on move to the front of the batch; fresh photons follow, so that a batch stays full until no photon is
+left. All is decided by a photon's index and bounce: the thread, the batch and the place that it is in change
 no bit.
 """
 
@@ -18,9 +19,13 @@ import numpy.typing as npt
 from renderer.columns import (
     CHUNK,
     COLUMN_BYTES,
+    LANES,
+    LINE_BYTES,
     ROW_BYTES,
     WORD_BYTES,
     column,
+    column_of,
+    copy_line,
     each,
     gather_columns,
     gather_half_columns,
@@ -29,9 +34,11 @@ from renderer.columns import (
     get_int,
     get_word,
     list_places,
+    pack_columns,
     put,
     put3,
     set_column,
+    three,
     whole,
 )
 from renderer.packed_scene import PackedScene
@@ -48,13 +55,12 @@ from renderer.photon_batch import (
     PhotonTask,
 )
 from renderer.photon_emission import launch
-from renderer.photon_map import DIRECTION, FLUX, NORMAL, pack_flux, pack_unit
+from renderer.photon_map import pack_flux, pack_unit
 from renderer.photon_scene import (
     BENT,
     MATERIAL,
     MATERIAL_MASK,
     MIXED,
-    NOTHING,
     OWN,
     STORES,
     TEXTURED,
@@ -65,8 +71,6 @@ from renderer.photon_store import (
     BLOCK_BYTES,
     EMITTED,
     ESCAPED,
-    INDEX,
-    RANK,
     RAYS,
     STORED,
     TERMINATED,
@@ -81,7 +85,7 @@ from shaders.random import STREAM_PHOTON, Words4, hash4, hash_key, more4, unit32
 from shaders.real import HALF, ONE, TWO, ZERO, Int, Real
 from shaders.sampling import cosine_power, lambertian
 from shaders.surface import texture_coordinates
-from shaders.vector import Vec3, add, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
+from shaders.vector import Vec3, add, along, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
 from tracecore.compiled import compiled, inlined
 from tracecore.rays import offset_of
 from tracecore.vector import address, fetch_add, load_acquire
@@ -103,6 +107,9 @@ MOST_TILT = Real(4.0)
 #: A bent normal farther from the ray than this cosine gives way to the flat one.
 LEAST_COSINE = Real(1e-6)
 
+#: What a ray's triangle has in this bit if there is none.
+MISS_BIT = np.uint32(1 << 31)
+
 #: Tallies of a hit: whether a photon was stored, and what ended the path. A byte for each, so that all are added up at
 #: once for a chunk, which has less than 256 hits.
 TALLY_BITS, TALLY_MASK = np.uint32(8), np.uint32(0xFF)
@@ -112,9 +119,7 @@ FATES = np.uint32(0xFFFFFF00)
 WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING, WORD_BYTES * CHUNK
 
 ALL_BITS = np.uint32(0xFFFFFFFF)
-ONE_STORED, ONE_ABSORBED, ONE_ESCAPED, ONE_TERMINATED, NO_TALLY = (
-    np.uint32(t) for t in (1, 1 << 8, 1 << 16, 1 << 24, 0)
-)
+ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_TALLY = (np.uint32(t) for t in (1, 1 << 8, 1 << 16, 0))
 
 
 class View(NamedTuple):
@@ -133,14 +138,6 @@ class View(NamedTuple):
     texels: int
     decoded: int
     chunk: Chunk
-
-
-class Move(NamedTuple):
-    """Photons that wait, and the columns that they are copied to, `target_step` bytes apart: addresses."""
-
-    source: int
-    target: int
-    target_step: int
 
 
 class Limits(NamedTuple):
@@ -220,117 +217,145 @@ def shade_chunk(
         decoded=address(scene.photon_scene.decoded),
         chunk=chunk,
     )
-    meet_facets(scene.photon_scene, view, count)
-    each(land, whole(count), (view, limits))
-    keep_photons(view, count, output)
+    hits = pick_hits(flags, view, count)
+    output.counters[ESCAPED] += count - hits
+    meet_facets(scene.photon_scene, view, hits)
+    each(land, whole(hits), (chunk, limits))
+    keep_photons(view, hits, output)
     if flags & TEXTURED:
-        meet_textures(scene.photon_scene, view, count)
-        each(paint, whole(count), view)
+        meet_textures(scene.photon_scene, view, hits)
+        each(paint, whole(hits), view)
     if flags & OWN:
-        ask_shaders(scene, view, count)
-    bent = list_places(address(chunk.kind), (BENT, BENT), count, address(chunk.bent)) if flags & BENT else 0
-    each(bend_normal, whole(bent), view)
-    if flags & MIXED:
-        scatter_mixed(count, view)
-    each(bend_flux, whole(bent), view)
-    each(decide, whole(count), (chunk, limits))
-    add_tallies(count, chunk, output)
-    return kept + keep_paths(view, count)
+        ask_shaders(scene, view, hits)
+    if flags & (BENT | MIXED):
+        each(face, whole(hits), chunk)
+        bent = list_places(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
+        each(bend_normal, whole(bent), view)
+        if flags & MIXED:
+            scatter_mixed(hits, view)
+        each(bend_flux, whole(bent), view)
+        each(choose_side, whole(hits), chunk)
+    each(decide, whole(hits), (chunk, limits))
+    add_tallies(hits, chunk, output)
+    return kept + keep_paths(flags, view, hits)
+
+
+@inlined
+def pick_hits(flags: np.uint32, view: View, count: int) -> int:
+    """Rays that hit something, and their paths, side by side in the chunk. Returns how many they are."""
+    chunk, step = view.chunk, view.step
+    rays, triangles, steps = view.rays, view.hits + HIT_ID * step, view.paths + STEPS * step
+    sources = (
+        (view.hits, triangles, view.paths, steps)
+        + three(rays, step)
+        + three(rays + RAY_DIRECTION * step, step)
+        + three(view.paths + PATH_FLUX * step, step)
+    )
+    targets = (
+        (address(chunk.distance), address(chunk.triangle), address(chunk.photon), address(chunk.steps))
+        + column_of(chunk.origin)
+        + column_of(chunk.ray)
+        + column_of(chunk.flux)
+    )
+    found = (MISS_BIT, NO_TALLY)
+    if flags & (TEXTURED | BENT | OWN):
+        uv = (view.hits + step, view.hits + 2 * step)
+        chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
+        return pack_columns(triangles, found, count, sources + uv, targets + chunk_uv)
+    return pack_columns(triangles, found, count, sources, targets)
 
 
 @inlined
 def meet_facets(scene: PhotonScene, view: View, count: int) -> None:
-    """Facets and materials of the hits. A miss meets the last facet."""
-    chunk, nothing, ids = view.chunk, np.uint32(len(scene.facets) - 1), view.hits + HIT_ID * view.step
-    for i in range(count):
-        chunk.triangle[i] = Int(min(get_word(ids, i), nothing))
-    for i in range(count, whole(count)):
-        chunk.triangle[i] = 0
-    gather_columns(address(scene.facets), ROW_BYTES, chunk.triangle, whole(count), address(chunk.normal))
-    for i in range(CHUNK):
-        chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
+    """Facets and materials of the hits."""
+    chunk, triangles, materials = view.chunk, address(view.chunk.triangle), address(view.chunk.material)
+    for i in range(LANES):
+        put(triangles, count + i, Int(0))
+    gather_columns(address(scene.facets), ROW_BYTES, triangles, whole(count), address(chunk.normal))
+    each(meet_material, whole(count), chunk)
     if scene.flags & MIXED:
-        gather_columns(view.materials, MATERIAL_BYTES, chunk.material, whole(count), address(chunk.weight))
+        gather_columns(view.materials, MATERIAL_BYTES, materials, whole(count), address(chunk.weight))
     else:
-        gather_half_columns(view.materials, MATERIAL_BYTES, chunk.material, whole(count), address(chunk.weight))
+        gather_half_columns(view.materials, MATERIAL_BYTES, materials, whole(count), address(chunk.weight))
+
+
+@inlined
+def meet_material(i: int, chunk: Chunk) -> None:
+    """The facet's material."""
+    chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
 
 
 @inlined
 def meet_textures(scene: PhotonScene, view: View, count: int) -> None:
     """Texture coordinates of the facets' corners and textures of their materials."""
     chunk = view.chunk
-    gather_columns(address(scene.uvs), ROW_BYTES, chunk.triangle, whole(count), address(chunk.uvs))
+    gather_columns(address(scene.uvs), ROW_BYTES, address(chunk.triangle), whole(count), address(chunk.uvs))
     texels = view.materials + TEXELS_BYTES
-    gather_half_columns(texels, MATERIAL_BYTES, chunk.material, whole(count), address(chunk.texels))
+    gather_half_columns(texels, MATERIAL_BYTES, address(chunk.material), whole(count), address(chunk.texels))
 
 
 @inlined
-def land(i: int, data: tuple[View, Limits]) -> None:
+def land(i: int, data: tuple[Chunk, Limits]) -> None:
     """Hit point, normals on the side of the ray's origin, and what a photon keeps of the hit."""
-    view, limits = data
-    chunk, step = view.chunk, view.step
-    origin, ray = get3(view.rays, step, i), get3(view.rays + RAY_DIRECTION * step, step, i)
-    normal = column(chunk.normal, i)
+    chunk, limits = data
+    origin, ray, normal = column(chunk.origin, i), column(chunk.ray, i), column(chunk.normal, i)
     front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
-    position = add(origin, scale(ray, get(view.hits, i)))
+    position = along(origin, ray, chunk.distance[i])
     # Along the ray rounding takes the point off the triangle; back to its plane.
-    position = add(position, scale(normal, chunk.plane[i] - dot(normal, position)))
+    position = along(position, normal, chunk.plane[i] - dot(normal, position))
     is_front = dot(normal, ray) <= ZERO
     normal = scale(normal, ONE if is_front else -ONE)
     set_column(chunk.position, i, position)
     set_column(chunk.normal, i, normal)
-    set_column(chunk.shading, i, normal)
-    set_column(chunk.wi, i, normal)
-    set_column(chunk.ray, i, ray)
-    chunk.is_outside[i] = Int(is_front)
-    chunk.is_directed[i] = Int(0)
 
-    photon, steps = get_word(view.paths, i), get_word(view.paths + STEPS * step, i)
-    flux, bounce = get3(view.paths + PATH_FLUX * step, step, i), steps & BOUNCE_MASK
-    words = hash4(limits.key, photon, bounce)
+    steps = chunk.steps[i]
+    bounce = steps & BOUNCE_MASK
+    words = hash4(limits.key, chunk.photon[i], bounce)
     chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i] = words
     stores = ((chunk.kind[i] & STORES) != 0) & (Int(bounce) >= limits.min_bounces)
     chunk.tally[i] = ONE_STORED if stores else NO_TALLY
-    chunk.photon[i], chunk.steps[i] = photon, steps
-    set_column(chunk.flux, i, flux)
-    chunk.packed_front[i] = front if is_front else back
     chunk.packed_ray[i] = pack_unit(scale(ray, -ONE))
-    chunk.packed_flux[i] = pack_flux(flux, unit32(words[3]))
+    chunk.packed_normal[i] = front if is_front else back
+    chunk.packed_flux[i] = pack_flux(column(chunk.flux, i), unit32(words[3]))
+    chunk.rank[i] = np.uint32(steps >> RANK_SHIFT)
 
 
 @inlined
 def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
     """Store the photons of a chunk."""
-    stored = list_places(address(view.chunk.tally), (ONE_STORED, ONE_STORED), count, address(view.chunk.stored))
-    each(keep_photon, whole(stored), view)
+    chunk, photons, last = view.chunk, view.photons, view.photons + 6 * WAITING_STEP
+    sources = (
+        column_of(chunk.position)
+        + (address(chunk.packed_ray), address(chunk.packed_normal), address(chunk.packed_flux))
+        + (address(chunk.photon), address(chunk.rank))
+    )
+    targets = (
+        three(photons, WAITING_STEP) + three(photons + 3 * WAITING_STEP, WAITING_STEP) + (last, last + WAITING_STEP)
+    )
+    stored = pack_columns(address(chunk.tally), (ONE_STORED, ONE_STORED), count, sources, targets)
     waits = output.waits[0] + stored
     if waits >= CHUNK:
-        first, block = address(output.waiting), address(output.blocks) + BLOCK_BYTES * output.filled[0]
         waits -= CHUNK
-        each(move_photon, CHUNK, Move(first, block, BLOCK_STEP))
-        each(move_photon, whole(waits), Move(first + BLOCK_STEP, first, WAITING_STEP))
+        fill_block(address(output.waiting), address(output.blocks) + BLOCK_BYTES * output.filled[0], waits)
         output.filled[0] += 1
     output.waits[0] = waits
 
 
 @inlined
-def keep_photon(k: int, view: View) -> None:
-    """Write the photon of a hit behind those that wait."""
-    chunk, photons, step = view.chunk, view.photons, WAITING_STEP
-    i = get_int(address(chunk.stored), k)
-    put3(photons, step, k, column(chunk.position, i))
-    put(photons + DIRECTION * step, k, get_word(address(chunk.packed_ray), i))
-    put(photons + NORMAL * step, k, get_word(address(chunk.packed_front), i))
-    put(photons + FLUX * step, k, get_word(address(chunk.packed_flux), i))
-    put(photons + INDEX * step, k, get_word(address(chunk.photon), i))
-    put(photons + RANK * step, k, np.uint32(get_word(address(chunk.steps), i) >> RANK_SHIFT))
+def fill_block(waiting: int, block: int, rest: int) -> None:
+    """Move photons that wait to a block, and the rest of them to the front."""
+    for word in range(PHOTON_COLUMNS):
+        for line in range(0, BLOCK_STEP, LINE_BYTES):
+            copy_line(waiting + WAITING_STEP * word + line, block + BLOCK_STEP * word + line)
+    each(move_photon, whole(rest), waiting)
 
 
 @inlined
-def move_photon(i: int, move: Move) -> None:
-    """Copy a photon that waits to other columns."""
+def move_photon(i: int, waiting: int) -> None:
+    """Copy a photon that waits behind a whole block to the front."""
     for word in range(PHOTON_COLUMNS):
-        put(move.target + word * move.target_step, i, get_word(move.source + word * WAITING_STEP, i))
+        first = waiting + word * WAITING_STEP
+        put(first, i, get_word(first, CHUNK + i))
 
 
 @inlined
@@ -340,7 +365,7 @@ def paint(i: int, view: View) -> None:
     Fajardo, Wronski, Salvi, Pharr: Stochastic Texture Filtering, 2023.
     """
     chunk = view.chunk
-    u, v = get(view.hits + view.step, i), get(view.hits + 2 * view.step, i)
+    u, v = chunk.uv[0, i], chunk.uv[1, i]
     w = ONE - u - v
     x = w * chunk.uvs[0, i] + u * chunk.uvs[2, i] + v * chunk.uvs[4, i]
     y = w * chunk.uvs[1, i] + u * chunk.uvs[3, i] + v * chunk.uvs[5, i]
@@ -364,8 +389,8 @@ def ask_shaders(scene: PackedScene, view: View, count: int) -> None:
     for i in range(count):
         if chunk.kind[i] & OWN == 0:
             continue
-        triangle, u, v = chunk.triangle[i], np.float64(get(view.hits + view.step, i)), get(view.hits + 2 * view.step, i)
-        uv = texture_coordinates(surfaces.uvs, triangle, u, np.float64(v))
+        u, v = np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i])
+        uv = texture_coordinates(surfaces.uvs, chunk.triangle[i], u, v)
         point = Point(in_double(column(chunk.position, i)), in_double(column(chunk.normal, i)), uv)
         lobes = Bsdf(
             in_double(column(chunk.weight, i)),
@@ -421,12 +446,22 @@ def more_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
 
 
 @inlined
+def face(i: int, chunk: Chunk) -> None:
+    """A flat normal shades, on the side that it is on, until something else is known."""
+    normal = column(chunk.normal, i)
+    set_column(chunk.shading, i, normal)
+    set_column(chunk.wi, i, normal)
+    chunk.is_outside[i] = Int(chunk.packed_normal[i] == chunk.packed_front[i])
+    chunk.is_directed[i] = Int(0)
+
+
+@inlined
 def bend_normal(k: int, view: View) -> None:
     """The shading normal between those of the corners, as `shaders.surface.surface_at` says."""
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
     flat, ray = column(chunk.normal, i), column(chunk.ray, i)
-    u, v = get(view.hits + view.step, i), get(view.hits + 2 * view.step, i)
+    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
     corner = Int(get_int(address(chunk.triangle), i) * Int(9))
     a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
     shading = normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))
@@ -564,6 +599,13 @@ def bend_flux(k: int, view: View) -> None:
 
 
 @inlined
+def choose_side(i: int, chunk: Chunk) -> None:
+    """The next ray starts where it goes: clear of the surface on this side, or on the other one."""
+    through = dot(column(chunk.normal, i), column(chunk.wi, i)) < ZERO
+    chunk.clearance[i] = -chunk.clearance[i] if through else chunk.clearance[i]
+
+
+@inlined
 def decide(i: int, data: tuple[Chunk, Limits]) -> None:
     """Russian roulette by the share of flux that is left; and where the next ray of a path starts."""
     chunk, limits = data
@@ -576,12 +618,9 @@ def decide(i: int, data: tuple[Chunk, Limits]) -> None:
     steps = np.uint32(chunk.steps[i] + np.uint32(1) + (tally << RANK_SHIFT))
     chunk.steps[i] = steps
     cut = NO_TALLY if Int(steps & BOUNCE_MASK) < limits.max_bounces else ONE_TERMINATED
-    gone = ONE_ESCAPED if (chunk.kind[i] & NOTHING) != 0 else ONE_ABSORBED
-    chunk.tally[i] = tally + (cut if survives else gone)
+    chunk.tally[i] = tally + (cut if survives else ONE_ABSORBED)
 
-    normal = column(chunk.normal, i)
-    reach = chunk.clearance[i] * (ONE if dot(normal, column(chunk.wi, i)) >= ZERO else -ONE)
-    set_column(chunk.position, i, add(column(chunk.position, i), scale(normal, reach)))
+    set_column(chunk.position, i, along(column(chunk.position, i), column(chunk.normal, i), chunk.clearance[i]))
 
 
 @inlined
@@ -590,37 +629,58 @@ def add_tallies(count: int, chunk: Chunk, output: PhotonOutput) -> None:
     total = NO_TALLY
     for i in range(count):
         total = np.uint32(total + chunk.tally[i])
-    for counter in (STORED, ABSORBED, ESCAPED, TERMINATED):
+    for counter in (STORED, ABSORBED, TERMINATED):
         output.counters[counter] += np.int64(total & TALLY_MASK)
         total >>= TALLY_BITS
 
 
 @inlined
-def keep_paths(view: View, count: int) -> int:
+def keep_paths(flags: np.uint32, view: View, count: int) -> int:
     """Move the paths that go on behind those before; returns how many they are.
 
     A whole vector ends no later than the chunk, so that no ray is lost that is still to be shaded.
     """
-    kept = list_places(address(view.chunk.tally), (FATES, NO_TALLY), count, address(view.chunk.kept))
-    each(keep_path, whole(kept), view)
+    chunk, step, words = view.chunk, view.step, address(view.chunk.words)
+    fates, numbers = address(chunk.tally), (words, words + COLUMN_BYTES)
+    path = column_of(chunk.position) + (address(chunk.photon), address(chunk.steps)) + column_of(chunk.flux)
+    kept_path = (
+        three(view.kept_rays, step)
+        + (view.kept_paths, view.kept_paths + STEPS * step)
+        + three(view.kept_paths + PATH_FLUX * step, step)
+    )
+    if flags & (MIXED | BENT):
+        turns = numbers + column_of(chunk.shading) + column_of(chunk.wi) + (address(chunk.is_directed),)
+        kept = pack_columns(fates, (FATES, NO_TALLY), count, path + turns, kept_path + turns)
+        each(turn, whole(kept), view)
+    else:
+        flat_turns = numbers + column_of(chunk.normal)
+        kept = pack_columns(fates, (FATES, NO_TALLY), count, path + flat_turns, kept_path + flat_turns)
+        each(turn_from_diffuse, whole(kept), view)
     return kept
+
+
+@inlined
+def turn(k: int, view: View) -> None:
+    """Write the direction of a path that goes on."""
+    put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, next_direction(k, view.chunk))
+
+
+@inlined
+def turn_from_diffuse(k: int, view: View) -> None:
+    """As `turn`, where all surfaces are flat and diffuse."""
+    wi = diffuse_direction(k, column(view.chunk.normal, k), view.chunk)
+    put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, wi)
 
 
 @inlined
 def next_direction(i: int, chunk: Chunk) -> Vec3:
     """The direction that a lobe has given, else one by Lambert's law."""
-    words, normal = address(chunk.words), column(chunk.shading, i)
-    diffuse = lambertian(normal, unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)))
+    diffuse = diffuse_direction(i, column(chunk.shading, i), chunk)
     return chosen(get_int(address(chunk.is_directed), i) != 0, column(chunk.wi, i), diffuse)
 
 
 @inlined
-def keep_path(k: int, view: View) -> None:
-    """Write a path and its ray behind those before."""
-    chunk, step = view.chunk, view.step
-    i = get_int(address(chunk.kept), k)
-    put3(view.kept_rays, step, k, column(chunk.position, i))
-    put3(view.kept_rays + RAY_DIRECTION * step, step, k, next_direction(i, chunk))
-    put(view.kept_paths, k, get_word(address(chunk.photon), i))
-    put(view.kept_paths + STEPS * step, k, get_word(address(chunk.steps), i))
-    put3(view.kept_paths + PATH_FLUX * step, step, k, column(chunk.flux, i))
+def diffuse_direction(i: int, normal: Vec3, chunk: Chunk) -> Vec3:
+    """A direction by Lambert's law."""
+    words = address(chunk.words)
+    return lambertian(normal, unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)))

@@ -100,12 +100,15 @@ def room(output: PhotonOutput) -> int:
 
 
 def new_blocks(count: int) -> Words:
-    """(count, COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after another."""
-    if not hasattr(mmap, "MADV_HUGEPAGE"):
-        return np.empty((count, COLUMNS, CHUNK), np.uint32)
-    memory = mmap.mmap(-1, count * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with contextlib.suppress(OSError):  # a kernel without them
-        memory.madvise(mmap.MADV_HUGEPAGE)
+    """(count, COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after another. Whole
+    pages, so that lines of 64 bytes lie as the processor has them."""
+    size = count * BLOCK_BYTES
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with contextlib.suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    else:
+        memory = mmap.mmap(-1, size)
     return np.frombuffer(memory, np.uint32).reshape(count, COLUMNS, CHUNK)
 
 

@@ -12,13 +12,14 @@ from renderer import __version__
 from renderer.atomic_file import atomic_file
 
 if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not wait for compilers
+    from collections.abc import Sequence
     from pathlib import Path
 
     from renderer.driver import RenderSettings, Work
     from renderer.stage import Stage
     from tracecore.tracer import Limits
 
-    Statistics = dict[str, Any]  # of str, int and float
+    Statistics = dict[str, Any]  # of str, int, float and lists of float
 
 #: Every key, in the order of the file. A number that is not defined is null.
 FIELDS = {
@@ -45,6 +46,7 @@ FIELDS = {
     "rays.total": "all rays",
     "rays.timed": "rays traced while rendering was timed: all, but in a photon run those of its pilot",
     "rays_per_second": "rays.timed by the wall time of rendering: seconds.total without load and build",
+    "rays_per_second_of_runs": "the same of each run, where the same rays were traced more than once",
     "coprocessor.busy_fraction": "share of the wall time of rendering in which the device traced",
     "coprocessor.kernel_rays_per_second": "rays by the seconds that tracing alone takes on all of the device",
     "coprocessor.batches": "batches traced",
@@ -71,13 +73,15 @@ BUSY = 0.6
 @dataclass(frozen=True, kw_only=True)
 class Measured:
     """What was measured of a run while it was timed. seconds: wall time. rays: traced meanwhile. busy_seconds: in which
-    the device traced. limits: of the tracer. work: its counts may be of more than what was timed."""
+    the device traced. limits: of the tracer. work: its counts may be of more than what was timed. rates: of all runs,
+    of which this is the median; none if there was one."""
 
     work: Work
     seconds: float
     rays: int
     busy_seconds: float
     limits: Limits
+    rates: Sequence[float] = ()
 
 
 def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
@@ -109,6 +113,7 @@ def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measu
         "rays.total": rays.total,
         "rays.timed": measured.rays,
         "rays_per_second": ratio(measured.rays, seconds),
+        "rays_per_second_of_runs": list(measured.rates) or [ratio(measured.rays, seconds)],
         "coprocessor.busy_fraction": ratio(measured.busy_seconds, seconds),
         "coprocessor.kernel_rays_per_second": limits.kernel_rays_per_second,
         "coprocessor.batches": stage.tracer.statistics().batches,

@@ -8,11 +8,15 @@ import math
 import numpy as np
 
 from shaders.compilation import compiled
+from shaders.fused import fma
 from shaders.real import HALF, ONE, TWO_PI, ZERO, Int, Real
 
-#: Coefficients of the Taylor series, lowest power first; the terms left out are below 4e-8 on the reduced ranges.
-_SINE = tuple(Real((-1.0) ** k / math.factorial(2 * k + 1)) for k in range(5))
-_COSINE = tuple(Real((-1.0) ** k / math.factorial(2 * k)) for k in range(6))
+#: With square = x^2, up to an eighth of a turn: sin x = x + x square (...) and cos x = 1 - square / 2 + square^2 (...).
+#: Minimax polynomials, lowest power first, right to 2e-8.
+_SINE = (Real(-0.16666664666), Real(0.0083327489425), Real(-0.00019588008690))
+_COSINE = (Real(0.041666665432), Real(-0.0013888339222), Real(2.4550726773e-05))
+
+#: Coefficients of the series, lowest power first; the terms left out are below 4e-8 on the reduced ranges.
 _EXPONENTIAL = tuple(Real(math.log(2.0) ** k / math.factorial(k)) for k in range(1, 9))
 _LOGARITHM = tuple(Real(2.0 / math.log(2.0) / (2 * k + 1)) for k in range(5))
 
@@ -31,9 +35,9 @@ _ROOT_GUESS, _ONE_BIT, _THREE_HALVES = np.int32(0x5F3759DF), np.int32(1), Real(1
 @compiled
 def horner(x: float, coefficients: tuple[float, ...]) -> float:
     """Sum of coefficients[k] x^k."""
-    total = ZERO
-    for k in range(len(coefficients) - 1, -1, -1):
-        total = total * x + coefficients[k]
+    total = coefficients[-1]
+    for k in range(len(coefficients) - 2, -1, -1):
+        total = fma(total, x, coefficients[k])
     return total
 
 
@@ -53,10 +57,11 @@ def binary_exponent(x: float) -> int:
 def sine_cosine(turns: float) -> tuple[float, float]:
     """Sine and cosine of an angle in full turns, 0..1; right to 2e-7."""
     turns = Real(turns)
-    quarter = np.int32(_FOUR * turns + HALF)
-    angle = (turns - _QUARTER * Real(quarter)) * TWO_PI  # within an eighth of a turn
+    quarter = np.int32(fma(_FOUR, turns, HALF))
+    angle = fma(-_QUARTER, Real(quarter), turns) * TWO_PI  # within an eighth of a turn
     square = angle * angle
-    sine, cosine = angle * horner(square, _SINE), horner(square, _COSINE)
+    sine = fma(angle * square, horner(square, _SINE), angle)
+    cosine = fma(square * square, horner(square, _COSINE), fma(-HALF, square, ONE))
     swapped = (quarter & np.int32(1)) != 0
     a = cosine if swapped else sine
     b = sine if swapped else cosine
@@ -73,11 +78,11 @@ def inverse_root(x: float) -> float:
     Newton's method from a guess by the bits (Lomont: Fast Inverse Square Root, 2003). Vector units divide and take
     roots at a third of this speed.
     """
-    half = HALF * x
+    half = -HALF * x
     y = np.int32(_ROOT_GUESS - (Real(x).view(np.int32) >> _ONE_BIT)).view(np.float32)
-    y = y * (_THREE_HALVES - half * y * y)
-    y = y * (_THREE_HALVES - half * y * y)
-    return y * (_THREE_HALVES - half * y * y)
+    y = y * fma(half * y, y, _THREE_HALVES)
+    y = y * fma(half * y, y, _THREE_HALVES)
+    return y * fma(half * y, y, _THREE_HALVES)
 
 
 @compiled

@@ -4,8 +4,9 @@ import math
 
 from shaders.compilation import compiled
 from shaders.elementary import exp2_minus_1, inverse_root, log2, sine_cosine
+from shaders.fused import fma
 from shaders.real import ONE, TWO, ZERO, Real
-from shaders.vector import Vec3, add, dot, scale
+from shaders.vector import Vec3, dot, scale
 
 #: Squares of lengths below this one count as it.
 LEAST_SQUARE = Real(2.0**-80)
@@ -39,7 +40,7 @@ def lambertian(normal: Vec3, u1: float, u2: float) -> Vec3:
     square = u1 * (ONE - u1)
     radius = TWO * square * inverse_root(square)
     sine, cosine = sine_cosine(u2)
-    tip = add(normal, (radius * cosine, radius * sine, ONE - TWO * u1))
+    tip = (fma(radius, cosine, normal[0]), fma(radius, sine, normal[1]), fma(-TWO, u1, normal[2] + ONE))
     return scale(tip, inverse_root(max(dot(tip, tip), LEAST_SQUARE)))
 
 

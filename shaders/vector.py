@@ -3,6 +3,7 @@
 import math
 
 from shaders.compilation import compiled
+from shaders.fused import fma
 from shaders.real import ONE, ZERO, Real
 
 Vec3 = tuple[float, float, float]
@@ -38,7 +39,13 @@ def scale(a: Vec3, s: float) -> Vec3:
 @compiled
 def dot(a: Vec3, b: Vec3) -> float:
     """a . b."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return fma(a[0], b[0], fma(a[1], b[1], a[2] * b[2]))
+
+
+@compiled
+def along(origin: Vec3, direction: Vec3, t: float) -> Vec3:
+    """origin + t direction."""
+    return (fma(t, direction[0], origin[0]), fma(t, direction[1], origin[1]), fma(t, direction[2], origin[2]))
 
 
 @compiled

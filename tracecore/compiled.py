@@ -36,6 +36,17 @@ def use_widest_vectors() -> None:
 use_widest_vectors()
 
 
+def has_widest_vectors() -> bool:
+    """Whether code is compiled for vectors of 512 bits."""
+    if chosen := numba.config.CPU_FEATURES:  # type: ignore[attr-defined]
+        features = str(chosen)
+    elif numba.config.CPU_NAME:  # type: ignore[attr-defined]
+        return False
+    else:
+        features = get_host_cpu_features()  # type: ignore[no-untyped-call]
+    return "+avx512f" in features.split(",") and "-prefer-256-bit" in features.split(",")
+
+
 def source_hash(package: str) -> str:
     """Hash of every compiled source in reach of a package, of the compiler's versions and of the processor chosen."""
     digest = hashlib.sha256()

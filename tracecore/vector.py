@@ -89,19 +89,6 @@ def load8(typing: Any, place: Any) -> Any:
 
 
 @emitting
-def load4_in_8(typing: Any, place: Any) -> Any:
-    """Four float32 from an address, then four lanes of no meaning."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        half = ir.VectorType(FLOAT, 4)
-        loaded = builder.load(builder.inttoptr(arguments[0], half.as_pointer()), align=4)
-        undefined = ir.Constant(half, ir.Undefined)
-        return builder.shuffle_vector(loaded, undefined, ir.Constant(ir.VectorType(I32, 8), list(range(8))))
-
-    return FLOAT8(types.int64), emit
-
-
-@emitting
 def load_float(typing: Any, place: Any) -> Any:
     """A float32 from an address."""
     return _load(types.float32, FLOAT)
@@ -326,27 +313,3 @@ def store_release(typing: Any, place: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, types.uint64), emit
-
-
-def _shuffled(builder: Any, rows: Any, step: int, low: list[int], high: list[int]) -> list[Any]:
-    """Pairs of vectors `step` apart, each pair mixed by two masks."""
-    masks = [ir.Constant(ir.VectorType(I32, 8), mask) for mask in (low, high)]
-    mixed: list[Any] = [None] * 8
-    for first in (k for k in range(8) if not k & step):
-        for k, mask in zip((first, first + step), masks, strict=True):
-            mixed[k] = builder.shuffle_vector(rows[first], rows[first + step], mask)
-    return mixed
-
-
-@emitting
-def transpose8(typing: Any, rows: Any) -> Any:
-    """Eight vectors of eight lanes: lane i of vector k becomes lane k of vector i. Any 32 bits pass as they are."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vectors = cgutils.unpack_tuple(builder, arguments[0], 8)
-        vectors = _shuffled(builder, vectors, 1, [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])
-        vectors = _shuffled(builder, vectors, 2, [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15])
-        vectors = _shuffled(builder, vectors, 4, [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
-        return context.make_tuple(builder, rows, vectors)
-
-    return rows(rows), emit

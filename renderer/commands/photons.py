@@ -24,7 +24,7 @@ SUMMARY = "trace photons until N are stored, and tell how fast that went and why
 EXAMPLES = f"""\
 examples:
   tracecore photons cornell
-  tracecore photons kitchen.aff --plain --photons 10000000
+  tracecore photons kitchen.aff --plain --photons 10000000 --repeat 9
   tracecore photons kitchen.aff --photons 10000000 --json output/photons.json
   tracecore photons cornell --timeline output/timeline.json
 
@@ -51,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--plain",
         action="store_true",
         help="take all surfaces for diffuse and light them by one square below the ceiling, as benchmarks do",
+    )
+    parser.add_argument(
+        "--repeat",
+        type=whole(1, 1000),
+        default=1,
+        metavar="N",
+        help="trace and time the same photons N times, and tell of the median run (default: %(default)s)",
     )
     add_max_bounces(parser)
     parser.add_argument("--save-photons", type=Path, metavar="FILE", help="keep the photons in FILE.npz")
@@ -108,6 +115,7 @@ def _trace(stage: Stage, settings: RenderSettings, arguments: argparse.Namespace
             stage.tracer,
             settings,
             wanted,
+            repeat=arguments.repeat,
             on_progress=lambda stored: _move(bar, min(stored, wanted)),
         )
 
@@ -119,6 +127,7 @@ def _measured(stage: Stage, photon_run: PhotonRun) -> statistics.Measured:
         rays=photon_run.rays,
         busy_seconds=photon_run.busy_seconds,
         limits=stage.tracer.limits(photon_run.sample),
+        rates=photon_run.rates,
     )
 
 
@@ -188,7 +197,8 @@ def report(told: Statistics) -> str:
         "photons": f"{told['photons.stored']} stored, {told['photons.emitted']} emitted: "
         f"{told['photons.absorbed']} absorbed, {told['photons.escaped']} escaped, "
         f"{told['photons.terminated']} terminated",
-        "rays": f"{told['rays.timed']} in {_timed_seconds(told):.3f} s: {_mega(told['rays_per_second'])} Mrays/s",
+        "rays": f"{told['rays.timed']} in {_timed_seconds(told):.3f} s: {_mega(told['rays_per_second'])} Mrays/s"
+        + _spread(told),
         "co-processor": f"busy {told['coprocessor.busy_fraction']:.0%} of the time; the kernel alone traces "
         f"{_mega(told['coprocessor.kernel_rays_per_second'])} Mrays/s",
         **_thread_rows(told),
@@ -214,6 +224,12 @@ def _transfer(told: Statistics) -> str:
         return "none, there is no bus"
     limit = told["transfer.limit_bytes_per_second"]
     return f"{told['transfer.bytes_per_second'] / 1e9:.2f} GB/s both ways; the bus takes {limit / 1e9:.2f} GB/s up"
+
+
+def _spread(told: Statistics) -> str:
+    """How much runs differ."""
+    rates = told["rays_per_second_of_runs"]
+    return f", the median of {len(rates)} from {_mega(min(rates))} to {_mega(max(rates))}" if len(rates) > 1 else ""
 
 
 def _timed_seconds(told: Statistics) -> float:

@@ -8,6 +8,7 @@ from renderer.columns import (
     CHUNK,
     COLUMN,
     LANES,
+    copy_line,
     each,
     gather_columns,
     gather_half_columns,
@@ -16,6 +17,7 @@ from renderer.columns import (
     get_int,
     get_word,
     list_places,
+    pack_columns,
     put,
     put3,
     whole,
@@ -30,12 +32,12 @@ COUNTS = pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 16, CHUNK - 1, CHU
 
 @njit
 def gathered(rows, places, count, columns):
-    gather_columns(address(rows), 32, places, count, address(columns))
+    gather_columns(address(rows), 32, address(places), count, address(columns))
 
 
 @njit
 def half_gathered(rows, places, count, columns):
-    gather_half_columns(address(rows), 32, places, count, address(columns))
+    gather_half_columns(address(rows), 32, address(places), count, address(columns))
 
 
 @inlined
@@ -71,6 +73,19 @@ def listed(words, mask, bits, count, places):
 
 
 @njit
+def packed(words, mask, bits, count, sources, targets):
+    a, b, c = address(sources), address(sources) + 4 * COLUMN, address(sources) + 8 * COLUMN
+    x, y, z = address(targets), address(targets) + 4 * COLUMN, address(targets) + 8 * COLUMN
+    return pack_columns(address(words), (mask, bits), count, (a, b, c), (x, y, z))
+
+
+@njit
+def lines_copied(source, target, lines):
+    for line in range(lines):
+        copy_line(address(source) + 4 + 64 * line, address(target) + 64 * line)
+
+
+@njit
 def rounded(count):
     return whole(count)
 
@@ -85,6 +100,33 @@ def test_places_of_words_with_the_wanted_bits_are_listed(count, mask):
         expected = np.flatnonzero((words[:count] & np.uint32(mask)) == bits)
         assert np.array_equal(places[:length], expected)
         assert np.array_equal(places[length : length + LANES], CHUNK + np.arange(LANES))
+
+
+@COUNTS
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("mask", [0, 1, 6, 0x80000001])
+def test_columns_are_packed_where_words_have_the_wanted_bits(count, mask, in_place):
+    """In order, nothing of those behind `count`, and no other place than those of a whole count is written."""
+    words = np.append(ROWS[:, 0] & np.uint32(0x80000007), np.zeros(LANES, np.uint32))
+    for bits in np.unique(words & np.uint32(mask)):
+        sources = np.random.default_rng(4).integers(0, 2**32, (4, COLUMN), np.uint64).astype(np.uint32)
+        before = sources.copy()
+        targets = sources if in_place else np.full((4, COLUMN), 7, np.uint32)
+        untouched = targets.copy()
+        wanted = np.flatnonzero((words[:count] & np.uint32(mask)) == bits)
+        assert packed(words, np.uint32(mask), bits, count, sources, targets) == len(wanted)
+        assert np.array_equal(targets[:3, : len(wanted)], before[:3, wanted])
+        assert np.array_equal(targets[:3, rounded(count) :], untouched[:3, rounded(count) :])
+        assert np.array_equal(targets[3], untouched[3])
+
+
+def test_lines_are_copied_as_they_are():
+    memory = np.zeros(32 * 16 + 16, np.uint32)
+    target = memory[(-memory.ctypes.data // 4) % 16 :][: 32 * 16]
+    source = np.random.default_rng(5).integers(0, 2**32, 32 * 16 + 1, np.uint64).astype(np.uint32)
+    lines_copied(source, target, 31)
+    assert np.array_equal(target[: 31 * 16], source[1 : 31 * 16 + 1])
+    assert not target[31 * 16 :].any()
 
 
 def test_counts_are_rounded_up_to_whole_vectors():

@@ -17,11 +17,11 @@ from renderer.photon_tracing import trace_photons
 from scenes.model import Material, PointLight
 
 
-def run_until(photons, *, snapshot=None, threads=1, **settings):
+def run_until(photons, *, snapshot=None, threads=1, repeat=1, **settings):
     snapshot = snapshot or lamp_in_box()
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=threads) as tracer:
         chosen = RenderSettings(width=8, height=8, threads=threads, **settings)
-        return trace_until_stored(snapshot, tracer, chosen, photons)
+        return trace_until_stored(snapshot, tracer, chosen, photons, repeat=repeat)
 
 
 def trace_at_once(snapshot, photons, *, seed):
@@ -112,6 +112,36 @@ def test_the_rounds_are_timed(rounds):
     assert run.busy_seconds == pytest.approx(run.work.trace_seconds)
     assert run.sample.shape[0] > 0
     assert len(run.logs) == 2
+
+
+def test_what_is_timed_may_be_traced_again(rounds):
+    """The photons and their counts are those of one run, the figures those of the median one."""
+    once = run_until(30_000, threads=2)
+    rounds.clear()
+    run = run_until(30_000, threads=2, repeat=4)
+    assert rounds[PILOT_PARTS:] == [rounds[PILOT_PARTS]] * 4
+    assert np.array_equal(run.photons, once.photons)
+    assert run.work.photons == once.work.photons
+    assert run.work.rays == once.work.rays
+    assert run.rays == once.rays
+    assert (run.work.bytes_up, run.work.bytes_down) == (once.work.bytes_up, once.work.bytes_down)
+    assert len(once.rates) == 1
+    assert len(run.rates) == 4
+    assert run.rays / run.seconds == pytest.approx(sorted(run.rates)[1])  # the slower of the two in the middle
+
+
+def test_an_interrupt_of_a_repetition_keeps_the_runs_before(monkeypatch, rounds):
+    def interrupted(*arguments):
+        if len(rounds) == PILOT_PARTS + 3:
+            raise KeyboardInterrupt
+        return noted(*arguments)
+
+    noted = headline.trace_photons
+    monkeypatch.setattr(headline, "trace_photons", interrupted)
+    run = run_until(30_000, repeat=9)
+    assert not run.finished
+    assert len(run.rates) == 3
+    assert run.work.photons.stored >= 30_000
 
 
 def test_an_interrupt_keeps_what_is_finished(monkeypatch):

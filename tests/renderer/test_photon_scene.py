@@ -12,7 +12,6 @@ from renderer.photon_scene import (
     FACET,
     MATERIAL_MASK,
     MIXED,
-    NOTHING,
     STORES,
     TEXTURED,
     pack_aliases,
@@ -27,7 +26,7 @@ def test_records_fill_their_rows():
 
 def test_facets_lie_in_their_planes():
     snapshot = lamp_in_box()
-    facets = pack_scene(snapshot).photon_scene.facets[:-1]
+    facets = pack_scene(snapshot).photon_scene.facets
     for facet, corners in zip(facets, snapshot.positions.astype(np.float64), strict=True):
         np.testing.assert_allclose(corners @ facet["normal"].astype(np.float64), facet["plane"], atol=1e-6)
         assert facet["normal"] @ (0.5 - corners.mean(axis=0)) > 0.0  # the box is wound inward
@@ -48,11 +47,11 @@ def test_flags_say_what_is_special():
     image = Texture(name="grey", pixels=np.full((1, 1, 3), 128, np.uint8))
     packed = pack_scene(type(snapshot)(**(vars(snapshot) | {"textures": (image,)}))).photon_scene
     kinds = packed.facets["kind"]
-    assert (kinds & MATERIAL_MASK).tolist() == [*ids.tolist(), 4]
-    expected = [STORES | BENT, STORES, STORES | MIXED, MIXED, STORES | TEXTURED, NOTHING]
-    assert [int(kinds[k] & ~MATERIAL_MASK) for k in (0, 1, 3, 6, 9, 12)] == [int(flags) for flags in expected]
+    assert (kinds & MATERIAL_MASK).tolist() == ids.tolist()
+    expected = [STORES | BENT, STORES, STORES | MIXED, MIXED, STORES | TEXTURED]
+    assert [int(kinds[k] & ~MATERIAL_MASK) for k in (0, 1, 3, 6, 9)] == [int(flags) for flags in expected]
     assert packed.flags == STORES | BENT | MIXED | TEXTURED
-    assert packed.materials[-1]["diffuse"].tolist() == [0.0, 0.0, 0.0]
+    assert len(packed.materials) == 4
 
 
 @pytest.mark.parametrize(
@@ -82,15 +81,14 @@ def test_texels_are_bytes_and_decode_to_what_the_eye_reads():
     channels = np.stack([packed.texels >> shift & 255 for shift in (0, 8, 16)], axis=-1)
     assert np.array_equal(packed.decoded[channels[:-1]], scene.surfaces.textures.texels)
     assert packed.decoded[channels[-1]].tolist() == [1.0, 1.0, 1.0]
-    assert packed.materials[["texels", "width", "height"]].tolist() == [(512, 1, 1), (0, 32, 16), (512, 1, 1)]
-    assert np.array_equal(packed.uvs[:-1, :6].reshape(12, 3, 2), box.uvs)
-    assert not packed.uvs[-1].any()
-    assert packed.uvs.shape == (13, 8)
+    assert packed.materials[["texels", "width", "height"]].tolist() == [(512, 1, 1), (0, 32, 16)]
+    assert np.array_equal(packed.uvs[:, :6].reshape(12, 3, 2), box.uvs)
+    assert not packed.uvs[:, 6:].any()
 
 
 def test_without_textures_there_are_no_texture_coordinates():
     packed = pack_scene(lamp_in_box()).photon_scene
-    assert packed.uvs.shape == (1, 8)
+    assert packed.uvs.shape == (0, 8)
     assert packed.texels.tolist() == [0xFFFFFF]
 
 

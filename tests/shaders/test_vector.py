@@ -1,12 +1,18 @@
 """Frames about every direction, and the small operations on triples."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from numba import njit
+from numba.core.errors import TypingError
 
+from shaders.fused import fma
 from shaders.vector import (
+    along,
     cross,
+    dot,
     frame,
     largest,
     largest_magnitude,
@@ -44,6 +50,38 @@ def test_to_world_undoes_to_local():
     axes = (*frame(normalize(A)), normalize(A))
     assert to_world(to_local(B, *axes), *axes) == pytest.approx(B)
     assert to_local(A, *axes) == pytest.approx((0.0, 0.0, math.sqrt(14.0)))
+
+
+@njit
+def fused(a, b, c):
+    return fma(a, b, c)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_products_and_sums_are_rounded_once(kind):
+    """The square of 1 + e is 1 + 2 e + e^2, of which rounding would lose the last part."""
+    e = 2.0 ** -(np.finfo(kind).nmant // 2 + 1)
+    a = kind(1.0 + e)
+    assert a * a - kind(1.0 + 2.0 * e) == 0.0
+    assert fused(a, a, kind(-1.0 - 2.0 * e)) == e * e
+    numbers = np.random.default_rng(6).normal(size=(100, 3)).astype(kind)
+    for a, b, c in numbers:
+        exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+        off = abs(Fraction(float(fused(a, b, c))) - exact)
+        assert off <= Fraction(float(np.spacing(kind(abs(float(exact)))))) / 2
+
+
+def test_fused_numbers_are_of_the_higher_precision():
+    assert fused(np.float32(0.1), 1.0, 0.0) == float(np.float32(0.1))
+    assert fused(0.1, np.float32(1.0), np.float32(0.0)) == 0.1
+    with pytest.raises(TypingError, match="fma takes three numbers"):
+        fused("a", 1.0, 2.0)
+
+
+def test_a_point_along_a_ray():
+    assert along(A, B, 2.0) == (9.0, -1.0, 1.0)
+    assert dot(A, B) == 0.0
+    assert dot(A, A) == 14.0
 
 
 def test_a_vector_without_length_is_normalised_to_z():
