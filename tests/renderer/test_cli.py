@@ -661,10 +661,24 @@ def test_report_of_a_device() -> None:
     told = dict.fromkeys(FIELDS, 8) | texts
     told |= {"seconds.load": 1, "seconds.build": 3, "seconds.total": 8.0, "seconds.wait": 1.0}
     told |= {"transfer.bytes_per_second": 5e9, "transfer.limit_bytes_per_second": 2.5e10}
+    told |= {"rays_per_second": 3e6, "rays_per_second_of_runs": [4e6, 1e6, 3e6]}
     lines = photons.report(told).splitlines()
+    assert "rays          8 in 4.000 s: 3.00 Mrays/s, the median of 3 from 1.00 to 4.00" in lines
     assert "waiting       25% of the threads' time" in lines
     assert "transfer      5.00 GB/s both ways; the bus takes 25.00 GB/s up" in lines
     assert not any(line.startswith("tracing") for line in lines)
+
+
+def test_photons_traced_again(tmp_path: Path) -> None:
+    common = ("photons", "cornell", "--device", "cpu", "--photons", "20000", "--quiet", "--json", tmp_path / "a.json")
+    told = []
+    for repeat in (1, 3):
+        assert run(*common, "--repeat", str(repeat)) == 0
+        told.append(json.loads((tmp_path / "a.json").read_text()))
+    assert [len(one["rays_per_second_of_runs"]) for one in told] == [1, 3]
+    assert told[1]["rays_per_second"] == sorted(told[1]["rays_per_second_of_runs"])[1]
+    for key in ("photons.stored", "photons.emitted", "rays.photon", "rays.timed"):
+        assert told[0][key] == told[1][key]
 
 
 def test_timeline_of_photons(tmp_path: Path) -> None:

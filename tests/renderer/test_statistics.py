@@ -18,6 +18,7 @@ DESIGN = """
 scene triangles driver kernel device dispatch batch_rays threads seed
 seconds.load seconds.build seconds.trace seconds.wait seconds.shade seconds.order seconds.total
 rays.camera rays.shadow rays.bounce rays.photon rays.total rays.timed rays_per_second
+rays_per_second_of_runs
 coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches shading.rays_per_second
 transfer.bytes_per_second transfer.limit_bytes_per_second limited_by
 photons.emitted photons.stored photons.absorbed photons.escaped photons.terminated
@@ -86,6 +87,7 @@ def test_values() -> None:
     assert told["seconds.order"] == 0.125
     assert (told["rays.total"], told["rays.timed"]) == (100, 90)
     assert told["rays_per_second"] == 90 / 8.0
+    assert told["rays_per_second_of_runs"] == [90 / 8.0]
     assert told["coprocessor.busy_fraction"] == 0.5
     assert (told["coprocessor.kernel_rays_per_second"], told["coprocessor.batches"]) == (15.0, 7)
     assert told["shading.rays_per_second"] == 30.0
