@@ -21,7 +21,7 @@ from tracecore.rays import Floats
 from tracecore.vector import address, all_lanes, emitting
 
 #: Rays handled together; columns of so many stay in the cache next to the core. A multiple of LANES.
-CHUNK = 192
+CHUNK = 240
 
 #: Numbers of the longest vector.
 LANES = 16
