@@ -1,4 +1,4 @@
-"""Loops over columns that become vector instructions, and rows of 32 bytes made columns eight at a time.
+"""Loops over columns that become vector instructions, and rows made columns eight at a time.
 
 A column holds one number of many rays, side by side. Compiled code reads columns by address (see
 `tracecore.vector.address`), so that nothing is counted or checked in a loop.
@@ -30,7 +30,6 @@ LANES = 16
 COLUMN = CHUNK + LANES
 
 WORD_BYTES = 4
-ROW_BYTES = 32
 LINE_BYTES = 64
 COLUMN_BYTES = WORD_BYTES * COLUMN
 
@@ -334,22 +333,15 @@ def close_list(places: int, length: int) -> None:
 
 
 @inlined
-def gather_columns(rows: int, row_bytes: int, places: int, count: int, columns: int) -> None:
-    """The first 32 bytes of rows become eight columns of scratch. places: address of their numbers, int32.
+def gather_columns(rows: int, row_bytes: int, places: int, count: int, quads: int, columns: int) -> None:
+    """The first 4 * quads words of rows become as many columns of scratch. places: address of their numbers, int32.
 
     Eight places at a time are read, also if count is no multiple of eight: all of them must exist.
     """
     for i in range(0, count, 8):
-        sources = _rows(rows, row_bytes, places + WORD_BYTES * i)
-        put_columns(sources, 0, columns + WORD_BYTES * i)
-        put_columns(sources, ROW_BYTES // 2, columns + WORD_BYTES * i + 4 * COLUMN_BYTES)
-
-
-@inlined
-def gather_half_columns(rows: int, row_bytes: int, places: int, count: int, columns: int) -> None:
-    """As `gather_columns`: the first 16 bytes become four columns."""
-    for i in range(0, count, 8):
-        put_columns(_rows(rows, row_bytes, places + WORD_BYTES * i), 0, columns + WORD_BYTES * i)
+        sources, target = _rows(rows, row_bytes, places + WORD_BYTES * i), columns + WORD_BYTES * i
+        for quad in range(quads):
+            put_columns(sources, 4 * WORD_BYTES * quad, target + 4 * COLUMN_BYTES * quad)
 
 
 @inlined

@@ -20,11 +20,11 @@ DIFFUSE, PHONG, MIRROR, GLASS = (np.uint32(lobe) for lobe in range(LOBES))
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
-#: Columns of a chunk of hits. The first eight are FACET, of which land turns `normal` to the side of the ray's origin;
-#: then come the first eight of MATERIAL. origin, ray, distance, uv, triangle, photon, steps, flux: of the ray, hit and
+#: Columns of a chunk of hits. The first ones are FACET, of which land turns `normal` to the side of the ray's origin.
+#: origin, ray, distance, uv, triangle, photon, steps, flux: of the ray, hit and
 #: path, of which steps and flux become those that the path goes on with. position: of the hit, later where the next ray
 #: starts. shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2),
-#: roulette and rounding. weight, in the place of `diffuse`: share of the flux that goes on, per channel; 0 is
+#: roulette and rounding. weight, at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is
 #: absorption. wi: direction of the next ray where it is_directed, else the normal that it will be about. packed_ray,
 #: packed_normal, packed_flux, rank: of the photon. tally: of the hit. per_share: all reflectance over that of the lobe
 #: chosen. bent, lobes: lists of places in the chunk. In the end shading, the words for direction, wi and is_directed

@@ -7,7 +7,6 @@ import numpy as np
 from renderer.columns import (
     CHUNK,
     COLUMN_BYTES,
-    ROW_BYTES,
     column,
     each,
     gather_columns,
@@ -29,8 +28,7 @@ from tracecore.vector import address
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
 GOLDEN = np.uint32(2654435769)
 
-#: An EMITTER in memory, and from its first eight columns to the others.
-EMITTER_BYTES, EMITTER_WORDS, SECOND_ROW = EMITTER.itemsize, EMITTER.itemsize // 4, 8 * COLUMN_BYTES
+EMITTER_BYTES, EMITTER_WORDS = EMITTER.itemsize, EMITTER.itemsize // 4
 
 
 class Launch(NamedTuple):
@@ -97,8 +95,7 @@ def choose_lights(scene: PhotonScene, photon: np.uint32, shift: np.uint32, chunk
 @inlined
 def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
     """The light of each photon, column by column."""
-    gather_columns(emitters, EMITTER_BYTES, address(chunk.light), count, address(chunk.corner))
-    gather_columns(emitters + ROW_BYTES, EMITTER_BYTES, address(chunk.light), count, address(chunk.corner) + SECOND_ROW)
+    gather_columns(emitters, EMITTER_BYTES, address(chunk.light), count, EMITTER_WORDS // 4, address(chunk.corner))
 
 
 @inlined

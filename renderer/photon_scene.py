@@ -1,7 +1,7 @@
 """A scene as loops over photons read it: one short record for each triangle, material and light, in float32.
 
-What every hit needs of its triangle is 32 bytes. What few triangles have (bent normals, textures, lobes beside the
-diffuse one) is marked by flags and read for those alone.
+What every hit needs of its triangle is a line of the cache. What few triangles have (bent normals, textures, the
+colours of lobes beside the diffuse one) is marked by flags and read for those alone.
 """
 
 import math
@@ -44,7 +44,8 @@ OWN, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29
 MATERIAL_MASK = np.uint32((1 << 27) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
-#: kind: material and flags. packed_front, packed_back: the normal and its opposite as photons keep them.
+#: kind: material and flags. packed_front, packed_back: the normal and its opposite as photons keep them. diffuse,
+#: shine, ior: of the material, as in `shaders.bsdf.Bsdf`; means: of phong, mirror and transmission over the channels.
 FACET = np.dtype(
     [
         ("normal", "<f4", 3),
@@ -53,26 +54,28 @@ FACET = np.dtype(
         ("kind", "<u4"),
         ("packed_front", "<u4"),
         ("packed_back", "<u4"),
-    ]
-)
-
-#: A material: reflectances of its lobes, as in `shaders.bsdf.Bsdf`; means: of phong, mirror and transmission
-#: over the channels. texels: place of the texture's first texel; width, height: of the texture. One white texel stands
-#: for none.
-MATERIAL = np.dtype(
-    [
         ("diffuse", "<f4", 3),
         ("means", "<f4", 3),
         ("shine", "<f4"),
         ("ior", "<f4"),
-        ("phong", "<f4", 3),
-        ("mirror", "<f4", 3),
-        ("transmission", "<f4", 3),
+    ]
+)
+
+#: What a material has beside. phong, mirror, transmission: reflectances. texels: place of the texture's first texel;
+#: width, height: of the texture. One white texel stands for none.
+MATERIAL = np.dtype(
+    [
         ("texels", "<i4"),
         ("width", "<i4"),
         ("height", "<i4"),
+        ("phong", "<f4", 3),
+        ("mirror", "<f4", 3),
+        ("transmission", "<f4", 3),
     ]
 )
+
+#: Bytes of a line of the cache.
+LINE_BYTES = 64
 
 #: A light that photons leave: a point, without edges and normal, a triangle, or the parallelogram of two, is_square 1.
 #: origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all.
@@ -141,15 +144,29 @@ def pack_facets(surfaces: SurfaceArrays) -> Records:
     """(n,) FACET."""
     corners = surfaces.positions.astype(np.float64)
     normals = flat_normals(corners)
-    facets = np.zeros(len(corners), FACET)
+    materials, ids = surfaces.materials, surfaces.material_ids
+    facets = in_lines(len(corners), FACET)
     facets["normal"] = normals
     facets["plane"] = np.einsum("ni,ni->n", facets["normal"].astype(np.float64), corners.mean(axis=1))
     facets["clearance"] = ORIGIN_OFFSET * np.abs(surfaces.positions).max(axis=(1, 2), initial=0.0)
-    facets["kind"] = surfaces.material_ids | material_flags(surfaces.materials, surfaces.shaders)[surfaces.material_ids]
+    facets["kind"] = ids | material_flags(materials, surfaces.shaders)[ids]
     facets["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
     pack_units(normals, facets["packed_front"])
     pack_units(-normals, facets["packed_back"])
+    facets["diffuse"] = materials[:, DIFFUSE : DIFFUSE + 3][ids]
+    for lobe, column in enumerate((PHONG, MIRROR, TRANSMISSION)):
+        facets["means"][:, lobe] = (
+            materials[:, column : column + 3].astype(np.float32).mean(axis=1, dtype=np.float64)[ids]
+        )
+    facets["shine"], facets["ior"] = materials[ids, SHINE], materials[ids, IOR]
     return facets
+
+
+def in_lines(count: int, record: np.dtype[np.void]) -> Records:
+    """(count,) zeros, the first one at the start of a line of the cache."""
+    memory = np.zeros(count * record.itemsize + LINE_BYTES, np.uint8)
+    first = -memory.ctypes.data % LINE_BYTES
+    return memory[first : first + count * record.itemsize].view(record)
 
 
 def flat_normals(corners: Doubles) -> Doubles:
@@ -179,11 +196,8 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
 def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
     """(m,) MATERIAL."""
     materials = np.zeros(len(rows), MATERIAL)
-    for name, column in (("diffuse", DIFFUSE), ("phong", PHONG), ("mirror", MIRROR), ("transmission", TRANSMISSION)):
+    for name, column in (("phong", PHONG), ("mirror", MIRROR), ("transmission", TRANSMISSION)):
         materials[name] = rows[:, column : column + 3]
-    for lobe, name in enumerate(("phong", "mirror", "transmission")):
-        materials["means"][:, lobe] = materials[name].mean(axis=1, dtype=np.float64)
-    materials["shine"], materials["ior"] = rows[:, SHINE], rows[:, IOR]
     materials["texels"], materials["width"], materials["height"] = len(textures.texels), 1, 1
     textured = np.flatnonzero(rows[:, TEXTURE] >= 0.0)
     for place, name in enumerate(("texels", "width", "height")):

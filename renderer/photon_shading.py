@@ -21,14 +21,12 @@ from renderer.columns import (
     COLUMN_BYTES,
     LANES,
     LINE_BYTES,
-    ROW_BYTES,
     WORD_BYTES,
     column,
     column_of,
     copy_line,
     each,
     gather_columns,
-    gather_half_columns,
     get,
     get3,
     get_int,
@@ -58,6 +56,7 @@ from renderer.photon_emission import launch
 from renderer.photon_map import pack_flux, pack_unit
 from renderer.photon_scene import (
     BENT,
+    FACET,
     MATERIAL,
     MATERIAL_MASK,
     MIXED,
@@ -94,12 +93,16 @@ from tracecore.vector import address, fetch_add, load_acquire
 RANK_SHIFT, BOUNCE_MASK = np.uint32(16), np.uint32(0xFFFF)
 MOST_BOUNCES = 0xFFFF
 
-MATERIAL_BYTES = MATERIAL.itemsize
+FACET_BYTES, MATERIAL_BYTES = FACET.itemsize, MATERIAL.itemsize
+
+#: Words of a facet by fours: what all hits need, and all.
+FLAT_QUADS, FACET_QUADS = 3, FACET_BYTES // 16
+
 MATERIAL_STRIDE = Int(MATERIAL_BYTES // 4)
 PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
     offset_of(MATERIAL, name) for name in ("phong", "mirror", "transmission")
 )
-TEXELS_BYTES, TEXEL_MASK = offset_of(MATERIAL, "texels"), np.uint32(0xFF)
+UVS_BYTES, TEXELS_BYTES, TEXEL_MASK = 32, offset_of(MATERIAL, "texels"), np.uint32(0xFF)
 
 #: A bent normal changes a photon's flux by no more than this factor.
 MOST_TILT = Real(4.0)
@@ -267,16 +270,17 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> int:
 
 @inlined
 def meet_facets(scene: PhotonScene, view: View, count: int) -> None:
-    """Facets and materials of the hits."""
-    chunk, triangles, materials = view.chunk, address(view.chunk.triangle), address(view.chunk.material)
+    """Facets of the hits, and which materials they have."""
+    chunk, triangles = view.chunk, address(view.chunk.triangle)
     for i in range(LANES):
         put(triangles, count + i, Int(0))
-    gather_columns(address(scene.facets), ROW_BYTES, triangles, whole(count), address(chunk.normal))
-    each(meet_material, whole(count), chunk)
+    facets, columns = address(scene.facets), address(chunk.normal)
     if scene.flags & MIXED:
-        gather_columns(view.materials, MATERIAL_BYTES, materials, whole(count), address(chunk.weight))
+        gather_columns(facets, FACET_BYTES, triangles, whole(count), FACET_QUADS, columns)
     else:
-        gather_half_columns(view.materials, MATERIAL_BYTES, materials, whole(count), address(chunk.weight))
+        gather_columns(facets, FACET_BYTES, triangles, whole(count), FLAT_QUADS, columns)
+    if scene.flags & (MIXED | TEXTURED):
+        each(meet_material, whole(count), chunk)
 
 
 @inlined
@@ -289,9 +293,9 @@ def meet_material(i: int, chunk: Chunk) -> None:
 def meet_textures(scene: PhotonScene, view: View, count: int) -> None:
     """Texture coordinates of the facets' corners and textures of their materials."""
     chunk = view.chunk
-    gather_columns(address(scene.uvs), ROW_BYTES, address(chunk.triangle), whole(count), address(chunk.uvs))
+    gather_columns(address(scene.uvs), UVS_BYTES, address(chunk.triangle), whole(count), 2, address(chunk.uvs))
     texels = view.materials + TEXELS_BYTES
-    gather_half_columns(texels, MATERIAL_BYTES, address(chunk.material), whole(count), address(chunk.texels))
+    gather_columns(texels, MATERIAL_BYTES, address(chunk.material), whole(count), 1, address(chunk.texels))
 
 
 @inlined

@@ -11,7 +11,6 @@ from renderer.columns import (
     copy_line,
     each,
     gather_columns,
-    gather_half_columns,
     get,
     get3,
     get_int,
@@ -26,18 +25,13 @@ from tracecore.compiled import inlined
 from tracecore.vector import address
 
 #: Bits of all kinds: those of NaN too must pass.
-ROWS = np.random.default_rng(1).integers(0, 2**32, (CHUNK, 8), np.uint64).astype(np.uint32)
+ROWS = np.random.default_rng(1).integers(0, 2**32, (CHUNK, 12), np.uint64).astype(np.uint32)
 COUNTS = pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 16, CHUNK - 1, CHUNK])
 
 
 @njit
-def gathered(rows, places, count, columns):
-    gather_columns(address(rows), 32, address(places), count, address(columns))
-
-
-@njit
-def half_gathered(rows, places, count, columns):
-    gather_half_columns(address(rows), 32, address(places), count, address(columns))
+def gathered(rows, places, count, quads, columns):
+    gather_columns(address(rows), 48, address(places), count, quads, address(columns))
 
 
 @inlined
@@ -134,11 +128,11 @@ def test_counts_are_rounded_up_to_whole_vectors():
 
 
 @COUNTS
-@pytest.mark.parametrize(("function", "words"), [(gathered, 8), (half_gathered, 4)])
-def test_rows_are_gathered_from_their_places(function, words, count):
-    columns = np.zeros((8, COLUMN), np.uint32)
+@pytest.mark.parametrize("quads", [1, 2, 3])
+def test_rows_are_gathered_from_their_places(count, quads):
+    columns, words = np.zeros((12, COLUMN), np.uint32), 4 * quads
     places = np.random.default_rng(2).integers(0, CHUNK, CHUNK).astype(np.int32)
-    function(ROWS, places, count, columns)
+    gathered(ROWS, places, count, quads, columns)
     assert np.array_equal(columns[:words, :count], ROWS[places[:count], :words].T)
     assert not columns[words:].any()
     assert not columns[:, -(-count // 8) * 8 :].any()

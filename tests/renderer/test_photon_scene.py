@@ -20,7 +20,7 @@ from scenes.model import Material, PointLight, Texture
 
 
 def test_records_fill_their_rows():
-    assert FACET.itemsize == 32
+    assert FACET.itemsize == 64
     assert EMITTER.itemsize == 64
 
 
@@ -52,6 +52,11 @@ def test_flags_say_what_is_special():
     assert [int(kinds[k] & ~MATERIAL_MASK) for k in (0, 1, 3, 6, 9)] == [int(flags) for flags in expected]
     assert packed.flags == STORES | BENT | MIXED | TEXTURED
     assert len(packed.materials) == 4
+    for name, expected in (("diffuse", [0.5, 0.2, 0.0, 0.5]), ("shine", [0.0, 10.0, 0.0, 0.0])):
+        np.testing.assert_allclose(np.atleast_2d(packed.facets[name].T)[0, ::3], expected, rtol=1e-6)
+    np.testing.assert_allclose(packed.facets["means"][::3].sum(axis=1), [0.0, 0.3, 0.9, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(packed.facets["means"][6], [0.0, 0.9, 0.0], rtol=1e-6)
+    assert packed.facets.ctypes.data % 64 == 0
 
 
 @pytest.mark.parametrize(
