@@ -20,8 +20,8 @@ from tracecore.compiled import has_widest_vectors, inlined
 from tracecore.rays import Floats
 from tracecore.vector import address, all_lanes, emitting
 
-#: Rays handled together; columns of so many stay in the cache next to the core. A multiple of LANES.
-CHUNK = 240
+#: Rays handled together; columns of so many stay in the cache next to the core. A multiple of 2 * LANES.
+CHUNK = 224
 
 #: Numbers of the longest vector.
 LANES = 16
@@ -70,6 +70,19 @@ def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
     compares the addresses of all columns each time, or gives up. data: must hold no arrays, but their addresses. What a
     `whole` count leaves over is done number by number.
     """
+    return _loop(typing, body, data, vectors=1)
+
+
+@emitting
+def each_pair(typing: Any, body: Any, count: Any, data: Any) -> Any:
+    """As `each`, two vectors at a time: where one instruction waits for the other, those of the second fill the gaps.
+
+    For short bodies, as registers have to do for both; and for counts that `whole_pairs` hardly changes.
+    """
+    return _loop(typing, body, data, vectors=2)
+
+
+def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
     if not isinstance(body, types.Dispatcher):
         raise TypingError(f"each takes a compiled function, not {body}")
     called = typing.resolve_function_type(body, (types.int64, data), {})
@@ -87,7 +100,7 @@ def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
         following = builder.add(i, I64(1), flags=["nsw"])
         i.add_incoming(following, builder.block)
         jump = builder.cbranch(builder.icmp_signed("<", following, last), loop, done)
-        _declare_independent(builder.module, [loop, *builder.function.blocks[blocks:]], jump)
+        _declare_independent(builder.module, [loop, *builder.function.blocks[blocks:]], jump, vectors)
         builder.position_at_end(done)
         return context.get_dummy_value()
 
@@ -100,19 +113,23 @@ def whole(count: int) -> int:
     return (count + (LANES - 1)) & -LANES
 
 
-def _declare_independent(module: Any, blocks: list[Any], jump: Any) -> None:
-    """Say that what the calls in a loop read and write does not depend on other turns of it.
+@inlined
+def whole_pairs(count: int) -> int:
+    """A count rounded up to whole pairs of vectors."""
+    return (count + (2 * LANES - 1)) & (-2 * LANES)
 
-    One vector at a time: of two at a time LLVM would leave up to a vector and a half to the end, one number by one.
-    """
+
+def _declare_independent(module: Any, blocks: list[Any], jump: Any, vectors: int) -> None:
+    """Say that what the calls in a loop read and write does not depend on other turns of it, and how many vectors at a
+    time: by itself LLVM takes as many as it likes, and does what is left at the end number by number."""
     group, loop = _Distinct(module), _Distinct(module)
     for block in blocks:
         for call in block.instructions:
             if isinstance(call, ir.CallInstr):
                 call.set_metadata("llvm.access.group", group)
     independent = module.add_metadata([ir.MetaDataString(module, "llvm.loop.parallel_accesses"), group])
-    one_vector = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), I32(1)])
-    loop.operands = (loop, independent, one_vector)
+    at_a_time = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), I32(vectors)])
+    loop.operands = (loop, independent, at_a_time)
     jump.set_metadata("llvm.loop", loop)
 
 

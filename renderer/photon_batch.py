@@ -73,7 +73,8 @@ COLUMNS = np.dtype(
     ]
 )
 
-#: Columns of a chunk of photons that leave lights: EMITTER and which of them.
+#: Columns of a chunk of photons that leave lights: EMITTER and which of them, and random numbers: for the direction (2)
+#: and the place (2).
 LAUNCH_COLUMNS = np.dtype(
     [
         ("corner", "<f4", _VECTOR),
@@ -83,6 +84,7 @@ LAUNCH_COLUMNS = np.dtype(
         ("emitted", "<f4", _VECTOR),
         ("is_square", "<f4", _SCALAR),
         ("light", "<i4", _SCALAR),
+        ("words", "<u4", (4, COLUMN)),
     ]
 )
 
@@ -117,7 +119,7 @@ class PhotonBatch(NamedTuple):
 
     rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
     the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, steps, and the flux (float32
-    bits) in units of the task's. capacity: rays that it may have; columns have LANES places more.
+    bits) in units of the task's. capacity: rays that it may have; columns have 2 * LANES places more.
     """
 
     rays: Floats

@@ -8,13 +8,13 @@ from renderer.columns import (
     CHUNK,
     COLUMN_BYTES,
     column,
-    each,
+    each_pair,
     gather_columns,
     get_int,
     get_word,
     put,
     put3,
-    whole,
+    whole_pairs,
 )
 from renderer.photon_batch import PATH_FLUX, RAY_DIRECTION, STEPS, Chunk, PhotonBatch, PhotonTask
 from renderer.photon_scene import EMITTER, PhotonScene
@@ -63,11 +63,12 @@ def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple
             key=key,
             chunk=chunk,
         )
-        count = whole(min(CHUNK, fresh - done))
+        count = whole_pairs(min(CHUNK, fresh - done))
         if len(scene.emitters) > 1:
             choose_lights(scene, data.photon, shift, chunk)
             gather_lights(address(scene.emitters), count, chunk)
-        each(leave_light, count, data)
+        each_pair(draw, count, data)
+        each_pair(leave_light, count, data)
 
 
 @inlined
@@ -99,18 +100,31 @@ def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
 
 
 @inlined
+def draw(i: int, data: Launch) -> None:
+    """A photon's index and random numbers, whose products wait for one another; apart, so that both loops are short."""
+    index = np.uint32(data.photon + np.uint32(i))
+    put(data.paths, i, index)
+    words = hash4(data.key, index, np.uint32(0))
+    for k in range(4):
+        put(address(data.chunk.words) + COLUMN_BYTES * k, i, words[k])
+
+
+@inlined
 def leave_light(i: int, data: Launch) -> None:
     """Origin, direction and flux of a photon."""
     chunk, step = data.chunk, data.step
-    index = np.uint32(data.photon + np.uint32(i))
-    words = hash4(data.key, index, np.uint32(0))
-    s, t = unit32(words[2]), unit32(words[3])
+    u1, u2, s, t = number(0, i, chunk), number(1, i, chunk), number(2, i, chunk), number(3, i, chunk)
     is_beyond = s + t > ONE + chunk.is_square[i]  # the other half of the square, where the light has none
     s, t = ONE - s if is_beyond else s, ONE - t if is_beyond else t
     corner, edge_1, edge_2 = column(chunk.corner, i), column(chunk.edge_1, i), column(chunk.edge_2, i)
-    wi = lambertian(column(chunk.normal, i), unit32(words[0]), unit32(words[1]))
+    wi = lambertian(column(chunk.normal, i), u1, u2)
     put3(data.rays, step, i, along(along(corner, edge_1, s), edge_2, t))
     put3(data.rays + RAY_DIRECTION * step, step, i, wi)
-    put(data.paths, i, index)
     put(data.paths + STEPS * step, i, np.uint32(0))
     put3(data.paths + PATH_FLUX * step, step, i, scale(column(chunk.emitted, i), data.per_unit))
+
+
+@inlined
+def number(k: int, i: int, chunk: Chunk) -> float:
+    """One of a photon's uniform numbers."""
+    return unit32(get_word(address(chunk.words) + COLUMN_BYTES * k, i))

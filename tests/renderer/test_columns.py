@@ -10,6 +10,7 @@ from renderer.columns import (
     LANES,
     copy_line,
     each,
+    each_pair,
     gather_columns,
     get,
     get3,
@@ -20,6 +21,7 @@ from renderer.columns import (
     put,
     put3,
     whole,
+    whole_pairs,
 )
 from tracecore.compiled import inlined
 from tracecore.vector import address
@@ -45,6 +47,11 @@ def twice_and_sum(i, data):
 @njit
 def twice(source, count, target):
     each(twice_and_sum, count, (address(source), address(target), 4 * source.shape[1]))
+
+
+@njit
+def twice_in_pairs(source, count, target):
+    each_pair(twice_and_sum, count, (address(source), address(target), 4 * source.shape[1]))
 
 
 @inlined
@@ -82,6 +89,11 @@ def lines_copied(source, target, lines):
 @njit
 def rounded(count):
     return whole(count)
+
+
+@njit
+def rounded_to_pairs(count):
+    return whole_pairs(count)
 
 
 @COUNTS
@@ -124,7 +136,10 @@ def test_lines_are_copied_as_they_are():
 
 
 def test_counts_are_rounded_up_to_whole_vectors():
-    assert [rounded(count) for count in (0, 1, 15, 16, 17, 31, 32, 100)] == [0, 16, 16, 16, 32, 32, 32, 112]
+    counts = (0, 1, 15, 16, 17, 31, 32, 33, 100)
+    assert [rounded(count) for count in counts] == [0, 16, 16, 16, 32, 32, 32, 48, 112]
+    assert [rounded_to_pairs(count) for count in counts] == [0, 32, 32, 32, 32, 32, 32, 64, 128]
+    assert rounded_to_pairs(CHUNK) == CHUNK
 
 
 @COUNTS
@@ -138,11 +153,12 @@ def test_rows_are_gathered_from_their_places(count, quads):
     assert not columns[:, -(-count // 8) * 8 :].any()
 
 
+@pytest.mark.parametrize("loop", [twice, twice_in_pairs])
 @pytest.mark.parametrize("count", [0, 1, 5, 8, 63, 64, 100])
-def test_each_place_is_met_once_and_none_behind(count):
+def test_each_place_is_met_once_and_none_behind(count, loop):
     source = np.random.default_rng(count).normal(size=(3, 100)).astype(np.float32)
     target = np.full((4, 100), 7.0, np.float32)
-    twice(source, count, target)
+    loop(source, count, target)
     assert np.array_equal(target[:3, :count], 2.0 * source[:, :count])
     assert np.array_equal(target[3, :count], source[0, :count] + source[1, :count] + source[2, :count])
     assert np.all(target[:, count:] == 7.0)

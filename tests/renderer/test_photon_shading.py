@@ -152,8 +152,8 @@ def test_only_what_is_ours_is_written():
         active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
         shoot.trace(batch, active)
     assert np.all(batch.rays[[3, 7]] == FILLED)
-    assert np.all(batch.rays[:, 500 + LANES :] == FILLED)
-    assert not batch.paths[:, 500 + LANES :].any()
+    assert np.all(batch.rays[:, 500 + 2 * LANES :] == FILLED)
+    assert not batch.paths[:, 500 + 2 * LANES :].any()
     assert batch.paths.shape == (PATH_WORDS, 540)
 
 

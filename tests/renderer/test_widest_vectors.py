@@ -23,6 +23,7 @@ print(cpu_target.target_context.codegen()._tm_features, has_widest_vectors())
         ("-avx512f", {}, "+avx2,-avx512f False"),
         ("+avx512f", {"NUMBA_CPU_FEATURES": "+sse2"}, "+sse2 False"),
         ("+avx512f", {"NUMBA_CPU_FEATURES": "+avx512f,-prefer-256-bit"}, "+avx512f,-prefer-256-bit True"),
+        ("+avx512f", {"NUMBA_CPU_FEATURES": "+avx512f"}, "+avx512f False"),
         ("+avx512f", {"NUMBA_CPU_NAME": "generic"}, " False"),
     ],
 )
