@@ -29,6 +29,7 @@ LANES = 16
 #: From one column of scratch to the next, in numbers: CHUNK, and places for a last vector that is not full.
 COLUMN = CHUNK + LANES
 
+#: Bytes of a word, of a line of the cache, and from one column of scratch to the next.
 WORD_BYTES = 4
 LINE_BYTES = 64
 COLUMN_BYTES = WORD_BYTES * COLUMN

@@ -106,7 +106,7 @@ class _Rounds:
 
     def trace_again(self) -> None:
         """What is timed, once more; nothing of it is kept."""
-        for traced, indices in zip(list(self.timed), self._ranges, strict=True):
+        for traced, indices in zip(self.timed, self._ranges, strict=True):
             self._trace(indices, math.ceil(ROOM * traced.rays))
 
     def trace_rest(self, on_progress: Callable[[int], None]) -> None:

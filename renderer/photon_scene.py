@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.columns import LINE_BYTES
 from renderer.photon_map import pack_unit
 from shaders.lights import (
     AREA,
@@ -73,9 +74,6 @@ MATERIAL = np.dtype(
         ("transmission", "<f4", 3),
     ]
 )
-
-#: Bytes of a line of the cache.
-LINE_BYTES = 64
 
 #: A light that photons leave: a point, without edges and normal, a triangle, or the parallelogram of two, is_square 1.
 #: origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all.

@@ -6,8 +6,7 @@ rays that hit something, hits that leave a photon, paths that go on. What few hi
 beside the diffuse one) goes through lists of places.
 
 Paths that go on move to the front of the batch; fresh photons follow, so that a batch stays full until no photon is
-left. All is decided by a photon's index and bounce: the thread, the batch and the place that it is in change
-no bit.
+left. All is decided by a photon's index and bounce: the thread, the batch and the place that it is in change no bit.
 """
 
 import math

@@ -207,7 +207,7 @@ def test_lights_get_photons_in_proportion_to_power():
     assert abs(left - 0.1) < 0.01
 
 
-def test_columns_of_a_ring_have_room_for_a_whole_vector_behind_the_last_ray():
+def test_columns_of_a_ring_have_room_for_a_pair_of_vectors_behind_the_last_ray():
     """Loops write it (`PhotonBatch`); behind it the next row begins."""
-    assert COLUMN_PAD >= LANES
-    assert CHUNK % LANES == 0
+    assert COLUMN_PAD >= 2 * LANES
+    assert CHUNK % (2 * LANES) == 0
