@@ -9,7 +9,7 @@
 #   OUT            folder for logs and figures (default: output/gpu)
 #   PYTHON         interpreter (default: python3)
 #   GPU_EXTRA      more commands, one a line, each with a time limit of GPU_EXTRA_LIMIT seconds (default: 300)
-#   GPU_SKIP       parts to leave out, separated by spaces: vectors tests memcheck racecheck benchmark
+#   GPU_SKIP       parts to leave out, separated by spaces: vectors renderer tracecore memcheck racecheck benchmark
 #
 # Every command has a time limit. The last lines are a summary; the exit status is 1 if anything failed.
 set -u
@@ -47,7 +47,8 @@ if [[ $failed == 0 ]]; then
     # Processors beside such GPUs have vectors of 512 bits, those of other test machines maybe not.
     part vectors 200 "$PYTHON" -m pytest tests/renderer/test_columns.py tests/renderer/test_photon_shading.py \
         tests/shaders -q -p no:cacheprovider
-    part tests 570 "$PYTHON" -m pytest -m gpu tests -q --durations=5 -p no:cacheprovider
+    part renderer 300 "$PYTHON" -m pytest -m gpu tests/renderer -q --durations=5 -p no:cacheprovider
+    part tracecore 900 "$PYTHON" -m pytest -m gpu tests/tracecore -q --durations=5 -p no:cacheprovider
 
     if command -v compute-sanitizer >/dev/null; then
         for tool in memcheck racecheck; do

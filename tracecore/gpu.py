@@ -31,6 +31,7 @@ from tracecore.strategies import find_strategy
 from tracecore.strategy import KernelStrategy
 from tracecore.streamed import CopiedBatch, Meter, Session, StreamedQueue
 from tracecore.tracer import BvhStatistics, Limits, Query, TracerStatistics
+from tracecore.turns import vacant_device
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
@@ -84,7 +85,7 @@ class GpuTracer:
             sah_cost=tree.sah_cost,
             build_seconds=time.perf_counter() - start,
         )
-        with cuda_errors("cannot set up the GPU"):
+        with vacant_device(), cuda_errors("cannot set up the GPU"):
             attach_thread()
             scene = DeviceScene(packed, strategy.layout.scene)
             self.session = Session(DeviceKernel(strategy, stack_size), scene, Meter(), timeout_seconds())
@@ -135,7 +136,7 @@ class GpuTracer:
         hits = np.empty((len(rays), HIT_FLOATS), np.float32)
         if len(rays) == 0:
             return hits
-        with self._service.paused():
+        with vacant_device():
             self._launch_all(rays, hits, query)
         return hits
 
@@ -154,12 +155,12 @@ class GpuTracer:
         """How fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus takes bytes to the device.
 
         The rays are repeated to fill the device, lie in its own memory, and are traced in one launch, timed by its
-        clock. Nothing else of this tracer runs meanwhile.
+        clock. Nothing else of this process runs there meanwhile.
         """
         self._check_open()
         rays = checked_rays(rays)
         attach_thread()
-        with self._service.paused(), cuda_errors("cannot measure what limits the GPU"):
+        with vacant_device(), cuda_errors("cannot measure what limits the GPU"):
             return Limits(kernel_rays_per_second=self._kernel_rate(rays), bus_bytes_per_second=self._bus_rate())
 
     def _kernel_rate(self, rays: Floats) -> float:

@@ -162,6 +162,16 @@ def _device_attribute(name: str) -> int:
     return int(cupy.cuda.Device().attributes[name])
 
 
+@functools.cache
+def _load(cubin: bytes) -> Any:
+    """A module, never unloaded: that waits for all that runs on the device, and a kernel that stays does not end."""
+    from cupy.cuda.function import Module
+
+    module = Module()
+    module.load(cubin)
+    return module
+
+
 class DeviceKernel:
     """A strategy compiled for a dispatch mode and the current GPU, and loaded.
 
@@ -169,13 +179,10 @@ class DeviceKernel:
     """
 
     def __init__(self, strategy: KernelStrategy, stack_size: int = USUAL_STACK, *, resident: bool = False) -> None:
-        from cupy.cuda.function import Module
-
         self.strategy = strategy
         self.compiled = compile_strategy(strategy, device_architecture(), stack_size, resident=resident)
-        self._module = Module()
-        self._module.load(self.compiled.cubin)
-        self._functions = [self._module.get_function(entry) for entry in (RESIDENT_ENTRIES if resident else ENTRIES)]
+        module = _load(self.compiled.cubin)
+        self._functions = [module.get_function(entry) for entry in (RESIDENT_ENTRIES if resident else ENTRIES)]
         self.entries = tuple(int(function.ptr) for function in self._functions)
 
     @property

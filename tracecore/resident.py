@@ -1,10 +1,8 @@
 """The ring (`ring.py`) on an NVIDIA GPU: a kernel that stays serves it, or launches do, each of all that is ready."""
 
-import threading
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 
 import numpy as np
 
@@ -23,14 +21,19 @@ from tracecore.port import ATTENDED, LATE, LISTENING, are_ready, await_answer, n
 from tracecore.rays import BATCH_RAYS
 from tracecore.ring import DESK, END, GO_ON, ONCE, RingMemory, RingQueue
 from tracecore.streamed import Meter
+from tracecore.turns import move_in, move_out, turn, vacant_device
 
 
 class Residence:
-    """A ring and the kernel that serves it: all that the device uses while the kernel runs."""
+    """A ring and the kernel that serves it: all that the device uses while the kernel runs.
 
-    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, memory: RingMemory) -> None:
+    timeout: seconds that the kernel may take to end.
+    """
+
+    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, memory: RingMemory, timeout: float) -> None:
         self.memory = memory
         self.runs = False
+        self._timeout = timeout
         self._kernel = kernel
         self._scene = scene
         self._device = {name: DeviceMemory.zeros(size) for name, size in memory.device_bytes.items()}
@@ -40,16 +43,20 @@ class Residence:
         self._launches = [Mark(), Mark()]  # of the last but one, and of the last
 
     def start(self) -> None:
-        """Start the kernel, to stay."""
-        self.memory.stop[0] = GO_ON
-        self._start()
-        self._stream.mark()
-        self.runs = True
+        """Start the kernel, to stay. Another one ends first."""
+        with vacant_device():
+            self.memory.stop[0] = GO_ON
+            self._start()
+            self._stream.mark()
+            self.runs = True
+            move_in(self)
 
     def launch(self) -> None:
         """Answer what has been rung, unless a launch waits for its turn already."""
         earlier, last = self._launches
-        if earlier.has_passed():
+        if not earlier.has_passed():
+            return
+        with vacant_device():
             self.memory.stop[0] = ONCE
             self._start()
             earlier.set(self._stream.address)
@@ -65,25 +72,24 @@ class Residence:
         """Whether the kernel that was started is there no more."""
         return self._stream.has_passed()
 
-    def end(self, timeout: float) -> bool:
-        """End the kernel, and launches, when their orders are done. Returns False where one still runs after `timeout`
-        seconds."""
-        attach_thread()
-        if self.runs:
-            self.memory.stop[0] = END
-        self._stream.mark()
-        self.runs = not self._stream.wait(timeout)
-        return not self.runs
+    def end(self) -> None:
+        """End the kernel, and launches, when their orders are done. Raises `DeviceError` where one does not end."""
+        with turn:
+            move_in(self)  # for good where it does not end: launches too keep their memory then
+            attach_thread()
+            if self.runs:
+                self.memory.stop[0] = END
+            self._stream.mark()
+            if not self._stream.wait(self._timeout):
+                raise DeviceError(f"the resident kernel has not ended in {self._timeout:g} s: end this process")
+            self.runs = False
+            move_out(self)
 
 
-#: Where a kernel does not end: the device may still write there, so that their memory must stay.
-_abandoned: list[Residence] = []
-
-
-def _leave(residence: Residence, timeout: float) -> None:
+def _leave(residence: Residence) -> None:
     """End the kernel of a service that nobody uses any more."""
-    if not residence.end(timeout):
-        _abandoned.append(residence)
+    with suppress(DeviceError):
+        residence.end()
 
 
 class Service:
@@ -103,7 +109,6 @@ class Service:
         self._kernel = kernel
         self._scene = scene
         self._slots = slots
-        self._lock = threading.RLock()
         self._residence: Residence | None = None
         self._at_exit: weakref.finalize[..., Service] | None = None
         self._earlier_busy = 0.0
@@ -119,7 +124,7 @@ class Service:
 
         slot_rays: a power of two. Raises `DeviceError` where another ring is in use or memory runs out.
         """
-        with self._lock:
+        with turn:
             memory = self._residence.memory if self._residence else None
             if memory is None or memory.slot_rays != slot_rays or memory.slots < slots:
                 memory = self._new_ring(slots, slot_rays)
@@ -128,10 +133,10 @@ class Service:
     def _new_ring(self, slots: int, slot_rays: int) -> RingMemory:
         attach_thread()
         self._leave_ring(f"{slots} slots of {slot_rays} rays")
-        with cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
+        with vacant_device(), cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
             memory = RingMemory(slots, slot_rays, pinned)
-            residence = Residence(self._kernel, self._scene, memory)
-        self._at_exit = weakref.finalize(self, _leave, residence, self.timeout)
+            residence = Residence(self._kernel, self._scene, memory, self.timeout)
+        self._at_exit = weakref.finalize(self, _leave, residence)
         self._residence = residence
         return memory
 
@@ -161,7 +166,7 @@ class Service:
         residence = self._residence
         if self.by_launches or (residence and residence.runs and not residence.has_ended()):
             return
-        with self._lock:
+        with turn:
             residence = self._residence
             if residence is None:
                 raise KernelError("there is no ring to serve: ask for one first")
@@ -172,7 +177,7 @@ class Service:
 
     def launch(self) -> None:
         """Answer what has been rung so far, now or when the launches on their way are done."""
-        with self._lock:
+        with turn:
             if self._residence:
                 self._residence.launch()
 
@@ -181,21 +186,13 @@ class Service:
         memory = self.ring(threads * slots, slot_rays)
         return [RingPort(self, memory, slots, log_rows) for _ in range(threads)]
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Nothing of it runs on the device meanwhile; orders wait."""
-        with self._lock:
-            self.stop()
-            yield
-
     def stop(self) -> None:
         """End the kernel when its orders are done. Raises `DeviceError` where it does not end."""
-        with self._lock:
+        with turn:
             residence = self._residence
             if residence is None:
                 return
-            if not residence.end(self.timeout):
-                raise DeviceError(f"the resident kernel has not ended in {self.timeout:g} s: end this process")
+            residence.end()
             self._earlier_busy = self.busy_seconds
             residence.memory.busy[0] = 0
 

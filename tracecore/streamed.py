@@ -20,6 +20,7 @@ from tracecore.gpu_device import (
 )
 from tracecore.rays import HIT, HIT_FLOATS, RAY, RAY_FLOATS
 from tracecore.tracer import Batch, Query, TracerStatistics
+from tracecore.turns import vacant_device
 
 
 class Meter:
@@ -127,13 +128,14 @@ class StreamedQueue(FlightQueue[PinnedBatch]):
 
     def _make(self, capacity: int) -> PinnedBatch:
         self._attach()
-        with cuda_errors(f"cannot make a batch of {capacity} rays"):
+        with vacant_device(), cuda_errors(f"cannot make a batch of {capacity} rays"):
             return self._batch_type(capacity, self._session)
 
     def _start(self, batch: PinnedBatch, count: int, query: Query) -> None:
         self._attach()
         try:
-            batch.start(count, query)
+            with vacant_device():
+                batch.start(count, query)
         except RuntimeError as error:
             raise DeviceError(f"cannot launch kernel {self._session.kernel.strategy.name!r}: {error}") from error
 

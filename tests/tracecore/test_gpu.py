@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,10 @@ def gpu() -> None:
 def gpu_test(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a test that needs a GPU."""
     return pytest.mark.gpu(pytest.mark.usefixtures("gpu")(function))
+
+
+#: Names of kernels.
+TWO = ("while-while", "compressed-bvh8")
 
 
 def open_gpu(triangles: Floats, kernel: str | KernelStrategy | None = None) -> GpuTracer:
@@ -413,6 +418,31 @@ def test_a_ring_may_be_made_anew_and_a_tracer_dropped(judge: Judge) -> None:
         gc.collect()  # the kernel ends before its memory goes
 
 
+@gpu_test
+@pytest.mark.parametrize("dispatches", [("resident", "resident"), ("resident", "streamed")])
+def test_tracers_take_turns_on_the_device(judge: Judge, dispatches: tuple[str, str]) -> None:
+    """One has a kernel that stays while others are made, trace, and are dropped."""
+    triangles, rays, closest, _ = judge.of_case("soup")
+    tracers = [
+        GpuTracer(triangles, kernel, dispatch=dispatch) for kernel, dispatch in zip(TWO, dispatches, strict=True)
+    ]
+    queues = [tracer.open_queue() for tracer in tracers]
+    batches = [queue.batch() for queue in queues]
+    for turn in range(20):
+        rows = slice(turn * BATCH_RAYS, (turn + 1) * BATCH_RAYS)
+        for queue, batch in zip(queues, batches, strict=True):
+            batch.rays[:] = rays[rows]
+            queue.submit(batch, BATCH_RAYS, Query.CLOSEST)
+        for queue, batch in zip(queues, batches, strict=True):
+            queue.wait(batch)
+            assert_same_bits(batch.hits, closest[rows], rays[rows])
+        if turn % 5 == 0:
+            assert_same_bits(open_gpu(triangles).closest_hit(rays[rows]), closest[rows], rays[rows])  # and drop it
+    for tracer in tracers:
+        assert tracer.statistics().rays >= 20 * BATCH_RAYS
+        tracer.close()
+
+
 ABANDONED = """
 import sys, time
 import numpy as np
@@ -471,7 +501,10 @@ def test_an_overflow_of_the_stack_is_an_error_not_a_picture() -> None:
 
 
 @gpu_test
-def test_a_kernel_that_does_not_come_back_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("dispatch", "silence"), [("streamed", "come back"), ("resident", "answered")])
+def test_a_kernel_that_does_not_come_back_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dispatch: str, silence: str
+) -> None:
     """One that spins for two seconds, and a wait of a fifth of one."""
     (tmp_path / "spin.cu").write_text(
         '#include "bvh2.cuh"\n'
@@ -485,16 +518,25 @@ def test_a_kernel_that_does_not_come_back_is_an_error(tmp_path: Path, monkeypatc
     )
     monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.2")
     triangles, rays, _, _ = answers("one-triangle", RAYS)
-    tracer = open_gpu(triangles, replace(find_strategy(None), name="spin", source=tmp_path / "spin.cu", defines={}))
+    spin = replace(find_strategy(None), name="spin", source=tmp_path / "spin.cu", defines={})
+    tracer = GpuTracer(triangles, spin, dispatch=dispatch)
     queue = tracer.open_queue()
     batches = [queue.batch(1) for _ in range(2)]
     for batch in batches:
         batch.rays[:] = rays[:1]
         queue.submit(batch, 1, Query.CLOSEST)
     for batch in batches:  # the second one at once: the device counts as lost
-        with pytest.raises(KernelError, match=r"kernel 'spin' has not come back in 0\.2 s.*TRACECORE_GPU_TIMEOUT"):
+        with pytest.raises(KernelError, match=rf"'spin' has not {silence} in 0\.2 s.*TRACECORE_GPU_TIMEOUT"):
             queue.wait(batch)
-    tracer.close()
+    if dispatch == "streamed":
+        tracer.close()
+    else:
+        with pytest.raises(KernelError, match="has not answered"):
+            tracer.close()
+        with pytest.raises(DeviceError, match=r"has not ended in 0\.2 s"):
+            open_gpu(triangles)
+    time.sleep(5)
+    open_gpu(triangles).close()  # the device serves again
 
 
 @gpu_test

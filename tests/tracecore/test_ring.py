@@ -17,7 +17,7 @@ import pytest
 from ray_cases import Answers, Floats, answers, assert_same_bits, soup
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore import resident
+from tracecore import resident, turns
 from tracecore.brute_force import is_valid
 from tracecore.emulator.library import LibraryPool, Request, compile_library, emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedScene, memory_ranges
@@ -448,22 +448,28 @@ class FakeResidence:
 
     does_end = True
 
-    def __init__(self, kernel: Any, scene: Any, memory: RingMemory) -> None:
+    def __init__(self, kernel: Any, scene: Any, memory: RingMemory, timeout: float) -> None:
         self.memory = memory
+        self.timeout = timeout
         self.runs = False
         self.ends = 0
 
     def start(self) -> None:
-        self.runs = True
-        self.memory.busy[0] += np.uint64(10**9)
+        with turns.vacant_device():
+            self.runs = True
+            self.memory.busy[0] += np.uint64(10**9)
+            turns.move_in(self)
 
     def has_ended(self) -> bool:
-        return False
-
-    def end(self, timeout: float) -> bool:
-        self.ends += 1
-        self.runs = self.runs and not self.does_end
         return not self.runs
+
+    def end(self) -> None:
+        self.ends += 1
+        turns.move_in(self)
+        if not self.does_end:
+            raise DeviceError(f"not in {self.timeout:g} s")
+        self.runs = False
+        turns.move_out(self)
 
 
 @pytest.fixture
@@ -471,7 +477,7 @@ def make_service(monkeypatch: pytest.MonkeyPatch) -> Callable[[], resident.Servi
     monkeypatch.setattr(resident, "Residence", FakeResidence)
     monkeypatch.setattr(resident, "pinned", np.zeros)
     monkeypatch.setattr(resident, "attach_thread", lambda: None)
-    monkeypatch.setattr(resident, "_abandoned", [])
+    monkeypatch.setattr(turns, "_tenants", [])
     kernel: Any = SimpleNamespace(strategy=find_strategy(None))
     scene: Any = None
     return lambda: resident.Service(kernel, scene, 0.1, 8)
@@ -531,9 +537,9 @@ def residence_of(service: resident.Service) -> FakeResidence:
     return residence
 
 
-@pytest.mark.parametrize(("does_end", "abandoned"), [(True, 0), (False, 1)])
+@pytest.mark.parametrize("does_end", [True, False])
 def test_a_service_that_is_dropped_waits_for_its_kernel(
-    monkeypatch: pytest.MonkeyPatch, make_service: Callable[[], resident.Service], does_end: bool, abandoned: int
+    monkeypatch: pytest.MonkeyPatch, make_service: Callable[[], resident.Service], does_end: bool
 ) -> None:
     monkeypatch.setattr(FakeResidence, "does_end", does_end)
     service = make_service()
@@ -543,12 +549,30 @@ def test_a_service_that_is_dropped_waits_for_its_kernel(
     del service
     gc.collect()
     assert residence.ends == 1
-    assert len(resident._abandoned) == abandoned
+    assert turns._tenants == ([] if does_end else [residence])
 
 
-def test_a_kernel_that_does_not_end_is_an_error(monkeypatch: pytest.MonkeyPatch, service: resident.Service) -> None:
+def test_a_kernel_that_does_not_end_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, make_service: Callable[[], resident.Service]
+) -> None:
     monkeypatch.setattr(FakeResidence, "does_end", False)
+    service, other = make_service(), make_service()
     service.ring(8, 512)
     service.serve()
-    with pytest.raises(DeviceError, match=r"the resident kernel has not ended in 0.1 s"):
-        service.stop()
+    for tried in (service.stop, lambda: other.ring(8, 512), lambda: turns.vacant_device().__enter__()):
+        with pytest.raises(DeviceError, match=r"not in 0.1 s"):
+            tried()
+
+
+def test_one_kernel_stays_at_a_time(make_service: Callable[[], resident.Service]) -> None:
+    one, other = make_service(), make_service()
+    for service in (one, other):
+        service.ring(8, 512)
+    for turn in range(1, 4):
+        one.serve()
+        assert (residence_of(one).runs, residence_of(other).runs) == (True, False)
+        other.serve()
+        assert (residence_of(one).runs, residence_of(other).runs) == (False, True)
+        assert (residence_of(one).ends, one.busy_seconds, other.busy_seconds) == (turn, turn, turn)
+    with turns.vacant_device():
+        assert not residence_of(other).runs
