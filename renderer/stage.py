@@ -65,7 +65,7 @@ class Stage:
 
 def check_scene(scene: str) -> None:
     """Raise the error of `scenes.load` now if there is no such scene; one that is there is not read."""
-    shipped = any(row.name == scene for row in scenes.shipped_scenes())
+    shipped = any(row.name == scene.partition(":")[0] for row in scenes.shipped_scenes())
     path = Path(scene)
     if not shipped and not (path.is_file() and path.suffix.lower() in scenes.READERS):
         scenes.load(scene)

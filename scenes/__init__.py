@@ -56,13 +56,14 @@ def shipped_scenes() -> tuple[ShippedScene, ...]:
 
 
 def load(name_or_path: str | Path) -> Scene:
-    """The scene of a shipped name, or of a file whose suffix says its format.
+    """The scene of a shipped name, NAME or NAME:SIZE, or of a file whose suffix says its format.
 
     Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
     """
+    name, _, size = str(name_or_path).partition(":")
     for row in SHIPPED:
-        if row.name == str(name_or_path):
-            return row.make()
+        if row.name == name:
+            return row.built(size)
     path = Path(name_or_path)
     reader = READERS.get(path.suffix.lower())
     if reader is None:

@@ -20,11 +20,13 @@ import numpy as np
 from PIL import Image
 
 from scenes.default_view import SKY, default_camera, default_light
+from scenes.document import Document, Origin, Part, PointSource
 from scenes.errors import SceneFileError
-from scenes.geometry import MAX_COORDINATE, corner_arrays, small_uvs
+from scenes.geometry import MAX_COORDINATE, corner_arrays
 from scenes.mesh_claims import END_HEADER, check_gltf, check_ply, check_stl, is_stl_text, obj_triangles
-from scenes.model import Camera, Color, Doubles, Material, Mesh, PointLight, Scene, Snapshot, Texture
+from scenes.model import Color, Doubles, Material, Mesh, Scene, Texture
 from scenes.source_file import as_utf8, read_bytes
+from scenes.stage import DEFAULT_CAMERA, scene_of
 from scenes.texture_file import image_texture
 
 MAX_FILE_BYTES = 1 << 30
@@ -48,42 +50,21 @@ class MeshModel:
     textures: list[Texture]
 
 
-@dataclass(frozen=True, eq=False)
-class StillScene:
-    """A model with its view, as snapshots need it."""
-
-    name: str
-    model: MeshModel
-    camera: Camera
-    light: PointLight
-
-    def snapshot(self, time: float) -> Snapshot:
-        """The scene; nothing in it moves."""
-        meshes = self.model.meshes
-        corners = [corner_arrays(mesh, np.eye(4)) for mesh in meshes]
-        counts = [len(mesh.triangles) for mesh in meshes]
-        return Snapshot(
-            name=self.name,
-            time=time,
-            positions=np.concatenate([positions for positions, _ in corners]).astype(np.float32),
-            normals=np.concatenate([normals for _, normals in corners]).astype(np.float32),
-            uvs=np.concatenate([small_uvs(mesh) for mesh in meshes]),
-            material_ids=np.repeat([mesh.material for mesh in meshes], counts).astype(np.int32),
-            materials=tuple(self.model.materials),
-            textures=tuple(self.model.textures),
-            lights=(self.light,),
-            camera=self.camera,
-            background=SKY,
-        )
-
-
 def read_mesh_file(path: Path) -> Scene:
     """The scene of a mesh file. Raises SceneFileError when it cannot be read, holds no triangles or no sound ones."""
     model = read_model(path)
     positions = np.concatenate([mesh.vertices[mesh.triangles] for mesh in model.meshes]).astype(np.float32)
     camera = default_camera(positions)
-    still = StillScene(path.stem, model, camera, default_light(positions, camera))
-    return Scene(name=path.stem, snapshot=still.snapshot, source=str(path))
+    light = default_light(positions, camera)
+    document = Document(
+        parts=[Part(mesh, origin=Origin(path)) for mesh in model.meshes],
+        lights=[PointSource(np.array(light.position), light.intensity)],
+        materials=model.materials,
+        textures=model.textures,
+        cameras={DEFAULT_CAMERA: camera},
+        background=SKY,
+    )
+    return scene_of(path.stem, document, str(path))
 
 
 def read_model(path: Path) -> MeshModel:

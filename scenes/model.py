@@ -4,11 +4,17 @@ A `Scene` is read once. `Scene.at(time)` gives a `Snapshot`: plain arrays in wor
 Readers of files make scenes; renderers look at snapshots alone. World units are called metres, powers are in watts.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from scenes.errors import SceneError
+
+if TYPE_CHECKING:
+    from scenes.document import Document
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -96,7 +102,8 @@ class Snapshot:
     positions: (n, 3, 3) float32, corners of triangle i in the file's winding; the geometric normal is
     (v1 - v0) x (v2 - v0). normals: (n, 3, 3) float32, unit shading normals at the corners (the geometric normal where
     the file has none, or where one has no length; (0, 0, 1) on a triangle without area). uvs: (n, 3, 2) float32,
-    shifted by whole numbers per triangle so that they are small (textures repeat). material_ids: (n,) int32.
+    shifted by whole numbers per triangle so that they are small (textures repeat). material_ids: (n,) int32. camera:
+    the one to look through. cameras: all of them, by name.
     """
 
     name: str
@@ -109,7 +116,14 @@ class Snapshot:
     textures: tuple[Texture, ...]
     lights: tuple[PointLight, ...]
     camera: Camera
+    cameras: Mapping[str, Camera] = field(default_factory=dict)
     background: Color = (0.0, 0.0, 0.0)
+
+    def seen_by(self, name: str) -> "Snapshot":
+        """The same through another camera. Raises SceneError where there is none of this name."""
+        if name not in self.cameras:
+            raise SceneError(f"scene {self.name!r} has no camera {name!r}; it has {', '.join(self.cameras)}")
+        return replace(self, camera=self.cameras[name])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +144,8 @@ class AnimationRange:
 class Scene:
     """A named, animated scene. `snapshot(time)` does the work; readers supply it.
 
-    source: the file that it was read from. moving_triangles: how many triangles may change with time.
+    source: the file that it was read from. moving_triangles: how many triangles may change with time. document: what
+    the scene was before time was chosen, for those that write it out.
     """
 
     name: str
@@ -138,6 +153,7 @@ class Scene:
     animation: AnimationRange = field(default_factory=AnimationRange)
     source: str = ""
     moving_triangles: int = 0
+    document: "Document"
 
     def at(self, time: float) -> Snapshot:
         """The scene at a time, in the unit of its animation range. Any time will do: a track is held at its ends."""

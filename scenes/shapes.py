@@ -1,6 +1,7 @@
 """Curved surfaces as meshes with exact normals at their vertices."""
 
 import numpy as np
+import numpy.typing as npt
 
 from scenes.model import Doubles, Mesh
 
@@ -77,3 +78,10 @@ def cone(ends: Doubles, radii: tuple[float, float], material: int, inside: bool 
         normal_triangles=triangles,
         material=material,
     )
+
+
+def rectangle(corner: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, material: int) -> Mesh:
+    """A parallelogram of two triangles from a corner and two edges; its normal points along first x second."""
+    corner, first, second = np.array(corner), np.array(first), np.array(second)
+    vertices = np.array([corner, corner + first, corner + first + second, corner + second], dtype=np.float64)
+    return Mesh(vertices=vertices, triangles=np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32), material=material)

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.aff.document import Document, Origin, Part, PointSource, corner_indices, join_loose, keyed_triangle
 from scenes.aff.keyframes import read_track
 from scenes.aff.lexer import Cursor, Words, looks_numeric, quote, split_words
-from scenes.aff.transforms import WORLD, Transform, compose, quaternion
 from scenes.default_view import look_at, triple
+from scenes.document import Document, Origin, Part, PointSource, corner_indices, join_loose, keyed_triangle
 from scenes.errors import SceneFileError
 from scenes.geometry import MAX_COORDINATE
 from scenes.model import AnimationRange, Camera, Color, Doubles, Indices, Material, Mesh
 from scenes.shapes import cone, sphere
 from scenes.texture_file import read_texture
+from scenes.transforms import WORLD, Transform, compose, quaternion
 
 MAX_NESTING = 100
 MAX_INCLUDE_DEPTH = 32
@@ -31,6 +31,8 @@ MAX_RESOLUTION = 16_384
 MAX_COLOR = 1e6
 SMALLEST_NEAR = 1e-4
 WHITE: Color = (1.0, 1.0, 1.0)
+#: Name of the one camera, and of the track that moves it.
+CAMERA = "camera"
 START_MATERIAL = Material(name="before the first f or fm", kind="nff")
 
 
@@ -126,7 +128,7 @@ class Parser:
 
     def add_mesh(self, mesh: Mesh, origin: Origin, loose: bool = False) -> None:
         """Takes in a mesh under the current transform."""
-        self.add(Part(mesh, self.transform, origin, loose), len(mesh.triangles))
+        self.add(Part(mesh, self.transform, origin, loose=loose), len(mesh.triangles))
 
 
 def read_document(path: Path) -> Document:
@@ -196,7 +198,7 @@ def view(parser: Parser, cursor: Cursor) -> None:
     cursor.keyword(b"hither")
     near = cursor.number("the near distance")
     cursor.keyword(b"resolution")
-    parser.document.camera = Camera(
+    parser.document.cameras[CAMERA] = Camera(
         eye=triple(eye),
         forward=triple(forward),
         up=triple(up),
@@ -229,7 +231,7 @@ def add_light(parser: Parser, cursor: Cursor, track: str) -> None:
     color = read_color(cursor, "red, green and blue of a light") if looks_numeric(cursor.peek()) else WHITE
     if len(parser.document.lights) >= MAX_LIGHTS:
         raise cursor.error(f"over {MAX_LIGHTS} lights", cursor.position - 1)
-    parser.document.lights.append(PointSource(position, color, parser.transform, origin, track))
+    parser.document.lights.append(PointSource(position, color, parser.transform, origin, track, fades=False))
 
 
 def light(parser: Parser, cursor: Cursor) -> None:

@@ -1,19 +1,55 @@
 """Scenes that come with the program, made by code. A scene is one file and one row here."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from scenes.errors import UnknownSceneError
 from scenes.model import Scene
 from scenes.shipped import cornell
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """How large a scene may be made: its number of triangles, about."""
+
+    default: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
 class ShippedScene:
-    """A row of the registry. summary: one line. make: builds the scene."""
+    """A row of the registry. summary: one line. sizes: of a scene that can be made at any size, NAME:SIZE, or None.
+
+    make: builds the scene; of one with sizes, from the number of triangles.
+    """
 
     name: str
     summary: str
-    make: Callable[[], Scene]
+    make: Callable[..., Scene]
+    sizes: Sizes | None = None
+
+    def built(self, size: str) -> Scene:
+        """The scene at a size such as 3000, 250k or 2M; without a word at the default. Raises UnknownSceneError."""
+        sizes = self.sizes
+        if sizes is None:
+            if size:
+                raise UnknownSceneError(f"scene {self.name!r} has one size; leave out ':{size}'")
+            return self.make()
+        triangles = count_of(size) if size else sizes.default
+        if triangles is None or not sizes.least <= triangles <= sizes.most:
+            raise UnknownSceneError(
+                f"expected '{self.name}:SIZE' with {sizes.least} to {sizes.most} triangles, such as 3000, 250k or 2M, "
+                f"got {size!r}"
+            )
+        return self.make(triangles)
+
+
+def count_of(text: str) -> int | None:
+    """A whole number that may end in k or M; None for anything else."""
+    found = re.fullmatch(r"([0-9]{1,12})([kM]?)", text)
+    return int(found[1]) * {"": 1, "k": 10**3, "M": 10**6}[found[2]] if found else None
 
 
 SHIPPED: tuple[ShippedScene, ...] = (

@@ -6,11 +6,11 @@ along +z, so that x runs to the left.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from scenes.geometry import corner_arrays
-from scenes.model import Camera, Material, Mesh, Scene, Snapshot
-from scenes.shapes import sphere
+from scenes.document import Document, Part
+from scenes.model import Camera, Material, Mesh, Scene
+from scenes.shapes import rectangle, sphere
+from scenes.stage import scene_of
 
 #: Size of the box in metres: x, y, z. The front, z = 0, is open.
 WIDTH, HEIGHT, DEPTH = 0.5528, 0.5488, 0.5592
@@ -48,13 +48,6 @@ CAMERA = Camera(
 )
 
 
-def rectangle(corner: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, material: int) -> Mesh:
-    """A parallelogram of two triangles from a corner and two edges; its normal points along first x second."""
-    corner, first, second = np.array(corner), np.array(first), np.array(second)
-    vertices = np.array([corner, corner + first, corner + first + second, corner + second], dtype=np.float64)
-    return Mesh(vertices=vertices, triangles=np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32), material=material)
-
-
 def meshes() -> list[Mesh]:
     """The walls, wound so that their normals point into the box, the lamp, which faces down, and the spheres."""
     x, y, z = (WIDTH, 0.0, 0.0), (0.0, HEIGHT, 0.0), (0.0, 0.0, DEPTH)
@@ -72,25 +65,11 @@ def meshes() -> list[Mesh]:
     ]
 
 
-def snapshot(time: float) -> Snapshot:
-    """The box; nothing in it moves."""
-    parts = meshes()
-    corners = [corner_arrays(mesh, np.eye(4)) for mesh in parts]
-    counts = [len(mesh.triangles) for mesh in parts]
-    return Snapshot(
-        name="cornell",
-        time=time,
-        positions=np.concatenate([positions for positions, _ in corners]).astype(np.float32),
-        normals=np.concatenate([normals for _, normals in corners]).astype(np.float32),
-        uvs=np.zeros((sum(counts), 3, 2), dtype=np.float32),
-        material_ids=np.repeat([mesh.material for mesh in parts], counts).astype(np.int32),
-        materials=MATERIALS,
-        textures=(),
-        lights=(),
-        camera=CAMERA,
-    )
-
-
 def scene() -> Scene:
-    """The scene."""
-    return Scene(name="cornell", snapshot=snapshot, source="shipped")
+    """The scene; nothing in it moves."""
+    document = Document(
+        parts=[Part(mesh) for mesh in meshes()],
+        materials=list(MATERIALS),
+        cameras={"front": CAMERA},
+    )
+    return scene_of("cornell", document, "shipped")

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from scenes.aff.animation import RotationTrack, Track, VectorTrack, VisibilityTrack, find_segment, slerp
-from scenes.aff.transforms import compose, quaternion, rotation
+from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, find_segment, slerp
+from scenes.transforms import compose, quaternion, rotation
 
 X, Y, Z = np.eye(3)
 

@@ -6,16 +6,20 @@ from functools import cached_property
 
 import numpy as np
 
-from scenes.aff.document import Document, KeyedTriangles, Origin, Part, PointSource
-from scenes.aff.transforms import IDENTITY, Transform
 from scenes.default_view import default_camera, default_light, triple
+from scenes.document import Document, KeyedTriangles, Origin, Part, PointSource, triangle_count
 from scenes.errors import SceneError, SceneFileError
 from scenes.geometry import MAX_COORDINATE, areas, corner_arrays, small_uvs
-from scenes.model import Camera, Color, Doubles, Floats, Indices, Material, Mesh, PointLight, Snapshot
+from scenes.memory import check_memory
+from scenes.model import Camera, Color, Doubles, Floats, Indices, Material, Mesh, PointLight, Scene, Snapshot
+from scenes.tracks import Track
+from scenes.transforms import IDENTITY, Transform
 
 #: Pairs of a triangle and a light among which the typical distance is looked for.
 MAX_PAIRS = 4_000_000
-CAMERA = "camera"
+
+#: Name of the camera of a document that has none.
+DEFAULT_CAMERA = "camera"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +54,12 @@ class Placed:
     place: slice
 
 
-def triangle_count(shape: Mesh | KeyedTriangles) -> int:
-    """How many triangles a part has."""
-    return len(shape.triangles) if isinstance(shape, Mesh) else shape.positions.shape[1]
-
-
 class Stage:
     """Makes snapshots of a document at any time."""
 
     def __init__(self, name: str, document: Document) -> None:
+        """Raises SceneError where the triangles would not fit into memory."""
+        check_memory(document.triangles, document.stored_triangles)
         self.name = name
         self.document = document
         self.placed: list[Placed] = []
@@ -72,7 +73,8 @@ class Stage:
         self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
         self.material_ids: Indices = np.zeros(total, dtype=np.int32)
         for item in self.placed:
-            self.material_ids[item.place] = item.part.shape.material
+            own = item.part.material
+            self.material_ids[item.place] = item.part.shape.material if own is None else own
             if isinstance(item.part.shape, Mesh):
                 self.uvs[item.place] = small_uvs(item.part.shape)
 
@@ -111,7 +113,8 @@ class Stage:
         start = self.document.animation.start
         poses: dict[int, Pose] = {}
         with np.errstate(all="ignore"):
-            lights = [self.light_position(source, start, poses) for source in self.document.lights]
+            sources = [source for source in self.document.lights if not source.fades]
+            lights = [self.light_position(source, start, poses) for source in sources]
         return typical_distance(self.arrays_at(start).positions, np.array(lights))
 
     def snapshot(self, time: float) -> Snapshot:
@@ -120,8 +123,11 @@ class Stage:
             raise SceneError(f"expected a finite time, got {time}")
         arrays = self.arrays_at(time)
         shown = slice(None) if arrays.shown.all() else arrays.shown
-        camera = self.camera_at(time)
-        lights = self.lights_at(time) or (default_light(self.still.positions, camera),)
+        cameras = self.cameras_at(time)
+        camera = next(iter(cameras.values()))
+        lights = self.lights_at(time)
+        if not lights and not self.glows:
+            lights = (default_light(self.still.positions, camera),)
         return Snapshot(
             name=self.name,
             time=time,
@@ -133,6 +139,7 @@ class Stage:
             textures=tuple(self.document.textures),
             lights=lights,
             camera=camera,
+            cameras=cameras,
             background=self.document.background,
         )
 
@@ -170,10 +177,19 @@ class Stage:
             known[id(transform)] = Pose(outer.matrix @ inner, shown)
         return known[id(transform)]
 
-    def camera_at(self, time: float) -> Camera:
-        """The camera of the file, moved by the track named `camera` if there is one."""
-        camera = self.document.camera or self._default_camera
-        track = self.document.tracks.get(CAMERA)
+    @cached_property
+    def glows(self) -> bool:
+        """Whether a surface emits."""
+        emits = np.array([any(material.emission) for material in self.document.materials], dtype=np.bool_)
+        return bool(emits[self.material_ids].any())
+
+    def cameras_at(self, time: float) -> dict[str, Camera]:
+        """The cameras of the document, at least one, each moved by the track of its name if there is one."""
+        cameras = self.document.cameras or {DEFAULT_CAMERA: self._default_camera}
+        return {name: self.moved(camera, self.document.tracks.get(name), time) for name, camera in cameras.items()}
+
+    def moved(self, camera: Camera, track: Track | None, time: float) -> Camera:
+        """A camera where its track has it."""
         if track is None:
             return camera
         if track.transl is not None:
@@ -197,14 +213,16 @@ class Stage:
         return position
 
     def lights_at(self, time: float) -> tuple[PointLight, ...]:
-        """The lights that shine at a time. A strength c becomes I = pi c d^2 with d the typical distance."""
+        """The lights that shine at a time. One of strength c that does not fade has I = pi c d^2 with d the typical
+        distance."""
         poses: dict[int, Pose] = {}
         lights = []
         with np.errstate(all="ignore"):
             for source in self.document.lights:
                 position = self.light_position(source, time, poses)
                 if self.pose(source.transform, time, poses).shown:
-                    red, green, blue = (math.pi * c * self.light_distance**2 for c in source.strength)
+                    unit_of_strength = 1.0 if source.fades else math.pi * self.light_distance**2
+                    red, green, blue = (c * unit_of_strength for c in source.strength)
                     lights.append(PointLight(position=triple(position), intensity=(red, green, blue)))
         return tuple(lights)
 
@@ -240,3 +258,21 @@ def lit_by_ambient(material: Material, ambient: Color) -> Material:
     """The material with its backdrop in the light that am says. The files mean radiance by it, as by kd c cos."""
     red, green, blue = (share * light for share, light in zip(material.backdrop, ambient, strict=True))
     return replace(material, backdrop=(red, green, blue))
+
+
+def scene_of(name: str, document: Document, source: str = "") -> Scene:
+    """A document as a scene. source: the file that it was read from.
+
+    Raises SceneFileError where something of it is beyond what float32 can hold at the animation's start, and SceneError
+    where it does not fit into memory.
+    """
+    stage = Stage(name, document)
+    stage.snapshot(document.animation.start)
+    return Scene(
+        name=name,
+        snapshot=stage.snapshot,
+        animation=document.animation,
+        source=source,
+        moving_triangles=stage.moving_triangles,
+        document=document,
+    )

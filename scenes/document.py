@@ -1,22 +1,30 @@
-"""What an AFF file and all that it includes say, before time is chosen and names are resolved."""
+"""A scene before time is chosen: shapes in their places, lights, cameras and the tracks that move them.
+
+Readers of files and the shipped scenes make documents; `scenes.stage` plays them. A mesh that stands in several places
+is there once, and every part that shows it refers to it.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from scenes.aff.animation import Track
-from scenes.aff.transforms import Transform
 from scenes.geometry import unit
 from scenes.model import AnimationRange, Camera, Color, Doubles, Indices, Material, Mesh, Texture
+from scenes.tracks import Track
+from scenes.transforms import WORLD, Transform
 
 
 @dataclass(frozen=True)
 class Origin:
-    """A line of a file, for errors that show only later."""
+    """A place in a file, for errors that show only later. line: None where a file has no lines."""
 
     path: Path
-    line: int
+    line: int | None = None
+
+
+#: Of what no file says.
+BY_CODE = Origin(Path("made by code"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,38 +65,69 @@ class KeyedTriangles:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A piece of geometry in its place. loose: a few triangles that may be joined with those next to them."""
+    """A piece of geometry in its place; parts may share a shape.
+
+    material: index in the document's list that this part has instead of its shape's. loose: a few triangles that may be
+    joined with those next to them.
+    """
 
     shape: Mesh | KeyedTriangles
-    transform: Transform
-    origin: Origin
+    transform: Transform = WORLD
+    origin: Origin = BY_CODE
+    material: int | None = None
     loose: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class PointSource:
-    """A point light in its place. track: the name of the track that moves it, or "". strength: without falloff."""
+    """A point light in its place.
+
+    track: the name of the track that moves it, or "". strength: W/sr if it fades with distance as light does, else as
+    files give it whose lights have no falloff.
+    """
 
     position: Doubles
     strength: Color
-    transform: Transform
-    origin: Origin
+    transform: Transform = WORLD
+    origin: Origin = BY_CODE
     track: str = ""
+    fades: bool = True
 
 
 @dataclass(eq=False)
 class Document:
-    """Everything that was read. camera: None where no file says one. ambient: light that backdrops reflect."""
+    """Everything that was read.
+
+    tracks: by the name of what they move. cameras: by name, the one to look through first; a track of the same name
+    moves it. ambient: light that backdrops reflect. settings: options of `tracecore render`, by name, that the scene
+    proposes.
+    """
 
     parts: list[Part] = field(default_factory=list)
     lights: list[PointSource] = field(default_factory=list)
     materials: list[Material] = field(default_factory=list)
     textures: list[Texture] = field(default_factory=list)
     tracks: dict[str, Track] = field(default_factory=dict)
-    camera: Camera | None = None
+    cameras: dict[str, Camera] = field(default_factory=dict)
     background: Color = (0.0, 0.0, 0.0)
     ambient: Color = (1.0, 1.0, 1.0)
     animation: AnimationRange = field(default_factory=AnimationRange)
+    settings: dict[str, str | float | int | tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def triangles(self) -> int:
+        """How many triangles there are, those of a shape counted in every place where it stands."""
+        return sum(triangle_count(part.shape) for part in self.parts)
+
+    @property
+    def stored_triangles(self) -> int:
+        """How many there are with every shape counted once."""
+        return sum({id(part.shape): triangle_count(part.shape) for part in self.parts}.values())
+
+
+def triangle_count(shape: Mesh | KeyedTriangles) -> int:
+    """How many triangles a shape has."""
+    return len(shape.triangles) if isinstance(shape, Mesh) else shape.positions.shape[1]
 
 
 def corner_indices(count: int) -> Indices:

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from scenes.aff.transforms import IDENTITY, compose, quaternion
 from scenes.model import Doubles
+from scenes.transforms import IDENTITY, compose, quaternion
 
 NO_TURN: Doubles = np.array([1.0, 0.0, 0.0, 0.0])
 
