@@ -7,7 +7,8 @@ from typing import Literal, get_args
 
 import numpy.typing as npt
 
-from tracecore.errors import DeviceError, KernelError
+from tracecore.bvh.tree import BinaryTree
+from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, as_records, make_rays
 from tracecore.tracer import Batch, Limits, Query, RayQueue, Tracer, TracerStatistics
 from tracecore.triangles import checked_triangles
@@ -39,16 +40,20 @@ def open_tracer(
     kernel: str | None = None,
     threads: int | None = None,
     dispatch: str | None = None,
+    tree: BinaryTree | None = None,
 ) -> Tracer:
     """A tracer of triangles on a device.
 
     triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, emulator (the GPU's kernels run
     by the CPU, slow), brute (slower still: defines what is right) or auto, the GPU if there is a usable one, else the
     CPU. kernel: which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU
-    from, default: all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. Raises
-    TriangleError, DeviceError and KernelError.
+    from, default: all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. tree: over these
+    triangles, by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by default a new one is built.
+    Raises TriangleError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)
+    if tree is not None and len(tree.order) != len(checked):
+        raise TriangleError(f"a tree of {len(tree.order)} triangles is not for {len(checked)}")
     if threads is not None and threads < 1:
         raise DeviceError(f"threads must be at least 1, got {threads}")
     if device not in get_args(Device):
@@ -58,33 +63,35 @@ def open_tracer(
 
         device = "gpu" if gpu_unavailable_reason() is None else "cpu"
     if device == "gpu":
-        return _open_gpu(checked, kernel, threads, dispatch)
+        return _open_gpu(checked, kernel, threads, dispatch, tree)
     if device == "emulator":
-        return _open_emulator(checked, kernel, threads)
-    return _open_cpu(checked, device, kernel, threads)
+        from tracecore.emulator.tracer import EmulatedTracer
+
+        return EmulatedTracer(checked, kernel, threads=threads, tree=tree)
+    return _open_cpu(checked, device, kernel, threads, tree)
 
 
-def _open_gpu(triangles: Floats, kernel: str | None, threads: int | None, dispatch: str | None) -> Tracer:
+def _open_gpu(
+    triangles: Floats, kernel: str | None, threads: int | None, dispatch: str | None, tree: BinaryTree | None
+) -> Tracer:
     from tracecore.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
 
     if dispatch not in (None, *DISPATCHES):
         raise DeviceError(f"unknown dispatch '{dispatch}'; there are {', '.join(DISPATCHES)}")
     if reason := gpu_unavailable_reason():
         raise DeviceError(f"no GPU can be used: {reason}")
-    return GpuTracer(triangles, kernel, threads=threads, dispatch=dispatch or DISPATCHES[0])
+    return GpuTracer(triangles, kernel, threads=threads, dispatch=dispatch or DISPATCHES[0], tree=tree)
 
 
-def _open_emulator(triangles: Floats, kernel: str | None, threads: int | None) -> Tracer:
-    from tracecore.emulator.tracer import EmulatedTracer
-
-    return EmulatedTracer(triangles, kernel, threads=threads)
-
-
-def _open_cpu(triangles: Floats, device: Device, kernel: str | None, threads: int | None) -> Tracer:
+def _open_cpu(
+    triangles: Floats, device: Device, kernel: str | None, threads: int | None, tree: BinaryTree | None
+) -> Tracer:
     from tracecore.brute_force import BruteForceTracer
     from tracecore.cpu import CpuTracer
 
     kind = CpuTracer if device == "cpu" else BruteForceTracer
     if kernel not in (None, kind.name):
         raise KernelError(f"unknown kernel '{kernel}' for device '{device}'; there is {kind.name}")
-    return kind(triangles, threads=threads)
+    if device == "brute":
+        return BruteForceTracer(triangles, threads=threads)
+    return CpuTracer(triangles, threads=threads, tree=tree)

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from tracecore.bvh.binned_sah import build
+from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import collapse
 from tracecore.cpu_traversal import BLOCK_BYTES, CpuTree, table, trace
 from tracecore.direct import DirectTracer
@@ -16,16 +17,17 @@ from tracecore.tracer import BvhStatistics, Query
 class CpuTracer(DirectTracer):
     """Traces on the CPU, in the calling thread or, for whole arrays, on `threads` threads (default: all usable cores).
 
-    triangles: (t, 3, 3) float32, checked.
+    triangles: (t, 3, 3) float32, checked. tree: over them, of this kind of tracer; by default it is built.
     """
 
     name = "bvh8"
     device = "cpu"
 
-    def __init__(self, triangles: Floats, *, threads: int | None = None) -> None:
+    def __init__(self, triangles: Floats, *, threads: int | None = None, tree: BinaryTree | None = None) -> None:
         super().__init__(threads)
         start = time.perf_counter()
-        tree = build(triangles, max_leaf=BLOCK)
+        tree = tree or build(triangles, max_leaf=BLOCK)
+        self.tree = tree
         packed = pack(tree, collapse(tree, width=WIDTH, max_leaf=BLOCK), triangles)
         self.bvh = BvhStatistics(
             nodes=len(packed.nodes),

@@ -12,6 +12,7 @@ from typing import Self
 
 import numpy as np
 
+from tracecore.bvh.tree import BinaryTree
 from tracecore.cpu_traversal import CpuTree
 from tracecore.errors import KernelError, RayError
 from tracecore.port import ATTENDED, BATCHES, DIRECT, INVALID, RAYS, TRACED, new_port, no_tree
@@ -125,6 +126,7 @@ class DirectTracer(ABC):
     dispatch: str = "direct"
     lanes = 1
     bvh: BvhStatistics
+    tree: BinaryTree | None = None
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = usable_cores() if threads is None else threads

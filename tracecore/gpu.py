@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from tracecore.bvh.tree import BinaryTree
 from tracecore.direct import usable_cores
 from tracecore.errors import KernelError
 from tracecore.flight import DEPTH
@@ -57,7 +58,8 @@ class GpuTracer:
 
     triangles: (t, 3, 3) float32, checked. dispatch: how queues' batches reach the device; whole arrays are launched in
     large pieces. kernel: a registered name, a strategy, or None for the default.
-    threads: CPU threads that a driver should feed it from. Raises `KernelError` where the kernel is unknown, does not
+    threads: CPU threads that a driver should feed it from. tree: over the triangles, of this kernel; by default it is
+    built. Raises `KernelError` where the kernel is unknown, does not
     compile or has too small a stack for the tree, `DeviceError` where CUDA fails. Waits are bounded
     (`TRACECORE_GPU_TIMEOUT`, seconds). May be shared by threads; a queue belongs to one.
     """
@@ -71,10 +73,12 @@ class GpuTracer:
         *,
         threads: int | None = None,
         dispatch: str = DISPATCHES[0],
+        tree: BinaryTree | None = None,
     ) -> None:
         start = time.perf_counter()
         strategy = find_strategy(kernel)
-        tree = strategy.build(triangles)
+        tree = tree or strategy.build(triangles)
+        self.tree: BinaryTree | None = tree
         packed = strategy.layout.pack(tree, triangles)
         stack_size = strategy.stack_for(packed)
         self.name = strategy.name

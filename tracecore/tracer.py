@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from tracecore.bvh.tree import BinaryTree
     from tracecore.port import OpenPort
 
 
@@ -112,7 +113,7 @@ class RayQueue(Protocol):
 class Tracer(Protocol):
     """Triangles that can be asked for hits. `name` is the kernel's, `device` cpu, gpu or brute, `dispatch` direct,
     emulated, streamed or resident, `threads` how many CPU threads a driver should feed it from, `lanes` how many
-    batches in flight for each of them keep it busy."""
+    batches in flight for each of them keep it busy. `tree` is what it was packed from, None where it needs none."""
 
     name: str
     device: str
@@ -120,6 +121,7 @@ class Tracer(Protocol):
     threads: int
     lanes: int
     bvh: BvhStatistics
+    tree: BinaryTree | None
 
     def open_queue(self) -> RayQueue:
         """A queue for the calling thread."""

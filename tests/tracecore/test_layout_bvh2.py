@@ -113,7 +113,6 @@ def chain(depth: int) -> BinaryTree:
         first=first,
         count=is_leaf.astype(np.int32),
         order=np.arange(depth + 1, dtype=np.uint32),
-        sah_cost=1.0,
         build_seconds=0.0,
     )
 

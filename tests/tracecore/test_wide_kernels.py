@@ -110,7 +110,6 @@ def one_leaf(triangles: Floats) -> BinaryTree:
         first=np.zeros(1, np.int32),
         count=np.array([len(triangles)], np.int32),
         order=np.arange(len(triangles), dtype=np.uint32),
-        sah_cost=1.0,
         build_seconds=0.0,
     )
 

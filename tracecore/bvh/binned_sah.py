@@ -5,13 +5,12 @@ Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet Trav
 """
 
 import time
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compiled import compiled, inlined
 from tracecore.rays import Floats
 from tracecore.vector import (
@@ -39,17 +38,13 @@ SCRATCH_BYTES = STACK + (MAX_DEPTH + 2) * ENTRY_BYTES  # at most one right child
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
 
-#: Cost of a visit to an inner node, in tests of a block of triangles.
-VISIT_COST = 1.0
-
 
 def build(triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> BinaryTree:
     """A tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
 
     triangles: (t, 3, 3) float32, finite, corners of each; t may be 0. The same triangles give the same tree.
     triangle_block: how many triangles the traversal tests at once, at least 1; larger blocks make a shallower tree of
-    fuller leaves. The tree's `sah_cost` is in tests of a block: `VISIT_COST` per inner node and
-    ceil(n / triangle_block) per leaf of n triangles.
+    fuller leaves.
     """
     start = time.perf_counter()
     triangles = np.ascontiguousarray(triangles, np.float32)
@@ -63,26 +58,16 @@ def build(triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> B
     leaves = _Leaves(max_leaf, _tests_by_count(len(triangles), triangle_block))
     nodes = _split_all(references, order, boxes, links, np.empty(SCRATCH_BYTES, np.uint8), leaves)
     child, first, count = np.ascontiguousarray(links[:nodes].T)
-    tree = BinaryTree(
+    return BinaryTree(
         lower=np.ascontiguousarray(boxes[:nodes, 0:3]),
         upper=np.ascontiguousarray(boxes[:nodes, 4:7]),
         child=child,
         first=first,
         count=count,
         order=order,
-        sah_cost=0.0,
+        triangle_block=triangle_block,
         build_seconds=time.perf_counter() - start,
     )
-    return replace(tree, sah_cost=_sah_cost(tree, triangle_block))
-
-
-def _sah_cost(tree: BinaryTree, block: int) -> float:
-    """Expected cost of a ray that meets the root's box: `VISIT_COST` per inner node and 1 per block of triangles."""
-    area = tree.half_area
-    tests = -(-tree.count // block)
-    if area[0] == 0.0:
-        return float(tests.sum())
-    return float(area @ np.where(tests > 0, tests, VISIT_COST) / area[0])
 
 
 def _tests_by_count(triangles: int, block: int) -> npt.NDArray[np.float64]:

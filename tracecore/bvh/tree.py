@@ -1,6 +1,7 @@
 """The binary tree that every builder makes and every layout packs."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,9 @@ from tracecore.rays import Floats, Ids
 #: No tree is deeper (the root's depth is 0), so that a stack with one entry per level never needs more.
 MAX_DEPTH = 64
 
+#: Cost of a visit to an inner node, in tests of a block of triangles.
+VISIT_COST = 1.0
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BinaryTree:
@@ -18,8 +22,8 @@ class BinaryTree:
 
     lower, upper: (n, 3) float32, exact bounds of the triangles below. child: (n,) int32, index of the left child, the
     right one follows it; 0 in a leaf. first, count: (n,) int32, the leaf's range of slots; count is 0 in an inner node
-    (and in the root of no triangles). order: (t,) uint32, slot -> `prim_id`. sah_cost: surface area heuristic, in node
-    visits. build_seconds: wall time.
+    (and in the root of no triangles). order: (t,) uint32, slot -> `prim_id`. A child's index is greater than its
+    parent's. triangle_block: how many triangles the traversal tests at once. build_seconds: wall time.
     """
 
     lower: Floats
@@ -28,14 +32,24 @@ class BinaryTree:
     first: npt.NDArray[np.int32]
     count: npt.NDArray[np.int32]
     order: Ids
-    sah_cost: float
-    build_seconds: float
+    triangle_block: int = 1
+    build_seconds: float = 0.0
 
     @property
     def half_area(self) -> npt.NDArray[np.float64]:
         """(n,) float64, half of the surface of every box."""
         x, y, z = (self.upper.astype(np.float64) - self.lower).T
         return x * y + y * z + z * x
+
+    @cached_property
+    def sah_cost(self) -> float:
+        """Expected cost of a ray that meets the root's box, by the surface area heuristic: `VISIT_COST` per inner node
+        and 1 per block of triangles."""
+        area = self.half_area
+        tests = -(-self.count // self.triangle_block)
+        if area[0] == 0.0:
+            return float(tests.sum())
+        return float(area @ np.where(tests > 0, tests, VISIT_COST) / area[0])
 
     @property
     def is_leaf(self) -> npt.NDArray[np.bool_]:

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.bvh.tree import BinaryTree
 from tracecore.direct import DirectTracer
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.errors import KernelError
@@ -35,9 +36,10 @@ class EmulatedTracer(DirectTracer):
     """Traces with a kernel of the GPU, on the CPU.
 
     triangles: (t, 3, 3) float32, checked. kernel: a registered name, a strategy, or None for the default. threads:
-    launches at a time. order: of lanes; hits that depend on it show a missing `__syncwarp`. Each warp's 32 lanes take
-    turns in one CPU thread, and the blocks of a launch run one after another. Raises `KernelError` where the kernel is
-    unknown or does not compile, and from a launch that breaks CUDA's rules; `DeviceError` where there is no g++.
+    launches at a time. tree: over the triangles, of this kernel; by default it is built. order: of lanes; hits that
+    depend on it show a missing `__syncwarp`. Each warp's 32 lanes take turns in one CPU thread, and the blocks of a
+    launch run one after another. Raises `KernelError` where the kernel is unknown or does not compile, and from a
+    launch that breaks CUDA's rules; `DeviceError` where there is no g++.
     """
 
     device = "emulator"
@@ -50,13 +52,15 @@ class EmulatedTracer(DirectTracer):
         *,
         threads: int | None = None,
         order: Order = "ascending",
+        tree: BinaryTree | None = None,
     ) -> None:
         start = time.perf_counter()
         self._order = _index(order)
         self._strategy = find_strategy(kernel)
         self.name = self._strategy.name
         super().__init__(threads)
-        tree = self._strategy.build(triangles)
+        tree = tree or self._strategy.build(triangles)
+        self.tree = tree
         packed = self._strategy.layout.pack(tree, triangles)
         self._library = LibraryPool.of(compile_library(self._strategy, self._strategy.stack_for(packed)))
         self._scene = EmulatedScene(packed, self._strategy.layout.scene)

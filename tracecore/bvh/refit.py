@@ -1,0 +1,47 @@
+"""The same tree over triangles that have moved: every box anew, from the leaves up.
+
+Lauterbach, Yoon, Tuft, Manocha: RT-DEFORM: Interactive Ray Tracing of Dynamic Scenes using BVHs, 2006.
+"""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tracecore.bvh.tree import BinaryTree
+from tracecore.compiled import compiled
+from tracecore.errors import TriangleError
+from tracecore.rays import Floats
+
+
+def refit(tree: BinaryTree, triangles: Floats) -> BinaryTree:
+    """The tree with its boxes around other triangles; nodes and order stay.
+
+    triangles: (t, 3, 3) float32, checked, as many as the tree has. Its `sah_cost` tells how good the tree still is.
+    Raises `TriangleError` for another number of triangles.
+    """
+    if len(triangles) != len(tree.order):
+        raise TriangleError(f"a tree of {len(tree.order)} triangles cannot be refitted to {len(triangles)}")
+    start = time.perf_counter()
+    lower, upper = tree.lower.copy(), tree.upper.copy()
+    if len(triangles):
+        _refit(tree.child, tree.first, tree.count, tree.order, triangles, lower, upper)
+    return replace(tree, lower=lower, upper=upper, build_seconds=time.perf_counter() - start)
+
+
+@compiled
+def _refit(child: Any, first: Any, count: Any, order: Any, triangles: Any, lower: Any, upper: Any) -> None:
+    """Write the boxes. Children come after their parents, so that their boxes are there before they are needed."""
+    for node in range(len(child) - 1, -1, -1):
+        left = child[node]
+        for axis in range(3):
+            if left > 0:
+                low, high = min(lower[left, axis], lower[left + 1, axis]), max(upper[left, axis], upper[left + 1, axis])
+            else:
+                low, high = np.float32(np.inf), np.float32(-np.inf)
+                for slot in range(first[node], first[node] + count[node]):
+                    for corner in range(3):
+                        value = triangles[order[slot], corner, axis]
+                        low, high = min(low, value), max(high, value)
+            lower[node, axis], upper[node, axis] = low, high
