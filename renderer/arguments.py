@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 MAX_SIDE = 16384
+MAX_FRAME = 10**9
 MAX_PIXELS = 1 << 26
 MIN_BATCH, MAX_BATCH = 256, 65536
 
@@ -72,6 +73,20 @@ def size(text: str) -> tuple[int, int]:
     return width, height
 
 
+def frames(text: str) -> range:
+    """A:B or A:B:STEP -> the frames from A to B, both included."""
+    try:
+        first, last, *step = (int(part) for part in text.split(":"))
+        found = range(first, last + 1, *step)
+    except (ValueError, TypeError):
+        raise argparse.ArgumentTypeError(f"expected FIRST:LAST or FIRST:LAST:STEP, got '{text}'") from None
+    if not (found and found[0] >= 0 and last <= MAX_FRAME and found.step > 0):
+        raise argparse.ArgumentTypeError(
+            f"expected frames that count up from at least 0 to at most {MAX_FRAME}, got '{text}'"
+        )
+    return found
+
+
 def batch_rays(text: str) -> int:
     """A power of two in MIN_BATCH..MAX_BATCH."""
     value = whole(MIN_BATCH, MAX_BATCH)(text)
@@ -85,11 +100,14 @@ def add_scene(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scene",
         metavar="SCENE",
-        help="a file (.aff .nff .obj .ply .stl .glb .gltf) or a shipped scene (tracecore scene list)",
+        help="a file (.aff .nff .toml .xml .obj .ply .stl .glb .gltf) or a shipped scene (tracecore scene list)",
+    )
+    parser.add_argument(
+        "--camera", metavar="NAME", help="look through the camera of this name (default: the scene's first)"
     )
     moment = parser.add_mutually_exclusive_group()
     moment.add_argument(
-        "--frame", type=whole(0, 10**9), default=0, metavar="N", help="frame of the animation, from 0 (default: 0)"
+        "--frame", type=whole(0, MAX_FRAME), default=0, metavar="N", help="frame of the animation, from 0 (default: 0)"
     )
     moment.add_argument("--time", type=real(-1e9, 1e9), metavar="T", help="or a time, in the unit of the animation")
 
@@ -122,9 +140,7 @@ def add_tracing(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"rays handed over at a time, a power of two from {MIN_BATCH} to {MAX_BATCH} (default: %(default)s)",
     )
-    tracing.add_argument(
-        "--seed", type=whole(0, 2**64 - 1), default=0, metavar="N", help="of all random numbers (default: %(default)s)"
-    )
+    tracing.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="of all random numbers (default: 0)")
 
 
 def add_max_bounces(parser: argparse._ActionsContainer) -> None:

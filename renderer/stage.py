@@ -13,27 +13,36 @@ import tracecore
 from renderer.errors import UsageError
 from scenes.model import Scene, Snapshot
 from scenes.plain import plain
+from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
 from tracecore.tracer import Tracer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """What of a scene: at a time if one is given, else at a 0-based frame; made plain by `scenes.plain` if is_plain."""
+    """What of a scene: at a time if one is given, else at a 0-based frame; through the camera of a name, or through the
+    first; made plain by `scenes.plain` if is_plain."""
 
     frame: int = 0
     time: float | None = None
+    camera: str | None = None
     is_plain: bool = False
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace) -> Self:
-        """By --frame or --time, and --plain where a command has it."""
-        return cls(frame=arguments.frame, time=arguments.time, is_plain=getattr(arguments, "plain", False))
+        """By --frame or --time, by --camera, and --plain where a command has it."""
+        return cls(
+            frame=arguments.frame,
+            time=arguments.time,
+            camera=arguments.camera,
+            is_plain=getattr(arguments, "plain", False),
+        )
 
     def of(self, scene: Scene) -> Snapshot:
         """The scene at this moment."""
         snapshot = scene.at_frame(self.frame) if self.time is None else scene.at(self.time)
-        return plain(snapshot) if self.is_plain else snapshot
+        seen = snapshot if self.camera is None else snapshot.seen_by(self.camera)
+        return plain(seen) if self.is_plain else seen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +64,16 @@ class TracerChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A scene and an open tracer, and the wall time to read the one and to build the other."""
+    """A scene and an open tracer, and the wall time to read the one and to build the other.
+
+    is_refitted: whether the tree is that of the frame before, made to fit.
+    """
 
     snapshot: Snapshot
     tracer: Tracer
     load_seconds: float
     build_seconds: float
+    is_refitted: bool = False
 
 
 def check_scene(scene: str) -> None:
@@ -76,17 +89,31 @@ def open_stage(scene: str, moment: Moment, choice: TracerChoice) -> Iterator[Sta
     """Load a scene (a file, or the name of a shipped one) and open a tracer for it, which is closed at the end."""
     start = time.perf_counter()
     snapshot = moment.of(scenes.load(scene))
-    loaded = time.perf_counter()
-    with _open_tracer(snapshot, choice) as tracer:
+    with stage_of(snapshot, choice, load_seconds=time.perf_counter() - start) as stage:
+        yield stage
+
+
+@contextmanager
+def stage_of(
+    snapshot: Snapshot, choice: TracerChoice, *, load_seconds: float, tree: BinaryTree | None = None
+) -> Iterator[Stage]:
+    """Open a tracer for a snapshot, which is closed at the end. tree: refitted to it, or None to build one."""
+    start = time.perf_counter()
+    with _open_tracer(snapshot, choice, tree) as tracer:
         if choice.dispatch not in (None, tracer.dispatch):
             raise UsageError(
                 f"--dispatch {choice.dispatch} is not for the {tracer.device}, which has {tracer.dispatch}"
             )
-        opened = time.perf_counter()
-        yield Stage(snapshot=snapshot, tracer=tracer, load_seconds=loaded - start, build_seconds=opened - loaded)
+        yield Stage(
+            snapshot=snapshot,
+            tracer=tracer,
+            load_seconds=load_seconds,
+            build_seconds=time.perf_counter() - start,
+            is_refitted=tree is not None,
+        )
 
 
-def _open_tracer(snapshot: Snapshot, choice: TracerChoice) -> Tracer:
+def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
     try:
         return tracecore.open_tracer(
             snapshot.positions,
@@ -94,6 +121,7 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice) -> Tracer:
             kernel=choice.kernel,
             threads=choice.threads,
             dispatch=choice.dispatch,
+            tree=tree,
         )
     except KernelError as error:
         raise UsageError(str(error)) from error

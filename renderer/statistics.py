@@ -62,7 +62,9 @@ FIELDS = {
     "bvh.nodes": "nodes of the tree, as traversed",
     "bvh.bytes": "bytes of the tree and its triangles, as traversed",
     "bvh.sah_cost": "expected cost of a ray by the surface area heuristic",
-    "bvh.build_seconds": "wall time to build the tree; at first in a process, to load the compiled builder too",
+    "bvh.build_seconds": "wall time to build and pack the tree; at first in a process, to load compiled code too",
+    "bvh.update": "where the binary tree comes from: built, or refitted from that of the frame before",
+    "bvh.update_seconds": "wall time to build or refit the binary tree alone",
     "version": "version of the program",
 }
 
@@ -130,6 +132,8 @@ def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measu
         "bvh.bytes": bvh.bytes,
         "bvh.sah_cost": bvh.sah_cost,
         "bvh.build_seconds": bvh.build_seconds,
+        "bvh.update": "refitted" if stage.is_refitted else "built",
+        "bvh.update_seconds": tree.build_seconds if (tree := stage.tracer.tree) else 0.0,
         "version": __version__,
     }
 

@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         settings = RenderSettings(
             width=width,
             height=height,
-            seed=arguments.seed,
+            seed=arguments.seed or RenderSettings.seed,
             max_bounces=arguments.max_bounces or RenderSettings.max_bounces,
             threads=arguments.threads,
             batch_rays=arguments.batch_rays,

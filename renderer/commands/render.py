@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from renderer import __version__
-from renderer.arguments import MAX_PIXELS, add_max_bounces, add_scene, add_tracing, real, size, whole
+from renderer.arguments import MAX_PIXELS, add_max_bounces, add_scene, add_tracing, frames, real, size, whole
 from renderer.commands import first_run
 
 if TYPE_CHECKING:
-    from renderer.driver import Driver, RenderSettings
-    from renderer.film import Film
-    from renderer.stage import Stage
+    from renderer.driver import RenderSettings
+    from renderer.drivers import EyeDriver
+    from renderer.picture import Made, PictureOrder
+    from renderer.sequence import Seeds
     from renderer.statistics import Statistics
-    from scenes.model import Snapshot
+    from renderer.tree_updates import Update
+    from scenes.model import Scene, Snapshot
 
 D = TypeVar("D")
 
@@ -30,6 +28,15 @@ DEFAULT_PASSES = 64
 
 #: Options that a driver has no use for; of any other driver all are taken.
 NOT_FOR = {"path": ("photons", "radius"), "ao": ("photons", "radius", "max_bounces")}
+
+#: Options that have to do with sequences alone, and those that have to do with one picture alone.
+FOR_FRAMES = ("update", "frame_seeds", "fps", "resume")
+NOT_FOR_FRAMES = ("time", "save_photons")
+
+DEFAULT_DRIVER = "photon"
+DEFAULT_UPDATE: Update = "auto"
+DEFAULT_SEEDS: Seeds = "same"
+DEFAULT_FPS = 25.0
 
 #: Drivers whose pictures hold shares rather than light: shown as they are.
 SHOWN_LINEAR = ("ao",)
@@ -47,6 +54,10 @@ what is written:
   FILE.npy   linear radiance, (height, width, 3) float32; -o FILE.exr writes that alone, as OpenEXR
   FILE.json  statistics; 'tracecore photons --help' explains every key
 
+With --frames each frame goes to a file of its own, FILE-0000.png and its .json and so on (or .exr, as FILE is named);
+FILE.gif, .webp or .apng is made of them in the end, and FILE.json has the statistics of all, a list for each key. After
+Ctrl-C the same command with --resume makes what is missing, with the same bits.
+
 A picture is the mean of passes, each with one sample per pixel: more passes, less noise. Without --passes there are
 {DEFAULT_PASSES}, or with --time-limit as many as fit. Ctrl-C ends early and saves the passes that are finished.
 
@@ -55,6 +66,7 @@ examples:
   tracecore render cornell --driver path --passes 64 -o output/judge.png
   tracecore render kitchen.aff --size 400x300 --photons 300000 --time-limit 120 --exposure 0.5
   tracecore render cornell --driver photons-only --photons 1000000 --save-photons output/photons.npz
+  tracecore render museum --frames 0:199:4 --size 400x300 --passes 8 -o output/museum.gif
 """
 
 
@@ -67,16 +79,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="picture to write, .png, .exr or .npy (default: output/SCENE-DRIVER.png)",
+        help="picture to write, .png, .exr or .npy, and of frames .gif, .webp or .apng (default: "
+        "output/SCENE-DRIVER.png)",
     )
     parser.add_argument(
         "--driver",
-        default="photon",
         metavar="NAME",
-        help="how to make it, see below (default: %(default)s)",
+        help=f"how to make it, see below (default: what the scene says, or {DEFAULT_DRIVER})",
     )
     _add_picture(parser.add_argument_group("picture"))
     _add_light(parser.add_argument_group("light transport"))
+    _add_frames(parser.add_argument_group("frames"))
     add_tracing(parser)
     parser.add_argument("--quiet", action="store_true", help="print errors alone")
 
@@ -118,122 +131,150 @@ def _add_light(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--save-photons", type=Path, metavar="FILE", help="keep the photon map (driver photons-only)")
 
 
-class PhotonKeeper(Protocol):
-    """A driver whose photon map can be kept."""
-
-    def save_photons(self, path: Path) -> None:
-        """Write the photons, as `renderer.photon_map.save_photons` does."""
+def _add_frames(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--frames", type=frames, metavar="A:B[:STEP]", help="frames from A to B, both included, as numbered files"
+    )
+    group.add_argument(
+        "--update",
+        choices=("auto", "refit", "rebuild"),
+        help="from frame to frame: fit the tree to where triangles are now, build a new one, or what takes less time "
+        f"(default: {DEFAULT_UPDATE}); the picture is the same",
+    )
+    group.add_argument(
+        "--frame-seeds",
+        choices=("same", "own"),
+        help="the same random numbers in all frames, so that noise stands still, or each frame's own (default: "
+        f"{DEFAULT_SEEDS})",
+    )
+    group.add_argument("--fps", type=real(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})")
+    group.add_argument("--resume", action="store_true", help="keep frames that are finished and as asked for")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Render; returns the exit status."""
+    import scenes
     from renderer.drivers import DRIVERS
-    from renderer.film import Film
     from renderer.image_file import make_default_folder
-    from renderer.interrupts import held_back
-    from renderer.session import Limits, render
-    from renderer.stage import Moment, TracerChoice, check_scene, open_stage
+    from renderer.stage import check_scene
 
-    kind = choose_driver(arguments.driver, DRIVERS)
-    path = choose_output(arguments)
-    check_options(arguments, path)
-    check_photon_file(arguments, kind)
+    given = DEFAULT_DRIVER if arguments.driver is None else arguments.driver
+    choose_driver(given, DRIVERS)
+    check_options(arguments, given, choose_output(arguments, given))
     check_scene(arguments.scene)
-    make_default_folder((path, arguments.save_photons))
-    limits = Limits(passes=choose_passes(arguments), seconds=arguments.time_limit)
-    work = f"render-{arguments.driver}"
-    first_run.announce(work, quiet=arguments.quiet)
-    with open_stage(arguments.scene, Moment.chosen(arguments), TracerChoice.chosen(arguments)) as stage:
-        settings = choose_settings(arguments, stage.snapshot)
-        start = time.perf_counter()
-        with closing(kind(stage.snapshot, stage.tracer, settings)) as driver, held_back():
-            files = PictureFiles(path, PictureRecord(stage, driver, settings, arguments, start))
-            film = Film(settings.width, settings.height)
-            finished = render(driver, film, limits, files, quiet=arguments.quiet)
-            if film.passes:
-                first_run.note(work)
-            if film.passes and arguments.save_photons is not None:
-                save_photons(arguments.save_photons, cast("PhotonKeeper", driver))
-    _report(files, film, finished=finished, quiet=arguments.quiet)
-    return 0 if finished else 130
+    start = time.perf_counter()
+    scene = scenes.load(arguments.scene)
+    load_seconds = time.perf_counter() - start
+    chosen = with_proposals(arguments, scene.document.settings)
+    kind = choose_driver(chosen.driver, DRIVERS)
+    path = choose_output(chosen, chosen.driver)
+    check_photon_file(chosen, kind)
+    make_default_folder((path, chosen.save_photons))
+    work = f"render-{chosen.driver}"
+    first_run.announce(work, quiet=chosen.quiet)
+    if chosen.frames is not None:
+        made_all, made_any = _make_sequence(scene, chosen, kind, path)
+    else:
+        made_all, made_any = _make_picture(scene, chosen, order_of(chosen, kind), path, load_seconds)
+    if made_any:
+        first_run.note(work)
+    return 0 if made_all else 130
 
 
-class PictureRecord:
-    """What is known of how a picture is being made. start: `time.perf_counter()` when rendering began."""
+def _make_picture(
+    scene: Scene, chosen: argparse.Namespace, order: PictureOrder, path: Path, load_seconds: float
+) -> tuple[bool, bool]:
+    """Whether it is finished, and whether there is anything of it."""
+    from renderer.picture import make_picture
+    from renderer.stage import Moment, TracerChoice, stage_of
 
-    def __init__(
-        self, stage: Stage, driver: Driver, settings: RenderSettings, arguments: argparse.Namespace, start: float
-    ) -> None:
-        self._stage, self._driver, self._settings, self._start = stage, driver, settings, start
-        self.exposure: float = arguments.exposure or 0.0
-        self.curve: str = arguments.tone_map or ("linear" if arguments.driver in SHOWN_LINEAR else "reinhard")
+    start = time.perf_counter()
+    snapshot = Moment.chosen(chosen).of(scene)
+    load_seconds += time.perf_counter() - start
+    with stage_of(snapshot, TracerChoice.chosen(chosen), load_seconds=load_seconds) as stage:
+        made = make_picture(stage, order, path)
+    _report(made, path, order.settings(snapshot), quiet=chosen.quiet)
+    return made.finished, made.passes > 0
 
-    def texts(self, passes: int) -> dict[str, str]:
-        """What is kept in the picture itself: all that decides its pixels, so that the file is the same whatever
-        traced it."""
-        settings = dataclasses.asdict(self._driver.settings) | {
-            "passes": passes,
-            "exposure": self.exposure,
-            "tone_map": self.curve,
-            "time": self._stage.snapshot.time,
-        }
-        for name in ("threads", "batch_rays"):
-            del settings[name]
-        return {
-            "Software": f"tracecore {__version__}",
-            "scene": self._stage.snapshot.name,
-            "driver": self._driver.name,
-            "settings": json.dumps(settings),
-            "version": __version__,
-        }
 
-    def statistics(self) -> Statistics:
-        """The statistics so far."""
-        from renderer import statistics
-        from tracecore.tracer import Limits
+def _make_sequence(scene: Scene, chosen: argparse.Namespace, kind: type[EyeDriver], path: Path) -> tuple[bool, bool]:
+    """Whether it is finished, and whether a frame of it is."""
+    from renderer.sequence import SequenceOrder, make_sequence
+    from renderer.stage import Moment, TracerChoice, stage_of
+    from renderer.tree_updates import TreeUpdates
 
-        work, traced = self._driver.work, self._stage.tracer.statistics()
-        measured = statistics.Measured(
-            work=work,
-            seconds=time.perf_counter() - self._start,
-            rays=work.rays.total,
-            busy_seconds=traced.busy_seconds,
-            limits=Limits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
+    choice = TracerChoice.chosen(chosen)
+    order = SequenceOrder(
+        path=path,
+        frames=chosen.frames,
+        picture=order_of(chosen, kind),
+        place=lambda frame: Moment(frame=frame, camera=chosen.camera).of(scene),
+        stage=lambda snapshot, seconds, tree: stage_of(snapshot, choice, load_seconds=seconds, tree=tree),
+        updates=TreeUpdates(chosen.update or DEFAULT_UPDATE),
+        seeds=chosen.frame_seeds or DEFAULT_SEEDS,
+        resume=chosen.resume,
+        frames_per_second=chosen.fps or DEFAULT_FPS,
+    )
+    done = 0
+
+    def report(frame: int, told: Statistics, is_kept: bool) -> None:
+        nonlocal done
+        if not chosen.quiet:
+            print(FRAME_HEAD if done == 0 else "", end="")
+            print(frame_row(frame, told, is_kept), flush=True)
+        done += 1
+
+    finished = make_sequence(order, report)
+    if not finished:
+        print(
+            f"tracecore: interrupted: {done} of {len(order.frames)} frames are finished; go on with --resume",
+            file=sys.stderr,
         )
-        return statistics.collect(self._stage, self._driver.name, self._settings, measured)
+    elif not chosen.quiet:
+        print(f"{path}: frames {order.frames[0]} to {order.frames[-1]}, {len(order.frames)} in all")
+    return finished, done > 0
 
 
-class PictureFiles:
-    """The files of a picture: `path`, beside it .npy for a .png, and .json."""
+#: Above the rows of a sequence.
+FRAME_HEAD = "  frame  triangles  tree       tree ms    SAH cost   trace s   total s\n"
 
-    def __init__(self, path: Path, record: PictureRecord) -> None:
-        self.path, self.record = path, record
-        self.statistics: Statistics = {}
 
-    def save_picture(self, film: Film) -> None:
-        """Write the picture alone."""
-        from renderer import image_file
-        from renderer.tone_mapping import ToneMapping
+def frame_row(frame: int, told: Statistics, is_kept: bool) -> str:
+    """What is told of a frame when it is done. is_kept: it was there already."""
+    update = "(kept)" if is_kept else told["bvh.update"]
+    return (
+        f"{frame:7} {told['triangles']:10} {update:>9} {1e3 * told['bvh.update_seconds']:9.1f} "
+        f"{told['bvh.sah_cost']:11.2f} {told['seconds.trace']:9.2f} {told['seconds.total']:9.2f}"
+    )
 
-        texts = self.record.texts(film.passes)
-        match self.path.suffix.lower():
-            case ".exr":
-                image_file.write_exr(self.path, film.linear, texts)
-            case ".npy":
-                image_file.write_array(self.path, film.linear)
-            case _:
-                mapping = ToneMapping(exposure=self.record.exposure, curve=self.record.curve)
-                image_file.write_png(self.path, mapping(film.linear), texts)
 
-    def save_all(self, film: Film) -> None:
-        """Write the picture, the linear data and the statistics."""
-        from renderer import image_file, statistics
+def with_proposals(arguments: argparse.Namespace, proposed: Mapping[str, object]) -> argparse.Namespace:
+    """The arguments, with what a scene proposes where nothing is said, and the driver filled in.
 
-        self.statistics = self.record.statistics()
-        self.save_picture(film)
-        if self.path.suffix.lower() == ".png":
-            image_file.write_array(self.path.with_suffix(".npy"), film.linear)
-        statistics.write(self.path.with_suffix(".json"), self.statistics)
+    What the driver has no use for is left out.
+    """
+    chosen = argparse.Namespace(**vars(arguments))
+    chosen.driver = arguments.driver or proposed.get("driver") or DEFAULT_DRIVER
+    for name, value in proposed.items():
+        if getattr(chosen, name) is None and name not in NOT_FOR.get(chosen.driver, ()):
+            setattr(chosen, name, value)
+    return chosen
+
+
+def order_of(chosen: argparse.Namespace, kind: type[EyeDriver]) -> PictureOrder:
+    """What is asked for, of whatever snapshot."""
+    from renderer.picture import PictureOrder
+    from renderer.session import Limits
+
+    return PictureOrder(
+        kind=kind,
+        settings=lambda snapshot: choose_settings(chosen, snapshot),
+        limits=Limits(passes=choose_passes(chosen), seconds=chosen.time_limit),
+        exposure=chosen.exposure or 0.0,
+        curve=chosen.tone_map or ("linear" if chosen.driver in SHOWN_LINEAR else "reinhard"),
+        photon_path=chosen.save_photons,
+        quiet=chosen.quiet,
+    )
 
 
 def choose_driver(name: str, drivers: Mapping[str, type[D]]) -> type[D]:
@@ -245,29 +286,41 @@ def choose_driver(name: str, drivers: Mapping[str, type[D]]) -> type[D]:
     return drivers[name]
 
 
-def choose_output(arguments: argparse.Namespace) -> Path:
-    """Where the picture goes, checked."""
+def choose_output(arguments: argparse.Namespace, driver: str) -> Path:
+    """Where the picture goes, or the frames, checked."""
     from renderer.image_file import DEFAULT_FOLDER, check_writable
+    from renderer.sequence import check_sequence_path
 
     path: Path | None = arguments.output
     if path is None:
-        path = DEFAULT_FOLDER / f"{Path(arguments.scene).stem}-{arguments.driver}.png"
-    check_writable(path)
+        stem = Path(arguments.scene.replace(":", "-")).stem
+        path = DEFAULT_FOLDER / f"{stem}-{driver}.png"
+    if arguments.frames is None:
+        check_writable(path)
+    else:
+        check_sequence_path(path)
     return path
 
 
-def check_options(arguments: argparse.Namespace, path: Path) -> None:
-    """Raise `UsageError` for an option that would do nothing: to this driver, or to a file of this kind."""
+def check_options(arguments: argparse.Namespace, driver: str, path: Path) -> None:
+    """Raise `UsageError` for an option that would do nothing: to this driver, to a file of this kind, or without
+    --frames."""
     from renderer.errors import UsageError
 
-    for name in NOT_FOR.get(arguments.driver, ()):
+    for name in NOT_FOR.get(driver, ()):
         if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')} does nothing for the driver {arguments.driver}; leave it out")
+            raise UsageError(f"{_option(name)} does nothing for the driver {driver}; leave it out")
     for name in ("exposure", "tone_map"):
-        if getattr(arguments, name) is not None and path.suffix.lower() != ".png":
-            raise UsageError(
-                f"--{name.replace('_', '-')} is for .png alone; '{path}' holds linear radiance; leave it out"
-            )
+        if getattr(arguments, name) is not None and path.suffix.lower() in (".exr", ".npy"):
+            raise UsageError(f"{_option(name)} is for .png alone; '{path}' holds linear radiance; leave it out")
+    for name in FOR_FRAMES if arguments.frames is None else NOT_FOR_FRAMES:
+        if getattr(arguments, name) not in (None, False):
+            without = "without" if arguments.frames is None else "with"
+            raise UsageError(f"{_option(name)} does nothing {without} --frames; leave it out")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def check_photon_file(arguments: argparse.Namespace, kind: type[object]) -> None:
@@ -301,25 +354,14 @@ def choose_settings(arguments: argparse.Namespace, snapshot: Snapshot) -> Render
     return RenderSettings(width=width, height=height, **chosen)
 
 
-def save_photons(path: Path, driver: PhotonKeeper) -> None:
-    """Keep a driver's photons in a file."""
-    from renderer.atomic_file import temporary_beside
-
-    with temporary_beside(path) as temporary:
-        driver.save_photons(temporary)
-
-
-def _report(files: PictureFiles, film: Film, *, finished: bool, quiet: bool) -> None:
-    if not finished:
-        saved = f"{_passes(film)} saved in {files.path}" if film.passes else "before the first pass was finished"
+def _report(made: Made, path: Path, settings: RenderSettings, *, quiet: bool) -> None:
+    passes = f"{made.passes} pass" if made.passes == 1 else f"{made.passes} passes"
+    if not made.finished:
+        saved = f"{passes} saved in {path}" if made.passes else "before the first pass was finished"
         print(f"tracecore: interrupted: {saved}", file=sys.stderr)
     elif not quiet:
-        told = files.statistics
+        told = made.statistics
         print(
-            f"{files.path}: {film.width}x{film.height}, {_passes(film)}, {told['seconds.total']:.1f} s, "
+            f"{path}: {settings.width}x{settings.height}, {passes}, {told['seconds.total']:.1f} s, "
             f"{told['rays_per_second'] / 1e6:.2f} Mrays/s, limited by {told['limited_by']}"
         )
-
-
-def _passes(film: Film) -> str:
-    return f"{film.passes} pass" if film.passes == 1 else f"{film.passes} passes"

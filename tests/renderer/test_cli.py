@@ -468,7 +468,8 @@ def test_interrupted_render(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
 INTERRUPTED_TWICE = """
 import os, signal, sys
 from renderer import cli
-from renderer.commands import photons, render
+from renderer import picture
+from renderer.commands import photons
 from renderer.drivers import PathDriver, DRIVERS
 
 def interrupt(*_):
@@ -490,8 +491,8 @@ class Hasty(PathDriver):
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 DRIVERS["hasty"] = Hasty
-save_all = render.PictureFiles.save_all
-render.PictureFiles.save_all = lambda *arguments: (interrupt(), save_all(*arguments))
+save_all = picture.PictureFiles.save_all
+picture.PictureFiles.save_all = lambda *arguments: (interrupt(), save_all(*arguments))
 status = cli.main()
 interrupt()
 sys.exit(status)

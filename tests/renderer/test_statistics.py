@@ -22,7 +22,7 @@ rays_per_second_of_runs
 coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches shading.rays_per_second
 transfer.bytes_per_second transfer.limit_bytes_per_second limited_by
 photons.emitted photons.stored photons.absorbed photons.escaped photons.terminated
-bvh.nodes bvh.bytes bvh.sah_cost bvh.build_seconds version
+bvh.nodes bvh.bytes bvh.sah_cost bvh.build_seconds bvh.update bvh.update_seconds version
 """
 DESIGNED = DESIGN.split()
 
@@ -39,10 +39,11 @@ def stage(device: str = "gpu") -> Any:
         dispatch="direct",
         threads=2,
         bvh=BvhStatistics(nodes=5, bytes=640, sah_cost=12.5, build_seconds=0.25),
+        tree=SimpleNamespace(build_seconds=0.125),
         statistics=traced,
     )
     snapshot = SimpleNamespace(name="box", positions=np.zeros((12, 3, 3), np.float32))
-    return SimpleNamespace(snapshot=snapshot, tracer=tracer, load_seconds=1.0, build_seconds=2.0)
+    return SimpleNamespace(snapshot=snapshot, tracer=tracer, load_seconds=1.0, build_seconds=2.0, is_refitted=True)
 
 
 def work() -> Work:

@@ -1,0 +1,156 @@
+"""One picture: a driver that runs to its limits, and the files that are left of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from renderer import __version__, image_file, statistics
+from renderer.atomic_file import temporary_beside
+from renderer.film import Film
+from renderer.interrupts import held_back
+from renderer.session import Limits, render
+from renderer.tone_mapping import ToneMapping
+from tracecore.tracer import Limits as TracerLimits
+
+if TYPE_CHECKING:
+    from renderer.driver import Driver, RenderSettings
+    from renderer.stage import Stage
+    from renderer.statistics import Statistics
+    from scenes.model import Snapshot
+    from tracecore.tracer import Tracer
+
+
+class PhotonKeeper(Protocol):
+    """A driver whose photon map can be kept."""
+
+    def save_photons(self, path: Path) -> None:
+        """Write the photons, as `renderer.photon_map.save_photons` does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureOrder:
+    """What is to be made, whatever the scene.
+
+    kind: of driver. settings: for a snapshot. limits: when to stop. exposure: in stops. curve: for the brights.
+    photon_path: where the photon map is kept, of a driver that has one.
+    """
+
+    kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
+    settings: Callable[[Snapshot], RenderSettings]
+    limits: Limits
+    exposure: float = 0.0
+    curve: str = "reinhard"
+    photon_path: Path | None = None
+    quiet: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A picture that has been made. finished: to its limits. passes: that are saved, 0 if there is no picture.
+
+    trace_seconds: wall time in which the CPU threads traced or waited for hits.
+    """
+
+    finished: bool
+    passes: int
+    statistics: Statistics
+    trace_seconds: float
+
+
+def make_picture(stage: Stage, order: PictureOrder, path: Path, *, keep_linear: bool = True) -> Made:
+    """Make a picture, and write its files. keep_linear: linear radiance beside a .png too."""
+    start = time.perf_counter()
+    settings = order.settings(stage.snapshot)
+    with closing(order.kind(stage.snapshot, stage.tracer, settings)) as driver, held_back():
+        record = PictureRecord(stage, driver, order, start)
+        files = PictureFiles(path, record, keep_linear=keep_linear)
+        film = Film(settings.width, settings.height)
+        finished = render(driver, film, order.limits, files, quiet=order.quiet)
+        if film.passes and order.photon_path is not None:
+            save_photons(order.photon_path, cast("PhotonKeeper", driver))
+        return Made(
+            finished=finished,
+            passes=film.passes,
+            statistics=files.statistics,
+            trace_seconds=driver.work.trace_seconds,
+        )
+
+
+class PictureRecord:
+    """What is known of how a picture is being made. start: `time.perf_counter()` when rendering began."""
+
+    def __init__(self, stage: Stage, driver: Driver, order: PictureOrder, start: float) -> None:
+        self._stage, self._driver, self._start = stage, driver, start
+        self.order = order
+
+    def texts(self, passes: int) -> dict[str, str]:
+        """What is kept in the picture itself: all that decides its pixels, so that the file is the same whatever
+        traced it."""
+        settings: dict[str, Any] = dataclasses.asdict(self._driver.settings) | {
+            "passes": passes,
+            "exposure": self.order.exposure,
+            "tone_map": self.order.curve,
+            "time": self._stage.snapshot.time,
+        }
+        for name in ("threads", "batch_rays"):
+            del settings[name]
+        return {
+            "Software": f"tracecore {__version__}",
+            "scene": self._stage.snapshot.name,
+            "driver": self._driver.name,
+            "settings": json.dumps(settings),
+            "version": __version__,
+        }
+
+    def statistics(self) -> Statistics:
+        """The statistics so far."""
+        driver, traced = self._driver, self._stage.tracer.statistics()
+        measured = statistics.Measured(
+            work=driver.work,
+            seconds=time.perf_counter() - self._start,
+            rays=driver.work.rays.total,
+            busy_seconds=traced.busy_seconds,
+            limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
+        )
+        return statistics.collect(self._stage, driver.name, driver.settings, measured)
+
+
+class PictureFiles:
+    """The files of a picture: `path`, beside it .json, and for a .png also .npy if linear radiance is kept."""
+
+    def __init__(self, path: Path, record: PictureRecord, *, keep_linear: bool = True) -> None:
+        self.path, self.record, self.keep_linear = path, record, keep_linear
+        self.statistics: Statistics = {}
+
+    def save_picture(self, film: Film) -> None:
+        """Write the picture alone."""
+        texts = self.record.texts(film.passes)
+        match self.path.suffix.lower():
+            case ".exr":
+                image_file.write_exr(self.path, film.linear, texts)
+            case ".npy":
+                image_file.write_array(self.path, film.linear)
+            case _:
+                mapping = ToneMapping(exposure=self.record.order.exposure, curve=self.record.order.curve)
+                image_file.write_png(self.path, mapping(film.linear), texts)
+
+    def save_all(self, film: Film) -> None:
+        """Write the picture, the linear data and the statistics."""
+        self.statistics = self.record.statistics()
+        self.save_picture(film)
+        if self.path.suffix.lower() == ".png" and self.keep_linear:
+            image_file.write_array(self.path.with_suffix(".npy"), film.linear)
+        statistics.write(self.path.with_suffix(".json"), self.statistics)
+
+
+def save_photons(path: Path, driver: PhotonKeeper) -> None:
+    """Keep a driver's photons in a file."""
+    with temporary_beside(path) as temporary:
+        driver.save_photons(temporary)

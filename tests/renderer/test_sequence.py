@@ -1,0 +1,252 @@
+"""Sequences of frames: files, what is kept on resuming, and the same bits whatever happened on the way."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from renderer import cli
+from renderer.arguments import frames
+from renderer.drivers import DRIVERS, PathDriver
+from renderer.sequence import write_animation
+
+#: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
+MOVING = """
+v
+from 0 1 5
+at 0 0 0
+up 0 1 0
+angle 40
+hither 0.01
+resolution 40 30
+a 0 10 11
+l 0 4 4
+f 0.8 0.2 0.2 1 0 0 0 1
+k floor {{ }}
+k square {{
+transl 4
+-1 -2 0 0 0 0 0
+0 -1 0 0 0 0 0
+10 {end} 0 0 0 0 0
+11 3 0 0 0 0 0
+}}
+xs 1 1 1 0 1 0 0 0 0 0 {{ p 3
+-5 -1 5
+5 -1 5
+0 -1 -5
+}}
+x square {{
+p 4
+-0.5 -0.5 0
+0.5 -0.5 0
+0.5 0.5 0
+-0.5 0.5 0
+}}
+"""
+
+
+class CountedDriver(PathDriver):
+    """Counts the frames that it begins, and may be interrupted at a pass of one."""
+
+    name = "counted"
+    begun: ClassVar[int] = 0
+    at_pass: ClassVar[Callable[[int, int], None]] = staticmethod(lambda frame, index: None)
+
+    def render_pass(self, index):
+        if index == 0:
+            type(self).begun += 1
+        type(self).at_pass(type(self).begun - 1, index)
+        return super().render_pass(index)
+
+
+@pytest.fixture
+def counted(monkeypatch) -> Iterator[type[CountedDriver]]:
+    class Counted(CountedDriver):
+        pass
+
+    monkeypatch.setitem(DRIVERS, "counted", Counted)
+    return Counted
+
+
+@pytest.fixture
+def moving(tmp_path: Path) -> Path:
+    return write_moving(tmp_path, 1.0)
+
+
+def write_moving(folder: Path, end: float) -> Path:
+    path = folder / "moving.aff"
+    path.write_text(MOVING.format(end=end))
+    return path
+
+
+def run(*arguments: object) -> int:
+    try:
+        return cli.main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return int(str(stop.code))
+
+
+def render(scene: object, chosen: str, output: Path, *more: object) -> int:
+    common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2")
+    return run("render", scene, "--frames", chosen, *common, "-o", output, *more)
+
+
+def pixels(path: Path) -> list[np.ndarray]:
+    with Image.open(path) as image:
+        found = []
+        for index in range(getattr(image, "n_frames", 1)):
+            image.seek(index)
+            found.append(np.array(image.convert("RGB")))
+        return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0:3", [0, 1, 2, 3]), ("2:2", [2]), ("0:10:4", [0, 4, 8]), ("5:9:100", [5])],
+)
+def test_ranges(text, expected):
+    assert list(frames(text)) == expected
+
+
+@pytest.mark.parametrize("text", ["", "3", "a:b", "0:", "5:4", "-1:3", "0:9:0", "0:9:-1", "1:2:3:4", "0:1000000001"])
+def test_bad_ranges(text, capsys):
+    assert run("render", "cornell", "--frames", text) == 2
+    assert "--frames: expected" in capsys.readouterr().err
+
+
+def test_frames_are_numbered_and_told_of(moving, counted, tmp_path, capsys):
+    assert render(moving, "0:4:2", tmp_path / "a.png") == 0
+    names = sorted(path.name for path in tmp_path.glob("a*"))
+    assert names == [*(f"a-000{i}.{kind}" for i in (0, 2, 4) for kind in ("json", "png")), "a.json"]
+    told = json.loads((tmp_path / "a.json").read_text())
+    assert told["frames"] == [0, 2, 4]
+    assert told["triangles"] == [3, 3, 3]
+    assert told["bvh.update"][0] == "built"
+    assert all(len(told[key]) == 3 for key in ("bvh.sah_cost", "bvh.update_seconds", "seconds.total", "rays.total"))
+    out = capsys.readouterr().out
+    assert [line.split()[:2] for line in out.splitlines()[1:4]] == [["0", "3"], ["2", "3"], ["4", "3"]]
+    assert "frames 0 to 4, 3 in all" in out
+    assert not np.array_equal(pixels(tmp_path / "a-0000.png"), pixels(tmp_path / "a-0004.png"))
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".webp", ".apng"])
+def test_one_file_of_all(suffix, moving, counted, tmp_path):
+    assert render(moving, "0:3", tmp_path / f"a{suffix}", "--fps", "10", "--quiet") == 0
+    with Image.open(tmp_path / f"a{suffix}") as image:
+        assert (image.n_frames, image.size) == (4, (12, 9))
+        image.seek(1)
+        image.load()
+        assert image.info["duration"] == 100
+    stills = [pixels(tmp_path / f"a-000{i}.png")[0] for i in range(4)]
+    animated = pixels(tmp_path / f"a{suffix}")
+    error = [np.abs(one.astype(int) - other).mean() for one, other in zip(stills, animated, strict=True)]
+    assert max(error) <= {".gif": 6.0, ".webp": 6.0, ".apng": 0.0}[suffix]
+    assert np.abs(stills[0].astype(int) - stills[3]).mean() > 8.0
+
+
+def interrupt_at(frame: int, index: int) -> Callable[[int, int], None]:
+    def at_pass(begun, passed):
+        if (begun, passed) == (frame, index):
+            raise KeyboardInterrupt
+
+    return at_pass
+
+
+@pytest.mark.parametrize(("frame", "index"), [(0, 0), (2, 0), (2, 1), (3, 1)])
+def test_what_was_interrupted_ends_with_the_same_bits(frame, index, moving, counted, tmp_path, capsys):
+    for name in ("whole", "parts"):
+        (tmp_path / name).mkdir()
+    assert render(moving, "0:3", tmp_path / "whole" / "a.gif", "--quiet") == 0
+    counted.begun = 0
+    counted.at_pass = staticmethod(interrupt_at(frame, index))
+    assert render(moving, "0:3", tmp_path / "parts" / "a.gif", "--quiet") == 130
+    assert f"interrupted: {frame} of 4 frames are finished; go on with --resume" in capsys.readouterr().err
+    assert not (tmp_path / "parts" / "a.gif").exists()
+    counted.begun = 0
+    counted.at_pass = staticmethod(lambda begun, passed: None)
+    assert render(moving, "0:3", tmp_path / "parts" / "a.gif", "--resume") == 0
+    assert counted.begun == 4 - frame
+    assert capsys.readouterr().out.count("(kept)") == frame
+    for name in ("a-0000.png", "a-0001.png", "a-0002.png", "a-0003.png", "a.gif"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_only_what_is_as_asked_for_is_kept(moving, counted, tmp_path):
+    output = tmp_path / "a.png"
+
+    def made(*more) -> int:
+        counted.begun = 0
+        assert render(moving, "0:3", output, "--quiet", *more) == 0
+        return counted.begun
+
+    assert made() == 4
+    assert made() == 4  # nothing is kept unless asked for
+    assert made("--resume") == 0
+    assert made("--resume", "--seed", "5") == 4
+    assert made("--resume", "--seed", "5", "--exposure", "1") == 4
+    assert made("--resume", "--seed", "5", "--exposure", "1", "--threads", "1", "--update", "rebuild") == 0
+    assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 4
+    (tmp_path / "a-0002.png").unlink()
+    (tmp_path / "a-0001.json").write_text("{")
+    assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 2
+    write_moving(tmp_path, 2.0)  # frame 0 is as before
+    assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 3
+
+
+def test_a_frame_is_the_same_whatever_became_of_the_tree(moving, counted, tmp_path):
+    found = {}
+    for update in ("refit", "rebuild", "auto"):
+        (tmp_path / update).mkdir()
+        assert render(moving, "0:10:5", tmp_path / update / "a.png", "--update", update, "--quiet") == 0
+        found[update] = [(tmp_path / update / f"a-{i:04}.png").read_bytes() for i in (0, 5, 10)]
+    assert found["refit"] == found["rebuild"] == found["auto"]
+    updates = [json.loads((tmp_path / name / "a.json").read_text())["bvh.update"] for name in ("refit", "rebuild")]
+    assert updates == [["built", "refitted", "refitted"], ["built", "built", "built"]]
+
+
+def test_noise_stands_still_or_not(counted, tmp_path):
+    for seeds in ("same", "own"):
+        assert render("cornell", "0:2", tmp_path / f"{seeds}.png", "--frame-seeds", seeds, "--quiet") == 0
+    same, own = ([pixels(tmp_path / f"{seeds}-000{i}.png") for i in range(3)] for seeds in ("same", "own"))
+    assert np.array_equal(same[0], same[1])
+    assert np.array_equal(same[0], same[2])
+    assert all(not np.array_equal(one, other) for one, other in itertools.combinations(own, 2))
+    assert render("cornell", "2:2", tmp_path / "last.png", "--frame-seeds", "own", "--quiet") == 0
+    assert np.array_equal(pixels(tmp_path / "last-0002.png"), own[2])
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--resume"], "--resume does nothing without --frames"),
+        (["--update", "refit"], "--update does nothing without --frames"),
+        (["--frame-seeds", "own"], "--frame-seeds does nothing without --frames"),
+        (["--fps", "5"], "--fps does nothing without --frames"),
+        (["--frames", "0:1", "--time", "3"], "--time does nothing with --frames"),
+        (["--frames", "0:1", "-o", "a.npy"], "must end in one of .gif"),
+        (["-o", "a.gif"], "must end in one of .png"),
+        (["--frames", "0:1", "-o", "nowhere/a.gif"], "no folder 'nowhere'"),
+        (["--frames", "0:1", "--camera", "left"], "has no camera 'left'; it has front"),
+        (["--camera", "left"], "has no camera 'left'; it has front"),
+    ],
+)
+def test_options_that_do_not_fit(options, part, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run("render", "cornell", "--device", "cpu", "--size", "4x3", *options) == 2
+    error = capsys.readouterr().err
+    assert part in error
+    assert error.count("\n") == 1
+
+
+def test_an_animation_is_there_in_full_or_not_at_all(tmp_path):
+    Image.new("RGB", (3, 2), (255, 0, 0)).save(tmp_path / "a-0000.png")
+    (tmp_path / "a.gif").write_bytes(b"as it was")
+    with pytest.raises(FileNotFoundError):
+        write_animation(tmp_path / "a.gif", [tmp_path / "a-0000.png", tmp_path / "a-0001.png"], 25.0)
+    assert (tmp_path / "a.gif").read_bytes() == b"as it was"
+    assert len(list(tmp_path.iterdir())) == 2

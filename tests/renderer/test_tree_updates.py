@@ -1,0 +1,87 @@
+"""From frame to frame: when a tree is refitted, and when a new one is built."""
+
+import numpy as np
+import pytest
+
+from renderer.tree_updates import TreeUpdates, Update
+from tracecore.bvh.binned_sah import build
+from tracecore.bvh.tree import BinaryTree
+from tracecore.rays import Floats
+
+HALVES = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[2, 0, 0], [3, 0, 0], [2, 1, 0]]])
+
+
+def tree_of(triangles: Floats, seconds: float) -> BinaryTree:
+    """A tree that took so long to build."""
+    tree = build(triangles, max_leaf=1)
+    object.__setattr__(tree, "build_seconds", seconds)
+    return tree
+
+
+def mixed(amount: float) -> Floats:
+    """Two clusters of triangles whose halves change places by a share of the way, so that boxes overlap."""
+    random = np.random.default_rng(2)
+    small = random.normal(0, 0.01, (64, 3, 3)) + random.normal(0, 0.1, (64, 1, 3))
+    side = np.where(np.arange(64) < 32, -1.0, 1.0)
+    away = np.where(np.arange(64) % 2, amount, 0.0)
+    small[:, :, 0] += (side * (1.0 - 2.0 * away))[:, None]
+    return small.astype(np.float32)
+
+
+@pytest.mark.parametrize("update", ["auto", "refit", "rebuild"])
+def test_the_first_tree_is_built(update: Update) -> None:
+    assert TreeUpdates(update).tree_for(HALVES) is None
+
+
+@pytest.mark.parametrize("update", ["auto", "refit", "rebuild"])
+def test_another_number_of_triangles_needs_a_new_tree(update: Update) -> None:
+    updates = TreeUpdates(update)
+    updates.note(tree_of(HALVES, 1.0), is_refitted=False, trace_seconds=1.0)
+    assert updates.tree_for(HALVES[:1]) is None
+
+
+def test_refit_keeps_a_tree_however_bad_and_rebuild_none() -> None:
+    good, bad = mixed(0.0), mixed(1.0)
+    kept, built = TreeUpdates("refit"), TreeUpdates("rebuild")
+    for updates in (kept, built):
+        updates.note(tree_of(good, 1e-9), is_refitted=False, trace_seconds=1e9)
+    fitted = kept.tree_for(bad)
+    assert fitted is not None
+    assert fitted.sah_cost > 2 * build(bad, max_leaf=1).sah_cost
+    assert built.tree_for(good) is None
+
+
+def test_auto_keeps_a_tree_that_is_as_good_as_ever() -> None:
+    updates = TreeUpdates("auto")
+    updates.note(tree_of(HALVES, 0.0), is_refitted=False, trace_seconds=1e9)
+    fitted = updates.tree_for(HALVES + np.float32(1.0))
+    assert fitted is not None
+    updates.note(fitted, is_refitted=True, trace_seconds=1e9)
+    assert updates.tree_for(HALVES + np.float32(2.0)) is not None
+
+
+def test_auto_adds_up_what_frames_lose() -> None:
+    """The cost of a ray grows by a known share; each frame of 10 s loses that; a tree takes 2.5 frames' loss."""
+    good, bad = mixed(0.0), mixed(0.2)
+    first = tree_of(good, 0.0)
+    growth = TreeUpdates("refit")
+    growth.note(first, is_refitted=False, trace_seconds=10.0)
+    fitted = growth.tree_for(bad)
+    assert fitted is not None
+    share = fitted.sah_cost / first.sah_cost - 1.0
+    assert share > 0.1
+    updates = TreeUpdates("auto")
+    updates.note(tree_of(good, 2.5 * 10.0 * share), is_refitted=False, trace_seconds=10.0)
+    choices = []
+    for _ in range(4):
+        tree = updates.tree_for(bad)
+        choices.append(tree is not None)
+        new = tree_of(bad, 2.5 * 10.0 * share)
+        updates.note(tree or new, is_refitted=tree is not None, trace_seconds=10.0 * (1 + share) if tree else 10.0)
+    assert choices == [True, True, False, True]  # the fourth: as good as the one just built
+
+
+def test_brute_force_has_no_tree() -> None:
+    updates = TreeUpdates("auto")
+    updates.note(None, is_refitted=False, trace_seconds=1.0)
+    assert updates.tree_for(HALVES) is None
