@@ -198,6 +198,23 @@ def test_only_what_is_as_asked_for_is_kept(moving, counted, tmp_path):
     assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 3
 
 
+def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
+    """A process that dies after it has written an unfinished picture over a finished one."""
+
+    def die(begun, passed):
+        Image.new("RGB", (12, 9)).save(tmp_path / "a-0000.png")
+        raise RuntimeError
+
+    assert render(moving, "0:0", tmp_path / "a.png", "--quiet") == 0
+    whole = (tmp_path / "a-0000.png").read_bytes()
+    counted.at_pass = staticmethod(die)
+    with pytest.raises(RuntimeError):
+        render(moving, "0:0", tmp_path / "a.png", "--quiet", "--seed", "5")
+    counted.at_pass = staticmethod(lambda begun, passed: None)
+    assert render(moving, "0:0", tmp_path / "a.png", "--quiet", "--resume") == 0
+    assert (tmp_path / "a-0000.png").read_bytes() == whole
+
+
 def test_a_frame_is_the_same_whatever_became_of_the_tree(moving, counted, tmp_path):
     found = {}
     for update in ("refit", "rebuild", "auto"):
@@ -237,7 +254,7 @@ def test_noise_stands_still_or_not(counted, tmp_path):
 )
 def test_options_that_do_not_fit(options, part, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert run("render", "cornell", "--device", "cpu", "--size", "4x3", *options) == 2
+    assert run("render", "cornell", "--device", "cpu", "--size", "4x3", "--quiet", *options) == 2
     error = capsys.readouterr().err
     assert part in error
     assert error.count("\n") == 1
