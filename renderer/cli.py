@@ -7,8 +7,10 @@ Exit status: 0 done, 1 failed, 2 bad usage or bad input (one line on stderr), 13
 """
 
 import argparse
+import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from renderer import __version__
@@ -68,11 +70,24 @@ def make_parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
     arguments = make_parser().parse_args(argv)
-    with interruptible():
+    with interruptible(), _scenes_heard():
         status = _run(arguments)
         if status == INTERRUPTED and argv is None:
             ignore_from_now_on()
         return status
+
+
+@contextmanager
+def _scenes_heard() -> Iterator[None]:
+    """Show on stderr what scenes have to say, a line each."""
+    log, handler = logging.getLogger("scenes"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("tracecore: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -1,15 +1,25 @@
 """How much memory a scene takes once every instance of a shape has triangles of its own, and whether there is so much.
 
-Tracers see triangles alone. So instances are stored once in a scene, and become triangles when it is played.
+Tracers see triangles alone. So instances are stored once in a scene, and become triangles when it is played. Scenes
+that will take much say so by the log "scenes", before they do.
 """
 
+import logging
 import os
+from pathlib import Path
 
 from scenes.errors import SceneError
 
 #: Bytes of a triangle: corners, normals, texture coordinates, material and whether it is seen, twice (what stands
 #: still, and the snapshot); the tree with its triangles, and what building it takes.
 SNAPSHOT_BYTES, TREE_BYTES = 2 * (36 + 36 + 24 + 4 + 1), 230
+
+#: From so many bytes on a scene says how much it will take.
+MUCH = 1_000_000_000
+
+#: Where Linux tells what there is: in all, and for a group of processes as containers are.
+ALL_MEMORY = Path("/proc/meminfo")
+GROUP_LIMIT, GROUP_USE = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 
 
 def needed_bytes(triangles: int) -> int:
@@ -18,11 +28,16 @@ def needed_bytes(triangles: int) -> int:
 
 
 def free_bytes() -> int | None:
-    """Memory that is free now, where the system tells."""
+    """Memory that this process may still take, None where the system does not tell."""
+    found = [size for size in (free_of_all(), free_of_group()) if size is not None]
+    return min(found, default=None)
+
+
+def free_of_all() -> int | None:
+    """Memory of the machine that is free, or could be at once."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            sizes = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
-        return sizes["MemAvailable"] * 1024
+        lines = (line.partition(":") for line in ALL_MEMORY.read_text().splitlines())
+        return {name: int(rest.split()[0]) for name, _, rest in lines}["MemAvailable"] * 1024
     except (OSError, KeyError, ValueError, IndexError):
         pass
     try:
@@ -31,14 +46,22 @@ def free_bytes() -> int | None:
         return None
 
 
+def free_of_group() -> int | None:
+    """What is left of the share of this process' group; None where there is no limit."""
+    try:
+        return int(GROUP_LIMIT.read_text()) - int(GROUP_USE.read_text())
+    except (OSError, ValueError):
+        return None
+
+
 def check_memory(triangles: int, stored: int) -> None:
     """Raises SceneError where so many triangles will not fit. stored: how many there are before shapes are placed."""
     needed, free = needed_bytes(triangles), free_bytes()
+    estimate = f"{triangles:,} triangles, placed from {stored:,}, take about {gigabytes(needed)}"
     if free is not None and needed > free:
-        raise SceneError(
-            f"{triangles:,} triangles, placed from {stored:,}, would take about {gigabytes(needed)}, and "
-            f"{gigabytes(free)} are free; use fewer instances or a smaller size"
-        )
+        raise SceneError(f"{estimate}, and {gigabytes(free)} are free; use fewer instances or a smaller size")
+    if needed >= MUCH:
+        logging.getLogger("scenes").info(estimate)
 
 
 def gigabytes(size: int) -> str:

@@ -1,9 +1,10 @@
-"""`tracecore scene`: which scenes come with the program, and what a scene holds."""
+"""`tracecore scene`: which scenes come with the program, what a scene holds, and writing it to other files."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.arguments import add_scene
@@ -11,13 +12,29 @@ from renderer.arguments import add_scene
 if TYPE_CHECKING:
     from scenes import SceneFacts
 
-SUMMARY = "list the scenes that come with the program, or tell what a scene holds"
+SUMMARY = "list the scenes that come with the program, tell what a scene holds, or write it to other files"
 
 EXAMPLES = """\
 examples:
   tracecore scene list
   tracecore scene info cornell
   tracecore scene info kitchen.aff --frame 400
+  tracecore scene export cornell --to cornell.glb
+"""
+
+EXPORT_EXAMPLES = """\
+what is written, by the end of FILE's name:
+  .aff   the whole animation, with nested transforms, tracks and lights; textures and shared meshes in files beside it
+  .obj   triangles at one moment, with materials (.mtl) and textures (.png) beside it
+  .glb   triangles at one moment, with materials, textures, cameras and lights, in one file
+
+Of several cameras, the one that --camera names comes first, and is the one of a format that has but one. Files that
+are there are replaced. A line is printed for each thing that the format cannot say.
+
+examples:
+  tracecore scene export cornell --to cornell.glb
+  tracecore scene export kitchen.aff --to kitchen.obj --frame 400
+  tracecore scene export museum --to exchange/museum.aff
 """
 
 
@@ -29,6 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     info = actions.add_parser("info", help="what a scene holds, at a frame")
     add_scene(info)
     info.set_defaults(act=print_info)
+    about = "write a scene to a file of another format"
+    export = actions.add_parser("export", help=about, description=about, epilog=EXPORT_EXAMPLES)
+    add_scene(export)
+    export.add_argument(
+        "--to", type=Path, metavar="FILE", required=True, help="file to write; the end of its name says the format"
+    )
+    export.set_defaults(act=write_files)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,6 +78,22 @@ def print_info(arguments: argparse.Namespace) -> None:
     facts = scenes.describe(scene, Moment.chosen(arguments).of(scene))
     for name, text in table(facts).items():
         print(f"{name:<10} {text}")
+
+
+def write_files(arguments: argparse.Namespace) -> None:
+    """A scene in another format; prints the files, and what they do not say."""
+    import scenes
+    from scenes.export import export, looking_through
+
+    scene = scenes.load(arguments.scene)
+    if arguments.camera is not None:
+        scene = looking_through(scene, arguments.camera)
+    time = scene.animation.time_of(arguments.frame) if arguments.time is None else arguments.time
+    exported = export(scene, arguments.to, time)
+    for file in exported.files:
+        print(f"written    {file}")
+    for loss in exported.losses:
+        print(f"lost       {loss}")
 
 
 def table(facts: SceneFacts) -> dict[str, str]:
