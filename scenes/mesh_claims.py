@@ -167,11 +167,13 @@ def check_stl(path: Path, data: bytes) -> None:
         raise SceneFileError(path, None, f"{fault}: {count} triangles need {needed} bytes, there are {len(data)}")
 
 
-def check_gltf(path: Path, data: bytes) -> None:
-    """Raises when a GLB file is not whole, or the arrays of a glTF or GLB file are not within its buffers."""
+def check_gltf(path: Path, data: bytes) -> dict[str, Any]:
+    """The header of a glTF or GLB file. Raises when a GLB file is not whole, the arrays are not within its buffers, or
+    colours are none."""
     text = glb_header(path, data) if path.suffix.lower() == ".glb" else data
     try:
-        fault = gltf_fault(json.loads(text))
+        header: dict[str, Any] = json.loads(text)
+        fault = gltf_fault(header)
     except (UnicodeDecodeError, RecursionError) as error:
         raise SceneFileError(path, None, "expected a glTF header in JSON") from error
     except json.JSONDecodeError as error:
@@ -181,6 +183,7 @@ def check_gltf(path: Path, data: bytes) -> None:
         raise SceneFileError(path, None, message) from error
     if fault:
         raise SceneFileError(path, None, fault)
+    return header
 
 
 def glb_header(path: Path, data: bytes) -> bytes:

@@ -1,96 +1,102 @@
 """OBJ, PLY, STL, GLB and glTF files, through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
 
-Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones.
-Surfaces are diffuse, with colour, texture and emission of the file's materials. Reflectances above 1 become 1, so that
-no surface gives back more light than it gets; emission may exceed it. A surface without a material, or whose MTL
-file or material in it is missing, is of one plain grey; one whose picture is missing has its colour alone. Colours of
-vertices and faces are ignored. Cameras and lights of a file are not read: the scene is seen from a three-quarter view
-and lit from beside the camera. Text is UTF-8 or else Latin-1.
+Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones. A
+geometry that several nodes of a glTF file use is one mesh; where a node mirrors it, the other winding is in front, as
+glTF has it. Text is UTF-8 or else Latin-1.
+
+Materials: see `scenes.mesh_materials`. A surface without a material, or whose MTL file or material in it is missing, is
+of one plain grey; one whose picture is missing has its colour alone. Colours of faces or vertices, of a surface that
+has no material of the file, become a texture: see `scenes.palette`. Of faces they count where all are triangles.
+
+Cameras with perspective and point lights of a glTF file are read: see `scenes.gltf`. A file without cameras is seen
+from a three-quarter view; one without lights is lit from beside its first camera.
 """
 
 import io
 import logging
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from scenes.default_view import SKY, default_camera, default_light
 from scenes.document import Document, Origin, Part, PointSource
 from scenes.errors import SceneFileError
-from scenes.geometry import MAX_COORDINATE, corner_arrays
-from scenes.mesh_claims import END_HEADER, check_gltf, check_ply, check_stl, is_stl_text, obj_triangles
-from scenes.model import Color, Doubles, Material, Mesh, Scene, Texture
+from scenes.geometry import MAX_COORDINATE
+from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
+from scenes.mesh_claims import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
+from scenes.mesh_materials import Surfaces
+from scenes.model import Doubles, Floats, Mesh, Scene
 from scenes.source_file import as_utf8, read_bytes
 from scenes.stage import DEFAULT_CAMERA, scene_of
-from scenes.texture_file import image_texture
+from scenes.transforms import WORLD
 
 MAX_FILE_BYTES = 1 << 30
 MAX_TRIANGLES = 20_000_000
-MAX_PIXELS = 1 << 26
-MAX_QUOTE = 40
-#: Radiance reaches so far, so that float32 can square it.
-MAX_EMISSION = 1e9
-PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
 #: Given to trimesh's log, which without a handler shows tracebacks of what it can do without.
 QUIET = logging.NullHandler()
-PLAIN = Material(name="plain", diffuse=(0.6, 0.6, 0.6))
-
-
-@dataclass(eq=False)
-class MeshModel:
-    """The meshes of a file in world space, with what they refer to."""
-
-    meshes: list[Mesh]
-    materials: list[Material]
-    textures: list[Texture]
 
 
 def read_mesh_file(path: Path) -> Scene:
     """The scene of a mesh file. Raises SceneFileError when it cannot be read, holds no triangles or no sound ones."""
-    model = read_model(path)
-    positions = np.concatenate([mesh.vertices[mesh.triangles] for mesh in model.meshes]).astype(np.float32)
-    camera = default_camera(positions)
-    light = default_light(positions, camera)
-    document = Document(
-        parts=[Part(mesh, origin=Origin(path)) for mesh in model.meshes],
-        lights=[PointSource(np.array(light.position), light.intensity)],
-        materials=model.materials,
-        textures=model.textures,
-        cameras={DEFAULT_CAMERA: camera},
-        background=SKY,
-    )
+    document = read_mesh_document(path)
+    document.background = SKY
+    bounds = world_bounds(document.parts)
+    if not document.cameras:
+        document.cameras[DEFAULT_CAMERA] = default_camera(bounds)
+    if not document.lights:
+        light = default_light(bounds, next(iter(document.cameras.values())))
+        document.lights.append(PointSource(np.array(light.position), light.intensity))
     return scene_of(path.stem, document, str(path))
 
 
-def read_model(path: Path) -> MeshModel:
-    """The meshes of a file."""
+def read_mesh_document(path: Path) -> Document:
+    """The meshes of a file in their places, with its materials, textures, cameras and lights, and nothing else.
+
+    Raises SceneFileError when it cannot be read, holds no triangles or no sound ones.
+    """
     data = read_bytes(path, MAX_FILE_BYTES)
+    header = header_of(path, data)
     expected = check_claims(path, data)
-    model = MeshModel([], [], [])
-    total = 0
+    reader = MeshReader(path, header)
     try:
         with np.errstate(all="ignore"):  # what overflows is not finite, and found later
-            for matrix, geometry in placed_geometry(load_scene(path, data)):
-                total += len(geometry.faces)
-                if total > MAX_TRIANGLES:
-                    raise SceneFileError(path, None, f"over {MAX_TRIANGLES} triangles")
-                add_geometry(path, model, geometry, matrix)
+            for place in placed_geometry(load_scene(path, with_clean_text(path, data, header))):
+                reader.add(place)
+            add_view(path, reader.document, header)
     except SceneFileError:
         raise
     except MemoryError as error:
         raise SceneFileError(path, None, "needs more memory than there is") from error
     except Exception as error:  # loaders raise all kinds on bad files, in words about themselves
         raise SceneFileError(path, None, f"is not a readable {path.suffix[1:].upper()} file") from error
+    total = reader.document.triangles
     if total == 0:
         raise SceneFileError(path, None, "there are no triangles")
     if expected is not None and total != expected:
         raise SceneFileError(path, None, f"of {expected} triangles only {total} could be read")
-    return model
+    return reader.document
+
+
+def world_bounds(parts: list[Part]) -> Floats:
+    """(n, 2, 3) float32: the lower and the upper corner of each part's box in the world."""
+    bounds = []
+    for part in parts:
+        assert isinstance(part.shape, Mesh)
+        corners = part.shape.vertices[np.unique(part.shape.triangles)]
+        if part.transform.matrix is not None:
+            corners = under(part.transform.matrix, corners)
+        bounds.append((corners.min(axis=0), corners.max(axis=0)))
+    return np.array(bounds, dtype=np.float32)
+
+
+def under(matrix: Doubles, points: Doubles) -> Doubles:
+    """(n, 3) points under a (4, 4) affine map."""
+    moved: Doubles = points @ matrix[:3, :3].T + matrix[:3, 3]
+    return moved
 
 
 def check_claims(path: Path, data: bytes) -> int | None:
@@ -102,18 +108,18 @@ def check_claims(path: Path, data: bytes) -> int | None:
         check_ply(path, data)
     elif suffix == ".stl":
         check_stl(path, data)
-    elif suffix in (".glb", ".gltf"):
-        check_gltf(path, data)
     return None
 
 
-def with_clean_text(path: Path, data: bytes) -> bytes:
-    """The bytes of a mesh file with what is text in them as UTF-8."""
+def with_clean_text(path: Path, data: bytes, header: dict[str, Any]) -> bytes:
+    """The bytes of a mesh file for trimesh, with what is text in them as UTF-8."""
     suffix = path.suffix.lower()
+    if suffix in GLTF_SUFFIXES:
+        return with_header(path, data, header)
     if suffix == ".obj" or (suffix == ".stl" and is_stl_text(data)):
         return as_utf8(data)
-    if suffix == ".ply" and (header := END_HEADER.search(data)):
-        return as_utf8(data[: header.end()]) + data[header.end() :]
+    if suffix == ".ply" and (end := END_HEADER.search(data)):
+        return as_utf8(data[: end.end()]) + data[end.end() :]
     return data
 
 
@@ -144,60 +150,99 @@ def load_scene(path: Path, data: bytes) -> Any:
         # NumPy warns where text that should be numbers is not, and returns what it has.
         warnings.filterwarnings("error", message=".*could not be read to its end.*")
         resolver: Any = CleanTextResolver(path, trimesh.resolvers.FilePathResolver(str(path.resolve())))
-        file = io.BytesIO(with_clean_text(path, data))
-        return trimesh.load(file, file_type=path.suffix.lower()[1:], resolver=resolver, process=False)
+        return trimesh.load(io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=resolver, process=False)
 
 
-def placed_geometry(loaded: Any) -> Iterator[tuple[Doubles, Any]]:
-    """Each use of a triangle mesh with the (4, 4) matrix that places it."""
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A use of a trimesh mesh, and the (4, 4) matrix that places it, or None where nothing does."""
+
+    geometry: Any
+    matrix: Doubles | None = None
+
+    @property
+    def mirrors(self) -> bool:
+        """Whether the other side of the triangles is in front."""
+        return self.matrix is not None and bool(np.linalg.det(self.matrix[:3, :3]) < 0.0)
+
+
+def placed_geometry(loaded: Any) -> Iterator[Place]:
+    """Each use of a mesh that has triangles."""
     if hasattr(loaded, "faces"):
-        yield np.eye(4), loaded
+        yield Place(loaded)
     elif hasattr(loaded, "graph"):
         for node in loaded.graph.nodes_geometry:
             matrix, name = loaded.graph[node]
-            if hasattr(loaded.geometry[name], "faces"):
-                yield np.asarray(matrix, dtype=np.float64), loaded.geometry[name]
+            matrix = np.array(matrix, dtype=np.float64)
+            if len(getattr(loaded.geometry[name], "faces", ())):
+                yield Place(loaded.geometry[name], None if np.array_equal(matrix, np.eye(4)) else matrix)
 
 
-def add_geometry(path: Path, model: MeshModel, geometry: Any, matrix: Doubles) -> None:
-    """Adds one trimesh mesh under a matrix."""
-    vertices, triangles = np.asarray(geometry.vertices, dtype=np.float64), np.asarray(geometry.faces)
-    if len(triangles) == 0:
-        return
-    if triangles.min() < 0 or triangles.max() >= len(vertices):
-        message = f"indices reach from {triangles.min()} to {triangles.max()}, but there are {len(vertices)} vertices"
-        raise SceneFileError(path, None, message)
-    check_numbers(path, "position", vertices @ matrix[:3, :3].T + matrix[:3, 3])
-    triangles = triangles.astype(np.int32)
-    # The cache holds normals that came with the file; asking for the property would compute them.
-    normals = geometry.vertex_normals if "vertex_normals" in geometry._cache else None
-    if normals is not None:
-        normals = np.asarray(normals, dtype=np.float64)
-        check_numbers(path, "normal", normals)
-    uvs = texture_coordinates(path, geometry, len(vertices))
-    mesh = Mesh(
-        vertices=vertices,
-        triangles=triangles,
-        normals=normals,
-        normal_triangles=None if normals is None else triangles,
-        uvs=uvs,
-        uv_triangles=None if uvs is None else triangles,
-        material=add_material(path, model, geometry, uvs is not None),
-    )
-    model.meshes.append(in_world(mesh, matrix))
+@dataclass(eq=False)
+class MeshReader:
+    """Takes in the uses of meshes one after the other. header: that of a glTF file, or {}."""
+
+    path: Path
+    header: dict[str, Any]
+    document: Document = field(default_factory=Document)
+    known: dict[tuple[int, bool], Mesh] = field(default_factory=dict)
+    triangles: int = 0
+
+    def add(self, place: Place) -> None:
+        """Takes in one use of a mesh."""
+        self.triangles += len(place.geometry.faces)
+        if self.triangles > MAX_TRIANGLES:
+            raise SceneFileError(self.path, None, f"over {MAX_TRIANGLES} triangles")
+        mesh = self.mesh_of(place.geometry, place.mirrors)
+        vertices = mesh.vertices if place.matrix is None else under(place.matrix, mesh.vertices)
+        check_numbers(self.path, "position", vertices)
+        transform = WORLD if place.matrix is None else WORLD.inner(matrix=place.matrix)
+        self.document.parts.append(Part(mesh, transform, Origin(self.path)))
+
+    def mesh_of(self, geometry: Any, mirrored: bool) -> Mesh:
+        """The mesh of a trimesh mesh, always the same one, with the other winding if it is for a mirroring matrix."""
+        key = (id(geometry), mirrored)
+        if key not in self.known:
+            self.known[key] = rewound(self.mesh_of(geometry, False)) if mirrored else self.new_mesh(geometry)
+        return self.known[key]
+
+    def new_mesh(self, geometry: Any) -> Mesh:
+        """The mesh of a trimesh mesh, with its material taken in."""
+        vertices, triangles = np.asarray(geometry.vertices, dtype=np.float64), np.asarray(geometry.faces)
+        if triangles.min() < 0 or triangles.max() >= len(vertices):
+            reach = f"{triangles.min()} to {triangles.max()}"
+            raise SceneFileError(self.path, None, f"indices reach from {reach}, but there are {len(vertices)} vertices")
+        triangles = triangles.astype(np.int32)
+        normals = file_normals(self.path, geometry)
+        uvs = texture_coordinates(self.path, geometry, len(vertices))
+        bare = Mesh(
+            vertices=vertices,
+            triangles=triangles,
+            normals=normals,
+            normal_triangles=None if normals is None else triangles,
+            material=0,
+        )
+        surfaces = Surfaces(self.path, self.document.materials, self.document.textures, self.header)
+        return surfaces.dressed(bare, geometry, uvs)
 
 
-def in_world(mesh: Mesh, matrix: Doubles) -> Mesh:
-    """A mesh whose normals and vertices share their indices, under a matrix."""
-    positions, normals = corner_arrays(mesh, matrix)
-    corners = np.arange(positions.size // 3, dtype=np.int32).reshape(-1, 3)
+def rewound(mesh: Mesh) -> Mesh:
+    """A mesh whose triangles show their other side."""
     return replace(
         mesh,
-        vertices=positions.reshape(-1, 3),
-        triangles=corners,
-        normals=normals.reshape(-1, 3),
-        normal_triangles=corners,
+        triangles=mesh.triangles[:, ::-1],
+        normal_triangles=None if mesh.normal_triangles is None else mesh.normal_triangles[:, ::-1],
+        uv_triangles=None if mesh.uv_triangles is None else mesh.uv_triangles[:, ::-1],
     )
+
+
+def file_normals(path: Path, geometry: Any) -> Doubles | None:
+    """(nv, 3) normals that came with the file. trimesh's cache holds them; its property would make up those missing."""
+    if "vertex_normals" not in geometry._cache:
+        return None
+    normals = np.asarray(geometry.vertex_normals, dtype=np.float64)
+    check_numbers(path, "normal", normals)
+    return normals
 
 
 def check_numbers(path: Path, kind: str, values: Doubles) -> None:
@@ -218,67 +263,3 @@ def texture_coordinates(path: Path, geometry: Any, count: int) -> Doubles | None
     check_numbers(path, "texture coordinate", uvs)
     uvs[:, 1] = 1.0 - uvs[:, 1]
     return uvs
-
-
-def add_material(path: Path, model: MeshModel, geometry: Any, textured: bool) -> int:
-    """Index of the material of a trimesh mesh, added with its texture if it is new."""
-    source = getattr(geometry.visual, "material", None)
-    material = PLAIN if source is None else material_of(path, source)
-    image = picture_of(source) if textured else None
-    if image is not None:
-        material = replace(material, texture=add_texture(path, model, image, material.name))
-    if material not in model.materials:
-        model.materials.append(material)
-    return model.materials.index(material)
-
-
-def material_of(path: Path, source: Any) -> Material:
-    """The diffuse colour, at most 1, and the emission of a trimesh material: of an MTL file, or of glTF."""
-    values = getattr(source, "kwargs", {})
-    red, green, blue = color(path, values.get("kd", getattr(source, "baseColorFactor", None)), PLAIN.diffuse)
-    emission = color(path, values.get("ke", getattr(source, "emissiveFactor", None)), (0.0, 0.0, 0.0))
-    if max(emission) > MAX_EMISSION:
-        raise SceneFileError(path, None, f"expected an emission of at most {MAX_EMISSION:g}, got {max(emission):g}")
-    return Material(
-        name=str(getattr(source, "name", None) or PLAIN.name),
-        diffuse=(min(red, 1.0), min(green, 1.0), min(blue, 1.0)),
-        emission=emission,
-    )
-
-
-def color(path: Path, value: Any, default: Color) -> Color:
-    """A colour of three or more numbers, or a grey of fewer, bytes over 255; the default if there is none."""
-    if value is None:
-        return default
-    bytes_given = getattr(value, "dtype", None) == np.uint8
-    try:
-        channels = np.atleast_1d(np.array(value, dtype=np.float64)) / (255.0 if bytes_given else 1.0)
-    except (ValueError, TypeError) as error:
-        raise SceneFileError(path, None, f"expected the numbers of a colour, got {str(value)[:MAX_QUOTE]}") from error
-    red, green, blue = (channels[:3] if len(channels) >= 3 else np.repeat(channels[:1], 3)).tolist()
-    if not np.isfinite([red, green, blue]).all():
-        raise SceneFileError(path, None, f"expected finite colours, got {red:g}, {green:g}, {blue:g}")
-    if min(red, green, blue) < 0.0:
-        raise SceneFileError(path, None, f"expected colours not below 0, got {red:g}, {green:g}, {blue:g}")
-    return (red, green, blue)
-
-
-def picture_of(source: Any) -> Image.Image | None:
-    """The picture that colours a trimesh material. Of no format are those that trimesh makes up where none was read."""
-    image = getattr(source, "image", None)
-    image = getattr(source, "baseColorTexture", None) if image is None else image
-    return image if isinstance(image, Image.Image) and image.format is not None else None
-
-
-def add_texture(path: Path, model: MeshModel, image: Image.Image, material: str) -> int:
-    """Index of a picture among the textures, added if it is new."""
-    name = str(image.info.get("file_path") or f"{material} ({image.format})")
-    if image.format not in PICTURE_FORMATS or image.width * image.height > MAX_PIXELS:
-        size = f"{image.width} x {image.height} {image.format}"
-        raise SceneFileError(path, None, f"texture {name!r} is {size}; expected {', '.join(PICTURE_FORMATS)}")
-    texture = image_texture(name, image)
-    for index, other in enumerate(model.textures):
-        if other.name == name and np.array_equal(other.pixels, texture.pixels):
-            return index
-    model.textures.append(texture)
-    return len(model.textures) - 1

@@ -288,9 +288,6 @@ def test_what_is_missing_is_plain(tmp_path, capsys, monkeypatch):
     assert load(path).at(0.0).materials[0].diffuse == (0.6, 0.6, 0.6)
     path.write_text(path.read_text().replace("/1", ""))
     assert load(path).at(0.0).materials[0].diffuse == (0.6, 0.6, 0.6)
-    box = trimesh.creation.box()
-    box.visual.vertex_colors = [255, 0, 0, 255]
-    assert load(export(box, tmp_path / "red.ply")).at(0.0).materials[0].diffuse == (0.6, 0.6, 0.6)
     header = b"comment TextureFile none.png\nelement vertex"
     (tmp_path / "t.ply").write_bytes(
         trimesh.creation.box().export(file_type="ply").replace(b"element vertex", header, 1)

@@ -1,0 +1,125 @@
+"""What a glTF or GLB file says in its JSON header, beside its arrays: cameras, lights and the numbers of materials.
+
+Khronos Group: glTF 2.0 Specification (2021). Cameras: those with perspective, by their names. Lights: the points of
+KHR_lights_punctual; its spots and suns are left out. Candela and nits are taken for W/sr and W/(m2 sr).
+"""
+
+import json
+import math
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scenes.default_view import look_at, triple
+from scenes.document import Document, Origin, PointSource
+from scenes.errors import SceneFileError
+from scenes.mesh_claims import GLB_HEADER_BYTES, check_gltf
+from scenes.model import Camera, Doubles
+from scenes.transforms import IDENTITY, compose
+
+GLTF_SUFFIXES = (".glb", ".gltf")
+#: Rows of the picture that a camera proposes; its columns follow from the aspect ratio.
+PICTURE_HEIGHT = 600
+MAX_PICTURE_WIDTH = 16_384
+POINT_LIGHTS = "KHR_lights_punctual"
+
+
+def header_of(path: Path, data: bytes) -> dict[str, Any]:
+    """The checked header of a glTF or GLB file; that of any other is empty."""
+    return check_gltf(path, data) if path.suffix.lower() in GLTF_SUFFIXES else {}
+
+
+def with_header(path: Path, data: bytes, header: dict[str, Any]) -> bytes:
+    """The file for trimesh, which keeps neither all numbers of a material nor which one it is, and moves cameras.
+
+    Each material has its index for a name; nodes have no cameras.
+    """
+    nodes = [{key: value for key, value in node.items() if key != "camera"} for node in header.get("nodes", [])]
+    materials = [{**material, "name": str(index)} for index, material in enumerate(header.get("materials", []))]
+    text = json.dumps({**header, "nodes": nodes, "materials": materials}).encode()
+    if path.suffix.lower() == ".gltf":
+        return text
+    text += b" " * (-len(text) % 4)
+    version, _, old_length = struct.unpack_from("<3I", data, 4)
+    rest = data[GLB_HEADER_BYTES + old_length :]
+    start = struct.pack("<4s3I4s", b"glTF", version, GLB_HEADER_BYTES + len(text) + len(rest), len(text), b"JSON")
+    return start + text + rest
+
+
+def add_view(path: Path, document: Document, header: dict[str, Any]) -> None:
+    """Adds the cameras and point lights of the nodes that are shown."""
+    lights = header.get("extensions", {}).get(POINT_LIGHTS, {}).get("lights", [])
+    for node, matrix in placed_nodes(header):
+        if "camera" in node:
+            add_camera(path, document, header["cameras"][node["camera"]], matrix)
+        extension = node.get("extensions", {}).get(POINT_LIGHTS)
+        if extension is not None and lights[extension["light"]]["type"] == "point":
+            document.lights.append(point_source(path, lights[extension["light"]], matrix))
+
+
+def placed_nodes(header: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Doubles]]:
+    """Each node of the scene to show with its (4, 4) matrix in the world, parents first."""
+    nodes = header.get("nodes", [])
+    scenes = header.get("scenes", [])
+    roots = scenes[header.get("scene", 0)].get("nodes", []) if scenes else []
+    waiting = [(index, IDENTITY) for index in reversed(roots)]
+    seen: set[int] = set()
+    while waiting:
+        index, outer = waiting.pop()
+        if index in seen:  # a node has one parent, in files that are sound
+            continue
+        seen.add(index)
+        matrix = outer @ node_matrix(nodes[index])
+        yield nodes[index], matrix
+        waiting += [(child, matrix) for child in reversed(nodes[index].get("children", []))]
+
+
+def node_matrix(node: dict[str, Any]) -> Doubles:
+    """(4, 4) what a node does to what is in it: its matrix, or T R S."""
+    if "matrix" in node:
+        return np.array(node["matrix"], dtype=np.float64).reshape(4, 4).T
+    x, y, z, w = np.array(node.get("rotation", (0.0, 0.0, 0.0, 1.0)), dtype=np.float64)
+    scale, offset = node.get("scale", (1.0, 1.0, 1.0)), node.get("translation", (0.0, 0.0, 0.0))
+    return compose(np.array(scale), np.array([w, x, y, z]), np.array(offset))
+
+
+def add_camera(path: Path, document: Document, description: dict[str, Any], matrix: Doubles) -> None:
+    """Adds a camera that looks along -z of its node, if it has perspective."""
+    if "perspective" not in description:
+        return
+    lens = description["perspective"]
+    degrees = math.degrees(lens["yfov"])
+    eye = matrix[:3, 3]
+    forward, up = look_at(eye, eye - matrix[:3, 2], matrix[:3, 1])
+    name = new_name(str(description.get("name") or "camera"), document.cameras)
+    if not 0.0 < degrees < 180.0:
+        raise SceneFileError(path, None, f"expected a yfov of camera {name!r} between 0 and pi, got {lens['yfov']}")
+    if not up.any():
+        raise SceneFileError(path, None, f"the node of camera {name!r} leaves its orientation open")
+    width = min(max(round(PICTURE_HEIGHT * float(lens.get("aspectRatio", 4 / 3))), 1), MAX_PICTURE_WIDTH)
+    document.cameras[name] = Camera(
+        eye=triple(eye),
+        forward=triple(forward),
+        up=triple(up),
+        vertical_fov=degrees,
+        near=max(float(lens.get("znear", 0.0)), 0.0),
+        resolution=(width, PICTURE_HEIGHT),
+    )
+
+
+def new_name(name: str, taken: dict[str, Camera]) -> str:
+    """A name, with a number where it is taken."""
+    number = 2
+    new = name
+    while new in taken:
+        new, number = f"{name} {number}", number + 1
+    return new
+
+
+def point_source(path: Path, light: dict[str, Any], matrix: Doubles) -> PointSource:
+    """A point light where its node is."""
+    red, green, blue = (float(light.get("intensity", 1.0)) * float(c) for c in light.get("color", (1.0, 1.0, 1.0)))
+    return PointSource(matrix[:3, 3], (red, green, blue), origin=Origin(path))

@@ -1,0 +1,244 @@
+"""Materials of mesh files as the kinds that there are.
+
+OBJ: an MTL file's Kd and map_Kd are diffuse, Ks with Ns is a shine (kind nff), Ke is radiance. Shine that reflects rays
+(illum 3 or 5, or a very high Ns) over a black Kd is a mirror. A surface with a d below 1 is glass of index Ni if illum
+asks for it (4, 6, 7, 9) or a Tf is there, and so is a black one with such an illum; otherwise d counts for nothing.
+Illum 0 and 1 have no shine. The colours of Tf, and maps other than map_Kd, are ignored.
+
+glTF: the share metallicFactor of the base colour shines, as rough as roughnessFactor squared says; the rest is diffuse
+under a coat that mirrors 4 %. Of a picture of metalness and roughness, and of what it emits, the mean is taken; the
+base colour's picture colours what is diffuse, and its mean what is metal. Emission is in nits with
+KHR_materials_emissive_strength. KHR_materials_transmission makes solid glass, of the index of KHR_materials_ior, as
+clear as the mean of its colour. KHR_materials_pbrSpecularGlossiness is read without its pictures. Alpha, normal maps
+and all other extensions are ignored, and surfaces have no sides: all are seen from both.
+
+Reflectances above 1 become 1, so that no surface gives back more light than it gets; emission may exceed it.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from scenes.errors import SceneFileError
+from scenes.microfacets import BLACK, added, coated, glass, is_dull, multiplied, scaled
+from scenes.model import Color, Doubles, Material, Mesh, Texture
+from scenes.palette import linear, mean_color, painted
+from scenes.texture_file import image_texture
+
+MAX_PIXELS = 1 << 26
+MAX_QUOTE = 40
+#: Radiance reaches so far, so that float32 can square it.
+MAX_EMISSION = 1e9
+PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
+PLAIN = Material(name="plain", diffuse=(0.6, 0.6, 0.6))
+WHITE: Color = (1.0, 1.0, 1.0)
+
+#: Values of illum that show no highlight, that reflect rays, and that are glass.
+DULL, REFLECTING, CLEAR = (0, 1), (3, 5), (4, 6, 7, 9)
+#: Ns from which on a shine is a mirror: the end of the scale that MTL files use.
+MIRROR_NS = 1000.0
+#: Kd up to which a surface counts as black beside its mirror.
+NEARLY_BLACK = 0.02
+DEFAULT_IOR = 1.5
+COAT = 0.04
+
+
+@dataclass(eq=False)
+class Surfaces:
+    """Adds to the materials and textures of a file what is new. header: that of a glTF file, or {}."""
+
+    path: Path
+    materials: list[Material]
+    textures: list[Texture]
+    header: dict[str, Any]
+
+    def dressed(self, mesh: Mesh, geometry: Any, uvs: Doubles | None) -> Mesh:
+        """A mesh with the material of a trimesh mesh. uvs: (nv, 2) coordinates of its vertices in the picture."""
+        colors = face_colors(geometry, is_linear=bool(self.header))
+        if colors is not None:
+            mesh, palette = painted(mesh, colors, "colours of faces")
+            return replace(mesh, material=self.index_of(Material(name="colours", diffuse=WHITE), palette))
+        source = getattr(geometry.visual, "material", None)
+        material = PLAIN if source is None else self.material_of(source)
+        if uvs is None:
+            return replace(mesh, material=self.index_of(material))
+        picture = picture_of(source, "image", "baseColorTexture")
+        texture = None if picture is None else self.texture_of(picture, material.name)
+        return replace(mesh, material=self.index_of(material, texture), uvs=uvs, uv_triangles=mesh.triangles)
+
+    def index_of(self, material: Material, texture: Texture | None = None) -> int:
+        """Index of a material with its texture, both added if they are new."""
+        if texture is not None:
+            material = replace(material, texture=self.texture_id(texture))
+        if material not in self.materials:
+            self.materials.append(material)
+        return self.materials.index(material)
+
+    def texture_id(self, texture: Texture) -> int:
+        """Index of a texture, added if it is new."""
+        for index, other in enumerate(self.textures):
+            if other.name == texture.name and np.array_equal(other.pixels, texture.pixels):
+                return index
+        self.textures.append(texture)
+        return len(self.textures) - 1
+
+    def texture_of(self, picture: Image.Image, material: str) -> Texture:
+        """A picture of a material as a texture. Raises where it is of no format or size that is read."""
+        name = str(picture.info.get("file_path") or f"{material} ({picture.format})")
+        if picture.format not in PICTURE_FORMATS or picture.width * picture.height > MAX_PIXELS:
+            size = f"{picture.width} x {picture.height} {picture.format}"
+            raise self.error(f"texture {name!r} is {size}; expected {', '.join(PICTURE_FORMATS)}")
+        return image_texture(name, picture)
+
+    def error(self, message: str) -> SceneFileError:
+        """The error to raise about the file."""
+        return SceneFileError(self.path, None, message)
+
+    def material_of(self, source: Any) -> Material:
+        """A trimesh material without its picture."""
+        if "materials" in self.header:
+            return self.gltf_material(self.header["materials"][int(source.name)], source)
+        return self.mtl_material(str(source.name or PLAIN.name), getattr(source, "kwargs", {}))
+
+    # --- MTL ----------------------------------------------------------------------------------------------------------
+
+    def mtl_material(self, name: str, values: dict[str, Any]) -> Material:
+        """The material of the lines of an MTL file, by their first words in small letters."""
+        emission = self.radiance(values.get("ke", BLACK))
+        return replace(self.mtl_surface(name, values), emission=emission)
+
+    def mtl_surface(self, name: str, values: dict[str, Any]) -> Material:
+        """What of light an MTL material gives back."""
+        illum = self.number(values, "illum", 2.0)
+        diffuse = self.reflectance(values.get("kd", PLAIN.diffuse))
+        specular = BLACK if illum in DULL else self.reflectance(values.get("ks", BLACK))
+        shine = self.number(values, "ns", 0.0)
+        opacity = self.number(values, "d", 1.0 - self.number(values, "tr", 0.0))
+        black = max(diffuse) <= NEARLY_BLACK
+        if (opacity < 1.0 and (illum in CLEAR or "tf" in values)) or (black and illum in CLEAR):
+            through = 1.0 - max(opacity, 0.0) if opacity < 1.0 else 1.0
+            return glass(name, self.number(values, "ni", DEFAULT_IOR), through)
+        if black and max(specular) > 0.0 and (illum in REFLECTING or shine >= MIRROR_NS):
+            return Material(name=name, kind="mirror", diffuse=BLACK, specular=specular)
+        if max(specular) > 0.0:
+            return Material(name=name, kind="nff", diffuse=diffuse, specular=specular, shine=max(shine, 0.0))
+        return Material(name=name, diffuse=diffuse)
+
+    def number(self, values: dict[str, Any], key: str, default: float) -> float:
+        """The last word of a line of an MTL file as a number."""
+        value = values.get(key, default)
+        last = value[-1] if isinstance(value, list) else value
+        try:
+            number = float(last)
+        except (ValueError, TypeError) as error:
+            raise self.error(f"expected the number of {key}, got {str(last)[:MAX_QUOTE]!r}") from error
+        if not abs(number) <= MAX_EMISSION:
+            raise self.error(f"expected a {key} of at most {MAX_EMISSION:g}, got {number:g}")
+        return number
+
+    # --- glTF ---------------------------------------------------------------------------------------------------------
+
+    def gltf_material(self, description: dict[str, Any], source: Any) -> Material:
+        """The material of a glTF header and the pictures that trimesh has for it."""
+        extensions = description.get("extensions", {})
+        strength = self.number(extensions.get("KHR_materials_emissive_strength", {}), "emissiveStrength", 1.0)
+        glow = scaled(self.color(description.get("emissiveFactor", BLACK)), strength)
+        picture = picture_of(source, "emissiveTexture")
+        if picture is not None:
+            glow = multiplied(glow, self.mean_color(picture))
+        name = str(description.get("name") or PLAIN.name)
+        return replace(self.gltf_surface(name, description, source), emission=self.radiance(glow))
+
+    def gltf_surface(self, name: str, description: dict[str, Any], source: Any) -> Material:
+        """What of light a glTF material gives back."""
+        extensions = description.get("extensions", {})
+        glossy = extensions.get("KHR_materials_pbrSpecularGlossiness")
+        if glossy is not None:
+            diffuse = self.reflectance(glossy.get("diffuseFactor", WHITE))
+            specular = self.reflectance(glossy.get("specularFactor", WHITE))
+            return coated(name, diffuse, specular, (1.0 - self.number(glossy, "glossinessFactor", 1.0)) ** 2)
+        metalness = description.get("pbrMetallicRoughness", {})
+        clear = self.number(extensions.get("KHR_materials_transmission", {}), "transmissionFactor", 0.0)
+        if clear > 0.0:
+            base = self.reflectance(metalness.get("baseColorFactor", WHITE))
+            ior = self.number(extensions.get("KHR_materials_ior", {}), "ior", DEFAULT_IOR)
+            return glass(name, ior, min(clear, 1.0) * sum(base) / 3.0)
+        return self.metallic(name, metalness, source)
+
+    def metallic(self, name: str, metalness: dict[str, Any], source: Any) -> Material:
+        """A metal, or what has a white coat, or something between. A dull one is diffuse."""
+        base = self.reflectance(metalness.get("baseColorFactor", WHITE))
+        metal, roughness = self.metal_and_roughness(metalness, source)
+        if is_dull(roughness**2):
+            return Material(name=name, diffuse=base)
+        picture = picture_of(source, "baseColorTexture")
+        shining = base if picture is None else multiplied(base, self.mean_color(picture))
+        coat = COAT * (1.0 - metal)
+        return coated(name, scaled(base, 1.0 - metal), added(scaled(shining, metal), (coat, coat, coat)), roughness**2)
+
+    def metal_and_roughness(self, metalness: dict[str, Any], source: Any) -> tuple[float, float]:
+        """The factors times the means of their picture, which has them in its blue and green."""
+        metal, roughness = self.number(metalness, "metallicFactor", 1.0), self.number(metalness, "roughnessFactor", 1.0)
+        picture = picture_of(source, "metallicRoughnessTexture")
+        if picture is not None:
+            _, green, blue = self.texture_of(picture, "metalness").pixels.reshape(-1, 3).mean(axis=0) / 255.0
+            metal, roughness = metal * float(blue), roughness * float(green)
+        return min(max(metal, 0.0), 1.0), min(max(roughness, 0.0), 1.0)
+
+    def mean_color(self, picture: Image.Image) -> Color:
+        """The mean of a picture, linear."""
+        return mean_color(self.texture_of(picture, "picture").pixels)
+
+    # --- colours ------------------------------------------------------------------------------------------------------
+
+    def reflectance(self, value: Any) -> Color:
+        """A colour, at most 1."""
+        red, green, blue = self.color(value)
+        return (min(red, 1.0), min(green, 1.0), min(blue, 1.0))
+
+    def radiance(self, value: Any) -> Color:
+        """A colour of light. Raises where it is too bright for float32."""
+        emission = self.color(value)
+        if max(emission) > MAX_EMISSION:
+            raise self.error(f"expected an emission of at most {MAX_EMISSION:g}, got {max(emission):g}")
+        return emission
+
+    def color(self, value: Any) -> Color:
+        """A colour of three or more numbers, or a grey of fewer."""
+        try:
+            channels = np.atleast_1d(np.array(value, dtype=np.float64))
+        except (ValueError, TypeError) as error:
+            raise self.error(f"expected the numbers of a colour, got {str(value)[:MAX_QUOTE]}") from error
+        red, green, blue = (channels[:3] if len(channels) >= 3 else np.repeat(channels[:1], 3)).tolist()
+        if not np.isfinite([red, green, blue]).all():
+            raise self.error(f"expected finite colours, got {red:g}, {green:g}, {blue:g}")
+        if min(red, green, blue) < 0.0:
+            raise self.error(f"expected colours not below 0, got {red:g}, {green:g}, {blue:g}")
+        return (red, green, blue)
+
+
+def picture_of(source: Any, *names: str) -> Image.Image | None:
+    """The picture that a trimesh material has by one of some names. Of no format are those that trimesh makes up."""
+    for name in names:
+        image = getattr(source, name, None)
+        if isinstance(image, Image.Image) and image.format is not None:
+            return image
+    return None
+
+
+def face_colors(geometry: Any, is_linear: bool) -> Doubles | None:
+    """(n, 3) linear colours of the faces of a trimesh mesh, or else the means over their vertices; None without any.
+
+    is_linear: whether the bytes that trimesh has are, as those of glTF, not sRGB.
+    """
+    kind, count = getattr(geometry.visual, "kind", None), len(geometry.faces)
+    if kind not in ("face", "vertex"):
+        return None
+    given = geometry.visual.face_colors if kind == "face" else geometry.visual.vertex_colors
+    colors = given[:, :3] / 255.0 if is_linear else linear(given[:, :3])
+    if len(colors) != (count if kind == "face" else len(geometry.vertices)):
+        return None
+    return colors if kind == "face" else colors[geometry.faces].mean(axis=1)

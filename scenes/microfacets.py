@@ -1,0 +1,60 @@
+"""Rough metals and coated surfaces as the kinds of material that there are.
+
+Files give the roughness alpha of microfacets. Walter, Marschner, Li, Torrance: Microfacet Models for Refraction through
+Rough Surfaces (2007) match it with the power 2 / alpha^2 - 2 of the cosine between the normals of facets and of the
+surface. A direction mirrored at a facet turns by twice what the facet turns by, so that the power of the cosine to the
+mirror direction, which is Phong's, is a quarter of it (Fisher, Woo: R.E versus N.H Specular Highlights, 1994).
+"""
+
+from scenes.model import Color, Material
+
+#: Below this a lobe is narrower than a degree: a mirror.
+MIRROR_ALPHA = 0.01
+#: Phong's power from which on a lobe is narrower than that of a diffuse surface, the cosine.
+DIFFUSE_POWER = 1.0
+BLACK: Color = (0.0, 0.0, 0.0)
+
+
+def phong_power(alpha: float) -> float:
+    """The power of Phong's lobe for microfacets of some roughness, at most that of MIRROR_ALPHA."""
+    return (2.0 / max(alpha, MIRROR_ALPHA) ** 2 - 2.0) / 4.0
+
+
+def is_dull(alpha: float) -> bool:
+    """Whether a lobe is no narrower than a diffuse one."""
+    return phong_power(alpha) <= DIFFUSE_POWER
+
+
+def coated(name: str, diffuse: Color, specular: Color, alpha: float) -> Material:
+    """A surface with a rough shine: diffuse and specular reflectances in 0..1.
+
+    Without anything diffuse and smooth it is a mirror. A lobe that is no narrower than a diffuse one is diffuse.
+    """
+    if alpha <= MIRROR_ALPHA and diffuse == BLACK:
+        return Material(name=name, kind="mirror", diffuse=BLACK, specular=specular)
+    if is_dull(alpha) or specular == BLACK:
+        return Material(name=name, diffuse=added(diffuse, specular))
+    return Material(name=name, kind="nff", diffuse=diffuse, specular=specular, shine=phong_power(alpha))
+
+
+def added(first: Color, second: Color) -> Color:
+    """Reflectances of both together, at most 1."""
+    red, green, blue = (min(a + b, 1.0) for a, b in zip(first, second, strict=True))
+    return (red, green, blue)
+
+
+def scaled(color: Color, factor: float) -> Color:
+    """A colour times a number."""
+    return (color[0] * factor, color[1] * factor, color[2] * factor)
+
+
+def multiplied(first: Color, second: Color) -> Color:
+    """The product of each channel."""
+    return (first[0] * second[0], first[1] * second[1], first[2] * second[2])
+
+
+def glass(name: str, ior: float, transmittance: float = 1.0) -> Material:
+    """Clear glass; the normals of its closed surface point outward."""
+    return Material(
+        name=name, kind="dielectric", diffuse=BLACK, specular=(1.0, 1.0, 1.0), transmittance=transmittance, ior=ior
+    )

@@ -1,0 +1,48 @@
+"""Colours of faces as a texture that has one texel for each."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from scenes.model import Color, Doubles, Mesh, Texture
+
+Bytes = npt.NDArray[np.uint8]
+
+
+def linear(encoded: Bytes) -> Doubles:
+    """sRGB bytes to linear float64 of the same shape (IEC 61966-2-1)."""
+    value = np.arange(256) / 255.0
+    table: Doubles = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    return table[encoded]
+
+
+def mean_color(pixels: Bytes) -> Color:
+    """The linear mean of sRGB pixels (height, width, 3)."""
+    values = linear(np.arange(256, dtype=np.uint8))
+    counts = [np.bincount(pixels[..., channel].ravel(), minlength=256) for channel in range(3)]
+    red, green, blue = (float(count @ values) / count.sum() for count in counts)
+    return (red, green, blue)
+
+
+def srgb(colors: Doubles) -> Bytes:
+    """Linear colours in 0..1 as sRGB bytes."""
+    value = np.where(colors <= 0.0031308, colors * 12.92, 1.055 * colors ** (1.0 / 2.4) - 0.055)
+    return np.rint(255.0 * value).astype(np.uint8)
+
+
+def painted(mesh: Mesh, colors: Doubles, name: str) -> tuple[Mesh, Texture]:
+    """A mesh whose texture coordinates give each triangle its colour in the texture. colors: (n, 3) linear, in 0..1.
+
+    All corners of a triangle lie on the centre of a texel, where filtering blends nothing. Sides of the texture are
+    powers of two, so that float32 holds the centres exactly.
+    """
+    distinct, texels = np.unique(srgb(colors), axis=0, return_inverse=True)
+    side = 1 << math.ceil(math.log2(math.sqrt(len(distinct))))
+    pixels = np.zeros((side * side, 3), dtype=np.uint8)
+    pixels[: len(distinct)] = distinct
+    rows, columns = np.divmod(np.arange(len(distinct)), side)
+    corners = np.repeat(texels.reshape(-1, 1), 3, axis=1).astype(np.int32)
+    uvs = (np.stack([columns, rows], axis=-1) + 0.5) / side
+    return replace(mesh, uvs=uvs, uv_triangles=corners), Texture(name=name, pixels=pixels.reshape(side, side, 3))

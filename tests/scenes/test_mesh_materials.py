@@ -1,0 +1,294 @@
+"""Materials and colours of mesh files: what each description of them becomes."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+
+from scenes import Material, SceneFileError, load
+from scenes.microfacets import phong_power
+from scenes.palette import linear, painted
+from scenes.shapes import rectangle
+from shaders.textures import lookup, pack_textures
+
+TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
+BLACK, WHITE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+
+
+def of_mtl(tmp_path, lines):
+    """The material of some lines of an MTL file."""
+    (tmp_path / "m.mtl").write_text("newmtl a\n" + lines.replace(", ", "\n") + "\n")
+    (tmp_path / "a.obj").write_text("mtllib m.mtl\n" + TRIANGLE + "usemtl a\nf 1 2 3\n")
+    (material,) = load(tmp_path / "a.obj").at(0.0).materials
+    assert material.name == "a"
+    return material
+
+
+GREY = (0.5, 0.5, 0.5)
+SHINY = Material(name="a", kind="nff", diffuse=GREY, specular=(0.2, 0.2, 0.2), shine=30.0)
+CHROME = Material(name="a", kind="mirror", diffuse=BLACK, specular=(0.9, 0.8, 0.7))
+
+
+def glass_of(transmittance, ior, name="a"):
+    """Clear glass."""
+    return Material(name=name, kind="dielectric", diffuse=BLACK, specular=WHITE, transmittance=transmittance, ior=ior)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("Kd 0.5 0.5 0.5", Material(name="a", diffuse=GREY)),
+        ("Kd 0.5 0.5 0.5, Ks 0 0 0, Ns 30", Material(name="a", diffuse=GREY)),
+        ("Kd 0.5 0.5 0.5, Ks 0.2 0.2 0.2, Ns 30", SHINY),
+        ("Kd 0.5 0.5 0.5, Ks 0.2 0.2 0.2, Ns 30, illum 2", SHINY),
+        ("Kd 0.5 0.5 0.5, Ks 0.2 0.2 0.2, Ns 30, illum 3", SHINY),
+        ("Kd 0.5 0.5 0.5, Ks 0.2 0.2 0.2, Ns 30, illum 1", Material(name="a", diffuse=GREY)),
+        ("Kd 0.5 0.5 0.5, Ks 9 0.2 0.2, Ns -1", Material(name="a", kind="nff", diffuse=GREY, specular=(1, 0.2, 0.2))),
+        ("Kd 0 0 0, Ks 0.9 0.8 0.7, illum 3", CHROME),
+        ("Kd 0.01 0 0, Ks 0.9 0.8 0.7, illum 5", CHROME),
+        ("Kd 0 0 0, Ks 0.9 0.8 0.7, Ns 1000", CHROME),
+        (
+            "Kd 0 0 0, Ks 0.9 0.8 0.7, Ns 999",
+            Material(name="a", kind="nff", diffuse=BLACK, specular=(0.9, 0.8, 0.7), shine=999.0),
+        ),
+        ("Kd 0.5 0.5 0.5, d 0.25, Ni 1.7, illum 7", glass_of(0.75, 1.7)),
+        ("Kd 0.5 0.5 0.5, Tr 0.75, illum 4", glass_of(0.75, 1.5)),
+        ("Kd 0.5 0.5 0.5, d 0, Tf 1 1 1, Ni 1.3", glass_of(1.0, 1.3)),
+        ("Kd 0 0 0, Ni 1.5, illum 6", glass_of(1.0, 1.5)),
+        ("Kd 0.5 0.5 0.5, d 0.25, illum 2", Material(name="a", diffuse=GREY)),
+        ("Kd 0.5 0.5 0.5, Tf 1 1 1, illum 2", Material(name="a", diffuse=GREY)),
+        ("Kd 0.5 0.5 0.5, illum 7", Material(name="a", diffuse=GREY)),
+        ("Ke 3 2 1, Ks 0.9 0.8 0.7, Kd 0 0 0, illum 3", Material(**{**vars(CHROME), "emission": (3, 2, 1)})),
+    ],
+)
+def test_mtl(tmp_path, lines, expected):
+    assert of_mtl(tmp_path, lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("d half", "expected the number of d, got 'half'"),
+        ("illum nan", "expected a illum of at most"),
+        ("Ks 0.5 -1 0", "expected colours not below 0, got 0.5, -1, 0"),
+        ("Ni inf, d 0, illum 7", "expected a ni of at most 1e+09, got inf"),
+    ],
+)
+def test_numbers_of_mtl_that_are_none(tmp_path, lines, expected):
+    with pytest.raises(SceneFileError, match=r"a\.obj: ") as caught:
+        of_mtl(tmp_path, lines)
+    assert expected in str(caught.value)
+
+
+def glb_of(tmp_path, description, pictures=()):
+    """A GLB file of one triangle with texture coordinates, a described material and pictures of one colour each."""
+    mesh = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], process=False)
+    mesh.visual = trimesh.visual.TextureVisuals(uv=[[0, 0], [1, 0], [0, 1]])
+    data = mesh.export(file_type="glb")
+    length = int.from_bytes(data[12:16], "little")
+    header, body = json.loads(data[20 : 20 + length]), bytearray(data[28 + length :])
+    header["materials"] = [{"name": "a", **description}]
+    header["textures"] = [{"source": index} for index in range(len(pictures))]
+    header["images"] = []
+    for color in pictures:
+        file = io.BytesIO()
+        Image.new("RGB", (3, 2), color).save(file, "PNG")
+        header["bufferViews"].append({"buffer": 0, "byteOffset": len(body), "byteLength": file.tell()})
+        header["images"].append({"bufferView": len(header["bufferViews"]) - 1, "mimeType": "image/png"})
+        body += file.getvalue() + bytes(-file.tell() % 4)
+    header["buffers"] = [{"byteLength": len(body)}]
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 4)
+    chunks = len(text).to_bytes(4, "little") + b"JSON" + text + len(body).to_bytes(4, "little") + b"BIN\0" + body
+    (tmp_path / "a.glb").write_bytes(b"glTF\2\0\0\0" + (12 + len(chunks)).to_bytes(4, "little") + chunks)
+    return tmp_path / "a.glb"
+
+
+def pbr(**values):
+    """A material of glTF."""
+    return {"pbrMetallicRoughness": values}
+
+
+RED = (0.8, 0.2, 0.1)
+COLOR = {"baseColorFactor": [*RED, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        ({}, Material(name="a", diffuse=WHITE)),
+        (pbr(**COLOR), Material(name="a", diffuse=RED)),
+        (pbr(**COLOR, metallicFactor=0), Material(name="a", diffuse=RED)),
+        (pbr(**COLOR, roughnessFactor=0), Material(name="a", kind="mirror", diffuse=BLACK, specular=RED)),
+        (
+            # alpha = 0.25, so that the facets' power is 2 / 0.0625 - 2 = 30
+            pbr(**COLOR, roughnessFactor=0.5),
+            Material(name="a", kind="nff", diffuse=BLACK, specular=RED, shine=7.5),
+        ),
+        (
+            pbr(**COLOR, roughnessFactor=0.5, metallicFactor=0),
+            Material(name="a", kind="nff", diffuse=RED, specular=(0.04, 0.04, 0.04), shine=7.5),
+        ),
+        (
+            pbr(baseColorFactor=[1, 0.5, 0, 1], roughnessFactor=0.5, metallicFactor=0.5),
+            Material(name="a", kind="nff", diffuse=(0.5, 0.25, 0.0), specular=(0.52, 0.27, 0.02), shine=7.5),
+        ),
+        (
+            {"emissiveFactor": [1, 0.5, 0], "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 8}}},
+            Material(name="a", diffuse=WHITE, emission=(8.0, 4.0, 0.0)),
+        ),
+        ({"extensions": {"KHR_materials_transmission": {"transmissionFactor": 1}}}, glass_of(1.0, 1.5)),
+        ({"extensions": {"KHR_materials_transmission": {"transmissionFactor": 0}}}, Material(name="a", diffuse=WHITE)),
+        (
+            {
+                **pbr(baseColorFactor=[0.3, 0.6, 0.9, 1]),
+                "extensions": {
+                    "KHR_materials_transmission": {"transmissionFactor": 0.5},
+                    "KHR_materials_ior": {"ior": 2},
+                },
+            },
+            glass_of(0.3, 2.0),
+        ),
+        (
+            {
+                "extensions": {
+                    "KHR_materials_pbrSpecularGlossiness": {
+                        "diffuseFactor": [*RED, 1],
+                        "specularFactor": [0.1, 0.1, 0.1],
+                        "glossinessFactor": 0.5,
+                    }
+                }
+            },
+            Material(name="a", kind="nff", diffuse=RED, specular=(0.1, 0.1, 0.1), shine=7.5),
+        ),
+    ],
+)
+def test_gltf(tmp_path, description, expected):
+    (material,) = load(glb_of(tmp_path, description)).at(0.0).materials
+    for name, value in vars(expected).items():
+        found = getattr(material, name)
+        assert found == (value if isinstance(value, str) else pytest.approx(value)), name
+
+
+def test_pictures_of_gltf(tmp_path):
+    half = float(linear(np.array([128], dtype=np.uint8))[0])
+    description = {
+        **pbr(baseColorTexture={"index": 0}, metallicRoughnessTexture={"index": 1}),
+        "emissiveFactor": [1, 1, 0],
+        "emissiveTexture": {"index": 2},
+    }
+    # metalness 1 is blue, roughness 0.2 green
+    picture = load(glb_of(tmp_path, description, [(128, 0, 0), (0, 51, 255), (255, 128, 255)])).at(0.0)
+    (material,) = picture.materials
+    assert material.specular == pytest.approx((half, 0.0, 0.0))
+    assert material.diffuse == BLACK
+    assert material.shine == pytest.approx(phong_power(0.04))
+    assert material.emission == pytest.approx((1.0, half, 0.0))
+    assert picture.textures[material.texture].pixels[0, 0].tolist() == [128, 0, 0]
+    assert [texture.name for texture in picture.textures] == ["a (PNG)"]
+
+
+def test_each_mesh_has_its_own_material(tmp_path):
+    scene = trimesh.Scene()
+    for x, color in ((0, [255, 0, 0, 255]), (5, [0, 0, 255, 255])):
+        box = trimesh.creation.box((1, 1, 1), np.array(trimesh.transformations.translation_matrix([x, 0, 0])))
+        box.visual = trimesh.visual.TextureVisuals(material=trimesh.visual.material.PBRMaterial(baseColorFactor=color))
+        scene.add_geometry(box)
+    scene.export(tmp_path / "a.glb")
+    picture = load(tmp_path / "a.glb").at(0.0)
+    for positions, index in zip(picture.positions, picture.material_ids, strict=True):
+        assert picture.materials[index].diffuse == ((1, 0, 0) if positions[0, 0] < 2 else (0, 0, 1))
+
+
+def test_a_dull_metal_has_its_picture(tmp_path):
+    picture = load(glb_of(tmp_path, pbr(baseColorTexture={"index": 0}, **COLOR), [(128, 0, 0)])).at(0.0)
+    (material,) = picture.materials
+    assert (material.kind, material.diffuse, material.texture) == ("diffuse", RED, 0)
+
+
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        (
+            {"extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": "much"}}},
+            "expected the number of emissiveStrength, got 'much'",
+        ),
+        (pbr(roughnessFactor=float("nan")), "expected a roughnessFactor of at most"),
+        ({"extensions": {"KHR_materials_transmission": 3}}, "is not a readable GLB file"),
+        (
+            {"emissiveFactor": [1, 1, 1], "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": -1}}},
+            "expected colours not below 0",
+        ),
+    ],
+)
+def test_numbers_of_gltf_that_are_none(tmp_path, description, expected):
+    with pytest.raises(SceneFileError, match=r"a\.glb: ") as caught:
+        load(glb_of(tmp_path, description))
+    assert expected in str(caught.value)
+
+
+# --- colours of faces and vertices ------------------------------------------------------------------------------------
+
+RGB = "property uchar red\nproperty uchar green\nproperty uchar blue\n"
+PLY = (
+    "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n{}"
+    "element face 2\nproperty list uchar int vertex_indices\n{}end_header\n"
+)
+
+
+def seen_colors(picture):
+    """(n, 3) the linear colours of the triangles, looked up where their corners and their middles are."""
+    (material,) = picture.materials
+    assert (material.kind, material.diffuse) == ("diffuse", WHITE)
+    textures = pack_textures([texture.pixels for texture in picture.textures])
+    corners = np.concatenate([picture.uvs, picture.uvs.mean(axis=1, keepdims=True)], axis=1)
+    found = np.array([[lookup(textures, material.texture, u, v) for u, v in triangle] for triangle in corners])
+    assert np.ptp(found, axis=1).max() < 1e-6
+    return found[:, 0]
+
+
+def test_colours_of_faces_of_ply(tmp_path):
+    vertices = "0 0 0\n1 0 0\n1 1 0\n0 1 0\n"
+    (tmp_path / "a.ply").write_text(PLY.format("", RGB) + vertices + "3 0 1 2 10 20 30\n3 0 2 3 200 100 0\n")
+    expected = linear(np.array([[10, 20, 30], [200, 100, 0]], dtype=np.uint8))
+    assert np.allclose(seen_colors(load(tmp_path / "a.ply").at(0.0)), expected, atol=1e-6)
+
+
+def test_colours_of_vertices_are_averaged_in_linear_light(tmp_path):
+    vertices = "0 0 0 255 0 0\n1 0 0 0 255 0\n1 1 0 0 255 0\n0 1 0 255 0 0\n"
+    (tmp_path / "a.ply").write_text(PLY.format(RGB, "") + vertices + "3 0 1 2\n3 0 3 3\n")
+    found = seen_colors(load(tmp_path / "a.ply").at(0.0))
+    assert np.allclose(found, [[1 / 3, 2 / 3, 0], [1, 0, 0]], atol=0.004)  # to 8 bits of sRGB
+
+
+def test_colours_of_vertices_of_obj(tmp_path):
+    (tmp_path / "a.obj").write_text("v 0 0 0 0.2 0.4 1\nv 1 0 0 0.2 0.4 1\nv 0 1 0 0.2 0.4 1\nf 1 2 3\n")
+    expected = linear(np.array([[51, 102, 255]], dtype=np.uint8))
+    assert np.allclose(seen_colors(load(tmp_path / "a.obj").at(0.0)), expected, atol=1e-6)
+
+
+def test_colours_of_vertices_of_gltf_are_linear(tmp_path):
+    mesh = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], process=False)
+    mesh.visual.vertex_colors = [128, 255, 0, 255]
+    mesh.export(tmp_path / "a.glb")
+    found = seen_colors(load(tmp_path / "a.glb").at(0.0))
+    assert np.allclose(found, [[128 / 255, 1, 0]], atol=0.004)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 300, 5000])
+def test_painted_triangles_find_their_texels(count):
+    rng = np.random.default_rng(count)
+    pixels = rng.integers(0, 256, (count, 3), dtype=np.uint8)
+    square = rectangle((0, 0, 0), (1, 0, 0), (0, 1, 0), 0)
+    triangles = np.broadcast_to(square.triangles[0], (count, 3)).astype(np.int32)
+    mesh, texture = painted(
+        type(square)(vertices=square.vertices, triangles=triangles, material=0), linear(pixels), "p"
+    )
+    textures = pack_textures([texture.pixels])
+    for k in range(0, count, max(1, count // 50)):
+        u, v = mesh.uvs[mesh.uv_triangles[k, 2]].astype(np.float32)
+        assert np.allclose(lookup(textures, 0, u, v), linear(pixels[k]), atol=1e-6)
+    assert texture.pixels.shape[0] * texture.pixels.shape[1] <= 4 * count
