@@ -1,0 +1,35 @@
+"""Scenes of Mitsuba, a subset of its XML, as 0.6 and as 3 spell it.
+
+Of the formats that research scenes are published in this one is read because XML needs no parser of our own and its
+shapes are the OBJ and PLY files that are read anyway; the scenes of Bitterli: Rendering resources (2016) come in it.
+Jakob: Mitsuba renderer (2010). Jakob, Speierer, Roussel, Vicini: Dr.Jit, with Mitsuba 3 (2022).
+
+Shapes: obj, ply, rectangle, cube, sphere, disk, cylinder, and shapegroup with instance. Curved ones become triangles.
+A mesh without normals is flat; Mitsuba would smooth it. A transform that mirrors leaves the outside outside.
+
+BSDFs: diffuse, conductor, dielectric, plastic and the rough ones of these; twosided, mask, bumpmap and normalmap are
+what is in them. Every surface has two sides. Metals and coats reflect at all angles what they do straight ahead, rough
+glass is smooth, and thindielectric is a pane that bends nothing. Only what is diffuse has a texture; elsewhere its mean
+counts. Textures: bitmap and checkerboard, always repeated.
+
+Emitters: area, point, and constant, which is the background and lights nothing. Sensors: perspective, and thinlens as
+the same; film sizes count, all else of films, samplers, filters and integrators is skipped. Colours are rgb, srgb or
+spectra of one or three numbers, not of wavelengths. Includes and pictures lie beside the file that names them.
+"""
+
+from pathlib import Path
+
+from scenes.errors import SceneFileError
+from scenes.mitsuba.reader import read_document
+from scenes.model import Scene
+from scenes.stage import scene_of
+
+__all__ = ["read"]
+
+
+def read(path: Path) -> Scene:
+    """The scene of an XML file. Raises SceneFileError with the file and line of what is wrong or not supported."""
+    document = read_document(path)
+    if document.triangles == 0:
+        raise SceneFileError(path, None, "there are no shapes in the scene")
+    return scene_of(path.stem, document, str(path))

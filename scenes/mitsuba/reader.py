@@ -1,0 +1,232 @@
+"""From the elements of a scene to a document: shapes in their places, cameras and lights."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from scenes.default_view import triple
+from scenes.document import Document, Origin, Part, PointSource, triangle_count
+from scenes.errors import SceneFileError
+from scenes.geometry import unit
+from scenes.gltf import new_name
+from scenes.mesh_file import rewound
+from scenes.microfacets import BLACK
+from scenes.mitsuba.elements import Element, listed, read_elements
+from scenes.mitsuba.properties import Properties
+from scenes.mitsuba.shapes import Shapes, mapped_uvs
+from scenes.mitsuba.surfaces import WHITE, Surface, Surfaces
+from scenes.model import Camera, Color, Doubles, Material, Mesh
+from scenes.stage import DEFAULT_CAMERA
+from scenes.transforms import IDENTITY, WORLD
+
+MAX_TRIANGLES = 20_000_000
+MAX_RESOLUTION = 16_384
+EMITTERS = ("area", "constant", "point")
+SENSORS = ("perspective", "thinlens")
+#: What a surface is that has no BSDF.
+PLAIN = Surface(Material(name="plain"))
+
+
+class Reader:
+    """Takes in the objects of a <scene>."""
+
+    def __init__(self, scene: Element) -> None:
+        self.scene = scene
+        self.ids = ids_of(scene)
+        self.document = Document()
+        self.surfaces = Surfaces(self.ids, copper=scene.attributes.get("version", "").startswith("0."))
+        self.shapes = Shapes(self.ids)
+        self.groups: dict[Element, list[Part]] = {}
+        self.triangles = 0
+        self._rewound: dict[Mesh, Mesh] = {}
+
+    def read(self) -> Document:
+        """The document of all objects."""
+        for element in Properties(self.scene, self.ids).objects:
+            if element.tag == "sensor":
+                self.add_sensor(element)
+            elif element.tag == "emitter":
+                self.add_emitter(element)
+            elif element.tag == "shape":
+                self.add_shape(element)
+        return self.document
+
+    # --- shapes -------------------------------------------------------------------------------------------------------
+
+    def add_shape(self, element: Element) -> None:
+        """Adds what a <shape> shows."""
+        kind = element.need("type")
+        if kind == "instance":
+            self.document.parts += self.instance(element)
+        elif kind != "shapegroup":
+            self.document.parts += self.parts(element)
+
+    def parts(self, element: Element) -> list[Part]:
+        """The meshes of a <shape> in their places."""
+        properties = Properties(element, self.ids)
+        matrix = properties.matrix("to_world")
+        meshes = self.shapes.meshes(properties)
+        surface, emission = self.looks(properties)
+        properties.finish("max_smooth_angle", "collapse", "srgb")
+        material = self.material_id(replace(surface.material, emission=emission), surface)
+        meshes = [mapped_uvs(mesh, surface.pattern.to_uv) for mesh in meshes]
+        origin = Origin(element.path, element.line)
+        return [self.placed(Part(mesh, origin=origin, material=material), matrix) for mesh in meshes]
+
+    def looks(self, properties: Properties) -> tuple[Surface, Color]:
+        """The surface and the emission of a shape."""
+        bsdfs, emitters = properties.within("bsdf"), properties.within("emitter")
+        for element in properties.objects:
+            if element.tag not in ("bsdf", "emitter"):
+                raise element.error(f"{element.called} is not supported in a shape; there are: bsdf, emitter")
+        surface = self.surfaces.surface(bsdfs[-1]) if bsdfs else PLAIN
+        return surface, self.area_light(emitters[-1]) if emitters else BLACK
+
+    def area_light(self, element: Element) -> Color:
+        """The radiance of an <emitter> in a shape."""
+        properties = Properties(element, self.ids)
+        if properties.type != "area":
+            raise element.error(f"expected an emitter of type area in a shape, got {element.called}")
+        radiance = properties.light("radiance", WHITE)
+        properties.finish("sampling_weight")
+        return radiance
+
+    def material_id(self, material: Material, surface: Surface) -> int:
+        """Index of a material with the texture of its surface, both added if they are new."""
+        texture = surface.pattern.texture
+        if texture is not None:
+            if texture not in self.document.textures:
+                self.document.textures.append(texture)
+            material = replace(material, texture=self.document.textures.index(texture))
+        if material not in self.document.materials:
+            self.document.materials.append(material)
+        return self.document.materials.index(material)
+
+    def placed(self, part: Part, matrix: Doubles | None) -> Part:
+        """A part inside a further transform. What is outside stays outside where it mirrors."""
+        if matrix is None:
+            return self.counted(part)
+        mesh = part.shape
+        assert isinstance(mesh, Mesh)
+        inner = IDENTITY if part.transform.matrix is None else part.transform.matrix
+        if np.linalg.det(matrix[:3, :3]) < 0.0:
+            if mesh not in self._rewound:
+                self._rewound[mesh] = rewound(mesh)
+            mesh = self._rewound[mesh]
+        return self.counted(replace(part, shape=mesh, transform=WORLD.inner(matrix=matrix @ inner)))
+
+    def counted(self, part: Part) -> Part:
+        """A part, if there are not too many triangles with it."""
+        self.triangles += triangle_count(part.shape)
+        if self.triangles > MAX_TRIANGLES:
+            raise SceneFileError(part.origin.path, part.origin.line, f"over {MAX_TRIANGLES} triangles")
+        return part
+
+    def instance(self, element: Element) -> list[Part]:
+        """The shapes of a <shapegroup> in one more place."""
+        properties = Properties(element, self.ids)
+        matrix = properties.matrix("to_world")
+        groups = properties.within("shape")
+        if len(groups) != 1 or groups[0].attributes.get("type") != "shapegroup":
+            raise element.error("expected an instance to refer to one shapegroup")
+        properties.finish()
+        origin = Origin(element.path, element.line)
+        return [self.placed(replace(part, origin=origin), matrix) for part in self.group(groups[0])]
+
+    def group(self, element: Element) -> list[Part]:
+        """The parts of a <shapegroup>, always the same ones."""
+        if element not in self.groups:
+            shapes = Properties(element, self.ids).objects
+            for shape in shapes:
+                if shape.tag != "shape" or shape.attributes.get("type") in ("shapegroup", "instance"):
+                    raise shape.error(f"expected shapes that stand for themselves in a shapegroup, got {shape.called}")
+            self.groups[element] = [part for shape in shapes for part in self.parts(shape)]
+        return self.groups[element]
+
+    # --- light --------------------------------------------------------------------------------------------------------
+
+    def add_emitter(self, element: Element) -> None:
+        """Adds a light that is no shape. A constant one is the background alone, and lights nothing."""
+        properties = Properties(element, self.ids)
+        if properties.type == "constant":
+            self.document.background = properties.light("radiance", WHITE)
+        elif properties.type == "point":
+            self.document.lights.append(self.point_light(properties))
+        else:
+            properties.unknown_type(EMITTERS)
+        properties.finish("sampling_weight")
+
+    def point_light(self, properties: Properties) -> PointSource:
+        """A point light where its position, or the middle of its transform, is."""
+        intensity = properties.light("intensity", WHITE)
+        matrix = properties.matrix("to_world")
+        position = properties.point("position", (0.0, 0.0, 0.0)) if matrix is None else matrix[:3, 3]
+        origin = Origin(properties.element.path, properties.element.line)
+        return PointSource(position, intensity, origin=origin)
+
+    # --- cameras ------------------------------------------------------------------------------------------------------
+
+    def add_sensor(self, element: Element) -> None:
+        """Adds a camera."""
+        properties = Properties(element, self.ids)
+        if properties.type not in SENSORS:
+            properties.unknown_type(SENSORS)
+        matrix = properties.matrix("to_world")
+        width, height = self.film_size(properties)
+        x, up, forward, eye = (IDENTITY if matrix is None else matrix)[:3, :].T
+        forward, left = unit(forward), unit(x)
+        if not np.dot(np.cross(up, forward), left) > 0.0:
+            raise element.error("to_world of a sensor mirrors or flattens the picture, which is not supported")
+        name = new_name(element.attributes.get("id", DEFAULT_CAMERA), self.document.cameras)
+        self.document.cameras[name] = Camera(
+            eye=triple(eye),
+            forward=triple(forward),
+            up=triple(unit(np.cross(forward, left))),
+            vertical_fov=vertical_fov(properties, width / height),
+            near=max(properties.number("near_clip", 0.0), 0.0),
+            resolution=(width, height),
+        )
+        properties.finish("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close")
+
+    def film_size(self, properties: Properties) -> tuple[int, int]:
+        """Width and height in pixels of a sensor's film."""
+        films = properties.within("film")
+        if not films:
+            return 768, 576
+        film = Properties(films[0], self.ids)
+        width, height = film.number("width", 768), film.number("height", 576)
+        if not (1 <= width <= MAX_RESOLUTION and 1 <= height <= MAX_RESOLUTION):
+            raise films[0].error(f"expected a film from 1 to {MAX_RESOLUTION} pixels wide, got {width:g} x {height:g}")
+        return int(width), int(height)
+
+
+def vertical_fov(properties: Properties, aspect: float) -> float:
+    """Degrees of the field of view from top to bottom. aspect: width over height."""
+    fov = properties.number("fov", math.nan)
+    if not 0.0 < fov < 180.0:
+        raise properties.element.error(f"expected a fov between 0 and 180 degrees, got {fov:g}")
+    heights = {"x": aspect, "y": 1.0, "diagonal": math.hypot(aspect, 1.0)}
+    heights["smaller"], heights["larger"] = min(aspect, 1.0), max(aspect, 1.0)
+    axis = properties.text("fov_axis", "x")
+    if axis not in heights:
+        raise properties.named["fov_axis"].error(f"unknown fov_axis {axis!r}; there are: {listed(heights)}")
+    return math.degrees(2.0 * math.atan(math.tan(math.radians(fov / 2.0)) / heights[axis]))
+
+
+def ids_of(scene: Element) -> dict[str, Element]:
+    """Every element that has an id, at any depth."""
+    ids: dict[str, Element] = {}
+    waiting = [scene]
+    while waiting:
+        element = waiting.pop()
+        if "id" in element.attributes and element.tag != "ref":
+            ids[element.attributes["id"]] = element
+        waiting += element.children
+    return ids
+
+
+def read_document(path: Path) -> Document:
+    """Everything that a file says. Raises SceneFileError with the file and line of what is wrong."""
+    return Reader(read_elements(path)).read()

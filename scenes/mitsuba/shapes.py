@@ -1,0 +1,183 @@
+"""Shapes as meshes: one function for each type, found by its name in `SHAPES`."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from scenes.geometry import areas, normal_matrix, unit
+from scenes.mesh_file import read_mesh_document, rewound
+from scenes.mitsuba.elements import Element
+from scenes.mitsuba.properties import Properties
+from scenes.model import Doubles, Mesh
+from scenes.transforms import scaling, translation
+
+#: Divisions around a sphere, disk or cylinder, and from pole to pole of a sphere.
+AROUND = 64
+POLE_TO_POLE = 32
+
+
+class Shapes:
+    """Reads shapes. A mesh file is read once, however many shapes show it."""
+
+    def __init__(self, ids: dict[str, Element]) -> None:
+        self.ids = ids
+        self._files: dict[Path, list[Mesh]] = {}
+
+    def meshes(self, properties: Properties) -> list[Mesh]:
+        """The meshes of a <shape>, before its to_world."""
+        build = SHAPES.get(properties.type)
+        if build is None:
+            properties.unknown_type([*SHAPES, "shapegroup", "instance"])
+        meshes = build(self, properties)
+        return [inverted(mesh) for mesh in meshes] if properties.flag("flip_normals") else meshes
+
+    def file_meshes(self, path: Path) -> list[Mesh]:
+        """The meshes of an OBJ or PLY file."""
+        if path not in self._files:
+            self._files[path] = [part.shape for part in read_mesh_document(path).parts if isinstance(part.shape, Mesh)]
+        return self._files[path]
+
+
+def inverted(mesh: Mesh) -> Mesh:
+    """A mesh turned inside out."""
+    return replace(rewound(mesh), normals=None if mesh.normals is None else -mesh.normals)
+
+
+def mapped_uvs(mesh: Mesh, matrix: Doubles) -> Mesh:
+    """A mesh with its texture coordinates under a (3, 3) affine map."""
+    if mesh.uvs is None or np.array_equal(matrix, np.eye(3)):
+        return mesh
+    return replace(mesh, uvs=mesh.uvs @ matrix[:2, :2].T + matrix[:2, 2])
+
+
+def of_file(shapes: Shapes, properties: Properties) -> list[Mesh]:
+    """An OBJ or PLY file. Mitsuba has v downward, and takes it for upward in OBJ files if not told otherwise."""
+    path = properties.element.path.parent / properties.text("filename")
+    if path.suffix.lower() != f".{properties.type}":
+        raise properties.element.error(f"expected the name of an .{properties.type} file, got {path.name!r}")
+    meshes = shapes.file_meshes(path)
+    if properties.flag("face_normals"):
+        meshes = [replace(mesh, normals=None, normal_triangles=None) for mesh in meshes]
+    if properties.flag("flip_tex_coords", properties.type == "obj"):
+        return meshes
+    upside_down = np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 1.0], [0.0, 0.0, 1.0]])
+    return [mapped_uvs(mesh, upside_down) for mesh in meshes]
+
+
+def rectangle(_: Shapes, __: Properties) -> list[Mesh]:
+    """The square from -1 to 1 in x and y, seen from +z."""
+    return [SQUARE]
+
+
+def cube(_: Shapes, __: Properties) -> list[Mesh]:
+    """The cube from -1 to 1, with the whole of a texture on each face."""
+    front = SQUARE.vertices + (0.0, 0.0, 1.0)
+    faces = [np.stack([front @ axis for axis in axes], axis=-1) for axes in FACES]
+    triangles = np.concatenate([SQUARE.triangles + 4 * face for face in range(6)])
+    uvs = np.concatenate([CORNERS] * 6)
+    return [Mesh(vertices=np.concatenate(faces), triangles=triangles, material=0, uvs=uvs, uv_triangles=triangles)]
+
+
+def sphere(_: Shapes, properties: Properties) -> list[Mesh]:
+    """A sphere with its poles on z."""
+    radius = np.full(3, length(properties, "radius"))
+    center = translation(properties.point("center", (0.0, 0.0, 0.0)))
+    polar = np.pi * np.linspace(0.0, 1.0, POLE_TO_POLE + 1)
+    profile = np.stack([np.sin(polar), np.cos(polar)], axis=-1)
+    return [moved(revolved(profile, profile, polar / np.pi), center @ scaling(radius))]
+
+
+def cylinder(_: Shapes, properties: Properties) -> list[Mesh]:
+    """An open cylinder from p0 to p1."""
+    start, end = properties.point("p0", (0.0, 0.0, 0.0)), properties.point("p1", (0.0, 0.0, 1.0))
+    radius, axis = length(properties, "radius"), end - start
+    if not axis.any():
+        raise properties.element.error("expected p0 and p1 of a cylinder to differ")
+    side = unit(np.cross(np.eye(3)[np.argmin(np.abs(axis))], axis))
+    matrix = np.eye(4)
+    matrix[:3, :] = np.stack([radius * side, radius * unit(np.cross(axis, side)), axis, start], axis=-1)
+    profile, outward = np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 0.0]])
+    return [moved(revolved(profile, outward, np.array([1.0, 0.0])), matrix)]
+
+
+def disk(_: Shapes, __: Properties) -> list[Mesh]:
+    """The disk of radius 1 in x and y, seen from +z; u runs outward."""
+    profile, upward = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
+    mesh = revolved(profile, upward, np.array([0.0, 1.0]))
+    return [mapped_uvs(mesh, np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))]
+
+
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+TWO_TRIANGLES = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)
+SQUARE = Mesh(
+    vertices=np.concatenate([2.0 * CORNERS - 1.0, np.zeros((4, 1))], axis=1),
+    triangles=TWO_TRIANGLES,
+    material=0,
+    uvs=CORNERS,
+    uv_triangles=TWO_TRIANGLES,
+)
+X, Y, Z = np.eye(3)
+#: For each face of the cube, what of the front face becomes x, y and z: each is a rotation.
+FACES = ((X, Y, Z), (Z, Y, -X), (-X, Y, -Z), (-Z, Y, X), (X, Z, -Y), (X, -Z, Y))
+
+
+def length(properties: Properties, name: str) -> float:
+    """A length, 1 if it is not given."""
+    value = properties.number(name, 1.0)
+    if not value > 0.0:
+        raise properties.element.error(f"expected a {name} above 0, got {value:g}")
+    return value
+
+
+def revolved(profile: Doubles, normals: Doubles, v: Doubles) -> Mesh:
+    """A profile turned about z, with u around it from x over y, and v as each point of it has it.
+
+    profile: (r, 2) distances from the axis and heights, the outside to the left of where it goes. normals: (r, 2).
+    """
+    u = np.linspace(0.0, 1.0, AROUND + 1)
+    spokes = np.stack([np.cos(2.0 * np.pi * u), np.sin(2.0 * np.pi * u)], axis=-1)
+    vertices = turned(profile, spokes)
+    corners = np.arange(len(vertices)).reshape(len(profile), AROUND + 1)
+    a, b, c, d = corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:], corners[:-1, 1:]
+    quads = np.stack([np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)])
+    triangles = quads.reshape(-1, 3).astype(np.int32)
+    triangles = triangles[areas(vertices[triangles]) > 1e-12]  # those at the poles have none
+    return Mesh(
+        vertices=vertices,
+        triangles=triangles,
+        material=0,
+        normals=turned(normals, spokes),
+        normal_triangles=triangles,
+        uvs=np.stack(np.broadcast_arrays(u, v[:, None]), axis=-1).reshape(-1, 2),
+        uv_triangles=triangles,
+    )
+
+
+def turned(profile: Doubles, spokes: Doubles) -> Doubles:
+    """(r c, 3) points of a profile (r, 2) in each of some directions (c, 2)."""
+    flat = profile[:, None, :1] * spokes
+    heights = np.broadcast_to(profile[:, None, 1:], (*flat.shape[:2], 1))
+    return np.concatenate([flat, heights], axis=-1).reshape(-1, 3)
+
+
+def moved(mesh: Mesh, matrix: Doubles) -> Mesh:
+    """A mesh with normals under a (4, 4) affine map that mirrors nothing."""
+    assert mesh.normals is not None
+    return replace(
+        mesh,
+        vertices=mesh.vertices @ matrix[:3, :3].T + matrix[:3, 3],
+        normals=unit(mesh.normals @ normal_matrix(matrix).T),
+    )
+
+
+SHAPES: dict[str, Callable[[Shapes, Properties], list[Mesh]]] = {
+    "obj": of_file,
+    "ply": of_file,
+    "rectangle": rectangle,
+    "cube": cube,
+    "sphere": sphere,
+    "disk": disk,
+    "cylinder": cylinder,
+}

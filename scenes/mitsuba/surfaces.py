@@ -1,0 +1,270 @@
+"""BSDFs and textures as materials: one function for each type, found by its name in `BSDFS`."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scenes.microfacets import BLACK, coated, glass, multiplied, scaled
+from scenes.mitsuba.elements import Element, listed
+from scenes.mitsuba.properties import COLORS, Properties, color, numbers, transform
+from scenes.model import Color, Doubles, Material, Texture
+from scenes.palette import mean_color, srgb
+from scenes.texture_file import read_texture
+
+#: BSDFs within BSDFs.
+MAX_DEPTH = 16
+PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA")
+#: Texels of a side of a checkerboard, which is two squares wide: their borders blur over one of them.
+CHECKERBOARD_SIDE = 256
+WHITE: Color = (1.0, 1.0, 1.0)
+HALF: Color = (0.5, 0.5, 0.5)
+#: What metals reflect straight ahead, linear. Lagarde: Feeding a Physically Based Shading Model (2011).
+METALS: dict[str, Color] = {
+    "Ag": (0.972, 0.960, 0.915),
+    "Al": (0.913, 0.921, 0.925),
+    "Au": (1.000, 0.766, 0.336),
+    "Cr": (0.550, 0.556, 0.554),
+    "Cu": (0.955, 0.637, 0.538),
+    "none": WHITE,
+}
+#: All of a pane's shine but a hundredth is a mirror, to kind nff.
+PANE_SHINE = 10_000.0
+#: Refractive indices at 589 nm, as tables of physics have them.
+IORS = {
+    "vacuum": 1.0,
+    "air": 1.000277,
+    "water": 1.333,
+    "acrylic glass": 1.49,
+    "polypropylene": 1.49,
+    "bk7": 1.5046,
+    "diamond": 2.419,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """A colour, times a texture that is looked up after a (3, 3) map of texture coordinates."""
+
+    color: Color
+    texture: Texture | None = None
+    to_uv: Doubles = field(default_factory=lambda: np.eye(3))
+
+    @property
+    def mean(self) -> Color:
+        """The colour of where there is no texture."""
+        return self.color if self.texture is None else multiplied(self.color, mean_color(self.texture.pixels))
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A material without texture, and the pattern that colours what is diffuse of it."""
+
+    material: Material
+    pattern: Pattern = field(default_factory=lambda: Pattern(BLACK))
+
+
+class Surfaces:
+    """Reads BSDFs. ids: elements by id. copper: whether metals without a name are copper, as in Mitsuba 0.6."""
+
+    def __init__(self, ids: dict[str, Element], copper: bool) -> None:
+        self.ids = ids
+        self.default_metal = "Cu" if copper else "none"
+        self._known: dict[Element, Surface] = {}
+        self._textures: dict[Element, Pattern] = {}
+
+    def surface(self, element: Element, depth: int = 0) -> Surface:
+        """What a <bsdf> says."""
+        if depth > MAX_DEPTH:
+            raise element.error(f"BSDFs are nested deeper than {MAX_DEPTH}")
+        if element not in self._known:
+            properties = Properties(element, self.ids)
+            build = BSDFS.get(properties.type)
+            if build is None:
+                properties.unknown_type(BSDFS)
+            surface = build(self, properties, depth)
+            name = element.attributes.get("id") or surface.material.name
+            self._known[element] = replace(surface, material=replace(surface.material, name=name))
+        return self._known[element]
+
+    def pattern(self, properties: Properties, name: str, default: Color) -> Pattern:
+        """A colour or texture."""
+        element = properties.take(name, *COLORS, "texture")
+        if element is None:
+            return Pattern(default)
+        if element.tag != "texture":
+            return Pattern(at_most_one(color(element)))
+        if element not in self._textures:
+            self._textures[element] = self.texture(Properties(element, self.ids))
+        return self._textures[element]
+
+    def texture(self, properties: Properties) -> Pattern:
+        """What a <texture> says."""
+        if properties.type == "bitmap":
+            return bitmap(properties)
+        if properties.type == "checkerboard":
+            return checkerboard(properties)
+        properties.unknown_type(("bitmap", "checkerboard"))
+
+
+def at_most_one(reflectance: Color) -> Color:
+    """A reflectance that gives back no more than comes in."""
+    red, green, blue = (min(channel, 1.0) for channel in reflectance)
+    return (red, green, blue)
+
+
+# --- textures ---------------------------------------------------------------------------------------------------------
+
+
+def bitmap(properties: Properties) -> Pattern:
+    """A picture; its first row is v = 0."""
+    if properties.flag("raw"):
+        raise properties.element.error("pictures whose numbers are raw are not read")
+    texture = read_texture(properties.element.path.parent / properties.text("filename"), PICTURE_FORMATS)
+    return finished_texture(properties, texture)
+
+
+def checkerboard(properties: Properties) -> Pattern:
+    """Two by two squares for each unit of texture coordinates."""
+    colors = [properties.color("color0", (0.4, 0.4, 0.4)), properties.color("color1", (0.2, 0.2, 0.2))]
+    first, second = srgb(np.array([at_most_one(each) for each in colors]))
+    right = np.arange(CHECKERBOARD_SIDE) >= CHECKERBOARD_SIDE // 2
+    pixels = np.where((right[:, None] == right)[..., None], first, second).astype(np.uint8)
+    return finished_texture(properties, Texture(name="checkerboard", pixels=pixels))
+
+
+def finished_texture(properties: Properties, texture: Texture) -> Pattern:
+    """A texture with the map of its coordinates, which 0.6 and 3 give in different ways."""
+    to_uv = np.eye(3)
+    to_uv[:2, 2] = properties.number("uoffset", 0.0), properties.number("voffset", 0.0)
+    to_uv[0, 0], to_uv[1, 1] = properties.number("uscale", 1.0), properties.number("vscale", 1.0)
+    element = properties.take("to_uv", "transform")
+    if element is not None:
+        matrix = transform(element)
+        to_uv = np.array([[*matrix[0, :2], matrix[0, 3]], [*matrix[1, :2], matrix[1, 3]], [0.0, 0.0, 1.0]])
+    properties.finish("filter_type", "wrap_mode", "wrap_mode_u", "wrap_mode_v", "format", "accel", "max_anisotropy")
+    return Pattern(WHITE, texture, to_uv)
+
+
+# --- BSDFs ------------------------------------------------------------------------------------------------------------
+
+
+def diffuse(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+    """Lambert's surface."""
+    pattern = surfaces.pattern(properties, "reflectance", HALF)
+    properties.finish()
+    return Surface(Material(name="diffuse", diffuse=pattern.color), pattern)
+
+
+def inner(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+    """A BSDF that changes another: the other one alone."""
+    found = properties.within("bsdf")
+    if not found:
+        raise properties.element.error(f"expected a <bsdf> in {properties.element.called}")
+    return surfaces.surface(found[0], depth + 1)
+
+
+def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+    """A smooth or rough conductor, which reflects at all angles what it does straight ahead."""
+    name = properties.text("material", surfaces.default_metal)
+    if name not in METALS:
+        raise properties.element.error(f"unknown material {name!r} of a conductor; there are: {listed(METALS)}")
+    reflectance = METALS[name]
+    k = properties.color("k", BLACK)
+    if properties.take("eta", *COLORS) is not None:
+        reflectance = fresnel_of(properties.color("eta", BLACK), k)
+    tint = surfaces.pattern(properties, "specular_reflectance", WHITE).mean
+    alpha = roughness(properties) if properties.type == "roughconductor" else 0.0
+    properties.finish("distribution", "sample_visible")
+    return Surface(coated("conductor", BLACK, multiplied(reflectance, tint), alpha))
+
+
+def fresnel_of(eta: Color, k: Color) -> Color:
+    """What a conductor of index eta + i k reflects straight ahead."""
+    red, green, blue = (((n - 1) ** 2 + a * a) / ((n + 1) ** 2 + a * a) for n, a in zip(eta, k, strict=True))
+    return (red, green, blue)
+
+
+def roughness(properties: Properties) -> float:
+    """Alpha of microfacets; of one along each axis the geometric mean."""
+    alpha = properties.number("alpha", 0.1)
+    both = properties.number("alpha_u", alpha) * properties.number("alpha_v", alpha)
+    if not 0.0 <= both <= 1.0:
+        raise properties.element.error(f"expected an alpha from 0 to 1, got {both:g} as the product of both axes'")
+    return math.sqrt(both)
+
+
+def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+    """Glass of some index, smooth even where it is said to be rough."""
+    index = relative_ior(properties, IORS["bk7"])
+    through = sum(surfaces.pattern(properties, "specular_transmittance", WHITE).mean) / 3.0
+    properties.finish("specular_reflectance", "distribution", "sample_visible", "alpha", "alpha_u", "alpha_v")
+    return Surface(glass("glass", index, through))
+
+
+def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+    """A thin pane, which bends no light and reflects at all angles what it does straight ahead, at both its faces."""
+    once = straight_ahead(relative_ior(properties, IORS["bk7"]))
+    both = 2.0 * once / (1.0 + once)
+    through = sum(surfaces.pattern(properties, "specular_transmittance", WHITE).mean) / 3.0
+    mirror = scaled(surfaces.pattern(properties, "specular_reflectance", WHITE).mean, both)
+    properties.finish()
+    rest = through * (1.0 - both)
+    material = Material(
+        name="pane", kind="nff", diffuse=BLACK, specular=mirror, shine=PANE_SHINE, transmittance=rest, ior=1.0
+    )
+    return Surface(material)
+
+
+def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+    """A diffuse surface under a smooth or rough coat, which reflects at all angles what it does straight ahead."""
+    index = relative_ior(properties, IORS["polypropylene"])
+    pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
+    tint = surfaces.pattern(properties, "specular_reflectance", WHITE).mean
+    coat = scaled(tint, straight_ahead(index))
+    alpha = roughness(properties) if properties.type == "roughplastic" else 0.0
+    properties.finish("distribution", "sample_visible", "nonlinear")
+    return Surface(coated("plastic", pattern.color, coat, alpha), pattern)
+
+
+def straight_ahead(index: float) -> float:
+    """What a dielectric of some index reflects of light that falls in straight."""
+    return ((index - 1.0) / (index + 1.0)) ** 2
+
+
+def relative_ior(properties: Properties, default: float) -> float:
+    """The index of the inside over that of the outside."""
+    inside, outside = ior(properties, "int_ior", default), ior(properties, "ext_ior", IORS["air"])
+    if not (inside > 0.0 and outside > 0.0):
+        raise properties.element.error(f"expected indices of refraction above 0, got {inside:g} and {outside:g}")
+    return inside / outside
+
+
+def ior(properties: Properties, name: str, default: float) -> float:
+    """An index of refraction, by number or by the name of what has it."""
+    element = properties.take(name, "float", "integer", "string")
+    if element is None:
+        return default
+    value = element.need("value")
+    if element.tag != "string":
+        return numbers(element, value, 1)[0]
+    if value not in IORS:
+        raise element.error(f"unknown material {value!r} with an index; there are: {listed(IORS)}")
+    return IORS[value]
+
+
+BSDFS: dict[str, Callable[[Surfaces, Properties, int], Surface]] = {
+    "diffuse": diffuse,
+    "twosided": inner,
+    "mask": inner,
+    "bumpmap": inner,
+    "normalmap": inner,
+    "conductor": metal,
+    "roughconductor": metal,
+    "dielectric": clear,
+    "roughdielectric": clear,
+    "thindielectric": pane,
+    "plastic": plastic,
+    "roughplastic": plastic,
+}

@@ -1,0 +1,592 @@
+"""Mitsuba XML: known scenes in both spellings, each element by a known answer, and errors that name it."""
+
+import math
+
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+
+from scenes import SceneFileError, mitsuba
+from scenes.geometry import double_area_normals
+from scenes.microfacets import phong_power
+from scenes.mitsuba import elements
+from scenes.model import Scene
+
+CORNELL_3 = """<?xml version="1.0" encoding="utf-8"?>
+<scene version="3.0.0">
+    <default name="spp" value="64"/>
+    <default name="res" value="200"/>
+    <integrator type="path"><integer name="max_depth" value="6"/></integrator>
+    <sensor type="perspective" id="front">
+        <string name="fov_axis" value="smaller"/>
+        <float name="near_clip" value="0.001"/>
+        <float name="far_clip" value="100.0"/>
+        <float name="fov" value="39.3"/>
+        <transform name="to_world">
+            <lookat origin="0, 0, 4" target="0, 0, 0" up="0, 1, 0"/>
+        </transform>
+        <sampler type="independent"><integer name="sample_count" value="$spp"/></sampler>
+        <film type="hdrfilm">
+            <integer name="width" value="$res"/>
+            <integer name="height" value="$res"/>
+            <rfilter type="tent"/>
+            <string name="pixel_format" value="rgb"/>
+        </film>
+    </sensor>
+    <bsdf type="diffuse" id="green"><rgb name="reflectance" value="0.1, 0.4, 0.09"/></bsdf>
+    <bsdf type="twosided" id="white"><bsdf type="diffuse"><rgb name="reflectance" value="0.8"/></bsdf></bsdf>
+    <shape type="rectangle" id="light">
+        <transform name="to_world">
+            <translate x="0" y="0" z="0.99"/>
+            <rotate x="1" angle="90"/>
+            <scale x="0.25" y="1" z="0.2"/>
+        </transform>
+        <ref id="white"/>
+        <emitter type="area"><rgb name="radiance" value="18, 14, 7"/></emitter>
+    </shape>
+    <shape type="rectangle" id="floor">
+        <transform name="to_world"><rotate x="1" angle="-90"/><translate x="0" y="-1.0" z="0"/></transform>
+        <ref id="white"/>
+    </shape>
+    <shape type="rectangle" id="left">
+        <transform name="to_world"><rotate y="1" angle="90"/><translate x="-1" y="0" z="0"/></transform>
+        <ref id="green" name="bsdf"/>
+    </shape>
+    <shape type="cube">
+        <transform name="to_world"><scale value="0.3"/><translate value="0.33, -0.7, 0.38"/></transform>
+    </shape>
+</scene>
+"""
+SPELLINGS = {
+    "fov_axis": "fovAxis",
+    "near_clip": "nearClip",
+    "far_clip": "farClip",
+    "max_depth": "maxDepth",
+    "sample_count": "sampleCount",
+    "to_world": "toWorld",
+    "lookat": "lookAt",
+    "pixel_format": "pixelFormat",
+    'version="3.0.0"': 'version="0.6.0"',
+}
+CORNELL_06 = CORNELL_3
+for new, old in SPELLINGS.items():
+    CORNELL_06 = CORNELL_06.replace(new, old)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads a scene from its text, or from what is within <scene>."""
+
+    def scene(text: str) -> Scene:
+        whole = text if "<scene" in text else f'<scene version="3.0.0">\n{text}\n</scene>'
+        (tmp_path / "a.xml").write_text(whole)
+        return mitsuba.read(tmp_path / "a.xml")
+
+    return scene
+
+
+@pytest.fixture
+def snap(read):
+    """The picture of what is within <scene>, beside a sensor."""
+    return lambda text: read(text).at(0.0)
+
+
+@pytest.mark.parametrize("text", [CORNELL_3, CORNELL_06])
+def test_cornell_box(read, text):
+    scene = read(text)
+    picture = scene.at(0.0)
+    camera = scene.document.cameras["front"]
+    assert (camera.eye, camera.forward, camera.up) == ((0, 0, 4), (0, 0, -1), (0, 1, 0))
+    assert camera.vertical_fov == pytest.approx(39.3)
+    assert (camera.near, camera.resolution) == (0.001, (200, 200))
+    assert len(picture.positions) == 3 * 2 + 12
+    light, floor, left, cube = (part.material for part in scene.document.parts)
+    assert picture.materials[light].emission == (18, 14, 7)
+    assert picture.materials[floor].diffuse == pytest.approx((0.8, 0.8, 0.8))
+    assert picture.materials[floor].emission == (0, 0, 0)
+    assert picture.materials[left].diffuse == (0.1, 0.4, 0.09)
+    assert picture.materials[cube].diffuse == (0.5, 0.5, 0.5)
+    normals = double_area_normals(picture.positions.astype(float))
+    # the lamp, whose 0.99 is turned to -0.99 in y, looks down; its sides are 0.5 and 0.4 long
+    assert np.allclose(picture.positions[:2, :, 1], -0.99)
+    assert np.allclose(normals[:2], [0, -0.5 * 0.4, 0], atol=1e-6)
+    assert np.allclose(normals[2:4], [0, 4, 0], atol=1e-6)
+    assert np.allclose(picture.positions[2:4, :, 1], -1)
+    assert np.allclose(normals[4:6], [4, 0, 0], atol=1e-6)
+    corners = picture.positions[6:].reshape(-1, 3)
+    assert np.allclose([corners.min(axis=0), corners.max(axis=0)], [[0.03, -1, 0.08], [0.63, -0.4, 0.68]])
+    outward = picture.positions[6:].mean(axis=1) - (0.33, -0.7, 0.38)
+    assert (np.einsum("ni,ni->n", normals[6:], outward) > 0).all()
+
+
+# --- cameras ----------------------------------------------------------------------------------------------------------
+
+BALL = '<shape type="sphere"/>'
+
+
+def camera_of(scene):
+    """The camera to look through first."""
+    return scene.at(0.0).camera
+
+
+def sensor(inside, *transform):
+    """A sensor of a film twice as wide as high."""
+    film = '<film type="hdrfilm"><integer name="width" value="200"/><integer name="height" value="100"/></film>'
+    steps = f'<transform name="to_world">{"".join(transform)}</transform>'
+    return f'<sensor type="perspective">{inside}{film}{steps}</sensor>{BALL}'
+
+
+FOV = '<float name="fov" value="60"/>'
+LOOKAT = '<lookat origin="1 2 3" target="4 2 -1" up="0 2 0.1"/>'
+
+
+def test_what_is_to_the_right_is_on_the_right(read):
+    camera = camera_of(read(sensor(FOV, LOOKAT)))
+    assert camera.eye == (1, 2, 3)
+    assert camera.forward == pytest.approx((0.6, 0, -0.8))
+    right = np.cross(camera.forward, camera.up)
+    # of someone at (1, 2, 3) who looks along +x and -z, +x and +z is to the right
+    assert np.dot(right, (0.8, 0.0, 0.6)) == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_matrix_looks_along_its_third_column_with_left_in_its_first(read):
+    rows = "-1 0 0 5  0 1 0 6  0 0 -1 7  0 0 0 1"
+    camera = camera_of(read(sensor(FOV, f'<matrix value="{rows}"/>')))
+    assert (camera.eye, camera.forward, camera.up) == ((5, 6, 7), (0, 0, -1), (0, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("axis", "height"),
+    [("x", 0.5), ("y", 1.0), ("smaller", 1.0), ("larger", 0.5), ("diagonal", 1.0 / math.sqrt(5.0)), (None, 0.5)],
+)
+def test_fields_of_view(read, axis, height):
+    inside = FOV + (f'<string name="fov_axis" value="{axis}"/>' if axis else "")
+    expected = 2.0 * math.degrees(math.atan(math.tan(math.radians(30.0)) * height))
+    assert camera_of(read(sensor(inside, LOOKAT))).vertical_fov == pytest.approx(expected)
+
+
+def test_cameras_have_the_names_of_their_ids(read):
+    one = sensor(FOV, LOOKAT).replace("<sensor", '<sensor id="a" name="elm__1"').replace(BALL, "")
+    two = sensor(FOV, LOOKAT).replace("<sensor", '<sensor id="b" name="elm__2"')
+    assert list(read(one + two).document.cameras) == ["a", "b"]
+
+
+# --- transforms -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ('<translate x="1" z="3"/>', (2, 1, 3)),
+        ('<translate value="1, 2, 3"/>', (2, 3, 3)),
+        ('<scale value="2"/>', (2, 2, 0)),
+        ('<scale x="2"/>', (2, 1, 0)),
+        ('<scale value="2 3 4"/>', (2, 3, 0)),
+        ('<rotate z="1" angle="90"/>', (-1, 1, 0)),
+        ('<rotate value="0 0 5" angle="90"/>', (-1, 1, 0)),
+        ('<rotate x="1" angle="90"/>', (1, 0, 1)),
+        ('<scale value="2"/><translate x="1"/>', (3, 2, 0)),
+        ('<translate x="1"/><scale value="2"/>', (4, 2, 0)),
+        ('<matrix value="0 1 0 5  2 0 0 6  0 0 1 7  0 0 0 1"/>', (6, 8, 7)),
+        ('<matrix value="0 1 0  2 0 0  0 0 1"/>', (1, 2, 0)),
+        # x of the object goes to the left of who looks along +x, which is -z
+        ('<lookat origin="5 0 0" target="9 0 0" up="0 1 0"/>', (5, 1, -1)),
+    ],
+)
+def test_transforms(snap, steps, expected):
+    picture = snap(f'<shape type="rectangle"><transform name="to_world">{steps}</transform></shape>')
+    # where the corner (1, 1, 0) of the rectangle has gone, which both triangles have
+    assert (np.abs(picture.positions - np.array(expected)).max(axis=2) < 1e-6).sum() == 2
+
+
+def test_flattened_shapes_stay(snap):
+    picture = snap('<shape type="sphere"><transform name="to_world"><scale z="0"/></transform></shape>')
+    assert np.abs(picture.positions[..., 2]).max() == 0.0
+    assert np.isfinite(picture.normals).all()
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+def outward_share(picture, center):
+    """Of how many triangles the geometric and the shading normals point away from a point."""
+    away = picture.positions.mean(axis=1) - center
+    geometric = np.einsum("ni,ni->n", double_area_normals(picture.positions.astype(float)), away) > 0.0
+    shading = (np.einsum("nci,ni->nc", picture.normals, away) > 0.0).all(axis=1)
+    assert (geometric == shading).all()
+    return geometric.mean()
+
+
+MIRROR = '<transform name="to_world"><scale x="-1"/></transform>'
+FLIP = '<boolean name="flip_normals" value="true"/>'
+
+
+@pytest.mark.parametrize("kind", ["sphere", "cube", "cylinder"])
+@pytest.mark.parametrize(("inside", "share"), [("", 1), (MIRROR, 1), (FLIP, 0), (FLIP + MIRROR, 0)])
+def test_normals_point_outward(snap, kind, inside, share):
+    center = (0, 0, 0.5) if kind == "cylinder" else (0, 0, 0)
+    assert outward_share(snap(f'<shape type="{kind}">{inside}</shape>'), center) == share
+
+
+@pytest.mark.parametrize("kind", ["rectangle", "disk"])
+@pytest.mark.parametrize(("inside", "z"), [("", 1), (MIRROR, 1), (FLIP, -1)])
+def test_flat_shapes_look_along_z(snap, kind, inside, z):
+    picture = snap(f'<shape type="{kind}">{inside}</shape>')
+    assert np.allclose(np.sign(double_area_normals(picture.positions.astype(float))), [0, 0, z])
+    assert np.allclose(picture.normals, [0, 0, z], atol=1e-6)
+
+
+def test_sphere(snap):
+    picture = snap(
+        '<shape type="sphere"><point name="center" x="1" y="2" z="3"/><float name="radius" value="0.5"/></shape>'
+    )
+    offsets = picture.positions - np.array((1, 2, 3), dtype=np.float32)
+    assert np.allclose(np.linalg.norm(offsets, axis=2), 0.5, atol=1e-6)
+    assert np.allclose(picture.normals, 2.0 * offsets, atol=1e-5)
+    area = 0.5 * np.linalg.norm(double_area_normals(picture.positions.astype(float)), axis=1).sum()
+    assert area == pytest.approx(math.pi, rel=0.01)
+
+
+def test_cylinder(snap):
+    ends = '<point name="p0" value="1 0 0"/><point name="p1" value="1 4 0"/><float name="radius" value="0.5"/>'
+    picture = snap(f'<shape type="cylinder">{ends}</shape>')
+    assert np.allclose(np.linalg.norm(picture.positions[..., ::2] - (1, 0), axis=2), 0.5, atol=1e-6)
+    assert (picture.positions[..., 1].min(), picture.positions[..., 1].max()) == pytest.approx((0, 4))
+    assert np.allclose(picture.normals[..., 1], 0, atol=1e-6)
+    # v runs along it
+    assert np.allclose(picture.uvs[..., 1], picture.positions[..., 1] / 4, atol=1e-6)
+
+
+def test_disk(snap):
+    picture = snap('<shape type="disk"/>')
+    assert np.allclose(picture.uvs[..., 0], np.linalg.norm(picture.positions, axis=2), atol=1e-6)
+    area = 0.5 * double_area_normals(picture.positions.astype(float))[:, 2].sum()
+    assert area == pytest.approx(math.pi, rel=0.01)
+
+
+def test_coordinates_of_a_sphere_follow_its_angles(snap):
+    picture = snap(BALL)
+    x, y, z = np.moveaxis(picture.positions.astype(float), -1, 0)
+    assert np.allclose(picture.uvs[..., 1], np.arccos(np.clip(z, -1, 1)) / math.pi, atol=1e-3)
+    around = np.exp(2j * np.pi * picture.uvs[..., 0]) * np.hypot(x, y)
+    assert np.allclose(around, x + 1j * y, atol=1e-5)
+
+
+def test_obj_and_ply(tmp_path, snap):
+    header = "ply\nformat ascii 1.0\nelement vertex 3\n" + "".join(f"property float {name}\n" for name in "xyzst")
+    faces = "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+    (tmp_path / "t.ply").write_text(header + faces + "0 0 0 0 0.25\n1 0 0 0 0.25\n0 1 0 0 0.25\n3 0 1 2\n")
+    (tmp_path / "t.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 1 1\nvt 0 0.25\nf 1/1/1 2/1/1 3/1/1\n")
+    shape = '<shape type="{0}"><string name="filename" value="t.{0}"/>{1}</shape>'
+    turn = '<transform name="toWorld"><translate z="2"/></transform>'
+    flat = '<boolean name="faceNormals" value="true"/>'
+    down = '<boolean name="flip_tex_coords" value="false"/>'
+    picture = snap(shape.format("ply", turn) + shape.format("obj", down) + shape.format("obj", flat))
+    assert picture.positions[0].tolist() == [[0, 0, 2], [1, 0, 2], [0, 1, 2]]
+    assert np.allclose(picture.normals[1], [0, math.sqrt(0.5), math.sqrt(0.5)])
+    assert np.allclose(picture.normals[2], [0, 0, 1])
+    assert np.allclose(picture.uvs[:, 0, 1], [0.25, 0.25, 0.75])
+
+
+def test_instances_share_the_meshes_of_their_group(tmp_path, read):
+    trimesh.creation.box().export(tmp_path / "b.ply")
+    file = '<string name="filename" value="b.ply"/>'
+    high = BALL.replace("/>", '><transform name="to_world"><translate y="5"/></transform></shape>')
+    group = f'<shape type="shapegroup" id="g"><shape type="ply">{file}{MIRROR}</shape>{high}</shape>'
+    instance = (
+        '<shape type="instance"><ref id="g"/><transform name="to_world"><translate x="{}"/>{}</transform></shape>'
+    )
+    places = [instance.format(10, ""), instance.format(20, ""), instance.format(30, '<scale x="-1"/>')]
+    scene = read(group + "".join(places) + f'<shape type="ply">{file}</shape>' * 2)
+    parts = scene.document.parts
+    assert len(parts) == 8
+    assert parts[0].shape is parts[2].shape
+    assert parts[1].shape is parts[3].shape
+    assert parts[6].shape is parts[7].shape
+    # the box that is mirrored twice is the one that is not
+    assert np.array_equal(parts[4].shape.triangles, parts[6].shape.triangles)
+    boxes = [scene.at(0.0).positions[start : start + 12] for start in np.cumsum([0, 12 + 3968, 12 + 3968])]
+    assert [box.mean(axis=(0, 1)).round(3).tolist() for box in boxes] == [[10, 0, 0], [20, 0, 0], [-30, 0, 0]]
+    balls = [scene.at(0.0).positions[start : start + 3968] for start in 12 + np.cumsum([0, 12 + 3968, 12 + 3968])]
+    middles = [(ball.min(axis=(0, 1)) + ball.max(axis=(0, 1))) / 2 for ball in balls]
+    assert np.allclose(middles, [[10, 5, 0], [20, 5, 0], [-30, 5, 0]], atol=1e-5)
+
+
+# --- materials --------------------------------------------------------------------------------------------------------
+
+
+def material_of(picture):
+    """The one material of a picture."""
+    (material,) = picture.materials
+    return material
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('<rgb name="reflectance" value="0.1, 0.2, 0.3"/>', (0.1, 0.2, 0.3)),
+        ('<rgb name="reflectance" value="0.1 0.2 0.3"/>', (0.1, 0.2, 0.3)),
+        ('<rgb name="reflectance" value="0.25"/>', (0.25, 0.25, 0.25)),
+        ('<rgb name="reflectance" value="#ff3300"/>', (1, 0.2, 0)),
+        ('<srgb name="reflectance" value="#ff0000"/>', (1, 0, 0)),
+        ('<srgb name="reflectance" value="0.5019608"/>', (0.2158605,) * 3),
+        ('<spectrum name="reflectance" value="0.25"/>', (0.25, 0.25, 0.25)),
+        ('<float name="reflectance" value="0.25"/>', (0.25, 0.25, 0.25)),
+        ('<rgb name="reflectance" value="2 0 0"/>', (1, 0, 0)),
+        ("", (0.5, 0.5, 0.5)),
+    ],
+)
+def test_colours(snap, value, expected):
+    material = material_of(snap(f'<shape type="cube"><bsdf type="diffuse" id="m">{value}</bsdf></shape>'))
+    assert (material.kind, material.name, material.diffuse) == ("diffuse", "m", pytest.approx(expected))
+
+
+def string(name, value):
+    """A string parameter."""
+    return f'<string name="{name}" value="{value}"/>'
+
+
+def number(name, value):
+    """A number parameter."""
+    return f'<float name="{name}" value="{value}"/>'
+
+
+GOLD, COPPER = (1.0, 0.766, 0.336), (0.955, 0.637, 0.538)
+HALF = (0.5, 0.5, 0.5)
+CASES = [
+    ("conductor", "", {"kind": "mirror", "specular": (1, 1, 1)}),
+    ("conductor", string("material", "Au"), {"kind": "mirror", "specular": GOLD}),
+    (
+        "conductor",
+        string("material", "Au") + '<rgb name="specular_reflectance" value="0.5"/>',
+        {"specular": (0.5, 0.383, 0.168)},
+    ),
+    # ((n - 1)^2 + k^2) / ((n + 1)^2 + k^2) with n = 0.5, k = 2
+    ("conductor", number("eta", 0.5) + number("k", 2), {"kind": "mirror", "specular": (0.68, 0.68, 0.68)}),
+    ("roughconductor", string("material", "Cu"), {"kind": "nff", "specular": COPPER, "shine": phong_power(0.1)}),
+    (
+        "roughconductor",
+        number("alpha_u", 0.1) + number("alpha_v", 0.4) + string("distribution", "ggx"),
+        {"kind": "nff", "diffuse": (0, 0, 0), "shine": phong_power(0.2)},
+    ),
+    ("roughconductor", string("material", "Au") + number("alpha", 0.9), {"kind": "diffuse", "diffuse": GOLD}),
+    ("dielectric", "", {"kind": "dielectric", "ior": 1.5046 / 1.000277, "transmittance": 1}),
+    ("dielectric", number("int_ior", 1.5) + number("ext_ior", 1.2), {"ior": 1.25}),
+    ("dielectric", string("intIOR", "water") + string("extIOR", "vacuum"), {"ior": 1.333}),
+    ("dielectric", '<rgb name="specular_transmittance" value="0.3 0.6 0.9"/>', {"transmittance": 0.6}),
+    ("roughdielectric", number("alpha", 0.3), {"kind": "dielectric"}),
+    # a face reflects 1/25, both together 2/26
+    (
+        "thindielectric",
+        number("int_ior", 1.5) + number("ext_ior", 1),
+        {"kind": "nff", "specular": (2 / 26,) * 3, "transmittance": 24 / 26, "ior": 1, "diffuse": (0, 0, 0)},
+    ),
+    (
+        "plastic",
+        number("int_ior", 1.5) + number("ext_ior", 1) + '<rgb name="diffuse_reflectance" value="0.1 0.2 0.3"/>',
+        {"kind": "nff", "diffuse": (0.1, 0.2, 0.3), "specular": (0.04,) * 3, "shine": phong_power(0.0)},
+    ),
+    ("roughplastic", number("alpha", 0.2), {"kind": "nff", "diffuse": HALF, "shine": phong_power(0.2)}),
+    ("bumpmap", '<texture type="noise"/><bsdf type="conductor"/>', {"kind": "mirror"}),
+    ("normalmap", '<bsdf type="conductor"/>', {"kind": "mirror"}),
+    (
+        "mask",
+        number("opacity", 0.5) + '<bsdf name="nested" type="twosided"><bsdf type="diffuse"/></bsdf>',
+        {"diffuse": HALF},
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "inside", "expected"), CASES)
+def test_bsdfs(snap, kind, inside, expected):
+    material = material_of(snap(f'<shape type="cube"><bsdf type="{kind}">{inside}</bsdf></shape>'))
+    for name, value in expected.items():
+        assert getattr(material, name) == (value if isinstance(value, str) else pytest.approx(value)), name
+
+
+def test_metals_without_a_name_are_copper_in_06(read):
+    scene = read('<scene version="0.6.0"><shape type="cube"><bsdf type="conductor"/></shape></scene>')
+    assert material_of(scene.at(0.0)).specular == COPPER
+
+
+def test_textures(tmp_path, snap):
+    Image.fromarray(np.arange(12, dtype=np.uint8).reshape(2, 2, 3)).save(tmp_path / "t.png")
+    file = string("filename", "t.png") + string("filter_type", "nearest")
+    shape = '<shape type="rectangle"><bsdf type="diffuse"><{0}="reflectance" {1}</bsdf></shape>'
+    bitmap = f'<texture type="bitmap" id="t">{file}</texture>'
+    stretched = f'type="bitmap">{file}{number("uscale", 2)}{number("voffset", 0.25)}</texture>'
+    picture = snap(bitmap + shape.format("ref name", 'id="t"/>') * 2 + shape.format("texture name", stretched))
+    assert [material.texture for material in picture.materials] == [0, 1]
+    assert picture.material_ids.tolist() == [0, 0, 0, 0, 1, 1]
+    assert picture.textures[0].pixels[0, 0].tolist() == [0, 1, 2]
+    assert picture.materials[0].diffuse == (1, 1, 1)
+    assert np.allclose(picture.uvs[:2], (picture.positions[:2, :, :2] + 1) / 2)
+    assert np.allclose(picture.uvs[4:, :, 0], 2 * picture.uvs[:2, :, 0])
+    assert np.allclose(picture.uvs[4:, :, 1], picture.uvs[:2, :, 1] + 0.25)
+
+
+def test_checkerboard(snap):
+    colors = '<rgb name="color0" value="1"/><rgb name="color1" value="0"/>'
+    uv = '<transform name="to_uv"><scale x="4" y="2"/><translate x="0.5"/></transform>'
+    texture = f'<texture type="checkerboard" name="reflectance">{colors}{uv}</texture>'
+    picture = snap(f'<shape type="rectangle"><bsdf type="diffuse">{texture}</bsdf></shape>')
+    pixels = picture.textures[0].pixels[..., 0]
+    half = len(pixels) // 2
+    for rows, columns, value in ((0, 0, 255), (0, 1, 0), (1, 0, 0), (1, 1, 255)):
+        assert (pixels[rows * half :, columns * half :][:half, :half] == value).all()
+    assert np.allclose(np.ptp(picture.uvs, axis=(0, 1)), (4, 2))
+
+
+def test_a_coat_of_the_mean_of_its_picture(tmp_path, snap):
+    Image.new("RGB", (4, 4), (255, 0, 255)).save(tmp_path / "t.png")
+    texture = f'<texture type="bitmap" name="specular_reflectance">{string("filename", "t.png")}</texture>'
+    material = material_of(snap(f'<shape type="cube"><bsdf type="conductor">{texture}</bsdf></shape>'))
+    assert material.specular == (1, 0, 1)
+
+
+# --- light ------------------------------------------------------------------------------------------------------------
+
+
+def test_lights(snap):
+    values = '<point name="position" x="1" y="2" z="3"/><rgb name="intensity" value="4 5 6"/>'
+    point = f'<emitter type="point">{values}</emitter>'
+    moved = '<emitter type="point"><transform name="to_world"><translate value="7 8 9"/></transform></emitter>'
+    picture = snap(
+        BALL + point + moved + '<emitter type="constant"><rgb name="radiance" value="0.1 0.2 0.3"/></emitter>'
+    )
+    assert [light.position for light in picture.lights] == [(1, 2, 3), (7, 8, 9)]
+    assert [light.intensity for light in picture.lights] == [(4, 5, 6), (1, 1, 1)]
+    assert picture.background == (0.1, 0.2, 0.3)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_includes_and_defaults(tmp_path, snap):
+    (tmp_path / "parts").mkdir()
+    trimesh.creation.box().export(tmp_path / "parts" / "b.ply")
+    (tmp_path / "parts" / "more.xml").write_text(
+        '<scene version="3.0.0"><default name="r" value="9"/><shape type="ply"><string name="filename" value="b.ply"/>'
+        '</shape><shape type="sphere"><float name="radius" value="$r"/></shape></scene>'
+    )
+    text = '<default name="r" value="2"/><default name="f" value="parts"/><include filename="$f/more.xml"/>'
+    assert np.abs(snap(text).positions).max() == pytest.approx(2)
+
+
+def refused(read, text):
+    """The message of the error about a scene: one line that names the file."""
+    with pytest.raises(SceneFileError) as caught:
+        read(text)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "a.xml:" in message
+    return message.split("a.xml:")[1]
+
+
+RECTANGLE = '<shape type="rectangle"><transform name="to_world">{}</transform></shape>'
+DIFFUSE = '<shape type="cube"><bsdf type="diffuse">{}</bsdf></shape>'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<shape>", "3: expected XML: mismatched tag"),
+        ("\n<thing/>", "3: unknown or unsupported <thing> in <scene>; there are: boolean, bsdf, emitter"),
+        ('<shape type="blob"/>', '2: unknown or unsupported <shape type="blob">; there are: cube, cylinder, disk'),
+        ('<shape type="serialized"/>', "instance, obj, ply, rectangle, shapegroup, sphere"),
+        ("<shape/>", "2: expected <shape> to have 'type'; it has none"),
+        ('<emitter type="envmap"/>', '2: unknown or unsupported <emitter type="envmap">; there are: area, constant'),
+        ('<emitter type="area"/>', "area"),
+        ('<sensor type="fisheye"/>', "there are: perspective, thinlens"),
+        (DIFFUSE.format('\n<float name="reflectence" value="1"/>'), "3: unknown parameter 'reflectence'"),
+        (DIFFUSE.format('<float name="reflectence" value="1"/>'), "there are: reflectance"),
+        (DIFFUSE.format('<string name="reflectance" value="1"/>'), "expected 'reflectance' to be one of: rgb, srgb"),
+        (DIFFUSE.format('<rgb name="reflectance" value="1 2"/>'), "expected 1 or 3 finite numbers in <rgb>, got '1 2'"),
+        (DIFFUSE.format('<rgb name="reflectance" value="1 nan 0"/>'), "expected 1 or 3 finite numbers"),
+        (DIFFUSE.format('<rgb name="reflectance" value="-1"/>'), "expected a colour not below 0, got '-1'"),
+        (DIFFUSE.format('<rgb name="reflectance" value="#ff"/>'), "expected #rrggbb, got '#ff'"),
+        (DIFFUSE.format('<spectrum name="reflectance" value="400:1"/>'), "without wavelengths in <spectrum>"),
+        (DIFFUSE.format('<rgb value="1"/>'), "expected <rgb> to have 'name'; it has value"),
+        (DIFFUSE.format('<rgb name="reflectance" value="1"/>' * 2), "has two parameters 'reflectance'"),
+        (DIFFUSE.format('<texture name="reflectance" type="wood"/>'), "there are: bitmap, checkerboard"),
+        (
+            DIFFUSE.replace("diffuse", "principled"),
+            'unsupported <bsdf type="principled">; there are: bumpmap, conductor',
+        ),
+        (DIFFUSE.replace("diffuse", "twosided").format(""), 'expected a <bsdf> in <bsdf type="twosided">'),
+        (
+            DIFFUSE.replace("diffuse", "conductor").format(string("material", "Xx")),
+            "unknown material 'Xx' of a conductor; there are: Ag, Al, Au, Cr, Cu, none",
+        ),
+        (DIFFUSE.replace("diffuse", "dielectric").format(string("int_ior", "tar")), "unknown material 'tar'"),
+        (
+            DIFFUSE.replace("diffuse", "dielectric").format(number("int_ior", 0)),
+            "expected indices of refraction above 0",
+        ),
+        (DIFFUSE.replace("diffuse", "roughplastic").format(number("alpha", 3)), "expected an alpha from 0 to 1"),
+        ('<shape type="cube"><ref id="x"/></shape>', "no element has the id 'x'; there are: none"),
+        ('<bsdf type="mask" id="x"><ref id="x"/></bsdf><shape type="cube"><ref id="x"/></shape>', "deeper than 16"),
+        ('<shape type="cube"><emitter type="spot"/></shape>', "expected an emitter of type area in a shape"),
+        (
+            '<shape type="cube"><emitter type="area"><rgb name="radiance" value="1e12"/></emitter></shape>',
+            "at most 1e+09",
+        ),
+        ('<shape type="cube"><sampler type="x"/></shape>', '<sampler type="x"> is not supported in a shape'),
+        ('<shape type="instance"/>', "expected an instance to refer to one shapegroup"),
+        ('<shape type="obj"/>', "expected <shape type=\"obj\"> to have a 'filename'; it has none"),
+        ('<shape type="obj"><string name="filename" value="a.ply"/></shape>', "expected the name of an .obj file"),
+        ('<shape type="sphere"><float name="radius" value="0"/></shape>', "expected a radius above 0, got 0"),
+        ('<shape type="cylinder"><point name="p1" value="0"/></shape>', "expected p0 and p1 of a cylinder to differ"),
+        ('<shape type="cube"><boolean name="flip_normals" value="1"/></shape>', "expected true or false, got '1'"),
+        (RECTANGLE.format("\n<skew/>"), "3: unknown <skew> in a transform; there are: lookat, matrix, rotate, scale"),
+        (RECTANGLE.format('<matrix value="1 2"/>'), "expected 9 or 16 finite numbers in <matrix>"),
+        (RECTANGLE.format('<matrix value="1 0 0 0 0 1 0 0 0 0 1 0 0 0 1 1"/>'), "expected a transform whose last row"),
+        (RECTANGLE.format('<rotate x="1"/>'), "expected <rotate> to have 'angle'; it has x"),
+        (RECTANGLE.format('<scale value="1e20"/>' * 2), "expected a transform by at most 1e+30"),
+        (RECTANGLE.format('<scale value="1e20"/>'), "2: at time 0 what begins here reaches beyond 1e+09"),
+        (RECTANGLE.format('<lookat origin="0 0 0" target="0 1 0" up="0 1 0"/>'), "leave the orientation open"),
+        (sensor("", LOOKAT), "expected a fov between 0 and 180 degrees, got nan"),
+        (
+            sensor(FOV + string("fov_axis", "z"), LOOKAT),
+            "unknown fov_axis 'z'; there are: diagonal, larger, smaller, x",
+        ),
+        (sensor(FOV, '<scale x="-1"/>'), "mirrors or flattens the picture"),
+        (sensor(FOV, LOOKAT).replace('"200"', '"0"'), "expected a film from 1 to 16384 pixels wide, got 0 x 100"),
+        ('<float name="x" value="$y"/>', "2: expected a <default> of $y before this; there are: none"),
+        ("", " there are no shapes in the scene"),
+        ("<a>" * 70 + "</a>" * 70, "elements are nested deeper than 64"),
+        ('<include filename="a.xml"/>', "files include files deeper than 16"),
+        ('<?xml version="1.0"?>\n<!DOCTYPE scene [<!ENTITY a "b">]>\n<scene/>', "2: expected no document type"),
+        ('<?xml version="1.0" encoding="klingon"?><scene/>', " expected XML in an encoding that is known"),
+        ('<?xml version="1.0" encoding="shift_jis"?><scene/>', " expected XML in an encoding that is known"),
+        ('<root><scene type="x"/></root>', "1: expected <scene>, got <root>"),
+    ],
+)
+def test_errors(read, text, expected):
+    assert expected in refused(read, text)
+
+
+def test_files_that_grow_without_end(read, monkeypatch):
+    monkeypatch.setattr(elements, "MAX_BYTES", 100_000)
+    doubled = "".join(f'<default name="d{k + 1}" value="$d{k}$d{k}"/>' for k in range(20))
+    assert "values of $names have over 100000" in refused(read, f'<default name="d0" value="1"/>{doubled}')
+    monkeypatch.setattr(elements, "MAX_ELEMENTS", 1000)
+    assert "over 1000" in refused(read, "<shape/>" * 1001)
+
+
+def test_files_that_include_much(tmp_path, read):
+    for k in range(12):
+        again = f'<include filename="{k + 1}.xml"/>' * 4
+        (tmp_path / f"{k}.xml").write_text(f"<scene>{again}</scene>")
+    (tmp_path / "12.xml").write_text("<scene/>")
+    with pytest.raises(SceneFileError, match="or 1000 files are read"):
+        read('<include filename="0.xml"/>')
+
+
+def test_missing_pictures_and_meshes_are_named(read):
+    with pytest.raises(SceneFileError, match=r"none\.obj: no such file"):
+        read(f'<shape type="obj">{string("filename", "none.obj")}</shape>')
+    texture = f'<texture type="bitmap" name="reflectance">{string("filename", "none.png")}</texture>'
+    with pytest.raises(SceneFileError, match=r"none\.png: no such file"):
+        read(DIFFUSE.format(texture))
