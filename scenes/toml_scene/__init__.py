@@ -1,0 +1,6 @@
+"""The project's own scene files, in TOML (Preston-Werner et al.: TOML v1.0.0, 2021): see `docs/scene-file.md`."""
+
+from scenes.toml_scene.reader import read
+from scenes.toml_scene.writer import write
+
+__all__ = ["read", "write"]

@@ -1,0 +1,124 @@
+"""Tracks of a scene file. Those of people run from the first key to the last; those of AFF between the inner ones."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scenes.model import Doubles
+from scenes.toml_scene.place import Place
+from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, product
+
+#: A spline needs a key before and one after each segment.
+SPLINE_KEYS = 4
+
+
+def track_of(values: dict[str, Any], place: Place) -> Track:
+    """The track that a table says. values: of the keys of `TRACK`."""
+    interpolation = values["interpolation"]
+    parts = {name: values[name] for name in ("translate", "rotate", "scale", "visible") if values[name] is not None}
+    for name, keys in parts.items():
+        if interpolation != "inner-spline":
+            check_order(keys, place.inside(name))
+        elif name != "visible" and len(keys) < SPLINE_KEYS:
+            raise place.inside(name).error(f"expected at least {SPLINE_KEYS} keys of an inner-spline, got {len(keys)}")
+    rows = {
+        name: spline_keys(keys, interpolation, place.inside(name)) for name, keys in parts.items() if name != "visible"
+    }
+    return Track(
+        transl=vector_track(*rows["translate"]) if "translate" in rows else None,
+        rot=rotation_track(*rows["rotate"]) if "rotate" in rows else None,
+        scale=vector_track(*rows["scale"]) if "scale" in rows else None,
+        visibility=visibility_track(parts["visible"]) if "visible" in parts else None,
+    )
+
+
+def check_order(keys: Sequence[dict[str, Any]], place: Place) -> None:
+    """Raises unless no key is before the one that it follows."""
+    for index in range(1, len(keys)):
+        before, time = keys[index - 1]["time"], keys[index]["time"]
+        if time < before:
+            raise place.item(index).inside("time").error(f"expected a time not before {before:g}, got {time:g}")
+
+
+def spline_keys(keys: list[dict[str, Any]], interpolation: str, place: Place) -> tuple[list[dict[str, Any]], Doubles]:
+    """Keys with those that shape the ends, and the (n, 3) tension, continuity and bias of each."""
+    given = [[key["tension"], key["continuity"], key["bias"]] for key in keys]
+    if interpolation == "linear":
+        for index, shape in enumerate(given):
+            if shape != [None, None, None]:
+                raise place.item(index).error("tension, continuity and bias do nothing in a linear track")
+        ended = with_ends(keys)
+        return ended, linear_shapes(np.array([key["time"] for key in ended]))
+    ended = keys if interpolation == "inner-spline" else with_ends(keys)
+    shapes = [[key[name] or 0.0 for name in ("tension", "continuity", "bias")] for key in ended]
+    return ended, np.array(shapes, dtype=np.float64)
+
+
+def with_ends(keys: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keys with the first and the last once more, as far beyond the ends in time as their neighbours are inside."""
+    if len(keys) == 1:
+        keys = keys * 2
+    start, end = keys[0]["time"], keys[-1]["time"]
+    before = {**keys[0], "time": start - (keys[1]["time"] - start)}
+    after = {**keys[-1], "time": end + (end - keys[-2]["time"])}
+    return [before, *keys, after]
+
+
+def linear_shapes(times: Doubles) -> Doubles:
+    """(n, 3) tension, continuity and bias with which the spline is linear between keys. times: (n,), not falling.
+
+    At continuity -1 the tangents on both sides of a key follow their own steps alone (Kochanek, Bartels 1984). Tension
+    and bias undo the adjustment for uneven times: each tangent is to be the whole step.
+    """
+    steps = np.diff(times)
+    shapes = np.tile([0.0, -1.0, 0.0], (len(times), 1))
+    for index in range(1, len(times) - 1):
+        span = steps[index - 1] + steps[index]
+        # A step without duration is never walked, and twice as fast are its neighbours.
+        arriving, leaving = (0.5 * span / step if step > 0.0 else 0.5 for step in steps[index - 1 : index + 1])
+        total = leaving + arriving
+        shapes[index] = 1.0 - 0.5 * total, -1.0, (arriving - leaving) / total
+    return shapes
+
+
+def vector_track(keys: list[dict[str, Any]], shapes: Doubles) -> VectorTrack:
+    """A track of positions or scales."""
+    times, values = [key["time"] for key in keys], [key["value"] for key in keys]
+    return VectorTrack(times=np.array(times), values=np.array(values), shapes=shapes)
+
+
+def rotation_track(keys: list[dict[str, Any]], shapes: Doubles) -> RotationTrack:
+    """A track of turns."""
+    return RotationTrack(
+        times=np.array([key["time"] for key in keys]),
+        axes=np.array([key["axis"] for key in keys]),
+        degrees=np.array([key["degrees"] for key in keys]),
+        shapes=shapes,
+    )
+
+
+def visibility_track(keys: list[dict[str, Any]]) -> VisibilityTrack:
+    """A track of being seen."""
+    times, shown = [key["time"] for key in keys], [key["value"] for key in keys]
+    return VisibilityTrack(times=np.array(times), shown=np.array(shown, dtype=np.bool_))
+
+
+def turned_track(track: Track, frame: Doubles, turn: Doubles) -> Track:
+    """A camera's track in another frame. frame: (4, 4), a turn times a scale. turn: (4,) the same turn."""
+    transl, rot = track.transl, track.rot
+    if transl is not None:
+        transl = VectorTrack(transl.times, transl.values @ frame[:3, :3].T, transl.shapes)
+    if rot is not None:
+        turns = [axis_and_degrees(product(turn, q)) for q in rot.quaternions]
+        axes, degrees = np.array([axis for axis, _ in turns]), np.array([angle for _, angle in turns])
+        rot = RotationTrack(rot.times, axes, degrees, rot.shapes)
+    return Track(transl=transl, rot=rot, scale=track.scale, visibility=track.visibility)
+
+
+def axis_and_degrees(q: Doubles) -> tuple[Doubles, float]:
+    """The axis (3,) and the angle of a unit quaternion (4,)."""
+    sine = float(np.linalg.norm(q[1:]))
+    if sine == 0.0:
+        return np.array([0.0, 1.0, 0.0]), 0.0
+    return q[1:] / sine, float(np.degrees(2.0 * np.arctan2(sine, q[0])))

@@ -1,0 +1,948 @@
+"""The keys of a scene file: one table of all, from which come the checks and the manual."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scenes.geometry import MAX_COORDINATE
+from scenes.toml_scene.place import Place
+from scenes.toml_scene.values import (
+    METRES,
+    Choice,
+    Flag,
+    Key,
+    ListOf,
+    Named,
+    Number,
+    OneOrMore,
+    Points,
+    Size,
+    Table,
+    Text,
+    Triple,
+    Turn,
+    Units,
+    Vector,
+    Whole,
+    wrong,
+)
+
+#: Matrices, scales, angles and times reach so far.
+MAX_NUMBER = 1e30
+#: Radiance reaches so far, so that float32 can square it; lights are looked at from afar, and may be stronger.
+MAX_RADIANCE, MAX_INTENSITY = 1e9, 1e20
+#: Of what an nff surface says; more than 1 in all is scaled down when it is shaded.
+MAX_REFLECTANCE = 1e6
+MAX_SIDE, MAX_PIXELS = 16_384, 1 << 26
+MAX_FRAMES = 10_000_000
+MAX_SEGMENTS = 1024
+MAX_PLACES = 1_000_000
+UP = ("y", "z")
+
+number = Number(-MAX_NUMBER, MAX_NUMBER)
+point = Vector(3, -MAX_COORDINATE, MAX_COORDINATE)
+direction = Vector(3, -MAX_NUMBER, MAX_NUMBER)
+length = Number(0.0, MAX_COORDINATE)
+positive_length = Number(0.0, MAX_COORDINATE, inside=True)
+factors = Triple(-MAX_NUMBER, MAX_NUMBER)
+radiance = Triple(0.0, MAX_RADIANCE)
+intensity = Triple(0.0, MAX_INTENSITY)
+reflectance = Triple(0.0, MAX_REFLECTANCE)
+
+SCENE = Table(
+    "scene",
+    "The scene as a whole.",
+    (
+        Key(name="name", kind=Text(), about="What the scene is called.", fallback="the file's name", example='"hall"'),
+        Key(
+            name="units",
+            kind=Units(),
+            about=f"The unit of all lengths in the file: {', '.join(METRES)}, or metres per unit as a number. "
+            "Watts and radiances are what they are in any unit.",
+            default="m",
+            example='"cm"',
+        ),
+        Key(
+            name="up",
+            kind=Choice(UP),
+            about="The axis that points up in this file. Of a file with z up, (x, y, z) becomes (x, z, -y).",
+            default="y",
+            example='"z"',
+        ),
+        Key(
+            name="background",
+            kind=radiance,
+            about="Radiance of what nothing covers, W/(m² sr).",
+            default=0.0,
+            example="[0.35, 0.45, 0.6]",
+        ),
+        Key(
+            name="ambient",
+            kind=reflectance,
+            about="What the `backdrop` of every material is multiplied by.",
+            default=1.0,
+            example="0.5",
+        ),
+    ),
+)
+
+RENDER = Table(
+    "render",
+    "Options of `tracecore render` that the scene proposes. One given on the command line counts instead.",
+    (
+        Key(name="driver", kind=Text(), about="How the picture is made.", fallback="not proposed", example='"path"'),
+        Key(
+            name="size",
+            kind=Size(MAX_SIDE, MAX_PIXELS),
+            about="Width and height, pixels.",
+            fallback="the camera's `resolution`",
+            example="[400, 300]",
+        ),
+        Key(
+            name="passes",
+            kind=Whole(1, 10**6),
+            about="Passes, samples per pixel.",
+            fallback="not proposed",
+            example="64",
+        ),
+        Key(
+            name="photons",
+            kind=Whole(1, 2 * 10**9),
+            about="Photons sent out in each pass.",
+            fallback="not proposed",
+            example="300000",
+        ),
+        Key(
+            name="radius",
+            kind=Number(1e-12, 1e12),
+            about="First radius of the photon search, in the file's unit.",
+            fallback="not proposed",
+            example="0.02",
+        ),
+        Key(
+            name="max_bounces",
+            kind=Whole(1, 1024),
+            about="Longest path, in interactions with surfaces.",
+            fallback="not proposed",
+            example="16",
+        ),
+        Key(
+            name="exposure",
+            kind=Number(-64.0, 64.0),
+            about="Stops; +1 is twice as bright.",
+            fallback="not proposed",
+            example="0.5",
+        ),
+        Key(
+            name="tone_map",
+            kind=Choice(("reinhard", "linear")),
+            about="Curve for the brights.",
+            fallback="not proposed",
+            example='"linear"',
+        ),
+        Key(
+            name="seed",
+            kind=Whole(0, 2**64 - 1),
+            about="Of all random numbers.",
+            fallback="not proposed",
+            example="7",
+        ),
+    ),
+)
+
+ANIMATION = Table(
+    "animation",
+    "The pictures of an animation: frame i is at `start` + i (`end` - `start`) / (`frames` - 1).",
+    (
+        Key(name="start", kind=number, about="Time of the first frame.", default=0.0, example="0.0"),
+        Key(name="end", kind=number, about="Time of the last frame.", default=0.0, example="4.0"),
+        Key(name="frames", kind=Whole(1, MAX_FRAMES), about="How many there are.", default=1, example="97"),
+    ),
+)
+
+MATERIAL = Table(
+    "materials.NAME",
+    "A surface, by a name that objects use. A colour is red, green and blue, linear, or one number for a grey.",
+    (
+        Key(
+            name="kind",
+            kind=Text(),
+            about='The shader: "diffuse", "mirror", "dielectric" (clear glass; on closed surfaces), "nff" (diffuse, '
+            "Phong highlight, mirror and glass in one), or another that is registered.",
+            default="diffuse",
+            example='"mirror"',
+        ),
+        Key(
+            name="diffuse",
+            kind=reflectance,
+            about='Diffuse reflectance, 0 to 1. (Of kind "nff" it may be more, and so may `specular`: where all '
+            "together exceed 1, they are scaled down.)",
+            default=0.5,
+            example="[0.63, 0.06, 0.05]",
+        ),
+        Key(
+            name="specular",
+            kind=reflectance,
+            about="Reflectance of the mirror and of the highlight, 0 to 1.",
+            fallback='0; 1 of kind "mirror"',
+            example="0.9",
+        ),
+        Key(
+            name="shine",
+            kind=Number(0.0, MAX_NUMBER),
+            about='Cosine power of the highlight (kind "nff").',
+            default=0.0,
+            example="30.0",
+        ),
+        Key(
+            name="transmittance",
+            kind=Number(0.0, MAX_REFLECTANCE),
+            about="Share of light that is let through, 0 to 1.",
+            fallback='0; 1 of kind "dielectric"',
+            example="1.0",
+        ),
+        Key(
+            name="ior",
+            kind=number,
+            about="Refractive index, of the inside over the outside; 0 or less counts as 1.",
+            fallback='1; 1.5 of kind "dielectric"',
+            example="1.33",
+        ),
+        Key(
+            name="emission",
+            kind=radiance,
+            about="Radiance that the front side sends out, W/(m² sr).",
+            default=0.0,
+            example="[30.0, 28.0, 25.0]",
+        ),
+        Key(
+            name="backdrop",
+            kind=radiance,
+            about="Radiance that is seen and lights nothing, as of a painted view, W/(m² sr).",
+            default=0.0,
+            example="0.8",
+        ),
+        Key(
+            name="texture",
+            kind=Text(),
+            about="A picture (PNG, JPEG, PPM, BMP, TGA or WEBP) that multiplies `diffuse` and `backdrop`; its path, "
+            "from the folder of the scene file.",
+            fallback="none",
+            example='"wood.png"',
+        ),
+    ),
+)
+
+TURN = Turn(
+    "rotate",
+    "A turn, as an inline table: `rotate = { axis = [0, 1, 0], degrees = 30 }`.",
+    (
+        Key(
+            name="axis",
+            kind=direction,
+            about="What is turned about, of any length; right-handed.",
+            example="[0, 1, 0]",
+            required=True,
+        ),
+        Key(name="degrees", kind=number, about="How far, degrees.", example="30.0", required=True),
+    ),
+)
+
+GRID = Table(
+    "object.grid",
+    "Places in rows, as an inline table: `grid = { counts = [4, 1, 3], steps = [0.5, 0, 0.8] }`.",
+    (
+        Key(
+            name="counts",
+            kind=ListOf(Whole(1, MAX_PLACES), 3, 3),
+            about="How many places there are along x, y and z.",
+            example="[4, 1, 3]",
+            required=True,
+        ),
+        Key(
+            name="steps",
+            kind=point,
+            about="From each to the next along x, y and z; the first is at the origin. In the file's unit.",
+            example="[0.5, 0, 0.8]",
+            required=True,
+        ),
+    ),
+)
+
+TRANSFORM_KEYS = (
+    Key(
+        name="parent",
+        kind=Text(),
+        about="Name of the group that this stands in.",
+        fallback="none: it stands in the world",
+        example='"table"',
+    ),
+    Key(
+        name="translate", kind=point, about="Shift, in the parent's unit.", fallback="no shift", example="[0, 0.75, 0]"
+    ),
+    Key(
+        name="rotate",
+        kind=OneOrMore(TURN),
+        about="A turn, or a list of them, of which the first is done first.",
+        fallback="no turn",
+        example="{ axis = [0, 1, 0], degrees = 30 }",
+    ),
+    Key(
+        name="scale",
+        kind=factors,
+        about="Factor, or one for each axis. Scaled first, then turned, then shifted.",
+        fallback="1",
+        example="[1, 2, 1]",
+    ),
+    Key(
+        name="matrix",
+        kind=ListOf(Vector(4, -MAX_NUMBER, MAX_NUMBER), 4, 4),
+        about="Instead of `translate`, `rotate` and `scale`: four rows, of a matrix that is multiplied by columns "
+        "(x, y, z, 1). The last row is 0 0 0 1.",
+        fallback="none",
+        example="[[1, 0, 0, 2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]",
+    ),
+    Key(
+        name="track",
+        kind=Text(),
+        about="Name of the track that moves it, inside its `translate`, `rotate`, `scale` or `matrix`.",
+        fallback="it stands still",
+        example='"spin"',
+    ),
+)
+
+GROUP = Table(
+    "group",
+    "A place that objects, lights and other groups stand in, and move with.",
+    (
+        Key(name="name", kind=Text(), about="What others call it.", example='"table"', required=True),
+        *TRANSFORM_KEYS,
+    ),
+)
+
+OBJECT = Table(
+    "object",
+    "Triangles in their place. What they are is said by `shape`, `file` or `instance_of`, one of which is needed.",
+    (
+        Key(
+            name="name",
+            kind=Text(),
+            about="What `instance_of` calls it.",
+            fallback="none",
+            example='"chair"',
+        ),
+        *TRANSFORM_KEYS,
+        Key(
+            name="at",
+            kind=ListOf(point, most=MAX_PLACES),
+            about="Many places: each shifts the object once more, after all of its own. The triangles are kept once.",
+            fallback="one place",
+            example="[[0, 0, 0], [1.5, 0, 0]]",
+        ),
+        Key(
+            name="grid",
+            kind=GRID,
+            about="Many places in rows, instead of `at`.",
+            fallback="one place",
+            example="{ counts = [4, 1, 3], steps = [0.5, 0, 0.8] }",
+        ),
+    ),
+)
+
+own_material = Key(
+    name="material",
+    kind=Text(),
+    about="Name of its material.",
+    example='"red"',
+    required=True,
+)
+
+FILE = Table(
+    "object with file",
+    "A mesh from a file. In .npz files are the arrays of one mesh; see below.",
+    (
+        Key(
+            name="file",
+            kind=Text(),
+            about="A file that ends in .obj, .ply, .stl, .glb, .gltf or .npz; its path, from the folder of the scene "
+            "file.",
+            example='"chair.obj"',
+            required=True,
+        ),
+        Key(
+            name="mesh",
+            kind=Text(),
+            about="Name of the mesh, in a .npz file of several.",
+            fallback="the one of a file of one",
+            example='"12"',
+        ),
+        Key(
+            name="material",
+            kind=Text(),
+            about="Name of the material that replaces those of the file.",
+            fallback="those of the file; needed for .npz",
+            example='"red"',
+        ),
+        Key(
+            name="units",
+            kind=Units(),
+            about="The unit of this file.",
+            fallback='that of the scene; "m" of .glb and .gltf',
+            example='"mm"',
+        ),
+        Key(
+            name="up",
+            kind=Choice(UP),
+            about="The axis that points up in this file.",
+            fallback='that of the scene; "y" of .glb and .gltf',
+            example='"z"',
+        ),
+    ),
+)
+
+INSTANCE = Table(
+    "object with instance_of",
+    "The same triangles once more, in a place of their own.",
+    (
+        Key(
+            name="instance_of",
+            kind=Text(),
+            about="Name of another object, with `shape` or `file`, whose triangles this shares. Its place is not taken "
+            "over.",
+            example='"chair"',
+            required=True,
+        ),
+        Key(
+            name="material",
+            kind=Text(),
+            about="Name of a material of its own.",
+            fallback="as the other object has it",
+            example='"red"',
+        ),
+    ),
+)
+
+inside_out = Key(
+    name="inside",
+    kind=Flag(),
+    about="Whether the front side is the inner one.",
+    default=False,
+    example="true",
+)
+
+base = Key(
+    name="base",
+    kind=point,
+    about="Middle of the one end, in the file's unit.",
+    example="[0, 0, 0]",
+    required=True,
+)
+apex = Key(
+    name="apex",
+    kind=point,
+    about="Middle of the other end.",
+    example="[0, 1, 0]",
+    required=True,
+)
+
+mesh_triangles = Key(
+    name="triangles",
+    kind=Points(3, indices=True),
+    about="Three vertices each, counted from 0; they run counterclockwise as the front side is seen.",
+    fallback="every three vertices are one",
+    example="[[0, 1, 2], [0, 2, 3]]",
+)
+
+KEYED_KEY = Table(
+    "object.keys with shape keyed",
+    "The corners of all triangles at one time. One of `vertices` and `file` is needed.",
+    (
+        Key(
+            name="time", kind=number, about="When it is so; not before the key above it.", example="0.5", required=True
+        ),
+        Key(
+            name="vertices",
+            kind=Points(3),
+            about="Positions, as many at every time, in the file's unit.",
+            fallback="those of `file`",
+            example="[[0, 0, 0], [1, 0, 0], [0, 1, 0]]",
+        ),
+        Key(
+            name="normals",
+            kind=Points(3),
+            about="A normal for each vertex.",
+            fallback="flat triangles, or the normals of `file`",
+            example="[[0, 0, 1], [0, 0, 1], [0, 0, 1]]",
+        ),
+        Key(
+            name="file",
+            kind=Text(),
+            about="A mesh file, as objects can have, with as many triangles in the same order.",
+            fallback="none",
+            example='"pose1.obj"',
+        ),
+    ),
+)
+
+SHAPES: Mapping[str, Table] = {
+    "sphere": Table(
+        'object with shape = "sphere"',
+        "A ball of triangles with the normals of a sphere.",
+        (
+            Key(
+                name="center",
+                kind=point,
+                about="Its middle, in the file's unit.",
+                default=[0, 0, 0],
+                example="[0, 1, 0]",
+            ),
+            Key(name="radius", kind=positive_length, about="Its radius, in the file's unit.", default=1, example="0.5"),
+            Key(
+                name="segments",
+                kind=Whole(4, MAX_SEGMENTS, even=True),
+                about="Meridians; there are segments (segments - 2) triangles.",
+                default=32,
+                example="64",
+            ),
+            inside_out,
+        ),
+    ),
+    "cone": Table(
+        'object with shape = "cone"',
+        "The side of a cone, open at both ends, of 96 triangles with smooth normals.",
+        (
+            base,
+            apex,
+            Key(
+                name="base_radius", kind=length, about="Radius at `base`, in the file's unit.", default=1, example="0.5"
+            ),
+            Key(name="apex_radius", kind=length, about="Radius at `apex`.", default=0, example="0.1"),
+            inside_out,
+        ),
+    ),
+    "cylinder": Table(
+        'object with shape = "cylinder"',
+        "The side of a cylinder, open at both ends, of 96 triangles with smooth normals.",
+        (
+            base,
+            apex,
+            Key(name="radius", kind=positive_length, about="Its radius, in the file's unit.", default=1, example="0.5"),
+            inside_out,
+        ),
+    ),
+    "box": Table(
+        'object with shape = "box"',
+        "A box along the axes, of 12 triangles.",
+        (
+            Key(
+                name="center",
+                kind=point,
+                about="Its middle, in the file's unit.",
+                default=[0, 0, 0],
+                example="[0, 1, 0]",
+            ),
+            Key(
+                name="size",
+                kind=Triple(0.0, MAX_COORDINATE),
+                about="Its edges along x, y and z, in the file's unit.",
+                default=1,
+                example="[1, 0.2, 1]",
+            ),
+            inside_out,
+        ),
+    ),
+    "rectangle": Table(
+        'object with shape = "rectangle"',
+        "A rectangle or parallelogram of 2 triangles. Its front side is where the first edge turns to the second "
+        "counterclockwise.",
+        (
+            Key(
+                name="corner",
+                kind=point,
+                about="One corner, in the file's unit.",
+                default=[0, 0, 0],
+                example="[0, 1, 0]",
+            ),
+            Key(
+                name="edges",
+                kind=ListOf(point, 2, 2),
+                about="From this corner to its two neighbours.",
+                example="[[1, 0, 0], [0, 0, -1]]",
+                required=True,
+            ),
+        ),
+    ),
+    "triangles": Table(
+        'object with shape = "triangles"',
+        "Triangles in the scene file itself.",
+        (
+            Key(
+                name="vertices",
+                kind=Points(3),
+                about="Positions, in the file's unit.",
+                example="[[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]",
+                required=True,
+            ),
+            mesh_triangles,
+            Key(
+                name="normals",
+                kind=Points(3),
+                about="Normals, of any length.",
+                fallback="flat triangles",
+                example="[[0, 0, 1]]",
+            ),
+            Key(
+                name="normal_triangles",
+                kind=Points(3, indices=True),
+                about="Three of the normals for each triangle.",
+                fallback="as `triangles`",
+                example="[[0, 0, 0], [0, 0, 0]]",
+            ),
+            Key(
+                name="uvs",
+                kind=Points(2),
+                about="Texture coordinates u, v; (0, 0) is the upper left corner of the picture, and v runs down.",
+                fallback="all are 0",
+                example="[[0, 1], [1, 1], [1, 0], [0, 0]]",
+            ),
+            Key(
+                name="uv_triangles",
+                kind=Points(3, indices=True),
+                about="Three of the texture coordinates for each triangle.",
+                fallback="as `triangles`",
+                example="[[0, 1, 2], [0, 2, 3]]",
+            ),
+        ),
+    ),
+    "keyed": Table(
+        'object with shape = "keyed"',
+        "Triangles whose corners move: linear from key to key, at rest before the first and after the last.",
+        (
+            mesh_triangles,
+            Key(
+                name="keys",
+                kind=ListOf(KEYED_KEY),
+                about="What they are at each time.",
+                example="[{ time = 0, vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]] }]",
+                required=True,
+            ),
+        ),
+    ),
+}
+
+SHAPE = Table(
+    "object with shape",
+    "A shape, with the keys of that shape.",
+    (
+        Key(
+            name="shape",
+            kind=Choice(tuple(SHAPES)),
+            about=f"What it is: {', '.join(SHAPES)}.",
+            example='"sphere"',
+            required=True,
+        ),
+        own_material,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ObjectTable:
+    """An object: its keys are those of all objects, and those of what it is."""
+
+    expected: str = "a table with one of shape, file and instance_of"
+
+    def read(self, value: Any, place: Place) -> dict[str, Any]:
+        """The values of all keys that such an object has."""
+        if not isinstance(value, dict):
+            raise wrong(self, value, place)
+        sources = [name for name in ("shape", "file", "instance_of") if name in value]
+        if len(sources) != 1:
+            raise place.error(f"expected one of shape, file and instance_of, got {' and '.join(sources) or 'none'}")
+        return Table("object", "", (*OBJECT.keys, *self.own_keys(sources[0], value, place))).read(value, place)
+
+    def own_keys(self, source: str, value: dict[str, Any], place: Place) -> tuple[Key, ...]:
+        """The keys that not all objects have."""
+        if source == "shape":
+            shape = SHAPE.keys[0].kind.read(value["shape"], place.inside("shape"))
+            return (*SHAPE.keys, *SHAPES[shape].keys)
+        return tuple(FILE.keys if source == "file" else INSTANCE.keys)
+
+
+LIGHT = Table(
+    "light",
+    "A light without size, the same in all directions. (Lights with a size are objects whose material emits.)",
+    (
+        Key(
+            name="position",
+            kind=point,
+            about="Where it is, in the file's unit.",
+            default=[0, 0, 0],
+            example="[0, 2.2, 0]",
+        ),
+        Key(
+            name="intensity",
+            kind=intensity,
+            about="Its strength, W/sr. This or `power` is needed.",
+            fallback="`power` / 4π",
+            example="[20.0, 18.0, 15.0]",
+        ),
+        Key(
+            name="power",
+            kind=intensity,
+            about="All that it sends out, W.",
+            fallback="4π `intensity`",
+            example="60.0",
+        ),
+        Key(
+            name="fades",
+            kind=Flag(),
+            about="Whether it gets weaker with distance, as light does. If not, `intensity` is the radiance that a "
+            "white surface facing it has at a typical distance, as in AFF files.",
+            default=True,
+            example="false",
+        ),
+        TRANSFORM_KEYS[0],
+        Key(
+            name="track",
+            kind=Text(),
+            about="Name of a track whose `translate` is added to `position`. The rest of the track does nothing: for "
+            "that let a group be moved and the light stand in it.",
+            fallback="it stands still",
+            example='"fly"',
+        ),
+    ),
+)
+
+CAMERA = Table(
+    "cameras.NAME",
+    "A pinhole camera, by a name to choose it with. The first one in the file is looked through. A track of the same "
+    "name moves it: `translate` is then the eye, and `rotate` turns a camera that looks along -z with y up.",
+    (
+        Key(name="eye", kind=point, about="Where it is, in the file's unit.", example="[0, 1.6, 4]", required=True),
+        Key(
+            name="target",
+            kind=point,
+            about="A point that it looks at. This or `forward` is needed.",
+            fallback="none",
+            example="[0, 1, 0]",
+        ),
+        Key(
+            name="forward",
+            kind=direction,
+            about="The direction that it looks in.",
+            fallback="to `target`",
+            example="[0, 0, -1]",
+        ),
+        Key(
+            name="up",
+            kind=direction,
+            about="What is up in the picture.",
+            fallback="up in the scene",
+            example="[0, 1, 0]",
+        ),
+        Key(
+            name="vertical_fov",
+            kind=Number(0.0, 180.0, inside=True),
+            about="Angle from the bottom to the top of the picture, degrees.",
+            default=40.0,
+            example="50.0",
+        ),
+        Key(
+            name="near",
+            kind=length,
+            about="What is nearer, along the view, is not seen; in the file's unit.",
+            default=0.0,
+            example="0.1",
+        ),
+        Key(
+            name="resolution",
+            kind=Size(MAX_SIDE, MAX_SIDE**2),
+            about="Width and height that are proposed, pixels.",
+            default=[800, 600],
+            example="[400, 300]",
+        ),
+    ),
+)
+
+time = Key(name="time", kind=number, about="When it is so; not before the key above it.", example="0.5", required=True)
+SHAPE_KEYS = (
+    Key(
+        name="tension",
+        kind=number,
+        about="1 comes to rest at this key, -1 hurries through.",
+        fallback="0",
+        example="0.5",
+    ),
+    Key(
+        name="continuity",
+        kind=number,
+        about="-1 makes a corner.",
+        fallback="0",
+        example="-1",
+    ),
+    Key(
+        name="bias",
+        kind=number,
+        about="1 goes by the step before this key, -1 by the one after it.",
+        fallback="0",
+        example="0.2",
+    ),
+)
+
+VECTOR_KEY = Table(
+    "tracks.NAME.translate",
+    "A place at a time.",
+    (
+        time,
+        Key(
+            name="value", kind=point, about="The shift, in the unit of what moves.", example="[0, 1, 0]", required=True
+        ),
+        *SHAPE_KEYS,
+    ),
+)
+TURN_KEY = Turn(
+    "tracks.NAME.rotate",
+    "A turn at a time. From key to key it goes the short way, so that less than half a turn lies between two.",
+    (time, *TURN.keys, *SHAPE_KEYS),
+)
+SCALE_KEY = Table(
+    "tracks.NAME.scale",
+    "A scale at a time.",
+    (
+        time,
+        Key(
+            name="value",
+            kind=Triple(-MAX_COORDINATE, MAX_COORDINATE),
+            about="Factor, or one for each axis.",
+            example="[1, 2, 1]",
+            required=True,
+        ),
+        *SHAPE_KEYS,
+    ),
+)
+VISIBLE_KEY = Table(
+    "tracks.NAME.visible",
+    "From a time on.",
+    (
+        time,
+        Key(
+            name="value",
+            kind=Flag(),
+            about="Whether it is seen; before the first key it is.",
+            example="false",
+            required=True,
+        ),
+    ),
+)
+
+INTERPOLATIONS = ("spline", "linear", "inner-spline")
+
+TRACK = Table(
+    "tracks.NAME",
+    "What moves, turns, scales and hides the groups, objects and lights that name it, and the camera of its name. A "
+    "part that is missing does nothing.",
+    (
+        Key(
+            name="interpolation",
+            kind=Choice(INTERPOLATIONS),
+            about="How it goes from key to key; see below.",
+            default="spline",
+            example='"linear"',
+        ),
+        Key(
+            name="translate",
+            kind=ListOf(VECTOR_KEY),
+            about="Shifts at times.",
+            fallback="no shift",
+            example="[{ time = 0, value = [0, 0, 0] }, { time = 1, value = [0, 1, 0], tension = 1 }]",
+        ),
+        Key(
+            name="rotate",
+            kind=ListOf(TURN_KEY),
+            about="Turns at times.",
+            fallback="no turn",
+            example="[{ time = 0, axis = [0, 1, 0], degrees = 0 }, { time = 1, axis = [0, 1, 0], degrees = 90 }]",
+        ),
+        Key(
+            name="scale",
+            kind=ListOf(SCALE_KEY),
+            about="Scales at times.",
+            fallback="1",
+            example="[{ time = 0, value = 1 }, { time = 1, value = [1, 2, 1] }]",
+        ),
+        Key(
+            name="visible",
+            kind=ListOf(VISIBLE_KEY),
+            about="From when on it is seen or not.",
+            fallback="it is seen",
+            example="[{ time = 0.5, value = false }]",
+        ),
+    ),
+)
+
+FILE_KEYS = Table(
+    "(the file)",
+    "The tables of a file. All may be left out, but there must be some triangles.",
+    (
+        Key(name="scene", kind=SCENE, about="The scene as a whole.", default={}, example='{ units = "cm" }'),
+        Key(
+            name="render", kind=RENDER, about="Options that the scene proposes.", default={}, example="{ passes = 16 }"
+        ),
+        Key(name="animation", kind=ANIMATION, about="Its frames.", default={}, example="{ end = 2.0, frames = 49 }"),
+        Key(
+            name="materials",
+            kind=Named(MATERIAL),
+            about="Materials by name.",
+            default={},
+            example="{ red = { diffuse = [0.6, 0.1, 0.1] } }",
+        ),
+        Key(
+            name="object",
+            kind=ListOf(ObjectTable(), 0),
+            about="Objects.",
+            default=[],
+            example='[{ shape = "sphere", material = "red" }]',
+        ),
+        Key(name="group", kind=ListOf(GROUP, 0), about="Groups.", default=[], example='[{ name = "table" }]'),
+        Key(name="light", kind=ListOf(LIGHT, 0), about="Point lights.", default=[], example="[{ power = 60.0 }]"),
+        Key(
+            name="cameras",
+            kind=Named(CAMERA),
+            about="Cameras by name.",
+            default={},
+            example="{ front = { eye = [0, 1, 4], target = [0, 1, 0] } }",
+        ),
+        Key(
+            name="tracks",
+            kind=Named(TRACK),
+            about="Tracks by name.",
+            default={},
+            example="{ blink = { visible = [{ time = 1, value = false }] } }",
+        ),
+    ),
+)
+
+TABLES: tuple[Table, ...] = (
+    FILE_KEYS,
+    SCENE,
+    RENDER,
+    ANIMATION,
+    MATERIAL,
+    OBJECT,
+    TURN,
+    GRID,
+    FILE,
+    INSTANCE,
+    SHAPE,
+    *SHAPES.values(),
+    KEYED_KEY,
+    GROUP,
+    LIGHT,
+    CAMERA,
+    TRACK,
+    VECTOR_KEY,
+    TURN_KEY,
+    SCALE_KEY,
+    VISIBLE_KEY,
+)

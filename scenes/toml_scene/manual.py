@@ -1,0 +1,49 @@
+"""The tables of keys in `docs/scene-file.md`. `python -m scenes.toml_scene.manual docs/scene-file.md` renews them."""
+
+import re
+import sys
+from pathlib import Path
+
+from scenes.toml_scene.keys import TABLES
+from scenes.toml_scene.values import Key, Table
+from scenes.toml_scene.writer import toml
+
+#: In the manual, a table stands between a line that names it and one that ends it.
+BLOCK = re.compile(r"(?P<start><!-- keys of (?P<title>.+?) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+
+
+def with_tables(text: str) -> str:
+    """The text of the manual with all tables as `TABLES` has them. Raises KeyError for a table that is not there."""
+    tables = {table.title: table for table in TABLES}
+    return BLOCK.sub(lambda block: block["start"] + markdown(tables[block["title"]]) + block["end"], text)
+
+
+def markdown(table: Table) -> str:
+    """A table as Markdown: what it is, and a row for each key."""
+    rows = "".join(row(key) for key in table.keys)
+    return f"{table.about}\n\n| key | value | meaning | default | example |\n|---|---|---|---|---|\n{rows}"
+
+
+def row(key: Key) -> str:
+    """A row of a table."""
+    cells = (f"`{key.name}`", words(key), key.about, default(key), f"`{key.example}`")
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def words(key: Key) -> str:
+    """What a key may hold. Tables inside of tables have a section of their own."""
+    return "tables of their own" if "a table" in key.kind.expected else key.kind.expected
+
+
+def default(key: Key) -> str:
+    """What happens without a key."""
+    if key.required:
+        return "needed"
+    if key.default is None or key.default in ([], {}):
+        return key.fallback or "none"
+    return f"`{toml(key.default)}`"
+
+
+if __name__ == "__main__":
+    manual = Path(sys.argv[1])
+    manual.write_text(with_tables(manual.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,135 @@
+"""The mesh files that a scene file refers to. Each is read once, and its meshes are shared."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scenes.document import Document, KeyedTriangles, triangle_count
+from scenes.mesh_file import read_mesh_document
+from scenes.model import Doubles, Mesh
+from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
+from scenes.toml_scene.exact_mesh import Arrays, read_meshes, shape_of
+from scenes.toml_scene.place import Place, quoted
+from scenes.toml_scene.placing import Frame
+from scenes.transforms import Transform
+
+MAX_TRIANGLES = 20_000_000
+SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", EXACT)
+#: They are in metres with y up, as the standard of their format says.
+GLTF = (".glb", ".gltf")
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A part of an object. matrix: (4, 4) inside the object, or None. material: instead of the shape's, or None."""
+
+    shape: Mesh | KeyedTriangles
+    matrix: Doubles | None = None
+    material: int | None = None
+
+
+class TriangleCount:
+    """How many triangles a scene file has, each counted once for all of its places."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def add(self, count: int, place: Place) -> None:
+        """Counts some more. Raises SceneFileError where there are too many."""
+        self.total += count
+        if self.total > MAX_TRIANGLES:
+            raise place.error(f"over {MAX_TRIANGLES} triangles up to here")
+
+
+class MeshFiles:
+    """Reads mesh files; their materials and textures join those of the document. frame: of the scene file."""
+
+    def __init__(self, document: Document, frame: Frame, count: TriangleCount) -> None:
+        self.document, self.frame, self.count = document, frame, count
+        self._pieces: dict[tuple[Path, str], list[Piece]] = {}
+        self._arrays: dict[Path, dict[str, Arrays]] = {}
+
+    def pieces(self, values: dict[str, Any], material: int | None, place: Place) -> list[Piece]:
+        """The meshes of a file in the frame of the scene file. values: file, mesh, units and up."""
+        path = found(values["file"], SUFFIXES, place.inside("file"))
+        mesh = values["mesh"] or ""
+        exact = path.suffix.lower() == EXACT
+        if mesh and not exact:
+            raise place.inside("mesh").error(f"expected no mesh of a file that does not end in {EXACT}")
+        if exact and material is None:
+            raise place.error(f"the key 'material' is missing: {EXACT} files have none of their own")
+        if (path, mesh) not in self._pieces:
+            self._pieces[path, mesh] = [self.exact(path, mesh, place)] if exact else self.read(path, place)
+        own = self.frame_of(path, values)
+        pieces = self._pieces[path, mesh]
+        if own != self.frame:
+            matrix = own.inside(self.frame)
+            pieces = [replace(piece, matrix=inside(matrix, piece.matrix)) for piece in pieces]
+        return pieces if material is None else [replace(piece, material=material) for piece in pieces]
+
+    def frame_of(self, path: Path, values: dict[str, Any]) -> Frame:
+        """The unit and the upward axis of a mesh file."""
+        default = Frame(1.0, "y") if path.suffix.lower() in GLTF else self.frame
+        return Frame(values["units"] or default.units, values["up"] or default.up)
+
+    def exact(self, path: Path, mesh: str, place: Place) -> Piece:
+        """A mesh of a file of exact ones, which know no materials."""
+        if path not in self._arrays:
+            self._arrays[path] = read_meshes(path)
+        if mesh not in self._arrays[path]:
+            raise place.inside("mesh").unknown("mesh", mesh, self._arrays[path])
+        here = Place(path).inside(mesh) if mesh else Place(path)
+        shape = shape_of(self._arrays[path].pop(mesh), 0, here)
+        self.count.add(triangle_count(shape), place)
+        return Piece(shape)
+
+    def read(self, path: Path, place: Place) -> list[Piece]:
+        """The meshes of a file as it has them."""
+        read = read_mesh_document(path)
+        self.count.add(read.stored_triangles, place)
+        first_material, first_texture = len(self.document.materials), len(self.document.textures)
+        for material in read.materials:
+            texture = material.texture + first_texture if material.texture >= 0 else -1
+            self.document.materials.append(replace(material, texture=texture))
+        self.document.textures.extend(read.textures)
+        shapes = {id(part.shape): moved_material(part.shape, first_material) for part in read.parts}
+        return [
+            Piece(
+                shapes[id(part.shape)],
+                fixed_matrix(part.transform),
+                None if part.material is None else part.material + first_material,
+            )
+            for part in read.parts
+        ]
+
+
+def moved_material(shape: Mesh | KeyedTriangles, first: int) -> Mesh | KeyedTriangles:
+    """A shape whose material counts from another one."""
+    return replace(shape, material=shape.material + first)
+
+
+def inside(outer: Doubles, matrix: Doubles | None) -> Doubles:
+    """(4, 4) of a matrix, or of nothing, inside another."""
+    return outer if matrix is None else outer @ matrix
+
+
+def fixed_matrix(transform: Transform) -> Doubles | None:
+    """(4, 4) of a transform that nothing moves, or None if it does nothing."""
+    outer = None if transform.parent is None else fixed_matrix(transform.parent)
+    if outer is None or transform.matrix is None:
+        return outer if transform.matrix is None else transform.matrix
+    return outer @ transform.matrix
+
+
+def found(name: str, suffixes: tuple[str, ...], place: Place) -> Path:
+    """The path of a file that is there and ends as it should. place: of the key that names it."""
+    path = place.path.parent / name
+    if path.suffix.lower() not in suffixes:
+        raise place.error(f"expected a file that ends in one of {' '.join(suffixes)}, got {quoted(name)}")
+    try:
+        there = path.exists()
+    except (OSError, ValueError):
+        there = False
+    if not there:
+        raise place.error(f"no file {quoted(name)} in {quoted(str(place.path.parent))}")
+    return path

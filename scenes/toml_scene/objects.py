@@ -1,0 +1,123 @@
+"""The objects of a scene file: what each is, and where it stands."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from scenes.document import Document, Origin, Part, triangle_count
+from scenes.model import Doubles
+from scenes.toml_scene.keyed import keyed_of
+from scenes.toml_scene.keys import MAX_PLACES
+from scenes.toml_scene.mesh_files import MeshFiles, Piece, TriangleCount
+from scenes.toml_scene.place import Place, quoted
+from scenes.toml_scene.placing import Frame, Hierarchy, matrix_of
+from scenes.toml_scene.shapes import BUILDERS
+from scenes.transforms import Transform, translation
+
+MAX_PARTS = 1_000_000
+
+
+class Objects:
+    """Turns objects into parts of a document."""
+
+    def __init__(self, document: Document, hierarchy: Hierarchy, frame: Frame, place: Place) -> None:
+        """document: with all materials of the scene file. place: of the list of objects."""
+        self.document, self.hierarchy, self.place = document, hierarchy, place
+        self.materials = {material.name: index for index, material in enumerate(document.materials)}
+        self.names: dict[str, int] = {}
+        self.count = TriangleCount()
+        self.files = MeshFiles(document, frame, self.count)
+        self._pieces: dict[int, list[Piece]] = {}
+
+    def add_all(self, objects: list[dict[str, Any]]) -> None:
+        """Takes in the objects of a file."""
+        for index, values in enumerate(objects):
+            name = values["name"]
+            if name in self.names:
+                message = f"object[{self.names[name]}] has the name {name!r} already"
+                raise self.place.item(index).inside("name").error(message)
+            if name is not None:
+                self.names[name] = index
+        for index in range(len(objects)):
+            self.add(self.pieces_of(objects, index), objects[index], self.place.item(index))
+
+    def add(self, pieces: list[Piece], values: dict[str, Any], place: Place) -> None:
+        """Takes in the parts of one object, in all of its places."""
+        shifts = shifts_of(values, place)
+        if len(self.document.parts) + len(pieces) * len(shifts) > MAX_PARTS:
+            raise place.error(f"over {MAX_PARTS} meshes in their places")
+        origin = Origin(place.path)
+        for shift in shifts:
+            transform = self.transform_of(values, shift, place)
+            for piece in pieces:
+                inside = transform if piece.matrix is None else transform.inner(matrix=piece.matrix)
+                self.document.parts.append(Part(piece.shape, inside, origin, piece.material))
+
+    def transform_of(self, values: dict[str, Any], shift: Doubles | None, place: Place) -> Transform:
+        """The transform of an object in one of its places: its fixed map, and inside of that its track."""
+        transform = self.hierarchy.transform(values["parent"], place)
+        matrix = matrix_of(values, place)
+        if shift is not None:
+            matrix = translation(shift) if matrix is None else translation(shift) @ matrix
+        if matrix is not None:
+            transform = transform.inner(matrix=matrix)
+        return transform if values["track"] is None else transform.inner(track=values["track"])
+
+    def pieces_of(self, objects: list[dict[str, Any]], index: int) -> list[Piece]:
+        """What an object is made of."""
+        if index not in self._pieces:
+            values, place = objects[index], self.place.item(index)
+            material = self.material(values["material"], place.inside("material"))
+            if "instance_of" in values:
+                pieces = self.instance(objects, values["instance_of"], place.inside("instance_of"))
+                if material is not None:
+                    pieces = [replace(piece, material=material) for piece in pieces]
+            elif "file" in values:
+                pieces = self.files.pieces(values, material, place)
+            else:
+                pieces = [self.shape(values, place)]
+            self._pieces[index] = pieces
+        return self._pieces[index]
+
+    def instance(self, objects: list[dict[str, Any]], name: str, place: Place) -> list[Piece]:
+        """The pieces of the object that another is an instance of."""
+        if name not in self.names:
+            raise place.unknown("object", name, self.names)
+        if "instance_of" in objects[self.names[name]]:
+            raise place.error(f"{quoted(name)} is an instance itself; name the object that it is one of")
+        return self.pieces_of(objects, self.names[name])
+
+    def material(self, name: str | None, place: Place) -> int | None:
+        """Index of a material; None where there is no name."""
+        if name is None:
+            return None
+        if name not in self.materials:
+            raise place.unknown("material", name, self.materials)
+        return self.materials[name]
+
+    def shape(self, values: dict[str, Any], place: Place) -> Piece:
+        """The triangles of a shape."""
+        material = self.materials[values["material"]]
+        if values["shape"] == "keyed":
+            return Piece(keyed_of(values, material, self.files, place))
+        with np.errstate(all="ignore"):  # what overflows is not finite, and found when it is placed
+            mesh = BUILDERS[values["shape"]](values, material, place)
+        self.count.add(triangle_count(mesh), place)
+        return Piece(mesh)
+
+
+def shifts_of(values: dict[str, Any], place: Place) -> list[Doubles | None]:
+    """The shift to each place of an object, (3,) each; one None if it has one place."""
+    at, grid = values["at"], values["grid"]
+    if at is not None and grid is not None:
+        raise place.inside("grid").error("expected no grid beside at")
+    if at is not None:
+        return [np.array(shift) for shift in at]
+    if grid is None:
+        return [None]
+    counts, steps = grid["counts"], np.array(grid["steps"])
+    if counts[0] * counts[1] * counts[2] > MAX_PLACES:
+        raise place.inside("grid").inside("counts").error(f"expected at most {MAX_PLACES} places in all")
+    return [np.array(cell) * steps for cell in product(*map(range, counts))]

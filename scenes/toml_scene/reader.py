@@ -1,0 +1,173 @@
+"""Reading a scene file."""
+
+import math
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scenes.default_view import look_at, triple
+from scenes.document import Document, Origin, PointSource
+from scenes.errors import SceneFileError
+from scenes.model import AnimationRange, Camera, Material, Scene
+from scenes.source_file import read_bytes, reason
+from scenes.stage import scene_of
+from scenes.texture_file import read_texture
+from scenes.toml_scene.keyframes import track_of, turned_track
+from scenes.toml_scene.keys import FILE_KEYS
+from scenes.toml_scene.mesh_files import found
+from scenes.toml_scene.objects import Objects
+from scenes.toml_scene.place import Place
+from scenes.toml_scene.placing import UP_TURNS, Frame, Hierarchy
+
+MAX_FILE_BYTES = 64_000_000
+PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".bmp", ".tga", ".webp")
+PICTURES = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
+#: What materials of some kinds have where the file says nothing, so that their name is enough.
+OF_KIND: dict[str, dict[str, Any]] = {
+    "mirror": {"specular": (1.0, 1.0, 1.0)},
+    "dielectric": {"transmittance": 1.0, "ior": 1.5},
+}
+#: Of this kind alone reflectances may exceed 1: it scales them down.
+SCALING_KIND = "nff"
+#: Directions as good as unit and perpendicular are taken as they are, so that written cameras are read to the last bit.
+TOLERANCE = 1e-9
+
+
+def read(path: Path) -> Scene:
+    """The scene of a .toml file. Raises SceneFileError with the file and the key of what is wrong."""
+    values = FILE_KEYS.read(parse(path), Place(path))
+    document = document_of(values, Place(path))
+    if document.triangles == 0:
+        raise SceneFileError(path, None, "there are no triangles; add an [[object]]")
+    return scene_of(values["scene"]["name"] or path.stem, document, str(path))
+
+
+def parse(path: Path) -> dict[str, Any]:
+    """The tables of a file as TOML has them."""
+    data = read_bytes(path, MAX_FILE_BYTES)
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        raise SceneFileError(path, int(found[1]) if found else None, f"is not TOML: {reason(error)}") from error
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise SceneFileError(path, line, "expected text in UTF-8") from error
+    except (ValueError, RecursionError) as error:  # numbers of very many digits, and very deep nesting
+        raise SceneFileError(path, None, f"is not TOML that can be read: {reason(error)}") from error
+
+
+def document_of(values: dict[str, Any], place: Place) -> Document:
+    """All that a file says. values: of the keys of `FILE_KEYS`."""
+    scene = values["scene"]
+    frame = Frame(scene["units"], scene["up"])
+    check_tracks(values, frame, place)
+    hierarchy = Hierarchy(values["group"], frame, place.inside("group"))
+    for index, group in enumerate(values["group"]):
+        hierarchy.transform(group["name"], place.inside("group").item(index))
+    document = Document(
+        cameras={
+            name: camera_of(row, frame, place.inside("cameras").inside(name)) for name, row in values["cameras"].items()
+        },
+        tracks={name: track_of(row, place.inside("tracks").inside(name)) for name, row in values["tracks"].items()},
+        background=scene["background"],
+        ambient=scene["ambient"],
+        animation=AnimationRange(**values["animation"]),
+        settings=settings_of(values["render"], frame),
+    )
+    if not frame.is_world:
+        for name in document.cameras.keys() & document.tracks.keys():
+            document.tracks[name] = turned_track(document.tracks[name], frame.matrix, UP_TURNS[frame.up])
+    add_materials(document, values["materials"], place.inside("materials"))
+    Objects(document, hierarchy, frame, place.inside("object")).add_all(values["object"])
+    for index, light in enumerate(values["light"]):
+        document.lights.append(light_of(light, hierarchy, place.inside("light").item(index)))
+    return document
+
+
+def settings_of(values: dict[str, Any], frame: Frame) -> dict[str, Any]:
+    """The options that the file proposes; lengths in metres."""
+    settings = {name: value for name, value in values.items() if value is not None}
+    if "radius" in settings:
+        settings["radius"] *= frame.units
+    return settings
+
+
+def check_tracks(values: dict[str, Any], frame: Frame, place: Place) -> None:
+    """Raises unless every track that is named is there. Tracks of cameras are turned with the frame, others are not."""
+    for kind in ("group", "object", "light"):
+        for index, row in enumerate(values[kind]):
+            here = place.inside(kind).item(index).inside("track")
+            if row["track"] is not None and row["track"] not in values["tracks"]:
+                raise here.unknown("track", row["track"], values["tracks"])
+            if row["track"] in values["cameras"] and not frame.is_world:
+                raise here.error("a camera has this name; where units are not metres or z is up, use another track")
+
+
+def add_materials(document: Document, materials: dict[str, dict[str, Any]], place: Place) -> None:
+    """Takes in the materials of a file, with their textures."""
+    textures: dict[Path, int] = {}
+    for name, values in materials.items():
+        here = place.inside(name)
+        check_reflectances(values, here)
+        texture = -1
+        if values["texture"] is not None:
+            path = found(values["texture"], PICTURE_SUFFIXES, here.inside("texture"))
+            if path not in textures:
+                textures[path] = len(document.textures)
+                document.textures.append(read_texture(path, PICTURES))
+            texture = textures[path]
+        given = OF_KIND.get(values["kind"], {}) | {key: value for key, value in values.items() if value is not None}
+        document.materials.append(Material(**{**given, "name": name, "texture": texture}))
+
+
+def check_reflectances(values: dict[str, Any], place: Place) -> None:
+    """Raises where a surface gives back more light than it gets."""
+    for name in ("diffuse", "specular", "transmittance"):
+        most = np.max(values[name]) if values[name] is not None else 0.0
+        if most > 1.0 and values["kind"] != SCALING_KIND:
+            raise place.inside(name).error(f"expected numbers from 0 to 1, got {most:g}")
+
+
+def light_of(values: dict[str, Any], hierarchy: Hierarchy, place: Place) -> PointSource:
+    """A point light."""
+    if (values["intensity"] is None) == (values["power"] is None):
+        count = "neither" if values["power"] is None else "both"
+        raise place.error(f"expected one of intensity and power, got {count}")
+    strength = values["intensity"] or tuple(watts / (4.0 * math.pi) for watts in values["power"])
+    return PointSource(
+        position=np.array(values["position"]),
+        strength=strength,
+        transform=hierarchy.transform(values["parent"], place),
+        origin=Origin(place.path),
+        track=values["track"] or "",
+        fades=values["fades"],
+    )
+
+
+def camera_of(values: dict[str, Any], frame: Frame, place: Place) -> Camera:
+    """A camera in metres with y up."""
+    if (values["target"] is None) == (values["forward"] is None):
+        count = "neither" if values["target"] is None else "both"
+        raise place.error(f"expected one of target and forward, got {count}")
+    turn = frame.matrix[:3, :3] / frame.units
+    eye = np.array(values["eye"])
+    forward = np.array(values["forward"]) if values["target"] is None else np.array(values["target"]) - eye
+    forward = turn @ forward
+    up = np.array([0.0, 1.0, 0.0]) if values["up"] is None else turn @ np.array(values["up"])
+    products = np.array([forward @ forward - 1.0, up @ up - 1.0, forward @ up])
+    if np.abs(products).max() > TOLERANCE:
+        forward, up = look_at(np.zeros(3), forward, up)
+    if not up.any():
+        raise place.error("its directions forward and up leave open how it is turned")
+    return Camera(
+        eye=triple(frame.matrix[:3, :3] @ eye),
+        forward=triple(forward),
+        up=triple(up),
+        vertical_fov=values["vertical_fov"],
+        near=values["near"] * frame.units,
+        resolution=values["resolution"],
+    )

@@ -1,0 +1,386 @@
+"""The kinds of values that keys can have: what each expects, and how it is read.
+
+TOML's own types say little. A kind narrows them to what a scene can use, so that no other code has to check.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from scenes.geometry import MAX_COORDINATE
+from scenes.toml_scene.place import Place, shown
+
+METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "ft": 0.3048}
+LEAST_UNIT, LARGEST_UNIT = 1e-6, 1e6
+MAX_TEXT = 4096
+MAX_ROW = 4
+
+
+class Kind(Protocol):
+    """What a key may hold."""
+
+    @property
+    def expected(self) -> str:
+        """What is wanted, in words that follow 'expected'."""
+
+    def read(self, value: Any, place: Place) -> Any:
+        """A value of TOML as the scene needs it. Raises SceneFileError."""
+
+
+def wrong(kind: Kind, value: Any, place: Place) -> Exception:
+    """The error of a value that is not of a kind."""
+    return place.error(f"expected {kind.expected}, got {shown(value)}")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of TOML is a number; true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Text:
+    """Any text that is not empty."""
+
+    expected: str = "a text"
+
+    def read(self, value: Any, place: Place) -> str:
+        """The text."""
+        if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT or "\0" in value:
+            raise wrong(self, value, place)
+        return value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        """The words."""
+        return "one of " + ", ".join(f'"{word}"' for word in self.words)
+
+    def read(self, value: Any, place: Place) -> str:
+        """The word."""
+        if not isinstance(value, str):
+            raise wrong(self, value, place)
+        if value not in self.words:
+            raise place.unknown("word", value, self.words)
+        return value
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Yes or no."""
+
+    expected: str = "true or false"
+
+    def read(self, value: Any, place: Place) -> bool:
+        """The bool."""
+        if not isinstance(value, bool):
+            raise wrong(self, value, place)
+        return value
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in least..most; between them if `inside`."""
+
+    least: float
+    most: float
+    inside: bool = False
+
+    @property
+    def expected(self) -> str:
+        """The range."""
+        return f"a number {range_words(self.least, self.most, self.inside)}"
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value of TOML is such a number."""
+        if not is_number(value) or not self.least <= value <= self.most:
+            return False
+        return not self.inside or self.least < value < self.most
+
+    def read(self, value: Any, place: Place) -> float:
+        """The number as a float."""
+        if not self.fits(value):
+            raise wrong(self, value, place)
+        return float(value)
+
+
+def range_words(least: float, most: float, inside: bool = False) -> str:
+    """A range in words."""
+    if -least == most:
+        return f"of at most {most:g} in size"
+    return f"between {least:g} and {most:g}" if inside else f"from {least:g} to {most:g}"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number in least..most."""
+
+    least: int
+    most: int
+    even: bool = False
+
+    @property
+    def expected(self) -> str:
+        """The range."""
+        return f"{'an even' if self.even else 'a whole'} number from {self.least} to {self.most}"
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value of TOML is such a number."""
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return whole and self.least <= value <= self.most and not (self.even and value % 2)
+
+    def read(self, value: Any, place: Place) -> int:
+        """The number."""
+        if not self.fits(value):
+            raise wrong(self, value, place)
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A list of so many numbers in least..most."""
+
+    length: int
+    least: float
+    most: float
+
+    @property
+    def expected(self) -> str:
+        """The length and the range."""
+        return f"a list of {self.length} numbers {range_words(self.least, self.most)}"
+
+    def read(self, value: Any, place: Place) -> tuple[float, ...]:
+        """The numbers."""
+        if not isinstance(value, list) or len(value) != self.length:
+            raise wrong(self, value, place)
+        number = Number(self.least, self.most)
+        return tuple(number.read(item, place.item(index)) for index, item in enumerate(value))
+
+
+@dataclass(frozen=True)
+class Triple:
+    """Three numbers in least..most, or one that stands for all three."""
+
+    least: float
+    most: float
+
+    @property
+    def expected(self) -> str:
+        """The range."""
+        return f"a number or a list of 3 numbers {range_words(self.least, self.most)}"
+
+    def read(self, value: Any, place: Place) -> tuple[float, ...]:
+        """Three numbers."""
+        if isinstance(value, list):
+            if len(value) != 3:
+                raise wrong(self, value, place)
+            return Vector(3, self.least, self.most).read(value, place)
+        if not Number(self.least, self.most).fits(value):
+            raise wrong(self, value, place)
+        return (float(value),) * 3
+
+
+@dataclass(frozen=True)
+class Size:
+    """Width and height in pixels."""
+
+    most_side: int
+    most_pixels: int
+
+    @property
+    def expected(self) -> str:
+        """The bounds."""
+        return (
+            f"[width, height], whole numbers from 1 to {self.most_side}, and at most {self.most_pixels} pixels in all"
+        )
+
+    def read(self, value: Any, place: Place) -> tuple[int, int]:
+        """(width, height)."""
+        if not isinstance(value, list) or len(value) != 2:
+            raise wrong(self, value, place)
+        side = Whole(1, self.most_side)
+        width, height = (side.read(item, place.item(index)) for index, item in enumerate(value))
+        if width * height > self.most_pixels:
+            raise place.error(f"expected {self.expected}, got {width} by {height}")
+        return width, height
+
+
+@dataclass(frozen=True)
+class Units:
+    """A unit of length."""
+
+    @property
+    def expected(self) -> str:
+        """The names."""
+        return f"one of {', '.join(METRES)}, or metres per unit, a number from {LEAST_UNIT:g} to {LARGEST_UNIT:g}"
+
+    def read(self, value: Any, place: Place) -> float:
+        """Metres per unit."""
+        if isinstance(value, str) and value in METRES:
+            return METRES[value]
+        if not Number(LEAST_UNIT, LARGEST_UNIT).fits(value):
+            raise wrong(self, value, place)
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list of lists of so many numbers, as an array. They are coordinates, or else indices."""
+
+    width: int
+    indices: bool = False
+
+    @property
+    def expected(self) -> str:
+        """The shape of the array."""
+        return f"a list of lists of {self.width} {self.number.expected.split(' ', 1)[1].replace('number', 'numbers')}"
+
+    @property
+    def number(self) -> Number | Whole:
+        """What each number may be."""
+        return Whole(0, 2**31 - 1) if self.indices else Number(-MAX_COORDINATE, MAX_COORDINATE)
+
+    def read(self, value: Any, place: Place) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
+        """(n, width) float64, or int32 of indices."""
+        if not isinstance(value, list) or not value:
+            raise wrong(self, value, place)
+        fits = self.number.fits
+        for index, row in enumerate(value):
+            if not isinstance(row, list) or len(row) != self.width or not all(map(fits, row)):
+                raise place.item(index).error(f"expected {self.width} of {self.number.expected}, got {row_shown(row)}")
+        return np.array(value, dtype=np.int32 if self.indices else np.float64)
+
+
+def row_shown(value: Any) -> str:
+    """A short list as messages show it."""
+    if isinstance(value, list) and len(value) <= MAX_ROW:
+        return "[" + ", ".join(shown(item) for item in value) + "]"
+    return shown(value)
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list of least..most values of one kind."""
+
+    kind: Kind
+    least: int = 1
+    most: int = 1_000_000
+
+    @property
+    def expected(self) -> str:
+        """The kind and how many."""
+        count = str(self.most) if self.least == self.most else f"{self.least} to {self.most}"
+        return f"a list of {count}, each {self.kind.expected}"
+
+    def read(self, value: Any, place: Place) -> list[Any]:
+        """The values."""
+        if not isinstance(value, list) or not self.least <= len(value) <= self.most:
+            raise wrong(self, value, place)
+        return [self.kind.read(item, place.item(index)) for index, item in enumerate(value)]
+
+
+@dataclass(frozen=True)
+class OneOrMore:
+    """A table, or a list of them."""
+
+    kind: Kind
+
+    @property
+    def expected(self) -> str:
+        """The kind."""
+        return f"{self.kind.expected}, or a list of such"
+
+    def read(self, value: Any, place: Place) -> list[Any]:
+        """The values, one or more."""
+        if isinstance(value, dict):
+            return [self.kind.read(value, place)]
+        if not isinstance(value, list):
+            raise wrong(self, value, place)
+        return [self.kind.read(item, place.item(index)) for index, item in enumerate(value)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """A key of a table.
+
+    about: what it does, with the unit. example: a value as the file says it. default: a value as TOML has it; None
+    where there is none, and then `fallback` says in words what happens.
+    """
+
+    name: str
+    kind: Kind
+    about: str
+    example: str
+    default: Any = None
+    fallback: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of known keys. title: as the file's header says it. about: what it describes."""
+
+    title: str
+    about: str
+    keys: Sequence[Key]
+
+    @property
+    def expected(self) -> str:
+        """A table."""
+        names = ", ".join(key.name for key in self.keys)
+        return f"a table of {names}"
+
+    def read(self, value: Any, place: Place) -> dict[str, Any]:
+        """The value of every key; the default of one that is left out."""
+        if not isinstance(value, dict):
+            raise wrong(self, value, place)
+        names = [key.name for key in self.keys]
+        for name in value:
+            if name not in names:
+                raise place.unknown("key", name, names)
+        return {key.name: self.read_key(key, value, place) for key in self.keys}
+
+    def read_key(self, key: Key, table: dict[str, Any], place: Place) -> Any:
+        """The value of one key."""
+        if key.name in table:
+            return key.kind.read(table[key.name], place.inside(key.name))
+        if key.required:
+            raise place.error(f"the key {key.name!r} is missing: {key.about}")
+        return None if key.default is None else key.kind.read(key.default, place.inside(key.name))
+
+
+@dataclass(frozen=True)
+class Turn(Table):
+    """A table with an axis and degrees."""
+
+    def read(self, value: Any, place: Place) -> dict[str, Any]:
+        """The values. An axis without length turns nothing, and may only say so."""
+        values = super().read(value, place)
+        if not any(values["axis"]) and values["degrees"] % 360.0 != 0.0:
+            raise place.inside("axis").error("expected an axis of some length to turn about, got 0, 0, 0")
+        return values
+
+
+@dataclass(frozen=True)
+class Named:
+    """Tables of one kind under names that the file chooses."""
+
+    table: Table
+
+    @property
+    def expected(self) -> str:
+        """A table of tables."""
+        return f"tables [{self.table.title}]"
+
+    def read(self, value: Any, place: Place) -> dict[str, dict[str, Any]]:
+        """The tables by name, in the order of the file."""
+        if not isinstance(value, dict):
+            raise wrong(self, value, place)
+        return {name: self.table.read(item, place.inside(name)) for name, item in value.items()}

@@ -1,0 +1,218 @@
+"""Writing a scene as a scene file, with its meshes and textures beside it.
+
+What is read again has the same triangles at every time, bit by bit.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from scenes.document import Document, PointSource
+from scenes.errors import SceneFileError
+from scenes.model import Scene
+from scenes.source_file import reason
+from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
+from scenes.toml_scene.place import BARE_KEY
+from scenes.tracks import RotationTrack, Track, VectorTrack
+from scenes.transforms import Transform
+
+
+def write(scene: Scene, path: Path) -> None:
+    """Writes a scene: the file, its meshes as STEM-meshes.npz and its textures as STEM-N.png beside it.
+
+    Raises SceneFileError where that cannot be done.
+    """
+    document = scene.document
+    meshes = {id(part.shape): part.shape for part in document.parts}
+    try:
+        for name, texture in zip(texture_files(document, path), document.textures, strict=True):
+            Image.fromarray(texture.pixels).save(path.with_name(name))
+        write_meshes(path.with_name(mesh_file(path)), list(meshes.values()))
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{line}\n" for line in Lines(document, path).all(scene.name))
+    except OSError as error:
+        raise SceneFileError(path, None, f"cannot be written: {reason(error)}") from error
+
+
+def texture_files(document: Document, path: Path) -> list[str]:
+    """Names of the files of a document's textures."""
+    return [f"{path.stem}-{index}.png" for index in range(len(document.textures))]
+
+
+def mesh_file(path: Path) -> str:
+    """Name of the file of all meshes."""
+    return f"{path.stem}-meshes{SUFFIX}"
+
+
+def toml(value: Any) -> str:
+    """A value as TOML says it; numbers so that they are read as they are."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return quoted(value)
+        case int() | np.integer():
+            return str(int(value))
+        case float() | np.floating():
+            return repr(float(value))
+        case Mapping():
+            return "{ " + ", ".join(f"{key_text(key)} = {toml(item)}" for key, item in value.items()) + " }"
+    return "[" + ", ".join(toml(item) for item in value) + "]"
+
+
+def quoted(text: str) -> str:
+    """Text as TOML says it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def clean(text: str) -> str:
+    """Text without what is no character: names of files may be any bytes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def key_text(name: str) -> str:
+    """A name as a key."""
+    return name if BARE_KEY.fullmatch(name) else quoted(name)
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Names that can be written, no two alike, for any names."""
+    found: dict[str, None] = {}
+    for name in names:
+        stem = clean(name) or "unnamed"
+        own, count = stem, 1
+        while own in found:
+            count += 1
+            own = f"{stem} {count}"
+        found[own] = None
+    return list(found)
+
+
+def table(header: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a table; keys whose value is None are left out."""
+    yield ""
+    yield header
+    for name, value in values.items():
+        if value is not None:
+            yield f"{key_text(name)} = {toml(value)}"
+
+
+class Lines:
+    """The lines of a scene file."""
+
+    def __init__(self, document: Document, path: Path) -> None:
+        self.document, self.path = document, path
+        self.materials = distinct(material.name for material in document.materials)
+        # A track moves the camera of its name, so that both must stay alike.
+        moved = dict.fromkeys([*document.cameras, *document.tracks])
+        self.names = dict(zip(moved, distinct(moved), strict=True))
+        self._groups: dict[int, str] = {}
+        self._group_rows: list[dict[str, Any]] = []
+
+    def all(self, name: str) -> Iterator[str]:
+        """The whole file. name: of the scene."""
+        document = self.document
+        yield f"# {clean(name)!a}, as tracecore writes it"
+        scene = {"name": clean(name) or None, "background": document.background, "ambient": document.ambient}
+        yield from table("[scene]", scene)
+        yield from table("[animation]", asdict(document.animation))
+        if document.settings:
+            yield from table("[render]", document.settings)
+        for own, camera in document.cameras.items():
+            yield from table(f"[cameras.{key_text(self.names[own])}]", asdict(camera))
+        for own, track in document.tracks.items():
+            yield from track_lines(key_text(self.names[own]), track)
+        yield from self.material_lines()
+        objects = self.object_rows()
+        lights = [self.light_row(light) for light in document.lights]
+        for header, rows in (("[[group]]", self._group_rows), ("[[light]]", lights), ("[[object]]", objects)):
+            for row in rows:
+                yield from table(header, row)
+
+    def material_lines(self) -> Iterator[str]:
+        """The materials."""
+        files = texture_files(self.document, self.path)
+        for name, material in zip(self.materials, self.document.materials, strict=True):
+            texture = files[material.texture] if material.texture >= 0 else None
+            yield from table(f"[materials.{key_text(name)}]", asdict(material) | {"name": None, "texture": texture})
+
+    def object_rows(self) -> list[dict[str, Any]]:
+        """The parts."""
+        meshes = {
+            key: str(index) for index, key in enumerate(dict.fromkeys(id(part.shape) for part in self.document.parts))
+        }
+        rows = []
+        for part in self.document.parts:
+            material = part.shape.material if part.material is None else part.material
+            row = {"file": mesh_file(self.path), "mesh": meshes[id(part.shape)], "material": self.materials[material]}
+            rows.append(row | self.place_row(part.transform))
+        return rows
+
+    def place_row(self, transform: Transform) -> dict[str, Any]:
+        """What says an object's place: its own matrix in a group, or a group."""
+        if transform.matrix is None or self.is_moved(transform):
+            return {"parent": self.group(transform)}
+        return {"parent": self.group(transform.parent), "matrix": transform.matrix}
+
+    def light_row(self, light: PointSource) -> dict[str, Any]:
+        """A light."""
+        return {
+            "position": light.position,
+            "intensity": light.strength,
+            "fades": light.fades,
+            "parent": self.group(light.transform),
+            "track": self.names.get(light.track) if light.track in self.document.tracks else None,
+        }
+
+    def is_moved(self, transform: Transform) -> bool:
+        """Whether a track moves a transform, instead of its matrix."""
+        return transform.track in self.document.tracks
+
+    def group(self, transform: Transform | None) -> str | None:
+        """Name of the group of a transform, made with those around it if it is new; None for the world."""
+        if transform is None:
+            return None
+        if id(transform) not in self._groups:
+            moved = self.is_moved(transform)
+            if transform.parent is None and transform.matrix is None and not moved:
+                return None
+            parent = self.group(transform.parent)
+            name = str(len(self._group_rows))
+            place = {"track": self.names[transform.track]} if moved else {"matrix": transform.matrix}
+            self._group_rows.append({"name": name, "parent": parent, **place})
+            self._groups[id(transform)] = name
+        return self._groups[id(transform)]
+
+
+def track_lines(name: str, track: Track) -> Iterator[str]:
+    """A track, whose first and last keys shape its ends alone."""
+    yield from table(f"[tracks.{name}]", {"interpolation": "inner-spline"})
+    parts = {"translate": track.transl, "rotate": track.rot, "scale": track.scale}
+    rows = {part: spline_rows(keys) for part, keys in parts.items() if keys is not None}
+    if track.visibility is not None:
+        steps = zip(track.visibility.times, track.visibility.shown.tolist(), strict=True)
+        rows["visible"] = [{"time": time, "value": shown} for time, shown in steps]
+    for part, part_rows in rows.items():
+        yield f"{part} = ["
+        yield from (f"  {toml(row)}," for row in part_rows)
+        yield "]"
+
+
+def spline_rows(keys: VectorTrack | RotationTrack) -> list[dict[str, Any]]:
+    """The keys of one part of a track."""
+    rows = []
+    for index, time in enumerate(keys.times):
+        value = {"value": keys.values[index]} if isinstance(keys, VectorTrack) else turn_row(keys, index)
+        shape = dict(zip(("tension", "continuity", "bias"), keys.shapes[index], strict=True))
+        rows.append({"time": time} | value | shape)
+    return rows
+
+
+def turn_row(keys: RotationTrack, index: int) -> dict[str, Any]:
+    """What a key turns."""
+    return {"axis": keys.axes[index], "degrees": keys.degrees[index]}
