@@ -785,3 +785,100 @@ def test_every_command_is_complete() -> None:
         assert command.SUMMARY, name
         command.add_arguments(argparse.ArgumentParser())
         assert callable(command.run)
+
+
+# What a scene proposes
+
+
+PROPOSING = """
+[render]
+driver = "{driver}"
+size = [6, 5]
+passes = 3
+photons = 1234
+radius = 0.25
+max_bounces = 7
+exposure = 1.5
+tone_map = "linear"
+seed = 99
+
+[materials]
+wall = {{ diffuse = 0.5 }}
+
+[cameras.left]
+eye = [0, 0, 5]
+target = [0, 0, 0]
+vertical_fov = 40
+
+[cameras.right]
+eye = [1, 0, 5]
+target = [1, 0, 0]
+vertical_fov = 40
+
+[[object]]
+shape = "sphere"
+material = "wall"
+"""
+
+
+def proposing(folder: Path, driver: str) -> Path:
+    path = folder / "proposing.toml"
+    path.write_text(PROPOSING.format(driver=driver))
+    return path
+
+
+def told_settings(picture: Path) -> dict[str, Any]:
+    return dict(json.loads(read_texts(picture)["settings"]))
+
+
+def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    assert run("render", proposing(tmp_path, "flat"), "--device", "cpu", "-o", tmp_path / "a.png", "--quiet") == 0
+    assert told_settings(tmp_path / "a.png") == {
+        "width": 6,
+        "height": 5,
+        "seed": 99,
+        "photons": 1234,
+        "radius": 0.25,
+        "max_bounces": 7,
+        "passes": 3,
+        "exposure": 1.5,
+        "tone_map": "linear",
+        "time": 0.0,
+    }
+
+
+def test_what_is_said_wins_over_what_is_proposed(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    said = "--size 4x3 --passes 2 --photons 5 --radius 1 --max-bounces 2 --exposure 0 --tone-map reinhard --seed 0"
+    scene = proposing(tmp_path, "path")
+    options = ("--driver", "flat", "--device", "cpu", *said.split(), "--quiet")
+    assert run("render", scene, *options, "-o", tmp_path / "a.png") == 0
+    told = told_settings(tmp_path / "a.png")
+    assert [told[name] for name in ("width", "height", "passes", "photons", "max_bounces")] == [4, 3, 2, 5, 2]
+    assert [told[name] for name in ("radius", "exposure", "tone_map", "seed")] == [1.0, 0.0, "reinhard", 0]
+
+
+def test_proposals_that_the_driver_has_no_use_for_are_left_out(tmp_path: Path) -> None:
+    scene = proposing(tmp_path, "ao")
+    assert run("render", scene, "--device", "cpu", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
+    told = told_settings(tmp_path / "a.png")
+    assert (told["photons"], told["width"]) == (RenderSettings.photons, 6)
+
+
+def test_a_driver_that_is_proposed_and_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("render", proposing(tmp_path, "sppn"), "-o", tmp_path / "a.png") == 2
+    assert_one_line(capsys.readouterr().err, "sppn", "registered: photon, path")
+
+
+def test_cameras_by_name(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    seen: list[tuple[float, float, float]] = []
+
+    class Looking(FlatDriver):
+        def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+            seen.append(snapshot.camera.eye)
+            super().__init__(snapshot, tracer, settings)
+
+    DRIVERS["flat"] = Looking  # type: ignore[assignment]
+    scene = proposing(tmp_path, "flat")
+    for options in ((), ("--camera", "right"), ("--camera", "left")):
+        assert run("render", scene, "--device", "cpu", *options, "-o", tmp_path / "a.png", "--quiet") == 0
+    assert seen == [(0.0, 0.0, 5.0), (1.0, 0.0, 5.0), (0.0, 0.0, 5.0)]

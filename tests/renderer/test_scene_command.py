@@ -1,0 +1,76 @@
+"""`tracecore scene export`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scenes
+from renderer import cli
+
+MOVING = """\
+a 0 3 4
+v from 0 0 9 at 0 0 0 up 0 1 0 angle 30 hither 0.1 resolution 80 60
+l 0 5 5
+x slide { p 3 0 0 0 1 0 0 0 1 0 }
+k slide { transl 4  0 0 0 0 0 0 0  0 0 0 0 0 0 0  3 3 0 0 0 0 0  3 3 0 0 0 0 0 }
+"""
+
+
+def run(*arguments: object) -> int:
+    return cli.main([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def moving(tmp_path: Path) -> Path:
+    """A triangle that moves by 1 in each frame."""
+    path = tmp_path / "moving.aff"
+    path.write_text(MOVING)
+    return path
+
+
+@pytest.mark.parametrize(("moment", "x"), [((), 0.0), (("--frame", 2), 2.0), (("--time", 1.0), 1.0)])
+def test_export_at_a_moment(
+    moment: tuple[object, ...], x: float, moving: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("scene", "export", moving, "--to", tmp_path / "still.obj", *moment) == 0
+    copy, source = scenes.load(tmp_path / "still.obj").at(0.0), scenes.load(moving).at(x)
+    assert np.array_equal(copy.positions, source.positions)
+    assert copy.positions[0, 0, 0] == pytest.approx(x, abs=0.3)
+    out = capsys.readouterr().out
+    assert f"written    {tmp_path / 'still.obj'}\nwritten    {tmp_path / 'still.mtl'}\n" in out
+    assert f"lost       animation left out: the file stands still at time {x:g}\n" in out
+
+
+def test_export_of_all_the_animation(moving: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("scene", "export", moving, "--to", tmp_path / "copy.aff") == 0
+    for time in (0.0, 1.5, 3.0):
+        pictures = [scenes.load(path).at(time) for path in (moving, tmp_path / "copy.aff")]
+        assert np.array_equal(pictures[0].positions, pictures[1].positions)
+    assert capsys.readouterr().out == f"written    {tmp_path / 'copy.aff'}\n"
+
+
+def test_export_through_a_camera(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("scene", "export", "cornell", "--camera", "front", "--to", tmp_path / "box.glb") == 0
+    assert list(scenes.load(tmp_path / "box.glb").at(0.0).cameras) == ["front"]
+    assert run("scene", "export", "cornell", "--camera", "back", "--to", tmp_path / "other.glb") == 2
+    assert capsys.readouterr().err == "tracecore: error: scene 'cornell' has no camera 'back'; it has front\n"
+    assert not (tmp_path / "other.glb").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("a.xyz", "scenes are written to files that end in .toml .aff"), ("no/a.obj", "make it first")],
+)
+def test_export_to_nowhere(name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("scene", "export", "cornell", "--to", tmp_path / name) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_export_must_know_where_to(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run("scene", "export", "cornell")
+    assert "--to" in capsys.readouterr().err
