@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from scenes import aff
+from scenes import aff, mitsuba, toml_scene
 from scenes.errors import SceneError, SceneFileError, UnknownSceneError
 from scenes.facts import SceneFacts, describe
 from scenes.mesh_file import read_mesh_file
@@ -42,6 +42,8 @@ __all__ = [
 READERS: dict[str, Callable[[Path], Scene]] = {
     ".aff": aff.read,
     ".nff": aff.read,
+    ".toml": toml_scene.read,
+    ".xml": mitsuba.read,
     ".obj": read_mesh_file,
     ".ply": read_mesh_file,
     ".stl": read_mesh_file,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scenes.geometry import areas
+from scenes.memory import needed_bytes
 from scenes.model import Scene, Snapshot
 
 Triple = tuple[float, float, float]
@@ -14,13 +15,17 @@ Triple = tuple[float, float, float]
 class SceneFacts:
     """A scene and one snapshot of it, flat.
 
-    lower, upper: corners of the bounding box. surface: area of all triangles. textures: name, width and height.
-    emitters: triangles that emit. moving_triangles: those that may change with time. frame times in the file's unit.
+    stored_triangles: with every shape counted once, wherever it stands. memory_bytes: what the scene takes from reading
+    to tracing, about. lower, upper: corners of the bounding box. surface: area of all triangles. textures: name, width
+    and height. emitters: triangles that emit. moving_triangles: those that may change with time. cameras: by name.
+    frame times in the file's unit.
     """
 
     name: str
     source: str
     triangles: int
+    stored_triangles: int
+    memory_bytes: int
     moving_triangles: int
     degenerate_triangles: int
     materials: int
@@ -31,6 +36,7 @@ class SceneFacts:
     surface: float
     lower: Triple
     upper: Triple
+    cameras: tuple[str, ...]
     eye: Triple
     forward: Triple
     up: Triple
@@ -54,6 +60,8 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         name=scene.name,
         source=scene.source,
         triangles=len(snapshot.positions),
+        stored_triangles=scene.document.stored_triangles,
+        memory_bytes=needed_bytes(scene.document.triangles),
         moving_triangles=scene.moving_triangles,
         degenerate_triangles=int(np.count_nonzero(sizes == 0.0)),
         materials=len(snapshot.materials),
@@ -64,6 +72,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         surface=float(sizes.sum()),
         lower=lower,
         upper=upper,
+        cameras=tuple(snapshot.cameras),
         eye=camera.eye,
         forward=camera.forward,
         up=camera.up,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from renderer.arguments import add_scene
 
 if TYPE_CHECKING:
-    from scenes import SceneFacts
+    from scenes import SceneFacts, ShippedScene
 
 SUMMARY = "list the scenes that come with the program, tell what a scene holds, or write it to other files"
 
@@ -24,6 +24,7 @@ examples:
 
 EXPORT_EXAMPLES = """\
 what is written, by the end of FILE's name:
+  .toml  all of the scene, to be edited and rendered; textures and meshes in files beside it
   .aff   the whole animation, with nested transforms, tracks and lights; textures and shared meshes in files beside it
   .obj   triangles at one moment, with materials (.mtl) and textures (.png) beside it
   .glb   triangles at one moment, with materials, textures, cameras and lights, in one file
@@ -66,7 +67,7 @@ def print_list(_arguments: argparse.Namespace) -> None:
     import scenes
 
     for shipped in scenes.shipped_scenes():
-        print(f"{shipped.name:<12} {shipped.summary}")
+        print(f"{shipped.name:<12} {shipped.summary}{_sizes(shipped)}")
 
 
 def print_info(arguments: argparse.Namespace) -> None:
@@ -105,13 +106,21 @@ def table(facts: SceneFacts) -> dict[str, str]:
         "animation": f"{_count(facts.frames, 'frame')}, time {facts.start:g} to {facts.end:g}; here {facts.time:g}",
         "triangles": f"{facts.triangles}, of which {facts.moving_triangles} move and {facts.degenerate_triangles} "
         f"have no area; {facts.surface:.4g} square metres",
+        "memory": f"about {facts.memory_bytes / 1e9:.2g} GB for {facts.stored_triangles} triangles, placed",
         "extent": f"{_point(facts.lower)} to {_point(facts.upper)} metres",
         "materials": f"{facts.materials} of {', '.join(facts.material_kinds) or 'no kind'}",
         "textures": f"{len(facts.textures)}: {textures}" if textures else "none",
         "lights": f"{_count(facts.point_lights, 'point')}, {_count(facts.emitters, 'triangle')} that shine",
+        "cameras": ", ".join(facts.cameras),
         "camera": f"at {_point(facts.eye)}, looking along {_point(facts.forward)}, "
         f"{facts.vertical_fov:.4g} degrees high, {width}x{height} pixels proposed",
     }
+
+
+def _sizes(shipped: ShippedScene) -> str:
+    """How a size is chosen, of a scene that has some."""
+    sizes = shipped.sizes
+    return "" if sizes is None else f" ({shipped.name}:SIZE, {sizes.least} to {sizes.most} triangles)"
 
 
 def _count(number: int, noun: str) -> str:

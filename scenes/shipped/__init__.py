@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scenes.errors import UnknownSceneError
 from scenes.model import Scene
-from scenes.shipped import cornell
+from scenes.shipped import caustic, cornell, kitchen, museum, robots, stress
 
 
 @dataclass(frozen=True)
@@ -54,4 +54,21 @@ def count_of(text: str) -> int | None:
 
 SHIPPED: tuple[ShippedScene, ...] = (
     ShippedScene("cornell", "Cornell box with an area light, a mirror sphere and a glass sphere", cornell.scene),
+    ShippedScene(
+        "kitchen", "a kitchen by daylight and lamps, with glass and a toy car that drives", kitchen.scene
+    ),
+    ShippedScene("robots", "ten robots that walk through a town: most triangles move", robots.scene),
+    ShippedScene(
+        "museum",
+        "a sculpture of triangles that fly apart and together, between polished pillars",
+        museum.scene,
+        Sizes(default=60_000, least=10_000, most=300_000),
+    ),
+    ShippedScene("caustic", "caustics of a golden ring, a glass ring and a glass ball on a table", caustic.scene),
+    ShippedScene(
+        "stress",
+        "dandelions on a plain, of any size, to try tracers",
+        stress.scene,
+        Sizes(default=1_000_000, least=1_000, most=20_000_000),
+    ),
 )

@@ -770,6 +770,15 @@ def test_scene_info(capsys: pytest.CaptureFixture[str]) -> None:
     triangles = len(scenes.load("cornell").at_frame(0).positions)
     assert f"triangles  {triangles}, of which 0 move" in text
     assert "0 points, 2 triangles that shine" in text
+    assert "cameras    front\n" in text
+
+
+def test_scene_info_of_instances(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("scene", "info", "stress:10k") == 0
+    scene = scenes.load("stress:10k")
+    stored = scene.document.stored_triangles
+    assert stored < 10_000
+    assert f"for {stored} triangles, placed\n" in capsys.readouterr().out
 
 
 def test_scene_info_of_a_mesh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,9 @@ from scenes.shapes import sphere
 from scenes.shipped import cornell as box
 
 
-@pytest.mark.parametrize("name", ["kitchen", "scene.txt", "cornell.", "", "Cornell"])
+@pytest.mark.parametrize("name", ["kitchn", "scene.txt", "cornell.", "", "Cornell"])
 def test_unknown_scenes_list_what_there_is(name):
-    with pytest.raises(UnknownSceneError, match=r"shipped: .*cornell.*; files end in \.aff \.nff \.obj"):
+    with pytest.raises(UnknownSceneError, match=r"shipped: .*cornell.*; files end in \.aff \.nff \.toml"):
         load(name)
 
 
@@ -24,7 +24,7 @@ def test_suffixes_in_capitals(write):
 
 @pytest.mark.parametrize("row", shipped_scenes(), ids=lambda row: row.name)
 def test_shipped_scenes_are_sound(row):
-    scene = load(row.name)
+    scene = load(row.name if row.sizes is None else f"{row.name}:{row.sizes.least}")
     picture = scene.at_frame(0)
     assert scene.name == picture.name == row.name
     assert row.summary
@@ -37,6 +37,23 @@ def test_shipped_scenes_are_sound(row):
     assert np.allclose(np.linalg.norm(picture.normals, axis=-1), 1.0, atol=1e-5)
     assert (areas(picture.positions) > 0).all()
     assert picture.lights or any(any(material.emission) for material in picture.materials)
+    assert picture.camera is next(iter(picture.cameras.values()))
+
+
+@pytest.mark.parametrize(("size", "count"), [("1000", 1000), ("2k", 2000)])
+def test_sizes(size, count):
+    assert len(load(f"stress:{size}").at(0).positions) == count
+
+
+@pytest.mark.parametrize("name", ["stress:999", "stress:21M", "stress:1e4", "stress:-5", "stress:9m", "stress:1 k"])
+def test_sizes_that_cannot_be(name):
+    with pytest.raises(UnknownSceneError, match=r"expected 'stress:SIZE' with 1000 to 20000000 triangles, .* got '"):
+        load(name)
+
+
+def test_a_scene_of_one_size():
+    with pytest.raises(UnknownSceneError, match="scene 'cornell' has one size; leave out ':3'"):
+        load("cornell:3")
 
 
 @pytest.fixture(scope="module")

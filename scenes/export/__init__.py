@@ -1,0 +1,67 @@
+"""Writing scenes to files. A format is one file here and one row in `WRITERS`.
+
+A writer gets a scene, the path of the file to write and a time, for formats without animation. It writes that file, and
+others in the same folder if it must, and returns a line for each thing that the format cannot say.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scenes.errors import SceneError
+from scenes.export.aff import write_aff
+from scenes.export.glb import write_glb
+from scenes.export.obj import write_obj
+from scenes.export.toml import write_toml
+from scenes.model import Scene
+from scenes.stage import scene_of
+
+Writer = Callable[[Scene, Path, float], tuple[str, ...]]
+
+#: Writers of files, by suffix.
+WRITERS: dict[str, Writer] = {
+    ".toml": write_toml,
+    ".aff": write_aff,
+    ".obj": write_obj,
+    ".glb": write_glb,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """files: those written, the scene's own first. losses: a line for each thing that they do not say."""
+
+    files: tuple[Path, ...]
+    losses: tuple[str, ...]
+
+
+def export(scene: Scene, path: Path, frame_time: float) -> Exported:
+    """Writes a scene in the format of a path's suffix; formats without animation get it at a time.
+
+    Files that are there are replaced, each in one step, once all new ones are written. Raises SceneError for a suffix
+    of no format and for a folder that is not there.
+    """
+    writer = WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise SceneError(f"no format for {str(path)!r}; scenes are written to files that end in {' '.join(WRITERS)}")
+    folder = path.parent
+    if not folder.is_dir():
+        raise SceneError(f"no folder {str(folder)!r} to write {path.name!r} in; make it first")
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as unfinished:
+        losses = writer(scene, Path(unfinished) / path.name, frame_time)
+        names = sorted((file.name for file in Path(unfinished).iterdir()), key=lambda name: (name != path.name, name))
+        for name in reversed(names):  # the scene last, so that what it refers to is there
+            os.replace(Path(unfinished) / name, folder / name)
+    return Exported(files=tuple(folder / name for name in names), losses=losses)
+
+
+def looking_through(scene: Scene, camera: str) -> Scene:
+    """The scene with one of its cameras first, by its name. Raises SceneError where there is none of this name."""
+    scene.at(scene.animation.start).seen_by(camera)
+    cameras = scene.document.cameras
+    if camera not in cameras:  # the one that a scene without any is given
+        return scene
+    document = replace(scene.document, cameras={camera: cameras[camera], **cameras})
+    return scene_of(scene.name, document, scene.source)

@@ -1,0 +1,91 @@
+"""Affine maps as scales, turns and shifts, in numbers as short as give the map."""
+
+import itertools
+import math
+
+import numpy as np
+
+from scenes.geometry import unit
+from scenes.model import Doubles
+from scenes.transforms import compose, quaternion
+
+#: Columns of a map this close to perpendicular are what rounding leaves of perpendicular ones.
+PERPENDICULAR = 1e-12
+#: A component of a unit axis this small is what rounding leaves of none.
+NOTHING = 1e-9
+#: Places after the point: those of numbers that people and programs write, and more than a float64 has.
+PLACES = (6, 12, 20)
+
+
+def levels(matrix: Doubles) -> list[Doubles]:
+    """Maps (10,) of scale (3,), axis (3,), degrees and shift (3,) whose product, the outermost first, is a (4, 4) map.
+
+    One is enough unless the map shears; then it is that of Golub, Reinsch: Singular Value Decomposition and Least
+    Squares Solutions (1970) with another turn inside. Products are equal within rounding, and equal to the last bit
+    where the map was made of short numbers.
+    """
+    linear, shift = matrix[:3, :3], matrix[:3, 3]
+    scale = np.linalg.norm(linear, axis=0)
+    if np.linalg.det(linear) < 0.0:
+        scale[0] = -scale[0]
+    if scale.all():
+        turn = linear / scale
+        if np.abs(turn.T @ turn - np.eye(3)).max() < PERPENDICULAR:
+            return [level(scale, turn, shift)]
+    left, values, right = np.linalg.svd(linear)
+    values[2] *= np.linalg.det(left) * np.linalg.det(right)
+    left[:, 2] *= np.linalg.det(left)
+    right[2] *= np.linalg.det(right)
+    return [level(values, left, shift), level(np.ones(3), right, np.zeros(3))]
+
+
+def level(scale: Doubles, turn: Doubles, shift: Doubles) -> Doubles:
+    """(10,) numbers of a scale, a turn (3, 3) and a shift: of several that differ by rounding, the closest."""
+    axis, degrees = axis_and_degrees(turn)
+    angles = [angle for near in rounded(np.array([degrees])) for angle in (near, near - 360.0)]
+    wanted = turn * scale
+    best, least = np.zeros(10), math.inf
+    for factors, vector, angle in itertools.product(rounded(scale), axes(axis), angles):
+        error = float(np.abs(compose(factors, quaternion(vector, float(angle[0])), shift)[:3, :3] - wanted).max())
+        if error < least:
+            best, least = np.concatenate([factors, vector, angle, shift]), error
+        if error == 0.0:
+            break
+    return best
+
+
+def rounded(values: Doubles) -> list[Doubles]:
+    """Numbers to several places."""
+    return [np.array([round(value, places) for value in values.tolist()]) for places in PLACES]
+
+
+def axes(axis: Doubles) -> list[Doubles]:
+    """A unit axis as its numbers may have been written: one of them 1, or of unit length."""
+    sizes = np.abs(axis)
+    lengths = (sizes.max(), sizes[sizes > NOTHING].min(), 1.0)
+    return [near for length in lengths for near in rounded(axis / length)]
+
+
+def axis_and_degrees(turn: Doubles) -> tuple[Doubles, float]:
+    """(3,) unit axis and angle in 0..360 of a rotation (3, 3).
+
+    Shepperd: Quaternion from Rotation Matrix (1978), from its largest component, so that nothing cancels.
+    """
+    products = np.array(
+        [
+            [1.0 + turn[0, 0] + turn[1, 1] + turn[2, 2], 0.0, 0.0, 0.0],
+            [turn[2, 1] - turn[1, 2], 1.0 + turn[0, 0] - turn[1, 1] - turn[2, 2], 0.0, 0.0],
+            [turn[0, 2] - turn[2, 0], turn[0, 1] + turn[1, 0], 1.0 - turn[0, 0] + turn[1, 1] - turn[2, 2], 0.0],
+            [
+                turn[1, 0] - turn[0, 1],
+                turn[0, 2] + turn[2, 0],
+                turn[1, 2] + turn[2, 1],
+                1.0 - turn[0, 0] - turn[1, 1] + turn[2, 2],
+            ],
+        ]
+    )
+    products += np.tril(products, -1).T
+    w, *axis = unit(products[np.argmax(np.diag(products))])
+    if not any(axis):
+        return np.array([0.0, 1.0, 0.0]), 0.0
+    return unit(np.array(axis)), 2.0 * math.degrees(math.atan2(float(np.linalg.norm(axis)), w))

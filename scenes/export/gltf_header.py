@@ -1,0 +1,152 @@
+"""What a glTF file says in its JSON header: surfaces, cameras and lights.
+
+Khronos Group: glTF 2.0 Specification (2021), with its extensions for glass, strong emission and lights. Surfaces are
+metals, plastics under a clear coat that mirrors 4 %, or something between; glass is clear and smooth. The roughness,
+which glTF squares, is that of microfacets whose highlight is as wide as Phong's (Walter, Marschner, Li, Torrance:
+Microfacet Models for Refraction through Rough Surfaces, 2007; Fisher, Woo: R.E versus N.H Specular Highlights, 1994).
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from scenes.model import Camera, Color, Material, PointLight, Snapshot
+
+GLASS, INDEX, STRENGTH, LIGHTS = (
+    "KHR_materials_transmission",
+    "KHR_materials_ior",
+    "KHR_materials_emissive_strength",
+    "KHR_lights_punctual",
+)
+BLACK: Color = (0.0, 0.0, 0.0)
+#: Specular reflectance of every surface that is no metal.
+COAT = 0.04
+#: glTF has no cameras that see from their eye on.
+SMALLEST_NEAR = 1e-4
+
+
+def described(made: dict[str, Any], material: Material) -> dict[str, Any]:
+    """A material of a header in full. made: what there is, perhaps with a texture."""
+    base, metal = base_and_metal(material)
+    return {
+        "pbrMetallicRoughness": {
+            **made.get("pbrMetallicRoughness", {}),
+            "baseColorFactor": [*base, 1.0],
+            "metallicFactor": metal,
+            "roughnessFactor": roughness(material),
+        },
+        "emissiveFactor": [channel / strength(material) for channel in material.emission],
+        "doubleSided": True,
+        "extensions": dict(extensions(material)),
+    }
+
+
+def extensions(material: Material) -> Iterator[tuple[str, dict[str, float]]]:
+    """What core glTF cannot say of a material."""
+    if is_clear(material):
+        yield GLASS, {"transmissionFactor": float(material.transmittance)}
+        yield INDEX, {"ior": float(material.ior) if material.ior > 0.0 else 1.0}
+    if strength(material) > 1.0:
+        yield STRENGTH, {"emissiveStrength": strength(material)}
+
+
+def strength(material: Material) -> float:
+    """What emission is divided by, so that it is at most 1."""
+    return max(1.0, *material.emission)
+
+
+def is_clear(material: Material) -> bool:
+    """Whether light goes through."""
+    return material.kind in ("dielectric", "nff") and material.transmittance > 0.0
+
+
+def is_shiny(material: Material) -> bool:
+    """Whether a surface has specular reflectance that counts."""
+    return material.kind != "diffuse" and any(material.specular)
+
+
+def base_and_metal(material: Material) -> tuple[Color, float]:
+    """The base colour, and the share of it that shines as a metal does."""
+    if is_clear(material):
+        return (1.0, 1.0, 1.0), 0.0
+    diffuse = BLACK if material.kind == "mirror" else material.diffuse
+    if not is_shiny(material):
+        return diffuse, 0.0
+    dull = dull_share(sum(diffuse), sum(material.specular))
+    both = [d + s - COAT * dull for d, s in zip(diffuse, material.specular, strict=True)]
+    red, green, blue = (min(1.0, max(0.0, float(channel))) for channel in both)
+    return (red, green, blue), 1.0 - dull
+
+
+def dull_share(diffuse: float, specular: float) -> float:
+    """The share that is no metal, given sums over three channels.
+
+    Of a base b and this share q, q b is diffuse and (1 - q) b + q COAT specular: a quadratic equation without b.
+    """
+    both = diffuse + specular
+    root = math.sqrt(max(0.0, both**2 - 4.0 * 3.0 * COAT * diffuse))
+    return min(1.0, 2.0 * diffuse / (both + root))
+
+
+def roughness(material: Material) -> float:
+    """0 of mirrors and glass, 1 of what is diffuse."""
+    if material.kind == "mirror" or is_clear(material):
+        return 0.0
+    return (2.0 / (4.0 * material.shine + 2.0)) ** 0.25 if is_shiny(material) else 1.0
+
+
+def material_losses(material: Material) -> Iterator[str]:
+    """What of a material is lost."""
+    if material.kind == "nff" and is_clear(material):
+        yield f"material {material.name!r} is clear glass alone; its other reflectances are left out"
+    elif material.kind == "nff" and any(material.diffuse) and any(material.specular):
+        yield f"material {material.name!r} shines as metals and coats of glTF do, not by its own numbers"
+
+
+def with_view(tree: dict[str, Any], snapshot: Snapshot) -> None:
+    """Adds cameras, lights and the extensions in use to a header."""
+    nodes = [*camera_nodes(snapshot), *light_nodes(snapshot)]
+    roots = range(len(tree["nodes"]), len(tree["nodes"]) + len(nodes))
+    tree["nodes"] = [*tree["nodes"], *nodes]
+    tree["scenes"][0]["nodes"] = [*tree["scenes"][0]["nodes"], *roots]
+    tree["cameras"] = [lens(name, camera) for name, camera in snapshot.cameras.items()]
+    used = {name for material in tree["materials"] for name in material["extensions"]}
+    if snapshot.lights:
+        tree["extensions"] = {LIGHTS: {"lights": [lamp(light) for light in snapshot.lights]}}
+        used.add(LIGHTS)
+    if used:
+        tree["extensionsUsed"] = sorted(used)
+
+
+def camera_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    """A node for each camera, which looks along its -z."""
+    for number, (name, camera) in enumerate(snapshot.cameras.items()):
+        matrix = np.eye(4)
+        backward = -np.array(camera.forward)
+        matrix[:3] = np.column_stack([np.cross(camera.up, backward), camera.up, backward, camera.eye])
+        yield {"name": name, "camera": number, "matrix": matrix.T.ravel().tolist()}
+
+
+def lens(name: str, camera: Camera) -> dict[str, Any]:
+    """What a camera sees."""
+    width, height = camera.resolution
+    perspective = {
+        "yfov": math.radians(camera.vertical_fov),
+        "aspectRatio": width / height,
+        "znear": max(camera.near, SMALLEST_NEAR),
+    }
+    return {"name": name, "type": "perspective", "perspective": perspective}
+
+
+def light_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    """A node for each light."""
+    for number, light in enumerate(snapshot.lights):
+        yield {"translation": list(light.position), "extensions": {LIGHTS: {"light": number}}}
+
+
+def lamp(light: PointLight) -> dict[str, Any]:
+    """A light with its colour at most 1."""
+    intensity = max(*light.intensity, 1e-30)
+    return {"type": "point", "intensity": intensity, "color": [channel / intensity for channel in light.intensity]}

@@ -1,0 +1,56 @@
+"""What files without animation hold: the triangles of a scene at one moment, in groups of one material."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from scenes.export.text import words
+from scenes.model import Floats, Indices, Material, Scene, Snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The triangles of one material. name: one word. triangles: (n,) int, in the order of the snapshot."""
+
+    name: str
+    material: Material
+    triangles: Indices
+    snapshot: Snapshot
+
+    @property
+    def uvs(self) -> Floats | None:
+        """(n, 3, 2) texture coordinates where there are any, or there must be some, for a texture."""
+        uvs = self.snapshot.uvs[self.triangles]
+        return uvs if self.material.texture >= 0 or uvs.any() else None
+
+
+def groups(snapshot: Snapshot) -> list[Group]:
+    """The groups in the order of their materials. Materials without triangles have none."""
+    order = np.argsort(snapshot.material_ids, kind="stable").astype(np.int32)
+    used, starts = np.unique(snapshot.material_ids[order], return_index=True)
+    materials = [snapshot.materials[number] for number in used]
+    names = words(material.name for material in materials)
+    parts = np.split(order, starts[1:])
+    return [Group(name, material, part, snapshot) for name, material, part in zip(names, materials, parts, strict=True)]
+
+
+def distinct(rows: Floats) -> tuple[Floats, Indices]:
+    """Rows (n, k) that differ in some bit, in the order in which they come first, and the index of each among them."""
+    rows = np.ascontiguousarray(rows)
+    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return rows[first[order]], place[inverse].astype(np.int32)
+
+
+def still_losses(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
+    """A line for each thing that neither OBJ nor GLB is given."""
+    if scene.animation.frames > 1 or scene.moving_triangles:
+        yield f"animation left out: the file stands still at time {snapshot.time:g}"
+    yield f"background left out: {' '.join(f'{channel:g}' for channel in snapshot.background)}"
+    for group in groups(snapshot):
+        if any(group.material.backdrop):
+            yield f"material {group.material.name!r} is no longer a backdrop"

@@ -1,0 +1,12 @@
+"""The project's own scene files, which say all of a scene."""
+
+from pathlib import Path
+
+from scenes.model import Scene
+from scenes.toml_scene.writer import write
+
+
+def write_toml(scene: Scene, path: Path, _time: float) -> tuple[str, ...]:
+    """Writes the file and those beside it; nothing is lost."""
+    write(scene, path)
+    return ()

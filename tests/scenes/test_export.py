@@ -1,0 +1,511 @@
+"""Scenes written to files: the same triangles are read back, by this project and by trimesh alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+
+from scenes import Scene, SceneError, load
+from scenes.document import Document, KeyedTriangles, Part, PointSource
+from scenes.export import WRITERS, export, looking_through
+from scenes.export.decomposition import levels
+from scenes.export.text import words
+from scenes.geometry import unit
+from scenes.model import AnimationRange, Camera, Material, Mesh, Texture
+from scenes.shapes import rectangle, sphere
+from scenes.stage import scene_of
+from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
+from scenes.transforms import WORLD, compose, quaternion
+
+TIMES = (-1.0, 0.0, 0.37, 1.0, 1.9, 2.5, 3.0, 9.0)
+ARRAYS = ("positions", "normals", "uvs")
+NUMBERS = ("diffuse", "specular", "shine", "transmittance", "ior", "backdrop")
+MATERIALS = [
+    Material(name="paint", kind="nff", diffuse=(0.1, 0.2, 0.3), specular=(0.2, 0.1, 0.05), shine=13.7),
+    Material(name="poster", kind="nff", diffuse=(0.9, 0.8, 0.7), texture=1),
+    Material(name="window", kind="nff", diffuse=(0.0, 0.0, 0.0), backdrop=(0.3, 0.5, 2.0), texture=0),
+    Material(name="glass", kind="nff", diffuse=(0.0, 0.0, 0.0), transmittance=0.9, ior=1.52),
+]
+PAINT, POSTER, WINDOW, GLASS = range(4)
+
+
+def generator():
+    return np.random.default_rng(5)
+
+
+def shape(material, is_textured=True):
+    """Triangles whose positions, normals and texture coordinates have indices of their own."""
+    random = generator()
+
+    def indices(size):
+        return random.integers(0, size, (40, 3)).astype(np.int32)
+
+    mesh = Mesh(
+        vertices=random.normal(size=(30, 3)) * 3.0,
+        triangles=indices(30),
+        normals=random.normal(size=(20, 3)),
+        normal_triangles=indices(20),
+        uvs=random.uniform(-3.0, 4.0, (25, 2)),
+        uv_triangles=indices(25),
+        material=material,
+    )
+    return mesh if is_textured else replace(mesh, uvs=None, uv_triangles=None)
+
+
+def keyed(material):
+    """Three triangles with keys, normals of unit length."""
+    random = generator()
+    return KeyedTriangles(
+        times=np.array([0.0, 0.7, 2.0]),
+        positions=random.normal(size=(3, 3, 3, 3)),
+        normals=unit(random.normal(size=(3, 3, 3, 3))),
+        material=material,
+    )
+
+
+def track(seed):
+    """All kinds of keys."""
+    random = np.random.default_rng(seed)
+    times, shapes = np.linspace(-0.5, 3.1, 7), random.uniform(-1.0, 1.0, (7, 3))
+    return Track(
+        transl=VectorTrack(times, random.normal(size=(7, 3)), shapes),
+        rot=RotationTrack(times, random.normal(size=(7, 3)), random.uniform(-90.0, 400.0, 7), shapes[::-1]),
+        scale=VectorTrack(times, random.uniform(0.5, 2.0, (7, 3)), np.zeros((7, 3))),
+        visibility=VisibilityTrack(np.array([0.5, 1.2, 2.2]), np.array([False, True, True])),
+    )
+
+
+def placed(scale, axis, degrees, offset):
+    return compose(np.array(scale), quaternion(np.array(axis), degrees), np.array(offset))
+
+
+def animated():
+    """A hierarchy of fixed and moving places, with everything in it that AFF can say."""
+    room = WORLD.inner(matrix=placed((1.5, 1.5, 1.5), (0, 1, 0), 30.0, (0.1, 0.2, 0.3)))
+    arm = room.inner(track="my {arm}")
+    hand = arm.inner(matrix=placed((1.0, 0.5, 2.0), (1, 2, -3), 200.0, (1, 0, 0))).inner(track="hand")
+    nowhere = WORLD.inner(track="without keys")
+    random = generator()
+    return Document(
+        parts=[
+            Part(shape(PAINT, is_textured=False), room),
+            Part(keyed(PAINT), room),
+            Part(shape(POSTER), arm),
+            Part(sphere(np.zeros(3), 1.0, GLASS, 8), hand),
+            Part(shape(PAINT), hand, material=WINDOW),
+            Part(rectangle((0, 0, 0), (1, 0, 0), (0, 1, 0), POSTER), nowhere),
+        ],
+        lights=[PointSource(np.array([1.0, 5.0, 2.0]), (0.5, 0.6, 0.7), arm, track="hand", fades=False)],
+        materials=MATERIALS,
+        textures=[
+            Texture(name=name, pixels=random.integers(0, 256, (5, 7, 3), dtype=np.uint8)) for name in ("a.png", "A.png")
+        ],
+        tracks={"my {arm}": track(1), "hand": track(2), "front": replace(track(3), scale=None), "camera": track(4)},
+        cameras={"front": Camera(eye=(0, 1, 9), forward=(0, 0, -1), up=(0, 1, 0), vertical_fov=33.3, near=0.01)},
+        background=(0.1, 0.2, 0.4),
+        ambient=(0.5, 1.0, 2.0),
+        animation=AnimationRange(start=0.25, end=2.75, frames=11),
+    )
+
+
+def scene(document):
+    return scene_of("made", document)
+
+
+def written(scene_or_document, folder, suffix, time=0.0):
+    """A scene or document read back from a file of a format."""
+    source = scene_or_document if isinstance(scene_or_document, Scene) else scene(scene_or_document)
+    return load(export(source, folder / f"copy{suffix}", time).files[0])
+
+
+def assert_same_triangles(first, second, arrays=ARRAYS):
+    """Two snapshots, bit for bit, in the same order."""
+    for name in arrays:
+        one, two = getattr(first, name), getattr(second, name)
+        assert one.dtype == two.dtype == np.float32
+        assert np.array_equal(one.view(np.uint32), two.view(np.uint32)), name
+
+
+def assert_same_materials(first, second):
+    """Two snapshots whose triangles have the same numbers and pictures."""
+    for one, two in set(zip(first.material_ids.tolist(), second.material_ids.tolist(), strict=True)):
+        assert_same_material(first, second, first.materials[one], second.materials[two])
+
+
+def assert_same_material(first, second, one, two):
+    assert [getattr(one, name) for name in NUMBERS] == [getattr(two, name) for name in NUMBERS]
+    assert (one.texture < 0) == (two.texture < 0)
+    if one.texture >= 0:
+        assert np.array_equal(first.textures[one.texture].pixels, second.textures[two.texture].pixels)
+
+
+def assert_same_camera(one, two):
+    assert (one.vertical_fov, one.resolution, one.near) == (two.vertical_fov, two.resolution, two.near)
+    for name in ("eye", "forward", "up"):
+        assert np.allclose(getattr(one, name), getattr(two, name), rtol=0, atol=1e-14)
+
+
+def by_material(snapshot):
+    """The snapshot's triangles in the order of groups of one material."""
+    order = np.argsort(snapshot.material_ids, kind="stable")
+    arrays = {name: getattr(snapshot, name)[order] for name in (*ARRAYS, "material_ids")}
+    return replace(snapshot, **arrays)
+
+
+# AFF
+
+
+def test_aff_of_an_animated_hierarchy(tmp_path):
+    source = scene(animated())
+    copy = written(source, tmp_path, ".aff")
+    assert copy.animation == source.animation
+    assert copy.moving_triangles == source.moving_triangles
+    counts = set()
+    for time in TIMES:
+        first, second = source.at(time), copy.at(time)
+        assert_same_triangles(first, second)
+        assert_same_materials(first, second)
+        assert_same_camera(first.camera, second.camera)
+        assert first.background == second.background
+        assert first.lights == second.lights
+        counts.add(len(first.positions))
+    assert len(counts) > 1  # some of it was hidden at times
+
+
+def test_aff_says_all_of_it(tmp_path):
+    exported = export(scene(animated()), tmp_path / "copy.aff", 0.0)
+    assert exported.losses == ()
+    assert [file.name for file in exported.files] == ["copy.aff", "copy-A-2.ppm", "copy-a.ppm"]
+
+
+def test_aff_of_what_was_read(tmp_path):
+    first = written(animated(), tmp_path, ".aff")
+    second = written(first, tmp_path, ".aff")
+    for time in TIMES:
+        assert_same_triangles(first.at(time), second.at(time))
+        assert_same_materials(first.at(time), second.at(time))
+        assert_same_camera(first.at(time).camera, second.at(time).camera)
+        assert first.at(time).lights == second.at(time).lights
+
+
+def test_aff_of_the_kitchen(kitchen_file, tmp_path):
+    source = load(kitchen_file)
+    copy = written(source, tmp_path, ".aff")
+    for time in (0.0, 11.3):
+        assert_same_triangles(source.at(time), copy.at(time))
+        assert_same_materials(source.at(time), copy.at(time))
+        assert source.at(time).camera == copy.at(time).camera
+        assert source.at(time).lights == copy.at(time).lights
+
+
+def test_aff_of_cornell(tmp_path):
+    source = load("cornell")
+    exported = export(source, tmp_path / "copy.aff", 0.0)
+    first, second = source.at(0.0), load(exported.files[0]).at(0.0)
+    assert_same_triangles(first, second)
+    pairs = set(zip(first.material_ids.tolist(), second.material_ids.tolist(), strict=True))
+    materials = {first.materials[one].name: second.materials[two] for one, two in pairs}
+    assert materials["white"].diffuse == (0.73, 0.73, 0.73)
+    assert (materials["glass"].transmittance, materials["glass"].ior) == (1.0, 1.5)
+    assert materials["glass"].specular == (0.0, 0.0, 0.0)
+    assert materials["mirror"].specular == (0.95, 0.95, 0.95)
+    assert materials["mirror"].shine >= 1e5
+    assert {material.kind for material in second.materials} == {"nff"}
+    assert [line.split(";")[0] for line in exported.losses] == [
+        "material 'lamp' no longer shines",
+        "material 'mirror' is no longer a perfect mirror but has a shine of 1e+06",
+        "camera 'front' sees from 0.0001 on, not from 0",
+    ]
+
+
+def test_aff_lists_what_is_lost(tmp_path):
+    document = animated()
+    document.cameras["side"] = replace(document.cameras["front"], near=0.5)
+    document.settings["exposure"] = 1.0
+    document.materials = [replace(document.materials[0], backdrop=(1, 1, 1), texture=0), *document.materials[1:]]
+    document.parts.append(Part(shape(GLASS)))
+    losses = export(scene(document), tmp_path / "copy.aff", 0.0).losses
+    assert losses == (
+        "material 'paint' is no longer a backdrop, since it scatters light too",
+        "cameras left out, since AFF has one: 'side'",
+        "texture coordinates left out, since no texture uses them: those of 1 meshes",
+        "textures left out of triangles that have keys of their own",
+        "proposed settings left out: exposure",
+    )
+
+
+def instances(meshes):
+    """A mesh in each of ten places."""
+    places = [WORLD.inner(matrix=placed((1, 1, 1), (0, 0, 1), 36.0 * k, (3.0 * k, 0, 0))) for k in range(10)]
+    parts = [Part(mesh, place, material=k % 2) for k, (mesh, place) in enumerate(zip(meshes, places, strict=True))]
+    return Document(parts=parts, materials=[MATERIALS[PAINT], MATERIALS[GLASS]])
+
+
+SHARED = shape(0, is_textured=False)
+
+
+@pytest.mark.parametrize("meshes", [[SHARED] * 10, [replace(SHARED) for _ in range(10)]], ids=["one", "equal ones"])
+def test_aff_stores_a_shared_mesh_once(meshes, tmp_path):
+    document = instances(meshes)
+    exported = export(scene(document), tmp_path / "copy.aff", 0.0)
+    texts = [file.read_text() for file in exported.files]
+    assert [file.name for file in exported.files] == ["copy.aff", "copy-mesh-1.aff"]
+    assert [text.count("vertices") for text in texts] == [0, 1]
+    copy = load(exported.files[0])
+    assert_same_triangles(scene(document).at(0.0), copy.at(0.0))
+    assert_same_materials(scene(document).at(0.0), copy.at(0.0))
+
+
+def test_aff_of_instances_with_two_textures(tmp_path):
+    document = replace(animated(), lights=[], tracks={})
+    mesh = shape(POSTER)
+    document.parts = [Part(mesh), Part(mesh, material=WINDOW), Part(mesh), Part(mesh, material=WINDOW)]
+    exported = export(scene(document), tmp_path / "copy.aff", 0.0)
+    assert len([file for file in exported.files if "mesh" in file.name]) == 2
+    assert_same_triangles(scene(document).at(0.0), load(exported.files[0]).at(0.0))
+    assert_same_materials(scene(document).at(0.0), load(exported.files[0]).at(0.0))
+
+
+def test_aff_of_lights_that_fade(tmp_path):
+    document = replace(animated(), tracks={})
+    document.lights = [
+        PointSource(np.array([0.0, 9.0, 0.0]), (10.0, 20.0, 0.0)),
+        PointSource(np.array([5.0, 2.0, 30.0]), (0.5, 0.5, 0.5), fades=False),
+    ]
+    source = scene(document)
+    lights = written(source, tmp_path, ".aff").at(0.0).lights
+    assert [light.position for light in lights] == [(0.0, 9.0, 0.0), (5.0, 2.0, 30.0)]
+    for one, two in zip(source.at(0.0).lights, lights, strict=True):
+        assert np.allclose(one.intensity, two.intensity, rtol=1e-12, atol=0.0)
+
+
+def test_aff_beside_the_folder_of_textures(tmp_path):
+    """A folder of that name beside the scene's is looked into first."""
+    (tmp_path / "TextureFiles").mkdir()
+    (tmp_path / "aff").mkdir()
+    for name in ("a.ppm", "A.ppm"):
+        Image.new("RGB", (1, 1)).save(tmp_path / "TextureFiles" / name)
+    source = scene(animated())
+    assert_same_materials(source.at(0.0), written(source, tmp_path / "aff", ".aff").at(0.0))
+
+
+def test_camera_of_a_document_without_any(tmp_path):
+    document = replace(animated(), cameras={})
+    assert scene(document).at(1.0).camera == written(document, tmp_path, ".aff").at(1.0).camera
+
+
+# Maps
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.eye(4),
+        placed((0.3, 0.1, 7.0), (1, 1, 1), 37.3, (1.1, 2.2, 3.3)),
+        placed((0.7, 0.7, 0.7), (0, 1, 0), 270.0, (0, 0, 0)),
+        placed((1, 1, 1), (0, 0, 1), 180.0, (0, 0, 0)),
+        placed((1, 1, 1), (1, 0, 0), 1e-7, (0, 0, 0)),
+        placed((1, 0.0, 1), (0, 0, 1), 45.0, (0, 0, 0)),
+        placed((-1, 1, 1), (0, 1, 0), 60.0, (0, 0, 0)),
+        placed((1, 1, 1), (0, 1, 0), 20.0, (1, 2, 3)) @ placed((1, 3, 0.5), (1, 0, 1), 40.0, (1, 2, 3)),
+        placed((1, 3, 0.5), (0, 1, 0), 20.0, (1, 2, 3)) @ placed((-1, 3, 0.5), (1, 0, 1), 40.0, (1, 2, 3)),
+    ],
+    ids=["none", "all", "270", "180", "tiny", "flat", "mirrored", "nested", "sheared"],
+)
+def test_maps_as_scale_turn_and_shift(matrix):
+    product = np.eye(4)
+    for level in levels(matrix):
+        product = product @ placed(level[:3], level[3:6], level[6], level[7:])
+    assert np.allclose(product, matrix, rtol=0, atol=1e-14)
+    assert np.array_equal(product[:3, 3], matrix[:3, 3])
+
+
+@pytest.mark.parametrize("degrees", [0.0, 12.5, 45.0, 90.0, 137.0, 180.0, 200.1, 270.0, 359.0, -90.0])
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0, 0, -1), (1, 1, 0), (1, -2, 3)])
+def test_maps_of_short_numbers_come_back_in_full(axis, degrees):
+    matrix = placed((0.3, 1.7, 0.01), axis, degrees, (0.1, 0.2, 0.7))
+    (level,) = levels(matrix)
+    assert np.array_equal(placed(level[:3], level[3:6], level[6], level[7:]), matrix)
+
+
+def test_words():
+    names = ["a", "A", "a b", "a{b}", "", "a-2", "wände", "kitchen.aff:12"]
+    assert words(names) == ["a", "A-2", "a_b", "a_b_", "unnamed", "a-2-2", "wände", "kitchen.aff_12"]
+
+
+# OBJ and GLB
+
+
+STILL = [".obj", ".glb"]
+
+
+@pytest.mark.parametrize("suffix", STILL)
+@pytest.mark.parametrize("time", [0.0, 0.9])
+def test_still_files_read_back(suffix, time, tmp_path):
+    """Triangles come in groups of one material. Normals are made unit ones again, so that a last bit may change."""
+    source = scene(animated())
+    first, second = by_material(source.at(time)), written(source, tmp_path, suffix, time).at(0.0)
+    assert_same_triangles(first, second, ["positions"])
+    assert np.allclose(first.normals, second.normals, rtol=0, atol=1e-6)
+    assert np.allclose(first.uvs, second.uvs, rtol=0, atol=1e-6)
+    assert len(first.positions) == (45 if time == 0.9 else 173)
+
+
+@pytest.mark.parametrize("suffix", STILL)
+def test_still_files_of_cornell(suffix, tmp_path):
+    first, second = load("cornell").at(0.0), written(load("cornell"), tmp_path, suffix).at(0.0)
+    assert_same_triangles(first, second, ["positions", "uvs"])
+    for one, two in set(zip(first.material_ids.tolist(), second.material_ids.tolist(), strict=True)):
+        assert second.materials[two] == first.materials[one]
+
+
+@pytest.mark.parametrize("suffix", STILL)
+def test_still_files_of_what_was_read(suffix, tmp_path):
+    first = written(animated(), tmp_path, suffix)
+    second = written(first, tmp_path, suffix)
+    assert_same_triangles(first.at(0.0), second.at(0.0), ["positions"])
+    assert np.allclose(first.at(0.0).uvs, second.at(0.0).uvs, rtol=0, atol=1e-6)
+    assert np.array_equal(first.at(0.0).material_ids, second.at(0.0).material_ids)
+    for one, two in zip(first.document.materials, second.document.materials, strict=True):
+        assert (one.name, one.kind, one.texture) == (two.name, two.kind, two.texture)
+        assert np.allclose(one.diffuse, two.diffuse)
+
+
+def test_materials_of_obj(tmp_path):
+    """AFF's clear surfaces are glass alone to who reads MTL as this project does."""
+    snapshot = written(animated(), tmp_path, ".obj").at(0.0)
+    found = {material.name: material for material in snapshot.materials}
+    paint = MATERIALS[PAINT]
+    assert found["paint"].kind == "nff"
+    assert [getattr(found["paint"], name) for name in NUMBERS] == [getattr(paint, name) for name in NUMBERS]
+    assert (found["glass"].kind, found["glass"].ior) == ("dielectric", 1.52)
+    assert found["glass"].transmittance == pytest.approx(0.9)
+    assert np.array_equal(snapshot.textures[found["poster"].texture].pixels, animated().textures[1].pixels)
+    assert np.array_equal(snapshot.textures[found["window"].texture].pixels, animated().textures[0].pixels)
+
+
+def test_materials_of_glb(tmp_path):
+    document = animated()
+    document.materials = [*document.materials[:3], replace(document.materials[3], emission=(1.0, 2.0, 4.0))]
+    snapshot = written(document, tmp_path, ".glb").at(0.0)
+    found = {material.name: material for material in snapshot.materials}
+    paint = MATERIALS[PAINT]
+    assert found["paint"].shine == pytest.approx(paint.shine)
+    given = np.sum([paint.diffuse, paint.specular], axis=0)
+    assert np.allclose(np.sum([found["paint"].diffuse, found["paint"].specular], axis=0), given, atol=0.02)
+    assert sum(found["paint"].specular) / given.sum() == pytest.approx(sum(paint.specular) / given.sum(), abs=0.05)
+    assert (found["glass"].kind, found["glass"].ior) == ("dielectric", 1.52)
+    assert found["glass"].transmittance == pytest.approx(0.9)
+    assert found["glass"].emission == (1.0, 2.0, 4.0)
+    assert found["poster"].diffuse == (0.9, 0.8, 0.7)
+    assert np.array_equal(snapshot.textures[found["poster"].texture].pixels, document.textures[1].pixels)
+
+
+def test_view_of_glb(tmp_path):
+    document = animated()
+    turned = placed((1, 1, 1), (1, 2, 3), 50.0, (0, 0, 0))
+    forward, up = tuple((-turned[:3, 2]).tolist()), tuple(turned[:3, 1].tolist())
+    document.cameras["side"] = Camera(
+        eye=(1, 2, 3), forward=forward, up=up, vertical_fov=50.0, near=0.2, resolution=(1200, 600)
+    )
+    first, second = scene(document).at(0.0), written(document, tmp_path, ".glb").at(0.0)
+    assert list(second.cameras) == ["front", "side"]
+    for name, camera in first.cameras.items():
+        found = second.cameras[name]
+        assert np.allclose([camera.eye, camera.forward, camera.up], [found.eye, found.forward, found.up])
+        assert (found.vertical_fov, found.near) == (pytest.approx(camera.vertical_fov), camera.near)
+    assert second.cameras["side"].resolution == (1200, 600)
+    nodes = trimesh.load_scene(tmp_path / "copy.glb").graph
+    assert np.linalg.det(nodes.get("side")[0][:3, :3]) == pytest.approx(1.0)  # no mirror image
+    (one,), (two,) = first.lights, second.lights
+    assert one.position == two.position
+    assert np.allclose(one.intensity, two.intensity)
+
+
+@pytest.mark.parametrize("suffix", STILL)
+def test_trimesh_alone_reads_the_same(suffix, tmp_path):
+    snapshot = scene(animated()).at(0.0)
+    export(scene(animated()), tmp_path / f"copy{suffix}", 0.0)
+    loaded = trimesh.load_scene(tmp_path / f"copy{suffix}", process=False)
+    assert len(loaded.geometry) == 4
+    for number, material in enumerate(snapshot.materials):
+        (found,) = [mesh for mesh in loaded.geometry.values() if mesh.visual.material.name == material.name]
+        mine = snapshot.material_ids == number
+        positions = np.asarray(found.triangles, dtype=np.float32)
+        assert np.array_equal(positions.view(np.uint32), snapshot.positions[mine].view(np.uint32))
+        assert np.allclose(found.vertex_normals[found.faces], snapshot.normals[mine], rtol=0, atol=1e-6)
+        if material.texture >= 0:
+            surface = found.visual.material
+            image = getattr(surface, "image", None) or getattr(surface, "baseColorTexture", None)
+            assert np.array_equal(np.asarray(image.convert("RGB")), snapshot.textures[material.texture].pixels)
+            upward = np.array([1.0, -1.0]) * found.visual.uv[found.faces] + np.array([0.0, 1.0])
+            assert np.allclose(upward, snapshot.uvs[mine], rtol=0, atol=1e-6)
+
+
+def test_still_files_list_what_is_lost(tmp_path):
+    losses = export(scene(animated()), tmp_path / "copy.obj", 1.3).losses
+    assert losses == (
+        "animation left out: the file stands still at time 1.3",
+        "background left out: 0.1 0.2 0.4",
+        "material 'window' is no longer a backdrop",
+        "cameras left out: 'front'",
+        "point lights left out: 1",
+    )
+    losses = export(scene(animated()), tmp_path / "copy.glb", 1.3).losses
+    assert "material 'paint' shines as metals and coats of glTF do, not by its own numbers" in losses
+
+
+# Files
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_files_begin_with_the_name_of_the_first(suffix, tmp_path):
+    exported = export(scene(animated()), tmp_path / f"my copy{suffix.upper()}", 0.0)
+    assert exported.files[0] == tmp_path / f"my copy{suffix.upper()}"
+    assert set(exported.files) == set(tmp_path.iterdir())
+    assert all(file.name.startswith(("my copy", "my_copy")) for file in exported.files[1:])
+    assert len(load(exported.files[0]).at(0.0).positions) > 100
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_files_are_replaced_in_full_or_not_at_all(suffix, tmp_path, monkeypatch):
+    path = tmp_path / f"copy{suffix}"
+    path.write_text("before")
+    writer = WRITERS[suffix]
+
+    def failing(*arguments):
+        writer(*arguments)
+        raise OSError("no space left")
+
+    monkeypatch.setitem(WRITERS, suffix, failing)
+    with pytest.raises(OSError, match="no space"):
+        export(scene(animated()), path, 0.0)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert path.read_text() == "before"
+    monkeypatch.setitem(WRITERS, suffix, writer)
+    assert len(written(animated(), tmp_path, suffix).at(0.0).positions) > 100
+
+
+def test_unknown_formats_list_those_there_are(tmp_path):
+    with pytest.raises(
+        SceneError, match=r"copy\.stl'; scenes are written to files that end in \.toml \.aff \.obj \.glb"
+    ):
+        export(scene(animated()), tmp_path / "copy.stl", 0.0)
+
+
+def test_missing_folders_are_to_be_made(tmp_path):
+    with pytest.raises(SceneError, match=r"no folder '.*missing' to write 'copy\.obj' in; make it first"):
+        export(scene(animated()), tmp_path / "missing" / "copy.obj", 0.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_camera_first(tmp_path):
+    document = animated()
+    document.cameras["side"] = replace(document.cameras["front"], eye=(5.0, 5.0, 5.0), near=0.3)
+    turned = looking_through(scene(document), "side")
+    assert list(turned.at(0.0).cameras) == ["side", "front"]
+    assert_same_camera(written(turned, tmp_path, ".aff").at(0.0).camera, document.cameras["side"])
+    with pytest.raises(SceneError, match="has no camera 'top'; it has front, side"):
+        looking_through(scene(document), "top")
