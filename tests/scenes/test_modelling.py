@@ -1,0 +1,164 @@
+"""Builders of surfaces against known areas, volumes and normals."""
+
+import numpy as np
+import pytest
+
+from scenes.geometry import areas, corner_arrays, double_area_normals, unit
+from scenes.shipped.modelling import (
+    arc,
+    box,
+    curve,
+    frame,
+    grid,
+    joined,
+    lathe,
+    level,
+    loft,
+    moved,
+    panel,
+    placed,
+    pose,
+    rounded,
+    skin,
+    tube,
+    upright,
+)
+
+BALL = lathe(arc((0.0, 0.0), 2.0, (-90.0, 90.0), 16), 32, 0)
+RING = lathe(arc((1.0, 0.0), 0.25, (0.0, 360.0), 32), 64, 0)
+SLAB = loft([level(rounded(1.0, 0.6, 0.1), height) for height in (0.0, 0.2)], 0)
+BEAM = loft([upright(rounded(0.4, 0.3, 0.05), x) for x in (-1.0, 1.0)], 0)
+CLOSED = {
+    "box": (box((1, 2, 3), (2, 4, 6), 0), 6.0),
+    "bevelled box": (box((1, 2, 3), (2, 4, 6), 0, 0.01), 6.0),
+    "ball": (BALL, 4.0 / 3.0 * np.pi * 8.0),
+    "ring": (RING, 2.0 * np.pi * np.pi * 0.25**2),
+    "rod": (tube([[0, 0, 0], [1, 1, 0], [2, 2, 0]], 0.1, 0, 48), np.pi * 0.01 * np.sqrt(8.0)),
+    "bent rod": (tube(curve([[1, 0, 0], [2, 0, 1], [3, 2, 1]], 8), 0.1, 0, 32), None),
+    "slab": (SLAB, 0.2 * (0.6 - (4.0 - np.pi) * 0.01)),
+    "beam": (BEAM, 2.0 * (0.12 - (4.0 - np.pi) * 0.0025)),
+    "frame": (frame((0, 0, 0), (2, 1, 0.1), 0.2, 0), 0.1 * (2.0 - 1.6 * 0.6)),
+}
+
+
+def positions_of(mesh):
+    return mesh.vertices[mesh.triangles]
+
+
+def volume(mesh):
+    a, b, c = positions_of(mesh).transpose(1, 0, 2)
+    return np.sum(a * np.cross(b, c)) / 6.0
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_solids_are_closed_and_face_outward(name):
+    mesh, expected = CLOSED[name]
+    positions = positions_of(mesh)
+    corners = np.unique(positions.reshape(-1, 3), axis=0, return_inverse=True)[1].reshape(-1, 3)
+    edges = [tuple(edge) for edge in np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])]
+    assert len(set(edges)) == len(edges)
+    assert set(edges) == {(end, begin) for begin, end in edges}
+    assert areas(positions).min() > 0.0
+    assert volume(mesh) > 0.0
+    if expected is not None:
+        assert volume(mesh) == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_shading_normals_are_near_the_geometric_ones(name):
+    positions, normals = corner_arrays(CLOSED[name][0], np.eye(4))
+    cosines = np.sum(normals * unit(double_area_normals(positions))[:, None, :], axis=-1)
+    assert cosines.min() > 0.55  # the tips of bevels have the normals of three faces: 1 / sqrt(3)
+
+
+def test_a_lathe_has_the_normals_of_the_ball():
+    corners, normals = BALL.vertices[BALL.triangles], BALL.normals[BALL.normal_triangles]
+    assert np.allclose(corners, 2.0 * normals)
+
+
+def test_sharp_corners_of_a_profile_stay_edges():
+    can = lathe([[0, 0], [1, 0], [1, 2], [0, 2]], 24, 0)
+    assert set(np.round(np.abs(can.normals[:, 1]), 9)) == {0.0, 1.0}
+    round_can = lathe([[0, 0], [1, 0], [1, 2], [0, 2]], 24, 0, crease=100.0)
+    assert np.isclose(np.abs(round_can.normals[:, 1]), np.sqrt(0.5)).any()
+
+
+def test_boxes_have_flat_normals_and_metres():
+    mesh = box((0, 0, 0), (3, 2, 1), 0)
+    assert len(mesh.triangles) == 12
+    assert np.allclose(mesh.normals[mesh.normal_triangles], unit(double_area_normals(positions_of(mesh)))[:, None])
+    uvs = mesh.uvs[mesh.uv_triangles]
+    sizes = np.ptp(uvs, axis=1)
+    assert (sizes[:, 0] >= sizes[:, 1]).all()
+    assert np.allclose(areas(np.pad(uvs, ((0, 0), (0, 0), (0, 1)))), areas(positions_of(mesh)))
+
+
+def test_a_bevel_keeps_the_size_and_has_the_normals_of_the_faces():
+    mesh = box((-1, -1, -1), (1, 1, 1), 0, 0.1)
+    assert len(mesh.triangles) == 44
+    assert np.array_equal(np.ptp(mesh.vertices, axis=0), [2.0, 2.0, 2.0])
+    corners, normals = positions_of(mesh), mesh.normals[mesh.normal_triangles]
+    assert np.allclose(np.sum(corners * normals, axis=-1), 1.0)
+
+
+def test_panels_face_first_cross_second():
+    mesh = panel((1, 0, 0), (0, 0, 2), (3, 0, 0), 4)
+    assert np.allclose(unit(double_area_normals(positions_of(mesh))), [0, 1, 0])
+    assert mesh.uvs.max(axis=0).tolist() == [2.0, 3.0]
+    assert mesh.material == 4
+
+
+def test_grids_face_column_cross_row():
+    x, y = np.meshgrid([0.0, 1.0, 3.0], [0.0, 2.0])
+    mesh = grid(np.stack([x, y, 0.0 * x], axis=-1), 0)
+    assert len(mesh.triangles) == 4
+    assert np.allclose(mesh.normals, [0, 0, 1])
+    assert areas(positions_of(mesh)).sum() == pytest.approx(6.0)
+    assert np.allclose(mesh.uvs, mesh.vertices[:, :2])
+
+
+def test_smooth_normals_of_a_sheet_are_those_of_the_surface():
+    angle, x = np.meshgrid(np.linspace(0.0, 1.5, 31), np.linspace(0.0, 1.0, 5))
+    points = np.stack([x, np.cos(angle), np.sin(angle)], axis=-1)
+    mesh = grid(points, 0)
+    inner = np.isin(mesh.triangles, np.arange(5 * 31).reshape(5, 31)[:, 1:-1])
+    expected = points.reshape(-1, 3)[mesh.triangles] * [0, 1, 1]
+    assert np.allclose(mesh.normals[mesh.normal_triangles][inner], expected[inner], atol=0.01)
+
+
+def test_skins_are_open():
+    ring = level(rounded(1.0, 1.0, 0.2), 0.0)
+    assert len(skin([ring, ring + [0.0, 1.0, 0.0]], 0).triangles) == 2 * len(ring)
+
+
+def test_curves_go_through_their_points_and_stop_at_corners():
+    points = [[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, 3.0]]
+    line = curve(points, 4)
+    assert len(line) == 4 * 3 + 1
+    assert np.allclose(line[[0, 4, 8, 12]], [points[0], points[1], points[3], points[4]])
+    assert np.allclose(line[:5, 1], 0.0)
+
+
+def test_curves_of_even_points_on_a_line_are_even():
+    assert np.allclose(curve([[0.0], [1.0], [2.0], [3.0]], 5)[:, 0], np.linspace(0.0, 3.0, 16))
+
+
+def test_moved_and_joined_keep_shapes_and_materials():
+    first, second = box((0, 0, 0), (1, 2, 3), 7), lathe(arc((0.0, 0.0), 1.0, (-90.0, 90.0), 8), 16, 2)
+    both = joined([first, moved(second, pose((5.0, 0.0, 0.0), 30.0))])
+    assert both.material == 7
+    assert volume(both) == pytest.approx(volume(first) + volume(second))
+    assert positions_of(both)[12:, :, 0].mean() == pytest.approx(5.0, abs=0.01)
+
+
+def test_moved_turns_normals():
+    mesh = moved(box((0, 0, 0), (1, 2, 3), 0), pose((9.0, 9.0, 9.0), 35.0, (1.0, 2.0, 3.0)) @ np.diag([1, 0.3, 2, 1]))
+    expected = unit(double_area_normals(positions_of(mesh)))
+    assert np.allclose(mesh.normals[mesh.normal_triangles], expected[:, None])
+
+
+def test_placed_parts_share_a_mesh_and_turn_about_y():
+    mesh = box((0, 0, 0), (1, 1, 1), 0)
+    (part,) = placed([mesh], (1.0, 2.0, 3.0), 90.0)
+    assert part.shape is mesh
+    assert np.allclose(part.transform.matrix @ [1, 0, 0, 1], [1, 2, 2, 1])
