@@ -11,7 +11,7 @@ import numpy as np
 
 from scenes.document import Part
 from scenes.model import Doubles, Mesh
-from scenes.shipped.modelling import box, curve, joined, lathe, loft, panel, pose, tube
+from scenes.shipped.modelling import box, curve, joined, lathe, panel, pose, skin, tube
 from scenes.shipped.robots.materials import (
     ASPHALT,
     BARK,
@@ -138,9 +138,10 @@ def roof(house: House) -> list[Mesh]:
     eaves, rise = 0.45, 2.6
     low = [(x + eaves, eaves), (x + eaves, -DEPTH - eaves), (-x - eaves, -DEPTH - eaves), (-x - eaves, eaves)]
     ridge = [(x - 3.0, -DEPTH / 2), (x - 3.0, -DEPTH / 2), (3.0 - x, -DEPTH / 2), (3.0 - x, -DEPTH / 2)]
-    rings = [[(a, y, b) for a, b in ring] for ring, y in ((low, height), (ridge, height + rise))]
+    middle = [(0.0, -DEPTH / 2)] * 4
+    rings = [[(a, y, b) for a, b in ring] for ring, y in ((middle, height), (low, height), (ridge, height + rise))]
     cornice = box((-x - 0.25, height - 0.35, -DEPTH - 0.25), (x + 0.25, height - 0.01, 0.25), FRAME)
-    return [loft(np.array(rings), ROOF), cornice]
+    return [skin(np.array(rings), ROOF), cornice]
 
 
 def facade(place: Transform, house: House, width: float, meshes: Kit, has_door: bool) -> Iterator[Part]:
