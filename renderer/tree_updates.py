@@ -10,17 +10,23 @@ Snoopy Caching, 1988, on when to buy what one rents).
 
 from typing import Literal
 
+import numpy as np
+
+from tracecore.bvh.binned_sah import build
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
 Update = Literal["auto", "refit", "rebuild"]
 
+ONE_TRIANGLE = np.eye(3, dtype=np.float32)[None]
+
 
 class TreeUpdates:
     """What is known of the trees of a sequence of frames."""
 
     def __init__(self, update: Update) -> None:
+        refit(build(ONE_TRIANGLE), ONE_TRIANGLE)  # loads compiled code, so that the first tree's time is its own
         self._update = update
         self._tree: BinaryTree | None = None
         self._built_cost = self._build_seconds = 0.0

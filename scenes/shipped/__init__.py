@@ -54,9 +54,7 @@ def count_of(text: str) -> int | None:
 
 SHIPPED: tuple[ShippedScene, ...] = (
     ShippedScene("cornell", "Cornell box with an area light, a mirror sphere and a glass sphere", cornell.scene),
-    ShippedScene(
-        "kitchen", "a kitchen by daylight and lamps, with glass and a toy car that drives", kitchen.scene
-    ),
+    ShippedScene("kitchen", "a kitchen by daylight and lamps, with glass and a toy car that drives", kitchen.scene),
     ShippedScene("robots", "ten robots that walk through a town: most triangles move", robots.scene),
     ShippedScene(
         "museum",
