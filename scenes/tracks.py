@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from scenes.geometry import cross
 from scenes.model import Doubles
 from scenes.transforms import IDENTITY, compose, quaternion
 
@@ -137,7 +138,7 @@ class RotationTrack:
 def product(p: Doubles, q: Doubles) -> Doubles:
     """(4,) Hamilton product of quaternions (w, x, y, z)."""
     scalar = p[0] * q[0] - p[1:] @ q[1:]
-    return np.concatenate([[scalar], p[0] * q[1:] + q[0] * p[1:] + np.cross(p[1:], q[1:])])
+    return np.concatenate([[scalar], p[0] * q[1:] + q[0] * p[1:] + cross(p[1:], q[1:])])
 
 
 def step_between(p: Doubles, q: Doubles) -> Doubles:
