@@ -28,7 +28,6 @@ def chain(levels: int) -> BinaryTree:
         first=np.where(is_leaf, low, 0).astype(np.int32),
         count=is_leaf.astype(np.int32),
         order=np.arange(levels + 1, dtype=np.uint32),
-        sah_cost=1.0,
         build_seconds=0.0,
     )
 

@@ -42,7 +42,6 @@ def tree_of(child: list[int], length: list[float]) -> BinaryTree:
         first=first,
         count=(np.int32(child) == 0).astype(np.int32),
         order=np.arange(slots, dtype=np.uint32),
-        sah_cost=0.0,
         build_seconds=0.0,
     )
 
