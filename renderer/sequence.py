@@ -107,9 +107,10 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
     for frame in order.frames:
         start = time.perf_counter()
         snapshot = order.place(frame)
+        load_seconds = time.perf_counter() - start
         wanted = request_of(snapshot, order, frame)
         kept = finished_frame(order.frame_path(frame), wanted) if order.resume else None
-        told = kept or _make_frame(order, frame, snapshot, time.perf_counter() - start)
+        told = kept or _make_frame(order, frame, snapshot, load_seconds)
         if told is None:
             return False
         if kept is None:

@@ -14,6 +14,9 @@ from scenes.errors import SceneError
 #: still, and the snapshot); the tree with its triangles, and what building it takes. Measured: 191 and 200.
 SNAPSHOT_BYTES, TREE_BYTES = 2 * (36 + 36 + 24 + 4 + 1), 230
 
+#: Triangles that a file may bring.
+MAX_TRIANGLES = 20_000_000
+
 #: From so many bytes on a scene says how much it will take.
 MUCH = 1_000_000_000
 

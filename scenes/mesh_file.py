@@ -27,6 +27,7 @@ from scenes.document import Document, Origin, Part, PointSource
 from scenes.errors import SceneFileError
 from scenes.geometry import MAX_COORDINATE
 from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
+from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_claims import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
 from scenes.mesh_materials import Surfaces
 from scenes.model import Doubles, Floats, Mesh, Scene
@@ -35,7 +36,6 @@ from scenes.stage import DEFAULT_CAMERA, scene_of
 from scenes.transforms import WORLD
 
 MAX_FILE_BYTES = 1 << 30
-MAX_TRIANGLES = 20_000_000
 #: Given to trimesh's log, which without a handler shows tracebacks of what it can do without.
 QUIET = logging.NullHandler()
 

@@ -289,7 +289,6 @@ def choose_driver(name: str, drivers: Mapping[str, type[D]]) -> type[D]:
 def choose_output(arguments: argparse.Namespace, driver: str) -> Path:
     """Where the picture goes, or the frames, checked."""
     from renderer.image_file import DEFAULT_FOLDER, check_writable
-    from renderer.sequence import check_sequence_path
 
     path: Path | None = arguments.output
     if path is None:
@@ -298,6 +297,8 @@ def choose_output(arguments: argparse.Namespace, driver: str) -> Path:
     if arguments.frames is None:
         check_writable(path)
     else:
+        from renderer.sequence import check_sequence_path
+
         check_sequence_path(path)
     return path
 

@@ -15,6 +15,7 @@ from scenes.default_view import look_at, triple
 from scenes.document import Document, Origin, Part, PointSource, corner_indices, join_loose, keyed_triangle
 from scenes.errors import SceneFileError
 from scenes.geometry import MAX_COORDINATE
+from scenes.memory import MAX_TRIANGLES
 from scenes.model import AnimationRange, Camera, Color, Doubles, Indices, Material, Mesh
 from scenes.shapes import cone, sphere
 from scenes.texture_file import read_texture
@@ -24,7 +25,6 @@ MAX_NESTING = 100
 MAX_INCLUDE_DEPTH = 32
 #: Words read, those of files included again and again counted each time.
 MAX_WORDS = 200_000_000
-MAX_TRIANGLES = 20_000_000
 MAX_LIGHTS = 100_000
 MAX_FRAMES = 10_000_000
 MAX_RESOLUTION = 16_384

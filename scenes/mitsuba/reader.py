@@ -11,6 +11,7 @@ from scenes.document import Document, Origin, Part, PointSource, triangle_count
 from scenes.errors import SceneFileError
 from scenes.geometry import unit
 from scenes.gltf import new_name
+from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_file import rewound
 from scenes.microfacets import BLACK
 from scenes.mitsuba.elements import Element, listed, read_elements
@@ -21,7 +22,6 @@ from scenes.model import Camera, Color, Doubles, Material, Mesh
 from scenes.stage import DEFAULT_CAMERA
 from scenes.transforms import IDENTITY, WORLD
 
-MAX_TRIANGLES = 20_000_000
 MAX_RESOLUTION = 16_384
 EMITTERS = ("area", "constant", "point")
 SENSORS = ("perspective", "thinlens")

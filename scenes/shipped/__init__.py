@@ -60,7 +60,7 @@ SHIPPED: tuple[ShippedScene, ...] = (
         "museum",
         "a sculpture of triangles that fly apart and together, between polished pillars",
         museum.scene,
-        Sizes(default=60_000, least=10_000, most=300_000),
+        Sizes(default=museum.DEFAULT_TRIANGLES, least=10_000, most=300_000),
     ),
     ShippedScene("caustic", "caustics of a golden ring, a glass ring and a glass ball on a table", caustic.scene),
     ShippedScene(

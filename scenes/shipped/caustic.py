@@ -6,12 +6,11 @@ Traité de la lumière, 1690).
 
 import numpy as np
 
-from scenes.default_view import look_at, triple
 from scenes.document import Document, Part
-from scenes.geometry import unit
-from scenes.model import Camera, Doubles, Material, Mesh, Scene
+from scenes.model import Doubles, Material, Mesh, Scene
 from scenes.shapes import rectangle, sphere
-from scenes.shipped.modelling import arc, grid, lathe
+from scenes.shipped.modelling import arc, facing_square, grid, lathe
+from scenes.shipped.viewpoint import viewpoint
 from scenes.stage import scene_of
 from scenes.transforms import WORLD, translation
 
@@ -48,7 +47,8 @@ MATERIALS = (
 )
 TABLE, GOLD, GLASS, LAMP, SKY = range(5)
 
-EYE, TARGET = np.array([0.03, 0.33, 0.29]), np.array([0.025, 0.0, -0.008])
+#: Of somebody at the table.
+CAMERA = viewpoint((0.03, 0.33, 0.29), (0.025, 0.0, -0.008), 33.0, near=0.01)
 
 
 def scene() -> Scene:
@@ -63,7 +63,7 @@ def scene() -> Scene:
             Part(sky()),
         ],
         materials=list(MATERIALS),
-        cameras={"front": camera()},
+        cameras={"front": CAMERA},
     )
     return scene_of("caustic", document, "shipped")
 
@@ -71,14 +71,6 @@ def scene() -> Scene:
 def standing(x: float, z: float) -> Doubles:
     """The map that puts a thing on the table."""
     return translation(np.array([x, GAP, z]))
-
-
-def camera() -> Camera:
-    """Somebody at the table."""
-    forward, up = look_at(EYE, TARGET, np.array([0.0, 1.0, 0.0]))
-    return Camera(
-        eye=triple(EYE), forward=triple(forward), up=triple(up), vertical_fov=33.0, near=0.01, resolution=(800, 600)
-    )
 
 
 def table() -> Mesh:
@@ -110,10 +102,7 @@ def ball() -> Mesh:
 
 def lamp() -> Mesh:
     """The square that shines on the table."""
-    place = np.array(LAMP_PLACE)
-    first = LAMP_SIDE * unit(np.cross([0.0, 1.0, 0.0], -place))
-    second = LAMP_SIDE * unit(np.cross(-place, first))
-    return rectangle(place - 0.5 * (first + second), first, second, LAMP)
+    return facing_square(LAMP_PLACE, LAMP_SIDE, LAMP)
 
 
 def sky() -> Mesh:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scenes.document import Part
 from scenes.geometry import corner_arrays, double_area_normals, unit
 from scenes.model import Doubles, Indices, Mesh
+from scenes.shapes import rectangle
 from scenes.transforms import WORLD, Transform, compose, quaternion
 
 #: Degrees between the normals of neighbours from which on the edge between them is sharp.
@@ -92,6 +93,14 @@ def panel(corner: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, ma
         uvs=np.array([[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]]),
         uv_triangles=triangles,
     )
+
+
+def facing_square(place: npt.ArrayLike, side: float, material: int) -> Mesh:
+    """A square around a place (3,), with level edges of a length, whose normal points at the origin."""
+    middle = np.array(place, dtype=np.float64)
+    first = side * unit(np.cross((0.0, 1.0, 0.0), -middle))
+    second = side * unit(np.cross(-middle, first))
+    return rectangle(middle - 0.5 * (first + second), first, second, material)
 
 
 def lathe(profile: npt.ArrayLike, segments: int, material: int, crease: float = CREASE) -> Mesh:

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scenes.default_view import look_at, triple
 from scenes.document import Document, Part, corner_indices
 from scenes.geometry import unit
-from scenes.model import Camera, Doubles, Material, Mesh, Scene
+from scenes.model import Doubles, Material, Mesh, Scene
 from scenes.shapes import rectangle
-from scenes.shipped.modelling import curve, tube
+from scenes.shipped.modelling import curve, facing_square, tube
+from scenes.shipped.viewpoint import viewpoint
 from scenes.stage import scene_of
 from scenes.transforms import WORLD, Transform, compose, quaternion
 
@@ -53,7 +53,8 @@ MEADOW, GREEN, WHITE, YELLOW, ROSE, SUN = range(6)
 TINTS = (WHITE, WHITE, WHITE, YELLOW, ROSE)
 SKY = (0.35, 0.50, 0.75)
 
-EYE, TARGET = np.array([0.0, 1.55, 4.6]), np.array([0.0, 0.85, 0.0])
+#: Of somebody before the nearest flowers.
+CAMERA = viewpoint((0.0, 1.55, 4.6), (0.0, 0.85, 0.0), 40.0, near=0.01)
 
 Random = np.random.Generator
 
@@ -71,16 +72,10 @@ def scene(triangles: int) -> Scene:
     document = Document(
         parts=[*still, *flowers(random, stem, heads, count), Part(drift(random, left - count * of_flower))],
         materials=list(MATERIALS),
-        cameras={"front": camera()},
+        cameras={"front": CAMERA},
         background=SKY,
     )
     return scene_of("stress", document, "shipped")
-
-
-def camera() -> Camera:
-    """Somebody before the nearest flowers."""
-    forward, up = look_at(EYE, TARGET, np.array([0.0, 1.0, 0.0]))
-    return Camera(eye=triple(EYE), forward=triple(forward), up=triple(up), vertical_fov=40.0, near=0.01)
 
 
 def plain() -> Mesh:
@@ -90,10 +85,7 @@ def plain() -> Mesh:
 
 def sun() -> Mesh:
     """A square of light far behind the camera, which faces the nearest flowers."""
-    place, side = np.array([-140.0, 200.0, 120.0]), 50.0
-    first = side * unit(np.cross([0.0, 1.0, 0.0], -place))
-    second = side * unit(np.cross(-place, first))
-    return rectangle(place - 0.5 * (first + second), first, second, SUN)
+    return facing_square((-140.0, 200.0, 120.0), 50.0, SUN)
 
 
 def flowers(random: Random, stem: Mesh, heads: list[Mesh], count: int) -> Iterator[Part]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from scenes.document import Document, KeyedTriangles, triangle_count
+from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_file import read_mesh_document
 from scenes.model import Doubles, Mesh
 from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
@@ -13,7 +14,6 @@ from scenes.toml_scene.place import Place, quoted
 from scenes.toml_scene.placing import Frame
 from scenes.transforms import Transform
 
-MAX_TRIANGLES = 20_000_000
 SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", EXACT)
 #: They are in metres with y up, as the standard of their format says.
 GLTF = (".glb", ".gltf")

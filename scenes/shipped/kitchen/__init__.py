@@ -5,12 +5,12 @@ x runs to the right along the counter, y upward and z from the counter toward th
 
 import numpy as np
 
-from scenes.default_view import look_at, triple
 from scenes.document import Document, PointSource
-from scenes.model import AnimationRange, Camera, Scene
+from scenes.model import AnimationRange, Scene
 from scenes.shipped.kitchen import car, counter, furniture, room, still_life
 from scenes.shipped.kitchen.materials import MATERIALS
 from scenes.shipped.kitchen.textures import PAINTERS
+from scenes.shipped.viewpoint import viewpoint
 from scenes.stage import scene_of
 
 #: Eye, point looked at, and vertical field of view in degrees.
@@ -35,13 +35,7 @@ def scene() -> Scene:
         materials=list(MATERIALS),
         textures=[paint() for paint in PAINTERS.values()],
         tracks=car.tracks(),
-        cameras={name: camera(*view) for name, view in VIEWS.items()},
+        cameras={name: viewpoint(*view) for name, view in VIEWS.items()},
         animation=AnimationRange(start=0.0, end=car.DURATION, frames=200),
     )
     return scene_of("kitchen", document, "shipped")
-
-
-def camera(eye: tuple[float, float, float], target: tuple[float, float, float], vertical_fov: float) -> Camera:
-    """A camera at `eye` that looks at a point."""
-    forward, up = look_at(np.array(eye), np.array(target), np.array([0.0, 1.0, 0.0]))
-    return Camera(eye=eye, forward=triple(forward), up=triple(up), vertical_fov=vertical_fov)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.model import Color, Doubles, Texture
+from scenes.shipped.painting import painted
 
 #: Pixels along an edge.
 SIZE = 512
@@ -23,8 +24,7 @@ def noise(smoothness: tuple[float, float], seed: int) -> Doubles:
 def image(name: str, reflectance: Doubles) -> Texture:
     """Linear reflectances (SIZE, SIZE, 3) as sRGB (IEC 61966-2-1)."""
     linear = np.clip(reflectance, 0.04, 0.82)
-    encoded = 1.055 * linear ** (1.0 / 2.4) - 0.055
-    return Texture(name=name, pixels=np.rint(255.0 * encoded).astype(np.uint8))
+    return painted(name, 1.055 * linear ** (1.0 / 2.4) - 0.055)
 
 
 def blend(first: Color, second: Color, share: npt.ArrayLike) -> Doubles:

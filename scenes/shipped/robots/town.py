@@ -11,7 +11,7 @@ import numpy as np
 
 from scenes.document import Part
 from scenes.model import Doubles, Mesh
-from scenes.shipped.modelling import box, curve, joined, lathe, panel, pose, skin, tube
+from scenes.shipped.modelling import box, curve, facing_square, joined, lathe, panel, pose, skin, tube
 from scenes.shipped.robots.materials import (
     ASPHALT,
     BARK,
@@ -208,11 +208,7 @@ def sky() -> list[Mesh]:
 
 def sun() -> Mesh:
     """A square that shines at the crossing."""
-    toward = -SUN_PLACE / np.linalg.norm(SUN_PLACE)
-    first = np.cross((0.0, 1.0, 0.0), toward)
-    first *= 2.0 * SUN_HALF / np.linalg.norm(first)
-    second = np.cross(toward, first)
-    return panel(SUN_PLACE - first / 2 - second / 2, first, second, SUN)
+    return facing_square(SUN_PLACE, 2.0 * SUN_HALF, SUN)
 
 
 def town() -> list[Part]:
