@@ -79,7 +79,6 @@ class _Rounds:
     def __init__(self, name: str, wanted: int, trace: Callable[..., TracedPhotons]) -> None:
         self.pilot: list[TracedPhotons] = []
         self.timed: list[TracedPhotons] = []
-        self._ranges: list[range] = []
         self._name = name
         self._wanted = wanted
         self._trace = trace
@@ -106,8 +105,11 @@ class _Rounds:
 
     def trace_again(self) -> None:
         """What is timed, once more; nothing of it is kept."""
-        for traced, indices in zip(self.timed, self._ranges, strict=True):
-            self._trace(indices, math.ceil(ROOM * traced.rays))
+        first = sum(traced.counts.emitted for traced in self.pilot)
+        for traced in self.timed:
+            end = first + traced.counts.emitted
+            self._trace(range(first, end), math.ceil(ROOM * traced.rays))
+            first = end
 
     def trace_rest(self, on_progress: Callable[[int], None]) -> None:
         """Rounds until enough are stored."""
@@ -117,7 +119,6 @@ class _Rounds:
             rays = sum(traced.rays for traced in self.all) / counts.emitted * photons
             indices = range(counts.emitted, counts.emitted + photons)
             self.timed.append(self._trace(indices, math.ceil(ROOM * rays)))
-            self._ranges.append(indices)
         on_progress(counts.stored)
 
     def _next_round(self, counts: PhotonCounts) -> int:
