@@ -23,15 +23,9 @@ import numpy.typing as npt
 
 from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
-from renderer.film import Film
+from renderer.film import Film, relative_error
 from renderer.image_file import read_linear, write_array
 from renderer.stage import Moment, Stage, TracerChoice, open_stage
-
-#: Share of the pixels that is left out: the worst ones.
-LEFT_OUT = 0.01
-
-#: What is added to a pixel's brightness, in mean brightnesses of the reference.
-FLOOR = 0.01
 
 #: The seed of references; those of what is compared count from 0.
 REFERENCE_SEED = 1 << 32
@@ -55,12 +49,10 @@ class Moments:
         return moment
 
 
-def relative_error(picture: Picture, reference: Picture) -> float:
+def error_of(picture: Picture, reference: Picture) -> float:
     """Of pictures (height, width, 3), as the head of this file says."""
-    brightness = reference.mean(axis=2, dtype=np.float64)
     squares = np.square(picture.astype(np.float64) - reference).mean(axis=2)
-    relative = np.sort((squares / np.square(brightness + FLOOR * brightness.mean())).ravel())
-    return float(np.sqrt(relative[: len(relative) - int(LEFT_OUT * len(relative))].mean()))
+    return relative_error(np.sqrt(squares), reference)
 
 
 def pictures(stage: Stage, name: str, settings: RenderSettings, moments: Moments) -> Iterator[tuple[float, Film]]:
@@ -91,7 +83,7 @@ def reference_of(stage: Stage, name: str, settings: RenderSettings, seconds: flo
 def rows(stage: Stage, names: list[str], settings: RenderSettings, moments: Moments, reference: Picture) -> list[Row]:
     """One for each driver and moment."""
     return [
-        {"driver": name, "seconds": seconds, "passes": film.passes, "error": relative_error(film.linear, reference)}
+        {"driver": name, "seconds": seconds, "passes": film.passes, "error": error_of(film.linear, reference)}
         for name in names
         for seconds, film in pictures(stage, name, settings, moments)
     ]

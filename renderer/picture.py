@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from tracecore.tracer import Tracer
 
 
+#: Between two unfinished pictures, unless something else is asked for.
+PREVIEW_SECONDS = 5.0
+
+
 class PhotonKeeper(Protocol):
     """A driver whose photon map can be kept."""
 
@@ -39,7 +43,8 @@ class PictureOrder:
     """What is to be made, whatever the scene.
 
     kind: of driver. settings: for a snapshot. limits: when to stop. exposure: in stops. curve: for the brights.
-    photon_path: where the photon map is kept, of a driver that has one.
+    photon_path: where the photon map is kept, of a driver that has one. preview: at least so many seconds between two
+    unfinished pictures.
     """
 
     kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
@@ -48,6 +53,7 @@ class PictureOrder:
     exposure: float = 0.0
     curve: str = "reinhard"
     photon_path: Path | None = None
+    preview: float = PREVIEW_SECONDS
     quiet: bool = False
 
 
@@ -109,7 +115,7 @@ class PictureRecord:
             "version": __version__,
         }
 
-    def statistics(self) -> Statistics:
+    def statistics(self, film: Film) -> Statistics:
         """The statistics so far."""
         driver, traced = self._driver, self._stage.tracer.statistics()
         measured = statistics.Measured(
@@ -118,6 +124,8 @@ class PictureRecord:
             rays=driver.work.rays.total,
             busy_seconds=traced.busy_seconds,
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
+            passes=film.passes,
+            noise=film.relative_noise,
         )
         return statistics.collect(self._stage, driver.name, driver.settings, measured)
 
@@ -127,6 +135,7 @@ class PictureFiles:
 
     def __init__(self, path: Path, record: PictureRecord, *, keep_linear: bool = True) -> None:
         self.path, self.record, self.keep_linear = path, record, keep_linear
+        self.interval = record.order.preview
         self.statistics: Statistics = {}
 
     def save_picture(self, film: Film) -> None:
@@ -143,7 +152,7 @@ class PictureFiles:
 
     def save_all(self, film: Film) -> None:
         """Write the picture, the linear data and the statistics."""
-        self.statistics = self.record.statistics()
+        self.statistics = self.record.statistics(film)
         self.save_picture(film)
         if self.path.suffix.lower() == ".png" and self.keep_linear:
             image_file.write_array(self.path.with_suffix(".npy"), film.linear)

@@ -12,35 +12,43 @@ from renderer.errors import UsageError
 from renderer.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
 
-#: At least so long between two unfinished pictures, in seconds.
-SAVE_INTERVAL = 5.0
-
-#: And at least so many times as long as it took to write the last one.
+#: Between two unfinished pictures at least so many times as long as it took to write the last one.
 SAVE_SPACING = 20.0
+
+
+#: So many passes are needed to tell their noise.
+LEAST_PASSES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When to stop, whichever comes first. passes: how many at most. seconds: wall time after which no pass begins."""
+    """When to stop, whichever comes first. passes: how many at most. seconds: wall time after which no pass begins.
+    noise: of the picture, as `Film.relative_noise`, once LEAST_PASSES tell it."""
 
     passes: int | None = None
     seconds: float | None = None
+    noise: float | None = None
 
     def __post_init__(self) -> None:
-        if self.passes is None and self.seconds is None:
-            raise UsageError("a render needs a number of passes or a time limit; got neither")
+        if self.passes is None and self.seconds is None and self.noise is None:
+            raise UsageError("a render needs a number of passes, a time limit or a target noise; got none")
 
-    def reached(self, passes: int, seconds: float) -> bool:
-        """Whether to stop after so many passes and seconds; never before the first pass."""
+    def reached(self, film: Film, seconds: float) -> bool:
+        """Whether to stop with a film after so many seconds; never before the first pass."""
+        passes = film.passes
         if passes == 0:
             return False
-        return (self.passes is not None and passes >= self.passes) or (
-            self.seconds is not None and seconds >= self.seconds
+        return (
+            (self.passes is not None and passes >= self.passes)
+            or (self.seconds is not None and seconds >= self.seconds)
+            or (self.noise is not None and passes >= LEAST_PASSES and film.relative_noise <= self.noise)
         )
 
 
 class Results(Protocol):
-    """Where pictures go."""
+    """Where pictures go. interval: at least so many seconds between two unfinished ones."""
+
+    interval: float
 
     def save_picture(self, film: Film) -> None:
         """Write the unfinished picture, to be looked at."""
@@ -76,7 +84,7 @@ class _Observer:
     def __init__(self, driver: Driver, film: Film, results: Results, bar: "tqdm[None]") -> None:
         self._driver, self._film, self._results, self._bar = driver, film, results, bar
         self._start = time.perf_counter()
-        self._next_save = self._start + SAVE_INTERVAL
+        self._next_save = self._start + results.interval
 
     @property
     def seconds(self) -> float:
@@ -94,11 +102,11 @@ class _Observer:
         begin = time.perf_counter()
         self._results.save_picture(self._film)
         end = time.perf_counter()
-        self._next_save = end + max(SAVE_INTERVAL, SAVE_SPACING * (end - begin))
+        self._next_save = end + max(self._results.interval, SAVE_SPACING * (end - begin))
 
 
 def _expose(driver: Driver, film: Film, limits: Limits, observer: _Observer) -> None:
-    while not limits.reached(film.passes, observer.seconds):
+    while not limits.reached(film, observer.seconds):
         film.add(driver.render_pass(film.passes))
         observer.after_pass()
 

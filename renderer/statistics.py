@@ -32,6 +32,8 @@ FIELDS = {
     "batch_rays": "rays in a batch",
     "threads": "CPU threads that shade",
     "seed": "seed of all random numbers",
+    "passes": "passes of the picture; 0 without one",
+    "noise": "of the picture, relative: standard error of its pixels over their brightness, by how much passes differ",
     "seconds.load": "wall time to read the scene and place it at its frame",
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
     "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
@@ -76,7 +78,7 @@ BUSY = 0.6
 class Measured:
     """What was measured of a run while it was timed. seconds: wall time. rays: traced meanwhile. busy_seconds: in which
     the device traced. limits: of the tracer. work: its counts may be of more than what was timed. rates: of all runs,
-    of which this is the median; none if there was one."""
+    of which this is the median; none if there was one. passes, noise: of a picture."""
 
     work: Work
     seconds: float
@@ -84,6 +86,8 @@ class Measured:
     busy_seconds: float
     limits: Limits
     rates: Sequence[float] = ()
+    passes: int = 0
+    noise: float = math.nan
 
 
 def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
@@ -101,6 +105,8 @@ def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measu
         "batch_rays": settings.batch_rays,
         "threads": settings.threads or stage.tracer.threads,
         "seed": settings.seed,
+        "passes": measured.passes,
+        "noise": measured.noise,
         "seconds.load": stage.load_seconds,
         "seconds.build": stage.build_seconds,
         "seconds.trace": work.trace_seconds,

@@ -59,7 +59,8 @@ FILE.gif, .webp or .apng is made of them in the end, and FILE.json has the stati
 Ctrl-C the same command with --resume makes what is missing, with the same bits.
 
 A picture is the mean of passes, each with one sample per pixel: more passes, less noise. Without --passes there are
-{DEFAULT_PASSES}, or with --time-limit as many as fit. Ctrl-C ends early and saves the passes that are finished.
+{DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. Ctrl-C ends early and saves the passes
+that are finished. How much passes differ tells the noise, not what is wrong with all alike: blur of the photon search.
 
 examples:
   tracecore render cornell
@@ -106,6 +107,18 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         help=f"passes, samples per pixel (default: {DEFAULT_PASSES})",
     )
     group.add_argument("--time-limit", type=real(1e-3, 1e9), metavar="S", help="begin no pass after so many seconds")
+    group.add_argument(
+        "--target-noise",
+        type=real(1e-6, 10),
+        metavar="E",
+        help="stop when pixels are right to this share of their brightness, by how much passes differ, such as 0.02",
+    )
+    group.add_argument(
+        "--preview",
+        type=real(0, 1e9),
+        metavar="S",
+        help="write the unfinished picture every so many seconds (default: 5)",
+    )
     group.add_argument("--exposure", type=real(-64, 64), metavar="EV", help="stops, +1 is twice as bright (default: 0)")
     group.add_argument(
         "--tone-map",
@@ -263,16 +276,17 @@ def with_proposals(arguments: argparse.Namespace, proposed: Mapping[str, object]
 
 def order_of(chosen: argparse.Namespace, kind: type[EyeDriver]) -> PictureOrder:
     """What is asked for, of whatever snapshot."""
-    from renderer.picture import PictureOrder
+    from renderer.picture import PREVIEW_SECONDS, PictureOrder
     from renderer.session import Limits
 
     return PictureOrder(
         kind=kind,
         settings=lambda snapshot: choose_settings(chosen, snapshot),
-        limits=Limits(passes=choose_passes(chosen), seconds=chosen.time_limit),
+        limits=Limits(passes=choose_passes(chosen), seconds=chosen.time_limit, noise=chosen.target_noise),
         exposure=chosen.exposure or 0.0,
         curve=chosen.tone_map or ("linear" if chosen.driver in SHOWN_LINEAR else "reinhard"),
         photon_path=chosen.save_photons,
+        preview=PREVIEW_SECONDS if chosen.preview is None else chosen.preview,
         quiet=chosen.quiet,
     )
 
@@ -337,9 +351,10 @@ def check_photon_file(arguments: argparse.Namespace, kind: type[object]) -> None
 
 
 def choose_passes(arguments: argparse.Namespace) -> int | None:
-    """As many as asked for; without a word and without a time limit the default."""
+    """As many as asked for; without a word and without another limit the default."""
     passes: int | None = arguments.passes
-    return DEFAULT_PASSES if passes is None and arguments.time_limit is None else passes
+    has_limit = arguments.time_limit is not None or arguments.target_noise is not None
+    return DEFAULT_PASSES if passes is None and not has_limit else passes
 
 
 def choose_settings(arguments: argparse.Namespace, snapshot: Snapshot) -> RenderSettings:
@@ -362,7 +377,8 @@ def _report(made: Made, path: Path, settings: RenderSettings, *, quiet: bool) ->
         print(f"tracecore: interrupted: {saved}", file=sys.stderr)
     elif not quiet:
         told = made.statistics
+        noise = f", noise {told['noise']:.1%}" if made.passes > 1 else ""
         print(
-            f"{path}: {settings.width}x{settings.height}, {passes}, {told['seconds.total']:.1f} s, "
+            f"{path}: {settings.width}x{settings.height}, {passes}{noise}, {told['seconds.total']:.1f} s, "
             f"{told['rays_per_second'] / 1e6:.2f} Mrays/s, limited by {told['limited_by']}"
         )

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from renderer.commands.render import DEFAULT_PASSES, NOT_FOR, choose_settings
 from renderer.driver import Radiance, RenderSettings, Work
 from renderer.drivers import DRIVERS
 from renderer.errors import RadianceError, UsageError
+from renderer.film import FLOOR
 from renderer.image_file import read_linear, read_texts
 from renderer.photon_map import load_photons
 from renderer.statistics import FIELDS
@@ -111,6 +113,8 @@ BAD_ARGUMENTS = [
     (["render", "cornell", "--radius", "nan"], "--radius"),
     (["render", "cornell", "--exposure", "inf"], "--exposure"),
     (["render", "cornell", "--time-limit", "0"], "--time-limit"),
+    (["render", "cornell", "--target-noise", "0"], "--target-noise"),
+    (["render", "cornell", "--preview", "-1"], "--preview"),
     (["render", "cornell", "--max-bounces", "0"], "--max-bounces"),
     (["render", "cornell", "--frame", "-1"], "--frame"),
     (["render", "cornell", "--frame", "1", "--time", "2"], "not allowed with"),
@@ -445,6 +449,18 @@ def test_photons_are_kept_whatever_comes(
     monkeypatch.setattr(flat, "save_photons", save_photons)
     assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--save-photons", tmp_path / "a.npz") == 0
     assert (tmp_path / "a.npz").read_bytes() == b"photons"
+
+
+def test_a_target_noise_alone_is_no_number_of_passes(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    def error_after(passes: int) -> float:
+        values = np.arange(1.0, passes + 1.0)
+        return float(values.std(ddof=1) / math.sqrt(passes) / values.mean() / (1.0 + FLOOR))
+
+    assert run_flat("-o", tmp_path / "a.png", "--target-noise", "0.06") == 0
+    told = json.loads((tmp_path / "a.json").read_text())
+    assert told["passes"] > DEFAULT_PASSES
+    assert told["noise"] == pytest.approx(error_after(told["passes"]), rel=1e-5)
+    assert error_after(told["passes"]) <= 0.06 < error_after(told["passes"] - 1)
 
 
 def test_time_limit_alone_is_no_number_of_passes(tmp_path: Path, flat: type[FlatDriver]) -> None:

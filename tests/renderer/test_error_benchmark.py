@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from renderer.driver import RenderSettings
-from renderer.error_benchmark import FLOOR, LEFT_OUT, Moments, by_driver, pictures, relative_error, slope
+from renderer.error_benchmark import Moments, by_driver, error_of, pictures, slope
+from renderer.film import FLOOR, LEFT_OUT
 from renderer.stage import Moment, TracerChoice, open_stage
 
 
 def test_a_picture_that_is_a_tenth_too_bright_is_off_by_a_tenth():
     reference = np.full((10, 20, 3), 2.0, np.float32)
-    assert relative_error(1.1 * reference, reference) == pytest.approx(0.1 / (1.0 + FLOOR), rel=1e-5)
+    assert error_of(1.1 * reference, reference) == pytest.approx(0.1 / (1.0 + FLOOR), rel=1e-5)
 
 
 def test_the_worst_hundredth_of_the_pixels_does_not_count():
@@ -18,9 +19,9 @@ def test_the_worst_hundredth_of_the_pixels_does_not_count():
     picture = reference.copy()
     worst = int(LEFT_OUT * reference[..., 0].size)
     picture.reshape(-1, 3)[:worst] = 1000.0
-    assert relative_error(picture, reference) == 0.0
+    assert error_of(picture, reference) == 0.0
     picture.reshape(-1, 3)[worst] = 2.0
-    assert relative_error(picture, reference) > 0.0
+    assert error_of(picture, reference) > 0.0
 
 
 def test_the_slope_is_the_exponent():

@@ -1,11 +1,13 @@
 """The film: means with known answers, and radiance that cannot be."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from renderer.errors import RadianceError, RenderError
-from renderer.film import Film
+from renderer.film import FLOOR, Film
 
 
 def constant(value: float, width: int = 3, height: int = 2) -> npt.NDArray[np.float64]:
@@ -59,3 +61,34 @@ def test_impossible_radiance_is_reported_and_not_added(bad: float) -> None:
 def test_wrong_shape() -> None:
     with pytest.raises(RenderError, match=r"\(3, 2, 3\); expected \(2, 3, 3\)"):
         Film(3, 2).add(np.zeros((3, 2, 3)))
+
+
+def test_noise_is_the_standard_error_of_the_mean() -> None:
+    random = np.random.default_rng(3)
+    film = Film(3, 2)
+    passes = random.normal(10.0, 1.0, (50, 2, 3, 3))
+    for radiance in passes:
+        film.add(radiance)
+    expected = np.sqrt(passes.var(axis=0, ddof=1).mean(axis=2) / 50)
+    np.testing.assert_allclose(film.noise, expected, rtol=1e-5)
+
+
+def test_one_pass_tells_no_noise() -> None:
+    film = Film(3, 2)
+    film.add(constant(1.0))
+    assert np.isinf(film.noise).all()
+    assert np.isinf(film.relative_noise)
+
+
+def test_noise_is_relative_to_brightness() -> None:
+    film = Film(3, 2)
+    for value in (0.9, 1.1, 0.9, 1.1):
+        film.add(constant(value))
+    assert film.relative_noise == pytest.approx(math.sqrt(0.04 / 3 / 4) / (1.0 + FLOOR), rel=1e-5)
+
+
+def test_a_black_picture_has_no_noise() -> None:
+    film = Film(3, 2)
+    for _ in range(3):
+        film.add(constant(0.0))
+    assert film.relative_noise == 0.0

@@ -52,6 +52,8 @@ class CountingDriver:
 class Recorder:
     """Notes how many passes each saved picture had."""
 
+    interval = 5.0
+
     def __init__(self) -> None:
         self.pictures: list[int] = []
         self.ends: list[int] = []
@@ -108,14 +110,30 @@ def test_at_least_one_pass_whatever_the_time_limit(clock: Clock) -> None:
 
 def test_limits() -> None:
     limits = Limits(passes=3, seconds=10.0)
-    assert not limits.reached(0, 1000.0)  # at least one pass
-    assert not limits.reached(2, 9.9)
-    assert limits.reached(3, 0.0)
-    assert limits.reached(1, 10.0)
+    assert not limits.reached(film_of(0), 1000.0)  # at least one pass
+    assert not limits.reached(film_of(2), 9.9)
+    assert limits.reached(film_of(3), 0.0)
+    assert limits.reached(film_of(1), 10.0)
+
+
+def film_of(passes: int, spread: float = 0.0) -> Film:
+    """Passes that are 1 + spread and 1 - spread in turn."""
+    film = Film(3, 2)
+    for index in range(passes):
+        film.add(np.full((2, 3, 3), 1.0 + spread * (-1.0) ** index))
+    return film
+
+
+def test_a_picture_that_is_right_enough_is_done() -> None:
+    limits = Limits(noise=0.0250)
+    assert not limits.reached(film_of(16, 0.1), 0.0)  # 0.1 / sqrt(15) / 1.01 = 0.0256
+    assert limits.reached(film_of(18, 0.1), 0.0)  # 0.1 / sqrt(17) / 1.01 = 0.0240
+    assert not limits.reached(film_of(3), 0.0)  # too few to tell
+    assert limits.reached(film_of(4), 0.0)
 
 
 def test_a_limit_is_needed() -> None:
-    with pytest.raises(UsageError, match="got neither"):
+    with pytest.raises(UsageError, match="got none"):
         Limits()
 
 
@@ -124,6 +142,13 @@ def test_pictures_from_time_to_time(clock: Clock) -> None:
     render(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), Limits(passes=10), recorder)
     assert recorder.pictures == [3, 6, 9]  # 6 s, 12 s, 18 s: never closer than 5 s
     assert recorder.ends == [10]
+
+
+def test_pictures_as_often_as_asked_for(clock: Clock) -> None:
+    recorder = Recorder()
+    recorder.interval = 0.0
+    render(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), Limits(passes=3), recorder)
+    assert recorder.pictures == [1, 2, 3]
 
 
 def test_slow_saving_is_done_less_often(clock: Clock) -> None:
