@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -98,13 +98,31 @@ def write_array(path: Path, array: npt.NDArray[np.generic]) -> None:
         np.save(file, array, allow_pickle=False)
 
 
-def write_exr(path: Path, linear: npt.NDArray[np.float32], texts: Mapping[str, str]) -> None:
-    """Write (height, width, 3) float32 linear radiance as the channels R, G, B; `texts` become header attributes."""
+def write_exr(path: Path, layers: Mapping[str, npt.NDArray[np.float32]], texts: Mapping[str, str]) -> None:
+    """Write layers of a picture as OpenEXR; `texts` become header attributes.
+
+    layers: by name, (height, width, 3) or (height, width) float32. `beauty` becomes the channels R, G, B and `depth` Z,
+    as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is normals, and of one a.Y.
+    """
     import OpenEXR
 
     header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage, **texts}
-    with temporary_beside(path) as temporary, OpenEXR.File(header, {"RGB": np.ascontiguousarray(linear)}) as file:
+    channels = {name: plane for layer, values in layers.items() for name, plane in _channels(layer, values)}
+    with temporary_beside(path) as temporary, OpenEXR.File(header, channels) as file:
         file.write(str(temporary))
+
+
+def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+    """Names and planes of a layer's channels."""
+    if layer == "beauty":
+        yield "RGB", np.ascontiguousarray(values)
+    elif layer == "depth":
+        yield "Z", np.ascontiguousarray(values)
+    elif values.ndim == 2:
+        yield f"{layer}.Y", np.ascontiguousarray(values)
+    else:
+        for channel, name in enumerate("XYZ" if layer == "normal" else "RGB"):
+            yield f"{layer}.{name}", np.ascontiguousarray(values[..., channel])
 
 
 def read_linear(path: Path) -> npt.NDArray[np.float32]:

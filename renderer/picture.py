@@ -143,7 +143,7 @@ class PictureFiles:
         texts = self.record.texts(film.passes)
         match self.path.suffix.lower():
             case ".exr":
-                image_file.write_exr(self.path, film.linear, texts)
+                image_file.write_exr(self.path, {"beauty": film.linear}, texts)
             case ".npy":
                 image_file.write_array(self.path, film.linear)
             case _:

@@ -44,11 +44,34 @@ def test_array(tmp_path: Path) -> None:
 def test_exr(tmp_path: Path) -> None:
     openexr = pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
     path = tmp_path / "a.exr"
-    image_file.write_exr(path, LINEAR, {"scene": "cornell"})
+    image_file.write_exr(path, {"beauty": LINEAR}, {"scene": "cornell"})
     np.testing.assert_array_equal(image_file.read_linear(path), LINEAR)
     with openexr.File(str(path)) as file:
         assert file.header()["scene"] == "cornell"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.exr"]
+
+
+def test_layers_of_an_exr(tmp_path: Path) -> None:
+    openexr = pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    path = tmp_path / "a.exr"
+    layers = {"beauty": LINEAR, "albedo": LINEAR + 1.0, "normal": LINEAR + 2.0, "depth": LINEAR[..., 0] + 3.0}
+    image_file.write_exr(path, layers | {"noise": LINEAR[..., 1]}, {})
+    np.testing.assert_array_equal(image_file.read_linear(path), LINEAR)
+    with openexr.File(str(path), separate_channels=True) as file:
+        planes = {name: channel.pixels for name, channel in file.channels().items()}
+    assert set(planes) == {
+        "R",
+        "G",
+        "B",
+        "Z",
+        "noise.Y",
+        *(f"albedo.{c}" for c in "RGB"),
+        *(f"normal.{c}" for c in "XYZ"),
+    }
+    np.testing.assert_array_equal(planes["albedo.G"], LINEAR[..., 1] + 1.0)
+    np.testing.assert_array_equal(planes["normal.Z"], LINEAR[..., 2] + 2.0)
+    np.testing.assert_array_equal(planes["Z"], LINEAR[..., 0] + 3.0)
+    np.testing.assert_array_equal(planes["noise.Y"], LINEAR[..., 1])
 
 
 def test_exr_without_the_extra_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
