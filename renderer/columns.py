@@ -334,10 +334,23 @@ def pack_columns(
     """
     packed = 0
     for i in range(0, count, WIDTH):
+        packed = pack_lanes(lanes_of(words, wanted, i, count), sources, i, targets, packed)
+    return packed
+
+
+@inlined
+def pack_chunk(
+    words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
+) -> tuple[int, int]:
+    """As `pack_columns`, to columns of scratch until they are full. Returns how many places they are, and how many
+    were looked at."""
+    packed, i = 0, 0
+    while i < count and packed <= CHUNK - WIDTH:
         lanes = lanes_of(words, wanted, i, count)
         if lanes != 0:  # where few are wanted, most lines of the other columns need not be read
             packed = pack_lanes(lanes, sources, i, targets, packed)
-    return packed
+        i += WIDTH
+    return packed, min(i, count)
 
 
 @inlined
@@ -347,17 +360,18 @@ def pack_numbered(
     count: int,
     numbers: tuple[int, int],
     columns: tuple[tuple[int, ...], tuple[int, ...]],
-) -> int:
-    """As `pack_columns`, with a column more: the numbers of the places.
+) -> tuple[int, int]:
+    """As `pack_chunk`, with a column more: the numbers of the places.
 
     numbers: of place 0, and the address of a column that they go to. columns: sources and targets.
     """
-    packed, (number, target), (sources, targets) = 0, numbers, columns
-    for i in range(0, count, WIDTH):
+    packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
+    while i < count and packed <= CHUNK - WIDTH:
         lanes = lanes_of(words, wanted, i, count)
         put_lanes(target + WORD_BYTES * packed, lanes, number + i)
         packed = pack_lanes(lanes, sources, i, targets, packed)
-    return packed
+        i += WIDTH
+    return packed, min(i, count)
 
 
 @inlined

@@ -34,6 +34,7 @@ from renderer.columns import (
     get_int,
     get_word,
     list_places,
+    pack_chunk,
     pack_columns,
     pack_numbered,
     put,
@@ -131,9 +132,9 @@ ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_TALLY = (np.uint32(t) for t in (1, 
 
 
 class Span(NamedTuple):
-    """Rays that are shaded together. first: place of the first one. kept: how many paths of the batch go on before
-    them. is_fresh: whether they are the first ones of their photons, the first of which is `photon`. is_alike: whether
-    these carry the same flux."""
+    """Rays of which as many are shaded together as have room. first: place of the first one. kept: how many paths of
+    the batch go on before them. is_fresh: whether they are the first ones of their photons, which are numbered from
+    `photon` on. is_alike: whether these all carry the same flux."""
 
     first: int
     count: int
@@ -206,8 +207,8 @@ def shade_batch(
     first, kept = 0, 0
     while first < active:
         span = span_at(scene.photon_scene, task, batch, (first, active, kept))
-        kept = shade_chunk(scene, limits, batch, span, output)
-        first += span.count
+        done, going = shade_chunk(scene, limits, batch, span, output)
+        first, kept = first + done, kept + going
     photon, fresh = take(supply, batch.capacity - kept)
     launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh
@@ -218,11 +219,12 @@ def shade_batch(
 
 @inlined
 def span_at(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, places: tuple[int, int, int]) -> Span:
-    """The rays to shade next. places: of the first one, behind the last one of all, and of the next path kept."""
+    """The rays to shade next: those of paths that go on, or fresh ones. places: of the first one, behind the last one
+    of all, and of the next path kept."""
     first, active, kept = places
     fresh, photon = batch.fresh[0], batch.fresh[1] + first - batch.fresh[0]
     is_fresh = first >= fresh
-    count = min(CHUNK, active - first if is_fresh else min(active, fresh) - first)
+    count = (active if is_fresh else min(active, fresh)) - first
     is_alike = is_fresh and len(scene.emitters) == 1
     flux = only_light(scene, task).flux if is_alike else (ZERO, ZERO, ZERO)
     return Span(first, count, kept, is_fresh, is_alike, photon, flux)
@@ -239,8 +241,11 @@ def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
 
 
 @compiled
-def shade_chunk(scene: PackedScene, limits: Limits, batch: PhotonBatch, span: Span, output: PhotonOutput) -> int:
-    """Shade the hits of some rays. Returns how many paths of the batch go on then."""
+def shade_chunk(
+    scene: PackedScene, limits: Limits, batch: PhotonBatch, span: Span, output: PhotonOutput
+) -> tuple[int, int]:
+    """Shade the hits of the first rays of a span, as many as a chunk has room for. Returns how many rays these are, and
+    how many paths of them go on."""
     first, kept = span.first, span.kept
     flags, chunk = scene.photon_scene.flags, batch.scratch.chunk[0]
     view = View(
@@ -257,8 +262,8 @@ def shade_chunk(scene: PackedScene, limits: Limits, batch: PhotonBatch, span: Sp
         decoded=address(scene.photon_scene.decoded),
         chunk=chunk,
     )
-    hits = pick_fresh(flags, view, span) if span.is_fresh else pick_hits(flags, view, span.count)
-    output.counters[ESCAPED] += span.count - hits
+    hits, rays = pick_fresh(flags, view, span) if span.is_fresh else pick_hits(flags, view, span.count)
+    output.counters[ESCAPED] += rays - hits
     meet_facets(scene.photon_scene, view, hits)
     landing = Landing(chunk, limits, view.photons, span.flux)
     if flags & (TEXTURED | OWN | BENT | MIXED):
@@ -269,7 +274,7 @@ def shade_chunk(scene: PackedScene, limits: Limits, batch: PhotonBatch, span: Sp
         each(bounce, whole(hits), landing)
     keep_photons(view, hits, output)
     add_tallies(hits, chunk, output)
-    return kept + keep_paths(flags, view, hits)
+    return rays, keep_paths(flags, view, hits)
 
 
 @inlined
@@ -294,8 +299,9 @@ def shade_all_lobes(scene: PackedScene, view: View, hits: int, landing: Landing)
 
 
 @inlined
-def pick_hits(flags: np.uint32, view: View, count: int) -> int:
-    """Rays that hit something, and their paths, side by side in the chunk. Returns how many they are."""
+def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
+    """Rays that hit something, and their paths, side by side in the chunk until it is full. Returns how many they are,
+    and how many rays were looked at."""
     chunk, step = view.chunk, view.step
     rays, triangles, steps = view.rays, view.hits + HIT_ID * step, view.paths + STEPS * step
     sources = (
@@ -314,12 +320,12 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> int:
     if flags & (TEXTURED | BENT | OWN):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
-        return pack_columns(triangles, found, count, sources + uv, targets + chunk_uv)
-    return pack_columns(triangles, found, count, sources, targets)
+        return pack_chunk(triangles, found, count, sources + uv, targets + chunk_uv)
+    return pack_chunk(triangles, found, count, sources, targets)
 
 
 @inlined
-def pick_fresh(flags: np.uint32, view: View, span: Span) -> int:
+def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
     """As `pick_hits`, for photons on their first ray: only the flux may be in columns, where there are several lights.
     What all have in common is not written where `bounce_first` knows it."""
     chunk, step, found = view.chunk, view.step, (MISS_BIT, NO_TALLY)
@@ -329,17 +335,17 @@ def pick_fresh(flags: np.uint32, view: View, span: Span) -> int:
     if flags & (TEXTURED | BENT | OWN):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
-        hits = pack_numbered(triangles, found, span.count, numbers, (sources + uv, targets + chunk_uv))
+        hits, taken = pack_numbered(triangles, found, span.count, numbers, (sources + uv, targets + chunk_uv))
     else:
-        hits = pack_numbered(triangles, found, span.count, numbers, (sources, targets))
+        hits, taken = pack_numbered(triangles, found, span.count, numbers, (sources, targets))
     if not span.is_alike:
         each(take_first_step, whole(hits), chunk)
         flux = three(view.paths + PATH_FLUX * step, step)
-        pack_columns(triangles, found, span.count, flux, column_of(chunk.flux))
+        pack_columns(triangles, found, taken, flux, column_of(chunk.flux))
     elif flags & (TEXTURED | OWN | BENT | MIXED):
         each(take_first_step, whole(hits), chunk)
         each(carry_flux, whole(hits), (chunk, span.flux))
-    return hits
+    return hits, taken
 
 
 @inlined
@@ -775,7 +781,7 @@ def add_tallies(count: int, chunk: Chunk, output: PhotonOutput) -> None:
 def keep_paths(flags: np.uint32, view: View, count: int) -> int:
     """Move the paths that go on behind those before; returns how many they are.
 
-    A whole vector ends no later than the chunk, so that no ray is lost that is still to be shaded.
+    A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
     chunk, step, words = view.chunk, view.step, address(view.chunk.words)
     fates, numbers = address(chunk.tally), (words, words + COLUMN_BYTES)
