@@ -1,4 +1,4 @@
-"""Loops over columns that become vector instructions, and rows made columns eight at a time.
+"""Loops over columns that become vector instructions, and rows made columns a vector at a time.
 
 A column holds one number of many rays, side by side. Compiled code reads columns by address (see
 `tracecore.vector.address`), so that nothing is counted or checked in a loop.
@@ -41,8 +41,6 @@ FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 WIDTH = 16 if has_widest_vectors() else 8
 ALL_LANES = (1 << WIDTH) - 1
 WIDE = ir.VectorType(I32, WIDTH)
-
-Sources = tuple[int, int, int, int, int, int, int, int]
 
 
 class _Distinct(ir.values.MDValue):
@@ -275,6 +273,16 @@ def pack_lanes(typing: Any, lanes: Any, sources: Any, place: Any, targets: Any, 
     return types.int64(types.int64, sources, types.int64, targets, types.int64), emit
 
 
+@emitting
+def count_lanes(typing: Any, lanes: Any) -> Any:
+    """How many lanes are in a set."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), emit
+
+
 def _at(builder: Any, column: Any, place: Any) -> Any:
     """WIDTH words from a place of a column on."""
     word = builder.gep(builder.inttoptr(column, I32.as_pointer()), [place])
@@ -331,6 +339,55 @@ def pack_columns(
 
 
 @inlined
+def pack_chunk(
+    words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
+) -> tuple[int, int]:
+    """As `pack_columns`, to columns of scratch until they are full. Returns how many places they are, and how many
+    were looked at."""
+    packed, i = 0, 0
+    while i < count and packed <= CHUNK - WIDTH:
+        lanes = lanes_of(words, wanted, i, count)
+        if lanes != 0:  # where few are wanted, most lines of the other columns need not be read
+            packed = pack_lanes(lanes, sources, i, targets, packed)
+        i += WIDTH
+    return packed, min(i, count)
+
+
+@inlined
+def pack_numbered(
+    words: int,
+    wanted: tuple[np.uint32, np.uint32],
+    count: int,
+    numbers: tuple[int, int],
+    columns: tuple[tuple[int, ...], tuple[int, ...]],
+) -> tuple[int, int]:
+    """As `pack_chunk`, with a column more: the numbers of the places.
+
+    numbers: of place 0, and the address of a column that they go to. columns: sources and targets.
+    """
+    packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
+    while i < count and packed <= CHUNK - WIDTH:
+        lanes = lanes_of(words, wanted, i, count)
+        put_lanes(target + WORD_BYTES * packed, lanes, number + i)
+        packed = pack_lanes(lanes, sources, i, targets, packed)
+        i += WIDTH
+    return packed, min(i, count)
+
+
+@inlined
+def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, columns: tuple[int, ...]) -> int:
+    """As `pack_columns` within columns: what lies in front of the first gap stays where it is."""
+    packed = 0
+    for i in range(0, count, WIDTH):
+        lanes = lanes_of(words, wanted, i, count)
+        if packed == i and lanes & (lanes + 1) == 0:  # none is missing before the last one
+            packed += count_lanes(lanes)
+        else:
+            packed = pack_lanes(lanes, columns, i, columns, packed)
+    return packed
+
+
+@inlined
 def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, places: int) -> int:
     """List where words of a column have the wanted bits of a mask, and close the list. Returns its length.
 
@@ -351,60 +408,69 @@ def close_list(places: int, length: int) -> None:
 
 
 @inlined
-def gather_columns(rows: int, row_bytes: int, places: int, count: int, quads: int, columns: int) -> None:
-    """The first 4 * quads words of rows become as many columns of scratch. places: address of their numbers, int32.
+def gather_columns(rows: int, row_bytes: int, places: int, count: int, columns: tuple[tuple[int, ...], int]) -> None:
+    """Words of rows become columns of scratch. places: address of the rows' numbers, int32.
 
-    Eight places at a time are read, also if count is no multiple of eight: all of them must exist.
+    columns: by how many bytes each four words are behind the start of a row, and where the first column goes. WIDTH
+    places at a time are read, also if count is no multiple of it: all of them must exist.
     """
-    for i in range(0, count, 8):
-        sources, target = _rows(rows, row_bytes, places + WORD_BYTES * i), columns + WORD_BYTES * i
-        for quad in range(quads):
-            put_columns(sources, 4 * WORD_BYTES * quad, target + 4 * COLUMN_BYTES * quad)
-
-
-@inlined
-def _rows(rows: int, row_bytes: int, places: int) -> Sources:
-    """Addresses of the rows of eight numbers."""
-    return (
-        _row(rows, row_bytes, places, 0),
-        _row(rows, row_bytes, places, 1),
-        _row(rows, row_bytes, places, 2),
-        _row(rows, row_bytes, places, 3),
-        _row(rows, row_bytes, places, 4),
-        _row(rows, row_bytes, places, 5),
-        _row(rows, row_bytes, places, 6),
-        _row(rows, row_bytes, places, 7),
-    )
-
-
-@inlined
-def _row(rows: int, row_bytes: int, places: int, i: int) -> int:
-    """Address of the row at one of the places."""
-    return rows + row_bytes * int(get_int(places, i))
+    quads, target = columns
+    for i in range(0, count, WIDTH):
+        put_columns(rows, row_bytes, places + WORD_BYTES * i, quads, target + WORD_BYTES * i)
 
 
 @emitting
-def put_columns(typing: Any, rows: Any, offset: Any, target: Any) -> Any:
-    """Eight times four words, `offset` bytes behind addresses, become four columns of scratch.
+def put_columns(typing: Any, rows: Any, row_bytes: Any, places: Any, quads: Any, target: Any) -> Any:
+    """Four words, some bytes behind the start of each of WIDTH rows, become four columns of scratch, and the next ones
+    the next four.
 
-    Two rows share a vector, and words change places within its halves alone.
+    Two or four rows share a vector, and words change places within its quarters alone. A few rows at a time are read
+    as a whole, so that registers hold their addresses.
     """
-    half, eight = ir.VectorType(I32, 4), ir.VectorType(I32, 8)
+    quarters = WIDTH // 4
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sources = [builder.add(row, arguments[1]) for row in cgutils.unpack_tuple(builder, arguments[0], 8)]
-        loaded = [builder.load(builder.inttoptr(row, half.as_pointer()), align=WORD_BYTES) for row in sources]
-        pairs = [_mixed(builder, loaded[k], loaded[k + 4], list(range(8))) for k in range(4)]
-        low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
-        first, second = ([_mixed(builder, pairs[k], pairs[k + 1], mask) for mask in (low, high)] for k in (0, 2))
-        low, high = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
-        columns = [_mixed(builder, first[k], second[k], mask) for k in (0, 1) for mask in (low, high)]
-        for k, words in enumerate(columns):
-            place = builder.add(arguments[2], I64(k * COLUMN_BYTES))
-            builder.store(words, builder.inttoptr(place, eight.as_pointer()), align=WORD_BYTES)
+        first, row_bytes, places, quads, target = arguments
+        numbers = builder.inttoptr(places, I32.as_pointer())
+        offsets, vectors = cgutils.unpack_tuple(builder, quads), []
+        for k in range(4):
+            numbered = [
+                builder.load(builder.gep(numbers, [I64(k + 4 * quarter)]), align=WORD_BYTES)
+                for quarter in range(quarters)
+            ]
+            read = [builder.add(first, builder.mul(builder.sext(number, I64), row_bytes)) for number in numbered]
+            vectors.append([_joined(builder, [builder.add(row, offset) for row in read]) for offset in offsets])
+        for quad in range(len(offsets)):
+            for k, words in enumerate(_transposed(builder, [vector[quad] for vector in vectors])):
+                place = builder.add(target, I64((4 * quad + k) * COLUMN_BYTES))
+                builder.store(words, builder.inttoptr(place, WIDE.as_pointer()), align=WORD_BYTES)
         return context.get_dummy_value()
 
-    return types.void(rows, types.int64, types.int64), emit
+    return types.void(types.int64, types.int64, types.int64, quads, types.int64), emit
+
+
+def _joined(builder: Any, rows: list[Any]) -> Any:
+    """Four words from each of some addresses, side by side."""
+    parts = [builder.load(builder.inttoptr(row, ir.VectorType(I32, 4).as_pointer()), align=WORD_BYTES) for row in rows]
+    while len(parts) > 1:
+        lanes = list(range(2 * parts[0].type.count))
+        parts = [_mixed(builder, a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+def _transposed(builder: Any, vectors: list[Any]) -> list[Any]:
+    """Four vectors: quarter q of vector k has the words of row k + 4 q. They become columns."""
+    low, high = [0, WIDTH, 1, WIDTH + 1], [2, WIDTH + 2, 3, WIDTH + 3]
+    first, second = (
+        [_mixed(builder, vectors[k], vectors[k + 1], _in_quarters(mask)) for mask in (low, high)] for k in (0, 2)
+    )
+    low, high = [0, 1, WIDTH, WIDTH + 1], [2, 3, WIDTH + 2, WIDTH + 3]
+    return [_mixed(builder, first[k], second[k], _in_quarters(mask)) for k in (0, 1) for mask in (low, high)]
+
+
+def _in_quarters(mask: list[int]) -> list[int]:
+    """What is done with the first four words of two vectors, done with all fours."""
+    return [lane + quarter for quarter in range(0, WIDTH, 4) for lane in mask]
 
 
 def _mixed(builder: Any, a: Any, b: Any, mask: list[int]) -> Any:

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from renderer.columns import CHUNK, COLUMN
 from renderer.packed_scene import PackedScene
@@ -25,10 +26,9 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: path, of which steps and flux become those that the path goes on with. position: of the hit, later where the next ray
 #: starts. shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2),
 #: roulette and rounding. weight, at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is
-#: absorption. wi: direction of the next ray where it is_directed, else the normal that it will be about. packed_ray,
-#: packed_normal, packed_flux, rank: of the photon. tally: of the hit. per_share: all reflectance over that of the lobe
-#: chosen. bent, lobes: lists of places in the chunk. In the end shading, the words for direction, wi and is_directed
-#: are packed for the paths that go on.
+#: absorption. wi: direction of the next ray where it is_directed, else the normal that it will be about. tally: of the
+#: hit. per_share: all reflectance over that of the lobe chosen. bent, lobes: lists of places in the chunk. In the end
+#: shading, the words for direction, wi and is_directed are packed for the paths that go on.
 COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -53,10 +53,6 @@ COLUMNS = np.dtype(
         ("shading", "<f4", _VECTOR),
         ("words", "<u4", (4, COLUMN)),
         ("wi", "<f4", _VECTOR),
-        ("packed_ray", "<u4", _SCALAR),
-        ("packed_normal", "<u4", _SCALAR),
-        ("packed_flux", "<u4", _SCALAR),
-        ("rank", "<u4", _SCALAR),
         ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
         ("is_directed", "<i4", _SCALAR),
@@ -120,11 +116,16 @@ class PhotonBatch(NamedTuple):
     rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
     the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, steps, and the flux (float32
     bits) in units of the task's. capacity: rays that it may have; columns have 2 * LANES places more.
+
+    fresh: (2,) int64: from which place on, a multiple of LANES, no ray has met anything yet, and the photon of this
+    ray. The next ones are of the next photons, so that their index and steps are not in `paths`, nor is their flux
+    where there is but one light.
     """
 
     rays: Floats
     hits: Floats
     paths: Words
+    fresh: npt.NDArray[np.int64]
     scratch: PhotonScratch
     capacity: int
 
@@ -141,4 +142,5 @@ def new_scratch(scene: PackedScene) -> PhotonScratch:
 
 def new_batch(scene: PackedScene, rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
     """A batch over columns of a tracer, and memory for its paths."""
-    return PhotonBatch(rays, hits, np.zeros((PATH_WORDS, rays.shape[1]), np.uint32), new_scratch(scene), capacity)
+    paths = np.zeros((PATH_WORDS, rays.shape[1]), np.uint32)
+    return PhotonBatch(rays, hits, paths, np.zeros(2, np.int64), new_scratch(scene), capacity)

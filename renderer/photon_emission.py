@@ -7,13 +7,18 @@ import numpy as np
 from renderer.columns import (
     CHUNK,
     COLUMN_BYTES,
+    WORD_BYTES,
     column,
+    each,
     each_pair,
     gather_columns,
+    get,
+    get3,
     get_int,
     get_word,
     put,
     put3,
+    whole,
     whole_pairs,
 )
 from renderer.photon_batch import PATH_FLUX, RAY_DIRECTION, STEPS, Chunk, PhotonBatch, PhotonTask
@@ -21,19 +26,31 @@ from renderer.photon_scene import EMITTER, PhotonScene
 from shaders.random import STREAM_EMISSION, Words4, hash4, hash_key, unit32
 from shaders.real import ONE, Int, Real
 from shaders.sampling import lambertian
-from shaders.vector import along, scale
+from shaders.vector import Vec3, along, scale
 from tracecore.compiled import compiled, inlined
 from tracecore.vector import address
 
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
 GOLDEN = np.uint32(2654435769)
 
-EMITTER_BYTES, EMITTER_WORDS = EMITTER.itemsize, EMITTER.itemsize // 4
+EMITTER_BYTES = EMITTER.itemsize
+
+
+class Light(NamedTuple):
+    """Where photons leave a light, see EMITTER. flux: of a photon, in units of the task's."""
+
+    corner: Vec3
+    edge_1: Vec3
+    edge_2: Vec3
+    normal: Vec3
+    flux: Vec3
+    is_square: float
 
 
 class Launch(NamedTuple):
     """Where fresh photons go: addresses of a batch's columns at the first of them, `step` bytes apart. photon: the
-    first one's index. per_unit: 1 over the task's unit of flux."""
+    first one's index. per_unit: 1 over the task's unit of flux. only: the light, where there is but one. shift, lights,
+    aliases: how one of several is chosen."""
 
     rays: int
     paths: int
@@ -42,86 +59,133 @@ class Launch(NamedTuple):
     per_unit: float
     key: Words4
     chunk: Chunk
+    only: Light
+    shift: np.uint32
+    lights: np.uint64
+    aliases: int
+
+
+@inlined
+def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
+    """The first light, which is that of all photons where there is no other."""
+    row = address(scene.emitters)
+    flux = scale(get3(row, WORD_BYTES, 12), Real(1.0 / task.flux_unit))
+    corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 3), get3(row, WORD_BYTES, 6)
+    return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 9), flux, get(row, 15))
 
 
 @compiled
 def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int]) -> None:
-    """Let photons leave the lights. span: the place of the first one in the batch, its index, and how many they are."""
+    """Let photons leave the lights. span: the place of the first one in the batch, its index, and how many they are.
+
+    Those in front of the next whole vector get columns of paths, the others begin with it.
+    """
     place, photon, fresh = span
+    ahead = min(whole(place) - place, fresh)
+    batch.fresh[0], batch.fresh[1] = whole(place), photon + (whole(place) - place)
     key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
-    shift = hash4(key, np.uint32(0), np.uint32(1))[0]
-    chunk = batch.scratch.launch[0]
-    if len(scene.emitters) == 1:
-        repeat_light(address(scene.emitters), chunk)
-    for done in range(0, fresh, CHUNK):
-        data = Launch(
-            rays=address(batch.rays) + 4 * (place + done),
-            paths=address(batch.paths) + 4 * (place + done),
-            step=4 * batch.rays.shape[1],
-            photon=np.uint32(photon + done),
-            per_unit=Real(1.0 / task.flux_unit),
-            key=key,
-            chunk=chunk,
-        )
-        count = whole_pairs(min(CHUNK, fresh - done))
-        if len(scene.emitters) > 1:
-            choose_lights(scene, data.photon, shift, chunk)
-            gather_lights(address(scene.emitters), count, chunk)
-        each_pair(draw, count, data)
-        each_pair(leave_light, count, data)
+    if ahead > 0:
+        launch_chunk(scene, task, batch, (place, photon, ahead), key)
+    for done in range(ahead, fresh, CHUNK):
+        launch_chunk(scene, task, batch, (place + done, photon + done, min(CHUNK, fresh - done)), key)
+
+
+@compiled
+def launch_chunk(
+    scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int], key: Words4
+) -> None:
+    """As `launch`, for no more than CHUNK photons that all get columns of paths, or none of them."""
+    place, photon, fresh = span
+    pairs, are_several = whole_pairs(fresh), len(scene.emitters) > 1
+    data = Launch(
+        rays=address(batch.rays) + 4 * place,
+        paths=address(batch.paths) + 4 * place,
+        step=4 * batch.rays.shape[1],
+        photon=np.uint32(photon),
+        per_unit=Real(1.0 / task.flux_unit),
+        key=key,
+        chunk=batch.scratch.launch[0],
+        only=only_light(scene, task),
+        shift=hash4(key, np.uint32(0), np.uint32(1))[0],
+        lights=np.uint64(len(scene.emitters)),
+        aliases=address(scene.aliases),
+    )
+    each_pair(draw, pairs, data)
+    if are_several:
+        each(choose_light, pairs, data)
+        gather_lights(address(scene.emitters), pairs, data.chunk)
+        each_pair(leave_light, pairs, data)
+    else:
+        each_pair(leave_only_light, pairs, data)
+    if whole(place) > place:
+        each(begin_path, whole(fresh), data)
+        if not are_several:
+            each(carry_flux, whole(fresh), data)
 
 
 @inlined
-def repeat_light(emitter: int, chunk: Chunk) -> None:
-    """The only light is that of all photons."""
-    columns = address(chunk.corner)
-    for word in range(EMITTER_WORDS):
-        value = get_word(emitter, word)
-        for i in range(CHUNK):
-            put(columns + COLUMN_BYTES * word, i, value)
-
-
-@inlined
-def choose_lights(scene: PhotonScene, photon: np.uint32, shift: np.uint32, chunk: Chunk) -> None:
-    """The light of each photon, chosen in proportion to power by the alias method."""
-    lights, aliases, chosen_lights = np.uint64(len(scene.emitters)), address(scene.aliases), address(chunk.light)
-    for i in range(CHUNK):
-        spread = np.uint32(np.uint32(photon + np.uint32(i)) * GOLDEN + shift)
-        product = np.uint64(spread) * lights
-        own = Int(product >> np.uint64(32))
-        share, alias = get_word(aliases, Int(own + own)), get_int(aliases + 4, Int(own + own))
-        put(chosen_lights, i, own if np.uint32(product) < share else alias)
+def choose_light(i: int, data: Launch) -> None:
+    """The light of a photon, chosen in proportion to power by the alias method."""
+    spread = np.uint32(np.uint32(data.photon + np.uint32(i)) * GOLDEN + data.shift)
+    product = np.uint64(spread) * data.lights
+    own = Int(product >> np.uint64(32))
+    share, alias = get_word(data.aliases, Int(own + own)), get_int(data.aliases + 4, Int(own + own))
+    put(address(data.chunk.light), i, own if np.uint32(product) < share else alias)
 
 
 @inlined
 def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
     """The light of each photon, column by column."""
-    gather_columns(emitters, EMITTER_BYTES, address(chunk.light), count, EMITTER_WORDS // 4, address(chunk.corner))
+    columns = ((0, 16, 32, 48), address(chunk.corner))
+    gather_columns(emitters, EMITTER_BYTES, address(chunk.light), count, columns)
 
 
 @inlined
 def draw(i: int, data: Launch) -> None:
-    """A photon's index and random numbers, whose products wait for one another; apart, so that both loops are short."""
-    index = np.uint32(data.photon + np.uint32(i))
-    put(data.paths, i, index)
-    words = hash4(data.key, index, np.uint32(0))
+    """A photon's random numbers, whose products wait for one another; apart, so that both loops are short."""
+    words = hash4(data.key, np.uint32(data.photon + np.uint32(i)), np.uint32(0))
     for k in range(4):
         put(address(data.chunk.words) + COLUMN_BYTES * k, i, words[k])
 
 
 @inlined
 def leave_light(i: int, data: Launch) -> None:
-    """Origin, direction and flux of a photon."""
+    """A photon of one of several lights."""
+    chunk = data.chunk
+    corner, edge_1, edge_2 = column(chunk.corner, i), column(chunk.edge_1, i), column(chunk.edge_2, i)
+    flux = scale(column(chunk.emitted, i), data.per_unit)
+    leave(i, Light(corner, edge_1, edge_2, column(chunk.normal, i), flux, chunk.is_square[i]), data)
+    put3(data.paths + PATH_FLUX * data.step, data.step, i, flux)
+
+
+@inlined
+def leave_only_light(i: int, data: Launch) -> None:
+    """A photon of the only light."""
+    leave(i, data.only, data)
+
+
+@inlined
+def leave(i: int, light: Light, data: Launch) -> None:
+    """Origin and direction of a photon."""
     chunk, step = data.chunk, data.step
     u1, u2, s, t = number(0, i, chunk), number(1, i, chunk), number(2, i, chunk), number(3, i, chunk)
-    is_beyond = s + t > ONE + chunk.is_square[i]  # the other half of the square, where the light has none
+    is_beyond = s + t > ONE + light.is_square  # the other half of the square, where the light has none
     s, t = ONE - s if is_beyond else s, ONE - t if is_beyond else t
-    corner, edge_1, edge_2 = column(chunk.corner, i), column(chunk.edge_1, i), column(chunk.edge_2, i)
-    wi = lambertian(column(chunk.normal, i), u1, u2)
-    put3(data.rays, step, i, along(along(corner, edge_1, s), edge_2, t))
-    put3(data.rays + RAY_DIRECTION * step, step, i, wi)
-    put(data.paths + STEPS * step, i, np.uint32(0))
-    put3(data.paths + PATH_FLUX * step, step, i, scale(column(chunk.emitted, i), data.per_unit))
+    put3(data.rays, step, i, along(along(light.corner, light.edge_1, s), light.edge_2, t))
+    put3(data.rays + RAY_DIRECTION * step, step, i, lambertian(light.normal, u1, u2))
+
+
+@inlined
+def begin_path(i: int, data: Launch) -> None:
+    """Index and steps of a photon."""
+    put(data.paths, i, np.uint32(data.photon + np.uint32(i)))
+    put(data.paths + STEPS * data.step, i, np.uint32(0))
+
+
+@inlined
+def carry_flux(i: int, data: Launch) -> None:
+    """Flux of a photon of the only light."""
+    put3(data.paths + PATH_FLUX * data.step, data.step, i, data.only.flux)
 
 
 @inlined

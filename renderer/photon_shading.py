@@ -6,7 +6,9 @@ rays that hit something, hits that leave a photon, paths that go on. What few hi
 beside the diffuse one) goes through lists of places.
 
 Paths that go on move to the front of the batch; fresh photons follow, so that a batch stays full until no photon is
-left. All is decided by a photon's index and bounce: the thread, the batch and the place that it is in change no bit.
+left. Their indices follow one another, nothing has happened to them yet, and where there is one light they all carry
+the same flux: they need no columns of paths until they have met something. All is decided by a photon's index and
+bounce: the thread, the batch and the place that it is in change no bit.
 """
 
 import math
@@ -21,6 +23,7 @@ from renderer.columns import (
     LANES,
     LINE_BYTES,
     WORD_BYTES,
+    close_gaps,
     column,
     column_of,
     copy_line,
@@ -31,7 +34,9 @@ from renderer.columns import (
     get_int,
     get_word,
     list_places,
+    pack_chunk,
     pack_columns,
+    pack_numbered,
     put,
     put3,
     set_column,
@@ -51,7 +56,7 @@ from renderer.photon_batch import (
     PhotonBatch,
     PhotonTask,
 )
-from renderer.photon_emission import launch
+from renderer.photon_emission import launch, only_light
 from renderer.photon_map import pack_flux, pack_unit
 from renderer.photon_scene import (
     BENT,
@@ -88,14 +93,16 @@ from tracecore.compiled import compiled, inlined
 from tracecore.rays import offset_of
 from tracecore.vector import address, fetch_add, load_acquire
 
-#: A path's steps: surfaces met in the lower bits, and how often it was stored in the upper ones.
-RANK_SHIFT, BOUNCE_MASK = np.uint32(16), np.uint32(0xFFFF)
+#: Surfaces that a path may meet.
 MOST_BOUNCES = 0xFFFF
+
+#: A path's steps: surfaces that it has met.
+NO_STEP, ONE_STEP = np.uint32(0), np.uint32(1)
 
 FACET_BYTES, MATERIAL_BYTES = FACET.itemsize, MATERIAL.itemsize
 
-#: Words of a facet by fours: what all hits need, and all.
-FLAT_QUADS, FACET_QUADS = 3, FACET_BYTES // 16
+#: Where words of a facet, a material and corners' coordinates begin, by fours. Of a facet: what all hits need, and all.
+FLAT_QUADS, FACET_QUADS, UVS_QUADS, TEXELS_QUADS = (0, 16, 32), (0, 16, 32, 48), (0, 16), (0,)
 
 MATERIAL_STRIDE = Int(MATERIAL_BYTES // 4)
 PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
@@ -124,6 +131,20 @@ ALL_BITS = np.uint32(0xFFFFFFFF)
 ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_TALLY = (np.uint32(t) for t in (1, 1 << 8, 1 << 16, 0))
 
 
+class Span(NamedTuple):
+    """Rays of which as many are shaded together as have room. first: place of the first one. kept: how many paths of
+    the batch go on before them. is_fresh: whether they are the first ones of their photons, which are numbered from
+    `photon` on. is_alike: whether these all carry the same flux."""
+
+    first: int
+    count: int
+    kept: int
+    is_fresh: bool
+    is_alike: bool
+    photon: int
+    flux: Vec3
+
+
 class View(NamedTuple):
     """Addresses of what loops over a chunk read and write. rays, hits, paths: of its hits, in columns `step` bytes
     apart. kept_rays, kept_paths: where those go that go on. photons: where photons wait."""
@@ -150,6 +171,15 @@ class Limits(NamedTuple):
     key: Words4
 
 
+class Landing(NamedTuple):
+    """What loops over hits work on. photons: where photons wait. flux: of fresh ones, where all have the same."""
+
+    chunk: Chunk
+    limits: Limits
+    photons: int
+    flux: Vec3
+
+
 def needs_uv(scene: PackedScene) -> bool:
     """Whether shading reads u and v of hits."""
     return bool(scene.photon_scene.flags & (TEXTURED | BENT | OWN))
@@ -174,15 +204,30 @@ def shade_batch(
         np.int32(min(task.max_bounces, MOST_BOUNCES)),
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
     )
-    kept = 0
-    for first in range(0, active, CHUNK):
-        kept = shade_chunk(scene, limits, batch, (first, min(CHUNK, active - first), kept), output)
+    first, kept = 0, 0
+    while first < active:
+        span = span_at(scene.photon_scene, task, batch, (first, active, kept))
+        done, going = shade_chunk(scene, limits, batch, span, output)
+        first, kept = first + done, kept + going
     photon, fresh = take(supply, batch.capacity - kept)
     launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh
     output.counters[EMITTED] += fresh
     output.counters[RAYS] += rays
     return rays
+
+
+@inlined
+def span_at(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, places: tuple[int, int, int]) -> Span:
+    """The rays to shade next: those of paths that go on, or fresh ones. places: of the first one, behind the last one
+    of all, and of the next path kept."""
+    first, active, kept = places
+    fresh, photon = batch.fresh[0], batch.fresh[1] + first - batch.fresh[0]
+    is_fresh = first >= fresh
+    count = (active if is_fresh else min(active, fresh)) - first
+    is_alike = is_fresh and len(scene.emitters) == 1
+    flux = only_light(scene, task).flux if is_alike else (ZERO, ZERO, ZERO)
+    return Span(first, count, kept, is_fresh, is_alike, photon, flux)
 
 
 @inlined
@@ -197,13 +242,11 @@ def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
 
 @compiled
 def shade_chunk(
-    scene: PackedScene, limits: Limits, batch: PhotonBatch, span: tuple[int, int, int], output: PhotonOutput
-) -> int:
-    """Shade the hits of some rays. span: first ray, number of rays, and how many paths of the batch go on before them.
-
-    Returns how many go on then.
-    """
-    first, count, kept = span
+    scene: PackedScene, limits: Limits, batch: PhotonBatch, span: Span, output: PhotonOutput
+) -> tuple[int, int]:
+    """Shade the hits of the first rays of a span, as many as a chunk has room for. Returns how many rays these are, and
+    how many paths of them go on."""
+    first, kept = span.first, span.kept
     flags, chunk = scene.photon_scene.flags, batch.scratch.chunk[0]
     view = View(
         rays=address(batch.rays) + 4 * first,
@@ -219,11 +262,26 @@ def shade_chunk(
         decoded=address(scene.photon_scene.decoded),
         chunk=chunk,
     )
-    hits = pick_hits(flags, view, count)
-    output.counters[ESCAPED] += count - hits
+    hits, rays = pick_fresh(flags, view, span) if span.is_fresh else pick_hits(flags, view, span.count)
+    output.counters[ESCAPED] += rays - hits
     meet_facets(scene.photon_scene, view, hits)
-    each(land, whole(hits), (chunk, limits))
+    landing = Landing(chunk, limits, view.photons, span.flux)
+    if flags & (TEXTURED | OWN | BENT | MIXED):
+        shade_all_lobes(scene, view, hits, landing)
+    elif span.is_alike:
+        each(bounce_first, whole(hits), landing)
+    else:
+        each(bounce, whole(hits), landing)
     keep_photons(view, hits, output)
+    add_tallies(hits, chunk, output)
+    return rays, keep_paths(flags, view, hits)
+
+
+@inlined
+def shade_all_lobes(scene: PackedScene, view: View, hits: int, landing: Landing) -> None:
+    """What becomes of hits where some are not on flat, diffuse surfaces of one colour each."""
+    flags, chunk = scene.photon_scene.flags, view.chunk
+    each(land, whole(hits), landing)
     if flags & TEXTURED:
         meet_textures(scene.photon_scene, view, hits)
         each(paint, whole(hits), view)
@@ -237,14 +295,13 @@ def shade_chunk(
             scatter_mixed(hits, view)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
-    each(decide, whole(hits), (chunk, limits))
-    add_tallies(hits, chunk, output)
-    return kept + keep_paths(flags, view, hits)
+    each(decide, whole(hits), landing)
 
 
 @inlined
-def pick_hits(flags: np.uint32, view: View, count: int) -> int:
-    """Rays that hit something, and their paths, side by side in the chunk. Returns how many they are."""
+def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
+    """Rays that hit something, and their paths, side by side in the chunk until it is full. Returns how many they are,
+    and how many rays were looked at."""
     chunk, step = view.chunk, view.step
     rays, triangles, steps = view.rays, view.hits + HIT_ID * step, view.paths + STEPS * step
     sources = (
@@ -263,8 +320,44 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> int:
     if flags & (TEXTURED | BENT | OWN):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
-        return pack_columns(triangles, found, count, sources + uv, targets + chunk_uv)
-    return pack_columns(triangles, found, count, sources, targets)
+        return pack_chunk(triangles, found, count, sources + uv, targets + chunk_uv)
+    return pack_chunk(triangles, found, count, sources, targets)
+
+
+@inlined
+def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
+    """As `pick_hits`, for photons on their first ray: only the flux may be in columns, where there are several lights.
+    What all have in common is not written where `bounce_first` knows it."""
+    chunk, step, found = view.chunk, view.step, (MISS_BIT, NO_TALLY)
+    rays, triangles, numbers = view.rays, view.hits + HIT_ID * step, (span.photon, address(chunk.photon))
+    sources = (view.hits, triangles) + three(rays, step) + three(rays + RAY_DIRECTION * step, step)
+    targets = (address(chunk.distance), address(chunk.triangle)) + column_of(chunk.origin) + column_of(chunk.ray)
+    if flags & (TEXTURED | BENT | OWN):
+        uv = (view.hits + step, view.hits + 2 * step)
+        chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
+        hits, taken = pack_numbered(triangles, found, span.count, numbers, (sources + uv, targets + chunk_uv))
+    else:
+        hits, taken = pack_numbered(triangles, found, span.count, numbers, (sources, targets))
+    if not span.is_alike:
+        each(take_first_step, whole(hits), chunk)
+        flux = three(view.paths + PATH_FLUX * step, step)
+        pack_columns(triangles, found, taken, flux, column_of(chunk.flux))
+    elif flags & (TEXTURED | OWN | BENT | MIXED):
+        each(take_first_step, whole(hits), chunk)
+        each(carry_flux, whole(hits), (chunk, span.flux))
+    return hits, taken
+
+
+@inlined
+def take_first_step(i: int, chunk: Chunk) -> None:
+    """The steps of a fresh photon."""
+    chunk.steps[i] = NO_STEP
+
+
+@inlined
+def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
+    """The flux of a fresh photon of the only light."""
+    set_column(data[0].flux, i, data[1])
 
 
 @inlined
@@ -275,9 +368,9 @@ def meet_facets(scene: PhotonScene, view: View, count: int) -> None:
         put(triangles, count + i, Int(0))
     facets, columns = address(scene.facets), address(chunk.normal)
     if scene.flags & MIXED:
-        gather_columns(facets, FACET_BYTES, triangles, whole(count), FACET_QUADS, columns)
+        gather_columns(facets, FACET_BYTES, triangles, whole(count), (FACET_QUADS, columns))
     else:
-        gather_columns(facets, FACET_BYTES, triangles, whole(count), FLAT_QUADS, columns)
+        gather_columns(facets, FACET_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
     if scene.flags & (MIXED | TEXTURED):
         each(meet_material, whole(count), chunk)
 
@@ -292,51 +385,89 @@ def meet_material(i: int, chunk: Chunk) -> None:
 def meet_textures(scene: PhotonScene, view: View, count: int) -> None:
     """Texture coordinates of the facets' corners and textures of their materials."""
     chunk = view.chunk
-    gather_columns(address(scene.uvs), UVS_BYTES, address(chunk.triangle), whole(count), 2, address(chunk.uvs))
-    texels = view.materials + TEXELS_BYTES
-    gather_columns(texels, MATERIAL_BYTES, address(chunk.material), whole(count), 1, address(chunk.texels))
+    uvs, texels = (UVS_QUADS, address(chunk.uvs)), (TEXELS_QUADS, address(chunk.texels))
+    gather_columns(address(scene.uvs), UVS_BYTES, address(chunk.triangle), whole(count), uvs)
+    gather_columns(view.materials + TEXELS_BYTES, MATERIAL_BYTES, address(chunk.material), whole(count), texels)
 
 
 @inlined
-def land(i: int, data: tuple[Chunk, Limits]) -> None:
-    """Hit point, normals on the side of the ray's origin, and what a photon keeps of the hit."""
-    chunk, limits = data
-    origin, ray, normal = column(chunk.origin, i), column(chunk.ray, i), column(chunk.normal, i)
-    front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
-    position = along(origin, ray, chunk.distance[i])
+def bounce_first(i: int, data: Landing) -> None:
+    """A flat, diffuse hit of a photon on its first ray, all of which carry the same flux."""
+    bounce_with(i, data.flux, NO_STEP, data)
+
+
+@inlined
+def bounce(i: int, data: Landing) -> None:
+    """A flat, diffuse hit: its photon, and what is left of the path, without leaving the registers."""
+    bounce_with(i, column(data.chunk.flux, i), data.chunk.steps[i], data)
+
+
+@inlined
+def bounce_with(i: int, flux: Vec3, steps: np.uint32, data: Landing) -> None:
+    """A flat, diffuse hit of a path with this flux that has met so many surfaces."""
+    chunk = data.chunk
+    position, normal, is_front = hit_point(i, chunk)
+    words = hash4(data.limits.key, chunk.photon[i], steps)
+    chunk.words[0, i], chunk.words[1, i] = words[0], words[1]
+    set_column(chunk.normal, i, normal)
+    put_photon(i, position, is_front, pack_flux(flux, unit32(words[3])), data)
+    chunk.steps[i] = np.uint32(steps + ONE_STEP)
+    left, fate = roulette(flux, column(chunk.weight, i), unit32(words[2]), is_cut(steps, data.limits))
+    set_column(chunk.flux, i, left)
+    chunk.tally[i] = stored(i, steps, data) + fate
+    set_column(chunk.position, i, along(position, normal, chunk.clearance[i]))
+
+
+@inlined
+def land(i: int, data: Landing) -> None:
+    """Hit point, normal on the side of the ray's origin, random numbers, and what a photon keeps of the hit."""
+    chunk, steps = data.chunk, data.chunk.steps[i]
+    position, normal, is_front = hit_point(i, chunk)
+    set_column(chunk.position, i, position)
+    set_column(chunk.normal, i, normal)
+    chunk.is_outside[i] = Int(is_front)
+    words = hash4(data.limits.key, chunk.photon[i], steps)
+    chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i] = words
+    put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(words[3])), data)
+    chunk.tally[i] = stored(i, steps, data)
+
+
+@inlined
+def hit_point(i: int, chunk: Chunk) -> tuple[Vec3, Vec3, bool]:
+    """Where a ray ends, the facet's normal on the side of its origin, and whether that is the outer one."""
+    ray, normal = column(chunk.ray, i), column(chunk.normal, i)
+    position = along(column(chunk.origin, i), ray, chunk.distance[i])
     # Along the ray rounding takes the point off the triangle; back to its plane.
     position = along(position, normal, chunk.plane[i] - dot(normal, position))
     is_front = dot(normal, ray) <= ZERO
-    normal = scale(normal, ONE if is_front else -ONE)
-    set_column(chunk.position, i, position)
-    set_column(chunk.normal, i, normal)
+    return position, scale(normal, ONE if is_front else -ONE), is_front
 
-    steps = chunk.steps[i]
-    bounce = steps & BOUNCE_MASK
-    words = hash4(limits.key, chunk.photon[i], bounce)
-    chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i] = words
-    stores = ((chunk.kind[i] & STORES) != 0) & (Int(bounce) >= limits.min_bounces)
-    chunk.tally[i] = ONE_STORED if stores else NO_TALLY
-    chunk.packed_ray[i] = pack_unit(scale(ray, -ONE))
-    chunk.packed_normal[i] = front if is_front else back
-    chunk.packed_flux[i] = pack_flux(column(chunk.flux, i), unit32(words[3]))
-    chunk.rank[i] = np.uint32(steps >> RANK_SHIFT)
+
+@inlined
+def put_photon(i: int, position: Vec3, is_front: bool, flux: np.uint32, data: Landing) -> None:
+    """The photon of a hit, whether it stays or not."""
+    chunk, word = data.chunk, data.photons + 3 * WAITING_STEP
+    front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
+    put3(data.photons, WAITING_STEP, i, position)
+    put(word, i, np.uint32(pack_unit(scale(column(chunk.ray, i), -ONE))))
+    put(word + WAITING_STEP, i, front if is_front else back)
+    put(word + 2 * WAITING_STEP, i, np.uint32(flux))
+    put(word + 3 * WAITING_STEP, i, chunk.photon[i])
+
+
+@inlined
+def stored(i: int, steps: np.uint32, data: Landing) -> np.uint32:
+    """The tally of a photon that stays, or none."""
+    stores = ((data.chunk.kind[i] & STORES) != 0) & (Int(steps) >= data.limits.min_bounces)
+    return ONE_STORED if stores else NO_TALLY
 
 
 @inlined
 def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
-    """Store the photons of a chunk."""
-    chunk, photons, last = view.chunk, view.photons, view.photons + 6 * WAITING_STEP
-    sources = (
-        column_of(chunk.position)
-        + (address(chunk.packed_ray), address(chunk.packed_normal), address(chunk.packed_flux))
-        + (address(chunk.photon), address(chunk.rank))
-    )
-    targets = (
-        three(photons, WAITING_STEP) + three(photons + 3 * WAITING_STEP, WAITING_STEP) + (last, last + WAITING_STEP)
-    )
-    stored = pack_columns(address(chunk.tally), (ONE_STORED, ONE_STORED), count, sources, targets)
-    waits = output.waits[0] + stored
+    """Store the photons of a chunk, which wait already, with gaps where one is not to stay."""
+    photons, last = view.photons, view.photons + 6 * WAITING_STEP
+    columns = three(photons, WAITING_STEP) + three(photons + 3 * WAITING_STEP, WAITING_STEP) + (last,)
+    waits = output.waits[0] + close_gaps(address(view.chunk.tally), (ONE_STORED, ONE_STORED), count, columns)
     if waits >= CHUNK:
         waits -= CHUNK
         fill_block(address(output.waiting), address(output.blocks) + BLOCK_BYTES * output.filled[0], waits)
@@ -450,11 +581,10 @@ def more_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
 
 @inlined
 def face(i: int, chunk: Chunk) -> None:
-    """A flat normal shades, on the side that it is on, until something else is known."""
+    """A flat normal shades until something else is known."""
     normal = column(chunk.normal, i)
     set_column(chunk.shading, i, normal)
     set_column(chunk.wi, i, normal)
-    chunk.is_outside[i] = Int(chunk.packed_normal[i] == chunk.packed_front[i])
     chunk.is_directed[i] = Int(0)
 
 
@@ -609,21 +739,31 @@ def choose_side(i: int, chunk: Chunk) -> None:
 
 
 @inlined
-def decide(i: int, data: tuple[Chunk, Limits]) -> None:
-    """Russian roulette by the share of flux that is left; and where the next ray of a path starts."""
-    chunk, limits = data
-    flux = column(chunk.flux, i)
-    left = multiply(flux, column(chunk.weight, i))
-    before, after = largest(flux), largest(left)
-    survives = unit32(chunk.words[2, i]) * before < after
-    set_column(chunk.flux, i, scale(left, max(ONE, before / after)))
-    tally = chunk.tally[i]
-    steps = np.uint32(chunk.steps[i] + np.uint32(1) + (tally << RANK_SHIFT))
-    chunk.steps[i] = steps
-    cut = NO_TALLY if Int(steps & BOUNCE_MASK) < limits.max_bounces else ONE_TERMINATED
-    chunk.tally[i] = tally + (cut if survives else ONE_ABSORBED)
-
+def decide(i: int, data: Landing) -> None:
+    """Russian roulette; and where the next ray of a path starts."""
+    chunk, steps = data.chunk, data.chunk.steps[i]
+    flux, weight = column(chunk.flux, i), column(chunk.weight, i)
+    left, fate = roulette(flux, weight, unit32(chunk.words[2, i]), is_cut(steps, data.limits))
+    set_column(chunk.flux, i, left)
+    chunk.steps[i] = np.uint32(steps + ONE_STEP)
+    chunk.tally[i] += fate
     set_column(chunk.position, i, along(column(chunk.position, i), column(chunk.normal, i), chunk.clearance[i]))
+
+
+@inlined
+def is_cut(steps: np.uint32, limits: Limits) -> bool:
+    """Whether a path that met one surface more than so many has met enough of them."""
+    return Int(steps + ONE_STEP) >= limits.max_bounces
+
+
+@inlined
+def roulette(flux: Vec3, weight: Vec3, number: float, is_cut: bool) -> tuple[Vec3, np.uint32]:
+    """Russian roulette by the share of flux that is left: the flux that goes on, and the tally of a path that ends."""
+    left = multiply(flux, weight)
+    before, after = largest(flux), largest(left)
+    survives = number * before < after
+    cut = ONE_TERMINATED if is_cut else NO_TALLY
+    return scale(left, max(ONE, before / after)), cut if survives else ONE_ABSORBED
 
 
 @inlined
@@ -641,7 +781,7 @@ def add_tallies(count: int, chunk: Chunk, output: PhotonOutput) -> None:
 def keep_paths(flags: np.uint32, view: View, count: int) -> int:
     """Move the paths that go on behind those before; returns how many they are.
 
-    A whole vector ends no later than the chunk, so that no ray is lost that is still to be shaded.
+    A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
     chunk, step, words = view.chunk, view.step, address(view.chunk.words)
     fates, numbers = address(chunk.tally), (words, words + COLUMN_BYTES)

@@ -2,7 +2,8 @@
 
 Each thread has a store. Photons wait in columns next to the core until they fill a block, which goes to memory at once:
 one stream for a processor to foresee, not one for each column. Which thread traced a photon, and when, is forgotten as
-soon as all are put in order of their index and rank.
+soon as all are put in order of their index. A path is in one store alone, and its photons were kept there in the order
+in which it left them.
 """
 
 import contextlib
@@ -19,9 +20,9 @@ from renderer.columns import CHUNK, LANES
 from renderer.photon_map import WORDS, Words
 from tracecore.compiled import compiled
 
-#: Columns beside those of a photon: index of the photon, and how often its path was stored before.
-INDEX, RANK = WORDS, WORDS + 1
-COLUMNS = WORDS + 2
+#: A column beside those of a photon: its index.
+INDEX = WORDS
+COLUMNS = WORDS + 1
 
 BLOCK_BYTES = 4 * COLUMNS * CHUNK
 
@@ -81,7 +82,7 @@ class PhotonStore:
             segment.filled[0] = 0
 
     def filled(self) -> Iterator[Words]:
-        """All photons, (n, COLUMNS, m) uint32 at a time."""
+        """All photons, (n, COLUMNS, m) uint32 at a time, in the order in which they were kept."""
         for segment in self._segments:
             yield segment.blocks[: segment.filled[0]]
         yield self._waiting[None, :, : self._waits[0]]
@@ -113,7 +114,7 @@ def new_blocks(count: int) -> Words:
 
 
 def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) -> Words:
-    """All photons stored, (n, WORDS) uint32, in order of index and rank, whichever store they are in.
+    """All photons stored, (n, WORDS) uint32, in order of index, whichever store they are in; those of a path as kept.
 
     first, count: the photons that were started. A path must be in one store alone.
     """
@@ -160,10 +161,11 @@ def start_paths(counts: Counts, start: int) -> None:
 
 @compiled
 def place_photons(blocks: Words, first: int, starts: Counts, ordered: Words) -> None:
-    """Copy each photon to where its path starts, plus its rank in the path."""
+    """Copy each photon to where its path starts, and let the rest of the path start behind it."""
     for block in range(len(blocks)):
         for i in range(blocks.shape[2]):
             path = np.uint32(blocks[block, INDEX, i] - np.uint32(first))
-            place = starts[path] + np.int64(blocks[block, RANK, i])
+            place = starts[path]
+            starts[path] = place + 1
             for word in range(WORDS):
                 ordered[place, word] = blocks[block, word, i]

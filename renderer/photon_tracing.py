@@ -46,11 +46,12 @@ class PhotonJob(NamedTuple):
 
 class PhotonLanes(NamedTuple):
     """A thread's lanes, one slot each. live, active: (lanes,) int64: whether it has work, and rays on their way. paths:
-    (lanes, PATH_WORDS, column) uint32, of `PhotonBatch`."""
+    (lanes, PATH_WORDS, column) uint32, and fresh: (lanes, 2) int64, of `PhotonBatch`."""
 
     live: Longs
     active: Longs
     paths: Words
+    fresh: Longs
 
 
 class TracedPhotons(NamedTuple):
@@ -71,7 +72,8 @@ def run_photons(job: PhotonJob, port: Port, lanes: PhotonLanes, scratch: PhotonS
     while lane >= 0:
         if room(output) < port.capacity:
             return FULL
-        batch = PhotonBatch(port.rays[lane], port.hits[lane], lanes.paths[lane], scratch, port.capacity)
+        paths, fresh = lanes.paths[lane], lanes.fresh[lane]
+        batch = PhotonBatch(port.rays[lane], port.hits[lane], paths, fresh, scratch, port.capacity)
         active = shade_batch(job.scene, job.task, batch, lanes.active[lane], job.supply, output)
         lanes.live[lane] = lanes.active[lane] = active
         if active > 0:
@@ -86,6 +88,7 @@ def new_lanes(port: Port, lanes: int) -> PhotonLanes:
         live=np.zeros(lanes, np.int64),
         active=np.zeros(lanes, np.int64),
         paths=np.zeros((lanes, PATH_WORDS, port.rays.shape[2]), np.uint32),
+        fresh=np.zeros((lanes, 2), np.int64),
     )
 
 

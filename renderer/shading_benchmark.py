@@ -22,6 +22,7 @@ from renderer.photon_batch import PATH_WORDS, PhotonBatch, PhotonScratch, Photon
 from renderer.photon_map import Words
 from renderer.photon_shading import shade_batch
 from renderer.photon_store import PhotonOutput, PhotonStore
+from renderer.photon_tracing import Longs
 from scenes.model import Snapshot
 from scenes.plain import plain
 from shaders.compilation import compiled
@@ -37,11 +38,12 @@ COLUMN = BATCH_RAYS + COLUMN_PAD
 
 class Columns(NamedTuple):
     """Batches as shading finds them, or works on them. rays, hits: (batches, 8 or 4, COLUMN) float32. paths: (batches,
-    PATH_WORDS, COLUMN) uint32."""
+    PATH_WORDS, COLUMN) uint32. fresh: (batches, 2) int64."""
 
     rays: Floats
     hits: Floats
     paths: Words
+    fresh: Longs
 
 
 class Workplace(NamedTuple):
@@ -59,13 +61,14 @@ def new_columns() -> Columns:
         np.zeros((BATCHES, RAY_FLOATS, COLUMN), np.float32),
         np.zeros((BATCHES, HIT_FLOATS, COLUMN), np.float32),
         np.zeros((BATCHES, PATH_WORDS, COLUMN), np.uint32),
+        np.zeros((BATCHES, 2), np.int64),
     )
 
 
 def new_workplace(scene: PackedScene, recorded: Columns) -> Workplace:
     """For one thread, with room for the photons of all batches."""
     batch = new_batch(scene, recorded.rays[0], recorded.hits[0], BATCH_RAYS)
-    mine = Columns(recorded.rays.copy(), recorded.hits.copy(), recorded.paths.copy())
+    mine = Columns(*(column.copy() for column in recorded))
     return Workplace(mine, new_columns(), batch.scratch, PhotonStore().output(BATCHES * BATCH_RAYS))
 
 
@@ -81,6 +84,7 @@ def record(snapshot: Snapshot, scene: PackedScene, task: PhotonTask) -> Columns:
             batch.hits[:, :active] = tracer.closest_hit(np.ascontiguousarray(batch.rays[:, :active].T)).T
             if k >= 0:
                 recorded.rays[k], recorded.hits[k], recorded.paths[k] = batch.rays, batch.hits, batch.paths
+                recorded.fresh[k] = batch.fresh
     return recorded
 
 
@@ -91,8 +95,10 @@ def shade_all(scene: PackedScene, task: PhotonTask, work: Workplace, only_copy: 
     for _ in range(REPETITIONS):
         work.output.filled[0] = 0
         columns.rays[:], columns.hits[:], columns.paths[:] = work.recorded.rays, work.recorded.hits, work.recorded.paths
+        columns.fresh[:] = work.recorded.fresh
         for k in range(0 if only_copy else BATCHES):
-            batch = PhotonBatch(columns.rays[k], columns.hits[k], columns.paths[k], work.scratch, BATCH_RAYS)
+            paths, fresh = columns.paths[k], columns.fresh[k]
+            batch = PhotonBatch(columns.rays[k], columns.hits[k], paths, fresh, work.scratch, BATCH_RAYS)
             shade_batch(scene, task, batch, BATCH_RAYS, supply, work.output)
 
 

@@ -8,6 +8,8 @@ from renderer.columns import (
     CHUNK,
     COLUMN,
     LANES,
+    WIDTH,
+    close_gaps,
     copy_line,
     each,
     each_pair,
@@ -17,7 +19,9 @@ from renderer.columns import (
     get_int,
     get_word,
     list_places,
+    pack_chunk,
     pack_columns,
+    pack_numbered,
     put,
     put3,
     whole,
@@ -28,12 +32,13 @@ from tracecore.vector import address
 
 #: Bits of all kinds: those of NaN too must pass.
 ROWS = np.random.default_rng(1).integers(0, 2**32, (CHUNK, 12), np.uint64).astype(np.uint32)
+ONE = np.uint32(1)
 COUNTS = pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 16, CHUNK - 1, CHUNK])
 
 
 @njit
 def gathered(rows, places, count, quads, columns):
-    gather_columns(address(rows), 48, address(places), count, quads, address(columns))
+    gather_columns(address(rows), 48, address(places), count, (quads, address(columns)))
 
 
 @inlined
@@ -78,6 +83,23 @@ def packed(words, mask, bits, count, sources, targets):
     a, b, c = address(sources), address(sources) + 4 * COLUMN, address(sources) + 8 * COLUMN
     x, y, z = address(targets), address(targets) + 4 * COLUMN, address(targets) + 8 * COLUMN
     return pack_columns(address(words), (mask, bits), count, (a, b, c), (x, y, z))
+
+
+@njit
+def packed_chunk(words, count, source, target):
+    return pack_chunk(address(words), (ONE, ONE), count, (address(source),), (address(target),))
+
+
+@njit
+def numbered(words, count, number, numbers, source, target):
+    columns = ((address(source),), (address(target),))
+    return pack_numbered(address(words), (ONE, ONE), count, (number, address(numbers)), columns)
+
+
+@njit
+def gaps_closed(words, count, columns):
+    first = address(columns)
+    return close_gaps(address(words), (ONE, ONE), count, (first, first + 4 * COLUMN))
 
 
 @njit
@@ -126,6 +148,40 @@ def test_columns_are_packed_where_words_have_the_wanted_bits(count, mask, in_pla
         assert np.array_equal(targets[3], untouched[3])
 
 
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.9, 1.0])
+@pytest.mark.parametrize("count", [1, 16, 47, CHUNK, 500, 1000])
+def test_a_chunk_is_packed_until_it_is_full(count, share):
+    """Piece after piece nothing is left out, pieces are whole vectors, and with numbers it is the same."""
+    random = np.random.default_rng(6)
+    words = np.append((random.random(count) < share).astype(np.uint32), np.ones(LANES, np.uint32))
+    source, found, first = random.integers(0, 2**32, count + LANES, np.uint64).astype(np.uint32), [], 0
+    while first < count:
+        target, other, numbers = (np.full(COLUMN, 7, np.uint32) for _ in range(3))
+        length, looked_at = packed_chunk(words[first:], count - first, source[first:], target)
+        again = numbered(words[first:], count - first, 2**32 - 5 + first, numbers, source[first:], other)
+        assert again == (length, looked_at)
+        assert first + looked_at == count or (looked_at % WIDTH == 0 and length > CHUNK - WIDTH)
+        assert np.array_equal(target[:length], other[:length])
+        assert np.array_equal(source[(numbers[:length] + np.uint32(5)).astype(np.int64)], target[:length])
+        assert np.all(target[CHUNK:] == 7)
+        assert np.all(numbers[CHUNK:] == 7)
+        found += target[:length].tolist()
+        first += looked_at
+    assert found == source[np.flatnonzero(words[:count])].tolist()
+
+
+@COUNTS
+@pytest.mark.parametrize("gaps", [[], [0], [5, 6], [15], [16], [40, 100], range(CHUNK), range(20, CHUNK)])
+def test_gaps_are_closed_in_place(count, gaps):
+    words, columns = np.ones(COLUMN, np.uint32), np.arange(3 * COLUMN, dtype=np.uint32).reshape(3, COLUMN)
+    words[list(gaps)] = 6
+    stay, before = np.flatnonzero(words[:count] == 1), columns.copy()
+    assert gaps_closed(words, count, columns) == len(stay)
+    assert np.array_equal(columns[:2, : len(stay)], before[:2, stay])
+    assert np.array_equal(columns[:, rounded(count) :], before[:, rounded(count) :])
+    assert np.array_equal(columns[2], before[2])
+
+
 def test_lines_are_copied_as_they_are():
     memory = np.zeros(32 * 16 + 16, np.uint32)
     target = memory[(-memory.ctypes.data // 4) % 16 :][: 32 * 16]
@@ -143,14 +199,14 @@ def test_counts_are_rounded_up_to_whole_vectors():
 
 
 @COUNTS
-@pytest.mark.parametrize("quads", [1, 2, 3])
+@pytest.mark.parametrize("quads", [(0,), (0, 16), (0, 32), (0, 16, 32)])
 def test_rows_are_gathered_from_their_places(count, quads):
-    columns, words = np.zeros((12, COLUMN), np.uint32), 4 * quads
+    columns, words = np.zeros((12, COLUMN), np.uint32), [first // 4 + k for first in quads for k in range(4)]
     places = np.random.default_rng(2).integers(0, CHUNK, CHUNK).astype(np.int32)
     gathered(ROWS, places, count, quads, columns)
-    assert np.array_equal(columns[:words, :count], ROWS[places[:count], :words].T)
-    assert not columns[words:].any()
-    assert not columns[:, -(-count // 8) * 8 :].any()
+    assert np.array_equal(columns[: len(words), :count], ROWS[places[:count]][:, words].T)
+    assert not columns[len(words) :].any()
+    assert not columns[:, -(-count // WIDTH) * WIDTH :].any()
 
 
 @pytest.mark.parametrize("loop", [twice, twice_in_pairs])

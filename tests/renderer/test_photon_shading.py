@@ -1,6 +1,7 @@
 """Batches of photons: every photon is traced once and accounted for, whatever the batch, the place and the thread."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from renderer.columns import LANES
 from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
 from renderer.packed_scene import pack_scene
-from renderer.photon_batch import PATH_WORDS, new_batch
+from renderer.photon_batch import PATH_FLUX, PATH_WORDS, STEPS, new_batch
+from renderer.photon_emission import launch
 from renderer.photon_map import total_flux
 from renderer.photon_shading import needs_uv, shade_batch
 from renderer.photon_store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
@@ -19,6 +21,7 @@ from scenes.model import Material, PointLight, Texture
 
 WHITE = Material(diffuse=(0.9, 0.9, 0.9))
 LAMP = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
+LAMPS = (LAMP, PointLight(position=(0.2, 0.3, 0.6), intensity=(2.0, 1.0, 0.5)))
 FILLED = np.float32(-7.0)
 
 
@@ -26,6 +29,13 @@ def columns(scene, capacity, pad=32):
     """Rays, hits and paths of a batch, full of a number that nobody expects."""
     rays, hits = np.full((8, capacity + pad), FILLED), np.full((4, capacity + pad), np.float32(np.nan))
     return new_batch(scene, rays, hits, capacity)
+
+
+def photons_of(batch, active):
+    """Indices of the photons that the first rays are of: in columns, or numbered."""
+    place, photon = batch.fresh
+    old = min(place, active)
+    return np.append(batch.paths[0, :old], np.arange(photon, photon + active - old, dtype=np.uint32))
 
 
 def traced_box(texel):
@@ -50,6 +60,14 @@ def room_of_many_materials():
     box = flat_snapshot(closed_box(), materials, material_ids=[0, 1, 2, 3] * 3, lights=[LAMP])
     box.normals[:3] += np.float32(0.2) * box.normals[3:6]
     return box
+
+
+def lamps_in_open_room():
+    return floor_and_ceiling(materials=[WHITE], lights=LAMPS)
+
+
+def room_of_many_materials_and_lamps():
+    return replace(room_of_many_materials(), lights=LAMPS)
 
 
 class Shooter:
@@ -98,7 +116,9 @@ def test_the_books_balance_where_paths_are_cut_and_light_escapes():
 
 
 @pytest.mark.parametrize("capacities", [(256,), (1000,), (16384,), (31, 4096, 7), (1,)])
-@pytest.mark.parametrize("make", [lamp_in_box, open_room, room_of_many_materials])
+@pytest.mark.parametrize(
+    "make", [lamp_in_box, open_room, room_of_many_materials, lamps_in_open_room, room_of_many_materials_and_lamps]
+)
 def test_batches_and_places_change_no_bit(capacities, make):
     """Also where many rays miss and where few hits are stored."""
     photons = 2_000 if min(capacities) == 1 else 20_000
@@ -128,10 +148,11 @@ def test_a_batch_stays_full_until_no_photon_is_left():
     supply, store, active, sizes = np.array([0, 3_000]), PhotonStore(), 0, []
     batch = columns(shoot.scene, capacity)
     while True:
-        before = batch.paths[0, :active].copy()
+        before = photons_of(batch, active)
         active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
         sizes.append(active)
-        photons = batch.paths[0, :active]
+        photons = photons_of(batch, active)
+        assert batch.fresh[0] % LANES == 0
         assert len(set(photons.tolist())) == active
         stay = before[np.isin(before, photons)]  # who goes on comes first, in the same order
         assert np.array_equal(stay, photons[: len(stay)])
@@ -143,6 +164,32 @@ def test_a_batch_stays_full_until_no_photon_is_left():
     assert full > 5
     assert set(sizes[:full]) == {capacity}
     assert sizes[full:] == sorted(sizes[full:], reverse=True)
+
+
+@pytest.mark.parametrize("lights", [(LAMP,), LAMPS])
+def test_fresh_photons_are_the_same_wherever_they_begin(lights):
+    """Each photon alone, behind any number of paths that go on, in front of a whole vector and in it."""
+    shoot = Shooter(flat_snapshot(closed_box(), [WHITE], lights=lights))
+    expected, _ = shoot(300)
+    for capacity in (*range(9, 41, 4), 230, 255):
+        assert np.array_equal(shoot(300, (capacity,))[0], expected)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 15, 16, 17, 40])
+@pytest.mark.parametrize("lights", [(LAMP,), LAMPS])
+def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
+    shoot = Shooter(flat_snapshot(closed_box(), [WHITE], lights=lights))
+    batch = columns(shoot.scene, 64)
+    launch(shoot.scene.photon_scene, shoot.task, batch, (kept, 100, 64 - kept))
+    first = -(-kept // LANES) * LANES
+    assert batch.fresh.tolist() == [first, 100 + first - kept]
+    assert batch.paths[0, kept:first].tolist() == list(range(100, 100 + first - kept))
+    assert not batch.paths[STEPS, kept:first].any()
+    assert np.all(batch.rays[4, :kept] == FILLED)
+    assert np.abs(np.linalg.norm(batch.rays[4:7, kept:64], axis=0) - 1.0).max() < 1e-5
+    watts = batch.paths[PATH_FLUX:, kept:first].view(np.float32) * np.float32(shoot.task.flux_unit)
+    strength = 4.0 * math.pi * np.sum([light.intensity for light in lights], axis=0)
+    np.testing.assert_allclose(watts.sum(axis=0), np.full(first - kept, strength.sum()), rtol=0.2)
 
 
 def test_only_what_is_ours_is_written():
@@ -164,7 +211,7 @@ def test_photons_of_a_supply_are_taken_once():
     active = [shade_batch(shoot.scene, shoot.task, batch, 0, supply, store.output(0)) for batch in batches]
     assert active == [512, 178, 0]
     assert supply.tolist() == [10 + 1024, 700]
-    assert sorted([*batches[0].paths[0, :512], *batches[1].paths[0, :178]]) == list(range(10, 700))
+    assert sorted([*photons_of(batches[0], 512), *photons_of(batches[1], 178)]) == list(range(10, 700))
     assert store.counters[EMITTED] == 690
 
 
