@@ -457,7 +457,7 @@ def test_lights(snap):
     )
     assert [light.position for light in picture.lights] == [(1, 2, 3), (7, 8, 9)]
     assert [light.intensity for light in picture.lights] == [(4, 5, 6), (1, 1, 1)]
-    assert picture.background == (0.1, 0.2, 0.3)
+    assert picture.background == (0.0, 0.0, 0.0)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
