@@ -16,6 +16,8 @@ from scenes.texture_file import read_texture
 #: Texels of an image: 8192 by 4096.
 MAX_TEXELS = 1 << 25
 MAX_FILE_BYTES = 1 << 30
+#: Channels of an OpenEXR file.
+MAX_CHANNELS = 8
 #: Radiance reaches so far, so that float32 can square it.
 MAX_RADIANCE = 1e9
 #: Names of the channels that OpenEXR files have together or one by one; luminance alone is grey.
@@ -70,7 +72,7 @@ def read_npy(path: Path) -> Floats:
 
 
 def read_exr(path: Path) -> Floats:
-    """The first part of an OpenEXR file."""
+    """The colours of an OpenEXR file of one part."""
     try:
         import OpenEXR
     except ImportError as error:
@@ -78,15 +80,24 @@ def read_exr(path: Path) -> Floats:
         raise SceneFileError(path, None, f"cannot be read: {remedy}") from error
     try:
         with OpenEXR.File(str(path), header_only=True) as file:
-            lower, upper = file.header()["dataWindow"]
-        width, height = (int(last) - int(first) + 1 for first, last in zip(lower, upper, strict=True))
-        check_shape(path, (height, width, 3))
+            check_header(path, [part.header for part in file.parts])
         with OpenEXR.File(str(path)) as file:
             return colors({name: channel.pixels for name, channel in file.channels().items()})
     except SceneFileError:
         raise
     except Exception as error:  # OpenEXR raises many kinds on bad files
         raise SceneFileError(path, None, f"is not a readable .exr file: {reason(error)}") from error
+
+
+def check_header(path: Path, headers: list[dict[str, Any]]) -> None:
+    """Raises SceneFileError unless there is one part, of few channels and not too large: all would be decoded."""
+    channels = sum(len(header["channels"]) for header in headers)
+    if len(headers) != 1 or channels > MAX_CHANNELS:
+        message = f"expected one part of at most {MAX_CHANNELS} channels, got {len(headers)} of {channels} in all"
+        raise SceneFileError(path, None, message)
+    lower, upper = headers[0]["dataWindow"]
+    width, height = (max(int(last) - int(first) + 1, 0) for first, last in zip(lower, upper, strict=True))
+    check_shape(path, (height, width, 3))
 
 
 def colors(channels: dict[str, npt.NDArray[Any]]) -> Floats:

@@ -36,6 +36,11 @@ def refused(path, scale=(1.0, 1.0, 1.0)):
     return caught.value.message
 
 
+def test_exr_of_many_channels(tmp_path):
+    write_exr(tmp_path / "sky.exr", {f"c{k}": RADIANCE[..., 0].copy() for k in range(9)})
+    assert refused(tmp_path / "sky.exr") == "expected one part of at most 8 channels, got 1 of 9 in all"
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_npy(tmp_path, dtype):
     np.save(tmp_path / "sky.npy", RADIANCE.astype(dtype))

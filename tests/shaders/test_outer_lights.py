@@ -135,6 +135,7 @@ def test_a_spot_is_even_within_and_fades_smoothly_to_nothing():
     assert intensity_of_spot(1.0) == pytest.approx((5.0, 6.0, 7.0))
     assert intensity_of_spot(INNER + 1e-9) == pytest.approx((5.0, 6.0, 7.0))
     assert intensity_of_spot(0.5 * (INNER + OUTER)) == pytest.approx((2.5, 3.0, 3.5))
+    assert intensity_of_spot(0.25 * INNER + 0.75 * OUTER)[0] == pytest.approx(5.0 * 0.15625)
     assert not intensity_of_spot(OUTER - 1e-9).any()
     falling = [intensity_of_spot(cosine)[0] for cosine in np.linspace(INNER, OUTER, 20)]
     assert np.all(np.diff(falling) < 0.0)
