@@ -22,7 +22,6 @@ from renderer.photon_batch import PhotonTask
 from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map, save_photons
 from renderer.photon_tracing import trace_photons
 from scenes.model import Snapshot
-from shaders.lights import powers
 from tracecore.port import Port
 from tracecore.rays import Floats, make_rays
 from tracecore.tracer import Tracer
@@ -238,14 +237,12 @@ class OcclusionDriver(EyeDriver):
 
 def photon_task(scene: PackedScene, settings: RenderSettings, index: int, min_bounces: int) -> PhotonTask:
     """The photons of pass `index`. Stored flux is in units of the strongest photon that a light emits."""
-    chosen = scene.lights.probability > 0.0
-    per_photon = powers(scene.lights.rows)[chosen] / scene.lights.probability[chosen, None]
     return PhotonTask(
         seed=np.uint64(settings.seed),
         sequence=index,
         min_bounces=min_bounces,
         max_bounces=settings.max_bounces,
-        flux_unit=float(per_photon.max(initial=0.0)) or 1.0,
+        flux_unit=scene.lights.strongest_flux or 1.0,
     )
 
 

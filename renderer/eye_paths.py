@@ -14,11 +14,11 @@ from renderer.packed_scene import CameraArrays, PackedScene
 from renderer.photon_map import PhotonMap, gather
 from shaders.bsdf import ABSORBED, SPECULAR, evaluate_diffuse, evaluate_phong, pdf_solid_angle, sample
 from shaders.compilation import compiled as inlined
-from shaders.lights import light_pdf, sample_light
+from shaders.lights import light_pdf, outer_radiance, sample_light
 from shaders.random import STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, random4
 from shaders.sampling import cosine_hemisphere, power_heuristic
 from shaders.surface import Hit, leaves, local, ray_origin, surface_at, world
-from shaders.vector import Color, Vec3, add, dot, largest, multiply, normalize, scale, subtract
+from shaders.vector import BLACK, Color, Vec3, add, dot, largest, multiply, normalize, scale, subtract
 from tracecore.compiled import compiled
 from tracecore.rays import MISS, Floats, Ids
 
@@ -144,16 +144,28 @@ def add_radiance(image: Doubles, pixel: int, radiance: Color) -> None:
 
 
 @inlined
-def emission_weight(scene: PackedScene, task: EyeTask, ray: tuple[Vec3, float], triangle: int, pdf: float) -> float:
+def emission_weight(scene: PackedScene, task: EyeTask, ray: tuple[Vec3, float], emitter: int, pdf: float) -> float:
     """Weight of light met by a path, beside the shadow rays that might have brought it. ray: direction, distance.
 
-    pdf: pdf_solid_angle of the direction, 0 where shadow rays could not have brought the light.
+    emitter: the light that is met. pdf: pdf_solid_angle of the direction, 0 where shadow rays could not have brought
+    the light.
     """
     if pdf <= 0.0 or task.light_samples == 0:
         return 1.0
-    emitter = scene.surfaces.emitter_ids[triangle]
     direction, distance = ray
     return power_heuristic(pdf, task.light_samples * light_pdf(scene.lights, emitter, direction, distance))
+
+
+@inlined
+def light_from_outside(scene: PackedScene, task: EyeTask, direction: Vec3, pdf: float) -> Color:
+    """Radiance that a ray meets which leaves the scene, each light with its `emission_weight`."""
+    total = BLACK
+    for emitter in scene.lights.outer:
+        radiance = outer_radiance(scene.lights, emitter, direction)
+        if largest(radiance) > 0.0:
+            weight = emission_weight(scene, task, (direction, np.inf), emitter, pdf)
+            total = add(total, scale(radiance, weight))
+    return total
 
 
 @inlined
@@ -234,13 +246,16 @@ def advance_eye_paths(
         if triangle == MISS:
             if paths.straight[i]:  # a backdrop for the eye, no light
                 add_radiance(image, pixel, multiply(throughput, scene.background))
+            arriving = light_from_outside(scene, task, normalize(ray_direction(rays, i)), paths.pdf_solid_angle[i])
+            add_radiance(image, pixel, multiply(throughput, arriving))
             continue
         wi_ray = ray_direction(rays, i)
         wo = scale(wi_ray, -1.0)
         hit = surface_at(scene.surfaces, triangle, np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
         if largest(hit.emission) > 0.0:
             ray = (wi_ray, np.float64(hits[0, i]))
-            weight = emission_weight(scene, task, ray, triangle, paths.pdf_solid_angle[i])
+            emitter = scene.surfaces.emitter_ids[triangle]
+            weight = emission_weight(scene, task, ray, emitter, paths.pdf_solid_angle[i])
             add_radiance(image, pixel, scale(multiply(throughput, hit.emission), weight))
         if paths.straight[i]:
             add_radiance(image, pixel, multiply(throughput, hit.backdrop))

@@ -8,8 +8,19 @@ import numpy.typing as npt
 
 import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from renderer.photon_scene import PhotonScene, pack_photon_scene
-from scenes.model import Camera, Material, Snapshot
-from shaders.lights import LightArrays, pack_lights, point_row, triangle_row
+from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot
+from shaders.lights import (
+    NO_SKY,
+    LightArrays,
+    Row,
+    Sphere,
+    pack_lights,
+    point_row,
+    sky_row,
+    spot_row,
+    sun_row,
+    triangle_row,
+)
 from shaders.own import shader_address
 from shaders.registry import get_shader
 from shaders.surface import (
@@ -27,6 +38,9 @@ from shaders.surface import (
 )
 from shaders.textures import pack_textures
 from shaders.vector import Color
+
+#: The sphere around the scene is this much larger than it must be, for what rounding takes.
+SPHERE_MARGIN = 1.0001
 
 
 class CameraArrays(NamedTuple):
@@ -73,10 +87,11 @@ def shader_at_point(material: Material) -> int:
 
 
 def pack_scene(snapshot: Snapshot) -> PackedScene:
-    """Arrays of a snapshot. Every triangle of a glowing material is a light, and so is every point light."""
+    """Arrays of a snapshot. Every triangle of a glowing material is a light, and so is the environment."""
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
     emitters = np.flatnonzero(glowing[snapshot.material_ids])
-    rows = [point_row(light.position, light.intensity) for light in snapshot.lights]
+    sphere = sphere_around(snapshot)
+    rows = [light_row(light, sphere) for light in snapshot.lights]
     emitter_ids = np.full(len(snapshot.positions), -1, np.int32)
     emitter_ids[emitters] = np.arange(len(rows), len(rows) + len(emitters))
     for triangle in emitters:
@@ -93,13 +108,39 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         textures=pack_textures([t.pixels for t in snapshot.textures]),
     )
     background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
-    lights = pack_lights(rows)
+    sky = NO_SKY
+    if snapshot.environment is not None:
+        sky = snapshot.environment.radiance
+        rows.append(sky_row(sky, snapshot.environment.axes, sphere))
+    lights = pack_lights(rows, sky)
     return PackedScene(
         surfaces=surfaces,
         lights=lights,
         background=background,
         photon_scene=pack_photon_scene(surfaces, lights),
     )
+
+
+def sphere_around(snapshot: Snapshot) -> Sphere:
+    """About the middle of the box around all triangles; of no size where there are none."""
+    corners = snapshot.positions.reshape(-1, 3)
+    if len(corners) == 0:
+        return Sphere((0.0, 0.0, 0.0), 0.0)
+    middle = 0.5 * (corners.min(axis=0).astype(np.float64) + corners.max(axis=0))
+    offsets = corners - middle.astype(np.float32)
+    radius = SPHERE_MARGIN * math.sqrt(float(np.einsum("ij,ij->i", offsets, offsets).max()))
+    x, y, z = middle.tolist()
+    return Sphere((x, y, z), radius)
+
+
+def light_row(light: Light, sphere: Sphere) -> Row:
+    """The row of a light without triangles."""
+    if isinstance(light, PointLight):
+        return point_row(light.position, light.intensity)
+    if isinstance(light, DistantLight):
+        return sun_row(light.direction, light.irradiance, math.cos(math.radians(light.angular_radius)), sphere)
+    cosines = (math.cos(math.radians(light.inner_angle)), math.cos(math.radians(light.outer_angle)))
+    return spot_row(light.position, light.direction, light.intensity, cosines)
 
 
 def pack_camera(camera: Camera, width: int, height: int) -> CameraArrays:

@@ -23,7 +23,8 @@ from renderer.columns import (
 )
 from renderer.photon_batch import PATH_FLUX, RAY_DIRECTION, STEPS, Chunk, PhotonBatch, PhotonTask
 from renderer.photon_scene import EMITTER, PhotonScene
-from shaders.random import STREAM_EMISSION, Words4, hash4, hash_key, unit32
+from shaders.lights import emit_from
+from shaders.random import STREAM_EMISSION, UNIT_STEP, Words4, hash4, hash_key, more4, unit32
 from shaders.real import ONE, Int, Real
 from shaders.sampling import lambertian
 from shaders.vector import Vec3, along, scale
@@ -66,8 +67,14 @@ class Launch(NamedTuple):
 
 
 @inlined
+def is_all_alike(scene: PhotonScene) -> bool:
+    """Whether there is but one light, a point or an area, and so one flux of all fresh photons."""
+    return len(scene.emitters) == 1 and len(scene.others) == 0
+
+
+@inlined
 def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
-    """The first light, which is that of all photons where there is no other."""
+    """The first light, which is that of all photons where these are all alike."""
     row = address(scene.emitters)
     flux = scale(get3(row, WORD_BYTES, 12), Real(1.0 / task.flux_unit))
     corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 3), get3(row, WORD_BYTES, 6)
@@ -96,7 +103,7 @@ def launch_chunk(
 ) -> None:
     """As `launch`, for no more than CHUNK photons that all get columns of paths, or none of them."""
     place, photon, fresh = span
-    pairs, are_several = whole_pairs(fresh), len(scene.emitters) > 1
+    pairs, is_alike = whole_pairs(fresh), is_all_alike(scene)
     data = Launch(
         rays=address(batch.rays) + 4 * place,
         paths=address(batch.paths) + 4 * place,
@@ -111,15 +118,17 @@ def launch_chunk(
         aliases=address(scene.aliases),
     )
     each_pair(draw, pairs, data)
-    if are_several:
+    if is_alike:
+        each_pair(leave_only_light, pairs, data)
+    else:
         each(choose_light, pairs, data)
         gather_lights(address(scene.emitters), pairs, data.chunk)
         each_pair(leave_light, pairs, data)
-    else:
-        each_pair(leave_only_light, pairs, data)
+        if len(scene.others) > 0:
+            leave_others(scene, fresh, data)
     if whole(place) > place:
         each(begin_path, whole(fresh), data)
-        if not are_several:
+        if is_alike:
             each(carry_flux, whole(fresh), data)
 
 
@@ -192,3 +201,47 @@ def carry_flux(i: int, data: Launch) -> None:
 def number(k: int, i: int, chunk: Chunk) -> float:
     """One of a photon's uniform numbers."""
     return unit32(get_word(address(chunk.words) + COLUMN_BYTES * k, i))
+
+
+@compiled
+def leave_others(scene: PhotonScene, count: int, data: Launch) -> None:
+    """Origin, direction and flux of those of a chunk's photons whose light is neither point nor area, one by one."""
+    chunk, step = data.chunk, data.step
+    for i in range(count):
+        light = scene.others[get_int(address(chunk.light), i)]
+        if light >= 0:
+            photon = emit_from(scene.lights, light, fine_numbers(i, chunk))
+            put3(data.rays, step, i, reals(photon.origin))
+            put3(data.rays + RAY_DIRECTION * step, step, i, reals(photon.direction))
+            put3(data.paths + PATH_FLUX * step, step, i, reals(scale(photon.flux, data.per_unit)))
+
+
+@inlined
+def fine_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
+    """Four uniform numbers of a photon, with the bits that an image of millions of texels needs."""
+    words = address(chunk.words)
+    coarse = (
+        get_word(words, i),
+        get_word(words + COLUMN_BYTES, i),
+        get_word(words + COLUMN_BYTES * 2, i),
+        get_word(words + COLUMN_BYTES * 3, i),
+    )
+    fine = more4(coarse)
+    return (
+        fine_unit(coarse[0], fine[0]),
+        fine_unit(coarse[1], fine[1]),
+        fine_unit(coarse[2], fine[2]),
+        fine_unit(coarse[3], fine[3]),
+    )
+
+
+@inlined
+def fine_unit(coarse: np.uint32, fine: np.uint32) -> float:
+    """A float64 in the open interval (0, 1): the step that one word chooses, and by another a place within it."""
+    return np.float64(unit32(coarse)) + (np.float64(unit32(fine)) - 0.5) * UNIT_STEP
+
+
+@inlined
+def reals(a: Vec3) -> Vec3:
+    """The nearest float32."""
+    return (Real(a[0]), Real(a[1]), Real(a[2]))

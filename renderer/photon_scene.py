@@ -76,7 +76,8 @@ MATERIAL = np.dtype(
 )
 
 #: A light that photons leave: a point, without edges and normal, a triangle, or the parallelogram of two, is_square 1.
-#: origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all.
+#: origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all. Of other kinds,
+#: `PhotonScene.others`, a record means nothing.
 EMITTER = np.dtype(
     [
         ("origin", "<f4", 3),
@@ -109,7 +110,9 @@ DECODED = decode_srgb(np.arange(256, dtype=np.uint8))
 class PhotonScene(NamedTuple):
     """facets: (n,) FACET. materials: (m,) MATERIAL. emitters: (lights,) EMITTER. aliases: (lights,) ALIAS. uvs: (n, 8)
     float32, of the three corners and twice nothing; no rows where no facet is textured. texels: (t + 1,) uint32, red in
-    the lowest byte, sRGB; the last one white. decoded: (256,) float32, linear. flags: all that facets have."""
+    the lowest byte, sRGB; the last one white. decoded: (256,) float32, linear. flags: all that facets have. others:
+    (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty where
+    all are."""
 
     facets: Records
     materials: Records
@@ -119,6 +122,8 @@ class PhotonScene(NamedTuple):
     texels: npt.NDArray[np.uint32]
     decoded: Floats
     flags: np.uint32
+    others: npt.NDArray[np.int32]
+    lights: LightArrays
 
 
 def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
@@ -135,6 +140,8 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
         texels=pack_texels(surfaces.textures.texels),
         decoded=DECODED,
         flags=flags,
+        others=pack_others(rows, lights.rows),
+        lights=lights,
     )
 
 
@@ -281,6 +288,16 @@ def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Reco
     per_strength = np.where(is_point, 4.0 * math.pi, math.pi * rows[:, AREA]) / share
     emitters["flux"] = per_strength[:, None] * rows[:, STRENGTHS]
     return emitters
+
+
+def pack_others(rows: Doubles, of_lights: Doubles) -> npt.NDArray[np.int32]:
+    """`PhotonScene.others`. rows: of the emitters, of which those of other kinds are as they are in of_lights."""
+    here, there = (~np.isin(kinds[:, KIND], (POINT, TRIANGLE)) for kinds in (rows, of_lights))
+    if not here.any():
+        return np.empty(0, np.int32)
+    others = np.full(len(rows), -1, np.int32)
+    others[here] = np.flatnonzero(there)
+    return others
 
 
 def pack_aliases(probability: Doubles) -> Records:

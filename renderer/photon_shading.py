@@ -56,7 +56,7 @@ from renderer.photon_batch import (
     PhotonBatch,
     PhotonTask,
 )
-from renderer.photon_emission import launch, only_light
+from renderer.photon_emission import is_all_alike, launch, only_light
 from renderer.photon_map import pack_flux, pack_unit
 from renderer.photon_scene import (
     BENT,
@@ -225,7 +225,7 @@ def span_at(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, places: tu
     fresh, photon = batch.fresh[0], batch.fresh[1] + first - batch.fresh[0]
     is_fresh = first >= fresh
     count = (active if is_fresh else min(active, fresh)) - first
-    is_alike = is_fresh and len(scene.emitters) == 1
+    is_alike = is_fresh and is_all_alike(scene)
     flux = only_light(scene, task).flux if is_alike else (ZERO, ZERO, ZERO)
     return Span(first, count, kept, is_fresh, is_alike, photon, flux)
 

@@ -10,11 +10,14 @@ from scenes.mesh_file import read_mesh_file
 from scenes.model import (
     AnimationRange,
     Camera,
+    DistantLight,
+    Environment,
     Material,
     Mesh,
     PointLight,
     Scene,
     Snapshot,
+    SpotLight,
     Texture,
 )
 from scenes.shipped import SHIPPED, ShippedScene
@@ -22,6 +25,8 @@ from scenes.shipped import SHIPPED, ShippedScene
 __all__ = [
     "AnimationRange",
     "Camera",
+    "DistantLight",
+    "Environment",
     "Material",
     "Mesh",
     "PointLight",
@@ -31,6 +36,7 @@ __all__ = [
     "SceneFileError",
     "ShippedScene",
     "Snapshot",
+    "SpotLight",
     "Texture",
     "UnknownSceneError",
     "describe",

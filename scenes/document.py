@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from scenes.geometry import unit
-from scenes.model import AnimationRange, Camera, Color, Doubles, Indices, Material, Mesh, Texture
+from scenes.model import AnimationRange, Camera, Color, Doubles, Floats, Indices, Material, Mesh, Texture
 from scenes.tracks import Track
 from scenes.transforms import WORLD, Transform
 
@@ -94,6 +94,43 @@ class PointSource:
     fades: bool = True
 
 
+@dataclass(frozen=True, eq=False)
+class SpotSource:
+    """A spot in its place, as `scenes.model.SpotLight`. direction: of any length. track: as of a point light."""
+
+    position: Doubles
+    direction: Doubles
+    intensity: Color
+    inner_angle: float
+    outer_angle: float
+    transform: Transform = WORLD
+    origin: Origin = BY_CODE
+    track: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class DistantSource:
+    """A distant light, as `scenes.model.DistantLight`, which its transform turns. direction: of any length."""
+
+    direction: Doubles
+    irradiance: Color
+    angular_radius: float = 0.0
+    transform: Transform = WORLD
+    origin: Origin = BY_CODE
+
+
+@dataclass(frozen=True, eq=False)
+class EnvironmentSource:
+    """The light from all around, as `scenes.model.Environment`, which its transform turns."""
+
+    radiance: Floats
+    transform: Transform = WORLD
+    origin: Origin = BY_CODE
+
+
+LightSource = PointSource | SpotSource | DistantSource
+
+
 @dataclass(eq=False)
 class Document:
     """Everything that was read.
@@ -104,12 +141,13 @@ class Document:
     """
 
     parts: list[Part] = field(default_factory=list)
-    lights: list[PointSource] = field(default_factory=list)
+    lights: list[LightSource] = field(default_factory=list)
     materials: list[Material] = field(default_factory=list)
     textures: list[Texture] = field(default_factory=list)
     tracks: dict[str, Track] = field(default_factory=dict)
     cameras: dict[str, Camera] = field(default_factory=dict)
     background: Color = (0.0, 0.0, 0.0)
+    environment: EnvironmentSource | None = None
     ambient: Color = (1.0, 1.0, 1.0)
     animation: AnimationRange = field(default_factory=AnimationRange)
     settings: dict[str, str | float | int | tuple[int, int]] = field(default_factory=dict)

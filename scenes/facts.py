@@ -6,7 +6,7 @@ import numpy as np
 
 from scenes.geometry import areas
 from scenes.memory import needed_bytes
-from scenes.model import Scene, Snapshot
+from scenes.model import DistantLight, PointLight, Scene, Snapshot, SpotLight
 
 Triple = tuple[float, float, float]
 
@@ -17,7 +17,8 @@ class SceneFacts:
 
     stored_triangles: with every shape counted once, wherever it stands. memory_bytes: what the scene takes from reading
     to tracing, about. lower, upper: corners of the bounding box. surface: area of all triangles. textures: name, width
-    and height. emitters: triangles that emit. moving_triangles: those that may change with time. cameras: by name.
+    and height. emitters: triangles that emit. environment: width and height of its image, 1 and 1 of a colour, 0 and 0
+    where there is none. moving_triangles: those that may change with time. cameras: by name.
     frame times in the file's unit.
     """
 
@@ -32,6 +33,9 @@ class SceneFacts:
     material_kinds: tuple[str, ...]
     textures: tuple[tuple[str, int, int], ...]
     point_lights: int
+    spot_lights: int
+    distant_lights: int
+    environment: tuple[int, int]
     emitters: int
     surface: float
     lower: Triple
@@ -55,7 +59,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
     sizes = areas(snapshot.positions)
     lower, upper = bounds(snapshot)
     emitting = np.array([any(material.emission) for material in snapshot.materials], dtype=np.bool_)
-    camera = snapshot.camera
+    camera, sky = snapshot.camera, snapshot.environment
     return SceneFacts(
         name=scene.name,
         source=scene.source,
@@ -67,7 +71,10 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         materials=len(snapshot.materials),
         material_kinds=tuple(sorted({material.kind for material in snapshot.materials})),
         textures=tuple((t.name, t.pixels.shape[1], t.pixels.shape[0]) for t in snapshot.textures),
-        point_lights=len(snapshot.lights),
+        point_lights=sum(isinstance(light, PointLight) for light in snapshot.lights),
+        spot_lights=sum(isinstance(light, SpotLight) for light in snapshot.lights),
+        distant_lights=sum(isinstance(light, DistantLight) for light in snapshot.lights),
+        environment=(0, 0) if sky is None else (sky.radiance.shape[1], sky.radiance.shape[0]),
         emitters=int(np.count_nonzero(emitting[snapshot.material_ids])),
         surface=float(sizes.sum()),
         lower=lower,

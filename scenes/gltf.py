@@ -1,7 +1,7 @@
 """What a glTF or GLB file says in its JSON header, beside its arrays: cameras, lights and the numbers of materials.
 
-Khronos Group: glTF 2.0 Specification (2021). Cameras: those with perspective, by their names. Lights: the points of
-KHR_lights_punctual; its spots and suns are left out. Candela and nits are taken for W/sr and W/(m2 sr).
+Khronos Group: glTF 2.0 Specification (2021). Cameras: those with perspective, by their names. Lights: those of
+KHR_lights_punctual. Candela, lux and nits are taken for W/sr, W/m2 and W/(m2 sr).
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from scenes.default_view import look_at, triple
-from scenes.document import Document, Origin, PointSource
+from scenes.document import DistantSource, Document, LightSource, Origin, PointSource, SpotSource
 from scenes.errors import SceneFileError
 from scenes.mesh_claims import GLB_HEADER_BYTES, check_gltf
 from scenes.model import Camera, Doubles
@@ -24,7 +24,9 @@ GLTF_SUFFIXES = (".glb", ".gltf")
 #: Rows of the picture that a camera proposes; its columns follow from the aspect ratio.
 PICTURE_HEIGHT = 600
 MAX_PICTURE_WIDTH = 16_384
-POINT_LIGHTS = "KHR_lights_punctual"
+LIGHTS = "KHR_lights_punctual"
+#: Angles of a spot's cone that says none.
+CONE = {"innerConeAngle": 0.0, "outerConeAngle": 0.25 * math.pi}
 
 
 def header_of(path: Path, data: bytes) -> dict[str, Any]:
@@ -50,14 +52,14 @@ def with_header(path: Path, data: bytes, header: dict[str, Any]) -> bytes:
 
 
 def add_view(path: Path, document: Document, header: dict[str, Any]) -> None:
-    """Adds the cameras and point lights of the nodes that are shown."""
-    lights = header.get("extensions", {}).get(POINT_LIGHTS, {}).get("lights", [])
+    """Adds the cameras and lights of the nodes that are shown."""
+    lights = header.get("extensions", {}).get(LIGHTS, {}).get("lights", [])
     for node, matrix in placed_nodes(header):
         if "camera" in node:
             add_camera(path, document, header["cameras"][node["camera"]], matrix)
-        extension = node.get("extensions", {}).get(POINT_LIGHTS)
-        if extension is not None and lights[extension["light"]]["type"] == "point":
-            document.lights.append(point_source(path, lights[extension["light"]], matrix))
+        extension = node.get("extensions", {}).get(LIGHTS)
+        if extension is not None:
+            document.lights.append(light_source(path, lights[extension["light"]], matrix))
 
 
 def placed_nodes(header: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Doubles]]:
@@ -119,7 +121,24 @@ def new_name(name: str, taken: dict[str, Camera]) -> str:
     return new
 
 
-def point_source(path: Path, light: dict[str, Any], matrix: Doubles) -> PointSource:
-    """A point light where its node is."""
+def light_source(path: Path, light: dict[str, Any], matrix: Doubles) -> LightSource:
+    """A light where its node is, which shines along -z of it if it has a direction."""
     red, green, blue = (float(light.get("intensity", 1.0)) * float(c) for c in light.get("color", (1.0, 1.0, 1.0)))
-    return PointSource(matrix[:3, 3], (red, green, blue), origin=Origin(path))
+    if light["type"] == "point":
+        return PointSource(matrix[:3, 3], (red, green, blue), origin=Origin(path))
+    if light["type"] == "directional":
+        return DistantSource(-matrix[:3, 2], (red, green, blue), origin=Origin(path))
+    if light["type"] != "spot":
+        raise SceneFileError(path, None, f"expected a light of type point, spot or directional, got {light['type']!r}")
+    inner, outer = (float(light.get("spot", {}).get(name, angle)) for name, angle in CONE.items())
+    if not 0.0 <= inner < outer <= 0.5 * math.pi:
+        message = f"expected 0 <= innerConeAngle < outerConeAngle <= pi / 2 of a spot, got {inner:g} and {outer:g}"
+        raise SceneFileError(path, None, message)
+    return SpotSource(
+        position=matrix[:3, 3],
+        direction=-matrix[:3, 2],
+        intensity=(red, green, blue),
+        inner_angle=math.degrees(inner),
+        outer_angle=math.degrees(outer),
+        origin=Origin(path),
+    )

@@ -65,6 +65,47 @@ class PointLight:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SpotLight:
+    """A light without size that shines into a cone. direction: unit, along its axis. intensity: W/sr along the axis.
+
+    inner_angle, outer_angle: degrees from the axis, 0 to 180. Up to the one the intensity is that along the axis, at
+    the other it ends; between them it is the smooth step 3 t^2 - 2 t^3 of the cosine.
+    """
+
+    position: tuple[float, float, float]
+    direction: tuple[float, float, float]
+    intensity: Color
+    inner_angle: float
+    outer_angle: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistantLight:
+    """A light so far away that it comes from the same direction everywhere, as the sun. direction: unit, along the
+    light. irradiance: W/m^2 on a plane across it. angular_radius: of its disc, degrees below 90; 0 has none."""
+
+    direction: tuple[float, float, float]
+    irradiance: Color
+    angular_radius: float = 0.0
+
+
+Light = PointLight | SpotLight | DistantLight
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Environment:
+    """Light from all around, which the eye sees too.
+
+    radiance: (height, width, 3) float32, W/(m^2 sr), in equal steps of latitude and longitude, top row first. axes:
+    (3, 3) float64, rows that are the axes of the image in the world, unit and perpendicular: y is up, to the first row;
+    the middle of a row is along -z, and right of it is +x.
+    """
+
+    radiance: Floats
+    axes: Doubles = field(default_factory=lambda: np.eye(3))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Camera:
     """A pinhole. forward, up: unit vectors, perpendicular. vertical_fov: degrees. near: distance in front of the eye
     from which on things are seen. resolution: (width, height) that the file proposes."""
@@ -103,7 +144,8 @@ class Snapshot:
     (v1 - v0) x (v2 - v0). normals: (n, 3, 3) float32, unit shading normals at the corners (the geometric normal where
     the file has none, or where one has no length; (0, 0, 1) on a triangle without area). uvs: (n, 3, 2) float32,
     shifted by whole numbers per triangle so that they are small (textures repeat). material_ids: (n,) int32. camera:
-    the one to look through. cameras: all of them, by name.
+    the one to look through. cameras: all of them, by name. background: seen by the eye alone. environment: the light
+    from all around, if there is any.
     """
 
     name: str
@@ -114,10 +156,11 @@ class Snapshot:
     material_ids: Indices
     materials: tuple[Material, ...]
     textures: tuple[Texture, ...]
-    lights: tuple[PointLight, ...]
+    lights: tuple[Light, ...]
     camera: Camera
     cameras: Mapping[str, Camera] = field(default_factory=dict)
     background: Color = (0.0, 0.0, 0.0)
+    environment: Environment | None = None
 
     def seen_by(self, name: str) -> "Snapshot":
         """The same through another camera. Raises SceneError where there is none of this name."""

@@ -35,6 +35,7 @@ def plain(snapshot: Snapshot) -> Snapshot:
         materials=materials,
         textures=(),
         lights=(),
+        environment=None,
     )
 
 

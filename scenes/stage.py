@@ -7,11 +7,36 @@ from functools import cached_property
 import numpy as np
 
 from scenes.default_view import default_camera, default_light, triple
-from scenes.document import Document, KeyedTriangles, Origin, Part, PointSource, triangle_count
+from scenes.document import (
+    DistantSource,
+    Document,
+    KeyedTriangles,
+    LightSource,
+    Origin,
+    Part,
+    PointSource,
+    SpotSource,
+    triangle_count,
+)
 from scenes.errors import SceneError, SceneFileError
-from scenes.geometry import MAX_COORDINATE, areas, corner_arrays, small_uvs
+from scenes.geometry import MAX_COORDINATE, areas, corner_arrays, small_uvs, unit
 from scenes.memory import check_memory
-from scenes.model import Camera, Color, Doubles, Floats, Indices, Material, Mesh, PointLight, Scene, Snapshot
+from scenes.model import (
+    Camera,
+    Color,
+    DistantLight,
+    Doubles,
+    Environment,
+    Floats,
+    Indices,
+    Light,
+    Material,
+    Mesh,
+    PointLight,
+    Scene,
+    Snapshot,
+    SpotLight,
+)
 from scenes.tracks import Track
 from scenes.transforms import IDENTITY, Transform
 
@@ -113,8 +138,8 @@ class Stage:
         start = self.document.animation.start
         poses: dict[int, Pose] = {}
         with np.errstate(all="ignore"):
-            sources = [source for source in self.document.lights if not source.fades]
-            lights = [self.light_position(source, start, poses) for source in sources]
+            points = [source for source in self.document.lights if isinstance(source, PointSource)]
+            lights = [self.light_position(source, start, poses) for source in points if not source.fades]
         return typical_distance(self.arrays_at(start).positions, np.array(lights))
 
     def snapshot(self, time: float) -> Snapshot:
@@ -126,7 +151,7 @@ class Stage:
         cameras = self.cameras_at(time)
         camera = next(iter(cameras.values()))
         lights = self.lights_at(time)
-        if not lights and not self.glows:
+        if not lights and not self.glows and self.document.environment is None:
             lights = (default_light(self.still.positions, camera),)
         return Snapshot(
             name=self.name,
@@ -141,6 +166,7 @@ class Stage:
             camera=camera,
             cameras=cameras,
             background=self.document.background,
+            environment=self.environment_at(time),
         )
 
     def arrays_at(self, time: float) -> FlatArrays:
@@ -203,7 +229,7 @@ class Stage:
     def _default_camera(self) -> Camera:
         return default_camera(self.arrays_at(self.document.animation.start).positions)
 
-    def light_position(self, source: PointSource, time: float, poses: dict[int, Pose]) -> Doubles:
+    def light_position(self, source: PointSource | SpotSource, time: float, poses: dict[int, Pose]) -> Doubles:
         """(3,) where a light is."""
         track = self.document.tracks.get(source.track)
         place = source.position if track is None else source.position + track.offset_at(time)
@@ -212,19 +238,66 @@ class Stage:
         check_range(position, source.origin, time)
         return position
 
-    def lights_at(self, time: float) -> tuple[PointLight, ...]:
-        """The lights that shine at a time. One of strength c that does not fade has I = pi c d^2 with d the typical
-        distance."""
+    def lights_at(self, time: float) -> tuple[Light, ...]:
+        """The lights that shine at a time."""
         poses: dict[int, Pose] = {}
-        lights = []
-        with np.errstate(all="ignore"):
-            for source in self.document.lights:
-                position = self.light_position(source, time, poses)
-                if self.pose(source.transform, time, poses).shown:
-                    unit_of_strength = 1.0 if source.fades else math.pi * self.light_distance**2
-                    red, green, blue = (c * unit_of_strength for c in source.strength)
-                    lights.append(PointLight(position=triple(position), intensity=(red, green, blue)))
-        return tuple(lights)
+        with np.errstate(all="ignore"):  # what overflows is not finite, and found
+            lights = [(source, self.light_at(source, time, poses)) for source in self.document.lights]
+            return tuple(light for source, light in lights if self.pose(source.transform, time, poses).shown)
+
+    def light_at(self, source: LightSource, time: float, poses: dict[int, Pose]) -> Light:
+        """A light where it is at a time."""
+        if isinstance(source, PointSource):
+            position = triple(self.light_position(source, time, poses))
+            return PointLight(position=position, intensity=self.intensity(source))
+        direction = self.light_direction(source, time, poses)
+        if isinstance(source, DistantSource):
+            return DistantLight(direction=direction, irradiance=source.irradiance, angular_radius=source.angular_radius)
+        return SpotLight(
+            position=triple(self.light_position(source, time, poses)),
+            direction=direction,
+            intensity=source.intensity,
+            inner_angle=source.inner_angle,
+            outer_angle=source.outer_angle,
+        )
+
+    def intensity(self, source: PointSource) -> Color:
+        """W/sr of a point light. One of strength c that does not fade has I = pi c d^2, d the typical distance."""
+        unit_of_strength = 1.0 if source.fades else math.pi * self.light_distance**2
+        red, green, blue = (c * unit_of_strength for c in source.strength)
+        return (red, green, blue)
+
+    def light_direction(
+        self, source: SpotSource | DistantSource, time: float, poses: dict[int, Pose]
+    ) -> tuple[float, float, float]:
+        """The unit direction along a light."""
+        direction = unit(self.pose(source.transform, time, poses).matrix[:3, :3] @ source.direction)
+        check_turned(direction[None], source.origin, time)
+        return triple(direction)
+
+    def environment_at(self, time: float) -> Environment | None:
+        """The light from all around, as it is turned at a time, if there is any."""
+        source = self.document.environment
+        if source is None:
+            return None
+        pose = self.pose(source.transform, time, {})
+        axes = axes_of(pose.matrix)
+        check_turned(axes, source.origin, time)
+        return Environment(radiance=source.radiance, axes=axes) if pose.shown else None
+
+
+def axes_of(matrix: Doubles) -> Doubles:
+    """(3, 3) the axes x, y and z that a map turns to, as rows: y is kept, the others are made perpendicular to it."""
+    up = unit(matrix[:3, 1])
+    right = unit(matrix[:3, 0] - (matrix[:3, 0] @ up) * up)
+    return np.stack([right, up, np.cross(right, up)])
+
+
+def check_turned(directions: Doubles, origin: Origin, time: float) -> None:
+    """Raises SceneFileError unless all directions (n, 3) have a length, which is 1 then."""
+    if not (np.abs(np.linalg.norm(directions, axis=1) - 1.0) < 1e-6).all():
+        message = f"at time {time:g} the light that begins here is turned to no direction"
+        raise SceneFileError(origin.path, origin.line, message)
 
 
 def check_range(positions: Doubles, origin: Origin, time: float) -> None:

@@ -2,6 +2,9 @@
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 from shaders.compilation import compiled
 from shaders.elementary import exp2_minus_1, inverse_root, log2, sine_cosine
 from shaders.fused import fma
@@ -60,6 +63,28 @@ def uniform_triangle(u1: float, u2: float) -> tuple[float, float]:
     """Barycentric weights of the second and third corner, uniform over the area."""
     root = math.sqrt(u1)
     return (root * (ONE - u2), root * u2)
+
+
+@compiled
+def uniform_cone(u1: float, u2: float, cosine: float) -> Vec3:
+    """Unit vector within an angle about +z, given by its cosine; pdf_solid_angle = 1 / (2 pi (1 - cosine))."""
+    below = u1 * (1.0 - cosine)  # how far below the tip, without the cancellation where the cone is narrow
+    radius = math.sqrt(below * (2.0 - below))
+    sine, cosine_of_turn = sine_cosine(u2)
+    return (radius * cosine_of_turn, radius * sine, 1.0 - below)
+
+
+@compiled
+def interval(cumulative: npt.NDArray[np.float64], u: float) -> int:
+    """Index of the first of some running sums, the last 1, that exceeds u in 0..1."""
+    low, high = 0, len(cumulative) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if u < cumulative[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @compiled

@@ -110,11 +110,23 @@ def table(facts: SceneFacts) -> dict[str, str]:
         "extent": f"{_point(facts.lower)} to {_point(facts.upper)} metres",
         "materials": f"{facts.materials} of {', '.join(facts.material_kinds) or 'no kind'}",
         "textures": f"{len(facts.textures)}: {textures}" if textures else "none",
-        "lights": f"{_count(facts.point_lights, 'point')}, {_count(facts.emitters, 'triangle')} that shine",
+        "lights": _lights(facts),
         "cameras": ", ".join(facts.cameras),
         "camera": f"at {_point(facts.eye)}, looking along {_point(facts.forward)}, "
         f"{facts.vertical_fov:.4g} degrees high, {width}x{height} pixels proposed",
     }
+
+
+def _lights(facts: SceneFacts) -> str:
+    """The lights by kind, of which a scene need not have spots, distant ones and an environment."""
+    words = [_count(facts.point_lights, "point")]
+    words += [_count(facts.spot_lights, "spot")] if facts.spot_lights else []
+    words += [f"{facts.distant_lights} distant"] if facts.distant_lights else []
+    words.append(f"{_count(facts.emitters, 'triangle')} that shine")
+    width, height = facts.environment
+    if width:
+        words.append("an environment of " + ("one colour" if width * height == 1 else f"{width}x{height} pixels"))
+    return ", ".join(words)
 
 
 def _sizes(shipped: ShippedScene) -> str:

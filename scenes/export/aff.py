@@ -17,7 +17,16 @@ import numpy as np
 
 from scenes.aff.parser import CAMERA, SMALLEST_NEAR
 from scenes.default_view import look_at
-from scenes.document import Document, KeyedTriangles, Part, PointSource, triangle_count
+from scenes.document import (
+    DistantSource,
+    Document,
+    KeyedTriangles,
+    LightSource,
+    Part,
+    PointSource,
+    SpotSource,
+    triangle_count,
+)
 from scenes.export.decomposition import levels
 from scenes.export.pictures import write_pictures
 from scenes.export.text import words, write_lines
@@ -103,7 +112,7 @@ class AffWriter:
 
     def placed_lights(self) -> Iterator[tuple[Transform, list[str]]]:
         """Lights and where they stand."""
-        for light, strength in zip(self.document.lights, strengths(self.document), strict=True):
+        for light, strength in zip(points(self.document), strengths(self.document), strict=True):
             command = f"la {self.tracks[light.track]}" if light.track else "l"
             yield light.transform, [f"{command} {numbers(light.position)} {numbers(strength)}"]
 
@@ -175,9 +184,9 @@ def rows(values: Doubles) -> Iterator[str]:
 
 def track_names(document: Document) -> dict[str, str]:
     """A word for the name of each track. That of the first camera is the reader's word for its one camera."""
-    names = [*document.tracks, *(light.track for light in document.lights)]
+    names = [*document.tracks, *(light.track for light in points(document))]
     transforms: list[Transform | None] = [part.transform for part in document.parts]
-    for transform in [*transforms, *(light.transform for light in document.lights)]:
+    for transform in [*transforms, *(light.transform for light in points(document))]:
         while transform is not None:
             names.append(transform.track)
             transform = transform.parent
@@ -275,13 +284,19 @@ def material_line(material: Material) -> str:
     return f"fm {numbers(colors)} {numbers([near.shine, near.transmittance, near.ior])}"
 
 
+def points(document: Document) -> list[PointSource]:
+    """The lights that AFF has words for."""
+    return [light for light in document.lights if isinstance(light, PointSource)]
+
+
 def strengths(document: Document) -> list[Color]:
-    """Strengths that give each light, read as one that does not fade, the intensity that it has."""
-    if not any(light.fades for light in document.lights):
-        return [light.strength for light in document.lights]
-    steady = [replace(light, fades=False) for light in document.lights]
+    """Strengths that give each point light, read as one that does not fade, the intensity that it has."""
+    sources = points(document)
+    if not any(light.fades for light in sources):
+        return [light.strength for light in sources]
+    steady: list[LightSource] = [replace(light, fades=False) for light in sources]
     own, new = (light_distance(replace(document, lights=lights)) for lights in (document.lights, steady))
-    return [scaled(light, 1.0 / math.pi if light.fades else own**2, new) for light in document.lights]
+    return [scaled(light, 1.0 / math.pi if light.fades else own**2, new) for light in sources]
 
 
 def light_distance(document: Document) -> float:
@@ -305,6 +320,12 @@ def losses(document: Document) -> Iterator[str]:
         yield f"cameras left out, since AFF has one: {quoted(others)}"
     if first in document.cameras and document.cameras[first].near < SMALLEST_NEAR:
         yield f"camera {first!r} sees from {SMALLEST_NEAR:g} on, not from {document.cameras[first].near:g}"
+    for name, kind in (("spots", SpotSource), ("distant lights", DistantSource)):
+        count = sum(isinstance(light, kind) for light in document.lights)
+        if count:
+            yield f"{name} left out: {count}"
+    if document.environment is not None:
+        yield "environment left out"
     bare = [part for part in document.parts if not is_textured(part, document)]
     unused = [part for part in bare if isinstance(part.shape, Mesh) and part.shape.uvs is not None]
     if unused:

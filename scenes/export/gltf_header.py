@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scenes.model import Camera, Color, Material, PointLight, Snapshot
+from scenes.model import Camera, Color, DistantLight, Light, Material, PointLight, Snapshot, SpotLight
 
 GLASS, INDEX, STRENGTH, LIGHTS = (
     "KHR_materials_transmission",
@@ -23,6 +23,8 @@ GLASS, INDEX, STRENGTH, LIGHTS = (
 BLACK: Color = (0.0, 0.0, 0.0)
 #: Specular reflectance of every surface that is no metal.
 COAT = 0.04
+#: Cones of glTF fade over some angle, radians, and are at most half a turn wide.
+LEAST_ANGLE = 1e-6
 #: glTF has no cameras that see from their eye on.
 SMALLEST_NEAR = 1e-4
 
@@ -141,12 +143,47 @@ def lens(name: str, camera: Camera) -> dict[str, Any]:
 
 
 def light_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
-    """A node for each light."""
+    """A node for each light, which shines along its -z."""
     for number, light in enumerate(snapshot.lights):
-        yield {"translation": list(light.position), "extensions": {LIGHTS: {"light": number}}}
+        node: dict[str, Any] = {"extensions": {LIGHTS: {"light": number}}}
+        if not isinstance(light, DistantLight):
+            node["translation"] = list(light.position)
+        if not isinstance(light, PointLight):
+            node["rotation"] = turn_to(light.direction)
+        yield node
 
 
-def lamp(light: PointLight) -> dict[str, Any]:
+def turn_to(direction: tuple[float, float, float]) -> list[float]:
+    """The quaternion (x, y, z, w) that turns -z to a unit direction, by the shorter way."""
+    x, y, z = direction
+    if z > 1.0 - 1e-12:
+        return [0.0, 1.0, 0.0, 0.0]
+    turn = np.array([y, -x, 0.0, 1.0 - z])
+    return (turn / np.linalg.norm(turn)).tolist()
+
+
+def lamp(light: Light) -> dict[str, Any]:
     """A light with its colour at most 1."""
-    intensity = max(*light.intensity, 1e-30)
-    return {"type": "point", "intensity": intensity, "color": [channel / intensity for channel in light.intensity]}
+    strength = light.irradiance if isinstance(light, DistantLight) else light.intensity
+    intensity = max(*strength, 1e-30)
+    made: dict[str, Any] = {"intensity": intensity, "color": [channel / intensity for channel in strength]}
+    if isinstance(light, PointLight):
+        return {"type": "point", **made}
+    if isinstance(light, DistantLight):
+        return {"type": "directional", **made}
+    return {"type": "spot", **made, "spot": cone(light)}
+
+
+def cone(light: SpotLight) -> dict[str, float]:
+    """The angles of a spot, radians."""
+    outer = min(max(math.radians(light.outer_angle), 2.0 * LEAST_ANGLE), 0.5 * math.pi)
+    return {"innerConeAngle": min(math.radians(light.inner_angle), outer - LEAST_ANGLE), "outerConeAngle": outer}
+
+
+def light_losses(snapshot: Snapshot) -> Iterator[str]:
+    """What of lights is lost."""
+    for light in snapshot.lights:
+        if isinstance(light, DistantLight) and light.angular_radius > 0.0:
+            yield f"a distant light has no disc any more, which was {light.angular_radius:g} degrees in radius"
+        if isinstance(light, SpotLight):
+            yield f"a spot fades from {light.inner_angle:g} to {light.outer_angle:g} degrees as those of glTF do"

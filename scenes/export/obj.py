@@ -12,7 +12,7 @@ import numpy as np
 from scenes.export.pictures import write_pictures
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.export.text import words, write_lines
-from scenes.model import Doubles, Indices, Material, Scene, Snapshot
+from scenes.model import DistantLight, Doubles, Indices, Material, PointLight, Scene, Snapshot, SpotLight
 
 #: Models of illumination by the kinds of materials: diffuse, mirror, glass with Fresnel's reflection, highlights.
 ILLUMINATION = {"diffuse": 1, "mirror": 3, "dielectric": 7}
@@ -28,8 +28,15 @@ def write_obj(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
     write_lines(path.with_name(mtl), mtl_lines(groups(snapshot), pictures))
     write_lines(path, obj_lines(snapshot, mtl))
     cameras = f"cameras left out: {', '.join(map(repr, snapshot.cameras))}"
-    lights = [f"point lights left out: {len(snapshot.lights)}"] if snapshot.lights else []
-    return (*still_losses(scene, snapshot), cameras, *lights)
+    return (*still_losses(scene, snapshot), cameras, *light_losses(snapshot))
+
+
+def light_losses(snapshot: Snapshot) -> Iterator[str]:
+    """A line for each kind of lights, none of which are written."""
+    for name, kind in (("point", PointLight), ("spot", SpotLight), ("distant", DistantLight)):
+        count = sum(isinstance(light, kind) for light in snapshot.lights)
+        if count:
+            yield f"{name} lights left out: {count}"
 
 
 def obj_lines(snapshot: Snapshot, mtl: str) -> Iterator[str]:

@@ -51,6 +51,8 @@ def still_losses(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
     if scene.animation.frames > 1 or scene.moving_triangles:
         yield f"animation left out: the file stands still at time {snapshot.time:g}"
     yield f"background left out: {' '.join(f'{channel:g}' for channel in snapshot.background)}"
+    if snapshot.environment is not None:
+        yield "environment left out"
     for group in groups(snapshot):
         if any(group.material.backdrop):
             yield f"material {group.material.name!r} is no longer a backdrop"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from scenes.default_view import triple
-from scenes.document import Document, Origin, Part, PointSource, triangle_count
+from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
 from scenes.errors import SceneFileError
 from scenes.geometry import unit
 from scenes.gltf import new_name
@@ -15,6 +15,7 @@ from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_file import rewound
 from scenes.microfacets import BLACK
 from scenes.mitsuba.elements import Element, listed, read_elements
+from scenes.mitsuba.emitters import EMITTERS
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.shapes import Shapes, mapped_uvs
 from scenes.mitsuba.surfaces import WHITE, Surface, Surfaces
@@ -23,7 +24,6 @@ from scenes.stage import DEFAULT_CAMERA
 from scenes.transforms import IDENTITY, WORLD
 
 MAX_RESOLUTION = 16_384
-EMITTERS = ("area", "constant", "point")
 SENSORS = ("perspective", "thinlens")
 #: What a surface is that has no BSDF.
 PLAIN = Surface(Material(name="plain"))
@@ -148,23 +148,19 @@ class Reader:
     # --- light --------------------------------------------------------------------------------------------------------
 
     def add_emitter(self, element: Element) -> None:
-        """Adds a light that is no shape. A constant one is the background alone, and lights nothing."""
+        """Adds a light that is no shape."""
         properties = Properties(element, self.ids)
-        if properties.type == "constant":
-            self.document.background = properties.light("radiance", WHITE)
-        elif properties.type == "point":
-            self.document.lights.append(self.point_light(properties))
-        else:
-            properties.unknown_type(EMITTERS)
+        build = EMITTERS.get(properties.type)
+        if build is None:
+            properties.unknown_type(("area", *EMITTERS))
+        source = build(properties)
         properties.finish("sampling_weight")
-
-    def point_light(self, properties: Properties) -> PointSource:
-        """A point light where its position, or the middle of its transform, is."""
-        intensity = properties.light("intensity", WHITE)
-        matrix = properties.matrix("to_world")
-        position = properties.point("position", (0.0, 0.0, 0.0)) if matrix is None else matrix[:3, 3]
-        origin = Origin(properties.element.path, properties.element.line)
-        return PointSource(position, intensity, origin=origin)
+        if not isinstance(source, EnvironmentSource):
+            self.document.lights.append(source)
+        elif self.document.environment is None:
+            self.document.environment = source
+        else:
+            raise element.error("expected one emitter of type constant or envmap at most")
 
     # --- cameras ------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scenes.errors import UnknownSceneError
 from scenes.model import Scene
-from scenes.shipped import caustic, cornell, kitchen, museum, robots, stress
+from scenes.shipped import caustic, cornell, kitchen, museum, outdoor, robots, stress
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ SHIPPED: tuple[ShippedScene, ...] = (
         museum.scene,
         Sizes(default=museum.DEFAULT_TRIANGLES, least=10_000, most=300_000),
     ),
+    ShippedScene("outdoor", "a garden terrace with glass and mirrors under sun and sky", outdoor.scene),
     ShippedScene("caustic", "caustics of a golden ring, a glass ring and a glass ball on a table", caustic.scene),
     ShippedScene(
         "stress",

@@ -669,47 +669,195 @@ class ObjectTable:
         return tuple(FILE.keys if source == "file" else INSTANCE.keys)
 
 
+LIGHT_KINDS = ("point", "spot", "distant")
+
 LIGHT = Table(
     "light",
-    "A light without size, the same in all directions. (Lights with a size are objects whose material emits.)",
+    "A light that is no object, with the keys of its kind. (Lights with a size are objects whose material emits.)",
     (
         Key(
-            name="position",
-            kind=point,
-            about="Where it is, in the file's unit.",
-            default=[0, 0, 0],
-            example="[0, 2.2, 0]",
-        ),
-        Key(
-            name="intensity",
-            kind=intensity,
-            about="Its strength, W/sr. This or `power` is needed.",
-            fallback="`power` / 4π",
-            example="[20.0, 18.0, 15.0]",
-        ),
-        Key(
-            name="power",
-            kind=intensity,
-            about="All that it sends out, W.",
-            fallback="4π `intensity`",
-            example="60.0",
-        ),
-        Key(
-            name="fades",
-            kind=Flag(),
-            about="Whether it gets weaker with distance, as light does. If not, `intensity` is the radiance that a "
-            "white surface facing it has at a typical distance, as in AFF files.",
-            default=True,
-            example="false",
+            name="kind",
+            kind=Choice(LIGHT_KINDS),
+            about=f"What it is: {', '.join(LIGHT_KINDS)}.",
+            default="point",
+            example='"spot"',
         ),
         TRANSFORM_KEYS[0],
+    ),
+)
+
+light_position = Key(
+    name="position",
+    kind=point,
+    about="Where it is, in the file's unit.",
+    default=[0, 0, 0],
+    example="[0, 2.2, 0]",
+)
+light_direction = Key(
+    name="direction",
+    kind=direction,
+    about="Along the light, away from where it comes from; of any length.",
+    example="[0, -1, 0]",
+    required=True,
+)
+light_track = Key(
+    name="track",
+    kind=Text(),
+    about="Name of a track whose `translate` is added to `position`. The rest of the track does nothing: for "
+    "that let a group be moved and the light stand in it.",
+    fallback="it stands still",
+    example='"fly"',
+)
+#: Of a spot, degrees from its axis.
+LEAST_CONE = 0.01
+
+LIGHTS: Mapping[str, Table] = {
+    "point": Table(
+        'light with kind = "point"',
+        "A light without size, the same in all directions.",
+        (
+            light_position,
+            Key(
+                name="intensity",
+                kind=intensity,
+                about="Its strength, W/sr. This or `power` is needed.",
+                fallback="`power` / 4π",
+                example="[20.0, 18.0, 15.0]",
+            ),
+            Key(
+                name="power",
+                kind=intensity,
+                about="All that it sends out, W.",
+                fallback="4π `intensity`",
+                example="60.0",
+            ),
+            Key(
+                name="fades",
+                kind=Flag(),
+                about="Whether it gets weaker with distance, as light does. If not, `intensity` is the radiance that a "
+                "white surface facing it has at a typical distance, as in AFF files.",
+                default=True,
+                example="false",
+            ),
+            light_track,
+        ),
+    ),
+    "spot": Table(
+        'light with kind = "spot"',
+        "A light without size that shines into a cone: evenly up to an angle from its axis, fading from there to "
+        "another one as 3t² - 2t³ does, where t goes from 1 to 0 with the cosine.",
+        (
+            light_position,
+            light_direction,
+            Key(
+                name="intensity",
+                kind=intensity,
+                about="Its strength along the axis, W/sr. This or `power` is needed.",
+                fallback="`power` / Ω",
+                example="[200.0, 180.0, 150.0]",
+            ),
+            Key(
+                name="power",
+                kind=intensity,
+                about="All that it sends out, W.",
+                fallback="Ω `intensity`, Ω = π (2 - cos `inner_angle` - cos `outer_angle`)",
+                example="60.0",
+            ),
+            Key(
+                name="inner_angle",
+                kind=Number(0.0, 180.0),
+                about="From the axis to where it begins to fade, degrees.",
+                default=20.0,
+                example="15.0",
+            ),
+            Key(
+                name="outer_angle",
+                kind=Number(LEAST_CONE, 180.0),
+                about="From the axis to where it ends, degrees; not less.",
+                default=30.0,
+                example="25.0",
+            ),
+            light_track,
+        ),
+    ),
+    "distant": Table(
+        'light with kind = "distant"',
+        "A light so far away that it comes from the same direction everywhere, as the sun.",
+        (
+            light_direction,
+            Key(
+                name="irradiance",
+                kind=radiance,
+                about="On a plane across it, W/m².",
+                example="[900.0, 850.0, 750.0]",
+                required=True,
+            ),
+            Key(
+                name="angular_radius",
+                kind=Number(0.0, 89.0),
+                about="Of its disc, degrees: shadows get soft, and the disc is seen. The sun's is 0.27.",
+                default=0.0,
+                example="0.27",
+            ),
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class LightTable:
+    """A light: its keys are those of all lights, and those of its kind."""
+
+    expected: str = "a table with the keys of its kind"
+
+    def read(self, value: Any, place: Place) -> dict[str, Any]:
+        """The values of all keys that such a light has."""
+        if not isinstance(value, dict):
+            raise wrong(self, value, place)
+        kind = LIGHT.read_key(LIGHT.keys[0], value, place)
+        return Table("light", "", (*LIGHT.keys, *LIGHTS[kind].keys)).read(value, place)
+
+
+ENVIRONMENT = Table(
+    "environment",
+    "Light from all around, which the eye sees too. One of `image` and `color` is needed.",
+    (
         Key(
-            name="track",
+            name="image",
             kind=Text(),
-            about="Name of a track whose `translate` is added to `position`. The rest of the track does nothing: for "
-            "that let a group be moved and the light stand in it.",
-            fallback="it stands still",
-            example='"fly"',
+            about="A picture of latitudes and longitudes, its first row up, its middle along -z (of a file with z up: "
+            "along y): radiance in .exr and .npy, (height, width, 3) numbers; bytes in .png and .jpg, decoded from "
+            "sRGB to 0 to 1. At most 2^25 pixels. Its path, from the folder of the scene file.",
+            fallback="none",
+            example='"sky.exr"',
+        ),
+        Key(
+            name="color",
+            kind=radiance,
+            about="The same radiance from everywhere, W/(m² sr).",
+            fallback="none",
+            example="[0.8, 0.9, 1.0]",
+        ),
+        Key(
+            name="scale",
+            kind=radiance,
+            about="What the radiance is multiplied by.",
+            default=1.0,
+            example="2.0",
+        ),
+        Key(
+            name="degrees",
+            kind=number,
+            about="How far it is turned about the axis that is up, counterclockwise as seen from above.",
+            default=0.0,
+            example="90.0",
+        ),
+        Key(
+            name="parent",
+            kind=Text(),
+            about="Name of a group that turns it.",
+            fallback="none: it stands still",
+            example='"orbit"',
         ),
     ),
 )
@@ -905,7 +1053,20 @@ FILE_KEYS = Table(
             example='[{ shape = "sphere", material = "red" }]',
         ),
         Key(name="group", kind=ListOf(GROUP, 0), about="Groups.", default=[], example='[{ name = "table" }]'),
-        Key(name="light", kind=ListOf(LIGHT, 0), about="Point lights.", default=[], example="[{ power = 60.0 }]"),
+        Key(
+            name="light",
+            kind=ListOf(LightTable(), 0),
+            about="Points, spots and distant lights.",
+            default=[],
+            example="[{ power = 60.0 }]",
+        ),
+        Key(
+            name="environment",
+            kind=ENVIRONMENT,
+            about="Light from all around.",
+            fallback="none",
+            example="{ color = [0.8, 0.9, 1.0] }",
+        ),
         Key(
             name="cameras",
             kind=Named(CAMERA),
@@ -939,6 +1100,8 @@ TABLES: tuple[Table, ...] = (
     KEYED_KEY,
     GROUP,
     LIGHT,
+    *LIGHTS.values(),
+    ENVIRONMENT,
     CAMERA,
     TRACK,
     VECTOR_KEY,

@@ -1,6 +1,5 @@
 """Reading a scene file."""
 
-import math
 import re
 import tomllib
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scenes.default_view import look_at, triple
-from scenes.document import Document, Origin, PointSource
+from scenes.document import Document
 from scenes.errors import SceneFileError
 from scenes.model import AnimationRange, Camera, Material, Scene
 from scenes.source_file import read_bytes, reason
@@ -17,6 +16,7 @@ from scenes.stage import scene_of
 from scenes.texture_file import read_texture
 from scenes.toml_scene.keyframes import track_of, turned_track
 from scenes.toml_scene.keys import FILE_KEYS
+from scenes.toml_scene.lights import environment_of, light_of
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
 from scenes.toml_scene.place import Place
@@ -85,6 +85,8 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
     Objects(document, hierarchy, frame, place.inside("object")).add_all(values["object"])
     for index, light in enumerate(values["light"]):
         document.lights.append(light_of(light, hierarchy, place.inside("light").item(index)))
+    if values["environment"] is not None:
+        document.environment = environment_of(values["environment"], frame, hierarchy, place.inside("environment"))
     return document
 
 
@@ -101,9 +103,10 @@ def check_tracks(values: dict[str, Any], frame: Frame, place: Place) -> None:
     for kind in ("group", "object", "light"):
         for index, row in enumerate(values[kind]):
             here = place.inside(kind).item(index).inside("track")
-            if row["track"] is not None and row["track"] not in values["tracks"]:
-                raise here.unknown("track", row["track"], values["tracks"])
-            if row["track"] in values["cameras"] and not frame.is_world:
+            track = row.get("track")
+            if track is not None and track not in values["tracks"]:
+                raise here.unknown("track", track, values["tracks"])
+            if track in values["cameras"] and not frame.is_world:
                 raise here.error("a camera has this name; where units are not metres or z is up, use another track")
 
 
@@ -130,22 +133,6 @@ def check_reflectances(values: dict[str, Any], place: Place) -> None:
         most = np.max(values[name]) if values[name] is not None else 0.0
         if most > 1.0 and values["kind"] != SCALING_KIND:
             raise place.inside(name).error(f"expected numbers from 0 to 1, got {most:g}")
-
-
-def light_of(values: dict[str, Any], hierarchy: Hierarchy, place: Place) -> PointSource:
-    """A point light."""
-    if (values["intensity"] is None) == (values["power"] is None):
-        count = "neither" if values["power"] is None else "both"
-        raise place.error(f"expected one of intensity and power, got {count}")
-    strength = values["intensity"] or tuple(watts / (4.0 * math.pi) for watts in values["power"])
-    return PointSource(
-        position=np.array(values["position"]),
-        strength=strength,
-        transform=hierarchy.transform(values["parent"], place),
-        origin=Origin(place.path),
-        track=values["track"] or "",
-        fades=values["fades"],
-    )
 
 
 def camera_of(values: dict[str, Any], frame: Frame, place: Place) -> Camera:

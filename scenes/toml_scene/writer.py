@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from PIL import Image
 
-from scenes.document import Document, PointSource
+from scenes.document import DistantSource, Document, EnvironmentSource, LightSource, PointSource
 from scenes.errors import SceneFileError
 from scenes.model import Scene
 from scenes.source_file import reason
@@ -23,7 +23,8 @@ from scenes.transforms import Transform
 
 
 def write(scene: Scene, path: Path) -> None:
-    """Writes a scene: the file, its meshes as STEM-meshes.npz and its textures as STEM-N.png beside it.
+    """Writes a scene: the file, its meshes as STEM-meshes.npz, its textures as STEM-N.png and the image of its
+    environment as STEM-environment.npy beside it.
 
     Raises SceneFileError where that cannot be done.
     """
@@ -33,6 +34,8 @@ def write(scene: Scene, path: Path) -> None:
         for name, texture in zip(texture_files(document, path), document.textures, strict=True):
             Image.fromarray(texture.pixels).save(path.with_name(name))
         write_meshes(path.with_name(mesh_file(path)), list(meshes.values()))
+        if has_image(document.environment):
+            np.save(path.with_name(environment_file(path)), document.environment.radiance, allow_pickle=False)
         with path.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{line}\n" for line in Lines(document, path).all(scene.name))
     except OSError as error:
@@ -47,6 +50,16 @@ def texture_files(document: Document, path: Path) -> list[str]:
 def mesh_file(path: Path) -> str:
     """Name of the file of all meshes."""
     return f"{path.stem}-meshes{SUFFIX}"
+
+
+def environment_file(path: Path) -> str:
+    """Name of the file of the environment's image."""
+    return f"{path.stem}-environment.npy"
+
+
+def has_image(environment: EnvironmentSource | None) -> TypeGuard[EnvironmentSource]:
+    """Whether there is an environment that is more than a colour."""
+    return environment is not None and environment.radiance.shape[:2] != (1, 1)
 
 
 def toml(value: Any) -> str:
@@ -130,7 +143,14 @@ class Lines:
         yield from self.material_lines()
         objects = self.object_rows()
         lights = [self.light_row(light) for light in document.lights]
-        for header, rows in (("[[group]]", self._group_rows), ("[[light]]", lights), ("[[object]]", objects)):
+        environment = [] if document.environment is None else [self.environment_row(document.environment)]
+        tables = {
+            "[[group]]": self._group_rows,
+            "[[light]]": lights,
+            "[environment]": environment,
+            "[[object]]": objects,
+        }
+        for header, rows in tables.items():
             for row in rows:
                 yield from table(header, row)
 
@@ -159,15 +179,25 @@ class Lines:
             return {"parent": self.group(transform)}
         return {"parent": self.group(transform.parent), "matrix": transform.matrix}
 
-    def light_row(self, light: PointSource) -> dict[str, Any]:
+    def light_row(self, light: LightSource) -> dict[str, Any]:
         """A light."""
-        return {
-            "position": light.position,
-            "intensity": light.strength,
-            "fades": light.fades,
-            "parent": self.group(light.transform),
-            "track": self.names.get(light.track) if light.track in self.document.tracks else None,
-        }
+        parent = self.group(light.transform)
+        if isinstance(light, DistantSource):
+            own = {"direction": light.direction, "irradiance": light.irradiance}
+            return {"kind": "distant"} | own | {"angular_radius": light.angular_radius, "parent": parent}
+        track = self.names.get(light.track) if light.track in self.document.tracks else None
+        if isinstance(light, PointSource):
+            own = {"position": light.position, "intensity": light.strength, "fades": light.fades}
+            return own | {"parent": parent, "track": track}
+        keys = ("position", "direction", "intensity", "inner_angle", "outer_angle")
+        return {"kind": "spot"} | {key: getattr(light, key) for key in keys} | {"parent": parent, "track": track}
+
+    def environment_row(self, environment: EnvironmentSource) -> dict[str, Any]:
+        """The environment."""
+        own = (
+            {"image": environment_file(self.path)} if has_image(environment) else {"color": environment.radiance[0, 0]}
+        )
+        return own | {"parent": self.group(environment.transform)}
 
     def is_moved(self, transform: Transform) -> bool:
         """Whether a track moves a transform, instead of its matrix."""

@@ -8,7 +8,15 @@ import trimesh
 from PIL import Image
 
 from scenes import Scene, SceneError, load
-from scenes.document import Document, KeyedTriangles, Part, PointSource
+from scenes.document import (
+    DistantSource,
+    Document,
+    EnvironmentSource,
+    KeyedTriangles,
+    Part,
+    PointSource,
+    SpotSource,
+)
 from scenes.export import WRITERS, export, looking_through
 from scenes.export.decomposition import levels
 from scenes.export.text import words
@@ -279,6 +287,47 @@ def test_aff_of_lights_that_fade(tmp_path):
     assert [light.position for light in lights] == [(0.0, 9.0, 0.0), (5.0, 2.0, 30.0)]
     for one, two in zip(source.at(0.0).lights, lights, strict=True):
         assert np.allclose(one.intensity, two.intensity, rtol=1e-12, atol=0.0)
+
+
+def with_all_lights():
+    """A document with a light of every kind."""
+    more = [
+        SpotSource(np.array([1.0, 2.0, 3.0]), np.array([2.0, -1.0, 2.0]), (3.0, 2.0, 1.0), 10.0, 30.0),
+        SpotSource(np.zeros(3), np.array([0.0, 0.0, 1.0]), (1.0, 1.0, 1.0), 120.0, 150.0),
+        DistantSource(np.array([0.6, 0.0, 0.8]), (4.0, 5.0, 6.0), 0.5),
+    ]
+    sky = EnvironmentSource(np.ones((1, 1, 3), np.float32))
+    return replace(animated(), lights=[*animated().lights, *more], environment=sky)
+
+
+def test_aff_says_which_lights_it_leaves_out(tmp_path):
+    losses = export(scene(with_all_lights()), tmp_path / "copy.aff", 0.0).losses
+    assert {"spots left out: 2", "distant lights left out: 1", "environment left out"} <= set(losses)
+    first, second = scene(with_all_lights()).at(0.0), load(tmp_path / "copy.aff").at(0.0)
+    assert first.lights[:1] == second.lights
+
+
+def test_obj_says_which_lights_it_leaves_out(tmp_path):
+    losses = export(scene(with_all_lights()), tmp_path / "copy.obj", 0.0).losses
+    expected = {"point lights left out: 1", "spot lights left out: 2", "distant lights left out: 1"}
+    assert {"environment left out", *expected} <= set(losses)
+
+
+def test_glb_has_spots_and_distant_lights(tmp_path):
+    losses = export(scene(with_all_lights()), tmp_path / "copy.glb", 0.0).losses
+    assert "environment left out" in losses
+    assert "a distant light has no disc any more, which was 0.5 degrees in radius" in losses
+    assert "a spot fades from 10 to 30 degrees as those of glTF do" in losses
+    first, second = scene(with_all_lights()).at(0.0).lights, load(tmp_path / "copy.glb").at(0.0).lights
+    assert [type(light) for light in first] == [type(light) for light in second]
+    _, spot, wide, sun = second
+    assert spot.position == (1.0, 2.0, 3.0)
+    assert spot.intensity == pytest.approx((3.0, 2.0, 1.0))
+    assert (spot.inner_angle, spot.outer_angle) == pytest.approx((10.0, 30.0))
+    assert (wide.inner_angle, wide.outer_angle) == pytest.approx((90.0, 90.0), abs=1e-3)
+    assert sun.irradiance == pytest.approx((4.0, 5.0, 6.0))
+    for one, two in zip(first[1:], second[1:], strict=True):
+        assert one.direction == pytest.approx(two.direction)
 
 
 def test_aff_beside_the_folder_of_textures(tmp_path):

@@ -105,16 +105,47 @@ def test_all_cameras_are_there_by_name_and_what_is_in_their_nodes_stays(tmp_path
     assert np.allclose(farther, [[10, 0, 0], [10, 0, -2], [10, 2, 0]], atol=1e-6)
 
 
-def test_point_lights(tmp_path):
+def with_lights(*lights):
+    """A change of a header that adds lights, each in a node."""
+
     def change(header):
-        lights = [{"type": "directional"}, {"type": "point", "color": [1, 0.5, 0], "intensity": 8}]
-        for index in range(2):
+        for index in range(len(lights)):
             with_node(header, {"extensions": {"KHR_lights_punctual": {"light": index}}, "translation": [0, 1, 2]})
         header["extensions"] = {"KHR_lights_punctual": {"lights": lights}}
 
-    (light,) = load(gltf(tmp_path, change)).at(0.0).lights
-    assert light.position == pytest.approx((12, 1, 0))
-    assert light.intensity == (8.0, 4.0, 0.0)
+    return change
+
+
+def test_lights(tmp_path):
+    cone = {"innerConeAngle": 0.25, "outerConeAngle": 0.5}
+    lights = (
+        {"type": "directional", "intensity": 3},
+        {"type": "point", "color": [1, 0.5, 0], "intensity": 8},
+        {"type": "spot", "intensity": 2, "spot": cone},
+        {"type": "spot"},
+    )
+    sun, point, spot, plain = load(gltf(tmp_path, with_lights(*lights))).at(0.0).lights
+    assert point.position == spot.position == pytest.approx((12, 1, 0))
+    assert point.intensity == (8.0, 4.0, 0.0)
+    assert sun.direction == spot.direction == pytest.approx((-1, 0, 0))
+    assert sun.irradiance == (3.0, 3.0, 3.0)
+    assert spot.intensity == (2.0, 2.0, 2.0)
+    assert (spot.inner_angle, spot.outer_angle) == pytest.approx((np.degrees(0.25), np.degrees(0.5)))
+    assert (plain.inner_angle, plain.outer_angle) == pytest.approx((0.0, 45.0))
+
+
+@pytest.mark.parametrize(
+    ("light", "expected"),
+    [
+        ({"type": "lamp"}, "expected a light of type point, spot or directional, got 'lamp'"),
+        ({"type": "spot", "spot": {"innerConeAngle": 1}}, "expected 0 <= innerConeAngle < outerConeAngle <= pi / 2"),
+    ],
+)
+def test_bad_lights(tmp_path, light, expected):
+    path = gltf(tmp_path, with_lights(light))
+    with pytest.raises(SceneFileError, match=r"a\.gltf: ") as caught:
+        load(path)
+    assert expected in str(caught.value)
 
 
 def test_nodes_that_contain_themselves_end():

@@ -11,7 +11,7 @@ from scenes import SceneFileError, mitsuba
 from scenes.geometry import double_area_normals
 from scenes.microfacets import phong_power
 from scenes.mitsuba import elements
-from scenes.model import Scene
+from scenes.model import DistantLight, Scene, SpotLight
 
 CORNELL_3 = """<?xml version="1.0" encoding="utf-8"?>
 <scene version="3.0.0">
@@ -457,7 +457,32 @@ def test_lights(snap):
     )
     assert [light.position for light in picture.lights] == [(1, 2, 3), (7, 8, 9)]
     assert [light.intensity for light in picture.lights] == [(4, 5, 6), (1, 1, 1)]
-    assert picture.background == (0.1, 0.2, 0.3)
+    assert picture.background == (0.0, 0.0, 0.0)
+    assert picture.environment.radiance.tolist() == np.float32([[[0.1, 0.2, 0.3]]]).tolist()
+
+
+def test_spots_and_directional_lights(snap):
+    turned = '<transform name="to_world"><lookat origin="1 2 3" target="1 0 3" up="1 0 0"/></transform>'
+    spot = f'<emitter type="spot">{turned}{number("cutoff_angle", 40)}<rgb name="intensity" value="4 5 6"/></emitter>'
+    sun = '<emitter type="directional"><vector name="direction" x="3" y="-4"/></emitter>'
+    first, second, third = snap(BALL + spot + sun + f'<emitter type="directional">{turned}</emitter>').lights
+    assert first == SpotLight(
+        position=(1, 2, 3), direction=(0, -1, 0), intensity=(4, 5, 6), inner_angle=30, outer_angle=40
+    )
+    assert second == DistantLight(direction=(0.6, -0.8, 0), irradiance=(1, 1, 1))
+    assert third.direction == (0, -1, 0)
+
+
+@pytest.mark.parametrize(("turn", "behind"), [("", (0, 0, -1)), ('<rotate y="1" angle="90"/>', (-1, 0, 0))])
+def test_the_middle_of_an_environment_is_along_z(tmp_path, snap, turn, behind):
+    """Mitsuba's; here it is opposite to the image's own z."""
+    radiance = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    np.save(tmp_path / "sky.npy", radiance)
+    told = string("filename", "sky.npy") + number("scale", 2) + f'<transform name="to_world">{turn}</transform>'
+    environment = snap(BALL + f'<emitter type="envmap">{told}</emitter>').environment
+    assert np.array_equal(environment.radiance, 2.0 * radiance)
+    assert np.allclose(environment.axes[2], behind)
+    assert np.allclose(environment.axes[1], (0, 1, 0))
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -496,7 +521,14 @@ DIFFUSE = '<shape type="cube"><bsdf type="diffuse">{}</bsdf></shape>'
         ('<shape type="blob"/>', '2: unknown or unsupported <shape type="blob">; there are: cube, cylinder, disk'),
         ('<shape type="serialized"/>', "instance, obj, ply, rectangle, shapegroup, sphere"),
         ("<shape/>", "2: expected <shape> to have 'type'; it has none"),
-        ('<emitter type="envmap"/>', '2: unknown or unsupported <emitter type="envmap">; there are: area, constant'),
+        ('<emitter type="sky"/>', '2: unknown or unsupported <emitter type="sky">; there are: area, constant'),
+        ('<emitter type="envmap"/>', "2: expected <emitter type=\"envmap\"> to have a 'filename'; it has none"),
+        ('<emitter type="constant"/>' * 2, "2: expected one emitter of type constant or envmap at most"),
+        (f'<emitter type="spot">{number("beam_width", 30)}</emitter>', "0 <= beam_width <= cutoff_angle <= 180"),
+        (
+            '<emitter type="directional"><vector name="direction" x="0"/></emitter>',
+            "2: expected a direction of some length",
+        ),
         ('<emitter type="area"/>', "area"),
         ('<sensor type="fisheye"/>', "there are: perspective, thinlens"),
         (DIFFUSE.format('\n<float name="reflectence" value="1"/>'), "3: unknown parameter 'reflectence'"),

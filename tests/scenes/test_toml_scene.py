@@ -15,8 +15,16 @@ import pytest
 from PIL import Image
 
 from scenes import Scene, SceneFileError, Snapshot, load
-from scenes.document import Document, KeyedTriangles, Part, PointSource
-from scenes.model import AnimationRange, Camera, Material, Texture
+from scenes.document import (
+    DistantSource,
+    Document,
+    EnvironmentSource,
+    KeyedTriangles,
+    Part,
+    PointSource,
+    SpotSource,
+)
+from scenes.model import AnimationRange, Camera, Material, SpotLight, Texture
 from scenes.shapes import rectangle, sphere
 from scenes.stage import scene_of
 from scenes.toml_scene import read, write
@@ -174,6 +182,25 @@ track = "move"
 intensity = [1, 2, 3]
 fades = false
 
+[[light]]
+kind = "spot"
+power = 5
+direction = [0, 0, -2]
+inner_angle = 10
+outer_angle = 60
+
+[[light]]
+kind = "distant"
+direction = [0, 1, 0]
+irradiance = 7
+angular_radius = 0.5
+
+[environment]
+image = "sky.npy"
+scale = 2
+degrees = 90
+parent = "outer"
+
 [cameras.main]
 eye = [0, -10, 2]
 target = [0, 0, 2]
@@ -198,12 +225,14 @@ visible = [{ time = 9, value = false }]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files that scenes here refer to: t.png, m.obj (a triangle) and m.npz (one called a)."""
+    """A folder with the files that scenes here refer to: t.png, m.obj (a triangle), m.npz (one called a) and
+    sky.npy."""
     Image.fromarray(np.arange(24, dtype=np.uint8).reshape(2, 4, 3)).save(tmp_path / "t.png")
     (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     vertices, triangles = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2]], dtype=np.int32)
     np.savez(tmp_path / "m.npz", **{"a.vertices": vertices, "a.triangles": triangles})
     np.savez(tmp_path / "plain.npz", vertices=vertices, triangles=triangles)
+    np.save(tmp_path / "sky.npy", np.arange(24.0).reshape(2, 4, 3))
     return tmp_path
 
 
@@ -256,7 +285,10 @@ def test_examples_and_defaults_are_what_keys_expect(table: Table, key: Key) -> N
 
 
 def test_every_key_is_in_the_test_of_every_key() -> None:
-    assert {key.name for table in TABLES for key in table.keys} <= set(keys_in(tomllib.loads(EVERYTHING)))
+    instead_of_others = {"color"}  # of an environment's image
+    assert {key.name for table in TABLES for key in table.keys} <= (
+        set(keys_in(tomllib.loads(EVERYTHING))) | instead_of_others
+    )
 
 
 def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
@@ -289,10 +321,15 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
     assert np.allclose(main.eye, (0.0, 0.02, 0.1))
     assert np.allclose(main.forward, (0.0, 0.0, -1.0))
     assert np.allclose(main.up, (0.0, 1.0, 0.0))
-    first, second = document.lights
+    first, second, spot, sun = document.lights
     assert first.strength == pytest.approx((12 / (4 * math.pi),) * 3)
     assert first.fades
     assert (second.strength, second.fades) == ((1.0, 2.0, 3.0), False)
+    solid_angle = math.pi * (2.0 - math.cos(math.radians(10.0)) - 0.5)
+    assert spot.intensity == pytest.approx((5.0 / solid_angle,) * 3)
+    assert (spot.inner_angle, spot.outer_angle, spot.direction.tolist()) == (10.0, 60.0, [0.0, 0.0, -2.0])
+    assert (sun.irradiance, sun.angular_radius, sun.direction.tolist()) == ((7.0, 7.0, 7.0), 0.5, [0.0, 1.0, 0.0])
+    assert document.environment.radiance.tolist() == (2.0 * np.arange(24.0)).reshape(2, 4, 3).tolist()
 
 
 def test_settings_are_those_of_the_file_and_no_others(read_text: Callable[[str], Scene]) -> None:
@@ -316,6 +353,73 @@ def test_defaults(read_text: Callable[[str], Scene]) -> None:
     assert scene.at(0.0).background == (0.0, 0.0, 0.0)
     assert len(scene.at(0.0).lights) == 1  # one beside the camera
     assert scene.document.materials == [Material(name="red", diffuse=(0.6, 0.1, 0.1))]
+
+
+# --- lights -----------------------------------------------------------------------------------------------------------
+
+ROUND = """
+[scene]
+up = "z"
+units = "cm"
+[animation]
+end = 1.0
+[tracks.turn]
+interpolation = "linear"
+rotate = [{ time = 0, axis = [0, 0, 1], degrees = 0 }, { time = 1, axis = [0, 0, 1], degrees = 90 }]
+[tracks.slide]
+interpolation = "linear"
+translate = [{ time = 0, value = [0, 0, 0] }, { time = 1, value = [0, 0, 100] }]
+[[group]]
+name = "arm"
+track = "turn"
+[[light]]
+kind = "spot"
+power = 1
+parent = "arm"
+position = [200, 0, 0]
+direction = [3, 0, 0]
+track = "slide"
+[[light]]
+kind = "distant"
+irradiance = 1
+parent = "arm"
+direction = [0, 0, -5]
+[environment]
+color = 1
+degrees = 90
+parent = "arm"
+"""
+
+
+def test_lights_turn_with_their_group(read_text: Callable[[str], Scene]) -> None:
+    scene = read_text(RED + ROUND + "[[object]]\n" + TRIANGLE)
+    (spot, sun), (turned, same) = scene.at(0.0).lights, scene.at(1.0).lights
+    assert isinstance(spot, SpotLight)
+    assert isinstance(turned, SpotLight)
+    assert np.allclose((spot.position, spot.direction), [(2, 0, 0), (1, 0, 0)])
+    assert np.allclose((turned.position, turned.direction), [(0, 1, -2), (0, 0, -1)])
+    assert sun == same
+    assert np.allclose(sun.direction, (0, -1, 0))  # type: ignore[union-attr]
+    first, second = scene.at(0.0).environment, scene.at(1.0).environment
+    assert first is not None
+    assert second is not None
+    # With z up the middle of the image is along y, which is -z in the world; from there a quarter turn to the left.
+    assert np.allclose(first.axes, [(0, 0, -1), (0, 1, 0), (1, 0, 0)])
+    assert np.allclose(second.axes, [(-1, 0, 0), (0, 1, 0), (0, 0, -1)])
+
+
+def test_a_light_that_is_turned_to_nothing(read_text: Callable[[str], Scene]) -> None:
+    flat = "[[group]]\nname = 'flat'\nscale = [0, 1, 1]\n[[light]]\nkind = 'distant'\nirradiance = 1\n"
+    with pytest.raises(SceneFileError, match="at time 0 the light that begins here is turned to no direction"):
+        read_text(OBJECT_OF_RED + flat + "direction = [1, 0, 0]\nparent = 'flat'\n")
+
+
+def test_an_environment_is_a_light(read_text: Callable[[str], Scene]) -> None:
+    snapshot = read_text(OBJECT_OF_RED + "[environment]\ncolor = [1, 2, 3]\n").at(0.0)
+    assert snapshot.lights == ()
+    assert snapshot.environment is not None
+    assert snapshot.environment.radiance.tolist() == [[[1.0, 2.0, 3.0]]]
+    assert np.array_equal(snapshot.environment.axes, np.eye(3))
 
 
 # --- places -----------------------------------------------------------------------------------------------------------
@@ -650,6 +754,10 @@ def sphere_with(keys: str) -> str:
     return red('shape = "sphere"\nmaterial = "red"\n' + keys)
 
 
+#: A spot without the keys that it needs.
+SPOT = "[[light]]\nkind = 'spot'\n"
+
+
 def with_object(text: str) -> str:
     """A file with a good object before this text."""
     return OBJECT_OF_RED + text
@@ -818,6 +926,18 @@ BAD = [
     (with_object("[[light]]\nposition = [0, 0, 0]"), "light[0]", "expected one of intensity and power, got neither"),
     (with_object("[[light]]\npower = 1\nintensity = 1"), "light[0]", "expected one of intensity and power, got both"),
     (with_object("[[light]]\npower = 1\ntrack = 'x'"), "light[0].track", "unknown track"),
+    (with_object("[[light]]\nkind = 'lamp'"), "light[0].kind", 'unknown word "lamp"'),
+    (with_object("[[light]]\nkind = 'spot'\npower = 1"), "light[0]", "the key 'direction' is missing"),
+    (with_object(SPOT + "power = 1\ndirection = [0, 0, 0]"), "light[0].direction", "expected a direction of some"),
+    (with_object(SPOT + "power = 1\ndirection = [1, 0, 0]\ninner_angle = 50"), "light[0].inner_angle", "at most outer"),
+    (with_object(SPOT + "direction = [1, 0, 0]"), "light[0]", "expected one of intensity and power, got neither"),
+    (with_object("[[light]]\nkind = 'distant'\npower = 1"), "light[0]", 'unknown key "power"'),
+    ("environment = 3\n" + OBJECT_OF_RED, "environment", "expected a table"),
+    (with_object("[environment]\nscale = 2"), "environment", "expected one of image and color, got neither"),
+    (with_object("[environment]\nimage = 'a.png'\ncolor = 1"), "environment", "of image and color, got both"),
+    (with_object("[environment]\nimage = 'a.hdr'"), "environment.image", "ends in one of .exr .npy .png .jpg .jpeg"),
+    (with_object("[environment]\nimage = 'a.npy'"), "environment.image", 'no file "a.npy"'),
+    (with_object("[environment]\ncolor = 1e6\nscale = 1e6"), "environment", "radiance of at most 1e+09, got 1e+12"),
     (with_object("[cameras.a]\neye = [0, 0, 0]"), "cameras.a", "expected one of target and forward, got neither"),
     (with_object("[cameras.a]\ntarget = [0, 0, 0]"), "cameras.a", "the key 'eye' is missing"),
     (with_object("[cameras.a]\neye = [0, 0, 0]\ntarget = [0, 1, 0]"), "cameras.a", "leave open how it is turned"),
@@ -1083,7 +1203,10 @@ def animated_document() -> Document:
         lights=[
             PointSource(floats(size=3), (1.5, 0.1, 7.0), moved, track="move"),
             PointSource(floats(size=3), (0.3, 1 / 3, 0.0), fades=False),
+            SpotSource(floats(size=3), floats(size=3), (1.0, 0.1, 1 / 3), 12.3, 45.6, moved, track="move"),
+            DistantSource(floats(size=3), (1.0, 2.0, 1 / 3), 0.27, moved),
         ],
+        environment=EnvironmentSource(floats(size=(2, 3, 3)).astype(np.float32) ** 2, moved),
         materials=[
             Material(
                 name="same", kind="nff", diffuse=(1.2, 0.1, 0.2), specular=(0.3, 0.3, 1 / 3), shine=12.5, ior=-1.0
@@ -1131,6 +1254,10 @@ def assert_same(first: Snapshot, second: Snapshot) -> None:
         if a.texture >= 0:
             assert np.array_equal(first.textures[a.texture].pixels, second.textures[b.texture].pixels)
     assert first.lights == second.lights
+    assert (first.environment is None) == (second.environment is None)
+    if first.environment is not None:
+        assert np.array_equal(first.environment.radiance, second.environment.radiance)
+        assert np.array_equal(first.environment.axes, second.environment.axes)
     assert list(first.cameras.items()) == list(second.cameras.items())
     assert (first.background, first.name, first.camera) == (second.background, second.name, second.camera)
 
@@ -1160,7 +1287,13 @@ def test_meshes_are_written_once_and_shared_again(tmp_path: Path) -> None:
     assert parts[1].shape is parts[2].shape is parts[5].shape
     assert len({id(part.shape) for part in parts}) == 4
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["written-0.png", "written-1.png", "written-meshes.npz", "written.toml"]
+    assert names == [
+        "written-0.png",
+        "written-1.png",
+        "written-environment.npy",
+        "written-meshes.npz",
+        "written.toml",
+    ]
 
 
 @pytest.mark.parametrize("name", ["cornell"])

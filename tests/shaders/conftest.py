@@ -28,10 +28,11 @@ def normal_score(counts, expected):
 
 @pytest.fixture(scope="session")
 def assert_fits():
-    """A function of counts and expected counts that fails where they disagree beyond 4 sigma."""
+    """A function of counts and expected counts that fails where they disagree beyond 4 sigma, or so many as it is
+    told."""
 
-    def check(counts, expected):
+    def check(counts, expected, sigmas=4.0):
         assert np.sum(counts) == pytest.approx(np.sum(expected), rel=1e-3)
-        assert normal_score(counts, expected) < 4.0
+        assert normal_score(counts, expected) < sigmas
 
     return check

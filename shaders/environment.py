@@ -1,0 +1,118 @@
+"""A sky: radiance from all around, as an image of rows from pole to pole, and directions drawn in proportion to it.
+
+Texels are not blended: within one the radiance is constant, and so is the density of the directions that are drawn.
+The density is a row's share of the power, times a texel's share of its row, over the solid angle of the texel. Pharr,
+Jakob, Humphreys: Physically Based Rendering, 4th edition, 2023, section 12.5.
+
+The frame of the image: y is up, to the first row. The middle of a row lies along -z, and from there it runs to +x.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.compilation import compiled
+from shaders.sampling import interval
+from shaders.vector import Color, Vec3
+
+Doubles = npt.NDArray[np.float64]
+
+
+class EnvironmentArrays(NamedTuple):
+    """radiance: (h, w, 3) float32, W/(m^2 sr). rows: (h,) float64, running sum of the rows' shares of the power, the
+    last exactly 1. columns: (h, w) float64, of the texels' shares of their row, likewise; zeros in a black row."""
+
+    radiance: npt.NDArray[np.float32]
+    rows: Doubles
+    columns: Doubles
+
+
+def solid_angles(height: int, width: int) -> Doubles:
+    """(h,) of a texel of each row."""
+    cosines = np.cos(np.linspace(0.0, math.pi, height + 1))
+    angles: Doubles = (2.0 * math.pi / width) * (cosines[:-1] - cosines[1:])
+    return angles
+
+
+def pack_environment(radiance: npt.NDArray[np.float32]) -> EnvironmentArrays:
+    """Shares of an image (h, w, 3), by the mean of its channels. An image of no rows is no sky."""
+    height, width, _ = radiance.shape
+    columns = radiance.mean(axis=2, dtype=np.float64)
+    rows = np.zeros(height)
+    if height:
+        np.cumsum(columns, axis=1, out=columns)
+        rows = np.cumsum(columns[:, -1] * solid_angles(height, width))
+        columns /= np.where(columns[:, -1:] > 0.0, columns[:, -1:], 1.0)
+        rows /= rows[-1] if rows[-1] > 0.0 else 1.0
+    return EnvironmentArrays(np.ascontiguousarray(radiance, np.float32), rows, columns)
+
+
+def mean_radiance(radiance: npt.NDArray[np.float32]) -> Doubles:
+    """(3,) over the sphere of directions."""
+    height, width, _ = radiance.shape
+    by_row = radiance.sum(axis=1, dtype=np.float64)
+    mean: Doubles = solid_angles(height, width) @ by_row / (4.0 * math.pi)
+    return mean
+
+
+def strongest_tint(radiance: npt.NDArray[np.float32]) -> float:
+    """The greatest value of a channel over the mean of the channels; 0 of an image that is black."""
+    means = radiance.mean(axis=2, dtype=np.float64)
+    bright = means > 0.0
+    return float((radiance.max(axis=2)[bright] / means[bright]).max(initial=0.0))
+
+
+@compiled
+def texel_of(environment: EnvironmentArrays, direction: Vec3) -> tuple[int, int]:
+    """Row and column of the texel that a unit direction, in the frame of the image, points to."""
+    height, width, _ = environment.radiance.shape
+    down = math.acos(max(-1.0, min(1.0, direction[1]))) / math.pi
+    right = 0.5 + math.atan2(direction[0], -direction[2]) / (2.0 * math.pi)
+    return min(int(down * height), height - 1), min(int(right * width), width - 1)
+
+
+@compiled
+def sky_radiance(environment: EnvironmentArrays, direction: Vec3) -> Color:
+    """What comes from a unit direction in the frame of the image."""
+    row, column = texel_of(environment, direction)
+    texel = environment.radiance[row, column]
+    return (np.float64(texel[0]), np.float64(texel[1]), np.float64(texel[2]))
+
+
+@compiled
+def sky_pdf(environment: EnvironmentArrays, direction: Vec3) -> float:
+    """pdf_solid_angle with which `sample_sky` draws a unit direction in the frame of the image."""
+    row, column = texel_of(environment, direction)
+    height, width, _ = environment.radiance.shape
+    of_row, of_column = share(environment.rows, row), share(environment.columns[row], column)
+    top, bottom = math.cos(math.pi * row / height), math.cos(math.pi * (row + 1) / height)
+    return of_row * of_column * width / (2.0 * math.pi * (top - bottom))
+
+
+@compiled
+def share(cumulative: Doubles, index: int) -> float:
+    """The step of a running sum."""
+    return cumulative[index] - (cumulative[index - 1] if index > 0 else 0.0)
+
+
+@compiled
+def sample_sky(environment: EnvironmentArrays, u1: float, u2: float) -> Vec3:
+    """Unit direction in the frame of the image, pdf_solid_angle = `sky_pdf`."""
+    height, width, _ = environment.radiance.shape
+    row = interval(environment.rows, u1)
+    columns = environment.columns[row]
+    column = interval(columns, u2)
+    top, bottom = math.cos(math.pi * row / height), math.cos(math.pi * (row + 1) / height)
+    y = top + (bottom - top) * within(environment.rows, row, u1)
+    angle = 2.0 * math.pi * ((column + within(columns, column, u2)) / width - 0.5)
+    radius = math.sqrt(max(0.0, 1.0 - y * y))
+    return (radius * math.sin(angle), y, -radius * math.cos(angle))
+
+
+@compiled
+def within(cumulative: Doubles, index: int, u: float) -> float:
+    """How far a number is through the step of a running sum that it chose, 0..1."""
+    start = cumulative[index - 1] if index > 0 else 0.0
+    return (u - start) / (cumulative[index] - start)

@@ -1,0 +1,163 @@
+"""Images of light from all around: what each format says, and files that are no such images."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import scenes
+from renderer import cli
+from scenes import SceneFileError, environment_file
+from scenes.environment_file import read_environment
+
+RADIANCE = np.arange(18, dtype=np.float32).reshape(2, 3, 3) / 7
+
+TOML = """\
+materials.red = {}
+[[object]]
+shape = "triangles"
+material = "red"
+vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+"""
+
+
+def write_exr(path, channels):
+    openexr = pytest.importorskip("OpenEXR", reason="the extra exr is not installed")
+    header = {"compression": openexr.ZIP_COMPRESSION, "type": openexr.scanlineimage}
+    with openexr.File(header, channels) as file:
+        file.write(str(path))
+
+
+def refused(path, scale=(1.0, 1.0, 1.0)):
+    """What is wrong with a file, in one line."""
+    with pytest.raises(SceneFileError) as caught:
+        read_environment(path, scale)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+    return caught.value.message
+
+
+def test_exr_of_many_channels(tmp_path):
+    write_exr(tmp_path / "sky.exr", {f"c{k}": RADIANCE[..., 0].copy() for k in range(9)})
+    assert refused(tmp_path / "sky.exr") == "expected one part of at most 8 channels, got 1 of 9 in all"
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_npy(tmp_path, dtype):
+    np.save(tmp_path / "sky.npy", RADIANCE.astype(dtype))
+    read = read_environment(tmp_path / "sky.npy", (1.0, 2.0, 0.5))
+    assert read.dtype == np.float32
+    assert np.array_equal(read, RADIANCE.astype(dtype).astype(np.float32) * np.float32([1.0, 2.0, 0.5]))
+
+
+def test_exr(tmp_path):
+    write_exr(tmp_path / "sky.exr", {"RGB": RADIANCE})
+    assert np.array_equal(read_environment(tmp_path / "sky.exr"), RADIANCE)
+    write_exr(tmp_path / "grey.exr", {"Y": RADIANCE[..., 1].copy()})
+    assert np.array_equal(read_environment(tmp_path / "grey.exr"), RADIANCE[..., [1, 1, 1]])
+    write_exr(tmp_path / "depth.exr", {"Z": RADIANCE[..., 1].copy()})
+    assert "it has no colours, but channels Z" in refused(tmp_path / "depth.exr")
+
+
+def test_pictures_are_decoded(tmp_path):
+    pixels = np.array([[(0, 128, 255), (188, 10, 1)]], np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "sky.png")
+    value = pixels / 255.0
+    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    np.testing.assert_allclose(read_environment(tmp_path / "sky.png", (3.0, 3.0, 3.0)), 3.0 * linear, rtol=1e-6)
+    Image.fromarray(np.full((8, 8, 3), 255, np.uint8)).save(tmp_path / "sky.jpg")
+    assert np.array_equal(read_environment(tmp_path / "sky.jpg"), np.ones((8, 8, 3)))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (np.nan, "expected radiance from 0 to 1e+09, got nan in row 1, column 2"),
+        (np.inf, "got inf in row 1, column 2"),
+        (-1.0, "got -1 in row 1, column 2"),
+        (1e10, "got 1e+10 in row 1, column 2"),
+    ],
+)
+def test_what_no_radiance_can_be(tmp_path, value, expected):
+    bad = RADIANCE.copy()
+    bad[1, 2, 0] = value
+    np.save(tmp_path / "sky.npy", bad)
+    assert expected in refused(tmp_path / "sky.npy")
+    write_exr(tmp_path / "sky.exr", {"RGB": bad})
+    assert expected in refused(tmp_path / "sky.exr")
+
+
+def test_a_scale_that_overflows(tmp_path):
+    np.save(tmp_path / "sky.npy", RADIANCE)
+    assert "expected radiance from 0 to 1e+09, got inf" in refused(tmp_path / "sky.npy", (1e38, 1e39, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (np.zeros((2, 3, 3), np.uint8), "expected floating point numbers, got uint8"),
+        (np.zeros((2, 3)), "expected an array of shape (height, width, 3), got (2, 3)"),
+        (np.zeros((2, 3, 4)), "expected an array of shape (height, width, 3), got (2, 3, 4)"),
+        (np.zeros((0, 3, 3)), "expected an array of shape (height, width, 3), got (0, 3, 3)"),
+        (np.array([None]), "is not a readable .npy file"),
+    ],
+)
+def test_arrays_that_are_no_images(tmp_path, array, expected):
+    np.save(tmp_path / "sky.npy", array, allow_pickle=True)
+    assert expected in refused(tmp_path / "sky.npy")
+
+
+@pytest.mark.parametrize("suffix", environment_file.READERS)
+def test_files_that_are_none(tmp_path, suffix):
+    path = tmp_path / f"sky{suffix}"
+    assert refused(path) == "no such file"
+    path.write_bytes(b"no image" * 20)
+    assert refused(path)
+    path.write_bytes(b"")
+    assert refused(path) == "the file is empty"
+
+
+def test_a_suffix_that_is_not_read(tmp_path):
+    (tmp_path / "sky.hdr").write_bytes(b"#?RADIANCE")
+    assert refused(tmp_path / "sky.hdr") == (
+        "expected an environment in a file that ends in .exr, .npy, .png, .jpg, .jpeg"
+    )
+
+
+def test_images_of_too_many_texels_are_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment_file, "MAX_TEXELS", 5)
+    np.save(tmp_path / "sky.npy", RADIANCE)
+    Image.new("RGB", (3, 2)).save(tmp_path / "sky.png")
+    write_exr(tmp_path / "sky.exr", {"RGB": RADIANCE})
+    for suffix in (".npy", ".png", ".exr"):
+        assert refused(tmp_path / f"sky{suffix}") == "the image has 3x2 texels, at most 5 are read"
+
+
+def test_an_array_that_claims_to_be_larger_than_its_file(tmp_path):
+    np.save(tmp_path / "sky.npy", RADIANCE)
+    data = (tmp_path / "sky.npy").read_bytes()
+    (tmp_path / "sky.npy").write_bytes(data.replace(b"(2, 3, 3)", b"(2, 9, 3)"))
+    assert "is not a readable .npy file" in refused(tmp_path / "sky.npy")
+
+
+def test_info_tells_of_lights_by_kind(tmp_path, capsys):
+    light = "[[light]]\nkind = '{}'\n{} = 1\ndirection = [0, -1, 0]\n"
+    lights = light.format("spot", "power") + 2 * light.format("distant", "irradiance")
+    for sky, told in (("color = 1", "one colour"), ("image = 'sky.npy'", "3x2 pixels")):
+        np.save(tmp_path / "sky.npy", RADIANCE)
+        (tmp_path / "a.toml").write_text(TOML + lights + f"[environment]\n{sky}\n")
+        assert cli.main(["scene", "info", str(tmp_path / "a.toml")]) == 0
+        expected = f"0 points, 1 spot, 2 distant, 0 triangles that shine, an environment of {told}\n"
+        assert f"lights     {expected}" in capsys.readouterr().out
+
+
+def test_a_bad_environment_is_bad_input(tmp_path, capsys):
+    np.save(tmp_path / "sky.npy", -RADIANCE)
+    (tmp_path / "a.toml").write_text(TOML + "[environment]\nimage = 'sky.npy'\n")
+    assert cli.main(["scene", "info", str(tmp_path / "a.toml")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_environment_alone_lights_a_scene(tmp_path):
+    (tmp_path / "a.toml").write_text(TOML + "[environment]\ncolor = 1\n")
+    facts = scenes.describe(scenes.load(tmp_path / "a.toml"), scenes.load(tmp_path / "a.toml").at(0.0))
+    assert (facts.point_lights, facts.environment) == (0, (1, 1))

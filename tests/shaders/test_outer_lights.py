@@ -1,0 +1,324 @@
+"""Spots, suns and skies: their power, the photons that they emit, and the light that they send to a point."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from shaders.compilation import compiled
+from shaders.environment import pack_environment, sample_sky, sky_pdf, sky_radiance, solid_angles
+from shaders.lights import (
+    BEYOND,
+    Sphere,
+    emit_from,
+    light_pdf,
+    outer_radiance,
+    pack_lights,
+    point_row,
+    powers,
+    sample_light,
+    sky_row,
+    spot_row,
+    sun_row,
+)
+from shaders.random import random4
+
+DRAWS = 40_000
+CELLS = 8
+SPHERE = Sphere((1.0, -2.0, 0.5), 3.0)
+AXIS = (0.48, -0.64, -0.6)
+TURNED = np.array([(0.0, 0.6, 0.8), (1.0, 0.0, 0.0), (0.0, 0.8, -0.6)])
+INNER, OUTER = math.cos(math.radians(20.0)), math.cos(math.radians(50.0))
+
+
+def sky_of(kind):
+    """An image (h, w, 3) of radiance."""
+    generator = np.random.default_rng(7)
+    sky = generator.random((6, 12, 3)).astype(np.float32)
+    if kind == "constant":
+        return np.full((1, 1, 3), (1.0, 2.0, 3.0), np.float32)
+    if kind == "bright texel":
+        sky[1, 9] = (5000.0, 4000.0, 3000.0)
+    if kind == "dark rows":
+        sky[[0, 3]] = 0.0
+        sky[2, :5] = sky[2, 8:] = 0.0
+    return sky
+
+
+SKIES = ("constant", "noise", "bright texel", "dark rows")
+
+
+def sky_lights(sky, *others):
+    """The sky as the last of some lights."""
+    return pack_lights([*others, sky_row(sky, TURNED, SPHERE)], sky)
+
+
+def sun_lights(cosine):
+    """One sun."""
+    return pack_lights([sun_row(AXIS, (3.0, 2.0, 1.0), cosine, SPHERE)])
+
+
+SPOT = pack_lights([spot_row((1.0, 2.0, 3.0), AXIS, (5.0, 6.0, 7.0), (INNER, OUTER))])
+
+
+@compiled
+def sky_directions(environment, count):
+    """(count, 3) directions in the frame of the image."""
+    directions = np.empty((count, 3))
+    for i in range(count):
+        u = random4(np.uint64(1), 0, i, 0, 0)
+        directions[i, 0], directions[i, 1], directions[i, 2] = sample_sky(environment, u[0], u[1])
+    return directions
+
+
+@compiled
+def arriving(lights, point, count):
+    """(count, 8): direction, distance, pdf, irradiance across the direction."""
+    rows = np.empty((count, 8))
+    for i in range(count):
+        u = random4(np.uint64(2), 0, i, 0, 0)
+        light = sample_light(lights, point, (u[0], u[1], u[2]))
+        for axis in range(3):
+            rows[i, axis] = light.direction[axis]
+            rows[i, 5 + axis] = light.irradiance[axis]
+        rows[i, 3], rows[i, 4] = light.distance, light.pdf_solid_angle
+    return rows
+
+
+@compiled
+def emitted(lights, index, count):
+    """(count, 9): origin, direction, flux."""
+    rows = np.empty((count, 9))
+    for i in range(count):
+        photon = emit_from(lights, index, random4(np.uint64(4), 0, i, 0, 1))
+        for axis in range(3):
+            rows[i, axis] = photon.origin[axis]
+            rows[i, 3 + axis] = photon.direction[axis]
+            rows[i, 6 + axis] = photon.flux[axis]
+    return rows
+
+
+def assert_mean(values, expected):
+    """The mean of (n, ...) values is as expected within 4 sigma."""
+    sigma = values.std(axis=0) / math.sqrt(len(values))
+    assert np.all(np.abs(values.mean(axis=0) - expected) <= 4.0 * sigma + 1e-9), (values.mean(axis=0), expected)
+
+
+def spherical(azimuth, y):
+    """(n, 3) unit directions in the frame of an image: angles from -z to +x (n,) at a height."""
+    radius = math.sqrt(1.0 - y * y)
+    return np.stack([radius * np.sin(azimuth), np.full_like(azimuth, y), -radius * np.cos(azimuth)], axis=-1)
+
+
+def intensity_of_spot(cosine):
+    """(3,) W/sr at an angle from the axis, by the irradiance at distance 1."""
+    tangent = np.cross(AXIS, (0.0, 0.0, 1.0))
+    tangent /= np.linalg.norm(tangent)
+    direction = cosine * np.array(AXIS) + math.sqrt(1.0 - cosine**2) * tangent
+    return np.array(sample_light(SPOT, tuple(np.array((1.0, 2.0, 3.0)) + direction), (0.5, 0.5, 0.5)).irradiance)
+
+
+# --- spots ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_power_of_a_spot_is_the_integral_of_its_intensity():
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    total = 2.0 * math.pi * (1.0 - INNER) * np.array((5.0, 6.0, 7.0))
+    for node, weight in zip(nodes, weights, strict=True):
+        cosine = OUTER + 0.5 * (node + 1.0) * (INNER - OUTER)
+        total += math.pi * (INNER - OUTER) * weight * intensity_of_spot(cosine)
+    np.testing.assert_allclose(powers(SPOT.rows)[0], total, rtol=1e-9)
+
+
+def test_a_spot_is_even_within_and_fades_smoothly_to_nothing():
+    assert intensity_of_spot(1.0) == pytest.approx((5.0, 6.0, 7.0))
+    assert intensity_of_spot(INNER + 1e-9) == pytest.approx((5.0, 6.0, 7.0))
+    assert intensity_of_spot(0.5 * (INNER + OUTER)) == pytest.approx((2.5, 3.0, 3.5))
+    assert intensity_of_spot(0.25 * INNER + 0.75 * OUTER)[0] == pytest.approx(5.0 * 0.15625)
+    assert not intensity_of_spot(OUTER - 1e-9).any()
+    falling = [intensity_of_spot(cosine)[0] for cosine in np.linspace(INNER, OUTER, 20)]
+    assert np.all(np.diff(falling) < 0.0)
+
+
+def test_photons_of_a_spot_leave_by_its_intensity(assert_fits):
+    rows = emitted(SPOT, 0, DRAWS)
+    assert np.all(rows[:, :3] == (1.0, 2.0, 3.0))
+    np.testing.assert_allclose(rows[:, 6:], np.tile(powers(SPOT.rows), (DRAWS, 1)))
+    cosines = rows[:, 3:6] @ AXIS
+    assert cosines.min() > OUTER - 1e-6
+    edges = np.concatenate([np.linspace(OUTER, INNER, 9), np.linspace(INNER, 1.0, 5)[1:]])
+    middles = 0.5 * (edges[1:] + edges[:-1])
+    t = np.clip((middles - OUTER) / (INNER - OUTER), 0.0, 1.0)
+    step = np.diff(np.clip((edges - OUTER) / (INNER - OUTER), 0.0, 1.0))
+    # The mean over a step of width h about t of a polynomial of third degree is that in the middle and h^2 / 24 f''.
+    weights = (3.0 * t**2 - 2.0 * t**3 + step**2 / 24.0 * (6.0 - 12.0 * t) * (step > 0.0)) * np.diff(edges)
+    assert_fits(np.histogram(cosines, np.append(edges[:-1], 1.1))[0], weights / weights.sum() * DRAWS)
+
+
+@pytest.mark.parametrize(("inner", "outer"), [(0.0, 40.0), (40.0, 40.0), (10.0, 180.0), (0.0, 0.0)])
+def test_spots_of_extreme_angles(inner, outer):
+    cosines = (math.cos(math.radians(inner)), math.cos(math.radians(outer)))
+    lights = pack_lights([point_row((9.0, 9.0, 9.0), (1.0, 1.0, 1.0)), spot_row(AXIS, AXIS, (1.0, 1.0, 1.0), cosines)])
+    assert np.isfinite(lights.probability).all()
+    if lights.probability[1] > 0.0:
+        rows = emitted(lights, 1, 2000)
+        assert np.isfinite(rows).all()
+        assert np.all(rows[:, 3:6] @ AXIS > cosines[1] - 1e-6)
+
+
+# --- suns -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cosine", [1.0, math.cos(math.radians(0.27)), 0.8])
+def test_a_sun_has_its_irradiance_across_it(cosine):
+    rows = arriving(sun_lights(cosine), (0.0, 0.0, 0.0), DRAWS)
+    towards = rows[:, :3] @ -np.array(AXIS)
+    assert_mean(rows[:, 5:] * towards[:, None], (3.0, 2.0, 1.0))
+    assert towards.min() > cosine - 1e-12
+    assert np.all(rows[:, 3] == pytest.approx(BEYOND * SPHERE.radius))
+    if cosine == 1.0:
+        assert not rows[:, 4].any()
+        np.testing.assert_allclose(rows[:, :3], np.tile(-np.array(AXIS), (DRAWS, 1)))
+
+
+def test_the_disc_of_a_sun_is_as_bright_as_said(assert_fits):
+    lights = sun_lights(0.8)
+    rows = arriving(lights, (0.0, 0.0, 0.0), DRAWS)
+    solid_angle = 2.0 * math.pi * 0.2
+    np.testing.assert_allclose(rows[:, 4], 1.0 / solid_angle)
+    np.testing.assert_allclose(rows[:, 5:] * rows[:, 4:5], np.tile(np.array((3, 2, 1)) / (math.pi * 0.36), (DRAWS, 1)))
+    heights = rows[:, :3] @ -np.array(AXIS)
+    assert_fits(np.histogram(heights, CELLS, (0.8, 1.0))[0], np.full(CELLS, DRAWS / CELLS))
+    assert outer_radiance(lights, 0, AXIS) == (0.0, 0.0, 0.0)
+    assert light_pdf(lights, 0, AXIS, 1.0) == 0.0
+
+
+def test_only_what_has_an_extent_is_met_by_rays_that_leave():
+    assert sun_lights(1.0).outer.tolist() == []
+    assert sun_lights(0.99).outer.tolist() == [0]
+    assert SPOT.outer.tolist() == []
+    assert sky_lights(sky_of("noise"), point_row(AXIS, (1.0, 1.0, 1.0))).outer.tolist() == [1]
+
+
+# --- skies ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", SKIES)
+def test_directions_of_a_sky_have_the_density_that_is_said(kind, assert_fits):
+    """In a quarter of each texel; at a level of 0.01 for all skies together. Sidak: Rectangular Confidence Regions for
+    the Means of Multivariate Normal Distributions, 1967."""
+    sky = sky_of(kind)
+    environment = pack_environment(sky)
+    height, width, _ = sky.shape
+    drawn = sky_directions(environment, 1_000_000)
+    np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 1.0, rtol=1e-12)
+    rows = np.cos(np.linspace(0.0, math.pi, height + 1))
+    heights = np.sort(np.concatenate([rows, 0.5 * (rows[1:] + rows[:-1])]))
+    turns = np.linspace(-math.pi, math.pi, 4 * width + 1)
+    counts = np.histogram2d(drawn[:, 1], np.arctan2(drawn[:, 0], -drawn[:, 2]), bins=(heights, turns))[0]
+    middle, azimuth = 0.5 * (heights[1:] + heights[:-1]), 0.5 * (turns[1:] + turns[:-1])
+    density = np.array([[sky_pdf(environment, tuple(d)) for d in spherical(azimuth, y)] for y in middle])
+    expected = density * np.outer(np.diff(heights), np.diff(turns)) * len(drawn)
+    level = 1.0 - (1.0 - 0.01) ** (1.0 / len(SKIES))
+    assert_fits(counts, expected, sigmas=NormalDist().inv_cdf(1.0 - level))
+
+
+def test_texels_are_where_they_are_said_to_be():
+    """The first row is up, the middle of a row along -z, and right of it is +x."""
+    sky = np.arange(4 * 8 * 3, dtype=np.float32).reshape(4, 8, 3)
+    environment = pack_environment(sky)
+    for direction, row, column in (
+        ((0.0, 1.0, -1e-3), 0, 4),
+        ((0.1, 0.05, -1.0), 1, 4),
+        ((-0.1, -0.05, -1.0), 2, 3),
+        ((1.0, 0.05, -0.1), 1, 5),
+        ((-1.0, -0.05, -0.1), 2, 2),
+        ((0.1, 0.05, 1.0), 1, 7),
+        ((-0.1, 0.05, 1.0), 1, 0),
+        ((0.1, -1.0, 0.2), 3, 7),
+    ):
+        unit = np.array(direction) / np.linalg.norm(direction)
+        assert sky_radiance(environment, tuple(unit)) == tuple(sky[row, column].tolist()), direction
+
+
+def test_the_edges_of_the_image_are_in_it():
+    environment = pack_environment(sky_of("noise"))
+    for direction in ((0.0, 1.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (-0.0, 0.0, 1.0), (0.0, 1.0 + 1e-12, 0.0)):
+        assert sky_radiance(environment, direction)[0] > 0.0
+        assert sky_pdf(environment, direction) > 0.0
+
+
+@pytest.mark.parametrize("kind", SKIES)
+def test_the_sky_that_arrives_is_all_of_it(kind):
+    sky = sky_of(kind)
+    lights = sky_lights(sky, point_row((0.0, 0.0, 9.0), (40.0, 40.0, 40.0)))
+    rows = arriving(lights, (0.0, 0.0, 0.0), DRAWS)
+    rows[rows[:, 4] == 0.0, 5:] = 0.0  # the point light
+    assert_mean(rows[:, 5:], (solid_angles(*sky.shape[:2])[:, None] * sky.sum(axis=1)).sum(axis=0))
+    for row in rows[rows[:, 4] > 0.0][:200]:
+        direction = tuple(row[:3])
+        assert light_pdf(lights, 1, direction, row[3]) == row[4]
+        assert np.array(outer_radiance(lights, 1, direction)) / row[4] == pytest.approx(row[5:])
+
+
+def test_a_sky_is_turned_with_its_axes():
+    sky = np.zeros((2, 4, 3), np.float32)
+    sky[0, 2] = 1.0  # up, between -z and +x of the image
+    rows = arriving(sky_lights(sky), (0.0, 0.0, 0.0), 500)
+    own = rows[:, :3] @ TURNED.T
+    assert np.all(own[:, 1] > 0.0)
+    assert np.all(own[:, 0] > 0.0)
+    assert np.all(own[:, 2] < 0.0)
+
+
+def test_a_black_sky_is_never_chosen():
+    lights = sky_lights(np.zeros((3, 6, 3), np.float32), point_row(AXIS, (1.0, 1.0, 1.0)))
+    assert lights.probability.tolist() == [1.0, 0.0]
+    assert light_pdf(lights, 1, (0.0, 1.0, 0.0), 1.0) == 0.0
+    assert np.isfinite(lights.environment.rows).all()
+
+
+# --- photons from outside ---------------------------------------------------------------------------------------------
+
+
+OUTER_LIGHTS = {
+    "sun": sun_lights(1.0),
+    "disc": sun_lights(0.8),
+    **{kind: sky_lights(sky_of(kind)) for kind in SKIES},
+}
+
+
+@pytest.mark.parametrize("name", OUTER_LIGHTS)
+def test_photons_from_outside_bring_the_power_through_the_sphere(name):
+    lights = OUTER_LIGHTS[name]
+    rows = emitted(lights, 0, DRAWS)
+    assert_mean(rows[:, 6:], powers(lights.rows)[0])
+    # Through a ball of half the radius goes a quarter of the flux, wherever in the sphere it is.
+    offsets = rows[:, :3] - (np.array(SPHERE.middle) + (0.0, 1.2, 0.5))
+    missed_by = np.linalg.norm(np.cross(offsets, rows[:, 3:6]), axis=1)
+    assert_mean(rows[:, 6:] * (missed_by < 1.5)[:, None], powers(lights.rows)[0] / 4.0)
+
+
+@pytest.mark.parametrize("name", OUTER_LIGHTS)
+def test_photons_from_outside_start_before_the_sphere(name):
+    rows = emitted(OUTER_LIGHTS[name], 0, 2000)
+    ahead = np.einsum("ij,ij->i", rows[:, :3] - SPHERE.middle, rows[:, 3:6])
+    np.testing.assert_allclose(ahead, -SPHERE.radius, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", OUTER_LIGHTS)
+def test_no_photon_is_stronger_than_the_strongest(name):
+    lights = OUTER_LIGHTS[name]
+    strongest = emitted(lights, 0, DRAWS)[:, 6:].max()
+    assert 0.9 * lights.strongest_flux <= strongest <= lights.strongest_flux * (1.0 + 1e-9)
+
+
+def test_the_power_of_lights_from_outside():
+    cross_section = math.pi * 9.0
+    np.testing.assert_allclose(powers(OUTER_LIGHTS["sun"].rows)[0], np.array((3.0, 2.0, 1.0)) * cross_section)
+    expected = np.array((1.0, 2.0, 3.0)) * 4.0 * math.pi * cross_section
+    np.testing.assert_allclose(powers(OUTER_LIGHTS["constant"].rows)[0], expected)
+    # A disc of radiance L sends L times its solid angle through the cross-section.
+    radiance = np.array((3.0, 2.0, 1.0)) / (math.pi * 0.36)
+    np.testing.assert_allclose(powers(OUTER_LIGHTS["disc"].rows)[0], radiance * 2.0 * math.pi * 0.2 * cross_section)
