@@ -198,6 +198,25 @@ def test_only_what_is_as_asked_for_is_kept(moving, counted, tmp_path):
     assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 3
 
 
+def test_a_frame_under_another_sky_is_not_kept(counted, tmp_path):
+    """A texel has changed, or the sky has been turned."""
+    sky, path = np.ones((20, 40, 3), np.float32), tmp_path / "open.toml"
+    text = "materials.red = {}\n[[object]]\nshape = 'sphere'\nmaterial = 'red'\n[environment]\nimage = 'sky.npy'\n"
+
+    def made(text) -> int:
+        np.save(tmp_path / "sky.npy", sky)
+        path.write_text(text)
+        counted.begun = 0
+        assert render(path, "0:0", tmp_path / "a.png", "--quiet", "--resume") == 0
+        return counted.begun
+
+    assert made(text) == 1
+    assert made(text) == 0
+    sky[10, 20] = 2.0
+    assert made(text) == 1
+    assert made(f"{text}degrees = 1\n") == 1
+
+
 def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
     """A process that dies after it has written an unfinished picture over a finished one."""
 

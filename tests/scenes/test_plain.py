@@ -30,6 +30,7 @@ def test_all_is_diffuse_and_the_light_alone_glows(both):
     for before, after in zip(real.materials, shown.materials, strict=False):
         assert (max(after.diffuse) > 0.0) == (max(*before.diffuse, *before.specular, before.transmittance) > 0.0)
     assert shown.lights == ()
+    assert plain(scenes.load("outdoor").at_frame(0)).environment is None
     assert shown.textures == ()
 
 
