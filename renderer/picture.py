@@ -21,6 +21,7 @@ from tracecore.tracer import Limits as TracerLimits
 
 if TYPE_CHECKING:
     from renderer.driver import Driver, RenderSettings
+    from renderer.motion import Motion, MotionDriver
     from renderer.stage import Stage
     from renderer.statistics import Statistics
     from scenes.model import Snapshot
@@ -39,7 +40,8 @@ class PictureOrder:
     """What is to be made, whatever the scene.
 
     kind: of driver. settings: for a snapshot. limits: when to stop. exposure: in stops. curve: for the brights.
-    photon_path: where the photon map is kept, of a driver that has one.
+    photon_path: where the photon map is kept, of a driver that has one. motion: of the scene while the shutter is open,
+    or None for a moment of it.
     """
 
     kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
@@ -48,6 +50,7 @@ class PictureOrder:
     exposure: float = 0.0
     curve: str = "reinhard"
     photon_path: Path | None = None
+    motion: Motion | None = None
     quiet: bool = False
 
 
@@ -68,7 +71,7 @@ def make_picture(stage: Stage, order: PictureOrder, path: Path, *, keep_linear: 
     """Make a picture, and write its files. keep_linear: linear radiance beside a .png too."""
     start = time.perf_counter()
     settings = order.settings(stage.snapshot)
-    with closing(order.kind(stage.snapshot, stage.tracer, settings)) as driver, held_back():
+    with closing(driver_of(stage, order, settings)) as driver, held_back():
         record = PictureRecord(stage, driver, order, start)
         files = PictureFiles(path, record, keep_linear=keep_linear)
         film = Film(settings.width, settings.height)
@@ -81,6 +84,15 @@ def make_picture(stage: Stage, order: PictureOrder, path: Path, *, keep_linear: 
             statistics=files.statistics,
             trace_seconds=driver.work.trace_seconds,
         )
+
+
+def driver_of(stage: Stage, order: PictureOrder, settings: RenderSettings) -> Driver:
+    """What makes the picture."""
+    if order.motion is None:
+        return order.kind(stage.snapshot, stage.tracer, settings)
+    from renderer.motion import MotionDriver
+
+    return MotionDriver(order.kind, stage, settings, order.motion)
 
 
 class PictureRecord:
@@ -99,6 +111,8 @@ class PictureRecord:
             "tone_map": self.order.curve,
             "time": self._stage.snapshot.time,
         }
+        if self.order.motion is not None:
+            settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
         for name in ("threads", "batch_rays"):
             del settings[name]
         return {
@@ -111,7 +125,8 @@ class PictureRecord:
 
     def statistics(self) -> Statistics:
         """The statistics so far."""
-        driver, traced = self._driver, self._stage.tracer.statistics()
+        driver = self._driver
+        traced = self._stage.tracer.statistics() if self.order.motion is None else cast("MotionDriver", driver).traced
         measured = statistics.Measured(
             work=driver.work,
             seconds=time.perf_counter() - self._start,
@@ -119,7 +134,8 @@ class PictureRecord:
             busy_seconds=traced.busy_seconds,
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
         )
-        return statistics.collect(self._stage, driver.name, driver.settings, measured)
+        told = statistics.collect(self._stage, driver.name, driver.settings, measured)
+        return told | {"coprocessor.batches": traced.batches}
 
 
 class PictureFiles:

@@ -113,8 +113,15 @@ def table(facts: SceneFacts) -> dict[str, str]:
         "lights": f"{_count(facts.point_lights, 'point')}, {_count(facts.emitters, 'triangle')} that shine",
         "cameras": ", ".join(facts.cameras),
         "camera": f"at {_point(facts.eye)}, looking along {_point(facts.forward)}, "
-        f"{facts.vertical_fov:.4g} degrees high, {width}x{height} pixels proposed",
+        f"{_view(facts)}, {width}x{height} pixels proposed",
     }
+
+
+def _view(facts: SceneFacts) -> str:
+    """How much a camera sees, and through what lens."""
+    high = f"{facts.vertical_fov:.4g} degrees" if facts.height is None else f"{facts.height:.4g} metres"
+    lens = f", through a lens of radius {facts.aperture:.4g} in focus at {facts.focus:.4g}" if facts.aperture else ""
+    return f"{high} high{lens}"
 
 
 def _sizes(shipped: ShippedScene) -> str:
