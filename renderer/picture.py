@@ -111,6 +111,9 @@ class PictureRecord:
             "tone_map": self.order.curve,
             "time": self._stage.snapshot.time,
         }
+        camera = self._stage.snapshot.camera
+        if camera.aperture > 0.0:
+            settings |= {"aperture": camera.aperture, "focus": camera.focus}
         if self.order.motion is not None:
             settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
         for name in ("threads", "batch_rays"):
