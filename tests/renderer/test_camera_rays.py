@@ -88,7 +88,7 @@ def test_the_near_distance_is_along_the_view(height):
 
 def test_the_first_radius_of_an_orthographic_view_is_two_of_its_pixels():
     for distance in (1.0, 30.0):
-        snapshot = square_at(0.0, 0.0, distance, 1.0, replace(UPRIGHT, height=3.0))
+        snapshot = square_at(0.0, 0.0, distance, 200.0, replace(UPRIGHT, height=3.0))
         with opened(snapshot, "photon", height=60, photons=10**9) as driver:
             assert isinstance(driver, PhotonDriver)
             assert driver.first_radius == pytest.approx(2.0 * 3.0 / 60)
