@@ -1,7 +1,7 @@
 """What every driver is: one class, handed a scene and a tracer, that makes one pass of a picture after the other."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ class RenderSettings:
 
     radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
     interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
+    pixel_filter: a name of `pixel_filters.FILTERS`. sampler: a name of `eye_samples.SAMPLERS`.
     """
 
     width: int
@@ -25,6 +26,8 @@ class RenderSettings:
     max_bounces: int = 16
     threads: int | None = None
     batch_rays: int = 4096
+    pixel_filter: str = "box"
+    sampler: str = "sobol"
 
 
 @dataclass(kw_only=True)
@@ -84,12 +87,19 @@ class Work:
 
 
 class Driver(Protocol):
-    """A way to make a picture: pass `i` is an independent estimate of it, and the mean of all passes converges."""
+    """A way to make a picture: pass `i` is an estimate of it, and the mean of all passes converges."""
 
-    name: ClassVar[str]
-    work: Work
-    #: As used: what the user left open is filled in.
-    settings: RenderSettings
+    @property
+    def name(self) -> str:
+        """As in `drivers.DRIVERS`."""
+
+    @property
+    def work(self) -> Work:
+        """So far."""
+
+    @property
+    def settings(self) -> RenderSettings:
+        """As used: what the user left open is filled in."""
 
     def render_pass(self, index: int) -> Radiance:
         """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from renderer.driver import Radiance, RenderSettings, Work
 from renderer.eye_loops import BOUNCE, CAMERA, SHADOW, EyeJob, EyeLanes, run_eye_paths, run_occlusion, take_eye_lanes
 from renderer.eye_paths import EVERYTHING, FOLLOW, INDIRECT, MAX_LIGHT_SAMPLES, EyeTask
+from renderer.eye_samples import SAMPLERS
 from renderer.feeding import Feeder, Loop, Worker
 from renderer.packed_scene import CameraArrays, PackedScene, pack_camera, pack_scene
 from renderer.photon_batch import PhotonTask
@@ -67,7 +68,7 @@ class EyeDriver:
         self.settings = settings
         self.tracer = tracer
         self.scene: PackedScene = pack_scene(snapshot)
-        self.camera = pack_camera(snapshot.camera, settings.width, settings.height)
+        self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self.work = Work()
         self._eye_slots = 1 + self._light_samples()
         self._feeder = Feeder(tracer, settings.threads, settings.batch_rays, self._eye_slots)
@@ -95,6 +96,7 @@ class EyeDriver:
             max_bounces=self.settings.max_bounces,
             light_samples=self._light_samples(),
             radius=radius,
+            sampler=SAMPLERS[self.settings.sampler],
         )
 
     def _light_samples(self) -> int:
@@ -259,15 +261,20 @@ def photon_radius(area: float, photons: int) -> float:
 
 
 def footprint_radius(tracer: Tracer, camera: CameraArrays, height: int) -> float:
-    """Two footprints of a pixel at the median distance of what the camera sees, in world units."""
+    """Two footprints of a pixel in world units, with perspective at the median distance of what the camera sees."""
+    depth = 1.0 if camera.is_parallel else median_depth(tracer, camera)
+    return RADIUS_FOOTPRINTS * depth * 2.0 * float(np.linalg.norm(camera.down)) / height
+
+
+def median_depth(tracer: Tracer, camera: CameraArrays) -> float:
+    """Along the view, of what a camera with perspective sees; 1 where it sees nothing."""
     x, y = np.meshgrid(np.linspace(-0.97, 0.97, 64), np.linspace(-0.97, 0.97, 48))
     across, along = x.reshape(-1, 1), y.reshape(-1, 1)
     directions = camera.forward + across * camera.right + along * camera.down
     t = tracer.closest_hit(make_rays(np.broadcast_to(camera.eye, directions.shape), directions, camera.near))[:, 0]
     seen = t[np.isfinite(t)]
     # The directions have length 1 along the view, so t is depth.
-    depth = float(np.median(seen)) if len(seen) else 1.0
-    return RADIUS_FOOTPRINTS * depth * 2.0 * float(np.linalg.norm(camera.down)) / height
+    return float(np.median(seen)) if len(seen) else 1.0
 
 
 def _no_photons() -> PhotonMap:

@@ -10,12 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.camera_rays import camera_ray
+from renderer.eye_samples import SOBOL, camera_numbers, light_numbers, scatter_numbers
 from renderer.packed_scene import CameraArrays, PackedScene
 from renderer.photon_map import PhotonMap, gather
+from renderer.pixel_filters import place_in_filter
 from shaders.bsdf import ABSORBED, SPECULAR, evaluate_diffuse, evaluate_phong, pdf_solid_angle, sample
 from shaders.compilation import compiled as inlined
 from shaders.lights import light_pdf, outer_radiance, sample_light
-from shaders.random import STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, random4
 from shaders.sampling import cosine_hemisphere, power_heuristic
 from shaders.surface import Hit, leaves, local, ray_origin, surface_at, world
 from shaders.vector import BLACK, Color, Vec3, add, dot, largest, multiply, normalize, scale, subtract
@@ -28,10 +30,6 @@ MAX_LIGHT_SAMPLES = 8
 #: Bounces after which Russian roulette may end a path of the path driver.
 SURE_BOUNCES = 3
 
-#: Steps of an additive sequence that fills the unit square evenly: powers of the inverse of the plastic number.
-#: Roberts: The Unreasonable Effectiveness of Quasirandom Sequences, 2018.
-PLASTIC_1, PLASTIC_2 = 0.7548776662466927, 0.5698402909980532
-
 #: What eye paths do with diffuse reflection: follow it (path tracing), or ask the photons for all light but the
 #: direct (photon mapping), or for all light (the map shown as it is).
 FOLLOW, INDIRECT, EVERYTHING = range(3)
@@ -43,7 +41,7 @@ class EyeTask(NamedTuple):
     """What decides the paths of a pass. sequence: the pass. diffuse: FOLLOW, INDIRECT or EVERYTHING. radius: of the
     gather.
 
-    light_samples: shadow rays per hit, 0 for none.
+    light_samples: shadow rays per hit, 0 for none. sampler: RANDOM or SOBOL.
     """
 
     seed: np.uint64
@@ -52,6 +50,7 @@ class EyeTask(NamedTuple):
     max_bounces: int
     light_samples: int
     radius: float
+    sampler: int = SOBOL
 
 
 class EyePaths(NamedTuple):
@@ -96,24 +95,17 @@ def start_eye_paths(
 ) -> int:
     """A camera ray through a place in each pixel. pixels: (n,) row * width + column. rays: (8, column). Returns n.
 
-    Over the passes the places in a pixel fill it evenly, from an offset drawn for the pixel.
+    Over the passes the places of a pixel fill its filter evenly, and those on the lens fill that.
     """
     width, height = size
+    forward = (camera.forward[0], camera.forward[1], camera.forward[2])
     for i in range(len(pixels)):
         pixel = pixels[i]
-        u = random4(task.seed, 0, pixel, STREAM_CAMERA, 0)
-        x = (u[0] + task.sequence * PLASTIC_1) % 1.0 + pixel % width
-        y = (u[1] + task.sequence * PLASTIC_2) % 1.0 + pixel // width
-        across, along = 2.0 * x / width - 1.0, 2.0 * y / height - 1.0
-        direction = normalize(
-            (
-                camera.forward[0] + across * camera.right[0] + along * camera.down[0],
-                camera.forward[1] + across * camera.right[1] + along * camera.down[1],
-                camera.forward[2] + across * camera.right[2] + along * camera.down[2],
-            )
-        )
-        set_ray(rays, i, (camera.eye[0], camera.eye[1], camera.eye[2]), direction)
-        forward = (camera.forward[0], camera.forward[1], camera.forward[2])
+        u, lens = camera_numbers(task, pixel)
+        x = place_in_filter(camera.pixel_filter, u[0]) + pixel % width
+        y = place_in_filter(camera.pixel_filter, u[1]) + pixel // width
+        eye, direction = camera_ray(camera, (2.0 * x / width - 1.0, 2.0 * y / height - 1.0), lens)
+        set_ray(rays, i, eye, direction)
         rays[3, i] = camera.near / dot(direction, forward)
         paths.pixel[i] = pixel
         paths.pdf_solid_angle[i] = 0.0
@@ -201,7 +193,7 @@ def add_shadow_rays(
         return count
     last = bounce + 1 >= task.max_bounces
     for k in range(task.light_samples):
-        u = random4(task.seed, task.sequence, pixel, STREAM_LIGHT, bounce * MAX_LIGHT_SAMPLES + k)
+        u = light_numbers(task, pixel, bounce, bounce * MAX_LIGHT_SAMPLES + k)
         stratum = (k + u[0]) / task.light_samples
         direction, distance, reflected = light_through(scene, task, hit, wo, last, (stratum, u[1], u[2]))
         radiance = scale(multiply(throughput, reflected), 1.0 / task.light_samples)
@@ -268,7 +260,7 @@ def advance_eye_paths(
 
         if bounce + 1 >= task.max_bounces:
             continue
-        u = random4(task.seed, task.sequence, pixel, STREAM_SCATTER, bounce)
+        u = scatter_numbers(task, pixel, bounce)
         scattered = sample(hit.bsdf, wo_local, hit.outside, False, follow, (u[0], u[1], u[2]))
         direction = world(hit, scattered.wi)
         if scattered.lobe == ABSORBED or not leaves(hit, direction, scattered.wi):
@@ -322,7 +314,7 @@ def start_occlusion_rays(
             continue
         wo = scale(ray_direction(rays, i), -1.0)
         hit = surface_at(scene.surfaces, prim_ids[i], np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
-        u = random4(task.seed, task.sequence, pixel, STREAM_SCATTER, 0)
+        u = scatter_numbers(task, pixel, 0)
         direction = world(hit, cosine_hemisphere(u[0], u[1]))
         if dot(direction, hit.geom_normal) <= 0.0:
             continue

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from renderer.photon_scene import PhotonScene, pack_photon_scene
+from renderer.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot
 from shaders.lights import (
     NO_SKY,
@@ -44,14 +45,20 @@ SPHERE_MARGIN = 1.0001
 
 
 class CameraArrays(NamedTuple):
-    """A pinhole. eye, right, down, forward: (3,) float64; right and down span the picture at distance 1, so that
-    forward + x right + y down, x and y in -1..1, is the direction through a point of it. near: along forward."""
+    """A camera for a picture of a size. eye, right, down, forward: (3,) float64; right and down span the picture at
+    distance 1, so that forward + x right + y down, x and y in -1..1, is the direction through a point of it; of
+    parallel rays, eye + x right + y down is the origin. near, focus: along forward; focus is 0 of a pinhole. lens: (2,
+    3) float64, its radii to the right and down."""
 
     eye: npt.NDArray[np.float64]
     right: npt.NDArray[np.float64]
     down: npt.NDArray[np.float64]
     forward: npt.NDArray[np.float64]
     near: float
+    is_parallel: bool
+    focus: float
+    lens: npt.NDArray[np.float64]
+    pixel_filter: PixelFilter
 
 
 class PackedScene(NamedTuple):
@@ -143,16 +150,21 @@ def light_row(light: Light, sphere: Sphere) -> Row:
     return spot_row(light.position, light.direction, light.intensity, cosines)
 
 
-def pack_camera(camera: Camera, width: int, height: int) -> CameraArrays:
-    """Arrays of a camera for a picture of this size; the vertical field of view is kept whatever the aspect."""
+def pack_camera(camera: Camera, width: int, height: int, pixel_filter: str = "box") -> CameraArrays:
+    """Arrays of a camera for a picture of this size; what is seen from top to bottom is kept whatever the aspect."""
     forward, up = np.array(camera.forward, np.float64), np.array(camera.up, np.float64)
-    half_height = math.tan(math.radians(camera.vertical_fov) / 2.0)
+    half_height = math.tan(math.radians(camera.vertical_fov) / 2.0) if camera.height is None else camera.height / 2.0
     right = np.cross(forward, up)
     right /= np.linalg.norm(right)
+    down = -np.cross(right, forward)
     return CameraArrays(
         eye=np.array(camera.eye, np.float64),
         right=right * (half_height * width / height),
-        down=-np.cross(right, forward) * half_height,
+        down=down * half_height,
         forward=forward,
         near=float(camera.near),
+        is_parallel=camera.height is not None,
+        focus=float(camera.focus) if camera.aperture > 0.0 else 0.0,
+        lens=camera.aperture * np.array([right, down]),
+        pixel_filter=FILTERS[pixel_filter],
     )

@@ -21,6 +21,7 @@ from tracecore.tracer import Limits as TracerLimits
 
 if TYPE_CHECKING:
     from renderer.driver import Driver, RenderSettings
+    from renderer.motion import Motion, MotionDriver
     from renderer.stage import Stage
     from renderer.statistics import Statistics
     from scenes.model import Snapshot
@@ -44,7 +45,7 @@ class PictureOrder:
 
     kind: of driver. settings: for a snapshot. limits: when to stop. exposure: in stops. curve: for the brights.
     photon_path: where the photon map is kept, of a driver that has one. preview: at least so many seconds between two
-    unfinished pictures.
+    unfinished pictures. motion: of the scene while the shutter is open, or None for a moment of it.
     """
 
     kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
@@ -54,6 +55,7 @@ class PictureOrder:
     curve: str = "reinhard"
     photon_path: Path | None = None
     preview: float = PREVIEW_SECONDS
+    motion: Motion | None = None
     quiet: bool = False
 
 
@@ -74,7 +76,7 @@ def make_picture(stage: Stage, order: PictureOrder, path: Path, *, keep_linear: 
     """Make a picture, and write its files. keep_linear: linear radiance beside a .png too."""
     start = time.perf_counter()
     settings = order.settings(stage.snapshot)
-    with closing(order.kind(stage.snapshot, stage.tracer, settings)) as driver, held_back():
+    with closing(driver_of(stage, order, settings)) as driver, held_back():
         record = PictureRecord(stage, driver, order, start)
         files = PictureFiles(path, record, keep_linear=keep_linear)
         film = Film(settings.width, settings.height)
@@ -87,6 +89,15 @@ def make_picture(stage: Stage, order: PictureOrder, path: Path, *, keep_linear: 
             statistics=files.statistics,
             trace_seconds=driver.work.trace_seconds,
         )
+
+
+def driver_of(stage: Stage, order: PictureOrder, settings: RenderSettings) -> Driver:
+    """What makes the picture."""
+    if order.motion is None:
+        return order.kind(stage.snapshot, stage.tracer, settings)
+    from renderer.motion import MotionDriver
+
+    return MotionDriver(order.kind, stage, settings, order.motion)
 
 
 class PictureRecord:
@@ -105,6 +116,11 @@ class PictureRecord:
             "tone_map": self.order.curve,
             "time": self._stage.snapshot.time,
         }
+        camera = self._stage.snapshot.camera
+        if camera.aperture > 0.0:
+            settings |= {"aperture": camera.aperture, "focus": camera.focus}
+        if self.order.motion is not None:
+            settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
         for name in ("threads", "batch_rays"):
             del settings[name]
         return {
@@ -117,7 +133,8 @@ class PictureRecord:
 
     def statistics(self, film: Film) -> Statistics:
         """The statistics so far."""
-        driver, traced = self._driver, self._stage.tracer.statistics()
+        driver = self._driver
+        traced = self._stage.tracer.statistics() if self.order.motion is None else cast("MotionDriver", driver).traced
         measured = statistics.Measured(
             work=driver.work,
             seconds=time.perf_counter() - self._start,
@@ -127,7 +144,8 @@ class PictureRecord:
             passes=film.passes,
             noise=film.relative_noise,
         )
-        return statistics.collect(self._stage, driver.name, driver.settings, measured)
+        told = statistics.collect(self._stage, driver.name, driver.settings, measured)
+        return told | {"coprocessor.batches": traced.batches}
 
 
 class PictureFiles:

@@ -152,19 +152,30 @@ def request_of(snapshot: Snapshot, order: SequenceOrder, frame: int) -> str:
     """A name, in hexadecimal digits, for all that decides a frame's pixels: the scene as it is then, and how it is
     made."""
     digest = hashlib.sha256()
-    for array in (snapshot.positions, snapshot.normals, snapshot.uvs, snapshot.material_ids):
-        digest.update(np.ascontiguousarray(array).data)
+    picture = of_frame(order, frame)
+    for moment in (snapshot, *moments(picture, snapshot)):
+        for array in (moment.positions, moment.normals, moment.uvs, moment.material_ids):
+            digest.update(np.ascontiguousarray(array).data)
+        digest.update(repr((moment.lights, moment.camera)).encode())
     for texture in snapshot.textures:
         digest.update(repr(texture.pixels.shape).encode() + np.ascontiguousarray(texture.pixels).tobytes())
     if snapshot.environment is not None:
         digest.update(snapshot.environment.axes.tobytes())
         digest.update(np.ascontiguousarray(snapshot.environment.radiance).data)
-    picture = of_frame(order, frame)
     settings = replace(picture.settings(snapshot), threads=None, batch_rays=0)
     made = (getattr(picture.kind, "name", ""), settings, picture.limits, picture.exposure, picture.curve, __version__)
-    seen = (snapshot.materials, snapshot.lights, snapshot.camera, snapshot.background)
+    motion = picture.motion and (picture.motion.shutter, picture.motion.samples)
+    seen = (snapshot.materials, snapshot.background, motion)
     digest.update(repr((made, seen)).encode())
     return digest.hexdigest()
+
+
+def moments(picture: PictureOrder, snapshot: Snapshot) -> Iterator[Snapshot]:
+    """The scene at the first times at which a picture looks at it while the shutter is open."""
+    if picture.motion is not None:
+        seed = picture.settings(snapshot).seed
+        for block in range(picture.motion.samples):
+            yield picture.motion.place(picture.motion.time_of(block, snapshot.time, seed))
 
 
 def finished_frame(path: Path, wanted: str) -> Statistics | None:

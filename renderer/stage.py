@@ -4,14 +4,14 @@ import argparse
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 import scenes
 import tracecore
 from renderer.errors import UsageError
-from scenes.model import Scene, Snapshot
+from scenes.model import Camera, Scene, Snapshot
 from scenes.plain import plain
 from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
@@ -21,20 +21,25 @@ from tracecore.tracer import Tracer
 @dataclass(frozen=True, kw_only=True)
 class Moment:
     """What of a scene: at a time if one is given, else at a 0-based frame; through the camera of a name, or through the
-    first; made plain by `scenes.plain` if is_plain."""
+    first; with a lens of this radius, in focus at this distance, in world units, or as the scene says; made plain by
+    `scenes.plain` if is_plain."""
 
     frame: int = 0
     time: float | None = None
     camera: str | None = None
+    aperture: float | None = None
+    focus: float | None = None
     is_plain: bool = False
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace) -> Self:
-        """By --frame or --time, by --camera, and --plain where a command has it."""
+        """By --frame or --time, by --camera, and --aperture, --focus and --plain where a command has them."""
         return cls(
             frame=arguments.frame,
             time=arguments.time,
             camera=arguments.camera,
+            aperture=getattr(arguments, "aperture", None),
+            focus=getattr(arguments, "focus", None),
             is_plain=getattr(arguments, "plain", False),
         )
 
@@ -42,7 +47,18 @@ class Moment:
         """The scene at this moment."""
         snapshot = scene.at_frame(self.frame) if self.time is None else scene.at(self.time)
         seen = snapshot if self.camera is None else snapshot.seen_by(self.camera)
+        seen = replace(seen, camera=self._with_lens(seen.camera))
         return plain(seen) if self.is_plain else seen
+
+    def _with_lens(self, camera: Camera) -> Camera:
+        """Raises UsageError where it would not be known how sharp things are."""
+        aperture = camera.aperture if self.aperture is None else self.aperture
+        focus = camera.focus if self.focus is None else self.focus
+        if aperture > 0.0 and focus <= 0.0:
+            raise UsageError("--aperture needs --focus: the scene's camera does not say at what distance it is sharp")
+        if self.focus is not None and aperture <= 0.0:
+            raise UsageError("--focus does nothing without --aperture: the scene's camera is a pinhole; leave it out")
+        return replace(camera, aperture=aperture, focus=focus)
 
 
 @dataclass(frozen=True, kw_only=True)

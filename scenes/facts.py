@@ -45,6 +45,9 @@ class SceneFacts:
     forward: Triple
     up: Triple
     vertical_fov: float
+    height: float | None
+    aperture: float
+    focus: float
     near: float
     resolution: tuple[int, int]
     background: Triple
@@ -84,6 +87,9 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         forward=camera.forward,
         up=camera.up,
         vertical_fov=camera.vertical_fov,
+        height=camera.height,
+        aperture=camera.aperture,
+        focus=camera.focus,
         near=camera.near,
         resolution=camera.resolution,
         background=snapshot.background,

@@ -1,19 +1,20 @@
 """What a glTF or GLB file says in its JSON header, beside its arrays: cameras, lights and the numbers of materials.
 
-Khronos Group: glTF 2.0 Specification (2021). Cameras: those with perspective, by their names. Lights: those of
-KHR_lights_punctual. Candela, lux and nits are taken for W/sr, W/m2 and W/(m2 sr).
+Khronos Group: glTF 2.0 Specification (2021). Cameras: by their names. Lights: those of KHR_lights_punctual. Candela,
+lux and nits are taken for W/sr, W/m2 and W/(m2 sr).
 """
 
 import json
 import math
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from scenes.default_view import look_at, triple
+from scenes.default_view import VERTICAL_FOV, look_at, triple
 from scenes.document import DistantSource, Document, LightSource, Origin, PointSource, SpotSource
 from scenes.errors import SceneFileError
 from scenes.mesh_claims import GLB_HEADER_BYTES, check_gltf
@@ -89,26 +90,53 @@ def node_matrix(node: dict[str, Any]) -> Doubles:
 
 
 def add_camera(path: Path, document: Document, description: dict[str, Any], matrix: Doubles) -> None:
-    """Adds a camera that looks along -z of its node, if it has perspective."""
-    if "perspective" not in description:
+    """Adds a camera that looks along -z of its node."""
+    if "perspective" not in description and "orthographic" not in description:
         return
-    lens = description["perspective"]
-    degrees = math.degrees(lens["yfov"])
     eye = matrix[:3, 3]
     forward, up = look_at(eye, eye - matrix[:3, 2], matrix[:3, 1])
     name = new_name(str(description.get("name") or "camera"), document.cameras)
-    if not 0.0 < degrees < 180.0:
-        raise SceneFileError(path, None, f"expected a yfov of camera {name!r} between 0 and pi, got {lens['yfov']}")
+    try:
+        view = parallel_view(description) if "orthographic" in description else perspective_view(description)
+    except ValueError as error:
+        raise SceneFileError(path, None, f"camera {name!r}: expected {error}") from error
     if not up.any():
         raise SceneFileError(path, None, f"the node of camera {name!r} leaves its orientation open")
-    width = min(max(round(PICTURE_HEIGHT * float(lens.get("aspectRatio", 4 / 3))), 1), MAX_PICTURE_WIDTH)
-    document.cameras[name] = Camera(
-        eye=triple(eye),
-        forward=triple(forward),
-        up=triple(up),
-        vertical_fov=degrees,
-        near=max(float(lens.get("znear", 0.0)), 0.0),
+    document.cameras[name] = replace(view, eye=triple(eye), forward=triple(forward), up=triple(up))
+
+
+def perspective_view(description: dict[str, Any]) -> Camera:
+    """A camera with perspective at the origin. Raises ValueError that says what is expected of it."""
+    lens = description["perspective"]
+    degrees = math.degrees(lens["yfov"])
+    if not 0.0 < degrees < 180.0:
+        raise ValueError(f"a yfov between 0 and pi, got {lens['yfov']}")
+    return view_of(lens, float(lens.get("aspectRatio", 4 / 3)), vertical_fov=degrees)
+
+
+def parallel_view(description: dict[str, Any]) -> Camera:
+    """An orthographic camera likewise."""
+    lens = description["orthographic"]
+    across, up = abs(float(lens["xmag"])), abs(float(lens["ymag"]))
+    if not (0.0 < across < math.inf and 0.0 < up < math.inf):
+        raise ValueError(f"an xmag and a ymag other than 0, got {lens['xmag']} and {lens['ymag']}")
+    return view_of(lens, across / up, height=2.0 * up)
+
+
+def view_of(
+    lens: dict[str, Any], aspect: float, *, vertical_fov: float = VERTICAL_FOV, height: float | None = None
+) -> Camera:
+    """A camera at the origin, with what both kinds have."""
+    width = min(max(round(PICTURE_HEIGHT * aspect), 1), MAX_PICTURE_WIDTH)
+    near = max(float(lens.get("znear", 0.0)), 0.0)
+    return Camera(
+        eye=(0.0, 0.0, 0.0),
+        forward=(0.0, 0.0, -1.0),
+        up=(0.0, 1.0, 0.0),
+        vertical_fov=vertical_fov,
+        near=near,
         resolution=(width, PICTURE_HEIGHT),
+        height=height,
     )
 
 

@@ -107,8 +107,11 @@ class Environment:
 
 @dataclass(frozen=True, kw_only=True)
 class Camera:
-    """A pinhole. forward, up: unit vectors, perpendicular. vertical_fov: degrees. near: distance in front of the eye
-    from which on things are seen. resolution: (width, height) that the file proposes."""
+    """A thin lens, or a pinhole. forward, up: unit vectors, perpendicular. vertical_fov: degrees. near: distance in
+    front of the eye from which on things are seen. resolution: (width, height) that the file proposes. aperture: radius
+    of the lens, world units, 0 for a pinhole. focus: distance along forward of what a lens sees sharply, world units;
+    positive where there is a lens. height: of what an orthographic camera sees, world units, whatever its
+    vertical_fov; None for perspective."""
 
     eye: tuple[float, float, float]
     forward: tuple[float, float, float]
@@ -116,6 +119,9 @@ class Camera:
     vertical_fov: float
     near: float = 0.0
     resolution: tuple[int, int] = (800, 600)
+    aperture: float = 0.0
+    focus: float = 0.0
+    height: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +16,7 @@ from renderer.commands import first_run
 if TYPE_CHECKING:
     from renderer.driver import RenderSettings
     from renderer.drivers import EyeDriver
+    from renderer.motion import Motion
     from renderer.picture import Made, PictureOrder
     from renderer.sequence import Seeds
     from renderer.statistics import Statistics
@@ -30,13 +32,20 @@ DEFAULT_PASSES = 64
 NOT_FOR = {"path": ("photons", "radius"), "ao": ("photons", "radius", "max_bounces")}
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
-FOR_FRAMES = ("update", "frame_seeds", "fps", "resume")
+FOR_FRAMES = ("frame_seeds", "fps", "resume")
 NOT_FOR_FRAMES = ("time", "save_photons")
 
 DEFAULT_DRIVER = "photon"
 DEFAULT_UPDATE: Update = "auto"
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
+
+DEFAULT_MOTION_SAMPLES = 16
+DEFAULT_FILTER = "box"
+
+#: As `pixel_filters.FILTERS` and `eye_samples.SAMPLERS` have them, which would have to be compiled.
+FILTER_NAMES = ("box", "tent", "gaussian", "blackman-harris")
+SAMPLER_NAMES = ("sobol", "random")
 
 #: Drivers whose pictures hold shares rather than light: shown as they are.
 SHOWN_LINEAR = ("ao",)
@@ -89,6 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how to make it, see below (default: what the scene says, or {DEFAULT_DRIVER})",
     )
     _add_picture(parser.add_argument_group("picture"))
+    _add_camera(parser.add_argument_group("camera"))
     _add_light(parser.add_argument_group("light transport"))
     _add_frames(parser.add_argument_group("frames"))
     add_tracing(parser)
@@ -124,6 +134,42 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         "--tone-map",
         choices=("reinhard", "linear"),
         help="curve for the brights (default: reinhard; linear for the driver ao)",
+    )
+
+
+def _add_camera(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--aperture",
+        type=real(0, 1e9),
+        metavar="R",
+        help="radius of the lens, world units: what is not in focus is blurred; 0 for a pinhole (default: the scene's)",
+    )
+    group.add_argument(
+        "--focus",
+        type=real(1e-9, 1e9),
+        metavar="D",
+        help="distance along the view of what is sharp, world units (default: the scene's)",
+    )
+    group.add_argument(
+        "--shutter",
+        type=real(1e-9, 1e9),
+        metavar="S",
+        help="motion blur: the shutter is open so long, in the unit of the animation's time, from the frame's time on",
+    )
+    group.add_argument(
+        "--motion-samples",
+        type=whole(1, 65536),
+        metavar="N",
+        help="the first N passes have a time each, then come N times with two passes each, N with four, and so on "
+        f"(default: {DEFAULT_MOTION_SAMPLES})",
+    )
+    group.add_argument(
+        "--filter", choices=FILTER_NAMES, help=f"what of the picture a pixel is the mean of (default: {DEFAULT_FILTER})"
+    )
+    group.add_argument(
+        "--sampler",
+        choices=SAMPLER_NAMES,
+        help="numbers up to the first surface: Sobol's points, or random as all others (default: sobol)",
     )
 
 
@@ -188,7 +234,7 @@ def run(arguments: argparse.Namespace) -> int:
     if chosen.frames is not None:
         made_all, made_any = _make_sequence(scene, chosen, kind, path)
     else:
-        made_all, made_any = _make_picture(scene, chosen, order_of(chosen, kind), path, load_seconds)
+        made_all, made_any = _make_picture(scene, chosen, order_of(scene, chosen, kind), path, load_seconds)
     if made_any:
         first_run.note(work)
     return 0 if made_all else 130
@@ -216,12 +262,12 @@ def _make_sequence(scene: Scene, chosen: argparse.Namespace, kind: type[EyeDrive
     from renderer.stage import Moment, TracerChoice, stage_of
     from renderer.tree_updates import TreeUpdates
 
-    choice = TracerChoice.chosen(chosen)
+    choice, moment = TracerChoice.chosen(chosen), Moment.chosen(chosen)
     order = SequenceOrder(
         path=path,
         frames=chosen.frames,
-        picture=order_of(chosen, kind),
-        place=lambda frame: Moment(frame=frame, camera=chosen.camera).of(scene),
+        picture=order_of(scene, chosen, kind),
+        place=lambda frame: replace(moment, frame=frame).of(scene),
         stage=lambda snapshot, seconds, tree: stage_of(snapshot, choice, load_seconds=seconds, tree=tree),
         updates=TreeUpdates(chosen.update or DEFAULT_UPDATE),
         seeds=chosen.frame_seeds or DEFAULT_SEEDS,
@@ -274,7 +320,24 @@ def with_proposals(arguments: argparse.Namespace, proposed: Mapping[str, object]
     return chosen
 
 
-def order_of(chosen: argparse.Namespace, kind: type[EyeDriver]) -> PictureOrder:
+def motion_of(scene: Scene, chosen: argparse.Namespace) -> Motion | None:
+    """How the scene moves while the shutter is open, if it is to be seen."""
+    if chosen.shutter is None:
+        return None
+    from renderer.motion import Motion
+    from renderer.stage import Moment, TracerChoice, stage_of
+
+    choice, moment = TracerChoice.chosen(chosen), Moment.chosen(chosen)
+    return Motion(
+        shutter=chosen.shutter,
+        samples=chosen.motion_samples or DEFAULT_MOTION_SAMPLES,
+        place=lambda time: replace(moment, time=time).of(scene),
+        stage=lambda snapshot, seconds, tree: stage_of(snapshot, choice, load_seconds=seconds, tree=tree),
+        update=chosen.update or DEFAULT_UPDATE,
+    )
+
+
+def order_of(scene: Scene, chosen: argparse.Namespace, kind: type[EyeDriver]) -> PictureOrder:
     """What is asked for, of whatever snapshot."""
     from renderer.picture import PREVIEW_SECONDS, PictureOrder
     from renderer.session import Limits
@@ -287,6 +350,7 @@ def order_of(chosen: argparse.Namespace, kind: type[EyeDriver]) -> PictureOrder:
         curve=chosen.tone_map or ("linear" if chosen.driver in SHOWN_LINEAR else "reinhard"),
         photon_path=chosen.save_photons,
         preview=PREVIEW_SECONDS if chosen.preview is None else chosen.preview,
+        motion=motion_of(scene, chosen),
         quiet=chosen.quiet,
     )
 
@@ -332,6 +396,20 @@ def check_options(arguments: argparse.Namespace, driver: str, path: Path) -> Non
         if getattr(arguments, name) not in (None, False):
             without = "without" if arguments.frames is None else "with"
             raise UsageError(f"{_option(name)} does nothing {without} --frames; leave it out")
+    check_motion(arguments)
+
+
+def check_motion(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` for what would do nothing with --shutter, or without it."""
+    from renderer.errors import UsageError
+
+    if arguments.shutter is None:
+        if arguments.motion_samples is not None:
+            raise UsageError("--motion-samples does nothing without --shutter; leave it out")
+        if arguments.frames is None and arguments.update is not None:
+            raise UsageError("--update does nothing without --frames or --shutter; leave it out")
+    elif arguments.save_photons is not None:
+        raise UsageError("--save-photons keeps one photon map, and with --shutter each time has its own; leave it out")
 
 
 def _option(name: str) -> str:
@@ -365,8 +443,9 @@ def choose_settings(arguments: argparse.Namespace, snapshot: Snapshot) -> Render
     width, height = arguments.size or snapshot.camera.resolution
     if not (width >= 1 and height >= 1 and width * height <= MAX_PIXELS):
         raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
-    names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays")
+    names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler")
     chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    chosen["pixel_filter"] = arguments.filter or DEFAULT_FILTER
     return RenderSettings(width=width, height=height, **chosen)
 
 

@@ -113,7 +113,7 @@ def table(facts: SceneFacts) -> dict[str, str]:
         "lights": _lights(facts),
         "cameras": ", ".join(facts.cameras),
         "camera": f"at {_point(facts.eye)}, looking along {_point(facts.forward)}, "
-        f"{facts.vertical_fov:.4g} degrees high, {width}x{height} pixels proposed",
+        f"{_view(facts)}, {width}x{height} pixels proposed",
     }
 
 
@@ -127,6 +127,13 @@ def _lights(facts: SceneFacts) -> str:
     if width:
         words.append("an environment of " + ("one colour" if width * height == 1 else f"{width}x{height} pixels"))
     return ", ".join(words)
+
+
+def _view(facts: SceneFacts) -> str:
+    """How much a camera sees, and through what lens."""
+    high = f"{facts.vertical_fov:.4g} degrees" if facts.height is None else f"{facts.height:.4g} metres"
+    lens = f", through a lens of radius {facts.aperture:.4g} in focus at {facts.focus:.4g}" if facts.aperture else ""
+    return f"{high} high{lens}"
 
 
 def _sizes(shipped: ShippedScene) -> str:

@@ -326,6 +326,8 @@ def losses(document: Document) -> Iterator[str]:
             yield f"{name} left out: {count}"
     if document.environment is not None:
         yield "environment left out"
+    if first in document.cameras:
+        yield from lens_losses(first, document.cameras[first])
     bare = [part for part in document.parts if not is_textured(part, document)]
     unused = [part for part in bare if isinstance(part.shape, Mesh) and part.shape.uvs is not None]
     if unused:
@@ -335,6 +337,15 @@ def losses(document: Document) -> Iterator[str]:
         yield "textures left out of triangles that have keys of their own"
     if document.settings:
         yield f"proposed settings left out: {', '.join(document.settings)}"
+
+
+def lens_losses(name: str, camera: Camera) -> Iterator[str]:
+    """What of a camera is lost."""
+    if camera.height is not None:
+        angle = f"an angle of {camera.vertical_fov:g} degrees"
+        yield f"camera {name!r} is no longer orthographic and {camera.height:g} high but has {angle}"
+    if camera.aperture > 0.0:
+        yield f"camera {name!r} is a pinhole; its lens of radius {camera.aperture:g} is left out"
 
 
 def material_losses(material: Material) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from scenes.export.gltf_header import described, light_losses, material_losses, with_view
+from scenes.export.gltf_header import described, lens_losses, light_losses, material_losses, with_view
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.model import Scene, Snapshot
 
@@ -18,6 +18,7 @@ def write_glb(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
     path.write_bytes(glb_bytes(snapshot, of_materials))
     lost = [line for group in of_materials for line in material_losses(group.material)]
     lost += light_losses(snapshot)
+    lost += lens_losses(snapshot)
     return (*still_losses(scene, snapshot), "resolutions of cameras left out, but for their aspect ratios", *lost)
 
 

@@ -27,6 +27,8 @@ COAT = 0.04
 LEAST_ANGLE = 1e-6
 #: glTF has no cameras that see from their eye on.
 SMALLEST_NEAR = 1e-4
+#: And its orthographic cameras must see to an end, which ours do not have: so far from where they begin to see.
+FAR = 1e9
 
 
 def described(made: dict[str, Any], material: Material) -> dict[str, Any]:
@@ -134,12 +136,23 @@ def camera_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
 def lens(name: str, camera: Camera) -> dict[str, Any]:
     """What a camera sees."""
     width, height = camera.resolution
+    if camera.height is not None:
+        half = 0.5 * camera.height
+        parallel = {"xmag": half * width / height, "ymag": half, "znear": camera.near, "zfar": camera.near + FAR}
+        return {"name": name, "type": "orthographic", "orthographic": parallel}
     perspective = {
         "yfov": math.radians(camera.vertical_fov),
         "aspectRatio": width / height,
         "znear": max(camera.near, SMALLEST_NEAR),
     }
     return {"name": name, "type": "perspective", "perspective": perspective}
+
+
+def lens_losses(snapshot: Snapshot) -> Iterator[str]:
+    """What of the cameras is lost."""
+    for name, camera in snapshot.cameras.items():
+        if camera.aperture > 0.0:
+            yield f"camera {name!r} is a pinhole; its lens of radius {camera.aperture:g} is left out"
 
 
 def light_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.default_view import triple
+from scenes.default_view import VERTICAL_FOV, triple
 from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
 from scenes.errors import SceneFileError
 from scenes.geometry import unit
@@ -24,7 +24,7 @@ from scenes.stage import DEFAULT_CAMERA
 from scenes.transforms import IDENTITY, WORLD
 
 MAX_RESOLUTION = 16_384
-SENSORS = ("perspective", "thinlens")
+SENSORS = ("perspective", "thinlens", "orthographic")
 #: What a surface is that has no BSDF.
 PLAIN = Surface(Material(name="plain"))
 
@@ -175,14 +175,21 @@ class Reader:
         forward, left = unit(forward), unit(x)
         if not np.dot(np.cross(up, forward), left) > 0.0:
             raise element.error("to_world of a sensor mirrors or flattens the picture, which is not supported")
+        is_parallel = properties.type == "orthographic"
+        if is_parallel and not math.isclose(np.linalg.norm(x), np.linalg.norm(up), rel_tol=1e-4):
+            raise element.error("to_world of an orthographic sensor stretches the picture, which is not supported")
+        aperture, focus = lens(properties)
         name = new_name(element.attributes.get("id", DEFAULT_CAMERA), self.document.cameras)
         self.document.cameras[name] = Camera(
             eye=triple(eye),
             forward=triple(forward),
             up=triple(unit(np.cross(forward, left))),
-            vertical_fov=vertical_fov(properties, width / height),
+            vertical_fov=VERTICAL_FOV if is_parallel else vertical_fov(properties, width / height),
             near=max(properties.number("near_clip", 0.0), 0.0),
             resolution=(width, height),
+            aperture=aperture,
+            focus=focus,
+            height=2.0 * float(np.linalg.norm(x)) * height / width if is_parallel else None,
         )
         properties.finish("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close")
 
@@ -196,6 +203,17 @@ class Reader:
         if not (1 <= width <= MAX_RESOLUTION and 1 <= height <= MAX_RESOLUTION):
             raise films[0].error(f"expected a film from 1 to {MAX_RESOLUTION} pixels wide, got {width:g} x {height:g}")
         return int(width), int(height)
+
+
+def lens(properties: Properties) -> tuple[float, float]:
+    """Radius of a thin lens, and the distance of what is sharp; zeros of a pinhole."""
+    if properties.type != "thinlens":
+        return 0.0, 0.0
+    aperture, focus = properties.number("aperture_radius", 0.0), properties.number("focus_distance", 0.0)
+    if not (aperture >= 0.0 and (focus > 0.0 or aperture == 0.0)):
+        wanted = "an aperture_radius of at least 0 and, with it, a focus_distance above 0"
+        raise properties.element.error(f"expected {wanted}, got {aperture:g} and {focus:g}")
+    return aperture, focus
 
 
 def vertical_fov(properties: Properties, aspect: float) -> float:

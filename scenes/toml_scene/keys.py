@@ -864,7 +864,7 @@ ENVIRONMENT = Table(
 
 CAMERA = Table(
     "cameras.NAME",
-    "A pinhole camera, by a name to choose it with. The first one in the file is looked through. A track of the same "
+    "A camera, by a name to choose it with. The first one in the file is looked through. A track of the same "
     "name moves it: `translate` is then the eye, and `rotate` turns a camera that looks along -z with y up.",
     (
         Key(name="eye", kind=point, about="Where it is, in the file's unit.", example="[0, 1.6, 4]", required=True),
@@ -909,6 +909,28 @@ CAMERA = Table(
             about="Width and height that are proposed, pixels.",
             default=[800, 600],
             example="[400, 300]",
+        ),
+        Key(
+            name="aperture",
+            kind=length,
+            about="Radius of the lens, in the file's unit; what is not in focus is blurred. 0 is a pinhole.",
+            default=0.0,
+            example="0.02",
+        ),
+        Key(
+            name="focus",
+            kind=length,
+            about="Distance along the view of what is sharp, in the file's unit. A lens needs it.",
+            default=0.0,
+            example="2.5",
+        ),
+        Key(
+            name="height",
+            kind=positive_length,
+            about="Height of what is seen, in the file's unit, whatever the distance: the camera is orthographic, and "
+            "its `vertical_fov` does nothing.",
+            fallback="it has perspective",
+            example="3.0",
         ),
     ),
 )

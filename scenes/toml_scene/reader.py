@@ -150,6 +150,8 @@ def camera_of(values: dict[str, Any], frame: Frame, place: Place) -> Camera:
         forward, up = look_at(np.zeros(3), forward, up)
     if not up.any():
         raise place.error("its directions forward and up leave open how it is turned")
+    if values["aperture"] > 0.0 and values["focus"] == 0.0:
+        raise place.error("its aperture needs a focus, the distance of what is sharp")
     return Camera(
         eye=triple(frame.matrix[:3, :3] @ eye),
         forward=triple(forward),
@@ -157,4 +159,7 @@ def camera_of(values: dict[str, Any], frame: Frame, place: Place) -> Camera:
         vertical_fov=values["vertical_fov"],
         near=values["near"] * frame.units,
         resolution=values["resolution"],
+        aperture=values["aperture"] * frame.units,
+        focus=values["focus"] * frame.units,
+        height=None if values["height"] is None else values["height"] * frame.units,
     )

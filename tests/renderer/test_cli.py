@@ -865,11 +865,22 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
         "photons": 1234,
         "radius": 0.25,
         "max_bounces": 7,
+        "pixel_filter": "box",
+        "sampler": "sobol",
         "passes": 3,
         "exposure": 1.5,
         "tone_map": "linear",
         "time": 0.0,
     }
+
+
+def test_lens_shutter_and_filter_are_in_the_picture(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    camera = ("--aperture", "0.1", "--focus", "2", "--shutter", "0.5", "--filter", "tent", "--sampler", "random")
+    assert run_flat(*camera, "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
+    told = told_settings(tmp_path / "a.png")
+    expected = {"aperture": 0.1, "focus": 2.0, "shutter": 0.5, "motion_samples": 16, "pixel_filter": "tent"}
+    assert expected.items() <= told.items()
+    assert told["sampler"] == "random"
 
 
 def test_what_is_said_wins_over_what_is_proposed(tmp_path: Path, flat: type[FlatDriver]) -> None:

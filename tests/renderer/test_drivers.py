@@ -175,10 +175,12 @@ def test_passes_and_seeds_are_independent(driver, what):
         point = PointLight(position=(0.5, 0.5, 2.0), intensity=(1.0, 1.0, 1.0))
         snapshot, max_bounces = flat_snapshot(corner, [Material()], lights=[point], camera=STRAIGHT_DOWN), 2
     settings = {"width": 32, "height": 24, "max_bounces": max_bounces, "radius": 1e-3, "photons": 100}
-    first, second = passes(snapshot, driver, 2, seed=3, **settings)[..., 0].reshape(2, -1)
-    other = passes(snapshot, driver, 1, seed=4, **settings)[..., 0].ravel()
-    for mate in (second, other):
-        assert abs(np.corrcoef(first, mate)[0, 1]) < 0.2  # chance alone keeps it within 0.036
+    for sampler in ("random", "sobol"):
+        first, second = passes(snapshot, driver, 2, seed=3, sampler=sampler, **settings)[..., 0].reshape(2, -1)
+        other = passes(snapshot, driver, 1, seed=4, sampler=sampler, **settings)[..., 0].ravel()
+        for mate in (second, other) if sampler == "random" else (other,):  # Sobol's points keep apart over the passes
+            assert abs(np.corrcoef(first, mate)[0, 1]) < 0.2  # chance alone keeps it within 0.036
+        assert not np.array_equal(first, second)
 
 
 def square_lamp_over(floor, material, *, emission=2.0, shift=(0.0, 0.0, 0.0), camera=STRAIGHT_DOWN):

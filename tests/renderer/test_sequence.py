@@ -269,6 +269,12 @@ def test_noise_stands_still_or_not(counted, tmp_path):
         (["--frames", "0:1", "-o", "nowhere/a.gif"], "no folder 'nowhere'"),
         (["--frames", "0:1", "--camera", "left"], "has no camera 'left'; it has front"),
         (["--camera", "left"], "has no camera 'left'; it has front"),
+        (["--motion-samples", "4"], "--motion-samples does nothing without --shutter"),
+        (["--shutter", "0"], "expected a number from 1e-09"),
+        (["--aperture", "0.1"], "--aperture needs --focus"),
+        (["--focus", "2"], "--focus does nothing without --aperture"),
+        (["--filter", "mitchell"], "invalid choice: 'mitchell'"),
+        (["--driver", "photons-only", "--shutter", "1", "--save-photons", "a.npz"], "--save-photons keeps one photon"),
     ],
 )
 def test_options_that_do_not_fit(options, part, tmp_path, monkeypatch, capsys):
@@ -277,6 +283,28 @@ def test_options_that_do_not_fit(options, part, tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert part in error
     assert error.count("\n") == 1
+
+
+def test_frames_in_motion_are_pictures_in_motion(counted, moving, tmp_path):
+    shutter = ("--shutter", "0.4", "--motion-samples", "2", "--quiet")
+    assert render(moving, "0:1", tmp_path / "a.png", *shutter) == 0
+    common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2", "--frame", "1")
+    assert run("render", moving, *common, "-o", tmp_path / "one.png", *shutter) == 0
+    (one,), (sharp,) = pixels(tmp_path / "one.png"), pixels(tmp_path / "a-0001.png")
+    assert np.array_equal(one, sharp)
+    assert run("render", moving, *common, "-o", tmp_path / "still.png", "--quiet") == 0
+    assert not np.array_equal(one, pixels(tmp_path / "still.png")[0])
+
+
+def test_frames_are_kept_if_the_whole_shutter_time_is_as_it_was(counted, moving, tmp_path, capsys):
+    shutter = ("--shutter", "0.4", "--resume")
+    assert render(moving, "0:1", tmp_path / "a.png", *shutter) == 0
+    assert render(moving, "0:1", tmp_path / "a.png", *shutter) == 0
+    assert capsys.readouterr().out.count("(kept)") == 2
+    assert render(moving, "0:1", tmp_path / "a.png", "--shutter", "0.5", "--resume") == 0
+    write_moving(tmp_path, 2.0)  # frame 0 is the same, and what comes after it is not
+    assert render(moving, "0:0", tmp_path / "a.png", *shutter) == 0
+    assert "(kept)" not in capsys.readouterr().out
 
 
 def test_an_animation_is_there_in_full_or_not_at_all(tmp_path):

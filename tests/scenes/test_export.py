@@ -244,6 +244,19 @@ def test_aff_lists_what_is_lost(tmp_path):
     )
 
 
+def test_lenses_and_parallel_views_are_lost_where_there_are_no_words_for_them(tmp_path):
+    document = animated()
+    front = document.cameras["front"]
+    document.cameras["front"] = replace(front, aperture=0.25, focus=2.0, height=1.5)
+    lens = "camera 'front' is a pinhole; its lens of radius 0.25 is left out"
+    flat = "camera 'front' is no longer orthographic and 1.5 high but has an angle of 33.3 degrees"
+    aff = export(scene(document), tmp_path / "copy.aff", 0.0).losses
+    assert {lens, flat} <= set(aff)
+    glb = export(scene(document), tmp_path / "copy.glb", 0.0).losses
+    assert lens in glb
+    assert flat not in glb
+
+
 def instances(meshes):
     """A mesh in each of ten places."""
     places = [WORLD.inner(matrix=placed((1, 1, 1), (0, 0, 1), 36.0 * k, (3.0 * k, 0, 0))) for k in range(10)]
@@ -459,12 +472,14 @@ def test_view_of_glb(tmp_path):
     document.cameras["side"] = Camera(
         eye=(1, 2, 3), forward=forward, up=up, vertical_fov=50.0, near=0.2, resolution=(1200, 600)
     )
+    document.cameras["plan"] = replace(document.cameras["side"], vertical_fov=40.0, height=3.5)
     first, second = scene(document).at(0.0), written(document, tmp_path, ".glb").at(0.0)
-    assert list(second.cameras) == ["front", "side"]
+    assert list(second.cameras) == ["front", "side", "plan"]
     for name, camera in first.cameras.items():
         found = second.cameras[name]
         assert np.allclose([camera.eye, camera.forward, camera.up], [found.eye, found.forward, found.up])
         assert (found.vertical_fov, found.near) == (pytest.approx(camera.vertical_fov), camera.near)
+        assert found.height == camera.height
     assert second.cameras["side"].resolution == (1200, 600)
     nodes = trimesh.load_scene(tmp_path / "copy.glb").graph
     assert np.linalg.det(nodes.get("side")[0][:3, :3]) == pytest.approx(1.0)  # no mirror image

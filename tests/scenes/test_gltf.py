@@ -105,6 +105,13 @@ def test_all_cameras_are_there_by_name_and_what_is_in_their_nodes_stays(tmp_path
     assert np.allclose(farther, [[10, 0, 0], [10, 0, -2], [10, 2, 0]], atol=1e-6)
 
 
+def test_orthographic_cameras_see_twice_their_ymag(tmp_path):
+    lens = {"type": "orthographic", "orthographic": {"xmag": 3.0, "ymag": 1.5, "znear": 0.5, "zfar": 9.0}}
+    camera = load(gltf(tmp_path, lambda header: with_node(header, {"camera": 0}, cameras=[lens]))).at(0.0).camera
+    assert (camera.height, camera.near, camera.resolution) == (3.0, 0.5, (1200, 600))
+    assert camera.forward == pytest.approx((-1, 0, 0))
+
+
 def with_lights(*lights):
     """A change of a header that adds lights, each in a node."""
 
@@ -157,8 +164,9 @@ def test_nodes_that_contain_themselves_end():
 @pytest.mark.parametrize(
     ("node", "camera", "expected"),
     [
-        ({}, {"type": "perspective", "perspective": {"yfov": 4}}, "expected a yfov of camera 'c' between 0 and pi"),
+        ({}, {"type": "perspective", "perspective": {"yfov": 4}}, "camera 'c': expected a yfov between 0 and pi"),
         ({"scale": [0, 0, 0]}, LENS, "the node of camera 'c' leaves its orientation open"),
+        ({}, {"orthographic": {"xmag": 1.0, "ymag": 0.0}}, "camera 'c': expected an xmag and a ymag other than 0"),
         ({}, {"type": "perspective", "perspective": {}}, "is not a readable GLTF file"),
     ],
 )

@@ -166,6 +166,32 @@ def test_fields_of_view(read, axis, height):
     assert camera_of(read(sensor(inside, LOOKAT))).vertical_fov == pytest.approx(expected)
 
 
+def test_thin_lenses(read):
+    lens = '<float name="aperture_radius" value="0.1"/><float name="focus_distance" value="3"/>'
+    camera = camera_of(read(sensor(FOV + lens, LOOKAT).replace("perspective", "thinlens")))
+    assert (camera.aperture, camera.focus, camera.height) == (0.1, 3.0, None)
+    pinhole = camera_of(read(sensor(FOV + lens, LOOKAT)))
+    assert pinhole.aperture == 0.0
+
+
+def test_orthographic_cameras_see_from_minus_one_to_one_of_their_own_space(read):
+    camera = camera_of(read(sensor("", '<scale value="3"/>', LOOKAT).replace("perspective", "orthographic")))
+    assert camera.height == pytest.approx(3.0)  # 6 wide, of a film twice as wide as high
+    assert camera.eye == (1, 2, 3)
+    assert camera.forward == pytest.approx((0.6, 0, -0.8))
+
+
+@pytest.mark.parametrize(
+    ("kind", "inside", "step", "expected"),
+    [
+        ("thinlens", '<float name="aperture_radius" value="0.1"/>', LOOKAT, "a focus_distance above 0, got 0.1 and 0"),
+        ("orthographic", "", '<scale x="2"/>', "stretches the picture"),
+    ],
+)
+def test_bad_lenses(read, kind, inside, step, expected):
+    assert expected in refused(read, sensor(FOV + inside, step).replace("perspective", kind))
+
+
 def test_cameras_have_the_names_of_their_ids(read):
     one = sensor(FOV, LOOKAT).replace("<sensor", '<sensor id="a" name="elm__1"').replace(BALL, "")
     two = sensor(FOV, LOOKAT).replace("<sensor", '<sensor id="b" name="elm__2"')
@@ -530,7 +556,7 @@ DIFFUSE = '<shape type="cube"><bsdf type="diffuse">{}</bsdf></shape>'
             "2: expected a direction of some length",
         ),
         ('<emitter type="area"/>', "area"),
-        ('<sensor type="fisheye"/>', "there are: perspective, thinlens"),
+        ('<sensor type="fisheye"/>', "there are: orthographic, perspective, thinlens"),
         (DIFFUSE.format('\n<float name="reflectence" value="1"/>'), "3: unknown parameter 'reflectence'"),
         (DIFFUSE.format('<float name="reflectence" value="1"/>'), "there are: reflectance"),
         (DIFFUSE.format('<string name="reflectance" value="1"/>'), "expected 'reflectance' to be one of: rgb, srgb"),

@@ -213,6 +213,9 @@ resolution = [20, 10]
 eye = [0, 0, 9]
 forward = [0, 0, -1]
 up = [0, 1, 0]
+aperture = 2
+focus = 40
+height = 500
 
 [tracks.move]
 interpolation = "spline"
@@ -318,6 +321,9 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
     assert list(document.cameras) == ["main", "second"]
     main = document.cameras["main"]
     assert (main.vertical_fov, main.near, main.resolution) == (30.0, 0.01, (20, 10))
+    assert (main.aperture, main.height) == (0.0, None)
+    lens = document.cameras["second"]
+    assert (lens.aperture, lens.focus, lens.height) == pytest.approx((0.02, 0.4, 5.0))
     assert np.allclose(main.eye, (0.0, 0.02, 0.1))
     assert np.allclose(main.forward, (0.0, 0.0, -1.0))
     assert np.allclose(main.up, (0.0, 1.0, 0.0))
@@ -943,6 +949,11 @@ BAD = [
     (with_object("[cameras.a]\neye = [0, 0, 0]\ntarget = [0, 1, 0]"), "cameras.a", "leave open how it is turned"),
     (with_object("[cameras.a]\neye = [0, 0, 0]\ntarget = [0, 0, 0]"), "cameras.a", "leave open how it is turned"),
     (
+        with_object("[cameras.a]\neye = [0, 0, 0]\ntarget = [1, 0, 0]\naperture = 0.1"),
+        "cameras.a",
+        "its aperture needs a focus",
+    ),
+    (
         with_object("[cameras.a]\neye = [0, 0, 0]\ntarget = [1, 0, 0]\nvertical_fov = 180"),
         "cameras.a.vertical_fov",
         "between 0 and 180, got 180",
@@ -1233,6 +1244,9 @@ def animated_document() -> Document:
                 vertical_fov=40.0,
                 near=0.1,
                 resolution=(31, 17),
+                aperture=0.03,
+                focus=2.7,
+                height=1.9,
             ),
         },
         background=(0.1, 0.2, 1 / 3),

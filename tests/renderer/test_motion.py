@@ -1,0 +1,146 @@
+"""Motion blur: what passes see while the shutter is open."""
+
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_scenes import flat_snapshot, lamp_in_box, quad
+
+from renderer.driver import RenderSettings
+from renderer.drivers import DRIVERS
+from renderer.motion import Motion, MotionDriver, block_of, van_der_corput
+from renderer.stage import TracerChoice, stage_of
+from scenes.model import Camera, Material, PointLight
+
+GLOW = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 1.0, 1.0))
+FRONT = Camera(eye=(0.0, 0.0, 5.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0, height=4.0)
+CHOICE = TracerChoice(device="cpu", threads=1)
+
+
+def moving_square(time, speed=4.0):
+    """A unit square whose left edge is at x = speed time - 3, before an orthographic camera of 16 x 4 pixels."""
+    x = speed * time - 3.0
+    square = quad((x, -9, 0), (x + 1, -9, 0), (x + 1, 9, 0), (x, 9, 0))
+    return replace(flat_snapshot(square, [GLOW], camera=FRONT), time=time)
+
+
+def images(place, indices, *, start=0.0, driver="path", shutter=1.0, samples=4, opened=None, kind=None, **settings):
+    """(n, height, width, 3) passes of a picture in motion."""
+    chosen = RenderSettings(**({"width": 16, "height": 4, "threads": 1, "photons": 2000, "max_bounces": 2} | settings))
+
+    def stage(snapshot, load_seconds, tree):
+        if opened is not None:
+            opened.append((snapshot.time, tree is not None))
+        return stage_of(snapshot, CHOICE, load_seconds=load_seconds, tree=tree)
+
+    motion = Motion(shutter=shutter, samples=samples, place=place, stage=stage)
+    with (
+        stage_of(place(start), CHOICE, load_seconds=0.0) as first,
+        closing(MotionDriver(kind or DRIVERS[driver], first, chosen, motion)) as made,
+    ):
+        return np.array([made.render_pass(index) for index in indices]), made
+
+
+def test_blocks_double_after_each_round():
+    assert [block_of(index, 3) for index in range(21)] == [0, 1, 2, 3, 3, 4, 4, 5, 5, *[6] * 4, *[7] * 4, *[8] * 4]
+    assert [block_of(index, 1) for index in range(7)] == [0, 1, 1, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63])
+def test_times_are_spread_evenly_over_the_shutter(seed):
+    motion = Motion(shutter=0.5, samples=16, place=moving_square, stage=lambda *_: None)
+    for count in (1, 2, 4, 16, 64):
+        times = np.sort([motion.time_of(block, 3.0, seed) for block in range(count)])
+        assert np.all((times >= 3.0) & (times < 3.5))
+        assert np.all(np.floor((times - times[0]) * count / 0.5 + 1e-9) == np.arange(count))
+
+
+def test_seeds_have_times_of_their_own():
+    motion = Motion(shutter=1.0, samples=16, place=moving_square, stage=lambda *_: None)
+    firsts = [motion.time_of(0, 0.0, seed) for seed in range(1000)]
+    counts = np.histogram(firsts, bins=10, range=(0.0, 1.0))[0]
+    assert ((counts - 100.0) ** 2 / 100.0).sum() < 9.0 + 4.0 * np.sqrt(2.0 * 9.0)
+
+
+def test_van_der_corput():
+    assert [van_der_corput(number) for number in range(5)] == [0.0, 0.5, 0.25, 0.75, 0.125]
+
+
+def test_a_moving_square_is_a_trapezoid():
+    """Of the shutter's time, a unit square with a way of 4 before it covers a place for a quarter, less at the ends."""
+    seen, _ = images(moving_square, range(16 + 32 + 64), samples=16)
+    edges = np.linspace(-8.0, 8.0, 17)  # pixels are a unit wide
+    xs = np.linspace(-8.0, 8.0, 16 * 1000 + 1)
+    covered = np.clip(np.minimum(xs + 3.0, 1.0) / 4.0, 0.0, None) * (xs < 1.0)
+    covered += np.clip((2.0 - xs) / 4.0, 0.0, 0.25) * (xs >= 1.0)
+    expected = [covered[(xs >= left) & (xs < left + 1.0)].mean() for left in edges[:-1]]
+    assert max(expected) == pytest.approx(0.25)
+    np.testing.assert_allclose(seen[..., 0].mean(axis=(0, 1)), expected, atol=0.02)
+
+
+def test_the_time_of_a_pass_depends_on_nothing_but_its_number():
+    whole, _ = images(moving_square, range(12))
+    shorter, _ = images(moving_square, range(5))
+    alone, _ = images(moving_square, [9, 3])
+    assert np.array_equal(shorter, whole[:5])
+    assert np.array_equal(alone, whole[[9, 3]])
+    assert len({image.tobytes() for image in whole[:4]}) == 4
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_what_stands_still_has_the_same_bits_as_without_a_shutter(driver):
+    opened = []
+    still = lamp_in_box()
+    seen, made = images(lambda time: replace(still, time=time), range(6), driver=driver, opened=opened)
+    with (
+        stage_of(still, CHOICE, load_seconds=0.0) as stage,
+        closing(DRIVERS[driver](still, stage.tracer, made.settings)) as plain,
+    ):
+        assert np.array_equal(seen, [plain.render_pass(index) for index in range(6)])
+        assert made.work.rays == plain.work.rays
+        assert made.work.photons == plain.work.photons
+    assert opened == []
+
+
+def test_photons_are_those_of_the_time():
+    """A lamp that is lit from the middle of the shutter's time on, by a box that reflects its light."""
+
+    def place(time):
+        lamp = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
+        box = lamp_in_box()
+        return replace(box, time=time, lights=(lamp,) if time >= 0.5 else ())
+
+    seen, made = images(place, range(8), driver="photon", samples=8)
+    motion = Motion(shutter=1.0, samples=8, place=place, stage=lambda *_: None)
+    lit = [motion.time_of(block, 0.0, 0) >= 0.5 for block in range(8)]
+    assert sum(lit) == 4
+    assert [bool(image.any()) for image in seen] == lit
+    assert made.work.photons.emitted == 4 * 2000
+
+
+def test_a_driver_sees_the_camera_of_its_time_and_keeps_a_tracer_that_fits():
+    eyes, opened = [], []
+
+    def kind(snapshot, tracer, settings):
+        eyes.append(snapshot.camera.eye[0])
+        return DRIVERS["path"](snapshot, tracer, settings)
+
+    def place(time):
+        still = moving_square(0.0)
+        return replace(still, time=time, camera=replace(FRONT, eye=(time, 0.0, 5.0)))
+
+    images(place, range(6), samples=4, kind=kind, opened=opened)
+    motion = Motion(shutter=1.0, samples=4, place=place, stage=lambda *_: None)
+    assert eyes == [0.0, *(motion.time_of(block, 0.0, 0) for block in range(5))]
+    assert opened == []
+
+
+def test_radius_and_counts_are_those_of_one_picture():
+    opened = []
+    seen, made = images(moving_square, range(4), driver="photon", samples=4, opened=opened)
+    assert len(seen) == len(opened) == 4
+    assert made.work.rays.camera == 4 * 16 * 4
+    assert made.traced.rays >= made.work.rays.total
+    assert made.traced.batches >= 4
+    assert made.settings.radius is not None
