@@ -156,6 +156,8 @@ def request_of(snapshot: Snapshot, order: SequenceOrder, frame: int) -> str:
         digest.update(np.ascontiguousarray(array).data)
     for texture in snapshot.textures:
         digest.update(repr(texture.pixels.shape).encode() + np.ascontiguousarray(texture.pixels).tobytes())
+        if texture.alpha is not None:
+            digest.update(np.ascontiguousarray(texture.alpha).tobytes())
     picture = of_frame(order, frame)
     settings = replace(picture.settings(snapshot), threads=None, batch_rays=0)
     made = (getattr(picture.kind, "name", ""), settings, picture.limits, picture.exposure, picture.curve, __version__)

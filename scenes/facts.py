@@ -17,8 +17,8 @@ class SceneFacts:
 
     stored_triangles: with every shape counted once, wherever it stands. memory_bytes: what the scene takes from reading
     to tracing, about. lower, upper: corners of the bounding box. surface: area of all triangles. textures: name, width
-    and height. emitters: triangles that emit. moving_triangles: those that may change with time. cameras: by name.
-    frame times in the file's unit.
+    and height. emitters: triangles that emit. cut_out_triangles: those that may have holes. moving_triangles: those
+    that may change with time. cameras: by name. frame times in the file's unit.
     """
 
     name: str
@@ -33,6 +33,7 @@ class SceneFacts:
     textures: tuple[tuple[str, int, int], ...]
     point_lights: int
     emitters: int
+    cut_out_triangles: int
     surface: float
     lower: Triple
     upper: Triple
@@ -55,6 +56,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
     sizes = areas(snapshot.positions)
     lower, upper = bounds(snapshot)
     emitting = np.array([any(material.emission) for material in snapshot.materials], dtype=np.bool_)
+    cut_out = np.array([material.is_cut_out for material in snapshot.materials], dtype=np.bool_)
     camera = snapshot.camera
     return SceneFacts(
         name=scene.name,
@@ -69,6 +71,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         textures=tuple((t.name, t.pixels.shape[1], t.pixels.shape[0]) for t in snapshot.textures),
         point_lights=len(snapshot.lights),
         emitters=int(np.count_nonzero(emitting[snapshot.material_ids])),
+        cut_out_triangles=int(np.count_nonzero(cut_out[snapshot.material_ids])),
         surface=float(sizes.sum()),
         lower=lower,
         upper=upper,

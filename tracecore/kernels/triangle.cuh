@@ -75,9 +75,9 @@ __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const
 // The same with cut-outs: a triangle is not taken where it is not there.
 __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const Shear& shear, const Cutouts& cutouts,
                                  Hit& best) {
+    if (!CUTOUTS) return intersect(triangle, ray, shear, best);
     Hit hit = best;
-    if (!intersect(triangle, ray, shear, hit)) return false;
-    if (CUTOUTS && !is_there(cutouts, hit)) return false;
+    if (!intersect(triangle, ray, shear, hit) || !is_there(cutouts, hit)) return false;
     best = hit;
     return true;
 }
