@@ -387,7 +387,7 @@ def _texel(coordinate: Any, size: int, is_clamped: bool) -> int:
     place = (coordinate if is_clamped else coordinate - np.floor(coordinate)) * np.float32(size)
     if not place > ZERO:
         return 0
-    return np.int64(place) if place < np.float32(size - 1) else size - 1
+    return int(place) if place < np.float32(size - 1) else size - 1
 
 
 def table(address: int, words: int) -> Table:
