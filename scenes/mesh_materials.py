@@ -70,6 +70,8 @@ class Surfaces:
         picture = picture_of(source, "image", "baseColorTexture")
         texture = None if picture is None else self.texture_of(picture, material.name)
         mask = self.mask_of(source, texture)
+        if mask is not None and self.header:
+            texture = mask  # the same picture for both
         return replace(mesh, material=self.index_of(material, texture, mask), uvs=uvs, uv_triangles=mesh.triangles)
 
     def index_of(self, material: Material, texture: Texture | None = None, mask: Texture | None = None) -> int:
@@ -169,7 +171,7 @@ class Surfaces:
         """The texture with an alpha of all or nothing, if the material has a cutoff that leaves holes in it."""
         if description.get("alphaMode") != "MASK" or texture is None or texture.alpha is None:
             return None
-        base = description.get("pbrMetallicRoughness", {}).get("baseColorFactor", (*WHITE, 1.0))
+        base = description.get("pbrMetallicRoughness", {}).get("baseColorFactor", [*WHITE, 1.0])
         opacity = self.number({"baseColorFactor": base}, "baseColorFactor", 1.0)
         is_there = texture.alpha * opacity >= self.number(description, "alphaCutoff", 0.5) * OPAQUE
         return replace(texture, alpha=np.where(is_there, OPAQUE, 0).astype(np.uint8))
