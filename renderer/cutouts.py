@@ -15,17 +15,14 @@ BRIGHTNESS = np.array([213, 715, 72])
 
 def cutouts_of(snapshot: Snapshot) -> Cutouts | None:
     """The cut-outs of a snapshot's triangles; None if all are solid."""
-    pictures = np.array([m.cutout if m.is_cut_out else -1 for m in snapshot.materials], np.int64)
-    if not (pictures >= 0).any():
+    cut_out = snapshot.cut_out
+    if not cut_out.any():
         return None
-    used, masks = np.unique(pictures[pictures >= 0], return_inverse=True)
-    mask_of_material = np.full(len(pictures), -1, np.int64)
-    mask_of_material[pictures >= 0] = masks
-    return Cutouts(
-        masks=[mask_of(snapshot.textures[picture]) for picture in used],
-        mask_ids=mask_of_material[snapshot.material_ids],
-        uvs=snapshot.uvs,
-    )
+    pictures = np.array([material.cutout for material in snapshot.materials])[snapshot.material_ids]
+    used, masks = np.unique(pictures[cut_out], return_inverse=True)
+    mask_ids = np.full(len(pictures), -1, np.int64)
+    mask_ids[cut_out] = masks
+    return Cutouts(masks=[mask_of(snapshot.textures[picture]) for picture in used], mask_ids=mask_ids, uvs=snapshot.uvs)
 
 
 def mask_of(texture: Texture) -> npt.NDArray[np.bool_]:

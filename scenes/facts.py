@@ -56,7 +56,6 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
     sizes = areas(snapshot.positions)
     lower, upper = bounds(snapshot)
     emitting = np.array([any(material.emission) for material in snapshot.materials], dtype=np.bool_)
-    cut_out = np.array([material.is_cut_out for material in snapshot.materials], dtype=np.bool_)
     camera = snapshot.camera
     return SceneFacts(
         name=scene.name,
@@ -71,7 +70,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         textures=tuple((t.name, t.pixels.shape[1], t.pixels.shape[0]) for t in snapshot.textures),
         point_lights=len(snapshot.lights),
         emitters=int(np.count_nonzero(emitting[snapshot.material_ids])),
-        cut_out_triangles=int(np.count_nonzero(cut_out[snapshot.material_ids])),
+        cut_out_triangles=int(np.count_nonzero(snapshot.cut_out)),
         surface=float(sizes.sum()),
         lower=lower,
         upper=upper,

@@ -128,6 +128,12 @@ class Snapshot:
     cameras: Mapping[str, Camera] = field(default_factory=dict)
     background: Color = (0.0, 0.0, 0.0)
 
+    @property
+    def cut_out(self) -> npt.NDArray[np.bool_]:
+        """(n,) which triangles may have holes: those of materials that are cut out, with texture coordinates."""
+        materials = np.array([material.is_cut_out for material in self.materials], np.bool_)
+        return materials[self.material_ids] & self.uvs.any(axis=(1, 2))
+
     def seen_by(self, name: str) -> "Snapshot":
         """The same through another camera. Raises SceneError where there is none of this name."""
         if name not in self.cameras:

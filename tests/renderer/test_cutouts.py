@@ -3,6 +3,7 @@
 import math
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from renderer.cutouts import cutouts_of, mask_of
 from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
 from renderer.errors import UsageError
+from renderer.sequence import request_of
 from renderer.stage import TracerChoice, stage_of
 from scenes.model import Camera, Material, PointLight, Texture
 
@@ -117,10 +119,17 @@ def test_masks_and_triangles_go_together():
     shown = grid_over_floor(np.eye(2, dtype=np.bool_))
     materials = (replace(GREY, cutout=2), GREY, replace(GREY, cutout=0), replace(BLACK, cutout=2))
     textures = (picture_of([[True]]), picture_of([[True, True]]), picture_of([[False, True]]))
-    made = cutouts_of(replace(shown, materials=materials, textures=textures, material_ids=np.int32([2, 1, 0, 3])))
+    ids, uvs = np.int32([2, 1, 0, 3]), shown.uvs + np.float32(0.5)
+    made = cutouts_of(replace(shown, materials=materials, textures=textures, material_ids=ids, uvs=uvs))
     assert [mask.tolist() for mask in made.masks] == [[[True]], [[False, True]]]
     assert made.mask_ids.tolist() == [0, -1, 1, 1]
-    assert made.uvs is shown.uvs
+    assert made.uvs is uvs
+
+
+def test_without_texture_coordinates_all_is_there():
+    shown = grid_over_floor(np.eye(2, dtype=np.bool_))
+    shown.uvs[2] = 0.0
+    assert cutouts_of(shown).mask_ids.tolist() == [-1, -1, -1, 0]
 
 
 def test_solid_surfaces_have_no_cutouts():
@@ -145,3 +154,13 @@ def test_a_mask_that_is_too_large_is_bad_input():
         stage_of(shown, TracerChoice(device="cpu"), load_seconds=0.0),
     ):
         pass
+
+
+def test_a_frame_with_other_holes_is_another():
+    picture = SimpleNamespace(
+        settings=lambda _: RenderSettings(width=2, height=2), limits=1, exposure=1.0, curve="", kind=0
+    )
+    order = SimpleNamespace(seeds="same", picture=picture)
+    masks = ([[True, False]], [[False, True]], [[True, False]])
+    first, second, third = (request_of(grid_over_floor(np.array(mask)), order, 0) for mask in masks)
+    assert first == third != second

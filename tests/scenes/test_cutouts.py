@@ -11,7 +11,9 @@ from renderer import cli
 from scenes import describe, load
 from scenes.errors import SceneFileError
 from scenes.export import export
+from scenes.mesh_materials import Surfaces
 from scenes.model import Material
+from scenes.texture_file import image_texture
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 ALPHA = np.uint8([[0, 100, 127, 128], [200, 255, 3, 255]])
@@ -26,18 +28,19 @@ cutout = "bars.png"
 [materials.lamp]
 emission = 1.0
 cutout = "bars.png"
-[[object]]
-shape = "rectangle"
-edges = [[1, 0, 0], [0, 1, 0]]
-material = "leaf"
-[[object]]
-shape = "sphere"
-material = "fence"
-[[object]]
-shape = "rectangle"
-edges = [[1, 0, 0], [0, 1, 0]]
-material = "lamp"
 """
+
+OBJECT = """\
+[[object]]
+shape = "triangles"
+material = "{}"
+vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+triangles = [[0, 1, 2]]
+uvs = [[0, 0], [1, 0], [0, {}]]
+"""
+#: Without texture coordinates.
+BARE = '[[object]]\nshape = "sphere"\nmaterial = "fence"\n'
+PARTS = (("leaf", 1), ("leaf", 2), ("fence", 1), ("lamp", 1))
 
 
 def leaf(mode="RGBA"):
@@ -49,7 +52,7 @@ def leaf(mode="RGBA"):
 def folder(tmp_path):
     leaf().save(tmp_path / "leaf.png")
     Image.fromarray(ALPHA).save(tmp_path / "bars.png")
-    (tmp_path / "a.toml").write_text(TOML)
+    (tmp_path / "a.toml").write_text(TOML + "".join(OBJECT.format(*part) for part in PARTS) + BARE)
     return tmp_path
 
 
@@ -88,11 +91,9 @@ def test_a_picture_that_is_not_there(folder):
 
 def test_facts_and_what_is_printed(folder, capsys):
     scene = load(folder / "a.toml")
-    snapshot = scene.at(0.0)
-    expected = int((snapshot.material_ids != 2).sum())
-    assert describe(scene, snapshot).cut_out_triangles == expected
+    assert describe(scene, scene.at(0.0)).cut_out_triangles == 3
     assert cli.main(["scene", "info", str(folder / "a.toml")]) == 0
-    assert f"; {expected} cut out by pictures\n" in capsys.readouterr().out
+    assert "; 3 cut out by pictures\n" in capsys.readouterr().out
     assert cli.main(["scene", "info", "cornell"]) == 0
     assert "cut out" not in capsys.readouterr().out
 
@@ -140,6 +141,13 @@ def test_a_map_of_opacity_cuts_out(folder, line):
 @pytest.mark.parametrize("lines", [(), ("map_Kd leaf.png",), ("map_d missing.png",)])
 def test_without_a_map_of_opacity_all_is_there(folder, lines):
     assert load(write_obj(folder, *lines)).at(0.0).materials[0].cutout == -1
+
+
+def test_pictures_of_other_holes_are_others(folder):
+    surfaces = Surfaces(folder / "a.obj", [], [], {})
+    made = image_texture("leaf", leaf())
+    others = [replace(made, alpha=255 - made.alpha), replace(made, alpha=None), replace(made, alpha=made.alpha.copy())]
+    assert [surfaces.texture_id(texture) for texture in (made, *others)] == [0, 1, 2, 0]
 
 
 # ---------------------------------------------------------------------------------------------------------------- glTF
