@@ -159,6 +159,8 @@ def request_of(snapshot: Snapshot, order: SequenceOrder, frame: int) -> str:
         digest.update(repr((moment.lights, moment.camera)).encode())
     for texture in snapshot.textures:
         digest.update(repr(texture.pixels.shape).encode() + np.ascontiguousarray(texture.pixels).tobytes())
+        if texture.alpha is not None:
+            digest.update(np.ascontiguousarray(texture.alpha).tobytes())
     if snapshot.environment is not None:
         digest.update(snapshot.environment.axes.tobytes())
         digest.update(np.ascontiguousarray(snapshot.environment.radiance).data)

@@ -68,7 +68,7 @@ def new_columns() -> Columns:
 def new_workplace(scene: PackedScene, recorded: Columns) -> Workplace:
     """For one thread, with room for the photons of all batches."""
     batch = new_batch(scene, recorded.rays[0], recorded.hits[0], BATCH_RAYS)
-    mine = Columns(*(column.copy() for column in recorded))
+    mine = Columns(recorded.rays.copy(), recorded.hits.copy(), recorded.paths.copy(), recorded.fresh.copy())
     return Workplace(mine, new_columns(), batch.scratch, PhotonStore().output(BATCHES * BATCH_RAYS))
 
 

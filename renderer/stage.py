@@ -10,11 +10,12 @@ from typing import Self
 
 import scenes
 import tracecore
+from renderer.cutouts import cutouts_of
 from renderer.errors import UsageError
 from scenes.model import Camera, Scene, Snapshot
 from scenes.plain import plain
 from tracecore.bvh.tree import BinaryTree
-from tracecore.errors import KernelError
+from tracecore.errors import CutoutError, KernelError
 from tracecore.tracer import Tracer
 
 
@@ -138,6 +139,7 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | No
             threads=choice.threads,
             dispatch=choice.dispatch,
             tree=tree,
+            cutouts=cutouts_of(snapshot),
         )
-    except KernelError as error:
+    except (KernelError, CutoutError) as error:
         raise UsageError(str(error)) from error

@@ -18,8 +18,8 @@ class SceneFacts:
     stored_triangles: with every shape counted once, wherever it stands. memory_bytes: what the scene takes from reading
     to tracing, about. lower, upper: corners of the bounding box. surface: area of all triangles. textures: name, width
     and height. emitters: triangles that emit. environment: width and height of its image, 1 and 1 of a colour, 0 and 0
-    where there is none. moving_triangles: those that may change with time. cameras: by name.
-    frame times in the file's unit.
+    where there is none. cut_out_triangles: those that may have holes. moving_triangles: those that may change with
+    time. cameras: by name. frame times in the file's unit.
     """
 
     name: str
@@ -37,6 +37,7 @@ class SceneFacts:
     distant_lights: int
     environment: tuple[int, int]
     emitters: int
+    cut_out_triangles: int
     surface: float
     lower: Triple
     upper: Triple
@@ -79,6 +80,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         distant_lights=sum(isinstance(light, DistantLight) for light in snapshot.lights),
         environment=(0, 0) if sky is None else (sky.radiance.shape[1], sky.radiance.shape[0]),
         emitters=int(np.count_nonzero(emitting[snapshot.material_ids])),
+        cut_out_triangles=int(np.count_nonzero(snapshot.cut_out)),
         surface=float(sizes.sum()),
         lower=lower,
         upper=upper,

@@ -3,14 +3,16 @@
 OBJ: an MTL file's Kd and map_Kd are diffuse, Ks with Ns is a shine (kind nff), Ke is radiance. Shine that reflects rays
 (illum 3 or 5, or a very high Ns) over a black Kd is a mirror. A surface with a d below 1 is glass of index Ni if illum
 asks for it (4, 6, 7, 9) or a Tf is there, and so is a black one with such an illum; otherwise d counts for nothing.
-Illum 0 and 1 have no shine. The colours of Tf, and maps other than map_Kd, are ignored.
+Illum 0 and 1 have no shine. The colours of Tf, and maps other than map_Kd and map_d,
+are ignored; map_d, if its file is there, cuts out what is below one half.
 
 glTF: the share metallicFactor of the base colour shines, as rough as roughnessFactor squared says; the rest is diffuse
 under a coat that mirrors 4 %. Of a picture of metalness and roughness, and of what it emits, the mean is taken; the
 base colour's picture colours what is diffuse, and its mean what is metal. Emission is in nits with
 KHR_materials_emissive_strength. KHR_materials_transmission makes solid glass, of the index of KHR_materials_ior, as
-clear as the mean of its colour. KHR_materials_pbrSpecularGlossiness is read without its pictures. Alpha, normal maps
-and all other extensions are ignored, and surfaces have no sides: all are seen from both.
+clear as the mean of its colour. KHR_materials_pbrSpecularGlossiness is read without its pictures. Of alphaMode MASK the
+alpha of the base colour's picture cuts out what is below alphaCutoff; surfaces of alphaMode BLEND are opaque. Normal
+maps and all other extensions are ignored, and surfaces have no sides: all are seen from both.
 
 Reflectances above 1 become 1, so that no surface gives back more light than it gets; emission may exceed it.
 """
@@ -26,7 +28,7 @@ from scenes.errors import SceneFileError
 from scenes.microfacets import BLACK, added, coated, glass, is_dull, multiplied, scaled
 from scenes.model import Color, Doubles, Material, Mesh, Texture
 from scenes.palette import linear, mean_color, painted
-from scenes.texture_file import image_texture
+from scenes.texture_file import OPAQUE, image_texture, read_texture
 
 MAX_PIXELS = 1 << 26
 MAX_QUOTE = 40
@@ -67,12 +69,17 @@ class Surfaces:
             return replace(mesh, material=self.index_of(material))
         picture = picture_of(source, "image", "baseColorTexture")
         texture = None if picture is None else self.texture_of(picture, material.name)
-        return replace(mesh, material=self.index_of(material, texture), uvs=uvs, uv_triangles=mesh.triangles)
+        mask = self.mask_of(source, texture)
+        if mask is not None and self.header:
+            texture = mask  # the same picture for both
+        return replace(mesh, material=self.index_of(material, texture, mask), uvs=uvs, uv_triangles=mesh.triangles)
 
-    def index_of(self, material: Material, texture: Texture | None = None) -> int:
-        """Index of a material with its texture, both added if they are new."""
+    def index_of(self, material: Material, texture: Texture | None = None, mask: Texture | None = None) -> int:
+        """Index of a material with its texture and the picture of its holes, all added if they are new."""
         if texture is not None:
             material = replace(material, texture=self.texture_id(texture))
+        if mask is not None:
+            material = replace(material, cutout=self.texture_id(mask))
         if material not in self.materials:
             self.materials.append(material)
         return self.materials.index(material)
@@ -80,7 +87,7 @@ class Surfaces:
     def texture_id(self, texture: Texture) -> int:
         """Index of a texture, added if it is new."""
         for index, other in enumerate(self.textures):
-            if other.name == texture.name and np.array_equal(other.pixels, texture.pixels):
+            if other.name == texture.name and is_same(other, texture):
                 return index
         self.textures.append(texture)
         return len(self.textures) - 1
@@ -92,6 +99,14 @@ class Surfaces:
             size = f"{picture.width} x {picture.height} {picture.format}"
             raise self.error(f"texture {name!r} is {size}; expected {', '.join(PICTURE_FORMATS)}")
         return image_texture(name, picture)
+
+    def mask_of(self, source: Any, texture: Texture | None) -> Texture | None:
+        """The picture of a material's holes. texture: that of its colour."""
+        if "materials" in self.header:
+            return self.gltf_mask(self.header["materials"][int(source.name)], texture)
+        words = getattr(source, "kwargs", {}).get("map_d", [])
+        path = self.path.parent / str(words[-1] if words else "").replace("\\", "/")
+        return read_texture(path, PICTURE_FORMATS) if path.is_file() else None
 
     def error(self, message: str) -> SceneFileError:
         """The error to raise about the file."""
@@ -151,6 +166,15 @@ class Surfaces:
             glow = multiplied(glow, self.mean_color(picture))
         name = str(description.get("name") or PLAIN.name)
         return replace(self.gltf_surface(name, description, source), emission=self.radiance(glow))
+
+    def gltf_mask(self, description: dict[str, Any], texture: Texture | None) -> Texture | None:
+        """The texture with an alpha of all or nothing, if the material has a cutoff that leaves holes in it."""
+        if description.get("alphaMode") != "MASK" or texture is None or texture.alpha is None:
+            return None
+        base = description.get("pbrMetallicRoughness", {}).get("baseColorFactor", [*WHITE, 1.0])
+        opacity = self.number({"baseColorFactor": base}, "baseColorFactor", 1.0)
+        is_there = texture.alpha * opacity >= self.number(description, "alphaCutoff", 0.5) * OPAQUE
+        return replace(texture, alpha=np.where(is_there, OPAQUE, 0).astype(np.uint8))
 
     def gltf_surface(self, name: str, description: dict[str, Any], source: Any) -> Material:
         """What of light a glTF material gives back."""
@@ -227,6 +251,13 @@ def picture_of(source: Any, *names: str) -> Image.Image | None:
         if isinstance(image, Image.Image) and image.format is not None:
             return image
     return None
+
+
+def is_same(one: Texture, other: Texture) -> bool:
+    """Whether two textures have the same pixels."""
+    if not np.array_equal(one.pixels, other.pixels) or (one.alpha is None) != (other.alpha is None):
+        return False
+    return one.alpha is None or np.array_equal(one.alpha, other.alpha)  # type: ignore[arg-type]
 
 
 def face_colors(geometry: Any, is_linear: bool) -> Doubles | None:

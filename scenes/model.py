@@ -26,11 +26,13 @@ Color = tuple[float, float, float]
 class Texture:
     """An image that repeats over the plane of texture coordinates.
 
-    pixels: (height, width, 3) uint8, sRGB encoded; the first row is where v = 0, so that v runs down.
+    pixels: (height, width, 3) uint8, sRGB encoded; the first row is where v = 0, so that v runs down. alpha: (height,
+    width) uint8, how much of a surface is there, or None where all of it is.
     """
 
     name: str
     pixels: npt.NDArray[np.uint8]
+    alpha: npt.NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +43,8 @@ class Material:
     transmittance: share let through in 0..1. ior: refractive index (<= 0 counts as 1: no refraction).
     emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.
     backdrop: radiance that the eye sees, straight or by mirrors and glass, and that lights nothing: a painted view.
-    texture: index in the snapshot's textures that multiplies `diffuse` and `backdrop`, or -1.
+    texture: index in the snapshot's textures that multiplies `diffuse` and `backdrop`, or -1. cutout: index of a
+    texture whose alpha, or brightness if it has none, says where the surface is: from one half on; or -1.
     """
 
     name: str = ""
@@ -54,6 +57,12 @@ class Material:
     emission: Color = (0.0, 0.0, 0.0)
     backdrop: Color = (0.0, 0.0, 0.0)
     texture: int = -1
+    cutout: int = -1
+
+    @property
+    def is_cut_out(self) -> bool:
+        """Whether the surface may have holes. One that shines has none, so that all of it shines."""
+        return self.cutout >= 0 and not any(self.emission)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +176,12 @@ class Snapshot:
     cameras: Mapping[str, Camera] = field(default_factory=dict)
     background: Color = (0.0, 0.0, 0.0)
     environment: Environment | None = None
+
+    @property
+    def cut_out(self) -> npt.NDArray[np.bool_]:
+        """(n,) which triangles may have holes: those of materials that are cut out, with texture coordinates."""
+        materials = np.array([material.is_cut_out for material in self.materials], np.bool_)
+        return materials[self.material_ids] & self.uvs.any(axis=(1, 2))
 
     def seen_by(self, name: str) -> "Snapshot":
         """The same through another camera. Raises SceneError where there is none of this name."""

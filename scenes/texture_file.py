@@ -11,6 +11,7 @@ from scenes.model import Texture
 from scenes.source_file import check_file, reason
 
 MAX_FILE_BYTES = 1 << 29
+OPAQUE = 255
 
 
 def read_texture(path: Path, formats: tuple[str, ...]) -> Texture:
@@ -29,5 +30,15 @@ def read_texture(path: Path, formats: tuple[str, ...]) -> Texture:
 
 
 def image_texture(name: str, image: Image.Image) -> Texture:
-    """A Pillow image as a texture."""
-    return Texture(name=name, pixels=np.array(image.convert("RGB"), dtype=np.uint8))
+    """A Pillow image as a texture; without alpha if all of it is opaque."""
+    alpha = np.array(image.convert("RGBA").getchannel("A")) if image.has_transparency_data else None
+    has_holes = alpha is not None and alpha.min(initial=OPAQUE) < OPAQUE
+    return Texture(name=name, pixels=np.array(image.convert("RGB"), dtype=np.uint8), alpha=alpha if has_holes else None)
+
+
+def texture_image(texture: Texture) -> Image.Image:
+    """A texture as a Pillow image, from which the same texture is read."""
+    image = Image.fromarray(texture.pixels)
+    if texture.alpha is not None:
+        image.putalpha(Image.fromarray(texture.alpha))
+    return image

@@ -3,11 +3,12 @@
 `open_tracer` gives a tracer for a device; `tracer` states what it does, `rays` what goes in and comes out.
 """
 
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy.typing as npt
 
 from tracecore.bvh.tree import BinaryTree
+from tracecore.cutouts import Cutouts, CutoutTables, tables_of
 from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, as_records, make_rays
 from tracecore.tracer import Batch, Limits, Query, RayQueue, Tracer, TracerStatistics
@@ -21,6 +22,7 @@ __all__ = [
     "MISS",
     "RAY",
     "Batch",
+    "Cutouts",
     "Device",
     "Limits",
     "Query",
@@ -41,6 +43,7 @@ def open_tracer(
     threads: int | None = None,
     dispatch: str | None = None,
     tree: BinaryTree | None = None,
+    cutouts: Cutouts | None = None,
 ) -> Tracer:
     """A tracer of triangles on a device.
 
@@ -49,11 +52,13 @@ def open_tracer(
     CPU. kernel: which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU
     from, default: all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. tree: over these
     triangles, by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by default a new one is built.
-    Raises TriangleError, DeviceError and KernelError.
+    cutouts: where triangles are not there; by default all are solid. Raises TriangleError, CutoutError, DeviceError and
+    KernelError.
     """
     checked = checked_triangles(triangles)
     if tree is not None and len(tree.order) != len(checked):
         raise TriangleError(f"a tree of {len(tree.order)} triangles is not for {len(checked)}")
+    surfaces = _Surfaces(checked, tree, tables_of(cutouts, len(checked)))
     if threads is not None and threads < 1:
         raise DeviceError(f"threads must be at least 1, got {threads}")
     if device not in get_args(Device):
@@ -63,35 +68,42 @@ def open_tracer(
 
         device = "gpu" if gpu_unavailable_reason() is None else "cpu"
     if device == "gpu":
-        return _open_gpu(checked, kernel, threads, dispatch, tree)
+        return _open_gpu(surfaces, kernel, threads, dispatch)
     if device == "emulator":
         from tracecore.emulator.tracer import EmulatedTracer
 
-        return EmulatedTracer(checked, kernel, threads=threads, tree=tree)
-    return _open_cpu(checked, device, kernel, threads, tree)
+        return EmulatedTracer(checked, kernel, threads=threads, tree=tree, cutouts=surfaces.cutouts)
+    return _open_cpu(surfaces, device, kernel, threads)
 
 
-def _open_gpu(
-    triangles: Floats, kernel: str | None, threads: int | None, dispatch: str | None, tree: BinaryTree | None
-) -> Tracer:
+class _Surfaces(NamedTuple):
+    """What is to be traced, checked. tree, cutouts: as the tracers take them."""
+
+    triangles: Floats
+    tree: BinaryTree | None
+    cutouts: CutoutTables | None
+
+
+def _open_gpu(surfaces: _Surfaces, kernel: str | None, threads: int | None, dispatch: str | None) -> Tracer:
     from tracecore.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
 
     if dispatch not in (None, *DISPATCHES):
         raise DeviceError(f"unknown dispatch '{dispatch}'; there are {', '.join(DISPATCHES)}")
     if reason := gpu_unavailable_reason():
         raise DeviceError(f"no GPU can be used: {reason}")
-    return GpuTracer(triangles, kernel, threads=threads, dispatch=dispatch or DISPATCHES[0], tree=tree)
+    triangles, tree, cutouts = surfaces
+    chosen = dispatch or DISPATCHES[0]
+    return GpuTracer(triangles, kernel, threads=threads, dispatch=chosen, tree=tree, cutouts=cutouts)
 
 
-def _open_cpu(
-    triangles: Floats, device: Device, kernel: str | None, threads: int | None, tree: BinaryTree | None
-) -> Tracer:
+def _open_cpu(surfaces: _Surfaces, device: Device, kernel: str | None, threads: int | None) -> Tracer:
     from tracecore.brute_force import BruteForceTracer
     from tracecore.cpu import CpuTracer
 
     kind = CpuTracer if device == "cpu" else BruteForceTracer
     if kernel not in (None, kind.name):
         raise KernelError(f"unknown kernel '{kernel}' for device '{device}'; there is {kind.name}")
+    triangles, tree, cutouts = surfaces
     if device == "brute":
-        return BruteForceTracer(triangles, threads=threads)
-    return CpuTracer(triangles, threads=threads, tree=tree)
+        return BruteForceTracer(triangles, threads=threads, cutouts=cutouts)
+    return CpuTracer(triangles, threads=threads, tree=tree, cutouts=cutouts)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.cutouts import CLAMP_BIT, CUTOUT, SIDE_BITS, WORD_BITS, CutoutTables
 from tracecore.direct import DirectTracer
 from tracecore.rays import HIT_FLOATS, MISS, Floats
 from tracecore.tracer import BvhStatistics, Query
@@ -99,14 +100,41 @@ def is_valid(rays: Floats) -> npt.NDArray[np.bool_]:
     return finite & (rays[:, 4:7] != 0).any(axis=1) & ~np.isnan(rays[:, [3, 7]]).any(axis=1)
 
 
+def _texel(coordinate: Floats, size: npt.NDArray[np.int64], is_clamped: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """(n,) row or column of a mask; the first one for a coordinate that is no number."""
+    part = np.where(is_clamped, coordinate, coordinate - np.floor(coordinate))
+    place = part * size.astype(np.float32)
+    last = size - 1
+    within = np.where((place > 0) & (place < last), place, 0).astype(np.int64)
+    return np.where((place > 0) & (place >= last), last, within)
+
+
+def are_there(cutouts: CutoutTables, prim_id: npt.NDArray[np.int64], u: Floats, v: Floats) -> npt.NDArray[np.bool_]:
+    """Whether each of n triangles with cut-outs is there at its u, v, (n,) bool."""
+    records = cutouts.cutouts[cutouts.cutout_of[prim_id]].view(CUTOUT)[:, 0]
+    w = (np.float32(1.0) - u) - v
+    uv = records["uv"]
+    s, t = (fma(v, uv[:, 2, axis], fma(u, uv[:, 1, axis], w * uv[:, 0, axis])) for axis in (0, 1))
+    shape = records["shape"].astype(np.int64)
+    width, height = (shape >> shift & (1 << SIDE_BITS) - 1 for shift in (0, SIDE_BITS))
+    is_clamped = shape & CLAMP_BIT != 0
+    bit = _texel(t, height, is_clamped) * width + _texel(s, width, is_clamped)
+    word = cutouts.mask_words[records["first_word"] + bit // WORD_BITS]
+    return (word >> (bit % WORD_BITS).astype(np.uint32) & 1).astype(np.bool_)
+
+
 class BruteForceTracer(DirectTracer):
-    """Tests all pairs. triangles: (t, 3, 3) float32, checked. Work per ray grows with t: for tests."""
+    """Tests all pairs. Work per ray grows with t: for tests.
+
+    triangles: (t, 3, 3) float32, checked. cutouts: of them, None if all are solid.
+    """
 
     name = "brute-force"
     device = "brute"
 
-    def __init__(self, triangles: Floats, *, threads: int | None = None) -> None:
+    def __init__(self, triangles: Floats, *, threads: int | None = None, cutouts: CutoutTables | None = None) -> None:
         super().__init__(threads)
+        self._cutouts = cutouts
         self._triangles = np.ascontiguousarray(triangles.transpose(1, 2, 0))  # corner, axis, triangle
         self.bvh = BvhStatistics(nodes=0, bytes=triangles.nbytes, sah_cost=float(len(triangles)), build_seconds=0.0)
 
@@ -132,9 +160,19 @@ class BruteForceTracer(DirectTracer):
         for first in range(0, self._triangles.shape[2], PAIRS):
             with np.errstate(all="ignore"):
                 t, u, v = _intersect(rays, self._triangles[:, :, first : first + PAIRS])
+                self._cut_out(first, t, u, v)
             nearest = np.argmin(t, axis=1)  # the first of equal ones: the least prim_id
             closer = t[every, nearest] < hits[:, 0]
             for column, values in enumerate((t, u, v)):
                 hits[closer, column] = values[every, nearest][closer]
             ids[closer] = first + nearest[closer]
         return hits
+
+    def _cut_out(self, first: int, t: Floats, u: Floats, v: Floats) -> None:
+        """Take back hits, t of (r, t), where the triangles, from the first one on, are not there."""
+        if self._cutouts is None:
+            return
+        is_cut_out = self._cutouts.cutout_of[first : first + t.shape[1]] >= 0
+        pairs = np.nonzero(np.isfinite(t) & is_cut_out)
+        is_gone = ~are_there(self._cutouts, first + pairs[1], u[pairs], v[pairs])
+        t[pairs[0][is_gone], pairs[1][is_gone]] = np.inf

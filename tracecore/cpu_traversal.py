@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracecore.compiled import compiled, inlined
+from tracecore.cutouts import CLAMP_BIT, CUTOUT, SIDE_BITS, WORD_BITS
 from tracecore.layout.bvh8 import BLOCK, NODE, TRIANGLES, WIDTH
 from tracecore.rays import HIT, MISS, RAY, offset_of
 from tracecore.vector import (
@@ -53,6 +54,11 @@ AXIS_BYTES = BLOCK * 4  # one component of one corner of the triangles in a bloc
 CORNER_BYTES = 3 * AXIS_BYTES
 LANES = (1 << BLOCK) - 1
 LONG_BYTES = 8
+WORD_BYTES = 4
+CUTOUT_BYTES = CUTOUT.itemsize
+FIRST_WORD, SHAPE = (offset_of(CUTOUT, name) for name in ("first_word", "shape"))
+UV_BYTES = 8  # of a corner
+SIDE = (1 << SIDE_BITS) - 1
 LOW_HALF = 0xFFFFFFFF
 
 ZERO = np.float32(0.0)
@@ -64,13 +70,14 @@ class CpuTree(NamedTuple):
     """What compiled code reads of a scene, and a traversal stack for one thread.
 
     nodes: (.., 64) and blocks: (.., 80) float32, the bytes of a `Bvh8`, and its extent. stack: (s,) int64, scratch, as
-    many entries as the `Bvh8` says.
+    many entries as the `Bvh8` says. cutouts: `CutoutTables`, empty if all triangles are solid.
     """
 
     nodes: Any
     blocks: Any
     extent: Any
     stack: Any
+    cutouts: Any
 
 
 class Table(NamedTuple):
@@ -89,6 +96,15 @@ class _Row(NamedTuple):
     word: Any
 
 
+class _Cutouts(NamedTuple):
+    """Addresses of the `CutoutTables`, and whether there are any."""
+
+    exist: Any
+    cutout_of: Any
+    cutouts: Any
+    mask_words: Any
+
+
 class _Tree(NamedTuple):
     """Addresses of nodes, triangle blocks and the traversal stack, and the largest coordinate of the scene."""
 
@@ -96,6 +112,7 @@ class _Tree(NamedTuple):
     blocks: Any
     stack: Any
     extent: Any
+    cutouts: Any
 
 
 class _Slabs(NamedTuple):
@@ -125,7 +142,11 @@ class _Shear(NamedTuple):
 @compiled
 def trace(tree: CpuTree, rays: Table, hits: Table, count: int, any_hit: bool, endless: bool) -> int:
     """Trace `count` rays. endless: all reach from 0 to infinity, whatever they say. Returns how many were invalid."""
-    addresses = _Tree(address(tree.nodes), address(tree.blocks), address(tree.stack), tree.extent)
+    tables = tree.cutouts
+    cutouts = _Cutouts(
+        len(tables.cutouts) > 0, address(tables.cutout_of), address(tables.cutouts), address(tables.mask_words)
+    )
+    addresses = _Tree(address(tree.nodes), address(tree.blocks), address(tree.stack), tree.extent, cutouts)
     invalid = 0
     for i in range(count):
         ray = _Row(rays.address + i * rays.row, rays.word)
@@ -191,6 +212,8 @@ def _traverse(tree: Any, ray: Any, interval: Any, hit: Any, any_hit: bool) -> No
             found &= found - 1
             t_here, prim_id = lane(t, k), load_int(block + PRIM_ID + 4 * k) & LOW_HALF
             if t_here < t_best or (t_here == t_best and prim_id < best):
+                if tree.cutouts.exist and not _is_there(tree.cutouts, prim_id, lane(u, k), lane(v, k)):
+                    continue
                 if any_hit:
                     _write(hit, ZERO, ZERO, ZERO, 0)
                     return
@@ -333,6 +356,38 @@ def _intersect(block: int, shear: Any, t_min: Any, t_best: Any) -> Any:
     t = fma(w, shear.z * cz, fma(v, shear.z * bz, u * (shear.z * az))) * reciprocal
     found = inside & less(splat8(t_min), t) & less_equal(t, splat8(t_best))
     return found, t, v * reciprocal, w * reciprocal
+
+
+@inlined
+def _is_there(cutouts: Any, prim_id: int, u: Any, v: Any) -> Any:
+    """Whether a triangle is there at u, v, as `brute_force` says."""
+    index = load_int(cutouts.cutout_of + WORD_BYTES * prim_id)
+    if index < 0:
+        return True
+    record = cutouts.cutouts + index * CUTOUT_BYTES
+    shape = load_int(record + SHAPE)
+    width, is_clamped = shape & SIDE, shape & CLAMP_BIT != 0
+    column = _texel(_mean(record, u, v), width, is_clamped)
+    row = _texel(_mean(record + WORD_BYTES, u, v), shape >> SIDE_BITS & SIDE, is_clamped)
+    bit = row * width + column
+    first = load_int(record + FIRST_WORD) & LOW_HALF
+    return load_int(cutouts.mask_words + WORD_BYTES * (first + bit // WORD_BITS)) >> bit % WORD_BITS & 1 != 0
+
+
+@inlined
+def _mean(uv: int, u: Any, v: Any) -> Any:
+    """A texture coordinate from those of the corners."""
+    first = ((ONE - u) - v) * load_float(uv)
+    return fma(v, load_float(uv + 2 * UV_BYTES), fma(u, load_float(uv + UV_BYTES), first))
+
+
+@inlined
+def _texel(coordinate: Any, size: int, is_clamped: bool) -> int:
+    """Row or column of a mask; the first one for a coordinate that is no number."""
+    place = (coordinate if is_clamped else coordinate - np.floor(coordinate)) * np.float32(size)
+    if not place > ZERO:
+        return 0
+    return int(place) if place < np.float32(size - 1) else size - 1
 
 
 def table(address: int, words: int) -> Table:

@@ -9,6 +9,10 @@ class TriangleError(TraceError, ValueError):
     """The triangles given cannot be traced; the message names the first bad one."""
 
 
+class CutoutError(TraceError, ValueError):
+    """The cut-outs given do not fit the triangles, or a mask is too large."""
+
+
 class RayError(TraceError, ValueError):
     """The ray array given has the wrong shape or type."""
 

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from tracecore.bvh.tree import BinaryTree
+from tracecore.cutouts import CutoutTables
 from tracecore.direct import usable_cores
 from tracecore.errors import KernelError
 from tracecore.flight import DEPTH
@@ -59,7 +60,7 @@ class GpuTracer:
     triangles: (t, 3, 3) float32, checked. dispatch: how queues' batches reach the device; whole arrays are launched in
     large pieces. kernel: a registered name, a strategy, or None for the default.
     threads: CPU threads that a driver should feed it from. tree: over the triangles, of this kernel; by default it is
-    built. Raises `KernelError` where the kernel is unknown, does not
+    built. cutouts: of the triangles, None if all are solid. Raises `KernelError` where the kernel is unknown, does not
     compile or has too small a stack for the tree, `DeviceError` where CUDA fails. Waits are bounded
     (`TRACECORE_GPU_TIMEOUT`, seconds). May be shared by threads; a queue belongs to one.
     """
@@ -74,13 +75,14 @@ class GpuTracer:
         threads: int | None = None,
         dispatch: str = DISPATCHES[0],
         tree: BinaryTree | None = None,
+        cutouts: CutoutTables | None = None,
     ) -> None:
         start = time.perf_counter()
         strategy = find_strategy(kernel)
         tree = tree or strategy.build(triangles)
         self.tree: BinaryTree | None = tree
-        packed = strategy.layout.pack(tree, triangles)
-        stack_size = strategy.stack_for(packed)
+        packed = strategy.pack(tree, triangles, cutouts)
+        stack_size, has_cutouts = strategy.stack_for(packed), cutouts is not None
         self.name = strategy.name
         self.threads = threads or usable_cores()
         self.bvh = BvhStatistics(
@@ -92,8 +94,9 @@ class GpuTracer:
         with vacant_device(), cuda_errors("cannot set up the GPU"):
             attach_thread()
             scene = DeviceScene(packed, strategy.layout.scene)
-            self.session = Session(DeviceKernel(strategy, stack_size), scene, Meter(), timeout_seconds())
-            ring_kernel = DeviceKernel(strategy, stack_size, resident=True)
+            launched = DeviceKernel(strategy, stack_size, has_cutouts=has_cutouts)
+            self.session = Session(launched, scene, Meter(), timeout_seconds())
+            ring_kernel = DeviceKernel(strategy, stack_size, resident=True, has_cutouts=has_cutouts)
             slots = max(2 * DEPTH * self.threads, LEAST_SLOTS)
             by_launches = dispatch == "streamed"
             self._service = Service(ring_kernel, scene, timeout_seconds(), slots, by_launches=by_launches)

@@ -175,12 +175,21 @@ def _load(cubin: bytes) -> Any:
 class DeviceKernel:
     """A strategy compiled for a dispatch mode and the current GPU, and loaded.
 
-    stack_size: entries of a ray's traversal stack.
+    stack_size: entries of a ray's traversal stack. has_cutouts: for triangles that are not all solid.
     """
 
-    def __init__(self, strategy: KernelStrategy, stack_size: int = USUAL_STACK, *, resident: bool = False) -> None:
+    def __init__(
+        self,
+        strategy: KernelStrategy,
+        stack_size: int = USUAL_STACK,
+        *,
+        resident: bool = False,
+        has_cutouts: bool = False,
+    ) -> None:
         self.strategy = strategy
-        self.compiled = compile_strategy(strategy, device_architecture(), stack_size, resident=resident)
+        self.compiled = compile_strategy(
+            strategy, device_architecture(), stack_size, resident=resident, has_cutouts=has_cutouts
+        )
         module = _load(self.compiled.cubin)
         self._functions = [module.get_function(entry) for entry in (RESIDENT_ENTRIES if resident else ENTRIES)]
         self.entries = tuple(int(function.ptr) for function in self._functions)

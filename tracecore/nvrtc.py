@@ -41,15 +41,21 @@ class CompiledKernel:
 
 
 def compile_strategy(
-    strategy: KernelStrategy, arch: str, stack_size: int = USUAL_STACK, *, resident: bool = False
+    strategy: KernelStrategy,
+    arch: str,
+    stack_size: int = USUAL_STACK,
+    *,
+    resident: bool = False,
+    has_cutouts: bool = False,
 ) -> CompiledKernel:
     """Compile a strategy for a dispatch mode, once in a process.
 
-    arch: such as "sm_90". stack_size: entries of a ray's traversal stack.
+    arch: such as "sm_90". stack_size: entries of a ray's traversal stack. has_cutouts: for triangles that are not all
+    solid.
 
     Raises `KernelError` with the compiler's messages, `DeviceError` where there is no compiler.
     """
-    constants = tuple(strategy.constants(stack_size, resident=resident).items())
+    constants = tuple(strategy.constants(stack_size, resident=resident, has_cutouts=has_cutouts).items())
     return _compile_once(flatten(strategy.source), strategy.source.name, arch, constants)
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from tracecore.clock import give_way, nanoseconds
 from tracecore.compiled import compiled, inlined
 from tracecore.cpu_traversal import CpuTree, Table, trace
+from tracecore.cutouts import no_cutouts
 from tracecore.errors import KernelError
 from tracecore.launch import describe_faults
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
@@ -289,7 +290,8 @@ def new_port(memory: RingMemory, slots: slice, kind: int, tree: CpuTree, timeout
 
 def no_tree() -> CpuTree:
     """The tree of a port that is not DIRECT."""
-    return CpuTree(np.zeros((0, 64), np.float32), np.zeros((0, 80), np.float32), np.float32(0.0), np.zeros(0, np.int64))
+    nodes, blocks = np.zeros((0, 64), np.float32), np.zeros((0, 80), np.float32)
+    return CpuTree(nodes, blocks, np.float32(0.0), np.zeros(0, np.int64), no_cutouts())
 
 
 class OpenPort(Protocol):

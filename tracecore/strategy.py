@@ -1,12 +1,13 @@
 """What a kernel strategy is: a way to traverse on the GPU."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tracecore import launch, ring
+from tracecore import cutouts, launch, ring
 from tracecore.bvh import binned_sah
 from tracecore.bvh.tree import BinaryTree
+from tracecore.cutouts import CutoutTables
 from tracecore.errors import KernelError
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.rays import Floats
@@ -52,10 +53,12 @@ class KernelStrategy:
         if self.lanes_per_ray not in (1, 2, 4, 8, 16, 32):
             raise KernelError(f"kernel {self.name!r}: lanes_per_ray {self.lanes_per_ray} is no power of two up to 32")
 
-    def constants(self, stack_size: int = USUAL_STACK, *, resident: bool = False) -> dict[str, str]:
+    def constants(
+        self, stack_size: int = USUAL_STACK, *, resident: bool = False, has_cutouts: bool = False
+    ) -> dict[str, str]:
         """All named constants that its source is compiled with, for resident dispatch or streamed one.
 
-        stack_size: as from `stack_for`.
+        stack_size: as from `stack_for`. has_cutouts: whether there are triangles that are not solid.
         """
         own = {
             "BLOCK_SIZE": self.block_size,
@@ -64,11 +67,13 @@ class KernelStrategy:
             "LANES_PER_RAY": self.lanes_per_ray,
             "PERSISTENT": int(self.persistent),
             "RESIDENT": int(resident),
+            "CUTOUTS": int(has_cutouts),
             **self.defines,
         }
         return {
             **launch.DEFINES,
             **ring.DEFINES,
+            **cutouts.DEFINES,
             **self.layout.defines,
             **{name: str(value) for name, value in own.items()},
         }
@@ -76,6 +81,21 @@ class KernelStrategy:
     def build(self, triangles: Floats) -> BinaryTree:
         """The tree that suits it. triangles: (t, 3, 3) float32, checked."""
         return binned_sah.build(triangles, max_leaf=self.max_leaf, triangle_block=self.triangle_block)
+
+    def pack(self, tree: BinaryTree, triangles: Floats, tables: CutoutTables | None = None) -> PackedScene:
+        """What its kernel reads of a scene. Raises `KernelError` where its layout has no room for it.
+
+        triangles: (t, 3, 3) float32, checked. tables: of their cut-outs, None if all are solid.
+        """
+        packed = self.layout.pack(tree, triangles)
+        if tables is None:
+            return packed
+        if not set(tables._fields) <= set(self.layout.scene.names or ()):
+            raise KernelError(
+                f"kernel {self.name!r} traces no cut-outs: its struct Scene has no {', '.join(tables._fields)}; "
+                "use another kernel"
+            )
+        return replace(packed, arrays={**packed.arrays, **tables._asdict()})
 
     def stack_for(self, packed: PackedScene) -> int:
         """Entries of stack to compile for a scene. Raises `KernelError` where its own `stack_size` is too small."""

@@ -105,7 +105,7 @@ def table(facts: SceneFacts) -> dict[str, str]:
         "scene": f"{facts.name} ({facts.source or 'made by code'})",
         "animation": f"{_count(facts.frames, 'frame')}, time {facts.start:g} to {facts.end:g}; here {facts.time:g}",
         "triangles": f"{facts.triangles}, of which {facts.moving_triangles} move and {facts.degenerate_triangles} "
-        f"have no area; {facts.surface:.4g} square metres",
+        f"have no area; {facts.surface:.4g} square metres{_holes(facts.cut_out_triangles)}",
         "memory": f"about {facts.memory_bytes / 1e9:.2g} GB for {facts.stored_triangles} triangles, placed",
         "extent": f"{_point(facts.lower)} to {_point(facts.upper)} metres",
         "materials": f"{facts.materials} of {', '.join(facts.material_kinds) or 'no kind'}",
@@ -140,6 +140,11 @@ def _sizes(shipped: ShippedScene) -> str:
     """How a size is chosen, of a scene that has some."""
     sizes = shipped.sizes
     return "" if sizes is None else f" ({shipped.name}:SIZE, {sizes.least} to {sizes.most} triangles)"
+
+
+def _holes(cut_out: int) -> str:
+    """How many triangles may have holes, if any."""
+    return f"; {cut_out} cut out by pictures" if cut_out else ""
 
 
 def _count(number: int, noun: str) -> str:

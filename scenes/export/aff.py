@@ -356,6 +356,8 @@ def material_losses(material: Material) -> Iterator[str]:
         yield f"material {material.name!r} is no longer a perfect mirror but has a shine of {MIRROR_SHINE:g}"
     elif material.kind not in ("nff", "diffuse", "dielectric"):
         yield f"material {material.name!r} is no longer of kind {material.kind!r} but of the numbers of AFF"
+    if material.is_cut_out:
+        yield f"material {material.name!r} is no longer cut out"
     if any(material.backdrop) and not any(nearest(material).backdrop):
         yield f"material {material.name!r} is no longer a backdrop, since it scatters light too"
 

@@ -56,3 +56,5 @@ def still_losses(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
     for group in groups(snapshot):
         if any(group.material.backdrop):
             yield f"material {group.material.name!r} is no longer a backdrop"
+        if group.material.is_cut_out:
+            yield f"material {group.material.name!r} is no longer cut out"

@@ -8,7 +8,8 @@ Shapes: obj, ply, rectangle, cube, sphere, disk, cylinder, and shapegroup with i
 A mesh without normals is flat; Mitsuba would smooth it. A transform that mirrors leaves the outside outside.
 
 BSDFs: diffuse, conductor, dielectric, plastic and the rough ones of these; twosided, mask, bumpmap and normalmap are
-what is in them. Every surface has two sides. Metals and coats reflect at all angles what they do straight ahead, rough
+what is in them. The picture of a mask's opacity cuts out what is below one half of its bytes; no other opacity counts.
+Every surface has two sides. Metals and coats reflect at all angles what they do straight ahead, rough
 glass is smooth, and thindielectric is a pane that bends nothing. Only what is diffuse has a texture; elsewhere its mean
 counts. Textures: bitmap and checkerboard, always repeated.
 

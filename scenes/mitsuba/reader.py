@@ -19,7 +19,7 @@ from scenes.mitsuba.emitters import EMITTERS
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.shapes import Shapes, mapped_uvs
 from scenes.mitsuba.surfaces import WHITE, Surface, Surfaces
-from scenes.model import Camera, Color, Doubles, Material, Mesh
+from scenes.model import Camera, Color, Doubles, Material, Mesh, Texture
 from scenes.stage import DEFAULT_CAMERA
 from scenes.transforms import IDENTITY, WORLD
 
@@ -94,15 +94,21 @@ class Reader:
         return radiance
 
     def material_id(self, material: Material, surface: Surface) -> int:
-        """Index of a material with the texture of its surface, both added if they are new."""
-        texture = surface.pattern.texture
-        if texture is not None:
-            if texture not in self.document.textures:
-                self.document.textures.append(texture)
-            material = replace(material, texture=self.document.textures.index(texture))
+        """Index of a material with the textures of its surface, all added if they are new."""
+        material = replace(
+            material, texture=self.texture_id(surface.pattern.texture), cutout=self.texture_id(surface.mask)
+        )
         if material not in self.document.materials:
             self.document.materials.append(material)
         return self.document.materials.index(material)
+
+    def texture_id(self, texture: Texture | None) -> int:
+        """Index of a texture, added if it is new; -1 for None."""
+        if texture is None:
+            return -1
+        if texture not in self.document.textures:
+            self.document.textures.append(texture)
+        return self.document.textures.index(texture)
 
     def placed(self, part: Part, matrix: Doubles | None) -> Part:
         """A part inside a further transform. What is outside stays outside where it mirrors."""

@@ -59,10 +59,11 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A material without texture, and the pattern that colours what is diffuse of it."""
+    """A material without texture, the pattern that colours what is diffuse of it, and the picture of its holes."""
 
     material: Material
     pattern: Pattern = field(default_factory=lambda: Pattern(BLACK))
+    mask: Texture | None = None
 
 
 class Surfaces:
@@ -165,6 +166,23 @@ def inner(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     return surfaces.surface(found[0], depth + 1)
 
 
+def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+    """The BSDF that is in it, with holes where a picture says so. Of an opacity without picture nothing is seen."""
+    surface = inner(surfaces, properties, depth)
+    element = properties.take("opacity", *COLORS, "texture")
+    if element is None or element.tag != "texture":
+        return surface
+    within = Properties(element, surfaces.ids)
+    within.named.pop("raw", None)  # its bytes are taken as they are anyway
+    opacity = surfaces.texture(within)
+    if surface.pattern.texture is None:
+        surface = replace(surface, pattern=replace(surface.pattern, to_uv=opacity.to_uv))
+    elif not np.array_equal(surface.pattern.to_uv, opacity.to_uv):
+        raise element.error("an opacity and the colour below must map texture coordinates alike")
+    assert opacity.texture is not None
+    return replace(surface, mask=replace(opacity.texture, alpha=None))
+
+
 def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     """A smooth or rough conductor, which reflects at all angles what it does straight ahead."""
     name = properties.text("material", surfaces.default_metal)
@@ -257,7 +275,7 @@ def ior(properties: Properties, name: str, default: float) -> float:
 BSDFS: dict[str, Callable[[Surfaces, Properties, int], Surface]] = {
     "diffuse": diffuse,
     "twosided": inner,
-    "mask": inner,
+    "mask": masked,
     "bumpmap": inner,
     "normalmap": inner,
     "conductor": metal,

@@ -230,6 +230,16 @@ MATERIAL = Table(
             fallback="none",
             example='"wood.png"',
         ),
+        Key(
+            name="cutout",
+            kind=Text(),
+            about="A picture that says where the surface is and where there are holes, through which rays pass, as "
+            "between leaves: it is there from an alpha of one half on, or, if the picture has no alpha, from a grey of "
+            "one half on. It may be that of `texture`. Surfaces that shine have no holes, nor have surfaces without "
+            "texture coordinates.",
+            fallback="none",
+            example='"leaf.png"',
+        ),
     ),
 )
 

@@ -116,15 +116,16 @@ def add_materials(document: Document, materials: dict[str, dict[str, Any]], plac
     for name, values in materials.items():
         here = place.inside(name)
         check_reflectances(values, here)
-        texture = -1
-        if values["texture"] is not None:
-            path = found(values["texture"], PICTURE_SUFFIXES, here.inside("texture"))
-            if path not in textures:
-                textures[path] = len(document.textures)
-                document.textures.append(read_texture(path, PICTURES))
-            texture = textures[path]
+        pictures = dict.fromkeys(("texture", "cutout"), -1)
+        for key in pictures:
+            if values[key] is not None:
+                path = found(values[key], PICTURE_SUFFIXES, here.inside(key))
+                if path not in textures:
+                    textures[path] = len(document.textures)
+                    document.textures.append(read_texture(path, PICTURES))
+                pictures[key] = textures[path]
         given = OF_KIND.get(values["kind"], {}) | {key: value for key, value in values.items() if value is not None}
-        document.materials.append(Material(**{**given, "name": name, "texture": texture}))
+        document.materials.append(Material(**{**given, "name": name, **pictures}))
 
 
 def check_reflectances(values: dict[str, Any], place: Place) -> None:

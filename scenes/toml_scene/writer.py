@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
-from PIL import Image
 
 from scenes.document import DistantSource, Document, EnvironmentSource, LightSource, PointSource
 from scenes.errors import SceneFileError
 from scenes.model import Scene
 from scenes.source_file import reason
+from scenes.texture_file import texture_image
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
 from scenes.toml_scene.place import BARE_KEY
 from scenes.tracks import RotationTrack, Track, VectorTrack
@@ -32,7 +32,7 @@ def write(scene: Scene, path: Path) -> None:
     meshes = {id(part.shape): part.shape for part in document.parts}
     try:
         for name, texture in zip(texture_files(document, path), document.textures, strict=True):
-            Image.fromarray(texture.pixels).save(path.with_name(name))
+            texture_image(texture).save(path.with_name(name))
         write_meshes(path.with_name(mesh_file(path)), list(meshes.values()))
         if has_image(document.environment):
             np.save(path.with_name(environment_file(path)), document.environment.radiance, allow_pickle=False)
@@ -158,8 +158,9 @@ class Lines:
         """The materials."""
         files = texture_files(self.document, self.path)
         for name, material in zip(self.materials, self.document.materials, strict=True):
-            texture = files[material.texture] if material.texture >= 0 else None
-            yield from table(f"[materials.{key_text(name)}]", asdict(material) | {"name": None, "texture": texture})
+            texture, cutout = (files[i] if i >= 0 else None for i in (material.texture, material.cutout))
+            values = asdict(material) | {"name": None, "texture": texture, "cutout": cutout}
+            yield from table(f"[materials.{key_text(name)}]", values)
 
     def object_rows(self) -> list[dict[str, Any]]:
         """The parts."""

@@ -76,6 +76,7 @@ ior = 1.3
 emission = [1, 2, 3]
 backdrop = 0.5
 texture = "t.png"
+cutout = "t.png"
 
 [materials]
 glass.kind = "dielectric"
@@ -313,6 +314,7 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         emission=(1.0, 2.0, 3.0),
         backdrop=(0.5, 0.5, 0.5),
         texture=0,
+        cutout=0,
     )
     assert (glass.transmittance, glass.ior) == (1.0, 1.5)
     assert mirror.specular == (1.0, 1.0, 1.0)

@@ -125,7 +125,7 @@ def test_too_many_triangles_for_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_node_is_a_cache_line() -> None:
-    assert (NODE.itemsize, SCENE.itemsize) == (128, 24)
+    assert (NODE.itemsize, SCENE.itemsize) == (128, 48)
 
 
 def test_every_struct_is_checked_by_the_compiler() -> None:

@@ -261,7 +261,7 @@ def test_a_leaf_too_large_for_a_node() -> None:
 
 
 def test_sizes_are_those_of_the_paper() -> None:
-    assert (NODE.itemsize, SCENE.itemsize) == (80, 24)
+    assert (NODE.itemsize, SCENE.itemsize) == (80, 48)
 
 
 def test_every_struct_is_checked_by_the_compiler() -> None:

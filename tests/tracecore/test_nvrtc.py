@@ -50,6 +50,20 @@ def test_compiles_without_spills(name: str, arch: str, resident: bool, table: li
         assert row.spill_bytes == 0
 
 
+#: One for each way to test triangles.
+TESTING = ("while-while", "if-if", "bvh4", "compressed-bvh8", "packet-8", "warp-triangles-8", "grouped-8")
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("name", TESTING)
+def test_compiles_with_cutouts_without_spills(name: str, arch: str) -> None:
+    compiled = compile_strategy(find_strategy(name), arch, has_cutouts=True)
+    assert compiled.cubin != compile_strategy(find_strategy(name), arch).cubin
+    for row in compiled.resources.values():
+        assert row.spill_bytes == 0
+
+
 @pytest.mark.usefixtures("compiler")
 def test_a_struct_of_another_size_does_not_compile() -> None:
     row = find_strategy("while-while")

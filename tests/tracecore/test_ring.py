@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from cutout_cases import cutout_answers
 from ray_cases import Answers, Floats, answers, assert_same_bits, soup
 from ring_orders import assert_written, await_order, write_order
 
 from tracecore import resident, turns
 from tracecore.brute_force import is_valid
+from tracecore.cutouts import CutoutTables
 from tracecore.emulator.library import LibraryPool, Request, compile_library, emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedScene, memory_ranges
 from tracecore.errors import DeviceError, KernelError, RayError
@@ -56,9 +58,12 @@ def _emulator() -> None:
 class Service:
     """A kernel that stays, in a thread. shape: slots, and rays of each."""
 
-    def __init__(self, triangles: Floats, kernel: KernelStrategy, shape: tuple[int, int]) -> None:
-        packed = kernel.layout.pack(kernel.build(triangles), triangles)
-        self.library = LibraryPool.of(compile_library(kernel, kernel.stack_for(packed), resident=True))
+    def __init__(
+        self, triangles: Floats, kernel: KernelStrategy, shape: tuple[int, int], cutouts: CutoutTables | None = None
+    ) -> None:
+        packed = kernel.pack(kernel.build(triangles), triangles, cutouts)
+        path = compile_library(kernel, kernel.stack_for(packed), resident=True, has_cutouts=cutouts is not None)
+        self.library = LibraryPool.of(path)
         self.memory = memory = RingMemory(*shape, np.zeros)
         self.scene = EmulatedScene(packed, kernel.layout.scene)
         self.device = {name: np.zeros(size, np.uint8) for name, size in memory.device_bytes.items()}
@@ -104,10 +109,13 @@ class Service:
 
 @contextmanager
 def serving(
-    triangles: Floats, kernel: str | KernelStrategy = "while-while", shape: tuple[int, int] = (SLOTS, SLOT_RAYS)
+    triangles: Floats,
+    kernel: str | KernelStrategy = "while-while",
+    shape: tuple[int, int] = (SLOTS, SLOT_RAYS),
+    cutouts: CutoutTables | None = None,
 ) -> Iterator[Service]:
     """A service that has ended by itself when the block is left. shape: slots, and rays of each."""
-    service = Service(triangles, find_strategy(kernel), shape)
+    service = Service(triangles, find_strategy(kernel), shape, cutouts)
     service.start()
     try:
         yield service
@@ -158,6 +166,18 @@ def test_columns_hold_the_hits_and_nothing_else_is_read_or_written(kernel: str, 
                 expected = case.occlusion if bits & ANY_HIT_BIT else case.closest
                 assert_written(memory, slot, expected[slot * 50 : slot * 50 + count], bits)
             assert (memory.hits[6] == -7.0).all()
+
+
+@pytest.mark.parametrize("kernel", KINDS)
+def test_columns_hold_the_hits_through_cutouts(kernel: str) -> None:
+    tables, case = cutout_answers("soup", 1500)
+    with serving(case.triangles, kernel, (4, 1024), tables) as service:
+        for slot, bits in enumerate((0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT)):
+            write_order(service.memory, slot, case.rays[slot * 100 : slot * 100 + 1000], bits)
+        for slot, bits in enumerate((0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT)):
+            assert await_order(service.memory, slot) == 0
+            expected = case.occlusion if bits & ANY_HIT_BIT else case.closest
+            assert_written(service.memory, slot, expected[slot * 100 : slot * 100 + 1000], bits)
 
 
 def test_a_slot_full_to_the_brim() -> None:

@@ -105,14 +105,17 @@ def _first_lines(messages: str) -> str:
     return "\n".join(messages.strip().splitlines()[:MESSAGE_LINES])
 
 
-def compile_library(strategy: KernelStrategy, stack_size: int, *, resident: bool = False) -> Path:
+def compile_library(
+    strategy: KernelStrategy, stack_size: int, *, resident: bool = False, has_cutouts: bool = False
+) -> Path:
     """The shared library of a strategy for a dispatch mode, compiled unless it is there already.
 
-    stack_size: entries of a ray's stack.
+    stack_size: entries of a ray's stack. has_cutouts: for triangles that are not all solid.
 
     Raises `KernelError` with g++'s messages where the source does not compile, `DeviceError` where there is no g++.
     """
-    text = _whole_source(strategy, strategy.constants(stack_size, resident=resident))
+    constants = strategy.constants(stack_size, resident=resident, has_cutouts=has_cutouts)
+    text = _whole_source(strategy, constants)
     path = _folder() / f"{strategy.source.stem}-{_key(text)}.so"
     if not path.exists() and (messages := _compile(text, path)):
         raise KernelError(f"kernel {strategy.name!r} does not compile for the emulator:\n{messages}")

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.bvh.tree import BinaryTree
+from tracecore.cutouts import CutoutTables
 from tracecore.direct import DirectTracer
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.errors import KernelError
@@ -36,10 +37,11 @@ class EmulatedTracer(DirectTracer):
     """Traces with a kernel of the GPU, on the CPU.
 
     triangles: (t, 3, 3) float32, checked. kernel: a registered name, a strategy, or None for the default. threads:
-    launches at a time. tree: over the triangles, of this kernel; by default it is built. order: of lanes; hits that
-    depend on it show a missing `__syncwarp`. Each warp's 32 lanes take turns in one CPU thread, and the blocks of a
-    launch run one after another. Raises `KernelError` where the kernel is unknown or does not compile, and from a
-    launch that breaks CUDA's rules; `DeviceError` where there is no g++.
+    launches at a time. tree: over the triangles, of this kernel; by default it is built. cutouts: of the triangles,
+    None if all are solid. order: of lanes; hits that depend on it show a missing `__syncwarp`. Each warp's 32 lanes
+    take turns in one CPU thread, and the blocks of a launch run one after another. Raises `KernelError` where the
+    kernel is unknown or does not compile, and from a launch that breaks CUDA's rules; `DeviceError` where there is no
+    g++.
     """
 
     device = "emulator"
@@ -53,6 +55,7 @@ class EmulatedTracer(DirectTracer):
         threads: int | None = None,
         order: Order = "ascending",
         tree: BinaryTree | None = None,
+        cutouts: CutoutTables | None = None,
     ) -> None:
         start = time.perf_counter()
         self._order = _index(order)
@@ -61,8 +64,10 @@ class EmulatedTracer(DirectTracer):
         super().__init__(threads)
         tree = tree or self._strategy.build(triangles)
         self.tree = tree
-        packed = self._strategy.layout.pack(tree, triangles)
-        self._library = LibraryPool.of(compile_library(self._strategy, self._strategy.stack_for(packed)))
+        packed = self._strategy.pack(tree, triangles, cutouts)
+        stack_size = self._strategy.stack_for(packed)
+        path = compile_library(self._strategy, stack_size, has_cutouts=cutouts is not None)
+        self._library = LibraryPool.of(path)
         self._scene = EmulatedScene(packed, self._strategy.layout.scene)
         self.bvh = BvhStatistics(
             nodes=packed.nodes,

@@ -53,7 +53,7 @@ struct Bvh2Walk {
 
     __device__ void test(const Scene& scene, int slot) {
         Hit hit = best;
-        if (!intersect(load_triangle(scene.triangles, slot), ray, shear, hit)) return;
+        if (!intersect(load_triangle(scene.triangles, slot), ray, shear, scene.cutouts, hit)) return;
         found = true;
         if (ANY_HIT) return finish();
         best = hit;

@@ -69,7 +69,7 @@ struct Walk {
     __device__ void test(const Scene& scene) {
         for (int slot = first_slot(node); slot < end_slot(node); ++slot) {
             Hit hit = best;
-            if (!intersect(load_triangle(scene.triangles, slot), ray, shear, hit)) continue;
+            if (!intersect(load_triangle(scene.triangles, slot), ray, shear, scene.cutouts, hit)) continue;
             found = true;
             if (ANY_HIT) return finish();
             best = hit;

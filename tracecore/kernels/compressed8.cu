@@ -65,7 +65,7 @@ struct Walk {
 
     __device__ void test(const Scene& scene) {
         Hit hit = best;
-        if (!intersect(load_triangle(scene.triangles, take_triangle(triangles)), ray, shear, hit)) return;
+        if (!intersect(load_triangle(scene.triangles, take_triangle(triangles)), ray, shear, scene.cutouts, hit)) return;
         found = true;
         if (ANY_HIT) return finish();
         best = hit;

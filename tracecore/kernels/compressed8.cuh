@@ -20,6 +20,7 @@ static_assert(sizeof(PackedNode) == NODE_BYTES, "PackedNode differs from the lay
 struct Scene {
     const PackedNode* nodes;
     const PackedTriangle* triangles;
+    Cutouts cutouts;
     float extent;  // largest coordinate by magnitude
 };
 static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCENE");

@@ -86,7 +86,7 @@ struct GroupWalk {
         if (is_leaf(node)) {
             for (int i = lane_of_group(); i < triangle_count(node); i += LANES_PER_RAY) {
                 Hit hit = best;
-                if (!intersect(load_triangle(scene, node, i), ray, shear, hit)) continue;
+                if (!intersect(load_triangle(scene, node, i), ray, shear, scene.cutouts, hit)) continue;
                 taken = true;
                 if (!ANY_HIT) best = hit;
             }

@@ -57,7 +57,7 @@ struct Packet {
     // Of a leaf, against the rays of all lanes. Returns the next node.
     __device__ int test(const Scene& scene, int leaf) {
         for (int slot = first_slot(leaf); slot < end_slot(leaf); ++slot) {
-            if (!intersect(load_triangle(scene.triangles, slot), ray, shear, best)) continue;
+            if (!intersect(load_triangle(scene.triangles, slot), ray, shear, scene.cutouts, best)) continue;
             found = true;
             if (ANY_HIT) best.t = -infinity();  // nothing meets the ray any more
         }

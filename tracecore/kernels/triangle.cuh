@@ -4,6 +4,7 @@
 // and exact division.
 #pragma once
 
+#include "cutouts.cuh"
 #include "ray.cuh"
 
 struct Triangle {
@@ -68,5 +69,15 @@ __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const
     const bool nearer = t < best.t || (t == best.t && triangle.prim_id < best.prim_id);
     if (!(t > ray.t_min && nearer)) return false;
     best = {t, v * inverse_det, w * inverse_det, triangle.prim_id};
+    return true;
+}
+
+// The same with cut-outs: a triangle is not taken where it is not there.
+__device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const Shear& shear, const Cutouts& cutouts,
+                                 Hit& best) {
+    if (!CUTOUTS) return intersect(triangle, ray, shear, best);
+    Hit hit = best;
+    if (!intersect(triangle, ray, shear, hit) || !is_there(cutouts, hit)) return false;
+    best = hit;
     return true;
 }

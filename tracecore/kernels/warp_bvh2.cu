@@ -83,7 +83,7 @@ struct WarpWalk {
         for (int slot = first_slot(node); slot < end; slot += TRIANGLES_AT_ONCE) {
             const int own = slot + lane_index() % TRIANGLES_AT_ONCE;
             Hit hit = best;
-            const bool taken = own < end && intersect(load_triangle(scene.triangles, own), ray, shear, hit);
+            const bool taken = own < end && intersect(load_triangle(scene.triangles, own), ray, shear, scene.cutouts, hit);
             if (!(TRIANGLES_AT_ONCE == 1 ? taken : __any_sync(WHOLE_WARP, taken))) continue;
             found = true;
             if (ANY_HIT) return finish();

@@ -30,6 +30,7 @@ static_assert(sizeof(PackedCorner) == CORNER_BYTES, "PackedCorner differs from t
 struct Scene {
     const PackedNode* nodes;
     const PackedCorner* corners;
+    Cutouts cutouts;
     float extent;  // largest coordinate by magnitude
 };
 static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCENE");

@@ -6,6 +6,7 @@ After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014. `kerne
 import numpy as np
 import numpy.typing as npt
 
+from tracecore import cutouts
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, collapse_levels, stack_need
 from tracecore.errors import KernelError
@@ -22,7 +23,7 @@ MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 #: planes: by axis, lower or upper, and child. child: index of a node, or ~(first slot << LEAF_COUNT_BITS | count) of a
 #: leaf. A lane to spare has a box at infinity and a leaf without triangles.
 NODE = np.dtype([("planes", "<f4", (3, 2, WIDTH)), ("child", "<i4", WIDTH), ("unused", "<i4", 4)])
-SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), ("extent", "<f4")], align=True)
+SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
 def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from tracecore import cutouts
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, WideTree, collapse, stack_need
 from tracecore.errors import KernelError
@@ -22,7 +23,7 @@ MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 #: A triangle's corner. A leaf has all its first corners, then all its second ones, then all its third ones, so that
 #: lanes with a triangle each load words side by side.
 CORNER = np.dtype([("position", "<f4", 3), ("prim_id", "<u4")])
-SCENE = np.dtype([("nodes", "<u8"), ("corners", "<u8"), ("extent", "<f4")], align=True)
+SCENE = np.dtype([("nodes", "<u8"), ("corners", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
 def node_of(width: int) -> np.dtype[np.void]:
