@@ -148,6 +148,7 @@ class Limits(NamedTuple):
     min_bounces: np.int32
     max_bounces: np.int32
     key: Words4
+    only_caustics: bool
 
 
 def needs_uv(scene: PackedScene) -> bool:
@@ -173,6 +174,7 @@ def shade_batch(
         np.int32(task.min_bounces),
         np.int32(min(task.max_bounces, MOST_BOUNCES)),
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
+        task.only_caustics,
     )
     kept = 0
     for first in range(0, active, CHUNK):
@@ -235,6 +237,8 @@ def shade_chunk(
         each(bend_normal, whole(bent), view)
         if flags & MIXED:
             scatter_mixed(hits, view)
+            if limits.only_caustics:
+                each(end_spread, whole(hits), chunk)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
     each(decide, whole(hits), (chunk, limits))
@@ -582,6 +586,13 @@ def scatter_dielectric(k: int, view: View) -> None:
     reflects = unit32(get_word(address(chunk.words), i)) < fresnel(cosine, eta)
     direct(i, chosen(reflects, mirrored(i, view), refracted), chunk)
     set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), get(address(chunk.per_share), i)))
+
+
+@inlined
+def end_spread(i: int, chunk: Chunk) -> None:
+    """Nothing is left of a path that no mirror and no glass has taken on."""
+    is_sharp = (chunk.lobe[i] == Int(MIRROR)) | (chunk.lobe[i] == Int(GLASS))
+    set_column(chunk.weight, i, scale(column(chunk.weight, i), ONE if is_sharp else ZERO))
 
 
 @inlined
