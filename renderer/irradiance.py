@@ -5,6 +5,7 @@ One photon in `EVERY` is such a place and takes no part in the density of the ot
 light would look denser than it is on average.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,12 @@ from tracecore.vector import address, fetch_add
 #: One photon in so many is a place where irradiance is known.
 EVERY = 4
 
+#: Where photons crowd, so that a cell has more places than this, the radius shrinks to keep their number within it.
+CROWD = 4.0
+
+#: Cells of the photons searched, along a radius.
+CELLS_PER_RADIUS = 2.0
+
 #: A place is looked for up to so many cells away; farther off all is dark.
 MOST_CELLS = 16
 
@@ -42,7 +49,8 @@ Longs = npt.NDArray[np.int64]
 
 class IrradianceMap(NamedTuple):
     """places: photons where irradiance is known, sorted by cell. values: (n, 3) float64, of each, in W/m^2, on the side
-    of its normal. radius: of the search that it comes from, and how near a ray must not end to be answered by it."""
+    of its normal. radius: of the search that it comes from, at most, and how near a ray must not end to be answered by
+    it."""
 
     places: PhotonMap
     values: npt.NDArray[np.float64]
@@ -65,7 +73,7 @@ def no_irradiance() -> IrradianceMap:
 def irradiance_map(photons: Words, radius: float, scale: float, feeder: Feeder) -> IrradianceMap:
     """Irradiance by photons (n, WORDS) that bring `scale` watts per unit of flux, searched within a radius."""
     is_place = np.arange(len(photons)) % EVERY == 0
-    others = build_photon_map(photons[~is_place], radius, scale * EVERY / (EVERY - 1))
+    others = build_photon_map(photons[~is_place], radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1))
     places = build_photon_map(photons[is_place], radius, 0.0)
     job = IrradianceJob(
         others, IrradianceMap(places, np.zeros((len(places.photons), 3)), radius), np.zeros(1, np.int64)
@@ -93,9 +101,23 @@ def run_irradiance(job: IrradianceJob, port: Port, idle: Longs) -> int:
 
 @inlined
 def irradiance_of(job: IrradianceJob, places: PhotonMap, i: int) -> Color:
-    """Irradiance at a place, by the photons that are none."""
-    normal = unpack_unit(places.photons[i, NORMAL])
-    return gather(job.photon_map, position(places, i), normal, normal, job.irradiance.radius)
+    """Irradiance at a place, by the photons that are none.
+
+    The places alone say how wide to search: a radius that follows the photons it finds is biased by their number.
+    """
+    point, normal = position(places, i), unpack_unit(places.photons[i, NORMAL])
+    radius = job.irradiance.radius * math.sqrt(min(1.0, CROWD / neighbours(places, point)))
+    return gather(job.photon_map, point, normal, normal, radius)
+
+
+@inlined
+def neighbours(places: PhotonMap, point: Vec3) -> int:
+    """How many places are in the cell of a point that has one."""
+    x = cell_coordinate(point[0], places.low[0], places.cell, places.shape[0])
+    y = cell_coordinate(point[1], places.low[1], places.cell, places.shape[1])
+    z = cell_coordinate(point[2], places.low[2], places.cell, places.shape[2])
+    cell = (z * places.shape[1] + y) * places.shape[0] + x
+    return places.starts[cell + 1] - places.starts[cell]
 
 
 @inlined

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.errors import PhotonFileError
+from renderer.errors import PhotonFileError, RenderError
 from shaders.compilation import compiled as inlined
 from shaders.elementary import binary_exponent, power_of_two
 from shaders.fused import fma
@@ -31,6 +31,9 @@ DIRECTION, NORMAL, FLUX = 3, 4, 5
 
 #: The grid never has more cells than this; larger cells take over.
 MAX_CELLS = 1 << 22
+
+#: Nor does it hold more photons than this.
+MAX_PHOTONS = (1 << 31) - 1
 
 #: A photon counts for a point if it lies within this share of the radius from its tangent plane ...
 DISC_THICKNESS = 0.25
@@ -121,14 +124,14 @@ def unpack_flux(packed: np.uint32) -> Color:
 class PhotonMap(NamedTuple):
     """Photons sorted by grid cell, x fastest.
 
-    photons: (n, WORDS) uint32. positions: the same bytes as (n, WORDS) float32. starts: (cells + 1,) int64, the photons
+    photons: (n, WORDS) uint32. positions: the same bytes as (n, WORDS) float32. starts: (cells + 2,) int32, the photons
     of cell c are starts[c] : starts[c + 1]. low: (3,) float64 corner. shape: cells along x, y, z. cell: edge of a cell.
     scale: what a stored flux is multiplied with to be watts.
     """
 
     photons: Words
     positions: npt.NDArray[np.float32]
-    starts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int32]
     low: npt.NDArray[np.float64]
     shape: tuple[int, int, int]
     cell: float
@@ -154,7 +157,12 @@ def grid_shape(
 
 
 def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
-    """Sort photons (n, WORDS) for searches of `radius`. Photons of a cell keep their order."""
+    """Sort photons (n, WORDS) for searches of `radius`. Photons of a cell keep their order.
+
+    Raises `RenderError` where there are too many to be counted in 31 bits.
+    """
+    if len(photons) > MAX_PHOTONS:
+        raise RenderError(f"a photon map holds {MAX_PHOTONS} photons at most, got {len(photons)}; ask for fewer")
     positions = photons.view(np.float32)[:, :3]
     low = positions.min(axis=0).astype(np.float64) if len(photons) else np.zeros(3)
     high = positions.max(axis=0).astype(np.float64) if len(photons) else np.zeros(3)
@@ -180,25 +188,28 @@ def cell_coordinate(value: float, low: float, cell: float, count: int) -> int:
 @compiled
 def sort_by_cell(
     photons: Words, low: npt.NDArray[np.float64], shape: npt.NDArray[np.int64], cell: float
-) -> tuple[Words, npt.NDArray[np.int64]]:
-    """Stable counting sort. Returns the sorted photons and where each cell starts."""
+) -> tuple[Words, npt.NDArray[np.int32]]:
+    """Stable counting sort. Returns the sorted photons and where each cell starts.
+
+    Photons are counted two cells on; then the sum one cell on says where the next photon of a cell goes, and in the end
+    where the next cell starts.
+    """
     count = len(photons)
     positions = photons.view(np.float32)
     cells = np.empty(count, np.int32)
-    starts = np.zeros(shape[0] * shape[1] * shape[2] + 1, np.int64)
+    starts = np.zeros(shape[0] * shape[1] * shape[2] + 2, np.int32)
     for i in range(count):
         x = cell_coordinate(np.float64(positions[i, 0]), low[0], cell, shape[0])
         y = cell_coordinate(np.float64(positions[i, 1]), low[1], cell, shape[1])
         z = cell_coordinate(np.float64(positions[i, 2]), low[2], cell, shape[2])
         cells[i] = (z * shape[1] + y) * shape[0] + x
-        starts[cells[i] + 1] += 1
-    for c in range(len(starts) - 1):
-        starts[c + 1] += starts[c]
-    heads = starts[:-1].copy()
+        starts[cells[i] + 2] += 1
+    for c in range(2, len(starts)):
+        starts[c] += starts[c - 1]
     ordered = np.empty_like(photons)
     for i in range(count):
-        place = heads[cells[i]]
-        heads[cells[i]] += 1
+        place = starts[cells[i] + 1]
+        starts[cells[i] + 1] += 1
         for word in range(WORDS):
             ordered[place, word] = photons[i, word]
     return ordered, starts

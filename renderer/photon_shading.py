@@ -237,10 +237,10 @@ def shade_chunk(
         each(bend_normal, whole(bent), view)
         if flags & MIXED:
             scatter_mixed(hits, view)
-            if limits.only_caustics:
-                each(end_spread, whole(hits), chunk)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
+    if limits.only_caustics:
+        each(end_spread, whole(hits), chunk)
     each(decide, whole(hits), (chunk, limits))
     add_tallies(hits, chunk, output)
     return kept + keep_paths(flags, view, hits)
@@ -590,7 +590,7 @@ def scatter_dielectric(k: int, view: View) -> None:
 
 @inlined
 def end_spread(i: int, chunk: Chunk) -> None:
-    """Nothing is left of a path that no mirror and no glass has taken on."""
+    """Nothing is left of a path that no mirror and no glass takes on. Where all is diffuse, so is the lobe."""
     is_sharp = (chunk.lobe[i] == Int(MIRROR)) | (chunk.lobe[i] == Int(GLASS))
     set_column(chunk.weight, i, scale(column(chunk.weight, i), ONE if is_sharp else ZERO))
 

@@ -129,7 +129,7 @@ def _add_light(group: argparse._ArgumentGroup) -> None:
         "--photons",
         type=whole(1, 2 * 10**9),
         metavar="N",
-        help="photons sent out in each pass (default: PHOTON_DEFAULT)",
+        help="photons sent out in each pass (default: two for each pixel)",
     )
     group.add_argument(
         "--radius",

@@ -1,6 +1,5 @@
 """The driver `photon`, and how the drivers that look at photons have them traced."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +18,8 @@ from shaders.lights import powers
 from shaders.surface import MIRROR, TRANSMISSION
 from tracecore.tracer import Tracer
 
-#: Photons of a pass where the user names no number: so many for each pixel.
-PHOTONS_PER_PIXEL = 1.0
+#: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
+PHOTONS_PER_PIXEL, MOST_PHOTONS = 2, 10_000_000
 
 #: Photons of a caustic map have random numbers of their own: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
@@ -75,7 +74,7 @@ class PhotonDriver(EyeDriver):
 
 def photons_of_a_pass(settings: RenderSettings) -> int:
     """How many photons a pass sends out where the user names no number."""
-    return math.ceil(PHOTONS_PER_PIXEL * settings.width * settings.height)
+    return min(PHOTONS_PER_PIXEL * settings.width * settings.height, MOST_PHOTONS)
 
 
 def has_sharp_surfaces(scene: PackedScene) -> bool:

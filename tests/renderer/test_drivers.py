@@ -546,6 +546,16 @@ def test_the_first_radius_is_wide_enough_for_two_photons():
             driver.close()
 
 
+def test_photons_suit_the_picture_unless_their_number_is_given():
+    snapshot = lamp_in_box()
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        for size, photons, expected in (((20, 10), None, 400), ((20, 10), 7, 7), ((8000, 5000), None, 10_000_000)):
+            settings = RenderSettings(width=size[0], height=size[1], photons=photons, threads=1)
+            driver = DRIVERS["photon"](snapshot, tracer, settings)
+            assert driver.settings.photons == driver.emitted == expected
+            driver.close()
+
+
 def test_every_pixel_is_visited_once_and_by_tiles():
     order = pixels_by_tile(20, 17)
     assert sorted(order) == list(range(20 * 17))

@@ -6,7 +6,7 @@ from small_scenes import lamp_in_box
 
 import tracecore
 from renderer.feeding import Feeder
-from renderer.irradiance import EVERY, irradiance_map, nearest_irradiance, nearest_place, no_irradiance
+from renderer.irradiance import CROWD, EVERY, irradiance_map, nearest_irradiance, nearest_place, no_irradiance
 from renderer.photon_map import (
     NORMAL_COSINE,
     PHOTON,
@@ -72,13 +72,20 @@ def test_the_nearest_place_is_that_of_looking_at_all(reach):
 
 
 def test_irradiance_is_that_of_the_photons_that_are_no_places(feeder):
+    """Within the radius, or less where a cell has many places."""
     photons = photons_in_a_cloud(2_000)
     made = irradiance_map(photons, 0.1, 2.0, feeder)
     others = build_photon_map(photons[np.arange(len(photons)) % EVERY != 0], 0.1, 2.0 * EVERY / (EVERY - 1))
     assert len(made.values) == len(photons) // EVERY
+    cells = np.floor((made.places.positions[:, :3].astype(np.float64) - made.places.low) / made.places.cell)
+    _, same, crowd = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    crowd = crowd[same.ravel()]
     for i in range(0, len(made.values), 7):
         place, normal = made.places.positions[i, :3].astype(np.float64), unpack_unit(made.places.photons[i, 4])
-        assert tuple(made.values[i]) == gather_at(others, tuple(place.tolist()), normal, 0.1)
+        radius = 0.1 * np.sqrt(min(1.0, CROWD / crowd[i]))
+        expected = gather_at(others, tuple(place.tolist()), normal, radius)
+        np.testing.assert_allclose(made.values[i], expected, rtol=1e-12)
+    assert crowd.min() < CROWD < crowd.max()
 
 
 def test_irradiance_far_from_all_photons_is_dark(feeder):

@@ -62,13 +62,13 @@ COMMON = {"width": 12, "height": 12, "max_bounces": 24}
 @pytest.fixture(scope="module", params=sorted(ROOMS))
 def judged_room(request):
     """A room, and passes of the path driver."""
-    return ROOMS[request.param], passes(ROOMS[request.param], "path", 512, seed=7, **COMMON)
+    return ROOMS[request.param], passes(ROOMS[request.param], "path", 256, seed=7, **COMMON)
 
 
 @pytest.mark.parametrize("driver", sorted(JUDGED))
 def test_drivers_see_the_same_room(driver, judged_room):
     snapshot, judge = judged_room
-    made = passes(snapshot, driver, 48, photons=30_000, radius=0.02, **COMMON)
+    made = passes(snapshot, driver, 24, photons=15_000, radius=0.03, **COMMON)
     for size in (1, 4):  # pixels, and regions of them
         z = z_scores(block_means(made, size), block_means(judge, size), JUDGED[driver])
         assert np.abs(z).max() < sidak_bound(z.size), size
@@ -79,8 +79,8 @@ def test_a_glossy_floor_keeps_the_light_that_no_map_has(driver):
     """Photons bring caustics to the diffuse lobe alone; the path has those of the Phong lobe beside it."""
     walls = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.5, 0.5, 0.5), shine=5.0)
     snapshot = room(ball=GLASS, walls=walls)
-    judge = block_means(passes(snapshot, "path", 768, seed=7, **COMMON), 4)
-    made = block_means(passes(snapshot, driver, 96, photons=20_000, radius=0.02, **COMMON), 4)
+    judge = block_means(passes(snapshot, "path", 400, seed=7, **COMMON), 4)
+    made = block_means(passes(snapshot, driver, 64, photons=6_000, radius=0.03, **COMMON), 4)
     z = z_scores(made, judge, 0.01)
     assert np.abs(z).max() < sidak_bound(z.size)
 
@@ -89,9 +89,9 @@ def test_a_glossy_floor_keeps_the_light_that_no_map_has(driver):
 @pytest.mark.parametrize("driver", COMPLETE)
 def test_a_furnace_is_brighter_than_its_walls_glow(driver, albedo):
     walls = Material(diffuse=3 * (albedo,), emission=(1.0, 1.0, 1.0))
-    made = passes(flat_snapshot(closed_box(), [walls]), driver, 16, photons=20_000, radius=0.03, max_bounces=100)
+    made = passes(flat_snapshot(closed_box(), [walls]), driver, 12, photons=10_000, radius=0.03, max_bounces=60)
     expected = np.full(3, 1.0 / (1.0 - albedo))
-    assert np.all(deviation(made.mean(axis=(1, 2)), expected, 0.003) < 4.0)
+    assert np.all(deviation(made.mean(axis=(1, 2)), expected, 0.004) < 4.0)
 
 
 @pytest.mark.parametrize("driver", COMPLETE)
@@ -101,7 +101,8 @@ def test_an_integrating_sphere_is_evenly_bright(driver):
     lamp = PointLight(position=(0.0, 0.0, 0.0), intensity=(1.0, 2.0, 3.0))
     camera = Camera(eye=(0.3, 0.0, 0.0), forward=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=90.0)
     snapshot = flat_snapshot(ball, [Material(diffuse=(0.5, 0.5, 0.5))], lights=[lamp], camera=camera)
-    made = passes(snapshot, driver, 16, photons=10_000, radius=0.1, max_bounces=60)
+    photons = 100_000 if driver == "photons-only" else 5_000  # its noise is that of one map
+    made = passes(snapshot, driver, 12, photons=photons, radius=0.1, max_bounces=60)
     expected = np.array([1.0, 2.0, 3.0]) * 0.5 / (np.pi * 0.5)
     # The triangles lie up to half a percent within the sphere.
     assert np.all(deviation(made.mean(axis=(1, 2)), expected, 0.006) < 4.0)
@@ -152,9 +153,9 @@ def test_a_lamp_in_a_mirror_lights_the_floor(driver):
         lights=[lamp],
         camera=low,
     )
-    made = passes(snapshot, driver, 6, photons=200_000, radius=0.1, max_bounces=2).mean(axis=(0, 1, 2))
+    made = passes(snapshot, driver, 4, photons=100_000, radius=0.12, max_bounces=2).mean(axis=(0, 1, 2))
     straight, mirrored = 2.0 / 0.6**2, 2.0 / 1.4**2 * np.array([0.5, 0.8, 1.0])
-    np.testing.assert_allclose(made, 0.5 / np.pi * (straight + mirrored), rtol=0.012)
+    np.testing.assert_allclose(made, 0.5 / np.pi * (straight + mirrored), rtol=0.02)
 
 
 def test_the_path_driver_has_the_same_light_where_nothing_is_sharp():
