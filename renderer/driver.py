@@ -11,7 +11,8 @@ Radiance = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class RenderSettings:
-    """What the user chooses. width, height: pixels. seed: 0..2^64-1. photons: emitted per pass.
+    """What the user chooses. width, height: pixels. seed: 0..2^64-1. photons: emitted per pass,
+    or None for as many as suit the picture.
 
     radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
     interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
@@ -21,7 +22,7 @@ class RenderSettings:
     width: int
     height: int
     seed: int = 0
-    photons: int = 200_000
+    photons: int | None = None
     radius: float | None = None
     max_bounces: int = 16
     threads: int | None = None
@@ -87,7 +88,11 @@ class Work:
 
 
 class Driver(Protocol):
-    """A way to make a picture: pass `i` is an estimate of it, and the mean of all passes converges."""
+    """A way to make a picture: the mean of all passes converges to it.
+
+    Passes come in order, from 0 on. Most drivers make each an independent estimate; what one learns from those before
+    it stays within the driver.
+    """
 
     @property
     def name(self) -> str:

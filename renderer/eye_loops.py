@@ -18,7 +18,7 @@ from renderer.eye_paths import (
 )
 from renderer.feeding import Feeder, Worker
 from renderer.packed_scene import CameraArrays, PackedScene
-from renderer.photon_map import PhotonMap
+from renderer.photon_lookup import PhotonLookup
 from tracecore.compiled import compiled, inlined
 from tracecore.port import ANY_HIT, PLAIN, Port, next_lane, submit
 from tracecore.rays import Ids
@@ -39,7 +39,7 @@ class EyeJob(NamedTuple):
     """
 
     scene: PackedScene
-    photon_map: PhotonMap
+    lookup: PhotonLookup
     task: EyeTask
     camera: CameraArrays
     size: tuple[int, int]
@@ -105,7 +105,14 @@ def take_pixels(job: EyeJob, count: int) -> npt.NDArray[np.int32]:
 def lane_paths(lanes: EyeLanes, lane: int) -> EyePaths:
     """The paths of a lane."""
     paths = lanes.paths
-    return EyePaths(paths.pixel[lane], paths.throughput[lane], paths.pdf_solid_angle[lane], paths.straight[lane])
+    return EyePaths(
+        paths.pixel[lane],
+        paths.throughput[lane],
+        paths.pdf_solid_angle[lane],
+        paths.straight[lane],
+        paths.gathers[lane],
+        paths.unmapped[lane],
+    )
 
 
 @compiled
@@ -145,7 +152,7 @@ def advance_lane(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
     progress = (lanes.active[lane], lanes.bounce[lane])
     paths = lane_paths(lanes, lane)
     lanes.active[lane], lanes.shadows[lane] = advance_eye_paths(
-        job.scene, job.photon_map, job.task, batch, paths, progress, shadows, job.image
+        job.scene, job.lookup, job.task, batch, paths, progress, shadows, job.image
     )
     lanes.bounce[lane] += 1
     lanes.rays[BOUNCE] += lanes.active[lane]

@@ -13,9 +13,18 @@ import numpy.typing as npt
 from renderer.camera_rays import camera_ray
 from renderer.eye_samples import SOBOL, camera_numbers, light_numbers, scatter_numbers
 from renderer.packed_scene import CameraArrays, PackedScene
-from renderer.photon_map import PhotonMap, gather
+from renderer.photon_lookup import PhotonLookup, irradiance_at
 from renderer.pixel_filters import place_in_filter
-from shaders.bsdf import ABSORBED, SPECULAR, evaluate_diffuse, evaluate_phong, pdf_solid_angle, sample
+from shaders.bsdf import (
+    ABSORBED,
+    DIFFUSE,
+    SPECULAR,
+    BsdfSample,
+    evaluate_diffuse,
+    evaluate_phong,
+    pdf_solid_angle,
+    sample,
+)
 from shaders.compilation import compiled as inlined
 from shaders.lights import light_pdf, outer_radiance, sample_light
 from shaders.sampling import cosine_hemisphere, power_heuristic
@@ -31,15 +40,16 @@ MAX_LIGHT_SAMPLES = 8
 SURE_BOUNCES = 3
 
 #: What eye paths do with diffuse reflection: follow it (path tracing), or ask the photons for all light but the
-#: direct (photon mapping), or for all light (the map shown as it is).
-FOLLOW, INDIRECT, EVERYTHING = range(3)
+#: direct (photon mapping), or for all light (the map shown as it is). NOTHING: direct light alone, and no gloss is
+#: followed. CAUSTICS: follow it, but ask the photons for light that came by mirrors and glass. GATHER: that up to a
+#: diffuse bounce and beyond it what is near; farther off ask the irradiance at photons for all light.
+FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER = range(6)
 
 Doubles = npt.NDArray[np.float64]
 
 
 class EyeTask(NamedTuple):
-    """What decides the paths of a pass. sequence: the pass. diffuse: FOLLOW, INDIRECT or EVERYTHING. radius: of the
-    gather.
+    """What decides the paths of a pass. sequence: the pass. diffuse: FOLLOW or another of these. radius: of the gather.
 
     light_samples: shadow rays per hit, 0 for none. sampler: RANDOM or SOBOL.
     """
@@ -56,12 +66,16 @@ class EyeTask(NamedTuple):
 class EyePaths(NamedTuple):
     """Paths on their way, one row per ray. pixel: (n,) int32. throughput: (n, 3) float64. pdf_solid_angle: (n,)
     float64, of the ray's direction, 0 for one without spread (the camera's, a mirror's). straight: (n,) bool, whether
-    mirrors and glass alone lie between the ray and the eye."""
+    mirrors and glass alone lie between the ray and the eye. gathers: (n,) bool, whether a diffuse bounce does.
+    unmapped: (n, 3) float64, the share of light met by mirrors and glass alone, since the last spread bounce, that no
+    caustic map has brought."""
 
     pixel: npt.NDArray[np.int32]
     throughput: Doubles
     pdf_solid_angle: Doubles
     straight: npt.NDArray[np.bool_]
+    gathers: npt.NDArray[np.bool_]
+    unmapped: Doubles
 
 
 class ShadowRays(NamedTuple):
@@ -81,6 +95,8 @@ def new_eye_paths(*shape: int) -> EyePaths:
         throughput=np.zeros((*shape, 3)),
         pdf_solid_angle=np.zeros(shape),
         straight=np.zeros(shape, np.bool_),
+        gathers=np.zeros(shape, np.bool_),
+        unmapped=np.zeros((*shape, 3)),
     )
 
 
@@ -110,8 +126,9 @@ def start_eye_paths(
         paths.pixel[i] = pixel
         paths.pdf_solid_angle[i] = 0.0
         paths.straight[i] = True
+        paths.gathers[i] = False
         for channel in range(3):
-            paths.throughput[i, channel] = 1.0
+            paths.throughput[i, channel] = paths.unmapped[i, channel] = 1.0
     return len(pixels)
 
 
@@ -133,6 +150,21 @@ def add_radiance(image: Doubles, pixel: int, radiance: Color) -> None:
     """image: (pixels, 3) float64."""
     for channel in range(3):
         image[pixel, channel] += radiance[channel]
+
+
+@inlined
+def task_at(task: EyeTask, gathers: bool, distance: float, near: float) -> EyeTask:
+    """What is to be done at a hit: a final gather says it anew. distance: of the ray. near: where it is not trusted."""
+    diffuse = task.diffuse
+    if diffuse == GATHER:
+        diffuse = EVERYTHING if gathers and distance >= near else CAUSTICS
+    return EyeTask(task.seed, task.sequence, diffuse, task.max_bounces, task.light_samples, task.radius, task.sampler)
+
+
+@inlined
+def follows(task: EyeTask) -> bool:
+    """Whether scattered rays follow diffuse reflection."""
+    return task.diffuse == FOLLOW or task.diffuse == CAUSTICS
 
 
 @inlined
@@ -172,13 +204,14 @@ def light_through(
     wi = local(hit, arriving.direction)
     if wi[2] <= 0.0 or dot(arriving.direction, hit.geom_normal) <= 0.0 or largest(arriving.irradiance) <= 0.0:
         return arriving.direction, arriving.distance, (0.0, 0.0, 0.0)
-    follow = task.diffuse == FOLLOW
+    follow = follows(task)
     weight = 1.0
     if arriving.pdf_solid_angle > 0.0 and not last:
         own = pdf_solid_angle(hit.bsdf, wi, wo, follow)
         weight = power_heuristic(task.light_samples * arriving.pdf_solid_angle, own)
-    # Where diffuse reflection is not followed, shadow rays alone bring its direct light.
-    diffuse = scale(evaluate_diffuse(hit.bsdf, wi), weight if follow else 1.0)
+    # Where diffuse reflection is not followed, shadow rays alone bring its direct light, or photons do.
+    alone = 0.0 if task.diffuse == EVERYTHING else 1.0
+    diffuse = scale(evaluate_diffuse(hit.bsdf, wi), weight if follow else alone)
     reflected = add(diffuse, scale(evaluate_phong(hit.bsdf, wi, wo), weight))
     return arriving.direction, arriving.distance, scale(multiply(reflected, arriving.irradiance), wi[2])
 
@@ -189,9 +222,10 @@ def add_shadow_rays(
 ) -> int:
     """Shadow rays of one hit. path: pixel, bounce, throughput. Returns the number of shadow rays there are now."""
     pixel, bounce, throughput = path
-    if largest(hit.bsdf.diffuse) <= 0.0 and largest(hit.bsdf.phong) <= 0.0:
+    is_diffuse = largest(hit.bsdf.diffuse) > 0.0 and task.diffuse != EVERYTHING
+    if not is_diffuse and largest(hit.bsdf.phong) <= 0.0:
         return count
-    last = bounce + 1 >= task.max_bounces
+    last = bounce + 1 >= task.max_bounces or task.diffuse == NOTHING
     for k in range(task.light_samples):
         u = light_numbers(task, pixel, bounce, bounce * MAX_LIGHT_SAMPLES + k)
         stratum = (k + u[0]) / task.light_samples
@@ -211,10 +245,36 @@ def add_shadow_rays(
     return count
 
 
+@inlined
+def unmapped_light(paths: EyePaths, row: int, radiance: Color) -> Color:
+    """Light that a path has met, without what the caustic map has brought of it."""
+    if paths.pdf_solid_angle[row] > 0.0:  # straight from a light
+        return radiance
+    return multiply(radiance, (paths.unmapped[row, 0], paths.unmapped[row, 1], paths.unmapped[row, 2]))
+
+
+@inlined
+def unmapped_share(paths: EyePaths, row: int, task: EyeTask, hit: Hit, scattered: BsdfSample) -> Color:
+    """`EyePaths.unmapped` after a bounce: the map has the diffuse part of what is scattered."""
+    if scattered.lobe == SPECULAR:
+        return (paths.unmapped[row, 0], paths.unmapped[row, 1], paths.unmapped[row, 2])
+    if task.diffuse != CAUSTICS:
+        return (1.0, 1.0, 1.0)
+    diffuse = scale(evaluate_diffuse(hit.bsdf, scattered.wi), scattered.wi[2] / scattered.pdf_solid_angle)
+    weight = scattered.weight
+    return (rest(diffuse[0], weight[0]), rest(diffuse[1], weight[1]), rest(diffuse[2], weight[2]))
+
+
+@inlined
+def rest(part: float, whole: float) -> float:
+    """The share of the whole that is not in the part."""
+    return max(0.0, 1.0 - part / whole) if whole > 0.0 else 0.0
+
+
 @compiled
 def advance_eye_paths(
     scene: PackedScene,
-    photon_map: PhotonMap,
+    lookup: PhotonLookup,
     task: EyeTask,
     batch: tuple[Floats, Floats, Ids],
     paths: EyePaths,
@@ -229,7 +289,6 @@ def advance_eye_paths(
     """
     rays, hits, prim_ids = batch
     active, bounce = progress
-    follow = task.diffuse == FOLLOW
     kept, shadow_count = 0, 0
     for i in range(active):
         pixel = paths.pixel[i]
@@ -239,22 +298,25 @@ def advance_eye_paths(
             if paths.straight[i]:  # a backdrop for the eye, no light
                 add_radiance(image, pixel, multiply(throughput, scene.background))
             arriving = light_from_outside(scene, task, normalize(ray_direction(rays, i)), paths.pdf_solid_angle[i])
-            add_radiance(image, pixel, multiply(throughput, arriving))
+            add_radiance(image, pixel, unmapped_light(paths, i, multiply(throughput, arriving)))
             continue
         wi_ray = ray_direction(rays, i)
         wo = scale(wi_ray, -1.0)
         hit = surface_at(scene.surfaces, triangle, np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
         if largest(hit.emission) > 0.0:
             ray = (wi_ray, np.float64(hits[0, i]))
-            emitter = scene.surfaces.emitter_ids[triangle]
-            weight = emission_weight(scene, task, ray, emitter, paths.pdf_solid_angle[i])
-            add_radiance(image, pixel, scale(multiply(throughput, hit.emission), weight))
+            weight = emission_weight(scene, task, ray, scene.surfaces.emitter_ids[triangle], paths.pdf_solid_angle[i])
+            met = scale(multiply(throughput, hit.emission), weight)
+            add_radiance(image, pixel, unmapped_light(paths, i, met))
         if paths.straight[i]:
             add_radiance(image, pixel, multiply(throughput, hit.backdrop))
         wo_local = local(hit, wo)
-        shadow_count = add_shadow_rays(scene, task, hit, wo_local, (pixel, bounce, throughput), shadows, shadow_count)
-        if not follow and largest(hit.bsdf.diffuse) > 0.0:
-            irradiance = gather(photon_map, hit.position, hit.geom_normal, hit.shading_normal, task.radius)
+        here = task_at(task, paths.gathers[i], np.float64(hits[0, i]), lookup.irradiance.radius)
+        follow = follows(here)
+        shadow_count = add_shadow_rays(scene, here, hit, wo_local, (pixel, bounce, throughput), shadows, shadow_count)
+        if here.diffuse != FOLLOW and here.diffuse != NOTHING and largest(hit.bsdf.diffuse) > 0.0:
+            is_far = task.diffuse == GATHER and here.diffuse == EVERYTHING
+            irradiance = irradiance_at(lookup, hit, pixel, task.radius, is_far)
             reflected = scale(multiply(hit.bsdf.diffuse, irradiance), 1.0 / math.pi)
             add_radiance(image, pixel, multiply(throughput, reflected))
 
@@ -264,6 +326,8 @@ def advance_eye_paths(
         scattered = sample(hit.bsdf, wo_local, hit.outside, False, follow, (u[0], u[1], u[2]))
         direction = world(hit, scattered.wi)
         if scattered.lobe == ABSORBED or not leaves(hit, direction, scattered.wi):
+            continue
+        if task.diffuse == NOTHING and scattered.lobe != SPECULAR:
             continue
         # The share of light kept decides who goes on; by the throughput, every second path would end in glass.
         survival = 1.0
@@ -275,9 +339,12 @@ def advance_eye_paths(
         paths.pixel[kept] = pixel
         paths.pdf_solid_angle[kept] = scattered.pdf_solid_angle
         paths.straight[kept] = paths.straight[i] and scattered.lobe == SPECULAR
+        paths.gathers[kept] = paths.gathers[i] or scattered.lobe == DIFFUSE
+        unmapped = unmapped_share(paths, i, here, hit, scattered)
         gain = scattered.radiance_scale / survival
         for channel in range(3):
             paths.throughput[kept, channel] = throughput[channel] * scattered.weight[channel] * gain
+            paths.unmapped[kept, channel] = unmapped[channel]
         kept += 1
     return kept, shadow_count
 

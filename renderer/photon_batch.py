@@ -92,6 +92,7 @@ class PhotonTask(NamedTuple):
     """What decides the photons. sequence: the pass. min_bounces: 1 leaves out photons straight from a light.
 
     flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces, 65535 at most.
+    only_caustics: a path ends where anything but a mirror or glass would scatter it.
     """
 
     seed: np.uint64
@@ -99,6 +100,7 @@ class PhotonTask(NamedTuple):
     min_bounces: int
     max_bounces: int
     flux_unit: float
+    only_caustics: bool
 
 
 class PhotonScratch(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.errors import PhotonFileError
+from renderer.errors import PhotonFileError, RenderError
 from shaders.compilation import compiled as inlined
 from shaders.elementary import binary_exponent, power_of_two
 from shaders.fused import fma
@@ -32,6 +32,9 @@ DIRECTION, NORMAL, FLUX = 3, 4, 5
 #: The grid never has more cells than this; larger cells take over.
 MAX_CELLS = 1 << 22
 
+#: Nor does it hold more photons than this.
+MAX_PHOTONS = (1 << 31) - 1
+
 #: A photon counts for a point if it lies within this share of the radius from its tangent plane ...
 DISC_THICKNESS = 0.25
 #: ... and if the surfaces' normals are closer than this cosine.
@@ -41,6 +44,7 @@ _EXPONENT_BIAS = 24
 _MANTISSA = 512
 _MANTISSA_BITS, _STEP = Int(9), Int(1)
 _LEAST_EXPONENT, _MOST_EXPONENT = Int(-_EXPONENT_BIAS), Int(31 - _EXPONENT_BIAS)
+_FLUX_BIAS = Int(_EXPONENT_BIAS + 9)
 _MOST_STEPS, _LEAST_FLUX = Real(_MANTISSA - 1), Real(2.0**-40)
 
 Words = npt.NDArray[np.uint32]
@@ -66,12 +70,18 @@ def _map_step(x: float) -> np.uint32:
 @inlined
 def unpack_unit(packed: np.uint32) -> Vec3:
     """The unit vector again."""
+    return normalize(unpack_direction(packed))
+
+
+@inlined
+def unpack_direction(packed: np.uint32) -> Vec3:
+    """A vector in the direction of the packed one, of any length."""
     x = (np.float64(packed >> np.uint32(16)) - 32767.5) / 32767.0
     y = (np.float64(packed & np.uint32(0xFFFF)) - 32767.5) / 32767.0
     z = 1.0 - abs(x) - abs(y)
     if z < 0.0:
         x, y = (1.0 - abs(y)) * math.copysign(1.0, x), (1.0 - abs(x)) * math.copysign(1.0, y)
-    return normalize((x, y, z))
+    return (x, y, z)
 
 
 @inlined
@@ -102,7 +112,7 @@ def _flux_step(steps: float) -> np.uint32:
 @inlined
 def unpack_flux(packed: np.uint32) -> Color:
     """The three channels."""
-    step = math.ldexp(1.0, int(packed >> np.uint32(27)) - _EXPONENT_BIAS - 9)
+    step = np.float64(power_of_two(Int(packed >> np.uint32(27)) - _FLUX_BIAS))
     mask = np.uint32(_MANTISSA - 1)
     return (
         np.float64(packed & mask) * step,
@@ -114,18 +124,25 @@ def unpack_flux(packed: np.uint32) -> Color:
 class PhotonMap(NamedTuple):
     """Photons sorted by grid cell, x fastest.
 
-    photons: (n, WORDS) uint32. positions: the same bytes as (n, WORDS) float32. starts: (cells + 1,) int64, the photons
+    photons: (n, WORDS) uint32. positions: the same bytes as (n, WORDS) float32. starts: (cells + 2,) int32, the photons
     of cell c are starts[c] : starts[c + 1]. low: (3,) float64 corner. shape: cells along x, y, z. cell: edge of a cell.
     scale: what a stored flux is multiplied with to be watts.
     """
 
     photons: Words
     positions: npt.NDArray[np.float32]
-    starts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int32]
     low: npt.NDArray[np.float64]
     shape: tuple[int, int, int]
     cell: float
     scale: float
+
+
+class Found(NamedTuple):
+    """flux: sum of what photons bring, in the unit of the map. photons: how many they are."""
+
+    flux: Color
+    photons: int
 
 
 def grid_shape(
@@ -140,7 +157,12 @@ def grid_shape(
 
 
 def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
-    """Sort photons (n, WORDS) for searches of `radius`. Photons of a cell keep their order."""
+    """Sort photons (n, WORDS) for searches of `radius`. Photons of a cell keep their order.
+
+    Raises `RenderError` where there are too many to be counted in 31 bits.
+    """
+    if len(photons) > MAX_PHOTONS:
+        raise RenderError(f"a photon map holds {MAX_PHOTONS} photons at most, got {len(photons)}; ask for fewer")
     positions = photons.view(np.float32)[:, :3]
     low = positions.min(axis=0).astype(np.float64) if len(photons) else np.zeros(3)
     high = positions.max(axis=0).astype(np.float64) if len(photons) else np.zeros(3)
@@ -166,25 +188,28 @@ def cell_coordinate(value: float, low: float, cell: float, count: int) -> int:
 @compiled
 def sort_by_cell(
     photons: Words, low: npt.NDArray[np.float64], shape: npt.NDArray[np.int64], cell: float
-) -> tuple[Words, npt.NDArray[np.int64]]:
-    """Stable counting sort. Returns the sorted photons and where each cell starts."""
+) -> tuple[Words, npt.NDArray[np.int32]]:
+    """Stable counting sort. Returns the sorted photons and where each cell starts.
+
+    Photons are counted two cells on; then the sum one cell on says where the next photon of a cell goes, and in the end
+    where the next cell starts.
+    """
     count = len(photons)
     positions = photons.view(np.float32)
     cells = np.empty(count, np.int32)
-    starts = np.zeros(shape[0] * shape[1] * shape[2] + 1, np.int64)
+    starts = np.zeros(shape[0] * shape[1] * shape[2] + 2, np.int32)
     for i in range(count):
         x = cell_coordinate(np.float64(positions[i, 0]), low[0], cell, shape[0])
         y = cell_coordinate(np.float64(positions[i, 1]), low[1], cell, shape[1])
         z = cell_coordinate(np.float64(positions[i, 2]), low[2], cell, shape[2])
         cells[i] = (z * shape[1] + y) * shape[0] + x
-        starts[cells[i] + 1] += 1
-    for c in range(len(starts) - 1):
-        starts[c + 1] += starts[c]
-    heads = starts[:-1].copy()
+        starts[cells[i] + 2] += 1
+    for c in range(2, len(starts)):
+        starts[c] += starts[c - 1]
     ordered = np.empty_like(photons)
     for i in range(count):
-        place = heads[cells[i]]
-        heads[cells[i]] += 1
+        place = starts[cells[i] + 1]
+        starts[cells[i] + 1] += 1
         for word in range(WORDS):
             ordered[place, word] = photons[i, word]
     return ordered, starts
@@ -196,13 +221,26 @@ def gather(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal
 
     Jensen: Realistic Image Synthesis Using Photon Mapping, 2001: photons in a disc on the tangent plane, over its area.
     """
-    total_r, total_g, total_b = 0.0, 0.0, 0.0
+    return irradiance(photon_map, find(photon_map, point, geom_normal, shading_normal, radius), radius)
+
+
+@inlined
+def irradiance(photon_map: PhotonMap, found: Found, radius: float) -> Color:
+    """Flux per area in W/m^2 of what was found within a radius."""
+    per_area = photon_map.scale / (math.pi * (radius * radius))
+    return (found.flux[0] * per_area, found.flux[1] * per_area, found.flux[2] * per_area)
+
+
+@inlined
+def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Found:
+    """The photons in a disc on the tangent plane, on the side of a surface that its normals point to."""
+    total_r, total_g, total_b, count = 0.0, 0.0, 0.0, 0
     width, height, depth = photon_map.shape
     low, cell = photon_map.low, photon_map.cell
     for axis in range(3):  # a point far from all photons has none near
         extent = photon_map.shape[axis] * cell
         if point[axis] + radius < low[axis] or point[axis] - radius > low[axis] + extent:
-            return (0.0, 0.0, 0.0)
+            return Found((0.0, 0.0, 0.0), 0)
     x0 = cell_coordinate(point[0] - radius, low[0], cell, width)
     x1 = cell_coordinate(point[0] + radius, low[0], cell, width)
     y0 = cell_coordinate(point[1] - radius, low[1], cell, height)
@@ -210,6 +248,10 @@ def gather(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal
     z0 = cell_coordinate(point[2] - radius, low[2], cell, depth)
     z1 = cell_coordinate(point[2] + radius, low[2], cell, depth)
     radius2, thickness = radius * radius, DISC_THICKNESS * radius
+    is_bent = geom_normal != shading_normal
+    # Most photons near have the same normal: it is unpacked where it changes.
+    last_normal = pack_unit(geom_normal)
+    faces = alike(last_normal, geom_normal)
     for z in range(z0, z1 + 1):
         for y in range(y0, y1 + 1):
             row = (z * height + y) * width
@@ -221,22 +263,33 @@ def gather(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal
                     continue
                 if abs(dx * geom_normal[0] + dy * geom_normal[1] + dz * geom_normal[2]) > thickness:
                     continue
-                normal = unpack_unit(photon_map.photons[i, NORMAL])
-                if normal[0] * geom_normal[0] + normal[1] * geom_normal[1] + normal[2] * geom_normal[2] < NORMAL_COSINE:
+                normal = photon_map.photons[i, NORMAL]
+                if normal != last_normal:
+                    last_normal, faces = normal, alike(normal, geom_normal)
+                if not faces:
                     continue
-                wi = unpack_unit(photon_map.photons[i, DIRECTION])
+                packed = photon_map.photons[i, DIRECTION]
+                wi = unpack_unit(packed) if is_bent else unpack_direction(packed)  # flat: the sign alone counts
                 flat = wi[0] * geom_normal[0] + wi[1] * geom_normal[1] + wi[2] * geom_normal[2]
                 bent = wi[0] * shading_normal[0] + wi[1] * shading_normal[1] + wi[2] * shading_normal[2]
                 if flat <= 0.0 or bent <= 0.0:
                     continue
                 # The flux was counted on the flat triangle; shading sees it tilted to the bent normal.
-                tilt = min(bent / flat, 4.0)
+                tilt = min(bent / flat, 4.0) if is_bent else 1.0
                 flux = unpack_flux(photon_map.photons[i, FLUX])
                 total_r += flux[0] * tilt
                 total_g += flux[1] * tilt
                 total_b += flux[2] * tilt
-    per_area = photon_map.scale / (math.pi * radius2)
-    return (total_r * per_area, total_g * per_area, total_b * per_area)
+                count += 1
+    return Found((total_r, total_g, total_b), count)
+
+
+@inlined
+def alike(packed: np.uint32, geom_normal: Vec3) -> bool:
+    """Whether the surface with a packed normal counts as the one that is looked at."""
+    normal = unpack_unit(packed)
+    cosine = normal[0] * geom_normal[0] + normal[1] * geom_normal[1] + normal[2] * geom_normal[2]
+    return cosine >= NORMAL_COSINE
 
 
 def total_flux(photons: Words) -> npt.NDArray[np.float64]:

@@ -132,12 +132,12 @@ ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_TALLY = (np.uint32(t) for t in (1, 
 
 
 class Span(NamedTuple):
-    """Rays of which as many are shaded together as have room. first: place of the first one. kept: how many paths of
+    """`rays` of which as many are shaded together as have room. first: place of the first one. kept: how many paths of
     the batch go on before them. is_fresh: whether they are the first ones of their photons, which are numbered from
     `photon` on. is_alike: whether these all carry the same flux."""
 
     first: int
-    count: int
+    rays: int
     kept: int
     is_fresh: bool
     is_alike: bool
@@ -169,6 +169,7 @@ class Limits(NamedTuple):
     min_bounces: np.int32
     max_bounces: np.int32
     key: Words4
+    only_caustics: bool
 
 
 class Landing(NamedTuple):
@@ -203,6 +204,7 @@ def shade_batch(
         np.int32(task.min_bounces),
         np.int32(min(task.max_bounces, MOST_BOUNCES)),
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
+        task.only_caustics,
     )
     first, kept = 0, 0
     while first < active:
@@ -262,7 +264,7 @@ def shade_chunk(
         decoded=address(scene.photon_scene.decoded),
         chunk=chunk,
     )
-    hits, rays = pick_fresh(flags, view, span) if span.is_fresh else pick_hits(flags, view, span.count)
+    hits, rays = pick_fresh(flags, view, span) if span.is_fresh else pick_hits(flags, view, span.rays)
     output.counters[ESCAPED] += rays - hits
     meet_facets(scene.photon_scene, view, hits)
     landing = Landing(chunk, limits, view.photons, span.flux)
@@ -295,6 +297,8 @@ def shade_all_lobes(scene: PackedScene, view: View, hits: int, landing: Landing)
             scatter_mixed(hits, view)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
+    if landing.limits.only_caustics:
+        each(end_spread, whole(hits), chunk)
     each(decide, whole(hits), landing)
 
 
@@ -335,9 +339,9 @@ def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
     if flags & (TEXTURED | BENT | OWN):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
-        hits, taken = pack_numbered(triangles, found, span.count, numbers, (sources + uv, targets + chunk_uv))
+        hits, taken = pack_numbered(triangles, found, span.rays, numbers, (sources + uv, targets + chunk_uv))
     else:
-        hits, taken = pack_numbered(triangles, found, span.count, numbers, (sources, targets))
+        hits, taken = pack_numbered(triangles, found, span.rays, numbers, (sources, targets))
     if not span.is_alike:
         each(take_first_step, whole(hits), chunk)
         flux = three(view.paths + PATH_FLUX * step, step)
@@ -712,6 +716,13 @@ def scatter_dielectric(k: int, view: View) -> None:
     reflects = unit32(get_word(address(chunk.words), i)) < fresnel(cosine, eta)
     direct(i, chosen(reflects, mirrored(i, view), refracted), chunk)
     set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), get(address(chunk.per_share), i)))
+
+
+@inlined
+def end_spread(i: int, chunk: Chunk) -> None:
+    """Nothing is left of a path that no mirror and no glass takes on. Where all is diffuse, so is the lobe."""
+    is_sharp = (chunk.lobe[i] == Int(MIRROR)) | (chunk.lobe[i] == Int(GLASS))
+    set_column(chunk.weight, i, scale(column(chunk.weight, i), ONE if is_sharp else ZERO))
 
 
 @inlined

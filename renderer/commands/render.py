@@ -29,7 +29,11 @@ SUMMARY = "make a picture of a scene, and its statistics"
 DEFAULT_PASSES = 64
 
 #: Options that a driver has no use for; of any other driver all are taken.
-NOT_FOR = {"path": ("photons", "radius"), "ao": ("photons", "radius", "max_bounces")}
+NOT_FOR = {
+    "path": ("photons", "radius"),
+    "whitted": ("photons", "radius"),
+    "ao": ("photons", "radius", "max_bounces"),
+}
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
 FOR_FRAMES = ("frame_seeds", "fps", "resume")
@@ -52,10 +56,16 @@ SHOWN_LINEAR = ("ao",)
 
 EXAMPLES = f"""\
 drivers:
-  photon        progressive photon mapping: all light, caustics too
-  path          path tracing: slow, and right; the judge of the others
-  ao            ambient occlusion, to look at shapes
-  photons-only  one photon map, shown as it is
+  photon         progressive photon mapping: all light, caustics too
+  sppm           the same, with a radius for each pixel that shrinks where photons come
+  path           path tracing: slow, and right; the judge of the others; blind to caustics of lamps without size
+  path+caustics  path tracing, and photons for what mirrors and glass bring to other surfaces
+  gather         final gather: photons light what the eye's surfaces see; smoother than photon, slower
+  whitted        direct light, mirrors and glass alone
+  ao             ambient occlusion, to look at shapes
+  photons-only   one photon map, shown as it is
+
+A driver that cannot see the caustics of a scene says so.
 
 what is written:
   FILE.png   the picture, tone mapped: radiance times 2^exposure, then luminance L becomes L (1 + L/16) / (1 + L)
@@ -178,7 +188,7 @@ def _add_light(group: argparse._ArgumentGroup) -> None:
         "--photons",
         type=whole(1, 2 * 10**9),
         metavar="N",
-        help="photons sent out in each pass (default: 200000)",
+        help="photons sent out in each pass (default: two for each pixel)",
     )
     group.add_argument(
         "--radius",
@@ -250,6 +260,7 @@ def _make_picture(
     start = time.perf_counter()
     snapshot = Moment.chosen(chosen).of(scene)
     load_seconds += time.perf_counter() - start
+    _note_blindness(chosen, snapshot)
     with stage_of(snapshot, TracerChoice.chosen(chosen), load_seconds=load_seconds) as stage:
         made = make_picture(stage, order, path)
     _report(made, path, order.settings(snapshot), quiet=chosen.quiet)
@@ -263,6 +274,7 @@ def _make_sequence(scene: Scene, chosen: argparse.Namespace, kind: type[EyeDrive
     from renderer.tree_updates import TreeUpdates
 
     choice, moment = TracerChoice.chosen(chosen), Moment.chosen(chosen)
+    _note_blindness(chosen, replace(moment, frame=chosen.frames[0]).of(scene))
     order = SequenceOrder(
         path=path,
         frames=chosen.frames,
@@ -292,6 +304,17 @@ def _make_sequence(scene: Scene, chosen: argparse.Namespace, kind: type[EyeDrive
     elif not chosen.quiet:
         print(f"{path}: frames {order.frames[0]} to {order.frames[-1]}, {len(order.frames)} in all")
     return finished, done > 0
+
+
+def _note_blindness(chosen: argparse.Namespace, snapshot: Snapshot) -> None:
+    """Say on stderr what the driver cannot see of a scene."""
+    from renderer.drivers import DRIVERS
+    from renderer.drivers.blindness import blindness_note
+
+    kind = choose_driver(chosen.driver, DRIVERS)
+    note = None if chosen.quiet else blindness_note(kind, snapshot, DRIVERS)
+    if note is not None:
+        print(f"tracecore: note: {note}", file=sys.stderr)
 
 
 #: Above the rows of a sequence.

@@ -1,21 +1,21 @@
 """Pictures with known answers, and drivers that must agree with each other."""
 
 import math
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from driver_passes import block_means, deviation, opened, passes
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, furnace, lamp_in_box, quad
 
 import scenes
 import tracecore
-from renderer import drivers
 from renderer.driver import PhotonCounts, RayCounts, RenderSettings
 from renderer.drivers import (
     DRIVERS,
     footprint_radius,
     pass_radius,
+    photon,
     photon_radius,
     photon_task,
     pixels_by_tile,
@@ -38,42 +38,11 @@ BIG_FLOOR = quad((-50, -50, 0), (50, -50, 0), (50, 50, 0), (-50, 50, 0))
 SMALL_FLOOR = quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0))
 
 
-@contextmanager
-def opened(snapshot, driver, **settings):
-    """A driver for a small picture."""
-    chosen = RenderSettings(**({"width": 16, "height": 12, "photons": 20_000, "threads": 2} | settings))
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=chosen.threads) as tracer:
-        made = DRIVERS[driver](snapshot, tracer, chosen)
-        try:
-            yield made
-        finally:
-            made.close()
-
-
-def passes(snapshot, driver, count, **settings):
-    """(count, height, width, 3) radiance."""
-    with opened(snapshot, driver, **settings) as made:
-        return np.array([made.render_pass(i) for i in range(count)])
-
-
-def deviation(samples, expected, tolerance=0.0):
-    """|mean - expected| in standard errors of the mean over (n, ...) samples; a systematic error up to `tolerance` of
-    what is expected is taken into the error."""
-    error2 = samples.var(axis=0, ddof=1) / len(samples) + (tolerance * np.asarray(expected)) ** 2
-    return np.abs(samples.mean(axis=0) - expected) / np.sqrt(error2)
-
-
-def block_means(image_passes, size):
-    """(n, h, w, 3) -> (n, h / size, w / size, 3)."""
-    n, h, w, c = image_passes.shape
-    return image_passes.reshape(n, h // size, size, w // size, size, c).mean(axis=(2, 4))
-
-
-@pytest.mark.parametrize("driver", ["path", "photon", "photons-only"])
+@pytest.mark.parametrize("driver", ["path", "photon", "photons-only", "sppm", "path+caustics", "gather"])
 def test_a_closed_glowing_box_is_evenly_bright(driver):
     made = passes(furnace(), driver, 24, photons=40_000, max_bounces=100, radius=0.1)
     # Radiance = emission / (1 - albedo) = 1 everywhere. Discs that reach over an edge lose a little.
-    rim = 0.0 if driver == "path" else 0.004
+    rim = 0.0 if driver in ("path", "path+caustics") else 0.004
     assert np.all(deviation(made.mean(axis=(1, 2)), np.ones(3), rim) < 4.0)
     assert made.mean(axis=0).std() < 0.2
 
@@ -96,7 +65,7 @@ def test_a_lamp_without_size_lights_by_the_inverse_square():
         np.testing.assert_allclose(made[0], np.broadcast_to(expected, made[0].shape), rtol=1e-5)
 
 
-@pytest.mark.parametrize("driver", ["path", "photon"])
+@pytest.mark.parametrize("driver", ["path", "photon", "sppm", "path+caustics", "gather", "whitted"])
 def test_each_of_a_few_equal_lamps_is_asked_once(driver):
     """A shadow ray for each lamp with power, so that one pass has the light of all, exactly."""
     places = np.array([(0.5, 0.5, 2.0), (1.5, 0.0, 1.5), (-1.0, 0.5, 1.2), (0.0, -1.5, 3.0)])
@@ -368,7 +337,7 @@ def test_the_backdrop_is_seen_in_mirrors_and_lights_nothing():
     assert not passes(facing, "path", 4).any()
 
 
-@pytest.mark.parametrize("driver", ["path", "photon"])
+@pytest.mark.parametrize("driver", sorted(set(DRIVERS) - {"ao"}))
 def test_an_eye_in_glass_sees_the_square_of_the_index(driver):
     """Radiance over the square of the index is kept, and what does not leave at first is reflected until it does."""
     glass = Material(kind="dielectric", ior=1.5, transmittance=1.0)
@@ -512,7 +481,7 @@ def test_each_pass_has_photons_and_a_radius_of_its_own(monkeypatch):
         maps.append((photons[:100, :3].tolist(), radius))
         return build_photon_map(photons, radius, scale)
 
-    monkeypatch.setattr(drivers, "build_photon_map", noted)
+    monkeypatch.setattr(photon, "build_photon_map", noted)
     passes(lamp_in_box(), "photon", 3, radius=0.2)
     assert [radius for _, radius in maps] == [pass_radius(0.2, i) for i in range(3)]
     assert maps[0][0] != maps[1][0] != maps[2][0]
@@ -548,7 +517,7 @@ def test_no_ray_is_sent_to_a_lamp_behind_the_surface():
         assert made.work.rays.shadow == 0
 
 
-@pytest.mark.parametrize("driver", ["photon", "photons-only"])
+@pytest.mark.parametrize("driver", ["photon", "photons-only", "sppm", "gather", "path+caustics"])
 def test_without_a_light_no_photon_is_traced(driver):
     with opened(flat_snapshot(closed_box(), [Material()]), driver) as made:
         assert not made.render_pass(0).any()
@@ -579,6 +548,16 @@ def test_the_first_radius_is_wide_enough_for_two_photons():
             driver.close()
 
 
+def test_photons_suit_the_picture_unless_their_number_is_given():
+    snapshot = lamp_in_box()
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        for size, photons, expected in (((20, 10), None, 400), ((20, 10), 7, 7), ((8000, 5000), None, 10_000_000)):
+            settings = RenderSettings(width=size[0], height=size[1], photons=photons, threads=1)
+            driver = DRIVERS["photon"](snapshot, tracer, settings)
+            assert driver.settings.photons == driver.emitted == expected
+            driver.close()
+
+
 def test_every_pixel_is_visited_once_and_by_tiles():
     order = pixels_by_tile(20, 17)
     assert sorted(order) == list(range(20 * 17))
@@ -593,6 +572,9 @@ def test_every_pixel_is_visited_once_and_by_tiles():
         # In a closed diffuse box with a lamp every ray lands and every landing sends a shadow ray. Of 192 pixels ...
         ("path", RayCounts(camera=2 * 192, bounce=2 * 2 * 192, shadow=3 * 2 * 192)),
         ("photon", RayCounts(camera=2 * 192, shadow=2 * 192)),
+        ("sppm", RayCounts(camera=2 * 192, shadow=2 * 192)),
+        ("path+caustics", RayCounts(camera=2 * 192, bounce=2 * 2 * 192, shadow=3 * 2 * 192)),
+        ("whitted", RayCounts(camera=2 * 192, shadow=2 * 192)),
         ("photons-only", RayCounts(camera=2 * 192)),
         ("ao", RayCounts(camera=2 * 192, shadow=2 * 192)),
     ],
@@ -603,7 +585,7 @@ def test_rays_are_counted_by_purpose(driver, expected):
             made.render_pass(i)
         rays, photons = made.work.rays, made.work.photons
         assert (rays.camera, rays.shadow, rays.bounce) == (expected.camera, expected.shadow, expected.bounce)
-        assert photons.emitted == {"photon": 2000, "photons-only": 1000}.get(driver, 0)
+        assert photons.emitted == {"photon": 2000, "sppm": 2000, "photons-only": 1000}.get(driver, 0)
         assert photons.emitted == photons.absorbed + photons.terminated
         direct = 0 if driver == "photons-only" else photons.emitted  # not stored
         assert rays.photon == photons.stored + direct
@@ -628,12 +610,12 @@ def test_seconds_of_tracing_are_those_of_the_feeder(monkeypatch):
 
 
 def test_seconds_of_putting_photons_in_order_are_summed_over_passes(monkeypatch):
-    traced = drivers.trace_photons
+    traced = photon.trace_photons
 
     def timed(*arguments):
         return traced(*arguments)._replace(order_seconds=0.25)
 
-    monkeypatch.setattr(drivers, "trace_photons", timed)
+    monkeypatch.setattr(photon, "trace_photons", timed)
     with opened(lamp_in_box(), "photon", photons=100, max_bounces=1, radius=0.1) as made:
         for i in range(3):
             made.render_pass(i)

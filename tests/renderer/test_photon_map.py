@@ -227,3 +227,15 @@ def test_an_archive_of_something_else_is_refused(tmp_path):
     np.savez(path, photons=np.zeros(3), scale=1.0)
     with pytest.raises(PhotonFileError, match="24 bytes"):
         load_photons(path)
+
+
+def test_the_deviation_of_a_density_is_one_over_the_root_of_the_photons():
+    rng = np.random.default_rng(12)
+    photons = make_photons(rng.random((200_000, 3)) * (1.0, 1.0, 0.0))
+    points = [(x, y, 0.0) for x in np.linspace(0.05, 0.95, 31) for y in np.linspace(0.05, 0.95, 31)]
+    for found in (10.0, 40.0):
+        radius = math.sqrt(found / 200_000 / math.pi)
+        grid = build_photon_map(photons, radius, 1.0 / 200_000)
+        seen = np.array([gather_at(grid, point, UP, UP, radius)[0] for point in points])
+        assert seen.mean() == pytest.approx(1.0, abs=4.0 / math.sqrt(found * len(points)))
+        assert seen.std() * math.sqrt(found) == pytest.approx(1.0, abs=0.1)

@@ -276,3 +276,40 @@ def test_photons_leave_all_of_a_light_evenly(triangles):
     means = [(2 / 3, 1 / 3, 1 / 4), (1 / 3, 2 / 3, 1 / 4), (1 / 3, 1 / 3, 1 / 12)]
     for part, expected in zip(parts[:triangles], means, strict=False):
         np.testing.assert_allclose([u[part].mean(), v[part].mean(), (u * v)[part].mean()], expected, atol=0.006)
+
+
+@pytest.mark.parametrize("make", [lamp_in_box, open_room])
+def test_where_nothing_is_sharp_there_is_no_caustic(make):
+    shoot = Shooter(make(), min_bounces=1)
+    shoot.task = shoot.task._replace(only_caustics=True)
+    stored, counters = shoot(2_000)
+    assert len(stored) == 0
+    assert counters[ABSORBED] + counters[ESCAPED] == counters[EMITTED] == 2_000
+    assert counters[RAYS] == 2_000
+
+
+def test_caustic_photons_are_those_that_mirrors_and_glass_alone_have_brought():
+    """In a box with all lobes: a path ends at the first other bounce, so that its steps are all sharp ones; and it is
+    a part of the path that has no such end."""
+    shoot = Shooter(room_of_many_materials(), min_bounces=1)
+    everything, _ = shoot(20_000)
+    shoot.task = shoot.task._replace(only_caustics=True)
+    caustics, counters = shoot(20_000)
+    assert 200 < len(caustics) < len(everything) / 4
+    assert set(map(bytes, caustics)) < set(map(bytes, everything))
+    assert counters[EMITTED] == counters[[ABSORBED, ESCAPED, TERMINATED]].sum() == 20_000
+
+
+def test_light_in_a_mirror_is_stored_at_its_share():
+    """A matt floor under a mirror and a lamp between them: what lands on the floor by the mirror, and no more."""
+    mirror = Material(kind="mirror", specular=(0.5, 0.5, 0.5))
+    lamp = PointLight(position=(0.5, 0.5, 0.25), intensity=(1.0, 1.0, 1.0))
+    shoot = Shooter(floor_and_ceiling(materials=[WHITE, mirror], lights=[lamp]), min_bounces=1)
+    shoot.task = shoot.task._replace(only_caustics=True)
+    photons = 100_000
+    stored, _ = shoot(photons)
+    # The floor as seen from the lamp's image 1.75 over it: the solid angle of a square of side 1, by its half side.
+    half = 0.5
+    angle = 4.0 * np.arctan(half * half / (1.75 * np.sqrt(1.75**2 + 2.0 * half * half)))
+    expected = photons * 0.5 * angle / (4.0 * np.pi)
+    assert abs(len(stored) - expected) < 4.0 * np.sqrt(expected)

@@ -1,0 +1,72 @@
+"""Which light of a scene a driver cannot see, to be said rather than left out in silence."""
+
+import re
+
+from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.packed_scene import pack_material, shader_at_point
+from scenes.model import Color, DistantLight, Light, Material, Snapshot
+from shaders.surface import DIFFUSE, MIRROR, TRANSMISSION
+
+
+def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
+    """The light that comes through mirrors or glass to a diffuse surface of a scene and that a driver is blind to, in
+    words, or None."""
+    lights = unseen_lights(caustics_of(driver), snapshot)
+    used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
+    sharp = [material for material in used if is_sharp(material)]
+    if not lights or not sharp or not any(pack_material(material)[DIFFUSE : DIFFUSE + 3].any() for material in used):
+        return None
+    names = sorted({material.name or material.kind for material in sharp})
+    listed = ", ".join(f"'{name}'" for name in names[:3]) + (" and others" if len(names) > 3 else "")
+    plural = "materials" if len(names) > 1 else "material"
+    return f"light of {' and '.join(lights)} that comes through mirrors or glass ({plural} {listed})"
+
+
+def caustics_of(driver: type[EyeDriver]) -> Caustics:
+    """What a driver says of itself; one that says nothing is not doubted."""
+    return getattr(driver, "caustics", Caustics.ALL)
+
+
+def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
+    """Kinds of lights that shine in a scene and whose caustics are not seen, in words."""
+    if caustics is Caustics.ALL:
+        return []
+    shining = [light for light in snapshot.lights if max(strength(light)) > 0.0]
+    unseen = sorted({kind_of(light) for light in shining if caustics is Caustics.NONE or not has_size(light)})
+    if caustics is Caustics.NONE:
+        glows = any(max(snapshot.materials[i].emission) > 0.0 for i in set(snapshot.material_ids.tolist()))
+        unseen += ["glowing surfaces"] if glows else []
+        unseen += ["the environment"] if snapshot.environment is not None else []
+    return unseen
+
+
+def strength(light: Light) -> Color:
+    """What its brightness is given as."""
+    return light.irradiance if isinstance(light, DistantLight) else light.intensity
+
+
+def has_size(light: Light) -> bool:
+    """Whether a ray can meet it by chance."""
+    return isinstance(light, DistantLight) and light.angular_radius > 0.0
+
+
+def kind_of(light: object) -> str:
+    """`point lights` of a PointLight."""
+    words = re.findall("[A-Z][a-z]*", type(light).__name__)
+    return " ".join(words).lower() + "s"
+
+
+def is_sharp(material: Material) -> bool:
+    """Whether it is a mirror or glass, or has a shader of its own that may say so at a point."""
+    row = pack_material(material)
+    lobes = (row[MIRROR : MIRROR + 3], row[TRANSMISSION : TRANSMISSION + 3])
+    return any(bool(lobe.any()) for lobe in lobes) or shader_at_point(material) != 0
+
+
+def blindness_note(driver: type[EyeDriver], snapshot: Snapshot, others: dict[str, type[EyeDriver]]) -> str | None:
+    """One line for the user on what a driver cannot see, and which of the others can; None if it sees all."""
+    unseen = unseen_caustics(driver, snapshot)
+    if unseen is None:
+        return None
+    *first, last = [f"'{name}'" for name, other in others.items() if caustics_of(other) is Caustics.ALL]
+    return f"driver '{driver.name}' cannot see {unseen}; {', '.join(first)} and {last} can"

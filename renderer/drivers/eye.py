@@ -1,0 +1,129 @@
+"""What all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import Enum
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.driver import Radiance, RenderSettings, Work
+from renderer.eye_loops import BOUNCE, CAMERA, SHADOW, EyeJob, EyeLanes, run_eye_paths, take_eye_lanes
+from renderer.eye_paths import FOLLOW, MAX_LIGHT_SAMPLES, EyeTask
+from renderer.eye_samples import SAMPLERS
+from renderer.feeding import Feeder, Loop, Worker
+from renderer.packed_scene import PackedScene, pack_camera, pack_scene
+from renderer.photon_lookup import PhotonLookup, no_photons
+from scenes.model import Snapshot
+from tracecore.port import Port
+from tracecore.tracer import Tracer
+
+#: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
+TILE = 8
+
+
+class Caustics(Enum):
+    """Of which lights a driver sees what comes through mirrors and glass to a diffuse surface."""
+
+    NONE = "none"
+    OF_LIGHTS_WITH_SIZE = "of lights with size"
+    ALL = "all"
+
+
+def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
+    """(width * height,) indices row * width + column, tile after tile."""
+    columns, rows = -(-width // TILE), -(-height // TILE)
+    row, column = np.ogrid[: rows * TILE, : columns * TILE]
+    index = np.where((row < height) & (column < width), row * width + column, -1)
+    by_tile = index.reshape(rows, TILE, columns, TILE).transpose(0, 2, 1, 3).ravel()
+    return by_tile[by_tile >= 0].astype(np.int32)
+
+
+class EyeDriver:
+    """What all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
+
+    name: ClassVar[str]
+    diffuse: ClassVar[int] = FOLLOW
+    caustics: ClassVar[Caustics]
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        self.settings = settings
+        self.tracer = tracer
+        self.scene: PackedScene = pack_scene(snapshot)
+        self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
+        self.work = Work()
+        self._eye_slots = 1 + self._light_samples()
+        self._feeder = Feeder(tracer, settings.threads, settings.batch_rays, self._eye_slots)
+        self._tiles = pixels_by_tile(settings.width, settings.height)
+
+    def render_pass(self, index: int) -> Radiance:
+        """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
+        with self._at_work():
+            image = self.trace_pass(index)
+        return image.reshape(self.settings.height, self.settings.width, 3)
+
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass, (height * width, 3), row by row."""
+        return self._trace_eye_paths(self._eye_task(index), no_photons())
+
+    def close(self) -> None:
+        """Give the ports back."""
+        self._feeder.close()
+
+    def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
+        return EyeTask(
+            seed=np.uint64(self.settings.seed),
+            sequence=index,
+            diffuse=self.diffuse,
+            max_bounces=self.settings.max_bounces,
+            light_samples=self._light_samples(),
+            radius=radius,
+            sampler=SAMPLERS[self.settings.sampler],
+        )
+
+    def _light_samples(self) -> int:
+        """Shadow rays for each hit."""
+        return min(int(np.count_nonzero(self.scene.lights.probability)), MAX_LIGHT_SAMPLES)
+
+    def _trace_eye_paths(self, task: EyeTask, lookup: PhotonLookup) -> Radiance:
+        return self._run_eye_loop(run_eye_paths, self._eye_job(task, lookup), self._eye_slots)
+
+    def _eye_job(self, task: EyeTask, lookup: PhotonLookup, reach: float = 0.0) -> EyeJob:
+        return EyeJob(
+            scene=self.scene,
+            lookup=lookup,
+            task=task,
+            camera=self.camera,
+            size=(self.settings.width, self.settings.height),
+            pixels=self._tiles,
+            taken=np.zeros(1, np.int64),
+            reach=reach,
+            image=np.zeros((self.settings.height * self.settings.width, 3)),
+        )
+
+    def _run_eye_loop(self, run: Callable[[EyeJob, Port, EyeLanes], int], job: EyeJob, slots: int) -> Radiance:
+        """Run a loop of `eye_loops` on all threads. slots: of a lane."""
+
+        def make_loop(worker: Worker) -> Loop:
+            lanes = take_eye_lanes(worker, self._feeder, slots)
+            lanes.rays[:] = 0
+            traced.append(lanes.rays)
+            return lambda: run(job, worker.port, lanes)
+
+        traced: list[npt.NDArray[np.int64]] = []
+        self._feeder.run(make_loop)
+        total = np.sum(traced, axis=0)
+        self.work.rays.camera += int(total[CAMERA])
+        self.work.rays.shadow += int(total[SHADOW])
+        self.work.rays.bounce += int(total[BOUNCE])
+        return job.image
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Account for what is done within."""
+        try:
+            yield
+        finally:
+            self.work = replace(self.work, **self._feeder.tallies())

@@ -1,0 +1,39 @@
+"""The driver `gather`."""
+
+from renderer.driver import Radiance, RenderSettings
+from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.drivers.search_radius import pass_radius, photon_radius, surface_area
+from renderer.eye_paths import GATHER
+from renderer.irradiance import irradiance_map
+from renderer.photon_lookup import look_up
+from scenes.model import Snapshot
+from tracecore.tracer import Tracer
+
+#: The irradiance at a photon comes from so many others, where they lie evenly, or from the disc of a caustic.
+IRRADIANCE_PHOTONS = 8.0
+
+
+class GatherDriver(PhotonDriver):
+    """Final gather: photons are not seen where the eye looks, but from there, one bounce on.
+
+    At the first diffuse surface direct light comes by shadow rays, that of mirrors and glass by a caustic map, and all
+    other light along a ray drawn by the cosine: where it lands, irradiance is known at photons of a global map
+    (Christensen: Faster Photon Map Global Illumination, 1999). A ray that lands nearer than that map's radius, in a
+    corner, goes on by path tracing. Each pass has maps of its own.
+    """
+
+    name = "gather"
+    diffuse = GATHER
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        evenly = photon_radius(surface_area(snapshot.positions), self.emitted, IRRADIANCE_PHOTONS)
+        self.first_far_radius = max(self.first_radius, evenly)
+
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass, with photons of its own."""
+        radius, far_radius = (pass_radius(first, index) for first in (self.first_radius, self.first_far_radius))
+        photons, scale = self._trace_photons(photon_task(self.scene, self.settings, index, min_bounces=0))
+        far = irradiance_map(photons, far_radius, scale, self._feeder)
+        lookup = look_up(self._caustic_map(index, radius), far)
+        return self._trace_eye_paths(self._eye_task(index, radius), lookup)

@@ -1,0 +1,31 @@
+"""The driver `ao`."""
+
+import numpy as np
+
+from renderer.driver import Radiance, RenderSettings
+from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.eye_loops import run_occlusion
+from renderer.photon_lookup import no_photons
+from scenes.model import Snapshot
+from tracecore.tracer import Tracer
+
+#: Ambient occlusion reaches this share of the scene's diagonal.
+OCCLUSION_REACH = 0.2
+
+
+class OcclusionDriver(EyeDriver):
+    """Ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the scene's diagonal."""
+
+    name = "ao"
+    caustics = Caustics.NONE
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        corners = snapshot.positions.reshape(-1, 3).astype(np.float64)
+        extent = np.ptp(corners, axis=0) if len(corners) else np.zeros(3)
+        self._reach = OCCLUSION_REACH * float(np.linalg.norm(extent))
+
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass: the unoccluded share in all three channels."""
+        job = self._eye_job(self._eye_task(index), no_photons(), self._reach)
+        return self._run_eye_loop(run_occlusion, job, 1)

@@ -1,0 +1,15 @@
+"""The driver `path`."""
+
+from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.eye_paths import FOLLOW
+
+
+class PathDriver(EyeDriver):
+    """Path tracing with light sampled at every hit and multiple importance sampling: the judge of the others.
+
+    Light that reaches a diffuse surface from a point light by way of glass or a mirror is beyond it.
+    """
+
+    name = "path"
+    diffuse = FOLLOW
+    caustics = Caustics.OF_LIGHTS_WITH_SIZE

@@ -1,0 +1,23 @@
+"""The driver `path+caustics`."""
+
+from renderer.driver import Radiance
+from renderer.drivers.photon import PhotonDriver
+from renderer.drivers.search_radius import pass_radius
+from renderer.eye_paths import CAUSTICS
+from renderer.photon_lookup import look_up
+
+
+class PathCausticsDriver(PhotonDriver):
+    """Path tracing, and photons for what it is blind to: light that mirrors and glass bring to a diffuse surface.
+
+    Such photons make a caustic map (Jensen: Global Illumination Using Photon Maps, 1996), one for each pass; paths
+    leave out what it has. The radius shrinks as that of `photon`.
+    """
+
+    name = "path+caustics"
+    diffuse = CAUSTICS
+
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass, with caustic photons of its own."""
+        radius = pass_radius(self.first_radius, index)
+        return self._trace_eye_paths(self._eye_task(index, radius), look_up(self._caustic_map(index, radius)))

@@ -1,0 +1,98 @@
+"""The driver `photon`, and how the drivers that look at photons have them traced."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from renderer.driver import Radiance, RenderSettings
+from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
+from renderer.eye_paths import INDIRECT
+from renderer.packed_scene import PackedScene
+from renderer.photon_batch import PhotonTask
+from renderer.photon_lookup import look_up, no_photons
+from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map
+from renderer.photon_tracing import trace_photons
+from scenes.model import Snapshot
+from shaders.surface import MIRROR, TRANSMISSION
+from tracecore.tracer import Tracer
+
+#: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
+PHOTONS_PER_PIXEL, MOST_PHOTONS = 2, 10_000_000
+
+#: Photons of a caustic map have random numbers of their own: those of passes that no render comes to.
+CAUSTIC_SEQUENCE = 1 << 31
+
+
+class PhotonDriver(EyeDriver):
+    """Progressive photon mapping in independent passes.
+
+    Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. Each pass traces photons of its own,
+    keeps those that land on diffuse surfaces after a bounce, and looks at them along one eye path per pixel, with a
+    radius that shrinks from pass to pass. The mean over the passes converges, and memory does not grow.
+    """
+
+    name = "photon"
+    diffuse = INDIRECT
+    caustics = Caustics.ALL
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        self.emitted = settings.photons or photons_of_a_pass(settings)
+        self.first_radius = settings.radius or max(
+            footprint_radius(tracer, self.camera, settings.height),
+            photon_radius(surface_area(snapshot.positions), self.emitted),
+        )
+        self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
+
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass, with photons of its own."""
+        radius = pass_radius(self.first_radius, index)
+        photons, scale = self._trace_photons(photon_task(self.scene, self.settings, index, min_bounces=1))
+        lookup = look_up(build_photon_map(photons, radius, scale))
+        return self._trace_eye_paths(self._eye_task(index, radius), lookup)
+
+    def _caustic_map(self, index: int, radius: float) -> PhotonMap:
+        """Photons of a pass that mirrors and glass alone have brought to diffuse surfaces."""
+        task = photon_task(self.scene, self.settings, index | CAUSTIC_SEQUENCE, min_bounces=1, only_caustics=True)
+        if not has_sharp_surfaces(self.scene):
+            return no_photons().photon_map
+        photons, scale = self._trace_photons(task)
+        return build_photon_map(photons, radius, scale)
+
+    def _trace_photons(self, task: PhotonTask) -> tuple[Words, float]:
+        """Photons of a pass, and the watts of a stored flux of 1."""
+        if self.scene.lights.power <= 0.0:
+            return np.empty((0, WORDS), np.uint32), 0.0
+        photons = trace_photons(self.scene, task, self._feeder, range(self.emitted))
+        self.work.photons.add(photons.counts)
+        self.work.rays.photon += photons.rays
+        self.work.order_seconds += photons.order_seconds
+        return photons.stored, task.flux_unit / self.emitted
+
+
+def photons_of_a_pass(settings: RenderSettings) -> int:
+    """How many photons a pass sends out where the user names no number."""
+    return min(PHOTONS_PER_PIXEL * settings.width * settings.height, MOST_PHOTONS)
+
+
+def has_sharp_surfaces(scene: PackedScene) -> bool:
+    """Whether there is a mirror or glass, or a shader of its own that may make one."""
+    surfaces = scene.surfaces
+    used = np.unique(surfaces.material_ids)
+    sharp = surfaces.materials[used][:, [*range(MIRROR, MIRROR + 3), *range(TRANSMISSION, TRANSMISSION + 3)]]
+    return bool((sharp > 0.0).any() or surfaces.shaders[used].any())
+
+
+def photon_task(
+    scene: PackedScene, settings: RenderSettings, index: int, min_bounces: int, only_caustics: bool = False
+) -> PhotonTask:
+    """The photons of pass `index`. Stored flux is in units of the strongest photon that a light emits."""
+    return PhotonTask(
+        seed=np.uint64(settings.seed),
+        sequence=index,
+        min_bounces=min_bounces,
+        max_bounces=settings.max_bounces,
+        flux_unit=scene.lights.strongest_flux or 1.0,
+        only_caustics=only_caustics,
+    )

@@ -1,0 +1,40 @@
+"""The driver `photons-only`."""
+
+from pathlib import Path
+
+from renderer.driver import Radiance, RenderSettings
+from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.eye_paths import EVERYTHING
+from renderer.photon_lookup import look_up
+from renderer.photon_map import build_photon_map, save_photons
+from scenes.model import Snapshot
+from tracecore.tracer import Tracer
+
+
+class PhotonsOnlyDriver(PhotonDriver):
+    """One photon map shown as it is, the direct light with it, at a radius that stays.
+
+    The map is traced once; the passes only spread the eye paths over the pixels.
+    """
+
+    name = "photons-only"
+    diffuse = EVERYTHING
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        with self._at_work():
+            task = photon_task(self.scene, self.settings, 0, min_bounces=0)
+            self.photons, self.photon_scale = self._trace_photons(task)
+            self.lookup = look_up(build_photon_map(self.photons, self.first_radius, self.photon_scale))
+
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass, from the one map."""
+        return self._trace_eye_paths(self._eye_task(index, self.first_radius), self.lookup)
+
+    def save_photons(self, path: Path) -> None:
+        """Keep the map in a file; `renderer.photon_map.load_photons` reads it."""
+        save_photons(path, self.photons, self.photon_scale)
+
+    def _light_samples(self) -> int:
+        """The map has all light."""
+        return 0

@@ -1,0 +1,53 @@
+"""The first radius of a search for photons, and how it shrinks from pass to pass."""
+
+import math
+
+import numpy as np
+
+from renderer.packed_scene import CameraArrays
+from tracecore.rays import Floats, make_rays
+from tracecore.tracer import Tracer
+
+#: Share of alpha in the shrinking of the gather radius; Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic
+#: Approach, 2011, with alpha = 2/3.
+SHRINK_ALPHA = 2.0 / 3.0
+
+#: The first gather radius in footprints of a pixel ...
+RADIUS_FOOTPRINTS = 2.0
+#: ... or, where that is more, so wide that its disc gets this many of a pass's photons if they spread evenly.
+RADIUS_PHOTONS = 2.0
+
+
+def pass_radius(first_radius: float, index: int) -> float:
+    """Gather radius of pass `index`: r^2 shrinks by (i + alpha) / (i + 1) from pass i to the next."""
+    i = np.arange(index, dtype=np.float64)
+    return first_radius * float(np.sqrt(np.prod((i + SHRINK_ALPHA) / (i + 1.0))))
+
+
+def surface_area(positions: Floats) -> float:
+    """Area of all triangles (n, 3, 3)."""
+    corners = positions.astype(np.float64)
+    doubled = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return 0.5 * float(np.linalg.norm(doubled, axis=1).sum())
+
+
+def photon_radius(area: float, photons: int, found: float = RADIUS_PHOTONS) -> float:
+    """Radius of a disc that gets `found` of so many photons, spread evenly over an area."""
+    return math.sqrt(found * area / (math.pi * photons))
+
+
+def footprint_radius(tracer: Tracer, camera: CameraArrays, height: int) -> float:
+    """Two footprints of a pixel in world units, with perspective at the median distance of what the camera sees."""
+    depth = 1.0 if camera.is_parallel else median_depth(tracer, camera)
+    return RADIUS_FOOTPRINTS * depth * 2.0 * float(np.linalg.norm(camera.down)) / height
+
+
+def median_depth(tracer: Tracer, camera: CameraArrays) -> float:
+    """Along the view, of what a camera with perspective sees; 1 where it sees nothing."""
+    x, y = np.meshgrid(np.linspace(-0.97, 0.97, 64), np.linspace(-0.97, 0.97, 48))
+    across, along = x.reshape(-1, 1), y.reshape(-1, 1)
+    directions = camera.forward + across * camera.right + along * camera.down
+    t = tracer.closest_hit(make_rays(np.broadcast_to(camera.eye, directions.shape), directions, camera.near))[:, 0]
+    seen = t[np.isfinite(t)]
+    # The directions have length 1 along the view, so t is depth.
+    return float(np.median(seen)) if len(seen) else 1.0

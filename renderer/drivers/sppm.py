@@ -1,0 +1,77 @@
+"""The driver `sppm`."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from renderer.driver import Radiance, RenderSettings
+from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.drivers.search_radius import SHRINK_ALPHA
+from renderer.errors import RenderError
+from renderer.eye_paths import Doubles
+from renderer.photon_lookup import PhotonLookup, look_up
+from renderer.photon_map import build_photon_map
+from scenes.model import Snapshot
+from tracecore.tracer import Tracer
+
+#: The grid of photons has cells no smaller than the largest radius over this.
+MOST_CELLS_PER_RADIUS = 4.0
+
+
+class Discs(NamedTuple):
+    """What pixels know after some passes. radius2: (pixels,) float64, of the next search, squared. photons: (pixels,)
+    float64, the paper's N: photons that stay within, alpha of those found."""
+
+    passes: int
+    radius2: Doubles
+    photons: Doubles
+
+
+class StochasticDriver(PhotonDriver):
+    """Stochastic progressive photon mapping: each pixel has a radius that shrinks as photons come.
+
+    Hachisuka, Jensen: Stochastic Progressive Photon Mapping, 2009. The paper's flux tau shrinks with its disc, by the
+    same factor; so tau over the disc, which is the estimate, is the sum of what each pass found over the disc of that
+    pass. A pass is that summand, and the mean of the passes is the paper's estimate with no more to be kept of it.
+    """
+
+    name = "sppm"
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        self.discs = self._first_discs()
+
+    def trace_pass(self, index: int) -> Radiance:
+        """The pixels of a pass, with photons of its own and the radii that the passes before it have left."""
+        discs = self._discs_before(index)
+        radii = np.sqrt(discs.radius2)
+        photons, scale = self._trace_photons(photon_task(self.scene, self.settings, index, min_bounces=1))
+        empty = look_up(build_photon_map(photons, cell_for(radii), scale))
+        lookup = PhotonLookup(empty.photon_map, empty.irradiance, radii, np.zeros(len(radii), np.int64))
+        image = self._trace_eye_paths(self._eye_task(index), lookup)
+        self.discs = shrunk(discs, lookup.found.astype(np.float64))
+        return image
+
+    def _first_discs(self) -> Discs:
+        pixels = self.settings.width * self.settings.height
+        return Discs(0, np.full(pixels, self.first_radius**2), np.zeros(pixels))
+
+    def _discs_before(self, index: int) -> Discs:
+        if index == 0:
+            return self._first_discs()
+        if index != self.discs.passes:
+            raise RenderError(f"pass {index} of sppm needs the one before it; {self.discs.passes} are done")
+        return self.discs
+
+
+def cell_for(radii: Doubles) -> float:
+    """Edge of the cells in which photons are sorted for searches of these radii: as wide as most of them."""
+    return max(float(np.median(radii)), float(radii.max()) / MOST_CELLS_PER_RADIUS)
+
+
+def shrunk(discs: Discs, found: Doubles) -> Discs:
+    """After a pass that found so many photons within each disc (section 3 of the paper)."""
+    photons = discs.photons + SHRINK_ALPHA * found
+    all_photons = discs.photons + found
+    kept = np.divide(photons, all_photons, out=np.ones_like(photons), where=all_photons > 0.0)
+    return Discs(discs.passes + 1, discs.radius2 * kept, photons)

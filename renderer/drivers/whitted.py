@@ -1,0 +1,16 @@
+"""The driver `whitted`."""
+
+from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.eye_paths import NOTHING
+
+
+class WhittedDriver(EyeDriver):
+    """Direct light by shadow rays, mirrors and glass; no light between surfaces.
+
+    Whitted: An Improved Illumination Model for Shaded Display, 1980, with one ray at random where a mirror and glass
+    would be two.
+    """
+
+    name = "whitted"
+    diffuse = NOTHING
+    caustics = Caustics.NONE

@@ -1,0 +1,109 @@
+"""Irradiance at photons, and the nearest of them."""
+
+import numpy as np
+import pytest
+from small_scenes import lamp_in_box
+
+import tracecore
+from renderer.feeding import Feeder
+from renderer.irradiance import CROWD, EVERY, irradiance_map, nearest_irradiance, nearest_place, no_irradiance
+from renderer.photon_map import (
+    NORMAL_COSINE,
+    PHOTON,
+    WORDS,
+    build_photon_map,
+    gather,
+    pack_flux,
+    pack_unit,
+    unpack_unit,
+)
+from shaders.compilation import compiled
+
+
+@compiled
+def place_near(places, point, normal, reach):
+    return nearest_place(places, point, normal, reach)
+
+
+@compiled
+def irradiance_near(irradiance, point, normal):
+    return nearest_irradiance(irradiance, point, normal)
+
+
+@compiled
+def gather_at(photon_map, point, normal, radius):
+    return gather(photon_map, point, normal, normal, radius)
+
+
+def photons_in_a_cloud(count, *, flat=False, seed=3):
+    """Photons (n, WORDS) of two normals and all directions above them."""
+    rng = np.random.default_rng(seed)
+    photons = np.zeros(count, PHOTON)
+    photons["position"] = rng.random((count, 3)) * (1.0, 1.0, 0.0 if flat else 0.3)
+    normals = [(0.0, 0.0, 1.0), (0.0, 0.0, 1.0) if flat else (1.0, 0.0, 0.0)]
+    photons["normal"] = [pack_unit(normals[k]) for k in rng.integers(0, 2, count)]
+    photons["direction"] = pack_unit((0.6, 0.0, 0.8))
+    photons["flux"] = [pack_flux((u, 0.5, 0.25), 0.5) for u in rng.random(count)]
+    return photons.view(np.uint32).reshape(-1, WORDS)
+
+
+@pytest.fixture
+def feeder():
+    """Two threads."""
+    with tracecore.open_tracer(lamp_in_box().positions, device="cpu", threads=2) as tracer:
+        made = Feeder(tracer, 2)
+        yield made
+        made.close()
+
+
+@pytest.mark.parametrize("reach", [0.05, 0.3])
+def test_the_nearest_place_is_that_of_looking_at_all(reach):
+    places = build_photon_map(photons_in_a_cloud(800), 0.1, 1.0)
+    normals = np.array([unpack_unit(word) for word in places.photons[:, 4]])
+    missed = 0
+    for point in np.random.default_rng(4).random((100, 3)) * (1.2, 1.2, 0.4) - (0.1, 0.1, 0.05):
+        for normal in ((0.0, 0.0, 1.0), (0.8, 0.0, 0.6)):
+            away = np.linalg.norm(places.positions[:, :3].astype(np.float64) - point, axis=1)
+            away[normals @ normal < NORMAL_COSINE] = np.inf
+            expected = int(np.argmin(away)) if away.min() <= reach else -1
+            missed += expected < 0
+            assert place_near(places, tuple(point.tolist()), normal, reach) == expected
+    assert 0 < missed < 200 if reach == 0.05 else missed == 0
+
+
+def test_irradiance_is_that_of_the_photons_that_are_no_places(feeder):
+    """Within the radius, or less where a cell has many places."""
+    photons = photons_in_a_cloud(2_000)
+    made = irradiance_map(photons, 0.1, 2.0, feeder)
+    others = build_photon_map(photons[np.arange(len(photons)) % EVERY != 0], 0.1, 2.0 * EVERY / (EVERY - 1))
+    assert len(made.values) == len(photons) // EVERY
+    cells = np.floor((made.places.positions[:, :3].astype(np.float64) - made.places.low) / made.places.cell)
+    _, same, crowd = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    crowd = crowd[same.ravel()]
+    for i in range(0, len(made.values), 7):
+        place, normal = made.places.positions[i, :3].astype(np.float64), unpack_unit(made.places.photons[i, 4])
+        radius = 0.1 * np.sqrt(min(1.0, CROWD / crowd[i]))
+        expected = gather_at(others, tuple(place.tolist()), normal, radius)
+        np.testing.assert_allclose(made.values[i], expected, rtol=1e-12)
+    assert crowd.min() < CROWD < crowd.max()
+
+
+def test_irradiance_far_from_all_photons_is_dark(feeder):
+    made = irradiance_map(photons_in_a_cloud(400), 0.1, 1.0, feeder)
+    assert irradiance_near(made, (0.5, 0.5, 0.6), (0.0, 0.0, 1.0)) != (0.0, 0.0, 0.0)  # a few cells away
+    assert irradiance_near(made, (0.5, 0.5, 99.0), (0.0, 0.0, 1.0)) == (0.0, 0.0, 0.0)
+    assert irradiance_near(made, (0.5, 0.5, 0.1), (0.0, 0.0, -1.0)) == (0.0, 0.0, 0.0)  # none on that side
+    assert irradiance_near(no_irradiance(), (0.5, 0.5, 0.1), (0.0, 0.0, 1.0)) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("found", [2.0, 20.0])
+def test_the_irradiance_at_places_is_right_on_average(found, feeder):
+    """However few photons a disc has: one that counted itself would add one of them."""
+    values = []
+    radius = np.sqrt(found / 3_000 / np.pi)
+    for seed in range(20):
+        made = irradiance_map(photons_in_a_cloud(3_000, flat=True, seed=seed), radius, 1.0, feeder)
+        inside = np.all(np.abs(made.places.positions[:, :2] - 0.5) < 0.5 - radius, axis=1)
+        values.append(made.values[inside].mean(axis=0))
+    error = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
+    assert np.all(np.abs(np.mean(values, axis=0) - 3_000 * np.array([0.5, 0.5, 0.25])) < 4.0 * error + 2.0)

@@ -1,0 +1,165 @@
+"""What all drivers with all light must agree on, each with the others and with what is known."""
+
+import numpy as np
+import pytest
+from driver_passes import block_means, deviation, opened, passes, sidak_bound, z_scores
+from small_scenes import closed_box, flat_snapshot, furnace, lamp_in_box, quad
+
+from renderer.drivers import DRIVERS
+from renderer.drivers.eye import Caustics
+from scenes.model import Camera, Material, PointLight
+
+#: Drivers that see all light of a scene whose lamps have a size.
+COMPLETE = sorted(name for name, driver in DRIVERS.items() if driver.caustics is not Caustics.NONE)
+
+#: Those that must agree with the path driver, and what share of the radiance their discs may lose at edges.
+JUDGED = {"photon": 0.01, "sppm": 0.01, "path+caustics": 0.002, "gather": 0.01}
+
+
+def sphere(center, radius, steps):
+    """An octahedron whose faces were divided so often, wound so that normals point outside: (8 * 4^steps, 3, 3)."""
+    faces = [
+        [(x, 0, 0), (0, y, 0), (0, 0, z)] if x * y * z > 0 else [(0, y, 0), (x, 0, 0), (0, 0, z)]
+        for x in (1, -1)
+        for y in (1, -1)
+        for z in (1, -1)
+    ]
+    triangles = np.array(faces, np.float64)
+    for _ in range(steps):
+        a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+        ab, bc, ca = a + b, b + c, c + a
+        split = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+        triangles = np.concatenate([np.stack(corners, axis=1) for corners in split])
+        triangles /= np.linalg.norm(triangles, axis=2, keepdims=True)
+    return triangles * radius + np.array(center)
+
+
+def room(*, ball=None, walls=None):
+    """A box with a wide lamp under its ceiling, a red wall, and a ball of some material."""
+    white, red = walls or Material(diffuse=(0.6, 0.6, 0.6)), Material(diffuse=(0.6, 0.1, 0.1))
+    lamp = Material(diffuse=(0.0, 0.0, 0.0), emission=(4.0, 4.0, 3.0))
+    box = closed_box()
+    is_red = (box[:, :, 0] == 0.0).all(axis=1)
+    square = quad((0.2, 0.2, 0.99), (0.2, 0.8, 0.99), (0.8, 0.8, 0.99), (0.8, 0.2, 0.99))
+    round_one = sphere((0.6, 0.5, 0.3), 0.22, 3)
+    positions, ids = [box, square], [is_red.astype(int), [2, 2]]
+    if ball is not None:
+        positions, ids = [*positions, round_one], [*ids, np.full(len(round_one), 3)]
+    camera = Camera(eye=(0.5, 0.02, 0.5), forward=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=80.0)
+    made = flat_snapshot(
+        np.concatenate(positions), [white, red, lamp, ball or white], material_ids=np.concatenate(ids), camera=camera
+    )
+    if ball is not None:
+        made.normals[-len(round_one) :] = (round_one - (0.6, 0.5, 0.3)) / 0.22
+    return made
+
+
+GLASS = Material(name="glass", kind="dielectric", ior=1.5, transmittance=1.0)
+ROOMS = {"empty": room(), "glass ball": room(ball=GLASS)}
+COMMON = {"width": 12, "height": 12, "max_bounces": 24}
+
+
+@pytest.fixture(scope="module", params=sorted(ROOMS))
+def judged_room(request):
+    """A room, and passes of the path driver."""
+    return ROOMS[request.param], passes(ROOMS[request.param], "path", 256, seed=7, **COMMON)
+
+
+@pytest.mark.parametrize("driver", sorted(JUDGED))
+def test_drivers_see_the_same_room(driver, judged_room):
+    snapshot, judge = judged_room
+    made = passes(snapshot, driver, 24, photons=15_000, radius=0.03, **COMMON)
+    for size in (1, 4):  # pixels, and regions of them
+        z = z_scores(block_means(made, size), block_means(judge, size), JUDGED[driver])
+        assert np.abs(z).max() < sidak_bound(z.size), size
+
+
+@pytest.mark.parametrize("driver", ["path+caustics", "gather"])
+def test_a_glossy_floor_keeps_the_light_that_no_map_has(driver):
+    """Photons bring caustics to the diffuse lobe alone; the path has those of the Phong lobe beside it."""
+    walls = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.5, 0.5, 0.5), shine=5.0)
+    snapshot = room(ball=GLASS, walls=walls)
+    judge = block_means(passes(snapshot, "path", 400, seed=7, **COMMON), 4)
+    made = block_means(passes(snapshot, driver, 64, photons=6_000, radius=0.03, **COMMON), 4)
+    z = z_scores(made, judge, 0.01)
+    assert np.abs(z).max() < sidak_bound(z.size)
+
+
+@pytest.mark.parametrize("albedo", [0.5, 0.8])
+@pytest.mark.parametrize("driver", COMPLETE)
+def test_a_furnace_is_brighter_than_its_walls_glow(driver, albedo):
+    walls = Material(diffuse=3 * (albedo,), emission=(1.0, 1.0, 1.0))
+    made = passes(flat_snapshot(closed_box(), [walls]), driver, 12, photons=10_000, radius=0.03, max_bounces=60)
+    expected = np.full(3, 1.0 / (1.0 - albedo))
+    assert np.all(deviation(made.mean(axis=(1, 2)), expected, 0.004) < 4.0)
+
+
+@pytest.mark.parametrize("driver", COMPLETE)
+def test_an_integrating_sphere_is_evenly_bright(driver):
+    """A lamp of intensity I amid a sphere of radius r: the wall's radiance is I albedo / (pi r^2 (1 - albedo))."""
+    ball = sphere((0.0, 0.0, 0.0), 1.0, 4)[:, ::-1]
+    lamp = PointLight(position=(0.0, 0.0, 0.0), intensity=(1.0, 2.0, 3.0))
+    camera = Camera(eye=(0.3, 0.0, 0.0), forward=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=90.0)
+    snapshot = flat_snapshot(ball, [Material(diffuse=(0.5, 0.5, 0.5))], lights=[lamp], camera=camera)
+    photons = 100_000 if driver == "photons-only" else 5_000  # its noise is that of one map
+    made = passes(snapshot, driver, 12, photons=photons, radius=0.1, max_bounces=60)
+    expected = np.array([1.0, 2.0, 3.0]) * 0.5 / (np.pi * 0.5)
+    # The triangles lie up to half a percent within the sphere.
+    assert np.all(deviation(made.mean(axis=(1, 2)), expected, 0.006) < 4.0)
+
+
+def test_direct_light_alone_is_one_reflection():
+    """In the furnace: what a wall emits, and what it reflects of all others."""
+    made = passes(furnace(), "whitted", 16)
+    emission, albedo = np.array([0.5, 0.4, 0.25]), np.array([0.5, 0.6, 0.75])
+    assert np.all(deviation(made.mean(axis=(1, 2)), emission * (1.0 + albedo)) < 4.0)
+
+
+def test_direct_light_alone_has_gloss_and_mirrors_as_the_path_has():
+    """Two floors under a lamp without size: one bounce of the path driver is all that whitted sees."""
+    lamp = PointLight(position=(0.2, 0.4, 0.9), intensity=(1.0, 1.0, 1.0))
+    floor = quad((-50, -50, 0), (50, -50, 0), (50, 50, 0), (-50, 50, 0))
+    plastic = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.5, 0.5, 0.5), shine=25.0)
+    looking = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0)
+    snapshot = flat_snapshot(floor, [plastic], lights=[lamp], camera=looking)
+    path, made = (passes(snapshot, driver, 2, max_bounces=1) for driver in ("path", "whitted"))
+    np.testing.assert_array_equal(made, path)
+
+
+@pytest.mark.parametrize("driver", sorted(DRIVERS))
+def test_photons_are_conserved_and_short_runs_are_prefixes(driver):
+    snapshot = ROOMS["glass ball"]
+    with opened(snapshot, driver, photons=3_000) as made:
+        images = [made.render_pass(i) for i in range(3)]
+        photons = made.work.photons
+        assert photons.emitted == photons.absorbed + photons.escaped + photons.terminated
+    assert np.array_equal(passes(snapshot, driver, 2, photons=3_000), images[:2])
+
+
+@pytest.mark.parametrize("driver", ["path+caustics", "gather", "sppm"])
+def test_a_lamp_in_a_mirror_lights_the_floor(driver):
+    """Light of a lamp without size by way of a mirror: as from the lamp's image, at its share."""
+    lamp = PointLight(position=(0.5, 0.5, 0.6), intensity=(2.0, 2.0, 2.0))
+    floor, overhead = (
+        quad((-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)),
+        quad((0, 0, 1), (0, 1, 1), (1, 1, 1), (1, 0, 1)),
+    )
+    mirror = Material(kind="mirror", specular=(0.5, 0.8, 1.0))
+    low = Camera(eye=(0.5, 0.5, 0.3), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=2.0)
+    snapshot = flat_snapshot(
+        np.concatenate([floor, overhead]),
+        [Material(diffuse=(0.5, 0.5, 0.5)), mirror],
+        material_ids=[0, 0, 1, 1],
+        lights=[lamp],
+        camera=low,
+    )
+    made = passes(snapshot, driver, 4, photons=100_000, radius=0.12, max_bounces=2).mean(axis=(0, 1, 2))
+    straight, mirrored = 2.0 / 0.6**2, 2.0 / 1.4**2 * np.array([0.5, 0.8, 1.0])
+    np.testing.assert_allclose(made, 0.5 / np.pi * (straight + mirrored), rtol=0.02)
+
+
+def test_the_path_driver_has_the_same_light_where_nothing_is_sharp():
+    """Without mirrors and glass there is no caustic map: not a bit differs, and no photon is traced."""
+    with opened(lamp_in_box(), "path+caustics", radius=0.1) as made:
+        assert np.array_equal(made.render_pass(0), passes(lamp_in_box(), "path", 1)[0])
+        assert made.work.photons.emitted == 0
