@@ -12,8 +12,8 @@ what is in them. Every surface has two sides. Metals and coats reflect at all an
 glass is smooth, and thindielectric is a pane that bends nothing. Only what is diffuse has a texture; elsewhere its mean
 counts. Textures: bitmap and checkerboard, always repeated.
 
-Emitters: area, point, and constant, which is the background and lights nothing. Sensors: perspective, and thinlens as
-the same; film sizes count, all else of films, samplers, filters and integrators is skipped. Colours are rgb, srgb or
+Emitters: area, point, and constant, which is the background and lights nothing. Sensors: perspective, thinlens and
+orthographic; film sizes count, all else of films, samplers, filters and integrators is skipped. Colours: rgb, srgb or
 spectra of one or three numbers, not of wavelengths. Includes and pictures lie beside the file that names them.
 """
 
