@@ -8,7 +8,7 @@ Materials: see `scenes.mesh_materials`. A surface without a material, or whose M
 of one plain grey; one whose picture is missing has its colour alone. Colours of faces or vertices, of a surface that
 has no material of the file, become a texture: see `scenes.palette`. Of faces they count where all are triangles.
 
-Cameras with perspective and lights of a glTF file are read: see `scenes.gltf`. A file without cameras is seen
+Cameras and lights of a glTF file are read: see `scenes.gltf`. A file without cameras is seen
 from a three-quarter view; one without lights is lit from beside its first camera.
 """
 

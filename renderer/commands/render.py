@@ -86,6 +86,8 @@ examples:
   tracecore render cornell --driver path --passes 64 -o output/judge.png
   tracecore render kitchen.aff --size 400x300 --photons 300000 --time-limit 120 --exposure 0.5
   tracecore render cornell --driver photons-only --photons 1000000 --save-photons output/photons.npz
+  tracecore render kitchen --camera table --aperture 0.03 --focus 1.2
+  tracecore render kitchen --frame 100 --camera car --shutter 0.2
   tracecore render museum --frames 0:199:4 --size 400x300 --passes 8 -o output/museum.gif
 """
 

@@ -14,8 +14,8 @@ glass is smooth, and thindielectric is a pane that bends nothing. Only what is d
 counts. Textures: bitmap and checkerboard, always repeated.
 
 Emitters: area, point, spot (which fades a little otherwise from its beam to its cutoff), directional, constant and
-envmap. Sensors: perspective, and thinlens as
-the same; film sizes count, all else of films, samplers, filters and integrators is skipped. Colours are rgb, srgb or
+envmap. Sensors: perspective, thinlens and orthographic; film sizes count, all else of films, samplers, filters and
+integrators is skipped. Colours: rgb, srgb or
 spectra of one or three numbers, not of wavelengths. Includes and pictures lie beside the file that names them.
 """
 
