@@ -12,12 +12,21 @@ import numpy.typing as npt
 
 from renderer.packed_scene import CameraArrays, PackedScene
 from renderer.photon_map import PhotonMap, gather
-from shaders.bsdf import ABSORBED, SPECULAR, evaluate_diffuse, evaluate_phong, pdf_solid_angle, sample
+from shaders.bsdf import (
+    ABSORBED,
+    SPECULAR,
+    base_reflectance,
+    evaluate_diffuse,
+    evaluate_glossy,
+    has_spread,
+    pdf_solid_angle,
+    sample,
+)
 from shaders.compilation import compiled as inlined
 from shaders.lights import light_pdf, sample_light
 from shaders.random import STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, random4
 from shaders.sampling import cosine_hemisphere, power_heuristic
-from shaders.surface import Hit, leaves, local, ray_origin, surface_at, world
+from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
 from shaders.vector import Color, Vec3, add, dot, largest, multiply, normalize, scale, subtract
 from tracecore.compiled import compiled
 from tracecore.rays import MISS, Floats, Ids
@@ -160,23 +169,23 @@ def emission_weight(scene: PackedScene, task: EyeTask, ray: tuple[Vec3, float], 
 def light_through(
     scene: PackedScene, task: EyeTask, hit: Hit, wo: Vec3, last: bool, u: tuple[float, float, float]
 ) -> tuple[Vec3, float, Color]:
-    """Direction, distance and reflected radiance of light from one light, drawn by u, if nothing is in between.
+    """Direction, distance and scattered radiance of light from one light, drawn by u, if nothing is in between.
 
     last: the path ends here, so that no scattered ray can bring the light.
     """
     arriving = sample_light(scene.lights, hit.position, u)
     wi = local(hit, arriving.direction)
-    if wi[2] <= 0.0 or dot(arriving.direction, hit.geom_normal) <= 0.0 or largest(arriving.irradiance) <= 0.0:
+    if not leaves(hit, arriving.direction, wi) or largest(arriving.irradiance) <= 0.0:
         return arriving.direction, arriving.distance, (0.0, 0.0, 0.0)
     follow = task.diffuse == FOLLOW
     weight = 1.0
     if arriving.pdf_solid_angle > 0.0 and not last:
-        own = pdf_solid_angle(hit.bsdf, wi, wo, follow)
+        own = pdf_solid_angle(hit.bsdf, wi, wo, hit.outside, follow)
         weight = power_heuristic(task.light_samples * arriving.pdf_solid_angle, own)
     # Where diffuse reflection is not followed, shadow rays alone bring its direct light.
-    diffuse = scale(evaluate_diffuse(hit.bsdf, wi), weight if follow else 1.0)
-    reflected = add(diffuse, scale(evaluate_phong(hit.bsdf, wi, wo), weight))
-    return arriving.direction, arriving.distance, scale(multiply(reflected, arriving.irradiance), wi[2])
+    diffuse = scale(evaluate_diffuse(hit.bsdf, wi, wo), weight if follow else 1.0)
+    scattered = add(diffuse, scale(evaluate_glossy(hit.bsdf, wi, wo, hit.outside, False), weight))
+    return arriving.direction, arriving.distance, scale(multiply(scattered, arriving.irradiance), abs(wi[2]))
 
 
 @inlined
@@ -185,7 +194,7 @@ def add_shadow_rays(
 ) -> int:
     """Shadow rays of one hit. path: pixel, bounce, throughput. Returns the number of shadow rays there are now."""
     pixel, bounce, throughput = path
-    if largest(hit.bsdf.diffuse) <= 0.0 and largest(hit.bsdf.phong) <= 0.0:
+    if not has_spread(hit.bsdf):
         return count
     last = bounce + 1 >= task.max_bounces
     for k in range(task.light_samples):
@@ -238,6 +247,7 @@ def advance_eye_paths(
         wi_ray = ray_direction(rays, i)
         wo = scale(wi_ray, -1.0)
         hit = surface_at(scene.surfaces, triangle, np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
+        throughput = multiply(throughput, arriving_share(hit, np.float64(hits[0, i])))
         if largest(hit.emission) > 0.0:
             ray = (wi_ray, np.float64(hits[0, i]))
             weight = emission_weight(scene, task, ray, triangle, paths.pdf_solid_angle[i])
@@ -248,7 +258,7 @@ def advance_eye_paths(
         shadow_count = add_shadow_rays(scene, task, hit, wo_local, (pixel, bounce, throughput), shadows, shadow_count)
         if not follow and largest(hit.bsdf.diffuse) > 0.0:
             irradiance = gather(photon_map, hit.position, hit.geom_normal, hit.shading_normal, task.radius)
-            reflected = scale(multiply(hit.bsdf.diffuse, irradiance), 1.0 / math.pi)
+            reflected = scale(multiply(base_reflectance(hit.bsdf, wo_local), irradiance), 1.0 / math.pi)
             add_radiance(image, pixel, multiply(throughput, reflected))
 
         if bounce + 1 >= task.max_bounces:

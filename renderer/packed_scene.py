@@ -13,10 +13,13 @@ from shaders.lights import LightArrays, pack_lights, point_row, triangle_row
 from shaders.own import shader_address
 from shaders.registry import get_shader
 from shaders.surface import (
+    ABSORPTION,
+    ALPHA,
     BACKDROP,
     COLUMNS,
     DIFFUSE,
     EMISSION,
+    GLOSS,
     IOR,
     MIRROR,
     PHONG,
@@ -26,7 +29,7 @@ from shaders.surface import (
     SurfaceArrays,
 )
 from shaders.textures import pack_textures
-from shaders.vector import Color
+from shaders.vector import BLACK, Color
 
 
 class CameraArrays(NamedTuple):
@@ -60,9 +63,11 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (TRANSMISSION, lobes.transmission),
         (EMISSION, material.emission),
         (BACKDROP, material.backdrop),
+        (GLOSS, lobes.gloss),
+        (ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
     ):
         row[column : column + 3] = color
-    row[SHINE], row[IOR], row[TEXTURE] = lobes.shine, lobes.ior, material.texture
+    row[SHINE], row[IOR], row[ALPHA], row[TEXTURE] = lobes.shine, lobes.ior, lobes.alpha, material.texture
     return row
 
 

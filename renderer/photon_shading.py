@@ -59,7 +59,7 @@ from renderer.photon_scene import (
     MATERIAL,
     MATERIAL_MASK,
     MIXED,
-    OWN,
+    RICH,
     STORES,
     TEXTURED,
     PhotonScene,
@@ -76,13 +76,11 @@ from renderer.photon_store import (
     PhotonOutput,
 )
 from renderer.photon_store import COLUMNS as PHOTON_COLUMNS
-from shaders.bsdf import Bsdf
+from renderer.rich_photons import scatter_rich
 from shaders.dielectric import fresnel
-from shaders.own import Point, call_shader
 from shaders.random import STREAM_PHOTON, Words4, hash4, hash_key, more4, unit32
 from shaders.real import HALF, ONE, TWO, ZERO, Int, Real
 from shaders.sampling import cosine_power, lambertian
-from shaders.surface import texture_coordinates
 from shaders.vector import Vec3, add, along, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
 from tracecore.compiled import compiled, inlined
 from tracecore.rays import offset_of
@@ -152,7 +150,7 @@ class Limits(NamedTuple):
 
 def needs_uv(scene: PackedScene) -> bool:
     """Whether shading reads u and v of hits."""
-    return bool(scene.photon_scene.flags & (TEXTURED | BENT | OWN))
+    return bool(scene.photon_scene.flags & (TEXTURED | BENT))
 
 
 @compiled
@@ -213,7 +211,7 @@ def shade_chunk(
         kept_paths=address(batch.paths) + 4 * kept,
         step=4 * batch.rays.shape[1],
         photons=address(output.waiting) + 4 * output.waits[0],
-        materials=address(batch.scratch.materials),
+        materials=address(scene.photon_scene.materials),
         normals=address(scene.surfaces.normals),
         texels=address(scene.photon_scene.texels),
         decoded=address(scene.photon_scene.decoded),
@@ -223,20 +221,21 @@ def shade_chunk(
     output.counters[ESCAPED] += count - hits
     meet_facets(scene.photon_scene, view, hits)
     each(land, whole(hits), (chunk, limits))
-    keep_photons(view, hits, output)
     if flags & TEXTURED:
         meet_textures(scene.photon_scene, view, hits)
         each(paint, whole(hits), view)
-    if flags & OWN:
-        ask_shaders(scene, view, hits)
     if flags & (BENT | MIXED):
         each(face, whole(hits), chunk)
         bent = list_places(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
         each(bend_normal, whole(bent), view)
         if flags & MIXED:
             scatter_mixed(hits, view)
+        if flags & RICH:
+            rich = list_places(address(chunk.kind), (RICH, RICH), hits, address(chunk.rich))
+            scatter_rich(scene.surfaces, chunk, rich)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
+    keep_photons(view, hits, output)
     each(decide, whole(hits), (chunk, limits))
     add_tallies(hits, chunk, output)
     return kept + keep_paths(flags, view, hits)
@@ -260,7 +259,7 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> int:
         + column_of(chunk.flux)
     )
     found = (MISS_BIT, NO_TALLY)
-    if flags & (TEXTURED | BENT | OWN):
+    if flags & (TEXTURED | BENT):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
         return pack_columns(triangles, found, count, sources + uv, targets + chunk_uv)
@@ -382,55 +381,6 @@ def paint(i: int, view: View) -> None:
         get(view.decoded, texel >> np.uint32(16)),
     )
     set_column(chunk.weight, i, multiply(column(chunk.weight, i), color))
-
-
-@compiled
-def ask_shaders(scene: PackedScene, view: View, count: int) -> None:
-    """Have the materials' own shaders say what their lobes are at the hits."""
-    chunk, surfaces = view.chunk, scene.surfaces
-    first_own = Int(len(scene.photon_scene.materials))
-    for i in range(count):
-        if chunk.kind[i] & OWN == 0:
-            continue
-        u, v = np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i])
-        uv = texture_coordinates(surfaces.uvs, chunk.triangle[i], u, v)
-        point = Point(in_double(column(chunk.position, i)), in_double(column(chunk.normal, i)), uv)
-        lobes = Bsdf(
-            in_double(column(chunk.weight, i)),
-            in_double(material_color(i, PHONG_BYTES, view)),
-            in_double(material_color(i, MIRROR_BYTES, view)),
-            in_double(material_color(i, TRANSMISSION_BYTES, view)),
-            np.float64(chunk.shine[i]),
-            np.float64(chunk.ior[i]),
-        )
-        lobes = call_shader(surfaces.shaders[chunk.material[i]], point, lobes)
-        chunk.material[i] = first_own + Int(i)
-        set_lobes(i, lobes, view)
-
-
-@inlined
-def in_double(vector: Vec3) -> Vec3:
-    """In float64, which shaders take."""
-    return (np.float64(vector[0]), np.float64(vector[1]), np.float64(vector[2]))
-
-
-@inlined
-def in_single(vector: Vec3) -> Vec3:
-    """In float32."""
-    return (Real(vector[0]), Real(vector[1]), Real(vector[2]))
-
-
-@inlined
-def set_lobes(i: int, lobes: Bsdf, view: View) -> None:
-    """The lobes of a hit whose material is its own."""
-    chunk = view.chunk
-    material = view.materials + MATERIAL_BYTES * np.int64(chunk.material[i])
-    put3(material + PHONG_BYTES, WORD_BYTES, 0, in_single(lobes.phong))
-    put3(material + MIRROR_BYTES, WORD_BYTES, 0, in_single(lobes.mirror))
-    put3(material + TRANSMISSION_BYTES, WORD_BYTES, 0, in_single(lobes.transmission))
-    set_column(chunk.weight, i, in_single(lobes.diffuse))
-    set_column(chunk.means, i, in_single((mean(lobes.phong), mean(lobes.mirror), mean(lobes.transmission))))
-    chunk.shine[i], chunk.ior[i] = Real(lobes.shine), Real(lobes.ior)
 
 
 @inlined

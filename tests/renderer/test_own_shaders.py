@@ -25,7 +25,7 @@ def checkered(point, lobes):
     white = math.floor(point.position[0] * 8.0) % 2 == 0
     keep = 1.0 if white else 0.0
     diffuse = (lobes.diffuse[0] * keep, lobes.diffuse[1] * keep, lobes.diffuse[2] * keep)
-    return Bsdf(diffuse, lobes.phong, lobes.mirror, lobes.transmission, lobes.shine, lobes.ior)
+    return Bsdf(diffuse, *lobes[1:])
 
 
 def mirror_below(point, lobes):
@@ -33,7 +33,7 @@ def mirror_below(point, lobes):
     none = (0.0, 0.0, 0.0)
     if point.normal[2] < 0.9:
         return lobes
-    return Bsdf(none, none, lobes.diffuse, none, lobes.shine, lobes.ior)
+    return Bsdf(none, none, lobes.diffuse, none, *lobes[4:])
 
 
 def failing(point, lobes):
