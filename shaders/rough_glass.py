@@ -45,7 +45,7 @@ def rough_glass_pdf(wi: Vec3, wo: Vec3, eta: float, alpha: float) -> float:
 
 @called
 def sample_rough_glass(wo: Vec3, eta: float, alpha: float, u: tuple[float, float, float]) -> Vec3:
-    """A unit vector, or (0, 0, 0) for light that is lost; the first number chooses between reflection and refraction."""
+    """A unit vector, or (0, 0, 0) for light that is lost; the first number chooses to reflect or refract."""
     h = sample_seen(wo, alpha, u[1], u[2])
     is_reflected = u[0] < fresnel(dot(wo, h), eta)
     wi = mirrored_at(wo, h) if is_reflected else refracted_at(wo, h, eta)

@@ -12,6 +12,7 @@ import numpy as np
 from scenes.export.pictures import write_pictures
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.export.text import words, write_lines
+from scenes.microfacets import by_phong, phong_losses
 from scenes.model import Doubles, Indices, Material, Scene, Snapshot
 
 #: Models of illumination by the kinds of materials: diffuse, mirror, glass with Fresnel's reflection, highlights.
@@ -29,7 +30,8 @@ def write_obj(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
     write_lines(path, obj_lines(snapshot, mtl))
     cameras = f"cameras left out: {', '.join(map(repr, snapshot.cameras))}"
     lights = [f"point lights left out: {len(snapshot.lights)}"] if snapshot.lights else []
-    return (*still_losses(scene, snapshot), cameras, *lights)
+    changed = [line for group in groups(snapshot) for line in phong_losses(group.material)]
+    return (*still_losses(scene, snapshot), *changed, cameras, *lights)
 
 
 def obj_lines(snapshot: Snapshot, mtl: str) -> Iterator[str]:
@@ -75,6 +77,7 @@ def mtl_lines(of_groups: list[Group], pictures: list[str]) -> Iterator[str]:
 
 def material_lines(material: Material) -> Iterator[str]:
     """The numbers of one material."""
+    material = by_phong(material)
     yield "Kd {} {} {}".format(*map(float, material.diffuse))
     yield "Ks {} {} {}".format(*map(float, material.specular))
     yield f"Ns {float(material.shine)}"

@@ -66,9 +66,7 @@ MATERIALS = {
 }
 
 
-def lobes(
-    diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0, gloss=BLACK, alpha=0.0
-):
+def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0, gloss=BLACK, alpha=0.0):
     """A Bsdf of which all but the named lobes are black."""
     return Bsdf(diffuse, phong, mirror, transmission, shine, ior, gloss, alpha)
 
