@@ -45,9 +45,8 @@ def in_furnace(material):
     return flat_snapshot(positions, [FURNACE, material], material_ids=[0] * 12 + [1] * 12, camera=camera)
 
 
-def slab(material, floor, lights=()):
-    """A slab of thickness 1/2 and hardly an end over a floor, and a camera that looks straight down."""
-    far = 2000.0
+def slab(material, floor, far, lights=()):
+    """A slab of thickness 1/2 that ends far away, over a floor, and a camera that looks straight down."""
     square = quad((-far, -far, 0), (far, -far, 0), (far, far, 0), (-far, far, 0))
     top, bottom = square + np.float32([0, 0, 1.0]), square[:, ::-1] + np.float32([0, 0, 0.5])
     camera = Camera(eye=(0.3, 0.2, 2.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
@@ -80,7 +79,7 @@ def test_what_loses_no_light_is_invisible_in_a_furnace(name, driver):
 def test_a_slab_lets_through_what_its_two_faces_and_beer_leave(absorption, roughness):
     colors = (absorption, 2.0 * absorption, 0.0)
     glass = Material(kind="dielectric", transmittance=1.0, ior=1.5, absorption=colors, roughness=roughness)
-    made = passes(slab(glass, GLOWING_FLOOR), "path", 200, width=16, height=16)[0].mean(axis=(1, 2))
+    made = passes(slab(glass, GLOWING_FLOOR, 20.0), "path", 200, width=16, height=16)[0].mean(axis=(1, 2))
     expected = [slab_shares(1.0, a)[1] for a in colors]
     assert expected[2] == pytest.approx(0.923077, abs=1e-6)
     assert np.all(np.abs(made.mean(axis=0) - expected) < 4.0 * made.std(axis=0, ddof=1) / math.sqrt(len(made)))
@@ -92,7 +91,7 @@ def test_photons_come_back_from_a_slab_as_its_two_faces_and_beer_say(absorption,
     """Half of them go down to the slab, evenly over the cosine; what comes through meets a black floor."""
     glass = Material(kind="dielectric", transmittance=1.0, ior=1.5, absorption=(absorption,) * 3, roughness=roughness)
     lamp = PointLight(position=(0.0, 0.0, 1.5), intensity=WHITE)
-    _, work = passes(slab(glass, BLACK_FLOOR, [lamp]), "photons-only", 1, photons=200_000, radius=0.1)
+    _, work = passes(slab(glass, BLACK_FLOOR, 300.0, [lamp]), "photons-only", 1, photons=200_000, radius=0.1)
     photons = work.photons
     assert photons.emitted == photons.absorbed + photons.escaped + photons.terminated == 200_000
     nodes, weights = np.polynomial.legendre.leggauss(200)
