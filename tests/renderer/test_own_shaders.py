@@ -76,8 +76,8 @@ def test_a_shader_that_changes_nothing_changes_no_bit_of_paths(shaded_by):
 
 def test_a_shader_that_changes_nothing_changes_no_mean_of_photons(shaded_by):
     """Photons are scattered one by one then, by other sums of the same numbers."""
-    expected, _ = passes(lamp_in_box(), "photons-only", 24)
-    seen, _ = passes(shaded_by(lamp_in_box(), unchanged), "photons-only", 24)
+    expected, _ = passes(lamp_in_box(), "photon", 24)
+    seen, _ = passes(shaded_by(lamp_in_box(), unchanged), "photon", 24)
     expected, seen = expected.mean(axis=(1, 2)), seen.mean(axis=(1, 2))
     error = np.sqrt((expected.var(axis=0, ddof=1) + seen.var(axis=0, ddof=1)) / 24)
     assert np.all(np.abs(expected.mean(axis=0) - seen.mean(axis=0)) < 4.0 * error)
@@ -113,11 +113,11 @@ def test_shaders_that_make_no_sense_are_refused():
         return 1.0
 
     def unknown(point, lobes):
-        return lobes.gloss
+        return lobes.glitter
 
     with pytest.raises(ShaderError, match="shader 'number' must return a Bsdf of floats, got float64"):
         shader_address("number", returns_a_number)
-    with pytest.raises(ShaderError, match=r"shader 'unknown' does not compile.*gloss"):
+    with pytest.raises(ShaderError, match=r"shader 'unknown' does not compile.*glitter"):
         shader_address("unknown", unknown)
 
 

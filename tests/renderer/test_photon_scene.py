@@ -63,7 +63,7 @@ def test_flags_say_what_is_special():
 def test_what_columns_know_nothing_of_is_shaded_hit_by_hit():
     materials = [
         Material(kind="metal", specular=(0.9, 0.9, 0.9)),
-        Material(kind="plastic", diffuse=(0.5, 0.5, 0.5), ior=1.5, texture=0),
+        Material(kind="plastic", diffuse=(0.5, 0.5, 0.5), ior=1.5),
         Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.3),
         Material(kind="dielectric", transmittance=1.0, ior=1.5, absorption=(1.0, 0.0, 0.0)),
         Material(kind="dielectric", transmittance=1.0, ior=1.5),
