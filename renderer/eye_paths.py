@@ -20,15 +20,17 @@ from shaders.bsdf import (
     DIFFUSE,
     SPECULAR,
     BsdfSample,
+    base_reflectance,
     evaluate_diffuse,
-    evaluate_phong,
+    evaluate_glossy,
+    has_glossy_spread,
     pdf_solid_angle,
     sample,
 )
 from shaders.compilation import compiled as inlined
 from shaders.lights import light_pdf, outer_radiance, sample_light
 from shaders.sampling import cosine_hemisphere, power_heuristic
-from shaders.surface import Hit, leaves, local, ray_origin, surface_at, world
+from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
 from shaders.vector import BLACK, Color, Vec3, add, dot, largest, multiply, normalize, scale, subtract
 from tracecore.compiled import compiled
 from tracecore.rays import MISS, Floats, Ids
@@ -196,24 +198,24 @@ def light_from_outside(scene: PackedScene, task: EyeTask, direction: Vec3, pdf: 
 def light_through(
     scene: PackedScene, task: EyeTask, hit: Hit, wo: Vec3, last: bool, u: tuple[float, float, float]
 ) -> tuple[Vec3, float, Color]:
-    """Direction, distance and reflected radiance of light from one light, drawn by u, if nothing is in between.
+    """Direction, distance and scattered radiance of light from one light, drawn by u, if nothing is in between.
 
     last: the path ends here, so that no scattered ray can bring the light.
     """
     arriving = sample_light(scene.lights, hit.position, u)
     wi = local(hit, arriving.direction)
-    if wi[2] <= 0.0 or dot(arriving.direction, hit.geom_normal) <= 0.0 or largest(arriving.irradiance) <= 0.0:
+    if not leaves(hit, arriving.direction, wi) or largest(arriving.irradiance) <= 0.0:
         return arriving.direction, arriving.distance, (0.0, 0.0, 0.0)
     follow = follows(task)
     weight = 1.0
     if arriving.pdf_solid_angle > 0.0 and not last:
-        own = pdf_solid_angle(hit.bsdf, wi, wo, follow)
+        own = pdf_solid_angle(hit.bsdf, wi, wo, hit.outside, follow)
         weight = power_heuristic(task.light_samples * arriving.pdf_solid_angle, own)
     # Where diffuse reflection is not followed, shadow rays alone bring its direct light, or photons do.
     alone = 0.0 if task.diffuse == EVERYTHING else 1.0
-    diffuse = scale(evaluate_diffuse(hit.bsdf, wi), weight if follow else alone)
-    reflected = add(diffuse, scale(evaluate_phong(hit.bsdf, wi, wo), weight))
-    return arriving.direction, arriving.distance, scale(multiply(reflected, arriving.irradiance), wi[2])
+    diffuse = scale(evaluate_diffuse(hit.bsdf, wi, wo), weight if follow else alone)
+    scattered = add(diffuse, scale(evaluate_glossy(hit.bsdf, wi, wo, hit.outside, False), weight))
+    return arriving.direction, arriving.distance, scale(multiply(scattered, arriving.irradiance), abs(wi[2]))
 
 
 @inlined
@@ -223,7 +225,7 @@ def add_shadow_rays(
     """Shadow rays of one hit. path: pixel, bounce, throughput. Returns the number of shadow rays there are now."""
     pixel, bounce, throughput = path
     is_diffuse = largest(hit.bsdf.diffuse) > 0.0 and task.diffuse != EVERYTHING
-    if not is_diffuse and largest(hit.bsdf.phong) <= 0.0:
+    if not is_diffuse and not has_glossy_spread(hit.bsdf):
         return count
     last = bounce + 1 >= task.max_bounces or task.diffuse == NOTHING
     for k in range(task.light_samples):
@@ -246,21 +248,27 @@ def add_shadow_rays(
 
 
 @inlined
+def unmapped_at(paths: EyePaths, row: int) -> Color:
+    """`EyePaths.unmapped` of a path."""
+    return (paths.unmapped[row, 0], paths.unmapped[row, 1], paths.unmapped[row, 2])
+
+
+@inlined
 def unmapped_light(paths: EyePaths, row: int, radiance: Color) -> Color:
     """Light that a path has met, without what the caustic map has brought of it."""
     if paths.pdf_solid_angle[row] > 0.0:  # straight from a light
         return radiance
-    return multiply(radiance, (paths.unmapped[row, 0], paths.unmapped[row, 1], paths.unmapped[row, 2]))
+    return multiply(radiance, unmapped_at(paths, row))
 
 
 @inlined
-def unmapped_share(paths: EyePaths, row: int, task: EyeTask, hit: Hit, scattered: BsdfSample) -> Color:
+def unmapped_share(before: Color, task: EyeTask, hit: Hit, wo: Vec3, scattered: BsdfSample) -> Color:
     """`EyePaths.unmapped` after a bounce: the map has the diffuse part of what is scattered."""
     if scattered.lobe == SPECULAR:
-        return (paths.unmapped[row, 0], paths.unmapped[row, 1], paths.unmapped[row, 2])
+        return before
     if task.diffuse != CAUSTICS:
         return (1.0, 1.0, 1.0)
-    diffuse = scale(evaluate_diffuse(hit.bsdf, scattered.wi), scattered.wi[2] / scattered.pdf_solid_angle)
+    diffuse = scale(evaluate_diffuse(hit.bsdf, scattered.wi, wo), abs(scattered.wi[2]) / scattered.pdf_solid_angle)
     weight = scattered.weight
     return (rest(diffuse[0], weight[0]), rest(diffuse[1], weight[1]), rest(diffuse[2], weight[2]))
 
@@ -303,6 +311,7 @@ def advance_eye_paths(
         wi_ray = ray_direction(rays, i)
         wo = scale(wi_ray, -1.0)
         hit = surface_at(scene.surfaces, triangle, np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
+        throughput = multiply(throughput, arriving_share(hit, np.float64(hits[0, i])))
         if largest(hit.emission) > 0.0:
             ray = (wi_ray, np.float64(hits[0, i]))
             weight = emission_weight(scene, task, ray, scene.surfaces.emitter_ids[triangle], paths.pdf_solid_angle[i])
@@ -317,7 +326,7 @@ def advance_eye_paths(
         if here.diffuse != FOLLOW and here.diffuse != NOTHING and largest(hit.bsdf.diffuse) > 0.0:
             is_far = task.diffuse == GATHER and here.diffuse == EVERYTHING
             irradiance = irradiance_at(lookup, hit, pixel, task.radius, is_far)
-            reflected = scale(multiply(hit.bsdf.diffuse, irradiance), 1.0 / math.pi)
+            reflected = scale(multiply(base_reflectance(hit.bsdf, wo_local), irradiance), 1.0 / math.pi)
             add_radiance(image, pixel, multiply(throughput, reflected))
 
         if bounce + 1 >= task.max_bounces:
@@ -340,7 +349,7 @@ def advance_eye_paths(
         paths.pdf_solid_angle[kept] = scattered.pdf_solid_angle
         paths.straight[kept] = paths.straight[i] and scattered.lobe == SPECULAR
         paths.gathers[kept] = paths.gathers[i] or scattered.lobe == DIFFUSE
-        unmapped = unmapped_share(paths, i, here, hit, scattered)
+        unmapped = unmapped_share(unmapped_at(paths, i), here, hit, wo_local, scattered)
         gain = scattered.radiance_scale / survival
         for channel in range(3):
             paths.throughput[kept, channel] = throughput[channel] * scattered.weight[channel] * gain

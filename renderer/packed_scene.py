@@ -10,6 +10,7 @@ import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from renderer.photon_scene import PhotonScene, pack_photon_scene
 from renderer.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot
+from shaders.ggx import LEAST_ALPHA
 from shaders.lights import (
     NO_SKY,
     LightArrays,
@@ -25,10 +26,13 @@ from shaders.lights import (
 from shaders.own import shader_address
 from shaders.registry import get_shader
 from shaders.surface import (
+    ABSORPTION,
+    ALPHA,
     BACKDROP,
     COLUMNS,
     DIFFUSE,
     EMISSION,
+    GLOSS,
     IOR,
     MIRROR,
     PHONG,
@@ -38,7 +42,7 @@ from shaders.surface import (
     SurfaceArrays,
 )
 from shaders.textures import pack_textures
-from shaders.vector import Color
+from shaders.vector import BLACK, Color
 
 #: The sphere around the scene is this much larger than it must be, for what rounding takes.
 SPHERE_MARGIN = 1.0001
@@ -81,10 +85,21 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (TRANSMISSION, lobes.transmission),
         (EMISSION, material.emission),
         (BACKDROP, material.backdrop),
+        (GLOSS, lobes.gloss),
+        (ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
     ):
         row[column : column + 3] = color
-    row[SHINE], row[IOR], row[TEXTURE] = lobes.shine, lobes.ior, material.texture
+    row[SHINE], row[IOR], row[ALPHA], row[TEXTURE] = lobes.shine, lobes.ior, lobes.alpha, material.texture
     return row
+
+
+def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """(m,) whether a material, (m, COLUMNS), is a mirror, a polished coat or clear glass, which turn light without
+    spreading it, or has a shader of its own, (m,), that may make it one."""
+    lobes = {column: materials[:, column : column + 3].max(axis=1) > 0.0 for column in (MIRROR, TRANSMISSION, GLOSS)}
+    is_smooth = materials[:, ALPHA] < LEAST_ALPHA
+    is_clear = is_smooth | (materials[:, IOR] == 1.0)
+    return lobes[MIRROR] | (lobes[TRANSMISSION] & is_clear) | (lobes[GLOSS] & is_smooth) | (shaders != 0)
 
 
 def shader_at_point(material: Material) -> int:

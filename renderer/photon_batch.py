@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.columns import CHUNK, COLUMN
-from renderer.packed_scene import PackedScene
+from renderer.columns import COLUMN
 from renderer.photon_map import Words
 from renderer.photon_scene import Records
 from tracecore.rays import Floats
@@ -27,8 +26,8 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: starts. shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2),
 #: roulette and rounding. weight, at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is
 #: absorption. wi: direction of the next ray where it is_directed, else the normal that it will be about. tally: of the
-#: hit. per_share: all reflectance over that of the lobe chosen. bent, lobes: lists of places in the chunk. In the end
-#: shading, the words for direction, wi and is_directed are packed for the paths that go on.
+#: hit. per_share: all reflectance over that of the lobe chosen. bent, rich, lobes: lists of places in the chunk. In the
+#: end shading, the words for direction, wi and is_directed are packed for the paths that go on.
 COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -65,6 +64,7 @@ COLUMNS = np.dtype(
         ("height", "<i4", _SCALAR),
         ("unused", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
+        ("rich", "<i4", _SCALAR),
         ("lobes", "<i4", (LOBES, COLUMN)),
     ]
 )
@@ -104,12 +104,10 @@ class PhotonTask(NamedTuple):
 
 
 class PhotonScratch(NamedTuple):
-    """Memory to work with. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS. materials: those of the scene, and CHUNK
-    of what shaders make of them at hits."""
+    """Memory to work with. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS."""
 
     chunk: Records
     launch: Records
-    materials: Records
 
 
 class PhotonBatch(NamedTuple):
@@ -132,17 +130,12 @@ class PhotonBatch(NamedTuple):
     capacity: int
 
 
-def new_scratch(scene: PackedScene) -> PhotonScratch:
-    """Memory for batches of a scene."""
-    materials = scene.photon_scene.materials
-    return PhotonScratch(
-        chunk=np.zeros(1, COLUMNS),
-        launch=np.zeros(1, LAUNCH_COLUMNS),
-        materials=np.concatenate([materials, np.zeros(CHUNK, materials.dtype)]),
-    )
+def new_scratch() -> PhotonScratch:
+    """Memory for batches."""
+    return PhotonScratch(chunk=np.zeros(1, COLUMNS), launch=np.zeros(1, LAUNCH_COLUMNS))
 
 
-def new_batch(scene: PackedScene, rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
+def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
     """A batch over columns of a tracer, and memory for its paths."""
     paths = np.zeros((PATH_WORDS, rays.shape[1]), np.uint32)
-    return PhotonBatch(rays, hits, paths, np.zeros(2, np.int64), new_scratch(scene), capacity)
+    return PhotonBatch(rays, hits, paths, np.zeros(2, np.int64), new_scratch(), capacity)

@@ -25,7 +25,10 @@ from shaders.lights import (
 )
 from shaders.lights import NORMAL as LIGHT_NORMAL
 from shaders.surface import (
+    ABSORPTION,
+    ALPHA,
     DIFFUSE,
+    GLOSS,
     IOR,
     MIRROR,
     ORIGIN_OFFSET,
@@ -39,9 +42,9 @@ from shaders.textures import TextureArrays, decode_srgb
 from tracecore.compiled import compiled
 
 #: Flags of a facet, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
-#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. OWN: a
-#: shader says at the hit what lobes it has.
-OWN, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
+#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. RICH: it
+#: has what loops over columns know nothing of, and is shaded hit by hit; then it is BENT and MIXED, and not TEXTURED.
+RICH, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
 MATERIAL_MASK = np.uint32((1 << 27) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
@@ -188,13 +191,14 @@ def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.N
 
 
 def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-    """(m,) STORES, TEXTURED, MIXED and OWN where they apply."""
+    """(m,) STORES, TEXTURED, MIXED and RICH where they apply, and BENT where that goes with it."""
     scatters = materials[:, DIFFUSE : DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
-    is_own = shaders != 0
-    is_mixed = is_own | (materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0)
+    is_mixed = materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
+    is_rich = (shaders != 0) | (materials[:, [*range(GLOSS, GLOSS + 3), ALPHA]].max(axis=1, initial=0.0) > 0.0)
+    is_rich |= materials[:, ABSORPTION : ABSORPTION + 3].max(axis=1, initial=0.0) > 0.0
     flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
-    flags |= np.where(is_own, OWN, np.uint32(0))
-    flags |= np.where(scatters & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
+    flags |= np.where(scatters & ~is_rich & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
+    flags |= np.where(is_rich, RICH | BENT | MIXED, np.uint32(0))
     return flags.astype(np.uint32)
 
 

@@ -57,14 +57,14 @@ from renderer.photon_batch import (
     PhotonTask,
 )
 from renderer.photon_emission import is_all_alike, launch, only_light
-from renderer.photon_map import pack_flux, pack_unit
+from renderer.photon_map import FLUX, pack_flux, pack_unit
 from renderer.photon_scene import (
     BENT,
     FACET,
     MATERIAL,
     MATERIAL_MASK,
     MIXED,
-    OWN,
+    RICH,
     STORES,
     TEXTURED,
     PhotonScene,
@@ -81,13 +81,11 @@ from renderer.photon_store import (
     PhotonOutput,
 )
 from renderer.photon_store import COLUMNS as PHOTON_COLUMNS
-from shaders.bsdf import Bsdf
+from renderer.rich_photons import scatter_rich
 from shaders.dielectric import fresnel
-from shaders.own import Point, call_shader
 from shaders.random import STREAM_PHOTON, Words4, hash4, hash_key, more4, unit32
 from shaders.real import HALF, ONE, TWO, ZERO, Int, Real
 from shaders.sampling import cosine_power, lambertian
-from shaders.surface import texture_coordinates
 from shaders.vector import Vec3, add, along, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
 from tracecore.compiled import compiled, inlined
 from tracecore.rays import offset_of
@@ -183,7 +181,7 @@ class Landing(NamedTuple):
 
 def needs_uv(scene: PackedScene) -> bool:
     """Whether shading reads u and v of hits."""
-    return bool(scene.photon_scene.flags & (TEXTURED | BENT | OWN))
+    return bool(scene.photon_scene.flags & (TEXTURED | BENT))
 
 
 @compiled
@@ -258,7 +256,7 @@ def shade_chunk(
         kept_paths=address(batch.paths) + 4 * kept,
         step=4 * batch.rays.shape[1],
         photons=address(output.waiting) + 4 * output.waits[0],
-        materials=address(batch.scratch.materials),
+        materials=address(scene.photon_scene.materials),
         normals=address(scene.surfaces.normals),
         texels=address(scene.photon_scene.texels),
         decoded=address(scene.photon_scene.decoded),
@@ -268,7 +266,7 @@ def shade_chunk(
     output.counters[ESCAPED] += rays - hits
     meet_facets(scene.photon_scene, view, hits)
     landing = Landing(chunk, limits, view.photons, span.flux)
-    if flags & (TEXTURED | OWN | BENT | MIXED):
+    if flags & (TEXTURED | BENT | MIXED):
         shade_all_lobes(scene, view, hits, landing)
     elif span.is_alike:
         each(bounce_first, whole(hits), landing)
@@ -287,14 +285,15 @@ def shade_all_lobes(scene: PackedScene, view: View, hits: int, landing: Landing)
     if flags & TEXTURED:
         meet_textures(scene.photon_scene, view, hits)
         each(paint, whole(hits), view)
-    if flags & OWN:
-        ask_shaders(scene, view, hits)
     if flags & (BENT | MIXED):
         each(face, whole(hits), chunk)
         bent = list_places(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
         each(bend_normal, whole(bent), view)
         if flags & MIXED:
             scatter_mixed(hits, view)
+        if flags & RICH:
+            rich = list_places(address(chunk.kind), (RICH, RICH), hits, address(chunk.rich))
+            scatter_rich(scene.surfaces, chunk, rich, view.photons + FLUX * WAITING_STEP)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
     if landing.limits.only_caustics:
@@ -321,7 +320,7 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
         + column_of(chunk.flux)
     )
     found = (MISS_BIT, NO_TALLY)
-    if flags & (TEXTURED | BENT | OWN):
+    if flags & (TEXTURED | BENT):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
         return pack_chunk(triangles, found, count, sources + uv, targets + chunk_uv)
@@ -336,7 +335,7 @@ def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
     rays, triangles, numbers = view.rays, view.hits + HIT_ID * step, (span.photon, address(chunk.photon))
     sources = (view.hits, triangles) + three(rays, step) + three(rays + RAY_DIRECTION * step, step)
     targets = (address(chunk.distance), address(chunk.triangle)) + column_of(chunk.origin) + column_of(chunk.ray)
-    if flags & (TEXTURED | BENT | OWN):
+    if flags & (TEXTURED | BENT):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
         hits, taken = pack_numbered(triangles, found, span.rays, numbers, (sources + uv, targets + chunk_uv))
@@ -346,7 +345,7 @@ def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
         each(take_first_step, whole(hits), chunk)
         flux = three(view.paths + PATH_FLUX * step, step)
         pack_columns(triangles, found, taken, flux, column_of(chunk.flux))
-    elif flags & (TEXTURED | OWN | BENT | MIXED):
+    elif flags & (TEXTURED | BENT | MIXED):
         each(take_first_step, whole(hits), chunk)
         each(carry_flux, whole(hits), (chunk, span.flux))
     return hits, taken
@@ -517,55 +516,6 @@ def paint(i: int, view: View) -> None:
         get(view.decoded, texel >> np.uint32(16)),
     )
     set_column(chunk.weight, i, multiply(column(chunk.weight, i), color))
-
-
-@compiled
-def ask_shaders(scene: PackedScene, view: View, count: int) -> None:
-    """Have the materials' own shaders say what their lobes are at the hits."""
-    chunk, surfaces = view.chunk, scene.surfaces
-    first_own = Int(len(scene.photon_scene.materials))
-    for i in range(count):
-        if chunk.kind[i] & OWN == 0:
-            continue
-        u, v = np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i])
-        uv = texture_coordinates(surfaces.uvs, chunk.triangle[i], u, v)
-        point = Point(in_double(column(chunk.position, i)), in_double(column(chunk.normal, i)), uv)
-        lobes = Bsdf(
-            in_double(column(chunk.weight, i)),
-            in_double(material_color(i, PHONG_BYTES, view)),
-            in_double(material_color(i, MIRROR_BYTES, view)),
-            in_double(material_color(i, TRANSMISSION_BYTES, view)),
-            np.float64(chunk.shine[i]),
-            np.float64(chunk.ior[i]),
-        )
-        lobes = call_shader(surfaces.shaders[chunk.material[i]], point, lobes)
-        chunk.material[i] = first_own + Int(i)
-        set_lobes(i, lobes, view)
-
-
-@inlined
-def in_double(vector: Vec3) -> Vec3:
-    """In float64, which shaders take."""
-    return (np.float64(vector[0]), np.float64(vector[1]), np.float64(vector[2]))
-
-
-@inlined
-def in_single(vector: Vec3) -> Vec3:
-    """In float32."""
-    return (Real(vector[0]), Real(vector[1]), Real(vector[2]))
-
-
-@inlined
-def set_lobes(i: int, lobes: Bsdf, view: View) -> None:
-    """The lobes of a hit whose material is its own."""
-    chunk = view.chunk
-    material = view.materials + MATERIAL_BYTES * np.int64(chunk.material[i])
-    put3(material + PHONG_BYTES, WORD_BYTES, 0, in_single(lobes.phong))
-    put3(material + MIRROR_BYTES, WORD_BYTES, 0, in_single(lobes.mirror))
-    put3(material + TRANSMISSION_BYTES, WORD_BYTES, 0, in_single(lobes.transmission))
-    set_column(chunk.weight, i, in_single(lobes.diffuse))
-    set_column(chunk.means, i, in_single((mean(lobes.phong), mean(lobes.mirror), mean(lobes.transmission))))
-    chunk.shine[i], chunk.ior[i] = Real(lobes.shine), Real(lobes.ior)
 
 
 @inlined

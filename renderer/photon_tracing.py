@@ -106,7 +106,7 @@ def trace_photons(
     def make_loop(worker: Worker) -> Loop:
         store: PhotonStore = worker.kept("photon store", PhotonStore)
         lanes: PhotonLanes = worker.kept("photon lanes", lambda: new_lanes(worker.port, feeder.lanes(1)))
-        scratch = new_scratch(scene)
+        scratch = new_scratch()
         store.clear()
         stores.append(store)
         lanes.live[:], lanes.active[:] = 1, 0

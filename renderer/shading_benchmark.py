@@ -67,7 +67,7 @@ def new_columns() -> Columns:
 
 def new_workplace(scene: PackedScene, recorded: Columns) -> Workplace:
     """For one thread, with room for the photons of all batches."""
-    batch = new_batch(scene, recorded.rays[0], recorded.hits[0], BATCH_RAYS)
+    batch = new_batch(recorded.rays[0], recorded.hits[0], BATCH_RAYS)
     mine = Columns(recorded.rays.copy(), recorded.hits.copy(), recorded.paths.copy(), recorded.fresh.copy())
     return Workplace(mine, new_columns(), batch.scratch, PhotonStore().output(BATCHES * BATCH_RAYS))
 
@@ -76,7 +76,7 @@ def record(snapshot: Snapshot, scene: PackedScene, task: PhotonTask) -> Columns:
     """Trace full batches of photons."""
     recorded, supply, active, store = new_columns(), np.array([0, 1 << 31]), 0, PhotonStore()
     rays, hits = np.zeros((RAY_FLOATS, COLUMN), np.float32), np.zeros((HIT_FLOATS, COLUMN), np.float32)
-    batch = new_batch(scene, rays, hits, BATCH_RAYS)
+    batch = new_batch(rays, hits, BATCH_RAYS)
     batch.rays[7] = np.inf
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         for k in range(-WARM_BATCHES, BATCHES):

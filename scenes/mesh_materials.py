@@ -7,12 +7,14 @@ Illum 0 and 1 have no shine. The colours of Tf, and maps other than map_Kd and m
 are ignored; map_d, if its file is there, cuts out what is below one half.
 
 glTF: the share metallicFactor of the base colour shines, as rough as roughnessFactor squared says; the rest is diffuse
-under a coat that mirrors 4 %. Of a picture of metalness and roughness, and of what it emits, the mean is taken; the
-base colour's picture colours what is diffuse, and its mean what is metal. Emission is in nits with
+under a coat that mirrors 4 %. Metals and plastics are what they are called, a polished metal is a mirror, and between
+metal and plastic there is Phong's shine. Of a picture of metalness and roughness, and of what it emits, the mean is
+taken; the base colour's picture colours what is diffuse, and its mean what is metal. Emission is in nits with
 KHR_materials_emissive_strength. KHR_materials_transmission makes solid glass, of the index of KHR_materials_ior, as
-clear as the mean of its colour. KHR_materials_pbrSpecularGlossiness is read without its pictures. Of alphaMode MASK the
-alpha of the base colour's picture cuts out what is below alphaCutoff; surfaces of alphaMode BLEND are opaque. Normal
-maps and all other extensions are ignored, and surfaces have no sides: all are seen from both.
+clear as the mean of its colour and as rough as roughnessFactor says. KHR_materials_pbrSpecularGlossiness is read
+without its pictures. Of alphaMode MASK the alpha of the base colour's picture cuts out what is below alphaCutoff;
+surfaces of alphaMode BLEND are opaque. Normal maps and all other extensions are ignored, and surfaces have no sides:
+all are seen from both.
 
 Reflectances above 1 become 1, so that no surface gives back more light than it gets; emission may exceed it.
 """
@@ -25,7 +27,7 @@ import numpy as np
 from PIL import Image
 
 from scenes.errors import SceneFileError
-from scenes.microfacets import BLACK, added, coated, glass, is_dull, multiplied, scaled
+from scenes.microfacets import BLACK, MIRROR_ALPHA, added, coated, glass, is_dull, multiplied, scaled
 from scenes.model import Color, Doubles, Material, Mesh, Texture
 from scenes.palette import linear, mean_color, painted
 from scenes.texture_file import OPAQUE, image_texture, read_texture
@@ -189,7 +191,7 @@ class Surfaces:
         if clear > 0.0:
             base = self.reflectance(metalness.get("baseColorFactor", WHITE))
             ior = self.number(extensions.get("KHR_materials_ior", {}), "ior", DEFAULT_IOR)
-            return glass(name, ior, min(clear, 1.0) * sum(base) / 3.0)
+            return glass(name, ior, min(clear, 1.0) * sum(base) / 3.0, self.metal_and_roughness(metalness, source)[1])
         return self.metallic(name, metalness, source)
 
     def metallic(self, name: str, metalness: dict[str, Any], source: Any) -> Material:
@@ -198,8 +200,12 @@ class Surfaces:
         metal, roughness = self.metal_and_roughness(metalness, source)
         if is_dull(roughness**2):
             return Material(name=name, diffuse=base)
+        if metal == 0.0:
+            return Material(name=name, kind="plastic", diffuse=base, ior=DEFAULT_IOR, roughness=roughness)
         picture = picture_of(source, "baseColorTexture")
         shining = base if picture is None else multiplied(base, self.mean_color(picture))
+        if metal == 1.0 and roughness**2 > MIRROR_ALPHA:
+            return Material(name=name, kind="metal", diffuse=BLACK, specular=shining, roughness=roughness)
         coat = COAT * (1.0 - metal)
         return coated(name, scaled(base, 1.0 - metal), added(scaled(shining, metal), (coat, coat, coat)), roughness**2)
 

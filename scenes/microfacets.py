@@ -1,10 +1,13 @@
-"""Rough metals and coated surfaces as the kinds of material that there are.
+"""Rough metals and coated surfaces, and what is most like them without microfacets.
 
 Files give the roughness alpha of microfacets. Walter, Marschner, Li, Torrance: Microfacet Models for Refraction through
 Rough Surfaces (2007) match it with the power 2 / alpha^2 - 2 of the cosine between the normals of facets and of the
 surface. A direction mirrored at a facet turns by twice what the facet turns by, so that the power of the cosine to the
 mirror direction, which is Phong's, is a quarter of it (Fisher, Woo: R.E versus N.H Specular Highlights, 1994).
 """
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 from scenes.model import Color, Material
 
@@ -37,6 +40,35 @@ def coated(name: str, diffuse: Color, specular: Color, alpha: float) -> Material
     return Material(name=name, kind="nff", diffuse=diffuse, specular=specular, shine=phong_power(alpha))
 
 
+def by_phong(material: Material) -> Material:
+    """What is most like a material to who knows neither microfacets nor solids that absorb."""
+    alpha = material.roughness**2
+    plain = replace(material, roughness=0.0, absorption=BLACK)
+    if material.kind == "metal":
+        like = coated(material.name, BLACK, material.specular, alpha)
+    elif material.kind == "plastic":
+        coat = straight_ahead(material.ior)
+        like = coated(material.name, material.diffuse, (coat, coat, coat), alpha)
+    else:
+        return plain
+    return replace(plain, kind=like.kind, diffuse=like.diffuse, specular=like.specular, shine=like.shine, ior=1.0)
+
+
+def phong_losses(material: Material) -> Iterator[str]:
+    """What `by_phong` changes."""
+    if material.kind in ("metal", "plastic"):
+        yield f"material {material.name!r} is no longer a {material.kind} but shines by Phong's numbers"
+    elif material.kind == "dielectric" and material.roughness > 0.0:
+        yield f"material {material.name!r} is no longer rough"
+    if any(material.absorption):
+        yield f"material {material.name!r} no longer absorbs light inside"
+
+
+def straight_ahead(ior: float) -> float:
+    """What a dielectric of some index reflects of light that falls in straight."""
+    return ((ior - 1.0) / (ior + 1.0)) ** 2 if ior > 0.0 else 0.0
+
+
 def added(first: Color, second: Color) -> Color:
     """Reflectances of both together, at most 1."""
     red, green, blue = (min(a + b, 1.0) for a, b in zip(first, second, strict=True))
@@ -53,8 +85,14 @@ def multiplied(first: Color, second: Color) -> Color:
     return (first[0] * second[0], first[1] * second[1], first[2] * second[2])
 
 
-def glass(name: str, ior: float, transmittance: float = 1.0) -> Material:
-    """Clear glass; the normals of its closed surface point outward."""
+def glass(name: str, ior: float, transmittance: float = 1.0, roughness: float = 0.0) -> Material:
+    """Glass; the normals of its closed surface point outward."""
     return Material(
-        name=name, kind="dielectric", diffuse=BLACK, specular=(1.0, 1.0, 1.0), transmittance=transmittance, ior=ior
+        name=name,
+        kind="dielectric",
+        diffuse=BLACK,
+        specular=(1.0, 1.0, 1.0),
+        transmittance=transmittance,
+        ior=ior,
+        roughness=roughness,
     )

@@ -41,6 +41,8 @@ class Material:
 
     diffuse, specular: reflectances in 0..1 per channel, linear. shine: cosine power of the Phong lobe.
     transmittance: share let through in 0..1. ior: refractive index (<= 0 counts as 1: no refraction).
+    roughness: of microfacets, 0..1, the root of their width alpha. absorption: of the inside of what lets light
+    through, 1/m.
     emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.
     backdrop: radiance that the eye sees, straight or by mirrors and glass, and that lights nothing: a painted view.
     texture: index in the snapshot's textures that multiplies `diffuse` and `backdrop`, or -1. cutout: index of a
@@ -58,6 +60,8 @@ class Material:
     backdrop: Color = (0.0, 0.0, 0.0)
     texture: int = -1
     cutout: int = -1
+    roughness: float = 0.0
+    absorption: Color = (0.0, 0.0, 0.0)
 
     @property
     def is_cut_out(self) -> bool:

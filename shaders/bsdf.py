@@ -1,28 +1,39 @@
-"""Scattering at a surface: a mixture of four lobes, which every shader is made of.
+"""Scattering at a surface: a mixture of five lobes, which every shader is made of.
 
 Conventions. `wi` and `wo` are unit vectors that point away from the surface, in a local frame whose z axis is the
 shading normal on the side of `wo`. `evaluate` excludes the cosine. The transport direction is an argument: radiance
 (from the eye) or flux (from a light). Photons are stored where `diffuse` is not black.
+
+A gloss covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and comes out
+as evenly as it must so that nothing is lost: Kelemen, Szirmay-Kalos: A Microfacet Based Coupled Specular-Matte BRDF
+Model with Importance Sampling, 2001. Photons on such a base are those that came through.
 """
 
 import math
 from typing import NamedTuple
 
-from shaders.compilation import compiled
+from shaders.compilation import called, compiled
 from shaders.dielectric import fresnel, refract
+from shaders.ggx import LEAST_ALPHA
+from shaders.gloss import gloss_albedo, gloss_pdf, gloss_value, mean_gloss_albedo, sample_gloss
 from shaders.phong import phong_pdf, phong_value, sample_phong
+from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
 from shaders.sampling import cosine_hemisphere
-from shaders.vector import BLACK, Color, Vec3, add, mean, scale
+from shaders.vector import BLACK, WHITE, Color, Vec3, add, largest, mean, multiply, scale, subtract
 
 #: What a sample turned out to be.
 ABSORBED, DIFFUSE, GLOSSY, SPECULAR = range(4)
 
+#: A coat that lets less light through than this may as well let none.
+LEAST_ENTERING = 1e-9
+
 
 class Bsdf(NamedTuple):
-    """Reflectances in 0..1 of the four lobes: Lambert, Phong, perfect mirror, and clear dielectric.
+    """Reflectances in 0..1 of the five lobes: Lambert, Phong, perfect mirror, clear dielectric, and microfacets, whose
+    `gloss` is what they reflect straight ahead; black for none.
 
     shine: cosine power of the Phong lobe. ior: refractive index of the inside of the dielectric over that of the
-    outside, > 0.
+    outside, > 0. alpha: width of GGX of the gloss and of the dielectric's border, 0..1.
     """
 
     diffuse: Color
@@ -31,6 +42,8 @@ class Bsdf(NamedTuple):
     transmission: Color
     shine: float
     ior: float
+    gloss: Color = BLACK
+    alpha: float = 0.0
 
 
 class BsdfSample(NamedTuple):
@@ -48,32 +61,94 @@ class BsdfSample(NamedTuple):
     lobe: int
 
 
+class Transport(NamedTuple):
+    """What `sample` is asked beside, as its arguments say."""
+
+    outside: bool
+    flux: bool
+    with_diffuse: bool
+
+
 class Choice(NamedTuple):
     """Probabilities with which `sample` picks the lobes."""
 
     diffuse: float
     phong: float
     mirror: float
+    gloss: float
     transmission: float
 
 
 @compiled
-def choice(bsdf: Bsdf, with_diffuse: bool) -> Choice:
-    """In proportion to reflectance; without the diffuse lobe where photons stand for it."""
-    diffuse = mean(bsdf.diffuse) if with_diffuse else 0.0
-    phong, mirror, transmission = mean(bsdf.phong), mean(bsdf.mirror), mean(bsdf.transmission)
-    total = diffuse + phong + mirror + transmission
-    if total <= 0.0:
-        return Choice(0.0, 0.0, 0.0, 0.0)
-    return Choice(diffuse / total, phong / total, mirror / total, transmission / total)
+def is_coated(bsdf: Bsdf) -> bool:
+    """Whether there is a gloss."""
+    return largest(bsdf.gloss) > 0.0
 
 
 @compiled
-def evaluate_diffuse(bsdf: Bsdf, wi: Vec3) -> Color:
+def is_rough_glass(bsdf: Bsdf) -> bool:
+    """Whether the dielectric spreads light. Where the index does not change, its border is not there."""
+    return bsdf.alpha >= LEAST_ALPHA and bsdf.ior != 1.0 and largest(bsdf.transmission) > 0.0
+
+
+@compiled
+def has_glossy_spread(bsdf: Bsdf) -> bool:
+    """Whether a direction that is drawn elsewhere may have a value beside the diffuse one."""
+    is_rough = bsdf.alpha >= LEAST_ALPHA and (is_coated(bsdf) or is_rough_glass(bsdf))
+    return is_rough or largest(bsdf.phong) > 0.0
+
+
+@compiled
+def eta_seen(bsdf: Bsdf, outside: bool) -> float:
+    """Index of the far side over that of the side of wo."""
+    return bsdf.ior if outside else 1.0 / bsdf.ior
+
+
+@compiled
+def entering_share(bsdf: Bsdf, wi: Vec3) -> Color:
+    """Share of the light from wi that comes to the diffuse base: what a photon that is stored there has left."""
+    if not is_coated(bsdf):
+        return WHITE
+    return subtract(WHITE, gloss_albedo(bsdf.gloss, bsdf.alpha, wi[2]))
+
+
+@compiled
+def base_reflectance(bsdf: Bsdf, wo: Vec3) -> Color:
+    """Reflectance towards wo of the diffuse base, for light that has come through the coat."""
+    if not is_coated(bsdf):
+        return bsdf.diffuse
+    leaving, mean_albedo = entering_share(bsdf, wo), mean_gloss_albedo(bsdf.gloss, bsdf.alpha)
+    return (
+        bsdf.diffuse[0] * leaving[0] / max(1.0 - mean_albedo[0], LEAST_ENTERING),
+        bsdf.diffuse[1] * leaving[1] / max(1.0 - mean_albedo[1], LEAST_ENTERING),
+        bsdf.diffuse[2] * leaving[2] / max(1.0 - mean_albedo[2], LEAST_ENTERING),
+    )
+
+
+@compiled
+def choice(bsdf: Bsdf, wo: Vec3, with_diffuse: bool) -> Choice:
+    """In proportion to what the lobes reflect; without the diffuse lobe where photons stand for it."""
+    diffuse, gloss = mean(bsdf.diffuse), 0.0
+    if is_coated(bsdf):
+        albedo = gloss_albedo(bsdf.gloss, bsdf.alpha, wo[2])
+        diffuse, gloss = mean(multiply(bsdf.diffuse, subtract(WHITE, albedo))), mean(albedo)
+    if not with_diffuse:
+        diffuse = 0.0
+    phong, mirror, transmission = mean(bsdf.phong), mean(bsdf.mirror), mean(bsdf.transmission)
+    total = diffuse + phong + mirror + transmission + gloss
+    if total <= 0.0:
+        return Choice(0.0, 0.0, 0.0, 0.0, 0.0)
+    return Choice(diffuse / total, phong / total, mirror / total, gloss / total, transmission / total)
+
+
+@compiled
+def evaluate_diffuse(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
     """The diffuse lobe in 1/sr, without the cosine."""
     if wi[2] <= 0.0:
         return BLACK
-    return scale(bsdf.diffuse, 1.0 / math.pi)
+    if not is_coated(bsdf):
+        return scale(bsdf.diffuse, 1.0 / math.pi)
+    return scale(multiply(base_reflectance(bsdf, wo), entering_share(bsdf, wi)), 1.0 / math.pi)
 
 
 @compiled
@@ -85,14 +160,44 @@ def evaluate_phong(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
 
 
 @compiled
-def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, with_diffuse: bool) -> float:
+def evaluate_glossy(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, flux: bool) -> Color:
+    """All lobes with a spread but the diffuse one, in 1/sr, without the cosine. wi is on either side."""
+    value = evaluate_phong(bsdf, wi, wo)
+    if bsdf.alpha < LEAST_ALPHA:
+        return value
+    if wi[2] > 0.0 and is_coated(bsdf):
+        value = add(value, gloss_value(bsdf.gloss, bsdf.alpha, wi, wo))
+    if is_rough_glass(bsdf):
+        eta = eta_seen(bsdf, outside)
+        through = rough_glass_value(wi, wo, eta, bsdf.alpha)
+        value = add(value, scale(bsdf.transmission, through * radiance_scale(wi, eta, flux)))
+    return value
+
+
+@compiled
+def radiance_scale(wi: Vec3, eta: float, flux: bool) -> float:
+    """What light from wi changes by beside its share.
+
+    Radiance changes with the square of the index as it crosses the surface, flux does not: Veach, Robust Monte Carlo
+    Methods for Light Transport Simulation, 1997, section 5.2.
+    """
+    return 1.0 if flux or wi[2] > 0.0 else 1.0 / (eta * eta)
+
+
+@compiled
+def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, with_diffuse: bool) -> float:
     """Density with which `sample` draws wi from the lobes that have a spread."""
-    if wi[2] <= 0.0:
+    is_rough = is_rough_glass(bsdf)
+    if wi[2] <= 0.0 and not is_rough:
         return 0.0
-    chosen = choice(bsdf, with_diffuse)
-    pdf = chosen.diffuse * wi[2] / math.pi
-    if chosen.phong > 0.0:
+    chosen = choice(bsdf, wo, with_diffuse)
+    pdf = chosen.diffuse * max(wi[2], 0.0) / math.pi
+    if chosen.phong > 0.0 and wi[2] > 0.0:
         pdf += chosen.phong * phong_pdf(wi, wo, bsdf.shine)
+    if bsdf.alpha >= LEAST_ALPHA and chosen.gloss > 0.0 and wi[2] > 0.0:
+        pdf += chosen.gloss * gloss_pdf(bsdf.gloss, bsdf.alpha, wi, wo)
+    if is_rough:
+        pdf += chosen.transmission * rough_glass_pdf(wi, wo, eta_seen(bsdf, outside), bsdf.alpha)
     return pdf
 
 
@@ -105,33 +210,53 @@ def sample(
     outside: wo lies outside of the solid. flux: transport of flux rather than radiance. with_diffuse: whether the
     diffuse lobe takes part. u: three uniform numbers, the first chooses the lobe.
     """
-    chosen = choice(bsdf, with_diffuse)
+    chosen = choice(bsdf, wo, with_diffuse)
+    transport = Transport(outside, flux, with_diffuse)
     pick = u[0]
     if pick < chosen.diffuse + chosen.phong:
         from_diffuse = pick < chosen.diffuse
         wi = cosine_hemisphere(u[1], u[2]) if from_diffuse else sample_phong(wo, bsdf.shine, u[1], u[2])
-        if wi[2] <= 0.0:
-            return BsdfSample(wi, BLACK, 1.0, 0.0, ABSORBED)
-        value = evaluate_phong(bsdf, wi, wo)
-        if with_diffuse:
-            value = add(value, evaluate_diffuse(bsdf, wi))
-        pdf = pdf_solid_angle(bsdf, wi, wo, with_diffuse)
-        if pdf <= 0.0:
-            return BsdfSample(wi, BLACK, 1.0, 0.0, ABSORBED)
-        return BsdfSample(wi, scale(value, wi[2] / pdf), 1.0, pdf, DIFFUSE if from_diffuse else GLOSSY)
+        return spread_sample(bsdf, wi, wo, transport, DIFFUSE if from_diffuse else GLOSSY)
     pick -= chosen.diffuse + chosen.phong
     mirrored = (-wo[0], -wo[1], wo[2])
     if pick < chosen.mirror:
         return BsdfSample(mirrored, scale(bsdf.mirror, 1.0 / chosen.mirror), 1.0, 0.0, SPECULAR)
+    pick -= chosen.mirror
+    if pick < chosen.gloss and bsdf.alpha < LEAST_ALPHA:
+        weight = scale(gloss_albedo(bsdf.gloss, bsdf.alpha, wo[2]), 1.0 / chosen.gloss)
+        return BsdfSample(mirrored, weight, 1.0, 0.0, SPECULAR)
+    if pick < chosen.gloss:
+        wi = sample_gloss(bsdf.gloss, bsdf.alpha, wo, (pick / chosen.gloss, u[1], u[2]))
+        return spread_sample(bsdf, wi, wo, transport, GLOSSY)
     if chosen.transmission <= 0.0:
         return BsdfSample(mirrored, BLACK, 1.0, 0.0, ABSORBED)
-    pick = (pick - chosen.mirror) / chosen.transmission
-    eta = bsdf.ior if outside else 1.0 / bsdf.ior
-    reflectance = fresnel(wo[2], eta)
+    return sample_glass(bsdf, wo, transport, chosen, ((pick - chosen.gloss) / chosen.transmission, u[1], u[2]))
+
+
+@compiled
+def sample_glass(
+    bsdf: Bsdf, wo: Vec3, transport: Transport, chosen: Choice, u: tuple[float, float, float]
+) -> BsdfSample:
+    """Reflect or refract at a clear border."""
+    eta = eta_seen(bsdf, transport.outside)
+    if is_rough_glass(bsdf):
+        return spread_sample(bsdf, sample_rough_glass(wo, eta, bsdf.alpha, u), wo, transport, GLOSSY)
     weight = scale(bsdf.transmission, 1.0 / chosen.transmission)
-    if pick < reflectance:
-        return BsdfSample(mirrored, weight, 1.0, 0.0, SPECULAR)
-    # Radiance changes with the square of the index as it crosses the surface, flux does not: Veach, Robust Monte
-    # Carlo Methods for Light Transport Simulation, 1997, section 5.2.
-    radiance_scale = 1.0 if flux else 1.0 / (eta * eta)
-    return BsdfSample(refract(wo, eta), weight, radiance_scale, 0.0, SPECULAR)
+    if u[0] < fresnel(wo[2], eta):
+        return BsdfSample((-wo[0], -wo[1], wo[2]), weight, 1.0, 0.0, SPECULAR)
+    wi = refract(wo, eta)
+    return BsdfSample(wi, weight, radiance_scale(wi, eta, transport.flux), 0.0, SPECULAR)
+
+
+@called
+def spread_sample(bsdf: Bsdf, wi: Vec3, wo: Vec3, transport: Transport, lobe: int) -> BsdfSample:
+    """A direction drawn from one of the lobes that have a spread, weighed by all of them."""
+    outside, flux, with_diffuse = transport
+    pdf = pdf_solid_angle(bsdf, wi, wo, outside, with_diffuse)
+    if pdf <= 0.0:
+        return BsdfSample(wi, BLACK, 1.0, 0.0, ABSORBED)
+    value = evaluate_glossy(bsdf, wi, wo, outside, True)
+    if with_diffuse:
+        value = add(value, evaluate_diffuse(bsdf, wi, wo))
+    scaled = radiance_scale(wi, eta_seen(bsdf, outside), flux)
+    return BsdfSample(wi, scale(value, abs(wi[2]) / pdf), scaled, pdf, lobe)

@@ -37,6 +37,10 @@ class Parameters(Protocol):
     def ior(self) -> float:
         """Refractive index; <= 0 stands for 1."""
 
+    @property
+    def roughness(self) -> float:
+        """Root of the width of facets, 0..1."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shader:

@@ -1,5 +1,6 @@
 """What there is to know of a surface at the point that a ray hit."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,12 +12,14 @@ from shaders.own import Point, call_shader
 from shaders.real import ONE
 from shaders.textures import TextureArrays, lookup
 from shaders.vector import (
+    WHITE,
     Color,
     Vec3,
     add,
     cross,
     dot,
     frame,
+    largest,
     largest_magnitude,
     multiply,
     normalize,
@@ -29,18 +32,8 @@ from shaders.vector import (
 Floats = npt.NDArray[np.float32]
 
 #: Columns of a packed material.
-DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, BACKDROP, SHINE, IOR, TEXTURE, COLUMNS = (
-    0,
-    3,
-    6,
-    9,
-    12,
-    15,
-    18,
-    19,
-    20,
-    21,
-)
+DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, BACKDROP, SHINE, IOR, TEXTURE = 0, 3, 6, 9, 12, 15, 18, 19, 20
+GLOSS, ALPHA, ABSORPTION, COLUMNS = 21, 24, 25, 28
 
 #: Rays leave a triangle this share of its largest coordinate away from it, so as not to hit it again.
 ORIGIN_OFFSET = 2.0**-17
@@ -70,7 +63,7 @@ class Hit(NamedTuple):
     geom_normal: unit, on the side of wo. shading_normal: unit, on the side of wo. tangent, bitangent: the rest of the
     shading frame. clearance: how far off the triangle rays must start, world units. outside: whether wo is on the side
     that the winding and normals of the triangle call front. emission: radiance towards wo. backdrop: radiance that is
-    seen and lights nothing.
+    seen and lights nothing. absorption: of what is inside of the surface, 1 / world unit.
     """
 
     position: Vec3
@@ -83,6 +76,7 @@ class Hit(NamedTuple):
     bsdf: Bsdf
     emission: Color
     backdrop: Color
+    absorption: Color
 
 
 @compiled
@@ -146,6 +140,8 @@ def bsdf_at(surfaces: SurfaceArrays, triangle: int, paint: Color) -> Bsdf:
         material_color(materials, material, TRANSMISSION),
         materials[material, SHINE],
         materials[material, IOR],
+        material_color(materials, material, GLOSS),
+        materials[material, ALPHA],
     )
 
 
@@ -198,7 +194,18 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
         bsdf,
         emission,
         multiply(material_color(surfaces.materials, material, BACKDROP), paint),
+        material_color(surfaces.materials, material, ABSORPTION),
     )
+
+
+@compiled
+def arriving_share(hit: Hit, distance: float) -> Color:
+    """Share that is left of light that came to the hit from the side of wo over a distance: inside of a solid by Beer's
+    law. What else may be in the solid counts for nothing."""
+    if hit.outside or largest(hit.absorption) <= 0.0:
+        return WHITE
+    red, green, blue = scale(hit.absorption, -distance)
+    return (math.exp(red), math.exp(green), math.exp(blue))
 
 
 @compiled

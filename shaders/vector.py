@@ -10,6 +10,7 @@ Vec3 = tuple[float, float, float]
 Color = tuple[float, float, float]
 
 BLACK: Color = (0.0, 0.0, 0.0)
+WHITE: Color = (1.0, 1.0, 1.0)
 
 
 @compiled

@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
+
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.packed_scene import pack_material, shader_at_point
+from renderer.packed_scene import are_sharp, pack_material, shader_at_point
 from scenes.model import Color, DistantLight, Light, Material, Snapshot
-from shaders.surface import DIFFUSE, MIRROR, TRANSMISSION
+from shaders.surface import DIFFUSE
 
 
 def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
@@ -57,10 +59,8 @@ def kind_of(light: object) -> str:
 
 
 def is_sharp(material: Material) -> bool:
-    """Whether it is a mirror or glass, or has a shader of its own that may say so at a point."""
-    row = pack_material(material)
-    lobes = (row[MIRROR : MIRROR + 3], row[TRANSMISSION : TRANSMISSION + 3])
-    return any(bool(lobe.any()) for lobe in lobes) or shader_at_point(material) != 0
+    """Whether it may throw a caustic."""
+    return bool(are_sharp(pack_material(material)[None], np.array([shader_at_point(material)]))[0])
 
 
 def blindness_note(driver: type[EyeDriver], snapshot: Snapshot, others: dict[str, type[EyeDriver]]) -> str | None:

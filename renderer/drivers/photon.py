@@ -8,13 +8,12 @@ from renderer.driver import Radiance, RenderSettings
 from renderer.drivers.eye import Caustics, EyeDriver
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
 from renderer.eye_paths import INDIRECT
-from renderer.packed_scene import PackedScene
+from renderer.packed_scene import PackedScene, are_sharp
 from renderer.photon_batch import PhotonTask
 from renderer.photon_lookup import look_up, no_photons
 from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map
 from renderer.photon_tracing import trace_photons
 from scenes.model import Snapshot
-from shaders.surface import MIRROR, TRANSMISSION
 from tracecore.tracer import Tracer
 
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
@@ -77,11 +76,10 @@ def photons_of_a_pass(settings: RenderSettings) -> int:
 
 
 def has_sharp_surfaces(scene: PackedScene) -> bool:
-    """Whether there is a mirror or glass, or a shader of its own that may make one."""
+    """Whether some surface may throw a caustic."""
     surfaces = scene.surfaces
     used = np.unique(surfaces.material_ids)
-    sharp = surfaces.materials[used][:, [*range(MIRROR, MIRROR + 3), *range(TRANSMISSION, TRANSMISSION + 3)]]
-    return bool((sharp > 0.0).any() or surfaces.shaders[used].any())
+    return bool(are_sharp(surfaces.materials[used], surfaces.shaders[used]).any())
 
 
 def photon_task(

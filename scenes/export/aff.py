@@ -30,6 +30,7 @@ from scenes.document import (
 from scenes.export.decomposition import levels
 from scenes.export.pictures import write_pictures
 from scenes.export.text import words, write_lines
+from scenes.microfacets import by_phong, phong_losses
 from scenes.model import Camera, Color, Doubles, Material, Mesh, Scene
 from scenes.stage import Stage
 from scenes.tracks import Track, VectorTrack
@@ -267,6 +268,7 @@ def material_of(part: Part) -> int:
 
 def nearest(material: Material) -> Material:
     """The material as AFF's numbers can say it."""
+    material = by_phong(material)
     fields = {
         "diffuse": {"specular": BLACK, "transmittance": 0.0, "shine": 0.0},
         "mirror": {"diffuse": BLACK, "transmittance": 0.0, "shine": MIRROR_SHINE},
@@ -352,9 +354,10 @@ def material_losses(material: Material) -> Iterator[str]:
     """What of a material is lost."""
     if any(material.emission):
         yield f"material {material.name!r} no longer shines; its radiance was {numbers(material.emission)}"
+    yield from phong_losses(material)
     if material.kind == "mirror":
         yield f"material {material.name!r} is no longer a perfect mirror but has a shine of {MIRROR_SHINE:g}"
-    elif material.kind not in ("nff", "diffuse", "dielectric"):
+    elif material.kind not in ("nff", "diffuse", "dielectric", "metal", "plastic"):
         yield f"material {material.name!r} is no longer of kind {material.kind!r} but of the numbers of AFF"
     if material.is_cut_out:
         yield f"material {material.name!r} is no longer cut out"

@@ -51,6 +51,7 @@ def extensions(material: Material) -> Iterator[tuple[str, dict[str, float]]]:
     """What core glTF cannot say of a material."""
     if is_clear(material):
         yield GLASS, {"transmissionFactor": float(material.transmittance)}
+    if is_clear(material) or material.kind == "plastic":
         yield INDEX, {"ior": float(material.ior) if material.ior > 0.0 else 1.0}
     if strength(material) > 1.0:
         yield STRENGTH, {"emissiveStrength": strength(material)}
@@ -68,14 +69,14 @@ def is_clear(material: Material) -> bool:
 
 def is_shiny(material: Material) -> bool:
     """Whether a surface has specular reflectance that counts."""
-    return material.kind != "diffuse" and any(material.specular)
+    return material.kind not in ("diffuse", "plastic") and any(material.specular)
 
 
 def base_and_metal(material: Material) -> tuple[Color, float]:
     """The base colour, and the share of it that shines as a metal does."""
     if is_clear(material):
         return (1.0, 1.0, 1.0), 0.0
-    diffuse = BLACK if material.kind == "mirror" else material.diffuse
+    diffuse = BLACK if material.kind in ("mirror", "metal") else material.diffuse
     if not is_shiny(material):
         return diffuse, 0.0
     dull = dull_share(sum(diffuse), sum(material.specular))
@@ -95,7 +96,9 @@ def dull_share(diffuse: float, specular: float) -> float:
 
 
 def roughness(material: Material) -> float:
-    """0 of mirrors and glass, 1 of what is diffuse."""
+    """0 of mirrors and clear glass, 1 of what is diffuse."""
+    if material.kind in ("metal", "plastic", "dielectric"):
+        return float(material.roughness)
     if material.kind == "mirror" or is_clear(material):
         return 0.0
     return (2.0 / (4.0 * material.shine + 2.0)) ** 0.25 if is_shiny(material) else 1.0
@@ -103,6 +106,8 @@ def roughness(material: Material) -> float:
 
 def material_losses(material: Material) -> Iterator[str]:
     """What of a material is lost."""
+    if any(material.absorption):
+        yield f"material {material.name!r} no longer absorbs light inside"
     if material.kind == "nff" and is_clear(material):
         yield f"material {material.name!r} is clear glass alone; its other reflectances are left out"
     elif material.kind == "nff" and any(material.diffuse) and any(material.specular):

@@ -12,6 +12,7 @@ import numpy as np
 from scenes.export.pictures import write_pictures
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.export.text import words, write_lines
+from scenes.microfacets import by_phong, phong_losses
 from scenes.model import DistantLight, Doubles, Indices, Material, PointLight, Scene, Snapshot, SpotLight
 
 #: Models of illumination by the kinds of materials: diffuse, mirror, glass with Fresnel's reflection, highlights.
@@ -28,7 +29,8 @@ def write_obj(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
     write_lines(path.with_name(mtl), mtl_lines(groups(snapshot), pictures))
     write_lines(path, obj_lines(snapshot, mtl))
     cameras = f"cameras left out: {', '.join(map(repr, snapshot.cameras))}"
-    return (*still_losses(scene, snapshot), cameras, *light_losses(snapshot))
+    changed = [line for group in groups(snapshot) for line in phong_losses(group.material)]
+    return (*still_losses(scene, snapshot), *changed, cameras, *light_losses(snapshot))
 
 
 def light_losses(snapshot: Snapshot) -> Iterator[str]:
@@ -82,6 +84,7 @@ def mtl_lines(of_groups: list[Group], pictures: list[str]) -> Iterator[str]:
 
 def material_lines(material: Material) -> Iterator[str]:
     """The numbers of one material."""
+    material = by_phong(material)
     yield "Kd {} {} {}".format(*map(float, material.diffuse))
     yield "Ks {} {} {}".format(*map(float, material.specular))
     yield f"Ns {float(material.shine)}"

@@ -1,12 +1,11 @@
 """BSDFs and textures as materials: one function for each type, found by its name in `BSDFS`."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.microfacets import BLACK, coated, glass, multiplied, scaled
+from scenes.microfacets import BLACK, glass, multiplied, scaled, straight_ahead
 from scenes.mitsuba.elements import Element, listed
 from scenes.mitsuba.properties import COLORS, Properties, color, numbers, transform
 from scenes.model import Color, Doubles, Material, Texture
@@ -184,7 +183,7 @@ def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
 
 
 def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """A smooth or rough conductor, which reflects at all angles what it does straight ahead."""
+    """A smooth or rough conductor."""
     name = properties.text("material", surfaces.default_metal)
     if name not in METALS:
         raise properties.element.error(f"unknown material {name!r} of a conductor; there are: {listed(METALS)}")
@@ -193,9 +192,10 @@ def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     if properties.take("eta", *COLORS) is not None:
         reflectance = fresnel_of(properties.color("eta", BLACK), k)
     tint = surfaces.pattern(properties, "specular_reflectance", WHITE).mean
-    alpha = roughness(properties) if properties.type == "roughconductor" else 0.0
+    rough = roughness(properties)
     properties.finish("distribution", "sample_visible")
-    return Surface(coated("conductor", BLACK, multiplied(reflectance, tint), alpha))
+    specular = multiplied(reflectance, tint)
+    return Surface(Material(name="conductor", kind="metal", diffuse=BLACK, specular=specular, roughness=rough))
 
 
 def fresnel_of(eta: Color, k: Color) -> Color:
@@ -205,20 +205,23 @@ def fresnel_of(eta: Color, k: Color) -> Color:
 
 
 def roughness(properties: Properties) -> float:
-    """Alpha of microfacets; of one along each axis the geometric mean."""
+    """The root of the alpha of microfacets, of one along each axis of their geometric mean; 0 of what is smooth."""
+    if not properties.type.startswith("rough"):
+        return 0.0
     alpha = properties.number("alpha", 0.1)
     both = properties.number("alpha_u", alpha) * properties.number("alpha_v", alpha)
     if not 0.0 <= both <= 1.0:
         raise properties.element.error(f"expected an alpha from 0 to 1, got {both:g} as the product of both axes'")
-    return math.sqrt(both)
+    return both**0.25
 
 
 def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """Glass of some index, smooth even where it is said to be rough."""
+    """Glass of some index, smooth or rough."""
     index = relative_ior(properties, IORS["bk7"])
     through = sum(surfaces.pattern(properties, "specular_transmittance", WHITE).mean) / 3.0
-    properties.finish("specular_reflectance", "distribution", "sample_visible", "alpha", "alpha_u", "alpha_v")
-    return Surface(glass("glass", index, through))
+    rough = roughness(properties)
+    properties.finish("specular_reflectance", "distribution", "sample_visible")
+    return Surface(glass("glass", index, through, rough))
 
 
 def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
@@ -236,19 +239,12 @@ def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
 
 
 def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """A diffuse surface under a smooth or rough coat, which reflects at all angles what it does straight ahead."""
+    """A diffuse surface under a smooth or rough coat."""
     index = relative_ior(properties, IORS["polypropylene"])
     pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
-    tint = surfaces.pattern(properties, "specular_reflectance", WHITE).mean
-    coat = scaled(tint, straight_ahead(index))
-    alpha = roughness(properties) if properties.type == "roughplastic" else 0.0
-    properties.finish("distribution", "sample_visible", "nonlinear")
-    return Surface(coated("plastic", pattern.color, coat, alpha), pattern)
-
-
-def straight_ahead(index: float) -> float:
-    """What a dielectric of some index reflects of light that falls in straight."""
-    return ((index - 1.0) / (index + 1.0)) ** 2
+    rough = roughness(properties)
+    properties.finish("specular_reflectance", "distribution", "sample_visible", "nonlinear")
+    return Surface(Material(name="plastic", kind="plastic", diffuse=pattern.color, ior=index, roughness=rough), pattern)
 
 
 def relative_ior(properties: Properties, default: float) -> float:

@@ -167,8 +167,9 @@ MATERIAL = Table(
         Key(
             name="kind",
             kind=Text(),
-            about='The shader: "diffuse", "mirror", "dielectric" (clear glass; on closed surfaces), "nff" (diffuse, '
-            "Phong highlight, mirror and glass in one), or another that is registered.",
+            about='The shader: "diffuse", "mirror", "metal", "plastic" (diffuse under a clear coat), "dielectric" '
+            '(glass; on closed surfaces), "nff" (diffuse, Phong highlight, mirror and glass in one), or another that '
+            "is registered.",
             default="diffuse",
             example='"mirror"',
         ),
@@ -183,8 +184,8 @@ MATERIAL = Table(
         Key(
             name="specular",
             kind=reflectance,
-            about="Reflectance of the mirror and of the highlight, 0 to 1.",
-            fallback='0; 1 of kind "mirror"',
+            about="Reflectance of the mirror and of the highlight, 0 to 1; of a metal straight ahead.",
+            fallback='0; 1 of kinds "mirror" and "metal"',
             example="0.9",
         ),
         Key(
@@ -205,8 +206,24 @@ MATERIAL = Table(
             name="ior",
             kind=number,
             about="Refractive index, of the inside over the outside; 0 or less counts as 1.",
-            fallback='1; 1.5 of kind "dielectric"',
+            fallback='1; 1.5 of kinds "dielectric" and "plastic"',
             example="1.33",
+        ),
+        Key(
+            name="roughness",
+            kind=Number(0.0, 1.0),
+            about='How far a metal, a coat or glass spreads light, 0 to 1 (kinds "metal", "plastic", "dielectric"): '
+            "the root of the alpha of GGX.",
+            default=0.0,
+            example="0.4",
+        ),
+        Key(
+            name="absorption",
+            kind=Triple(0.0, MAX_NUMBER),
+            about="What is inside of glass absorbs: over t metres the share exp(-`absorption` t) is left. 1/m, in any "
+            "unit of lengths.",
+            default=0.0,
+            example="[12.0, 2.0, 4.0]",
         ),
         Key(
             name="emission",

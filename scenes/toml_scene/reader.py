@@ -28,7 +28,9 @@ PICTURES = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
 #: What materials of some kinds have where the file says nothing, so that their name is enough.
 OF_KIND: dict[str, dict[str, Any]] = {
     "mirror": {"specular": (1.0, 1.0, 1.0)},
+    "metal": {"specular": (1.0, 1.0, 1.0)},
     "dielectric": {"transmittance": 1.0, "ior": 1.5},
+    "plastic": {"ior": 1.5},
 }
 #: Of this kind alone reflectances may exceed 1: it scales them down.
 SCALING_KIND = "nff"

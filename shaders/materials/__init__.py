@@ -1,5 +1,5 @@
 """The built-in shaders: importing this package registers them."""
 
-from shaders.materials import dielectric, diffuse, mirror, nff
+from shaders.materials import dielectric, diffuse, metal, mirror, nff, plastic
 
-__all__ = ["dielectric", "diffuse", "mirror", "nff"]
+__all__ = ["dielectric", "diffuse", "metal", "mirror", "nff", "plastic"]

@@ -1,4 +1,4 @@
-"""Clear glass or water: a smooth border that reflects and refracts and absorbs nothing of its own."""
+"""Glass or water: a smooth or rough border that reflects and refracts. The inside may absorb (`shaders.surface`)."""
 
 from shaders.bsdf import Bsdf
 from shaders.registry import Parameters, Shader, register_shader
@@ -6,7 +6,7 @@ from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`transmittance` scales what is reflected and refracted together; `ior` bends the light."""
+    """`transmittance` scales what is reflected and refracted together; `ior` bends light; `roughness` spreads it."""
     through = material.transmittance
     return Bsdf(
         diffuse=BLACK,
@@ -15,7 +15,8 @@ def mixture(material: Parameters) -> Bsdf:
         transmission=(through, through, through),
         shine=0.0,
         ior=material.ior if material.ior > 0.0 else 1.0,
+        alpha=material.roughness**2,
     )
 
 
-register_shader(Shader(name="dielectric", summary="clear glass, reflecting and refracting", mixture=mixture))
+register_shader(Shader(name="dielectric", summary="glass, clear or rough, reflecting and refracting", mixture=mixture))

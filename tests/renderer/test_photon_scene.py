@@ -12,6 +12,7 @@ from renderer.photon_scene import (
     FACET,
     MATERIAL_MASK,
     MIXED,
+    RICH,
     STORES,
     TEXTURED,
     pack_aliases,
@@ -57,6 +58,21 @@ def test_flags_say_what_is_special():
     np.testing.assert_allclose(packed.facets["means"][::3].sum(axis=1), [0.0, 0.3, 0.9, 0.0], rtol=1e-6)
     np.testing.assert_allclose(packed.facets["means"][6], [0.0, 0.9, 0.0], rtol=1e-6)
     assert packed.facets.ctypes.data % 64 == 0
+
+
+def test_what_columns_know_nothing_of_is_shaded_hit_by_hit():
+    materials = [
+        Material(kind="metal", specular=(0.9, 0.9, 0.9)),
+        Material(kind="plastic", diffuse=(0.5, 0.5, 0.5), ior=1.5),
+        Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.3),
+        Material(kind="dielectric", transmittance=1.0, ior=1.5, absorption=(1.0, 0.0, 0.0)),
+        Material(kind="dielectric", transmittance=1.0, ior=1.5),
+        Material(diffuse=(0.5, 0.5, 0.5), roughness=0.3, absorption=(1.0, 0.0, 0.0)),
+    ]
+    packed = pack_scene(flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 2)).photon_scene
+    by_hit = RICH | BENT | MIXED
+    expected = [by_hit, by_hit | STORES, by_hit, by_hit, MIXED, STORES]
+    assert [int(kind & ~MATERIAL_MASK) for kind in packed.facets["kind"][::2]] == [int(flags) for flags in expected]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ FILLED = np.float32(-7.0)
 def columns(scene, capacity, pad=32):
     """Rays, hits and paths of a batch, full of a number that nobody expects."""
     rays, hits = np.full((8, capacity + pad), FILLED), np.full((4, capacity + pad), np.float32(np.nan))
-    return new_batch(scene, rays, hits, capacity)
+    return new_batch(rays, hits, capacity)
 
 
 def photons_of(batch, active):

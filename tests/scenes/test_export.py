@@ -21,6 +21,7 @@ from scenes.export import WRITERS, export, looking_through
 from scenes.export.decomposition import levels
 from scenes.export.text import words
 from scenes.geometry import unit
+from scenes.microfacets import phong_power
 from scenes.model import AnimationRange, Camera, Material, Mesh, Texture
 from scenes.shapes import rectangle, sphere
 from scenes.stage import scene_of
@@ -463,6 +464,39 @@ def test_materials_of_glb(tmp_path):
     assert found["glass"].emission == (1.0, 2.0, 4.0)
     assert found["poster"].diffuse == (0.9, 0.8, 0.7)
     assert np.array_equal(snapshot.textures[found["poster"].texture].pixels, document.textures[1].pixels)
+
+
+GOLD = Material(name="gold", kind="metal", diffuse=(0.0, 0.0, 0.0), specular=(1.0, 0.75, 0.25), roughness=0.5)
+GLAZE = Material(name="glaze", kind="plastic", diffuse=(0.25, 0.5, 0.75), ior=1.5, roughness=0.25)
+ICE = Material(name="ice", kind="dielectric", transmittance=1.0, ior=1.25, roughness=0.5, absorption=(0.5, 0.25, 0.0))
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".glb", ".obj", ".aff"])
+def test_surfaces_of_microfacets(suffix, tmp_path):
+    """Of TOML all comes back, of glTF what is not inside; MTL and AFF have Phong's shine for them."""
+    document = animated()
+    document.materials = [GOLD, replace(document.materials[POSTER], texture=1), GLAZE, ICE]
+    exported = export(scene(document), tmp_path / f"copy{suffix}", 0.0)
+    materials = load(exported.files[0]).at(0.0).materials
+    found = {material.name: material for material in materials}
+    if suffix == ".toml":
+        assert [found[name] for name in ("gold", "glaze", "ice")] == [GOLD, GLAZE, ICE]
+        return
+    assert "material 'ice' no longer absorbs light inside" in exported.losses
+    if suffix == ".glb":
+        for one in (GOLD, GLAZE):
+            two = found[one.name]
+            assert (two.kind, two.diffuse, two.specular) == (one.kind, one.diffuse, one.specular)
+            assert two.roughness == pytest.approx(one.roughness)
+        assert (found["ice"].kind, found["ice"].ior, found["ice"].roughness) == ("dielectric", 1.25, 0.5)
+        return
+    assert "material 'gold' is no longer a metal but shines by Phong's numbers" in exported.losses
+    assert "material 'glaze' is no longer a plastic but shines by Phong's numbers" in exported.losses
+    assert "material 'ice' is no longer rough" in exported.losses
+    by_color = {material.specular: material for material in materials}  # AFF has no names
+    gold, glaze = by_color[GOLD.specular], next(m for m in materials if m.diffuse == GLAZE.diffuse)
+    assert (gold.kind, gold.diffuse, gold.shine) == ("nff", (0.0, 0.0, 0.0), pytest.approx(phong_power(0.25)))
+    assert (glaze.specular, glaze.shine) == (pytest.approx((0.04,) * 3), pytest.approx(phong_power(0.0625)))
 
 
 def test_view_of_glb(tmp_path):

@@ -9,7 +9,6 @@ import trimesh
 from PIL import Image
 
 from scenes import Material, SceneFileError, load
-from scenes.microfacets import phong_power
 from scenes.palette import linear, painted
 from scenes.shapes import rectangle
 from shaders.textures import lookup, pack_textures
@@ -32,9 +31,17 @@ SHINY = Material(name="a", kind="nff", diffuse=GREY, specular=(0.2, 0.2, 0.2), s
 CHROME = Material(name="a", kind="mirror", diffuse=BLACK, specular=(0.9, 0.8, 0.7))
 
 
-def glass_of(transmittance, ior, name="a"):
-    """Clear glass."""
-    return Material(name=name, kind="dielectric", diffuse=BLACK, specular=WHITE, transmittance=transmittance, ior=ior)
+def glass_of(transmittance, ior, roughness=0.0, name="a"):
+    """Glass."""
+    return Material(
+        name=name,
+        kind="dielectric",
+        diffuse=BLACK,
+        specular=WHITE,
+        transmittance=transmittance,
+        ior=ior,
+        roughness=roughness,
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,15 +131,15 @@ COLOR = {"baseColorFactor": [*RED, 1.0]}
         (pbr(**COLOR, metallicFactor=0), Material(name="a", diffuse=RED)),
         (pbr(**COLOR, roughnessFactor=0), Material(name="a", kind="mirror", diffuse=BLACK, specular=RED)),
         (
-            # alpha = 0.25, so that the facets' power is 2 / 0.0625 - 2 = 30
             pbr(**COLOR, roughnessFactor=0.5),
-            Material(name="a", kind="nff", diffuse=BLACK, specular=RED, shine=7.5),
+            Material(name="a", kind="metal", diffuse=BLACK, specular=RED, roughness=0.5),
         ),
         (
             pbr(**COLOR, roughnessFactor=0.5, metallicFactor=0),
-            Material(name="a", kind="nff", diffuse=RED, specular=(0.04, 0.04, 0.04), shine=7.5),
+            Material(name="a", kind="plastic", diffuse=RED, ior=1.5, roughness=0.5),
         ),
         (
+            # alpha = 0.25, so that the facets' power is 2 / 0.0625 - 2 = 30
             pbr(baseColorFactor=[1, 0.5, 0, 1], roughnessFactor=0.5, metallicFactor=0.5),
             Material(name="a", kind="nff", diffuse=(0.5, 0.25, 0.0), specular=(0.52, 0.27, 0.02), shine=7.5),
         ),
@@ -140,17 +147,17 @@ COLOR = {"baseColorFactor": [*RED, 1.0]}
             {"emissiveFactor": [1, 0.5, 0], "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 8}}},
             Material(name="a", diffuse=WHITE, emission=(8.0, 4.0, 0.0)),
         ),
-        ({"extensions": {"KHR_materials_transmission": {"transmissionFactor": 1}}}, glass_of(1.0, 1.5)),
+        ({"extensions": {"KHR_materials_transmission": {"transmissionFactor": 1}}}, glass_of(1.0, 1.5, 1.0)),
         ({"extensions": {"KHR_materials_transmission": {"transmissionFactor": 0}}}, Material(name="a", diffuse=WHITE)),
         (
             {
-                **pbr(baseColorFactor=[0.3, 0.6, 0.9, 1]),
+                **pbr(baseColorFactor=[0.3, 0.6, 0.9, 1], roughnessFactor=0.25),
                 "extensions": {
                     "KHR_materials_transmission": {"transmissionFactor": 0.5},
                     "KHR_materials_ior": {"ior": 2},
                 },
             },
-            glass_of(0.3, 2.0),
+            glass_of(0.3, 2.0, 0.25),
         ),
         (
             {
@@ -185,7 +192,7 @@ def test_pictures_of_gltf(tmp_path):
     (material,) = picture.materials
     assert material.specular == pytest.approx((half, 0.0, 0.0))
     assert material.diffuse == BLACK
-    assert material.shine == pytest.approx(phong_power(0.04))
+    assert (material.kind, material.roughness) == ("metal", pytest.approx(0.2))
     assert material.emission == pytest.approx((1.0, half, 0.0))
     assert picture.textures[material.texture].pixels[0, 0].tolist() == [128, 0, 0]
     assert [texture.name for texture in picture.textures] == ["a (PNG)"]

@@ -9,7 +9,6 @@ from PIL import Image
 
 from scenes import SceneFileError, mitsuba
 from scenes.geometry import double_area_normals
-from scenes.microfacets import phong_power
 from scenes.mitsuba import elements
 from scenes.model import DistantLight, Scene, SpotLight
 
@@ -381,27 +380,31 @@ def number(name, value):
 GOLD, COPPER = (1.0, 0.766, 0.336), (0.955, 0.637, 0.538)
 HALF = (0.5, 0.5, 0.5)
 CASES = [
-    ("conductor", "", {"kind": "mirror", "specular": (1, 1, 1)}),
-    ("conductor", string("material", "Au"), {"kind": "mirror", "specular": GOLD}),
+    ("conductor", "", {"kind": "metal", "specular": (1, 1, 1), "roughness": 0}),
+    ("conductor", string("material", "Au"), {"kind": "metal", "specular": GOLD}),
     (
         "conductor",
         string("material", "Au") + '<rgb name="specular_reflectance" value="0.5"/>',
         {"specular": (0.5, 0.383, 0.168)},
     ),
     # ((n - 1)^2 + k^2) / ((n + 1)^2 + k^2) with n = 0.5, k = 2
-    ("conductor", number("eta", 0.5) + number("k", 2), {"kind": "mirror", "specular": (0.68, 0.68, 0.68)}),
-    ("roughconductor", string("material", "Cu"), {"kind": "nff", "specular": COPPER, "shine": phong_power(0.1)}),
+    ("conductor", number("eta", 0.5) + number("k", 2), {"kind": "metal", "specular": (0.68, 0.68, 0.68)}),
+    ("roughconductor", string("material", "Cu"), {"kind": "metal", "specular": COPPER, "roughness": 0.1**0.5}),
     (
         "roughconductor",
         number("alpha_u", 0.1) + number("alpha_v", 0.4) + string("distribution", "ggx"),
-        {"kind": "nff", "diffuse": (0, 0, 0), "shine": phong_power(0.2)},
+        {"kind": "metal", "diffuse": (0, 0, 0), "roughness": 0.2**0.5},
     ),
-    ("roughconductor", string("material", "Au") + number("alpha", 0.9), {"kind": "diffuse", "diffuse": GOLD}),
+    (
+        "roughconductor",
+        string("material", "Au") + number("alpha", 0.81),
+        {"kind": "metal", "specular": GOLD, "roughness": 0.9},
+    ),
     ("dielectric", "", {"kind": "dielectric", "ior": 1.5046 / 1.000277, "transmittance": 1}),
     ("dielectric", number("int_ior", 1.5) + number("ext_ior", 1.2), {"ior": 1.25}),
     ("dielectric", string("intIOR", "water") + string("extIOR", "vacuum"), {"ior": 1.333}),
     ("dielectric", '<rgb name="specular_transmittance" value="0.3 0.6 0.9"/>', {"transmittance": 0.6}),
-    ("roughdielectric", number("alpha", 0.3), {"kind": "dielectric"}),
+    ("roughdielectric", number("alpha", 0.36), {"kind": "dielectric", "roughness": 0.6}),
     # a face reflects 1/25, both together 2/26
     (
         "thindielectric",
@@ -411,11 +414,11 @@ CASES = [
     (
         "plastic",
         number("int_ior", 1.5) + number("ext_ior", 1) + '<rgb name="diffuse_reflectance" value="0.1 0.2 0.3"/>',
-        {"kind": "nff", "diffuse": (0.1, 0.2, 0.3), "specular": (0.04,) * 3, "shine": phong_power(0.0)},
+        {"kind": "plastic", "diffuse": (0.1, 0.2, 0.3), "ior": 1.5, "roughness": 0},
     ),
-    ("roughplastic", number("alpha", 0.2), {"kind": "nff", "diffuse": HALF, "shine": phong_power(0.2)}),
-    ("bumpmap", '<texture type="noise"/><bsdf type="conductor"/>', {"kind": "mirror"}),
-    ("normalmap", '<bsdf type="conductor"/>', {"kind": "mirror"}),
+    ("roughplastic", number("alpha", 0.25), {"kind": "plastic", "diffuse": HALF, "roughness": 0.5}),
+    ("bumpmap", '<texture type="noise"/><bsdf type="conductor"/>', {"kind": "metal"}),
+    ("normalmap", '<bsdf type="conductor"/>', {"kind": "metal"}),
     (
         "mask",
         number("opacity", 0.5) + '<bsdf name="nested" type="twosided"><bsdf type="diffuse"/></bsdf>',

@@ -73,6 +73,8 @@ specular = 0.2
 shine = 20
 transmittance = 0.1
 ior = 1.3
+roughness = 0.3
+absorption = [0.5, 1, 0]
 emission = [1, 2, 3]
 backdrop = 0.5
 texture = "t.png"
@@ -311,6 +313,8 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         shine=20.0,
         transmittance=0.1,
         ior=1.3,
+        roughness=0.3,
+        absorption=(0.5, 1.0, 0.0),
         emission=(1.0, 2.0, 3.0),
         backdrop=(0.5, 0.5, 0.5),
         texture=0,

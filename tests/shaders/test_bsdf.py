@@ -3,6 +3,7 @@
 Every lobe and every registered shader goes through the same tests.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -18,12 +19,16 @@ from shaders.bsdf import (
     Bsdf,
     choice,
     evaluate_diffuse,
+    evaluate_glossy,
     evaluate_phong,
+    is_rough_glass,
     pdf_solid_angle,
     sample,
 )
 from shaders.compilation import compiled
 from shaders.dielectric import fresnel
+from shaders.ggx import LEAST_ALPHA
+from shaders.gloss import gloss_albedo
 from shaders.random import random4
 from shaders.registry import get_shader, shader_names
 from shaders.vector import BLACK, add
@@ -34,9 +39,9 @@ WI, WEIGHT, PDF, LOBE, RADIANCE_SCALE, COLUMNS = slice(0, 3), slice(3, 6), 6, 7,
 #: Directions of wo: straight, slanted, grazing.
 COSINES = [1.0, 0.6, 0.1, 1e-3]
 
-#: Cells of the hemisphere for counts of directions, and points of Gauss in each along z and azimuth.
+#: Cells of each hemisphere for counts of directions, and points of Gauss in each along z and azimuth.
 CELLS = 12
-NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(16)
+RULE, FINE_RULE = np.polynomial.legendre.leggauss(16), np.polynomial.legendre.leggauss(72)
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class Numbers:
     shine: float = 20.0
     transmittance: float = 0.2
     ior: float = 1.5
+    roughness: float = 0.7
 
 
 WHITE = (1.0, 1.0, 1.0)
@@ -60,11 +66,12 @@ MATERIALS = {
 }
 
 
-def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0):
+def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0, gloss=BLACK, alpha=0.0):
     """A Bsdf of which all but the named lobes are black."""
-    return Bsdf(diffuse, phong, mirror, transmission, shine, ior)
+    return Bsdf(diffuse, phong, mirror, transmission, shine, ior, gloss, alpha)
 
 
+GOLD, COAT = (1.0, 0.766, 0.336), (0.04, 0.04, 0.04)
 RED, GREY, BLUE = (0.7, 0.2, 0.1), (0.3, 0.3, 0.3), (0.1, 0.2, 0.4)
 LOBE_BSDFS = {
     "lambert": lobes(diffuse=RED),
@@ -74,6 +81,12 @@ LOBE_BSDFS = {
     "lambert and phong": lobes(diffuse=RED, phong=GREY, shine=15.0),
     "mirror": lobes(mirror=RED),
     "glass": lobes(transmission=WHITE, ior=1.5),
+    "satin gold": lobes(gloss=GOLD, alpha=0.25),
+    "dull white metal": lobes(gloss=WHITE, alpha=0.9),
+    "polished gold": lobes(gloss=GOLD),
+    "satin plastic": lobes(diffuse=RED, gloss=COAT, alpha=0.3),
+    "polished plastic": lobes(diffuse=WHITE, gloss=COAT),
+    "frosted glass": lobes(transmission=WHITE, ior=1.5, alpha=0.4),
     "all": lobes(diffuse=BLUE, phong=GREY, mirror=(0.2, 0.1, 0.0), transmission=(0.1, 0.1, 0.2), shine=8.0, ior=1.5),
 }
 SHADER_BSDFS = {
@@ -111,41 +124,55 @@ def drawn(bsdf, wo, flags, count):
 
 @compiled
 def at_direction(bsdf, wo, with_diffuse, z, azimuth):
-    """f cos per channel, and the pdf."""
+    """f |cos| of flux per channel, and the pdf, outside of the solid."""
     sine = math.sqrt(1.0 - z * z)
     wi = (sine * math.cos(azimuth), sine * math.sin(azimuth), z)
-    value = evaluate_phong(bsdf, wi, wo)
+    value = evaluate_glossy(bsdf, wi, wo, True, True)
     if with_diffuse:
-        value = add(value, evaluate_diffuse(bsdf, wi))
-    return value[0] * z, value[1] * z, value[2] * z, pdf_solid_angle(bsdf, wi, wo, with_diffuse)
+        value = add(value, evaluate_diffuse(bsdf, wi, wo))
+    z = abs(z)
+    return value[0] * z, value[1] * z, value[2] * z, pdf_solid_angle(bsdf, wi, wo, True, with_diffuse)
 
 
 @compiled
 def over_cells(bsdf, wo, with_diffuse, nodes, weights):
-    """(CELLS, CELLS, 4) integrals of `at_direction` over cells of equal size in z and azimuth."""
-    cells = np.zeros((CELLS, CELLS, 4))
-    for i in range(CELLS):
+    """(2 CELLS, CELLS, 4) integrals of `at_direction` over cells of equal size in the root of |z| and in azimuth."""
+    cells = np.zeros((2 * CELLS, CELLS, 4))
+    for i in range(2 * CELLS):
         for j in range(CELLS):
             for a in range(len(nodes)):
-                z = (i + 0.5 + 0.5 * nodes[a]) / CELLS
+                root = (i + 0.5 + 0.5 * nodes[a]) / CELLS - 1.0
+                z = root * abs(root)
                 for b in range(len(nodes)):
                     azimuth = 2.0 * math.pi * (j + 0.5 + 0.5 * nodes[b]) / CELLS - math.pi
                     values = at_direction(bsdf, wo, with_diffuse, z, azimuth)
-                    share = weights[a] * weights[b] * 2.0 * math.pi / (4.0 * CELLS * CELLS)
+                    share = weights[a] * weights[b] * abs(root) * math.pi / (CELLS * CELLS)
                     for k in range(4):
                         cells[i, j, k] += values[k] * share
     return cells
 
 
+@functools.cache
 def cells_by_quadrature(bsdf, wo, with_diffuse=True):
-    """(CELLS, CELLS, 4): f cos per channel and the pdf, integrated over each cell."""
-    return over_cells(bsdf, wo, with_diffuse, NODES, NODE_WEIGHTS)
+    """(2 CELLS, CELLS, 4): f |cos| per channel and the pdf, integrated over each cell."""
+    is_pointed = wo[2] < 0.01 and bsdf.alpha >= LEAST_ALPHA
+    return over_cells(bsdf, wo, with_diffuse, *(FINE_RULE if is_pointed else RULE))
 
 
 def reflected_by_quadrature(bsdf, wo, with_diffuse=True):
-    """Share of the light from wo that Lambert and Phong reflect, (3,), and the integral of the pdf."""
+    """Share of the light from wo that the lobes with a spread reflect, (3,), and the integral of the pdf."""
     total = cells_by_quadrature(bsdf, wo, with_diffuse).sum(axis=(0, 1))
     return total[:3], total[3]
+
+
+def without_spread(bsdf, wo):
+    """(3,) share of the light from wo that goes to directions without spread."""
+    share = np.array(bsdf.mirror)
+    if not is_rough_glass(bsdf):
+        share += bsdf.transmission
+    if max(bsdf.gloss) > 0.0 and bsdf.alpha < LEAST_ALPHA:
+        share += gloss_albedo(bsdf.gloss, bsdf.alpha, wo[2])
+    return share
 
 
 def samples(bsdf, wo, *, outside=True, flux=True, with_diffuse=True, count=DRAWS):
@@ -168,7 +195,7 @@ def test_the_mean_weight_is_the_integral_of_f_cos(bsdf, cosine):
     spread = np.isin(rows[:, LOBE], (DIFFUSE, GLOSSY))
     reflected, _ = reflected_by_quadrature(bsdf, wo)
     assert_mean(np.where(spread[:, None], rows[:, WEIGHT], 0.0), reflected)
-    assert_mean(rows[:, WEIGHT], reflected + np.array(bsdf.mirror) + np.array(bsdf.transmission))
+    assert_mean(rows[:, WEIGHT], reflected + without_spread(bsdf, wo))
 
 
 @every_cosine
@@ -176,27 +203,28 @@ def test_the_mean_weight_is_the_integral_of_f_cos(bsdf, cosine):
 def test_directions_are_drawn_with_their_density(bsdf, cosine, assert_fits):
     wo = slanted(cosine)
     rows = samples(bsdf, wo)
-    drawn_up = rows[rows[:, PDF] > 0.0]
-    azimuth = np.arctan2(drawn_up[:, 1], drawn_up[:, 0])
-    counts = np.histogram2d(drawn_up[:, 2], azimuth, bins=CELLS, range=((0.0, 1.0), (-math.pi, math.pi)))[0]
+    spread = rows[rows[:, PDF] > 0.0]
+    azimuth = np.arctan2(spread[:, 1], spread[:, 0])
+    root = np.sign(spread[:, 2]) * np.sqrt(np.abs(spread[:, 2]))
+    counts = np.histogram2d(root, azimuth, (2 * CELLS, CELLS), ((-1.0, 1.0), (-math.pi, math.pi)))[0]
     expected = cells_by_quadrature(bsdf, wo)[:, :, 3] * DRAWS
     elsewhere = max(0.0, DRAWS - expected.sum())  # mirrored, refracted or below the surface
-    assert_fits(np.append(counts, DRAWS - len(drawn_up)), np.append(expected, elsewhere))
+    assert_fits(np.append(counts, DRAWS - len(spread)), np.append(expected, elsewhere))
 
 
 @every_bsdf
 def test_a_sample_says_its_own_density_and_value(bsdf):
     wo = slanted(0.6)
     for row in samples(bsdf, wo, count=300):
-        assert np.linalg.norm(row[WI]) == pytest.approx(1.0)
+        assert row[LOBE] == ABSORBED or np.linalg.norm(row[WI]) == pytest.approx(1.0)
         if row[LOBE] not in (DIFFUSE, GLOSSY):
             assert row[PDF] == 0.0
             continue
         wi = tuple(row[WI])
-        value = np.add(evaluate_diffuse(bsdf, wi), evaluate_phong(bsdf, wi, wo))
-        assert wi[2] > 0.0
-        assert row[PDF] == pytest.approx(pdf_solid_angle(bsdf, wi, wo, True))
-        np.testing.assert_allclose(row[WEIGHT], value * wi[2] / row[PDF])
+        value = np.add(evaluate_diffuse(bsdf, wi, wo), evaluate_glossy(bsdf, wi, wo, True, True))
+        assert wi[2] > 0.0 or is_rough_glass(bsdf)
+        assert row[PDF] == pytest.approx(pdf_solid_angle(bsdf, wi, wo, True, True))
+        np.testing.assert_allclose(row[WEIGHT], value * abs(wi[2]) / row[PDF])
 
 
 @every_cosine
@@ -231,32 +259,33 @@ def test_white_phong_reflects_everything_at_normal_incidence(shine):
 
 
 @every_bsdf
-def test_lambert_and_phong_are_reciprocal(bsdf):
+def test_what_is_reflected_is_reciprocal(bsdf):
     directions = np.random.default_rng(4).normal(size=(50, 2, 3))
     directions[:, :, 2] = np.abs(directions[:, :, 2])
     directions /= np.linalg.norm(directions, axis=2, keepdims=True)
     for pair in directions:
         wi, wo = (tuple(map(float, d)) for d in pair)
-        there = np.add(evaluate_diffuse(bsdf, wi), evaluate_phong(bsdf, wi, wo))
-        back = np.add(evaluate_diffuse(bsdf, wo), evaluate_phong(bsdf, wo, wi))
+        there = np.add(evaluate_diffuse(bsdf, wi, wo), evaluate_glossy(bsdf, wi, wo, True, True))
+        back = np.add(evaluate_diffuse(bsdf, wo, wi), evaluate_glossy(bsdf, wo, wi, True, True))
         np.testing.assert_allclose(there, back)
 
 
 @every_bsdf
-def test_nothing_with_a_spread_lies_below_the_surface(bsdf):
+def test_nothing_with_a_spread_lies_below_the_surface_but_of_rough_glass(bsdf):
     wo = slanted(0.1)
     wi = (-wo[0], -wo[1], -wo[2])  # close to the mirror image
-    assert evaluate_diffuse(bsdf, wi) == BLACK
+    assert evaluate_diffuse(bsdf, wi, wo) == BLACK
     assert evaluate_phong(bsdf, wi, wo) == BLACK
-    assert pdf_solid_angle(bsdf, wi, wo, True) == 0.0
+    assert (pdf_solid_angle(bsdf, wi, wo, True, True) > 0.0) == is_rough_glass(bsdf)
+    assert (max(evaluate_glossy(bsdf, wi, wo, True, True)) > 0.0) == is_rough_glass(bsdf)
 
 
-@pytest.mark.parametrize("name", ["mirror", "glass"])
+@pytest.mark.parametrize("name", ["mirror", "glass", "polished gold"])
 def test_lobes_without_spread_have_neither_density_nor_value(name):
     bsdf, wo = BSDFS[name], slanted(0.5)
     mirrored = (-wo[0], -wo[1], wo[2])
-    assert pdf_solid_angle(bsdf, mirrored, wo, True) == 0.0
-    assert evaluate_phong(bsdf, mirrored, wo) == BLACK
+    assert pdf_solid_angle(bsdf, mirrored, wo, True, True) == 0.0
+    assert evaluate_glossy(bsdf, mirrored, wo, True, True) == BLACK
     rows = samples(bsdf, wo, count=500)
     assert set(rows[:, LOBE]) == {SPECULAR}
     assert set(rows[:, PDF]) == {0.0}
@@ -276,7 +305,7 @@ def test_glass_lets_through_what_fresnel_does_not_reflect(cosine, name, outside)
     bsdf, wo = BSDFS[name], slanted(cosine)
     rows = samples(bsdf, wo, outside=outside)
     refracted = int(np.sum((rows[:, LOBE] == SPECULAR) & (rows[:, 2] < 0.0)))
-    share = choice(bsdf, True).transmission * (1.0 - fresnel(cosine, 1.5 if outside else 1.0 / 1.5))
+    share = choice(bsdf, wo, True).transmission * (1.0 - fresnel(cosine, 1.5 if outside else 1.0 / 1.5))
     assert abs(refracted - DRAWS * share) <= 4.0 * math.sqrt(DRAWS * share * (1.0 - share))
 
 
@@ -309,14 +338,16 @@ def test_only_refraction_scales_radiance(bsdf, flux):
 
 @every_bsdf
 def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
-    chosen = choice(bsdf, True)
-    weights = [np.mean(lobe) for lobe in bsdf[:4]]
+    chosen = choice(bsdf, (0.0, 0.0, 1.0), True)
+    coat = np.array(gloss_albedo(bsdf.gloss, bsdf.alpha, 1.0)) if max(bsdf.gloss) > 0.0 else np.zeros(3)
+    weights = [np.mean(lobe) for lobe in (bsdf.diffuse * (1.0 - coat), *bsdf[1:3], coat, bsdf.transmission)]
     total = sum(weights)
     np.testing.assert_allclose(chosen, np.array(weights) / total if total > 0.0 else 0.0)
     if total > 0.0:
         rows = samples(bsdf, (0.0, 0.0, 1.0))
         counts = [np.sum(rows[:, LOBE] == lobe) for lobe in (DIFFUSE, SPECULAR)]
-        expected = [chosen.diffuse, chosen.mirror + chosen.transmission]
+        smooth = bsdf.alpha < LEAST_ALPHA
+        expected = [chosen.diffuse, chosen.mirror + (chosen.gloss + chosen.transmission if smooth else 0.0)]
         rest = [DRAWS - sum(counts), max(0.0, DRAWS * (1.0 - sum(expected)))]
         for count, share in zip(counts, expected, strict=True):
             assert abs(count - DRAWS * share) <= 4.0 * math.sqrt(DRAWS * share * (1.0 - share)) + 1e-6
@@ -331,7 +362,7 @@ def test_without_the_diffuse_lobe_only_the_rest_is_drawn(bsdf, cosine):
     assert DIFFUSE not in set(rows[:, LOBE])
     reflected, density = reflected_by_quadrature(bsdf, wo, with_diffuse=False)
     assert density <= 1.0 + 2e-3
-    assert_mean(rows[:, WEIGHT], reflected + np.array(bsdf.mirror) + np.array(bsdf.transmission))
+    assert_mean(rows[:, WEIGHT], reflected + without_spread(bsdf, wo))
 
 
 @pytest.mark.parametrize("with_diffuse", [True, False])
@@ -350,7 +381,7 @@ def test_known_values_of_the_lobes():
     wo = slanted(0.5)
     mirrored = (-wo[0], -wo[1], wo[2])
     bsdf = lobes(diffuse=(0.5, 0.25, 0.0), phong=(0.1, 0.2, 0.4), shine=6.0)
-    assert evaluate_diffuse(bsdf, mirrored) == pytest.approx((0.5 / math.pi, 0.25 / math.pi, 0.0))
+    assert evaluate_diffuse(bsdf, mirrored, wo) == pytest.approx((0.5 / math.pi, 0.25 / math.pi, 0.0))
     assert evaluate_phong(bsdf, mirrored, wo) == pytest.approx((0.4 / math.pi, 0.8 / math.pi, 1.6 / math.pi))
-    assert pdf_solid_angle(lobes(phong=WHITE, shine=6.0), mirrored, wo, True) == pytest.approx(3.5 / math.pi)
-    assert pdf_solid_angle(lobes(diffuse=WHITE), mirrored, wo, True) == pytest.approx(0.5 / math.pi)
+    assert pdf_solid_angle(lobes(phong=WHITE, shine=6.0), mirrored, wo, True, True) == pytest.approx(3.5 / math.pi)
+    assert pdf_solid_angle(lobes(diffuse=WHITE), mirrored, wo, True, True) == pytest.approx(0.5 / math.pi)

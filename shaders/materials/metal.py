@@ -1,0 +1,23 @@
+"""A metal, polished or rough."""
+
+from shaders.bsdf import Bsdf
+from shaders.registry import Parameters, Shader, register_shader
+from shaders.vector import BLACK
+
+
+def mixture(material: Parameters) -> Bsdf:
+    """`specular` is reflected straight ahead, more of it at grazing angles; `roughness` spreads it."""
+    return Bsdf(
+        diffuse=BLACK,
+        phong=BLACK,
+        mirror=BLACK,
+        transmission=BLACK,
+        shine=0.0,
+        ior=1.0,
+        gloss=material.specular,
+        # Squared, roughness looks even: Burley, Physically-Based Shading at Disney, 2012.
+        alpha=material.roughness**2,
+    )
+
+
+register_shader(Shader(name="metal", summary="metal, polished or rough", mixture=mixture))

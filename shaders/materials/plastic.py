@@ -1,0 +1,24 @@
+"""Plastic, lacquer or glaze: a diffuse base under a clear coat, polished or rough. Photons are stored on the base."""
+
+from shaders.bsdf import Bsdf
+from shaders.registry import Parameters, Shader, register_shader
+from shaders.vector import BLACK
+
+
+def mixture(material: Parameters) -> Bsdf:
+    """`ior` is that of the coat, which `roughness` spreads the shine of; `diffuse`, times the texture, is the base."""
+    ior = material.ior if material.ior > 0.0 else 1.0
+    straight_ahead = ((ior - 1.0) / (ior + 1.0)) ** 2
+    return Bsdf(
+        diffuse=material.diffuse,
+        phong=BLACK,
+        mirror=BLACK,
+        transmission=BLACK,
+        shine=0.0,
+        ior=1.0,
+        gloss=(straight_ahead, straight_ahead, straight_ahead),
+        alpha=material.roughness**2,
+    )
+
+
+register_shader(Shader(name="plastic", summary="diffuse under a clear coat, polished or rough", mixture=mixture))
