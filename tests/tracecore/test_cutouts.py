@@ -11,7 +11,7 @@ from ray_cases import Floats, assert_same_bits, soup
 from readme_kernel import register_example
 
 import tracecore
-from tracecore import Cutouts, strategies
+from tracecore import Cutouts, brute_force, strategies
 from tracecore.brute_force import BruteForceTracer
 from tracecore.bvh.refit import refit
 from tracecore.cpu import CpuTracer
@@ -106,12 +106,12 @@ def test_of_triangles_in_one_place_the_first_that_is_there_is_hit(device: str) -
         assert as_records(tracer.closest_hit(rays), HIT)["prim_id"].tolist() == [2]
 
 
-@pytest.mark.parametrize(("coordinate", "column"), [(1e30, 0), (-1e30, 0), (3e38, 0), (-1e-30, 3)])
-def test_coordinates_without_a_place_in_the_mask_have_one(device: str, coordinate: float, column: int) -> None:
-    """All whole numbers are the first texel, and just below 0 is the last; a mean that overflows is no number."""
+@pytest.mark.parametrize(("coordinate", "column"), [(1e30, 0), (-1e30, 0), (3e38, 0), (-1e-30, 3), (0.75, 3), (0.5, 2)])
+def test_huge_coordinates_and_those_at_edges_of_texels(device: str, coordinate: float, column: int) -> None:
+    """All whole numbers are the first texel, just below 0 is the last; an edge belongs to the texel behind it."""
     mask = (np.arange(4) == column)[None, :]
     cutouts = Cutouts(masks=[mask], mask_ids=[0, 0], uvs=np.full((2, 3, 2), coordinate))
-    assert is_hit(device, cutouts, middles(3, 3)).all()
+    assert is_hit(device, cutouts, [[0.75, 0.25], [0.25, 0.75]]).all()
 
 
 # ------------------------------------------------------------------------------------------------------- the same bits
@@ -125,6 +125,13 @@ def test_many_rays_pass_and_many_do_not(case: str) -> None:
     through_holes = tables.cutout_of[as_records(closest, HIT)["prim_id"][closest[:, 0] < np.inf]] >= 0
     assert 0.05 < changed.mean() < 0.8
     assert 0.1 < through_holes.mean() < 0.9
+
+
+def test_brute_force_may_look_at_a_few_pairs_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables, (triangles, rays, closest, _) = cutout_answers("layers", RAYS)
+    monkeypatch.setattr(brute_force, "PAIRS", 7)
+    with BruteForceTracer(triangles, cutouts=tables) as tracer:
+        assert_same_bits(tracer.closest_hit(rays[:50]), closest[:50], rays[:50])
 
 
 @pytest.mark.parametrize("case", CASES)
