@@ -21,6 +21,7 @@ from renderer.commands import photons
 from renderer.commands.render import DEFAULT_PASSES, NOT_FOR, choose_settings
 from renderer.driver import Radiance, RenderSettings, Work
 from renderer.drivers import DRIVERS
+from renderer.drivers.photon import PHOTONS_PER_PIXEL
 from renderer.errors import RadianceError, UsageError
 from renderer.image_file import read_linear, read_texts
 from renderer.photon_map import load_photons
@@ -159,7 +160,8 @@ def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) 
     assert choose_settings(arguments, snapshot) == settings
     run("render", "--help")
     text = " ".join(capsys.readouterr().out.split())
-    assert f"each pass (default: {settings.photons})" in text
+    assert PHOTONS_PER_PIXEL == 2
+    assert "each pass (default: two for each pixel)" in text
     assert f"with surfaces (default: {settings.max_bounces})" in text
 
 
@@ -278,6 +280,7 @@ def test_photons_are_not_written_over_a_scene(
     [
         ("--driver", "path", "--photons", "200000"),
         ("--driver", "path", "--radius", "1"),
+        ("--driver", "whitted", "--photons", "10"),
         ("--driver", "ao", "--photons", "10"),
         ("--driver", "ao", "--radius", "1"),
         ("--driver", "ao", "--max-bounces", "16"),

@@ -68,7 +68,7 @@ def judged_room(request):
 @pytest.mark.parametrize("driver", sorted(JUDGED))
 def test_drivers_see_the_same_room(driver, judged_room):
     snapshot, judge = judged_room
-    made = passes(snapshot, driver, 24, photons=15_000, radius=0.03, **COMMON)
+    made = passes(snapshot, driver, 24, photons=15_000, radius=0.02, **COMMON)
     for size in (1, 4):  # pixels, and regions of them
         z = z_scores(block_means(made, size), block_means(judge, size), JUDGED[driver])
         assert np.abs(z).max() < sidak_bound(z.size), size
