@@ -878,7 +878,7 @@ def test_proposals_that_the_driver_has_no_use_for_are_left_out(tmp_path: Path) -
 
 def test_a_driver_that_is_proposed_and_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("render", proposing(tmp_path, "sppn"), "-o", tmp_path / "a.png") == 2
-    assert_one_line(capsys.readouterr().err, "sppn", "registered: photon, path")
+    assert_one_line(capsys.readouterr().err, "sppn", "registered: photon, sppm, path, path+caustics, gather")
 
 
 def test_cameras_by_name(tmp_path: Path, flat: type[FlatDriver]) -> None:
