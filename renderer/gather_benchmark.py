@@ -1,8 +1,8 @@
 """What the photon gather costs: `python -m renderer.gather_benchmark [SCENE] [--photons N] [--points N] [--found K]`.
 
 The driver photons-only traces its map, and one ray per pixel looks at it, a square of so many pixels. Then the same
-rays are traced with no photons in the map; the difference of the threads' own time is the gather. It is also divided by
-the photons that lie within the radius, which is such that their mean is about K.
+rays are traced with no photons in the map; the difference is the gather. The radius is such that it finds K photons
+where they lie evenly.
 """
 
 import argparse
@@ -33,21 +33,21 @@ def chosen_settings(snapshot: Snapshot, arguments: argparse.Namespace) -> Render
 
 
 def pass_seconds(driver: PhotonsOnlyDriver) -> float:
-    """Wall time of a pass's own work, without tracing, summed over the threads: the least of some rounds."""
+    """Processor time of a pass, summed over the threads: the least of some rounds."""
     seconds = []
     for _ in range(ROUNDS + 1):
-        before = driver.work.shade_seconds
+        started = time.process_time()
         driver.render_pass(0)
-        seconds.append(driver.work.shade_seconds - before)
-    return min(seconds[1:]) * (driver.settings.threads or driver.tracer.threads)
+        seconds.append(time.process_time() - started)
+    return min(seconds[1:])
 
 
 def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> str:
     """What is told of a scene."""
     driver = PhotonsOnlyDriver(snapshot, tracer, settings)
-    started = time.perf_counter()
+    started = time.process_time()
     photon_map = build_photon_map(driver.photons, driver.first_radius, driver.photon_scale)
-    build_seconds = time.perf_counter() - started
+    build_seconds = time.process_time() - started
     points = settings.width * settings.height
     gathering = pass_seconds(driver)
     driver.lookup = no_photons()

@@ -22,6 +22,7 @@ from renderer.commands import photons
 from renderer.commands.render import DEFAULT_PASSES, NOT_FOR, choose_settings
 from renderer.driver import Radiance, RenderSettings, Work
 from renderer.drivers import DRIVERS
+from renderer.drivers.photon import PHOTONS_PER_PIXEL
 from renderer.errors import RadianceError, UsageError
 from renderer.film import FLOOR
 from renderer.image_file import read_linear, read_texts
@@ -163,7 +164,8 @@ def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) 
     assert choose_settings(arguments, snapshot) == settings
     run("render", "--help")
     text = " ".join(capsys.readouterr().out.split())
-    assert f"each pass (default: {settings.photons})" in text
+    assert PHOTONS_PER_PIXEL == 2
+    assert "each pass (default: two for each pixel)" in text
     assert f"with surfaces (default: {settings.max_bounces})" in text
 
 
@@ -282,6 +284,7 @@ def test_photons_are_not_written_over_a_scene(
     [
         ("--driver", "path", "--photons", "200000"),
         ("--driver", "path", "--radius", "1"),
+        ("--driver", "whitted", "--photons", "10"),
         ("--driver", "ao", "--photons", "10"),
         ("--driver", "ao", "--radius", "1"),
         ("--driver", "ao", "--max-bounces", "16"),
@@ -902,7 +905,7 @@ def test_proposals_that_the_driver_has_no_use_for_are_left_out(tmp_path: Path) -
 
 def test_a_driver_that_is_proposed_and_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("render", proposing(tmp_path, "sppn"), "-o", tmp_path / "a.png") == 2
-    assert_one_line(capsys.readouterr().err, "sppn", "registered: photon, path")
+    assert_one_line(capsys.readouterr().err, "sppn", "registered: photon, sppm, path, path+caustics, gather")
 
 
 def test_cameras_by_name(tmp_path: Path, flat: type[FlatDriver]) -> None:

@@ -549,13 +549,13 @@ def test_the_first_radius_is_wide_enough_for_two_photons():
 
 
 def test_photons_suit_the_picture_unless_their_number_is_given():
-    snapshot = lamp_in_box()
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        for size, photons, expected in (((20, 10), None, 400), ((20, 10), 7, 7), ((8000, 5000), None, 10_000_000)):
-            settings = RenderSettings(width=size[0], height=size[1], photons=photons, threads=1)
-            driver = DRIVERS["photon"](snapshot, tracer, settings)
-            assert driver.settings.photons == driver.emitted == expected
-            driver.close()
+    for size, expected in (((20, 10), 400), ((8000, 5000), 10_000_000)):
+        assert photon.photons_of_a_pass(RenderSettings(width=size[0], height=size[1])) == expected
+    for photons, expected in ((None, 2 * 16 * 12), (7, 7)):
+        with opened(lamp_in_box(), "photon", photons=photons) as made:
+            assert made.settings.photons == expected
+            made.render_pass(0)
+            assert made.work.photons.emitted == expected
 
 
 def test_every_pixel_is_visited_once_and_by_tiles():

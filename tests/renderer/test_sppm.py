@@ -1,6 +1,7 @@
 """Radii that shrink pixel by pixel, as Hachisuka and Jensen have published it, and how errors fall."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,13 @@ def test_photons_of_a_pixel_are_those_within_its_own_disc():
         found = made.discs.photons / SHRINK_ALPHA
     assert found[wide].sum() / found[~wide].sum() == pytest.approx(4.0, rel=0.1)
     assert image[wide].mean() == pytest.approx(image[~wide].mean(), rel=0.05)
+
+
+def test_a_dark_scene_has_no_photons_to_count():
+    with opened(replace(lamp_in_box(), lights=()), "sppm", radius=0.2, photons=100) as made:
+        assert not made.render_pass(0).any()
+        assert not made.discs.photons.any()
+        assert np.all(made.discs.radius2 == 0.2**2)
 
 
 def test_cells_suit_the_radii_and_are_bounded():
