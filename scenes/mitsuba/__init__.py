@@ -8,8 +8,8 @@ Shapes: obj, ply, rectangle, cube, sphere, disk, cylinder, and shapegroup with i
 A mesh without normals is flat; Mitsuba would smooth it. A transform that mirrors leaves the outside outside.
 
 BSDFs: diffuse, conductor, dielectric, plastic and the rough ones of these; twosided, mask, bumpmap and normalmap are
-what is in them. Every surface has two sides. Metals and coats reflect at all angles what they do straight ahead, rough
-glass is smooth, and thindielectric is a pane that bends nothing. Only what is diffuse has a texture; elsewhere its mean
+what is in them. Every surface has two sides. Metals reflect by Schlick what they do straight ahead, specular_reflectance
+of glass and plastic counts for nothing, and thindielectric is a pane that bends nothing. Only what is diffuse has a texture; elsewhere its mean
 counts. Textures: bitmap and checkerboard, always repeated.
 
 Emitters: area, point, and constant, which is the background and lights nothing. Sensors: perspective, and thinlens as
