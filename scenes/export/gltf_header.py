@@ -1,7 +1,7 @@
 """What a glTF file says in its JSON header: surfaces, cameras and lights.
 
 Khronos Group: glTF 2.0 Specification (2021), with its extensions for glass, strong emission and lights. Surfaces are
-metals, plastics under a clear coat that mirrors 4 %, or something between; glass is clear and smooth. The roughness,
+metals, plastics under a clear coat that mirrors 4 %, or something between; glass absorbs nothing. The roughness,
 which glTF squares, is that of microfacets whose highlight is as wide as Phong's (Walter, Marschner, Li, Torrance:
 Microfacet Models for Refraction through Rough Surfaces, 2007; Fisher, Woo: R.E versus N.H Specular Highlights, 1994).
 """

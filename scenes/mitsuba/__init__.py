@@ -9,14 +9,14 @@ A mesh without normals is flat; Mitsuba would smooth it. A transform that mirror
 
 BSDFs: diffuse, conductor, dielectric, plastic and the rough ones of these; twosided, mask, bumpmap and normalmap are
 what is in them. The picture of a mask's opacity cuts out what is below one half of its bytes; no other opacity counts.
-Every surface has two sides. Metals and coats reflect at all angles what they do straight ahead, rough
-glass is smooth, and thindielectric is a pane that bends nothing. Only what is diffuse has a texture; elsewhere its mean
-counts. Textures: bitmap and checkerboard, always repeated.
+Every surface has two sides. Metals reflect by Schlick what they do straight ahead, specular_reflectance of glass and
+plastic counts for nothing, and thindielectric is a pane that bends nothing. Only what is diffuse has a texture;
+elsewhere its mean counts. Textures: bitmap and checkerboard, always repeated.
 
 Emitters: area, point, spot (which fades a little otherwise from its beam to its cutoff), directional, constant and
 envmap. Sensors: perspective, thinlens and orthographic; film sizes count, all else of films, samplers, filters and
-integrators is skipped. Colours: rgb, srgb or
-spectra of one or three numbers, not of wavelengths. Includes and pictures lie beside the file that names them.
+integrators is skipped. Colours are rgb, srgb or spectra of one or three numbers, not of wavelengths. Includes and
+pictures lie beside the file that names them.
 """
 
 from pathlib import Path
