@@ -272,6 +272,8 @@ def shade_chunk(
         each(bounce_first, whole(hits), landing)
     else:
         each(bounce, whole(hits), landing)
+    if limits.only_caustics and not flags & MIXED:
+        each(end_path, whole(hits), chunk)
     keep_photons(view, hits, output)
     add_tallies(hits, chunk, output)
     return rays, keep_paths(flags, view, hits)
@@ -296,7 +298,7 @@ def shade_all_lobes(scene: PackedScene, view: View, hits: int, landing: Landing)
             scatter_rich(scene.surfaces, chunk, rich, view.photons + FLUX * WAITING_STEP)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
-    if landing.limits.only_caustics:
+    if landing.limits.only_caustics and flags & MIXED:
         each(end_spread, whole(hits), chunk)
     each(decide, whole(hits), landing)
 
@@ -669,8 +671,14 @@ def scatter_dielectric(k: int, view: View) -> None:
 
 
 @inlined
+def end_path(i: int, chunk: Chunk) -> None:
+    """A path ends as one that was absorbed."""
+    chunk.tally[i] = (chunk.tally[i] & TALLY_MASK) | ONE_ABSORBED
+
+
+@inlined
 def end_spread(i: int, chunk: Chunk) -> None:
-    """Nothing is left of a path that no mirror and no glass takes on. Where all is diffuse, so is the lobe."""
+    """Nothing is left of a path that no mirror and no glass takes on."""
     is_sharp = (chunk.lobe[i] == Int(MIRROR)) | (chunk.lobe[i] == Int(GLASS))
     set_column(chunk.weight, i, scale(column(chunk.weight, i), ONE if is_sharp else ZERO))
 
