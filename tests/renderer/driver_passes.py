@@ -12,8 +12,9 @@ from renderer.drivers import DRIVERS
 
 @contextmanager
 def opened(snapshot, driver, **settings):
-    """A driver for a small picture."""
-    chosen = RenderSettings(**({"width": 16, "height": 12, "photons": 20_000, "threads": 2} | settings))
+    """A driver for a small picture. Its passes are independent, which z-tests need and Sobol's points are not."""
+    usual = {"width": 16, "height": 12, "photons": 20_000, "threads": 2, "sampler": "random"}
+    chosen = RenderSettings(**(usual | settings))
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=chosen.threads) as tracer:
         made = DRIVERS[driver](snapshot, tracer, chosen)
         try:
