@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scenes.errors import UnknownSceneError
 from scenes.model import Scene
-from scenes.shipped import caustic, cornell, kitchen, museum, outdoor, robots, stress
+from scenes.shipped import caustic, cornell, kitchen, museum, outdoor, robots, stress, vases
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ SHIPPED: tuple[ShippedScene, ...] = (
         Sizes(default=museum.DEFAULT_TRIANGLES, least=10_000, most=300_000),
     ),
     ShippedScene("outdoor", "a garden terrace with glass and mirrors under sun and sky", outdoor.scene),
+    ShippedScene("vases", "vases of metal, plastic and glass, polished and rough, by a window", vases.scene),
     ShippedScene("caustic", "caustics of a golden ring, a glass ring and a glass ball on a table", caustic.scene),
     ShippedScene(
         "stress",

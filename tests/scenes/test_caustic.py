@@ -2,26 +2,10 @@
 
 import numpy as np
 import pytest
+from solids import corners, is_closed, volume
 
 from scenes.geometry import areas, double_area_normals
 from scenes.shipped import caustic
-
-
-def corners(mesh):
-    return mesh.vertices[mesh.triangles]
-
-
-def volume(triangles):
-    """Of what closed triangles (n, 3, 3) enclose; negative if they face inward."""
-    return np.linalg.det(triangles).sum() / 6.0
-
-
-def is_closed(triangles):
-    """Whether each edge of one triangle is that of another the other way round."""
-    places = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)[1].reshape(-1, 3)
-    edges = {tuple(edge) for edge in np.concatenate([places[:, [0, 1]], places[:, [1, 2]], places[:, [2, 0]]]).tolist()}
-    return len(edges) == 3 * len(triangles) and all((b, a) in edges for a, b in edges)
-
 
 SOLIDS = {
     "band": (caustic.band(), None),
