@@ -166,11 +166,11 @@ def request_of(snapshot: Snapshot, order: SequenceOrder, frame: int) -> str:
         digest.update(np.ascontiguousarray(snapshot.environment.radiance).data)
     settings = replace(picture.settings(snapshot), threads=None, batch_rays=0)
     made = (getattr(picture.kind, "name", ""), settings, picture.limits, picture.exposure, picture.curve, __version__)
-    if picture.denoise:
-        made = (*made, "denoised")
     motion = picture.motion and (picture.motion.shutter, picture.motion.samples)
     seen = (snapshot.materials, snapshot.background, motion)
     digest.update(repr((made, seen)).encode())
+    if picture.denoise:
+        digest.update(b"denoised")
     return digest.hexdigest()
 
 
