@@ -16,7 +16,8 @@ class RenderSettings:
 
     radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
     interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
-    pixel_filter: a name of `pixel_filters.FILTERS`. sampler: a name of `eye_samples.SAMPLERS`.
+    pixel_filter: a name of `pixel_filters.FILTERS`. sampler: a name of `eye_samples.SAMPLERS`. layers: what is told
+    beside the picture, a name of `layers.COLUMNS`.
     """
 
     width: int
@@ -29,6 +30,7 @@ class RenderSettings:
     batch_rays: int = 4096
     pixel_filter: str = "box"
     sampler: str = "sobol"
+    layers: str = "beauty"
 
 
 @dataclass(kw_only=True)
@@ -107,7 +109,8 @@ class Driver(Protocol):
         """As used: what the user left open is filled in."""
 
     def render_pass(self, index: int) -> Radiance:
-        """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
+        """Pass `index` (0-based): (height, width, columns) float64, first row at the top: linear radiance, and behind
+        it what `settings.layers` asks for, see `layers`."""
 
     def close(self) -> None:
         """Give back what the driver holds; the tracer stays open."""

@@ -34,8 +34,8 @@ class EyeJob(NamedTuple):
     """A pass over the pixels, shared by all threads.
 
     size: width and height. pixels: (n,) int32, row * width + column, in the order in which they are visited. taken:
-    (1,) int64, how many of them threads have taken. reach: of occlusion rays. image: (width * height, 3) float64, added
-    to.
+    (1,) int64, how many of them threads have taken. reach: of occlusion rays. image: (width * height, columns) float64,
+    added to, see `layers`.
     """
 
     scene: PackedScene
@@ -53,8 +53,8 @@ class EyeLanes(NamedTuple):
     """A thread's lanes. Each has a slot for its paths, and `slots` - 1 behind it for their shadow rays.
 
     live, active, shadows, bounce: (lanes,) int64: whether it has work, rays on their way, shadow rays on their way, and
-    which bounce. paths: of `EyePaths`, with a row for each lane. pixel, radiance: of `ShadowRays`, likewise. prim_ids:
-    (lanes * slots, column) uint32. rays: (PURPOSES,) int64, traced so far.
+    which bounce. paths: of `EyePaths`, with a row for each lane. pixel, radiance, layer: of `ShadowRays`, likewise.
+    prim_ids: (lanes * slots, column) uint32. rays: (PURPOSES,) int64, traced so far.
     """
 
     slots: int
@@ -65,6 +65,7 @@ class EyeLanes(NamedTuple):
     paths: EyePaths
     pixel: npt.NDArray[np.int32]
     radiance: Doubles
+    layer: npt.NDArray[np.uint8]
     prim_ids: Ids
     rays: Longs
 
@@ -81,6 +82,7 @@ def new_eye_lanes(port: Port, lanes: int, slots: int) -> EyeLanes:
         paths=new_eye_paths(lanes, rays),
         pixel=np.zeros((lanes, (slots - 1) * rays), np.int32),
         radiance=np.zeros((lanes, (slots - 1) * rays, 3)),
+        layer=np.zeros((lanes, (slots - 1) * rays), np.uint8),
         prim_ids=port.hits[: lanes * slots, 3].view(np.uint32),
         rays=np.zeros(PURPOSES, np.int64),
     )
@@ -111,6 +113,7 @@ def lane_paths(lanes: EyeLanes, lane: int) -> EyePaths:
         paths.pdf_solid_angle[lane],
         paths.straight[lane],
         paths.gathers[lane],
+        paths.spreads[lane],
         paths.unmapped[lane],
     )
 
@@ -146,7 +149,8 @@ def start_lane(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
 def advance_lane(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
     """Take in what the shadow rays tell, then shade the hits."""
     first, slots = lane * lanes.slots, lanes.slots
-    shadows = ShadowRays(port.rays[first + 1 : first + slots], lanes.pixel[lane], lanes.radiance[lane], port.capacity)
+    rays, layer = port.rays[first + 1 : first + slots], lanes.layer[lane]
+    shadows = ShadowRays(rays, lanes.pixel[lane], lanes.radiance[lane], layer, port.capacity)
     add_unshadowed(shadows, lanes.prim_ids[first + 1 : first + slots], lanes.shadows[lane], job.image)
     batch = (port.rays[first], port.hits[first], lanes.prim_ids[first])
     progress = (lanes.active[lane], lanes.bounce[lane])
@@ -173,7 +177,8 @@ def run_occlusion(job: EyeJob, port: Port, lanes: EyeLanes) -> int:
     while lane >= 0:
         if lanes.shadows[lane] > 0:
             paths = lane_paths(lanes, lane)
-            open_sky = ShadowRays(port.rays[lane : lane + 1], paths.pixel, paths.throughput, port.capacity)
+            rays, layer = port.rays[lane : lane + 1], paths.spreads  # all 0: direct light
+            open_sky = ShadowRays(rays, paths.pixel, paths.throughput, layer, port.capacity)
             add_unshadowed(open_sky, lanes.prim_ids[lane : lane + 1], lanes.shadows[lane], job.image)
             lanes.shadows[lane] = 0
         if lanes.active[lane] == 0:

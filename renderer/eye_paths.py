@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from renderer.camera_rays import camera_ray
 from renderer.eye_samples import SOBOL, camera_numbers, light_numbers, scatter_numbers
+from renderer.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, PhotonLight, add_photons, add_radiance
 from renderer.packed_scene import CameraArrays, PackedScene
 from renderer.photon_lookup import PhotonLookup, irradiance_at
 from renderer.pixel_filters import place_in_filter
@@ -68,7 +69,8 @@ class EyeTask(NamedTuple):
 class EyePaths(NamedTuple):
     """Paths on their way, one row per ray. pixel: (n,) int32. throughput: (n, 3) float64. pdf_solid_angle: (n,)
     float64, of the ray's direction, 0 for one without spread (the camera's, a mirror's). straight: (n,) bool, whether
-    mirrors and glass alone lie between the ray and the eye. gathers: (n,) bool, whether a diffuse bounce does.
+    mirrors and glass alone lie between the ray and the eye. gathers: (n,) bool, whether a diffuse bounce does. spreads:
+    (n,) uint8, bounces that spread light, 2 for all that are more.
     unmapped: (n, 3) float64, the share of light met by mirrors and glass alone, since the last spread bounce, that no
     caustic map has brought."""
 
@@ -77,16 +79,18 @@ class EyePaths(NamedTuple):
     pdf_solid_angle: Doubles
     straight: npt.NDArray[np.bool_]
     gathers: npt.NDArray[np.bool_]
+    spreads: npt.NDArray[np.uint8]
     unmapped: Doubles
 
 
 class ShadowRays(NamedTuple):
     """Shadow rays and what they carry. rays: (slots, 8, column) float32. pixel: (slots * capacity,) int32. radiance:
-    (slots * capacity, 3) float64. capacity: rays of a slot."""
+    (slots * capacity, 3) float64. layer: (slots * capacity,) uint8, of light. capacity: rays of a slot."""
 
     rays: Floats
     pixel: npt.NDArray[np.int32]
     radiance: Doubles
+    layer: npt.NDArray[np.uint8]
     capacity: int
 
 
@@ -98,6 +102,7 @@ def new_eye_paths(*shape: int) -> EyePaths:
         pdf_solid_angle=np.zeros(shape),
         straight=np.zeros(shape, np.bool_),
         gathers=np.zeros(shape, np.bool_),
+        spreads=np.zeros(shape, np.uint8),
         unmapped=np.zeros((*shape, 3)),
     )
 
@@ -129,6 +134,7 @@ def start_eye_paths(
         paths.pdf_solid_angle[i] = 0.0
         paths.straight[i] = True
         paths.gathers[i] = False
+        paths.spreads[i] = 0
         for channel in range(3):
             paths.throughput[i, channel] = paths.unmapped[i, channel] = 1.0
     return len(pixels)
@@ -145,13 +151,6 @@ def set_ray(rays: Floats, row: int, origin: Vec3, direction: Vec3) -> None:
 def ray_direction(rays: Floats, row: int) -> Vec3:
     """Of a ray. rays: (8, column)."""
     return (np.float64(rays[4, row]), np.float64(rays[5, row]), np.float64(rays[6, row]))
-
-
-@inlined
-def add_radiance(image: Doubles, pixel: int, radiance: Color) -> None:
-    """image: (pixels, 3) float64."""
-    for channel in range(3):
-        image[pixel, channel] += radiance[channel]
 
 
 @inlined
@@ -220,10 +219,17 @@ def light_through(
 
 @inlined
 def add_shadow_rays(
-    scene: PackedScene, task: EyeTask, hit: Hit, wo: Vec3, path: tuple[int, int, Color], shadows: ShadowRays, count: int
+    scene: PackedScene,
+    task: EyeTask,
+    hit: Hit,
+    wo: Vec3,
+    path: tuple[int, int, Color, int],
+    shadows: ShadowRays,
+    count: int,
 ) -> int:
-    """Shadow rays of one hit. path: pixel, bounce, throughput. Returns the number of shadow rays there are now."""
-    pixel, bounce, throughput = path
+    """Shadow rays of one hit. path: pixel, bounce, throughput, layer. Returns the number of shadow rays there are
+    now."""
+    pixel, bounce, throughput, layer = path
     is_diffuse = largest(hit.bsdf.diffuse) > 0.0 and task.diffuse != EVERYTHING
     if not is_diffuse and not has_glossy_spread(hit.bsdf):
         return count
@@ -241,10 +247,21 @@ def add_shadow_rays(
         set_ray(rays, place, origin, subtract(add(hit.position, scale(direction, distance)), origin))
         rays[7, place] = 1.0
         shadows.pixel[count] = pixel
+        shadows.layer[count] = layer
         for channel in range(3):
             shadows.radiance[count, channel] = radiance[channel]
         count += 1
     return count
+
+
+@inlined
+def layer_of_met(paths: EyePaths, row: int) -> int:
+    """Of light that a path meets."""
+    if paths.spreads[row] == 0:
+        return DIRECT_LIGHT
+    if paths.spreads[row] > 1:
+        return INDIRECT_LIGHT
+    return DIRECT_LIGHT if paths.pdf_solid_angle[row] > 0.0 else CAUSTIC_LIGHT
 
 
 @inlined
@@ -293,7 +310,8 @@ def advance_eye_paths(
     """Shade the hits of a batch, all of the same bounce.
 
     batch: rays (8, column), hits (4, column), prim_ids (column,). progress: how many rays are in it, and the bounce.
-    image: (pixels, 3) float64, added to. Returns how many rays go on, in place, and how many shadow rays there are.
+    image: (pixels, columns) float64, added to. Returns how many rays go on, in place, and how many shadow rays there
+    are.
     """
     rays, hits, prim_ids = batch
     active, bounce = progress
@@ -304,9 +322,10 @@ def advance_eye_paths(
         triangle = prim_ids[i]
         if triangle == MISS:
             if paths.straight[i]:  # a backdrop for the eye, no light
-                add_radiance(image, pixel, multiply(throughput, scene.background))
+                add_radiance(image, pixel, multiply(throughput, scene.background), DIRECT_LIGHT)
             arriving = light_from_outside(scene, task, normalize(ray_direction(rays, i)), paths.pdf_solid_angle[i])
-            add_radiance(image, pixel, unmapped_light(paths, i, multiply(throughput, arriving)))
+            met = unmapped_light(paths, i, multiply(throughput, arriving))
+            add_radiance(image, pixel, met, layer_of_met(paths, i))
             continue
         wi_ray = ray_direction(rays, i)
         wo = scale(wi_ray, -1.0)
@@ -316,18 +335,21 @@ def advance_eye_paths(
             ray = (wi_ray, np.float64(hits[0, i]))
             weight = emission_weight(scene, task, ray, scene.surfaces.emitter_ids[triangle], paths.pdf_solid_angle[i])
             met = scale(multiply(throughput, hit.emission), weight)
-            add_radiance(image, pixel, unmapped_light(paths, i, met))
+            add_radiance(image, pixel, unmapped_light(paths, i, met), layer_of_met(paths, i))
         if paths.straight[i]:
-            add_radiance(image, pixel, multiply(throughput, hit.backdrop))
+            add_radiance(image, pixel, multiply(throughput, hit.backdrop), DIRECT_LIGHT)
         wo_local = local(hit, wo)
         here = task_at(task, paths.gathers[i], np.float64(hits[0, i]), lookup.irradiance.radius)
         follow = follows(here)
-        shadow_count = add_shadow_rays(scene, here, hit, wo_local, (pixel, bounce, throughput), shadows, shadow_count)
+        path = (pixel, bounce, throughput, DIRECT_LIGHT if paths.straight[i] else INDIRECT_LIGHT)
+        shadow_count = add_shadow_rays(scene, here, hit, wo_local, path, shadows, shadow_count)
         if here.diffuse != FOLLOW and here.diffuse != NOTHING and largest(hit.bsdf.diffuse) > 0.0:
             is_far = task.diffuse == GATHER and here.diffuse == EVERYTHING
             irradiance = irradiance_at(lookup, hit, pixel, task.radius, is_far)
             reflected = scale(multiply(base_reflectance(hit.bsdf, wo_local), irradiance), 1.0 / math.pi)
-            add_radiance(image, pixel, multiply(throughput, reflected))
+            seen = multiply(throughput, reflected)
+            light = PhotonLight(pixel, task.radius, paths.straight[i], is_far, irradiance, seen)
+            add_photons(image, lookup, hit, light)
 
         if bounce + 1 >= task.max_bounces:
             continue
@@ -349,6 +371,7 @@ def advance_eye_paths(
         paths.pdf_solid_angle[kept] = scattered.pdf_solid_angle
         paths.straight[kept] = paths.straight[i] and scattered.lobe == SPECULAR
         paths.gathers[kept] = paths.gathers[i] or scattered.lobe == DIFFUSE
+        paths.spreads[kept] = min(paths.spreads[i] + (0 if scattered.lobe == SPECULAR else 1), 2)
         unmapped = unmapped_share(unmapped_at(paths, i), here, hit, wo_local, scattered)
         gain = scattered.radiance_scale / survival
         for channel in range(3):
@@ -364,7 +387,8 @@ def add_unshadowed(shadows: ShadowRays, prim_ids: Ids, count: int, image: Double
     for i in range(count):
         if prim_ids[i // shadows.capacity, i % shadows.capacity] == MISS:
             radiance = shadows.radiance
-            add_radiance(image, shadows.pixel[i], (radiance[i, 0], radiance[i, 1], radiance[i, 2]))
+            light = (radiance[i, 0], radiance[i, 1], radiance[i, 2])
+            add_radiance(image, shadows.pixel[i], light, shadows.layer[i])
 
 
 @compiled
@@ -386,7 +410,7 @@ def start_occlusion_rays(
     for i in range(active):
         pixel = paths.pixel[i]
         if prim_ids[i] == MISS:
-            add_radiance(image, pixel, (1.0, 1.0, 1.0))
+            add_radiance(image, pixel, (1.0, 1.0, 1.0), DIRECT_LIGHT)
             continue
         wo = scale(ray_direction(rays, i), -1.0)
         hit = surface_at(scene.surfaces, prim_ids[i], np.float64(hits[1, i]), np.float64(hits[2, i]), wo)

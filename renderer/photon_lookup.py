@@ -12,8 +12,17 @@ from shaders.surface import Hit
 from shaders.vector import Color
 
 
+class PhotonParts(NamedTuple):
+    """Some photons of a map, where layers of light are told apart. caustics: those that mirrors and glass alone have
+    brought. direct: those straight from a light."""
+
+    caustics: PhotonMap
+    direct: PhotonMap
+
+
 class PhotonLookup(NamedTuple):
-    """photon_map: photons that are looked for near a hit. irradiance: what a final gather finds far from it.
+    """photon_map: photons that are looked for near a hit. irradiance: what a final gather finds far from it. parts: of
+    the photons of the map.
 
     radii: (pixels,) float64, a radius of the search for each pixel, or none where all have that of the task. found:
     (pixels,) int64, to which the photons found for a pixel are added; as many as there are radii.
@@ -21,18 +30,33 @@ class PhotonLookup(NamedTuple):
 
     photon_map: PhotonMap
     irradiance: IrradianceMap
+    parts: PhotonParts
     radii: npt.NDArray[np.float64]
     found: npt.NDArray[np.int64]
 
 
-def look_up(photon_map: PhotonMap, irradiance_map: IrradianceMap | None = None) -> PhotonLookup:
+def look_up(
+    photon_map: PhotonMap, irradiance_map: IrradianceMap | None = None, parts: PhotonParts | None = None
+) -> PhotonLookup:
     """Photons looked for within the radius of the task."""
-    return PhotonLookup(photon_map, irradiance_map or no_irradiance(), np.empty(0), np.empty(0, np.int64))
+    far, known = irradiance_map or no_irradiance(), parts or PhotonParts(empty_map(), empty_map())
+    return PhotonLookup(photon_map, far, known, np.empty(0), np.empty(0, np.int64))
+
+
+def empty_map() -> PhotonMap:
+    """A map without photons."""
+    return build_photon_map(np.empty((0, WORDS), np.uint32), radius=1.0, scale=0.0)
 
 
 def no_photons() -> PhotonLookup:
     """None to be found."""
-    return look_up(build_photon_map(np.empty((0, WORDS), np.uint32), radius=1.0, scale=0.0))
+    return look_up(empty_map())
+
+
+@inlined
+def radius_at(lookup: PhotonLookup, pixel: int, radius: float) -> float:
+    """Of the search for a pixel, where `radius` is that of the task."""
+    return lookup.radii[pixel] if len(lookup.radii) > 0 else radius
 
 
 @inlined
@@ -40,8 +64,7 @@ def irradiance_at(lookup: PhotonLookup, hit: Hit, pixel: int, radius: float, is_
     """Irradiance in W/m^2 that photons bring to a hit of a pixel's path; is_far: of a ray of a final gather."""
     if is_far:
         return nearest_irradiance(lookup.irradiance, hit.position, hit.geom_normal)
-    if len(lookup.radii) > 0:
-        radius = lookup.radii[pixel]
+    radius = radius_at(lookup, pixel, radius)
     found = find(lookup.photon_map, hit.position, hit.geom_normal, hit.shading_normal, radius)
     if len(lookup.found) > 0:
         lookup.found[pixel] += found.photons

@@ -15,11 +15,15 @@ from renderer import __version__, image_file, statistics
 from renderer.atomic_file import temporary_beside
 from renderer.film import Film
 from renderer.interrupts import held_back
+from renderer.layers import COLUMNS
 from renderer.session import Limits, render
 from renderer.tone_mapping import ToneMapping
 from tracecore.tracer import Limits as TracerLimits
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from renderer.driver import Driver, RenderSettings
     from renderer.motion import Motion, MotionDriver
     from renderer.stage import Stage
@@ -45,7 +49,8 @@ class PictureOrder:
 
     kind: of driver. settings: for a snapshot. limits: when to stop. exposure: in stops. curve: for the brights.
     photon_path: where the photon map is kept, of a driver that has one. preview: at least so many seconds between two
-    unfinished pictures. motion: of the scene while the shutter is open, or None for a moment of it.
+    unfinished pictures. denoise: show a .png without noise, and have a layer of it. motion: of the scene while the
+    shutter is open, or None for a moment of it.
     """
 
     kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
@@ -55,6 +60,7 @@ class PictureOrder:
     curve: str = "reinhard"
     photon_path: Path | None = None
     preview: float = PREVIEW_SECONDS
+    denoise: bool = False
     motion: Motion | None = None
     quiet: bool = False
 
@@ -79,7 +85,7 @@ def make_picture(stage: Stage, order: PictureOrder, path: Path, *, keep_linear: 
     with closing(driver_of(stage, order, settings)) as driver, held_back():
         record = PictureRecord(stage, driver, order, start)
         files = PictureFiles(path, record, keep_linear=keep_linear)
-        film = Film(settings.width, settings.height)
+        film = Film(settings.width, settings.height, COLUMNS[settings.layers])
         finished = render(driver, film, order.limits, files, quiet=order.quiet)
         if film.passes and order.photon_path is not None:
             save_photons(order.photon_path, cast("PhotonKeeper", driver))
@@ -107,6 +113,11 @@ class PictureRecord:
         self._stage, self._driver, self._start = stage, driver, start
         self.order = order
 
+    @property
+    def has_layers(self) -> bool:
+        """Whether all layers are asked for."""
+        return self._driver.settings.layers == "all"
+
     def texts(self, passes: int) -> dict[str, str]:
         """What is kept in the picture itself: all that decides its pixels, so that the file is the same whatever
         traced it."""
@@ -121,7 +132,9 @@ class PictureRecord:
             settings |= {"aperture": camera.aperture, "focus": camera.focus}
         if self.order.motion is not None:
             settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
-        for name in ("threads", "batch_rays"):
+        if self.order.denoise:
+            settings |= {"denoise": True}
+        for name in ("threads", "batch_rays", "layers"):
             del settings[name]
         return {
             "Software": f"tracecore {__version__}",
@@ -143,6 +156,7 @@ class PictureRecord:
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
             passes=film.passes,
             noise=film.relative_noise,
+            bias=film.relative_bias,
         )
         told = statistics.collect(self._stage, driver.name, driver.settings, measured)
         return told | {"coprocessor.batches": traced.batches}
@@ -161,12 +175,13 @@ class PictureFiles:
         texts = self.record.texts(film.passes)
         match self.path.suffix.lower():
             case ".exr":
-                image_file.write_exr(self.path, {"beauty": film.linear}, texts)
+                image_file.write_exr(self.path, self._layers(film), texts)
             case ".npy":
                 image_file.write_array(self.path, film.linear)
             case _:
                 mapping = ToneMapping(exposure=self.record.order.exposure, curve=self.record.order.curve)
-                image_file.write_png(self.path, mapping(film.linear), texts)
+                shown = self._denoised(film) if self.record.order.denoise else film.linear
+                image_file.write_png(self.path, mapping(shown), texts)
 
     def save_all(self, film: Film) -> None:
         """Write the picture, the linear data and the statistics."""
@@ -175,6 +190,20 @@ class PictureFiles:
         if self.path.suffix.lower() == ".png" and self.keep_linear:
             image_file.write_array(self.path.with_suffix(".npy"), film.linear)
         statistics.write(self.path.with_suffix(".json"), self.statistics)
+
+    def _layers(self, film: Film) -> dict[str, npt.NDArray[np.float32]]:
+        """What an .exr holds."""
+        layers = {"beauty": film.linear}
+        if self.record.has_layers:
+            layers |= film.layers | {"noise": film.noise}
+        if self.record.order.denoise:
+            layers["denoised"] = self._denoised(film)
+        return layers
+
+    def _denoised(self, film: Film) -> npt.NDArray[np.float32]:
+        from renderer.denoising import denoised
+
+        return denoised(film.linear, film.layers)
 
 
 def save_photons(path: Path, driver: PhotonKeeper) -> None:

@@ -169,6 +169,8 @@ def request_of(snapshot: Snapshot, order: SequenceOrder, frame: int) -> str:
     motion = picture.motion and (picture.motion.shutter, picture.motion.samples)
     seen = (snapshot.materials, snapshot.background, motion)
     digest.update(repr((made, seen)).encode())
+    if picture.denoise:
+        digest.update(b"denoised")
     return digest.hexdigest()
 
 

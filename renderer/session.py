@@ -23,7 +23,7 @@ LEAST_PASSES = 4
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """When to stop, whichever comes first. passes: how many at most. seconds: wall time after which no pass begins.
-    noise: of the picture, as `Film.relative_noise`, once LEAST_PASSES tell it."""
+    noise: of the picture and bias of the photon search, as `Film.relative_deviation`, once LEAST_PASSES tell them."""
 
     passes: int | None = None
     seconds: float | None = None
@@ -41,7 +41,7 @@ class Limits:
         return (
             (self.passes is not None and passes >= self.passes)
             or (self.seconds is not None and seconds >= self.seconds)
-            or (self.noise is not None and passes >= LEAST_PASSES and film.relative_noise <= self.noise)
+            or (self.noise is not None and passes >= LEAST_PASSES and film.relative_deviation <= self.noise)
         )
 
 

@@ -34,6 +34,7 @@ FIELDS = {
     "seed": "seed of all random numbers",
     "passes": "passes of the picture; 0 without one",
     "noise": "of the picture, relative: standard error of its pixels over their brightness, by how much passes differ",
+    "bias": "of the photon search, relative as noise is, reckoned as at edges; null where nobody asked for it",
     "seconds.load": "wall time to read the scene and place it at its frame",
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
     "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
@@ -78,7 +79,7 @@ BUSY = 0.6
 class Measured:
     """What was measured of a run while it was timed. seconds: wall time. rays: traced meanwhile. busy_seconds: in which
     the device traced. limits: of the tracer. work: its counts may be of more than what was timed. rates: of all runs,
-    of which this is the median; none if there was one. passes, noise: of a picture."""
+    of which this is the median; none if there was one. passes, noise, bias: of a picture."""
 
     work: Work
     seconds: float
@@ -88,6 +89,7 @@ class Measured:
     rates: Sequence[float] = ()
     passes: int = 0
     noise: float = math.nan
+    bias: float = math.nan
 
 
 def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
@@ -107,6 +109,7 @@ def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measu
         "seed": settings.seed,
         "passes": measured.passes,
         "noise": measured.noise,
+        "bias": measured.bias,
         "seconds.load": stage.load_seconds,
         "seconds.build": stage.build_seconds,
         "seconds.trace": work.trace_seconds,

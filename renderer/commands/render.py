@@ -71,6 +71,12 @@ what is written:
   FILE.png   the picture, tone mapped: radiance times 2^exposure, then luminance L becomes L (1 + L/16) / (1 + L)
              (Reinhard et al. 2002; --tone-map linear leaves it), then sRGB. Its text has the scene and all settings.
   FILE.npy   linear radiance, (height, width, 3) float32; -o FILE.exr writes that alone, as OpenEXR
+             With --layers an .exr has all of these: R, G, B; direct, indirect and caustic light, which add up to them;
+             albedo, normal, Z (distance) of what the eye meets first; noise (standard error); density (photons found
+             per square metre and pass). At the first surface that spreads it, light comes straight from a light
+             (direct), by mirrors and glass alone (caustic), or otherwise (indirect).
+             With --denoise a .png shows the picture without noise, and an .exr has a layer 'denoised' of it; R, G, B
+             and .npy stay as they are.
   FILE.json  statistics; 'tracecore photons --help' explains every key
 
 With --frames each frame goes to a file of its own, FILE-0000.png and its .json and so on (or .exr, as FILE is named);
@@ -79,7 +85,9 @@ Ctrl-C the same command with --resume makes what is missing, with the same bits.
 
 A picture is the mean of passes, each with one sample per pixel: more passes, less noise. Without --passes there are
 {DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. Ctrl-C ends early and saves the passes
-that are finished. How much passes differ tells the noise, not what is wrong with all alike: blur of the photon search.
+that are finished. How much passes differ tells the noise. --target-noise counts with it the blur of the photon search,
+by how much less a smaller disc would blur: as much as at edges, so that smooth light is better than said. Nothing tells
+of detail that is finer than the discs, of the far map of 'gather', and of light that a driver cannot see.
 
 examples:
   tracecore render cornell
@@ -133,13 +141,20 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         "--target-noise",
         type=real(1e-6, 10),
         metavar="E",
-        help="stop when pixels are right to this share of their brightness, by how much passes differ, such as 0.02",
+        help="stop when pixels are right to this share of their brightness, such as 0.02, by how much passes differ "
+        "and by the blur of the photon search",
     )
     group.add_argument(
         "--preview",
         type=real(0, 1e9),
         metavar="S",
         help="write the unfinished picture every so many seconds (default: 5)",
+    )
+    group.add_argument(
+        "--layers", action="store_true", help="write light by its ways, albedo, normals and more to an .exr, see below"
+    )
+    group.add_argument(
+        "--denoise", action="store_true", help="show the picture without noise (Open Image Denoise, extra denoise)"
     )
     group.add_argument("--exposure", type=real(-64, 64), metavar="EV", help="stops, +1 is twice as bright (default: 0)")
     group.add_argument(
@@ -375,6 +390,7 @@ def order_of(scene: Scene, chosen: argparse.Namespace, kind: type[EyeDriver]) ->
         curve=chosen.tone_map or ("linear" if chosen.driver in SHOWN_LINEAR else "reinhard"),
         photon_path=chosen.save_photons,
         preview=PREVIEW_SECONDS if chosen.preview is None else chosen.preview,
+        denoise=chosen.denoise,
         motion=motion_of(scene, chosen),
         quiet=chosen.quiet,
     )
@@ -422,6 +438,31 @@ def check_options(arguments: argparse.Namespace, driver: str, path: Path) -> Non
             without = "without" if arguments.frames is None else "with"
             raise UsageError(f"{_option(name)} does nothing {without} --frames; leave it out")
     check_motion(arguments)
+    check_layers(arguments, path)
+
+
+def check_layers(arguments: argparse.Namespace, path: Path) -> None:
+    """Raise `UsageError` where --layers or --denoise would do nothing, or could not be followed."""
+    from renderer.errors import UsageError
+
+    suffix = path.suffix.lower()
+    if arguments.layers and suffix != ".exr":
+        raise UsageError(f"--layers needs a file that can hold them; name an .exr instead of '{path}' with -o")
+    if arguments.denoise and suffix == ".npy":
+        raise UsageError(f"--denoise is for .png and .exr; '{path}' holds the picture as it is; leave it out")
+    if arguments.denoise:
+        from renderer.denoising import check_denoiser
+
+        check_denoiser()
+
+
+def layers_for(arguments: argparse.Namespace) -> str:
+    """The least of `layers.COLUMNS` that has what is asked for."""
+    if arguments.layers:
+        return "all"
+    if arguments.denoise:
+        return "features"
+    return "beauty" if arguments.target_noise is None else "bias"
 
 
 def check_motion(arguments: argparse.Namespace) -> None:
@@ -471,6 +512,7 @@ def choose_settings(arguments: argparse.Namespace, snapshot: Snapshot) -> Render
     names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler")
     chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     chosen["pixel_filter"] = arguments.filter or DEFAULT_FILTER
+    chosen["layers"] = layers_for(arguments)
     return RenderSettings(width=width, height=height, **chosen)
 
 
@@ -482,6 +524,7 @@ def _report(made: Made, path: Path, settings: RenderSettings, *, quiet: bool) ->
     elif not quiet:
         told = made.statistics
         noise = f", noise {told['noise']:.1%}" if made.passes > 1 else ""
+        noise += f", bias {told['bias']:.1%}" if told["bias"] > 0.0 else ""
         print(
             f"{path}: {settings.width}x{settings.height}, {passes}{noise}, {told['seconds.total']:.1f} s, "
             f"{told['rays_per_second'] / 1e6:.2f} Mrays/s, limited by {told['limited_by']}"

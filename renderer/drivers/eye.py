@@ -13,7 +13,9 @@ from renderer.driver import Radiance, RenderSettings, Work
 from renderer.eye_loops import BOUNCE, CAMERA, SHADOW, EyeJob, EyeLanes, run_eye_paths, take_eye_lanes
 from renderer.eye_paths import FOLLOW, MAX_LIGHT_SAMPLES, EyeTask
 from renderer.eye_samples import SAMPLERS
+from renderer.features import FEATURE_PASSES, run_features
 from renderer.feeding import Feeder, Loop, Worker
+from renderer.layers import BIAS, COLUMNS
 from renderer.packed_scene import PackedScene, pack_camera, pack_scene
 from renderer.photon_lookup import PhotonLookup, no_photons
 from scenes.model import Snapshot
@@ -59,13 +61,16 @@ class EyeDriver:
         self._tiles = pixels_by_tile(settings.width, settings.height)
 
     def render_pass(self, index: int) -> Radiance:
-        """Pass `index` (0-based): (height, width, 3) float64 linear radiance, first row at the top."""
+        """Pass `index` (0-based): (height, width, columns) float64, as `Driver` says."""
         with self._at_work():
             image = self.trace_pass(index)
-        return image.reshape(self.settings.height, self.settings.width, 3)
+            if index < FEATURE_PASSES and COLUMNS[self.settings.layers] > BIAS + 1:
+                features = self._eye_job(self._eye_task(index), no_photons())._replace(image=image)
+                self._run_eye_loop(run_features, features, 1)
+        return image.reshape(self.settings.height, self.settings.width, -1)
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, (height * width, 3), row by row."""
+        """The pixels of a pass, (height * width, columns), row by row."""
         return self._trace_eye_paths(self._eye_task(index), no_photons())
 
     def close(self) -> None:
@@ -100,7 +105,7 @@ class EyeDriver:
             pixels=self._tiles,
             taken=np.zeros(1, np.int64),
             reach=reach,
-            image=np.zeros((self.settings.height * self.settings.width, 3)),
+            image=np.zeros((self.settings.height * self.settings.width, COLUMNS[self.settings.layers])),
         )
 
     def _run_eye_loop(self, run: Callable[[EyeJob, Port, EyeLanes], int], job: EyeJob, slots: int) -> Radiance:

@@ -5,7 +5,7 @@ from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.drivers.search_radius import pass_radius, photon_radius, surface_area
 from renderer.eye_paths import GATHER
 from renderer.irradiance import irradiance_map
-from renderer.photon_lookup import look_up
+from renderer.photon_lookup import PhotonParts, empty_map, look_up
 from scenes.model import Snapshot
 from tracecore.tracer import Tracer
 
@@ -35,5 +35,6 @@ class GatherDriver(PhotonDriver):
         radius, far_radius = (pass_radius(first, index) for first in (self.first_radius, self.first_far_radius))
         photons, scale = self._trace_photons(photon_task(self.scene, self.settings, index, min_bounces=0))
         far = irradiance_map(photons, far_radius, scale, self._feeder)
-        lookup = look_up(self._caustic_map(index, radius), far)
+        caustics = self._caustic_map(index, radius)
+        lookup = look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))
         return self._trace_eye_paths(self._eye_task(index, radius), lookup)

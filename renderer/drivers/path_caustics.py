@@ -4,7 +4,7 @@ from renderer.driver import Radiance
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import pass_radius
 from renderer.eye_paths import CAUSTICS
-from renderer.photon_lookup import look_up
+from renderer.photon_lookup import PhotonParts, empty_map, look_up
 
 
 class PathCausticsDriver(PhotonDriver):
@@ -20,4 +20,6 @@ class PathCausticsDriver(PhotonDriver):
     def trace_pass(self, index: int) -> Radiance:
         """The pixels of a pass, with caustic photons of its own."""
         radius = pass_radius(self.first_radius, index)
-        return self._trace_eye_paths(self._eye_task(index, radius), look_up(self._caustic_map(index, radius)))
+        caustics = self._caustic_map(index, radius)
+        lookup = look_up(caustics, parts=PhotonParts(caustics=caustics, direct=empty_map()))
+        return self._trace_eye_paths(self._eye_task(index, radius), lookup)

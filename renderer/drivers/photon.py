@@ -10,7 +10,7 @@ from renderer.drivers.search_radius import footprint_radius, pass_radius, photon
 from renderer.eye_paths import INDIRECT
 from renderer.packed_scene import PackedScene, are_sharp
 from renderer.photon_batch import PhotonTask
-from renderer.photon_lookup import look_up, no_photons
+from renderer.photon_lookup import PhotonParts, empty_map, look_up
 from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map
 from renderer.photon_tracing import trace_photons
 from scenes.model import Snapshot
@@ -47,17 +47,31 @@ class PhotonDriver(EyeDriver):
     def trace_pass(self, index: int) -> Radiance:
         """The pixels of a pass, with photons of its own."""
         radius = pass_radius(self.first_radius, index)
-        photons, scale = self._trace_photons(photon_task(self.scene, self.settings, index, min_bounces=1))
-        lookup = look_up(build_photon_map(photons, radius, scale))
+        task = photon_task(self.scene, self.settings, index, min_bounces=1)
+        lookup = look_up(self._photon_map(task, radius), parts=self._parts(task, radius))
         return self._trace_eye_paths(self._eye_task(index, radius), lookup)
+
+    def _photon_map(self, task: PhotonTask, radius: float) -> PhotonMap:
+        """Photons sorted for searches of a radius."""
+        photons, scale = self._trace_photons(task)
+        return build_photon_map(photons, radius, scale)
+
+    def _parts(self, task: PhotonTask, radius: float) -> PhotonParts | None:
+        """The parts of a map that layers need. Its photons are traced again, those of each part alone: what becomes of
+        a photon depends on its index and on nothing else."""
+        if self.settings.layers != "all":
+            return None
+        is_sharp, has_direct = has_sharp_surfaces(self.scene), task.min_bounces == 0
+        caustics = task._replace(min_bounces=1, only_caustics=True)
+        return PhotonParts(
+            caustics=self._photon_map(caustics, radius) if is_sharp else empty_map(),
+            direct=self._photon_map(task._replace(max_bounces=1), radius) if has_direct else empty_map(),
+        )
 
     def _caustic_map(self, index: int, radius: float) -> PhotonMap:
         """Photons of a pass that mirrors and glass alone have brought to diffuse surfaces."""
         task = photon_task(self.scene, self.settings, index | CAUSTIC_SEQUENCE, min_bounces=1, only_caustics=True)
-        if not has_sharp_surfaces(self.scene):
-            return no_photons().photon_map
-        photons, scale = self._trace_photons(task)
-        return build_photon_map(photons, radius, scale)
+        return self._photon_map(task, radius) if has_sharp_surfaces(self.scene) else empty_map()
 
     def _trace_photons(self, task: PhotonTask) -> tuple[Words, float]:
         """Photons of a pass, and the watts of a stored flux of 1."""

@@ -9,8 +9,7 @@ from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.drivers.search_radius import SHRINK_ALPHA
 from renderer.errors import RenderError
 from renderer.eye_paths import Doubles
-from renderer.photon_lookup import PhotonLookup, look_up
-from renderer.photon_map import build_photon_map
+from renderer.photon_lookup import look_up
 from scenes.model import Snapshot
 from tracecore.tracer import Tracer
 
@@ -45,9 +44,9 @@ class StochasticDriver(PhotonDriver):
         """The pixels of a pass, with photons of its own and the radii that the passes before it have left."""
         discs = self._discs_before(index)
         radii = np.sqrt(discs.radius2)
-        photons, scale = self._trace_photons(photon_task(self.scene, self.settings, index, min_bounces=1))
-        empty = look_up(build_photon_map(photons, cell_for(radii), scale))
-        lookup = PhotonLookup(empty.photon_map, empty.irradiance, radii, np.zeros(len(radii), np.int64))
+        task, cell = photon_task(self.scene, self.settings, index, min_bounces=1), cell_for(radii)
+        lookup = look_up(self._photon_map(task, cell), parts=self._parts(task, cell))
+        lookup = lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
         image = self._trace_eye_paths(self._eye_task(index), lookup)
         self.discs = shrunk(discs, lookup.found.astype(np.float64))
         return image

@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from renderer.drivers.photon import PHOTONS_PER_PIXEL
 from renderer.errors import RadianceError, UsageError
 from renderer.film import FLOOR
 from renderer.image_file import read_linear, read_texts
+from renderer.layers import BEAUTY, BIAS, COLUMNS
 from renderer.photon_map import load_photons
 from renderer.statistics import FIELDS
 from scenes.errors import SceneFileError
@@ -48,7 +50,9 @@ class FlatDriver:
     def render_pass(self, index: int) -> Radiance:
         type(self).at_pass(index)
         self.work.rays.camera += self.settings.width * self.settings.height
-        return np.full((self.settings.height, self.settings.width, 3), index + 1.0)
+        image = np.zeros((self.settings.height, self.settings.width, COLUMNS[self.settings.layers]))
+        image[..., BEAUTY:BIAS] = index + 1.0
+        return image
 
     def save_photons(self, path: Path) -> None:
         path.write_bytes(b"photons")
@@ -464,6 +468,24 @@ def test_a_target_noise_alone_is_no_number_of_passes(tmp_path: Path, flat: type[
     assert told["passes"] > DEFAULT_PASSES
     assert told["noise"] == pytest.approx(error_after(told["passes"]), rel=1e-5)
     assert error_after(told["passes"]) <= 0.06 < error_after(told["passes"] - 1)
+
+
+def test_layers_need_a_file_that_holds_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("render", "cornell", "--layers", "-o", tmp_path / "a.png") == 2
+    assert re.fullmatch(r"tracecore: error: --layers needs .* \.exr .*\n", capsys.readouterr().err)
+
+
+def test_denoising_is_not_for_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("render", "cornell", "--denoise", "-o", tmp_path / "a.npy") == 2
+    assert re.fullmatch(r"tracecore: error: --denoise is for \.png and \.exr; .*\n", capsys.readouterr().err)
+
+
+def test_denoising_without_the_extra_names_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyoidn", None)
+    assert run("render", "cornell", "--denoise", "-o", tmp_path / "a.png") == 2
+    assert re.fullmatch(r"tracecore: error: cannot denoise: .* pip install pyoidn\n", capsys.readouterr().err)
 
 
 def test_time_limit_alone_is_no_number_of_passes(tmp_path: Path, flat: type[FlatDriver]) -> None:

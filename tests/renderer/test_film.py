@@ -8,6 +8,7 @@ import pytest
 
 from renderer.errors import RadianceError, RenderError
 from renderer.film import FLOOR, Film
+from renderer.layers import BIAS, BIAS_FACTOR, COLUMNS
 
 
 def constant(value: float, width: int = 3, height: int = 2) -> npt.NDArray[np.float64]:
@@ -92,3 +93,35 @@ def test_a_black_picture_has_no_noise() -> None:
     for _ in range(3):
         film.add(constant(0.0))
     assert film.relative_noise == 0.0
+
+
+def bias_film(bias: float, noise: float, passes: int = 12) -> Film:
+    """A picture of brightness 1 in which each pass finds the inner disc brighter by -bias and by noise."""
+    random = np.random.default_rng(5)
+    film = Film(40, 30, COLUMNS["bias"])
+    for _ in range(passes):
+        radiance = np.ones((30, 40, COLUMNS["bias"]))
+        radiance[..., BIAS] = bias + random.normal(0.0, noise, (30, 40))
+        film.add(radiance)
+    return film
+
+
+def test_bias_is_told_from_noise() -> None:
+    expected = BIAS_FACTOR * 0.02 / (1.0 + FLOOR)
+    assert bias_film(0.02, 0.0).relative_bias == pytest.approx(expected)
+    assert bias_film(-0.02, 0.1).relative_bias == pytest.approx(expected, rel=0.15)
+    assert bias_film(0.0, 0.1).relative_bias < 0.4 * expected
+
+
+def test_deviation_is_of_noise_and_bias() -> None:
+    film = bias_film(0.02, 0.0)
+    assert film.relative_noise == 0.0
+    assert film.relative_deviation == film.relative_bias > 0.0
+
+
+def test_bias_that_nobody_looked_at_is_not_known() -> None:
+    film = Film(3, 2)
+    for value in (0.9, 1.1):
+        film.add(constant(value))
+    assert math.isnan(film.relative_bias)
+    assert film.relative_deviation == film.relative_noise

@@ -15,7 +15,7 @@ from renderer.statistics import FIELDS, Measured, limited_by
 from tracecore.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
-scene triangles driver kernel device dispatch batch_rays threads seed passes noise
+scene triangles driver kernel device dispatch batch_rays threads seed passes noise bias
 seconds.load seconds.build seconds.trace seconds.wait seconds.shade seconds.order seconds.total
 rays.camera rays.shadow rays.bounce rays.photon rays.total rays.timed rays_per_second
 rays_per_second_of_runs
