@@ -16,7 +16,8 @@ class RenderSettings:
 
     radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
     interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
-    pixel_filter: a name of `pixel_filters.FILTERS`. sampler: a name of `eye_samples.SAMPLERS`.
+    pixel_filter: a name of `pixel_filters.FILTERS`. sampler: a name of `eye_samples.SAMPLERS`. projection: whether
+    photons are sent where they matter.
     """
 
     width: int
@@ -29,6 +30,7 @@ class RenderSettings:
     batch_rays: int = 4096
     pixel_filter: str = "box"
     sampler: str = "sobol"
+    projection: bool = True
 
 
 @dataclass(kw_only=True)

@@ -1,7 +1,7 @@
 """The driver `gather`."""
 
 from renderer.driver import Radiance, RenderSettings
-from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import pass_radius, photon_radius, surface_area
 from renderer.eye_paths import GATHER
 from renderer.irradiance import irradiance_map
@@ -24,6 +24,7 @@ class GatherDriver(PhotonDriver):
 
     name = "gather"
     diffuse = GATHER
+    specular_share = 0.0
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
@@ -33,7 +34,7 @@ class GatherDriver(PhotonDriver):
     def trace_pass(self, index: int) -> Radiance:
         """The pixels of a pass, with photons of its own."""
         radius, far_radius = (pass_radius(first, index) for first in (self.first_radius, self.first_far_radius))
-        photons, scale = self._trace_photons(photon_task(self.scene, self.settings, index, min_bounces=0))
+        photons, scale = self._trace_photons(self.projected_scene, index, min_bounces=0)
         far = irradiance_map(photons, far_radius, scale, self._feeder)
         lookup = look_up(self._caustic_map(index, radius), far)
         return self._trace_eye_paths(self._eye_task(index, radius), lookup)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from renderer.driver import Radiance, RenderSettings
-from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.drivers.photon import PhotonDriver
 from renderer.eye_paths import EVERYTHING
 from renderer.photon_lookup import look_up
 from renderer.photon_map import build_photon_map, save_photons
@@ -23,8 +23,7 @@ class PhotonsOnlyDriver(PhotonDriver):
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         with self._at_work():
-            task = photon_task(self.scene, self.settings, 0, min_bounces=0)
-            self.photons, self.photon_scale = self._trace_photons(task)
+            self.photons, self.photon_scale = self._trace_photons(self.scene, 0, min_bounces=0)
             self.lookup = look_up(build_photon_map(self.photons, self.first_radius, self.photon_scale))
 
     def trace_pass(self, index: int) -> Radiance:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from renderer.driver import Radiance, RenderSettings
-from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import SHRINK_ALPHA
 from renderer.errors import RenderError
 from renderer.eye_paths import Doubles
@@ -45,7 +45,7 @@ class StochasticDriver(PhotonDriver):
         """The pixels of a pass, with photons of its own and the radii that the passes before it have left."""
         discs = self._discs_before(index)
         radii = np.sqrt(discs.radius2)
-        photons, scale = self._trace_photons(photon_task(self.scene, self.settings, index, min_bounces=1))
+        photons, scale = self._trace_photons(self.projected_scene, index, min_bounces=1)
         empty = look_up(build_photon_map(photons, cell_for(radii), scale))
         lookup = PhotonLookup(empty.photon_map, empty.irradiance, radii, np.zeros(len(radii), np.int64))
         image = self._trace_eye_paths(self._eye_task(index), lookup)
