@@ -115,8 +115,8 @@ def box_around(positions: Floats, lights: LightArrays) -> Doubles:
 def specular_spheres(surfaces: SurfaceArrays) -> Doubles:
     """(k, 4) float64, middle and radius of no more than MOST_TARGETS spheres around all mirrors and glass.
 
-    Objects are what hangs together. All are split in two along the longest side of their box, the largest first, as
-    long as the parts look smaller from afar than the whole.
+    Objects are what hangs together. All are split in two along the longest side of the box around their middles, the
+    largest sphere first, as long as there may be more.
     """
     is_sharp = are_sharp(surfaces.materials, surfaces.shaders)[surfaces.material_ids]
     triangles = surfaces.positions[is_sharp]
@@ -124,16 +124,15 @@ def specular_spheres(surfaces: SurfaceArrays) -> Doubles:
         return NO_PROJECTION.targets
     labels = connected(triangles)
     parts = [(sphere_around(triangles), np.arange(len(triangles)))]
-    done: list[tuple[Doubles, Longs]] = []
-    while parts and len(parts) + len(done) < MOST_TARGETS:
-        parts.sort(key=lambda part: part[0][3])
-        sphere, own = parts.pop()
-        halves = [(sphere_around(triangles[half]), half) for half in split(triangles, labels, own)]
-        if sum(half[0][3] ** 2 for half in halves) < sphere[3] ** 2:
-            parts += halves
+    whole: list[Doubles] = []
+    while parts and len(parts) + len(whole) < MOST_TARGETS:
+        sphere, own = parts.pop(int(np.argmax([part[0][3] for part in parts])))
+        halves = split(triangles, labels, own)
+        if len(halves) == 1:
+            whole.append(sphere)
         else:
-            done.append((sphere, own))
-    return np.array([sphere for sphere, _ in parts + done])
+            parts += [(sphere_around(triangles[half]), half) for half in halves]
+    return np.array([sphere for sphere, _ in parts] + whole)
 
 
 def connected(triangles: Floats) -> Longs:
