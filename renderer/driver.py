@@ -17,7 +17,7 @@ class RenderSettings:
     radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
     interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
     pixel_filter: a name of `pixel_filters.FILTERS`. sampler: a name of `eye_samples.SAMPLERS`. layers: what is told
-    beside the picture, a name of `layers.COLUMNS`.
+    beside the picture, a name of `layers.COLUMNS`. projection: whether photons are sent where they matter.
     """
 
     width: int
@@ -31,6 +31,7 @@ class RenderSettings:
     pixel_filter: str = "box"
     sampler: str = "sobol"
     layers: str = "beauty"
+    projection: bool = True
 
 
 @dataclass(kw_only=True)

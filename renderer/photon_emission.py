@@ -22,8 +22,9 @@ from renderer.columns import (
     whole_pairs,
 )
 from renderer.photon_batch import PATH_FLUX, RAY_DIRECTION, STEPS, Chunk, PhotonBatch, PhotonTask
+from renderer.photon_projection import AIM_COLUMNS, Source, is_outside, is_projected, project
 from renderer.photon_scene import EMITTER, PhotonScene
-from shaders.lights import emit_from
+from shaders.lights import KIND, NORMAL, POINT, TRIANGLE, emit_from, triple
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Words4, hash4, hash_key, more4, unit32
 from shaders.real import ONE, Int, Real
 from shaders.sampling import lambertian
@@ -35,6 +36,12 @@ from tracecore.vector import address
 GOLDEN = np.uint32(2654435769)
 
 EMITTER_BYTES = EMITTER.itemsize
+
+#: Numbers of the projection are apart from those that `draw` gives, step 0, and from the shift of the lights, step 1.
+PROJECTION_STEP = np.uint32(2)
+
+#: The normal of a light without one.
+NOWHERE = (0.0, 0.0, 0.0)
 
 
 class Light(NamedTuple):
@@ -69,7 +76,7 @@ class Launch(NamedTuple):
 @inlined
 def is_all_alike(scene: PhotonScene) -> bool:
     """Whether there is but one light, a point or an area, and so one flux of all fresh photons."""
-    return len(scene.emitters) == 1 and len(scene.others) == 0
+    return len(scene.emitters) == 1 and len(scene.others) == 0 and not is_projected(scene.projection)
 
 
 @inlined
@@ -126,6 +133,8 @@ def launch_chunk(
         each_pair(leave_light, pairs, data)
         if len(scene.others) > 0:
             leave_others(scene, fresh, data)
+        if is_projected(scene.projection):
+            leave_projected(scene, fresh, data)
     if whole(place) > place:
         each(begin_path, whole(fresh), data)
         if is_alike:
@@ -216,6 +225,34 @@ def leave_others(scene: PhotonScene, count: int, data: Launch) -> None:
             put3(data.paths + PATH_FLUX * step, step, i, reals(scale(photon.flux, data.per_unit)))
 
 
+@compiled
+def leave_projected(scene: PhotonScene, count: int, data: Launch) -> None:
+    """Send a chunk's photons where they matter, one by one: origin, direction and flux become those of `project`."""
+    chunk, step = data.chunk, data.step
+    aims = np.empty((len(scene.projection.targets), AIM_COLUMNS))
+    for i in range(count):
+        words = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
+        u = (np.float64(unit32(words[0])), np.float64(unit32(words[1])), np.float64(unit32(words[2])))
+        direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
+        source = source_of(scene, chunk, i, doubles(get3(data.rays, step, i)), direction)
+        photon = project(scene.lights, scene.projection, (source, direction), u, aims)
+        flux = get3(data.paths + PATH_FLUX * step, step, i)
+        put3(data.rays, step, i, reals(photon.origin))
+        put3(data.rays + RAY_DIRECTION * step, step, i, reals(photon.direction))
+        put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Real(photon.weight)))
+
+
+@inlined
+def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction: Vec3) -> Source:
+    """The light of a chunk's photon i, which leaves it in a direction."""
+    row = int(scene.others[get_int(address(chunk.light), i)]) if len(scene.others) > 0 else -1
+    if row < 0:
+        normal = doubles(column(chunk.normal, i))
+        return Source(POINT if normal == NOWHERE else TRIANGLE, row, origin, normal)
+    kind = scene.lights.rows[row, KIND]
+    return Source(kind, row, origin, direction if is_outside(kind) else triple(scene.lights, row, NORMAL))
+
+
 @inlined
 def fine_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
     """Four uniform numbers of a photon, with the bits that an image of millions of texels needs."""
@@ -245,3 +282,9 @@ def fine_unit(coarse: np.uint32, fine: np.uint32) -> float:
 def reals(a: Vec3) -> Vec3:
     """The nearest float32."""
     return (Real(a[0]), Real(a[1]), Real(a[2]))
+
+
+@inlined
+def doubles(a: Vec3) -> Vec3:
+    """The same in float64."""
+    return (np.float64(a[0]), np.float64(a[1]), np.float64(a[2]))

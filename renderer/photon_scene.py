@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from renderer.columns import LINE_BYTES
 from renderer.photon_map import pack_unit
+from renderer.photon_projection import NO_PROJECTION, Projection
 from shaders.lights import (
     AREA,
     EDGE_1,
@@ -115,7 +116,7 @@ class PhotonScene(NamedTuple):
     float32, of the three corners and twice nothing; no rows where no facet is textured. texels: (t + 1,) uint32, red in
     the lowest byte, sRGB; the last one white. decoded: (256,) float32, linear. flags: all that facets have. others:
     (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty where
-    all are."""
+    all are. projection: where photons are sent, see `photon_targets.projected`."""
 
     facets: Records
     materials: Records
@@ -127,6 +128,7 @@ class PhotonScene(NamedTuple):
     flags: np.uint32
     others: npt.NDArray[np.int32]
     lights: LightArrays
+    projection: Projection
 
 
 def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
@@ -145,6 +147,7 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
         flags=flags,
         others=pack_others(rows, lights.rows),
         lights=lights,
+        projection=NO_PROJECTION,
     )
 
 

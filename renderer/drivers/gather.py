@@ -24,6 +24,7 @@ class GatherDriver(PhotonDriver):
 
     name = "gather"
     diffuse = GATHER
+    specular_share = 0.0
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
@@ -33,7 +34,8 @@ class GatherDriver(PhotonDriver):
     def trace_pass(self, index: int) -> Radiance:
         """The pixels of a pass, with photons of its own."""
         radius, far_radius = (pass_radius(first, index) for first in (self.first_radius, self.first_far_radius))
-        photons, scale = self._trace_photons(photon_task(self.scene, self.settings, index, min_bounces=0))
+        scene = self.projected_scene
+        photons, scale = self._trace_photons(scene, photon_task(scene, self.settings, index, min_bounces=0))
         far = irradiance_map(photons, far_radius, scale, self._feeder)
         caustics = self._caustic_map(index, radius)
         lookup = look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))

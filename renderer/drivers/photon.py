@@ -1,6 +1,8 @@
 """The driver `photon`, and how the drivers that look at photons have them traced."""
 
 from dataclasses import replace
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from renderer.packed_scene import PackedScene, are_sharp
 from renderer.photon_batch import PhotonTask
 from renderer.photon_lookup import PhotonParts, empty_map, look_up
 from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map
+from renderer.photon_targets import projected
 from renderer.photon_tracing import trace_photons
 from scenes.model import Snapshot
 from tracecore.tracer import Tracer
@@ -29,14 +32,18 @@ class PhotonDriver(EyeDriver):
     Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. Each pass traces photons of its own,
     keeps those that land on diffuse surfaces after a bounce, and looks at them along one eye path per pixel, with a
     radius that shrinks from pass to pass. The mean over the passes converges, and memory does not grow.
+
+    specular_share: of the photons, sent to mirrors and glass.
     """
 
     name = "photon"
     diffuse = INDIRECT
     caustics = Caustics.ALL
+    specular_share: ClassVar[float] = 0.5
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
+        self.projected_scene = self._projected(self.specular_share)
         self.emitted = settings.photons or photons_of_a_pass(settings)
         self.first_radius = settings.radius or max(
             footprint_radius(tracer, self.camera, settings.height),
@@ -47,37 +54,51 @@ class PhotonDriver(EyeDriver):
     def trace_pass(self, index: int) -> Radiance:
         """The pixels of a pass, with photons of its own."""
         radius = pass_radius(self.first_radius, index)
-        task = photon_task(self.scene, self.settings, index, min_bounces=1)
-        lookup = look_up(self._photon_map(task, radius), parts=self._parts(task, radius))
+        scene = self.projected_scene
+        task = photon_task(scene, self.settings, index, min_bounces=1)
+        lookup = look_up(self._photon_map(scene, task, radius), parts=self._parts(scene, task, radius))
         return self._trace_eye_paths(self._eye_task(index, radius), lookup)
 
-    def _photon_map(self, task: PhotonTask, radius: float) -> PhotonMap:
+    def _projected(self, share: float) -> PackedScene:
+        """The scene with a share of its photons sent to mirrors and glass, unless the user wants none."""
+        return projected(self.scene, share) if self.settings.projection else self.scene
+
+    @cached_property
+    def _caustic_scene(self) -> PackedScene:
+        """The scene with all photons sent where they make caustics."""
+        return self._projected(1.0)
+
+    def _photon_map(self, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
         """Photons sorted for searches of a radius."""
-        photons, scale = self._trace_photons(task)
+        photons, scale = self._trace_photons(scene, task)
         return build_photon_map(photons, radius, scale)
 
-    def _parts(self, task: PhotonTask, radius: float) -> PhotonParts | None:
+    def _parts(self, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
         """The parts of a map that layers need. Its photons are traced again, those of each part alone: what becomes of
         a photon depends on its index and on nothing else."""
         if self.settings.layers != "all":
             return None
-        is_sharp, has_direct = has_sharp_surfaces(self.scene), task.min_bounces == 0
-        caustics = task._replace(min_bounces=1, only_caustics=True)
+        is_sharp, has_direct = has_sharp_surfaces(scene), task.min_bounces == 0
+        caustics, direct = task._replace(min_bounces=1, only_caustics=True), task._replace(max_bounces=1)
         return PhotonParts(
-            caustics=self._photon_map(caustics, radius) if is_sharp else empty_map(),
-            direct=self._photon_map(task._replace(max_bounces=1), radius) if has_direct else empty_map(),
+            caustics=self._photon_map(scene, caustics, radius) if is_sharp else empty_map(),
+            direct=self._photon_map(scene, direct, radius) if has_direct else empty_map(),
         )
 
     def _caustic_map(self, index: int, radius: float) -> PhotonMap:
         """Photons of a pass that mirrors and glass alone have brought to diffuse surfaces."""
-        task = photon_task(self.scene, self.settings, index | CAUSTIC_SEQUENCE, min_bounces=1, only_caustics=True)
-        return self._photon_map(task, radius) if has_sharp_surfaces(self.scene) else empty_map()
+        if not has_sharp_surfaces(self.scene):
+            return empty_map()
+        scene, sequence = self._caustic_scene, index | CAUSTIC_SEQUENCE
+        return self._photon_map(
+            scene, photon_task(scene, self.settings, sequence, min_bounces=1, only_caustics=True), radius
+        )
 
-    def _trace_photons(self, task: PhotonTask) -> tuple[Words, float]:
+    def _trace_photons(self, scene: PackedScene, task: PhotonTask) -> tuple[Words, float]:
         """Photons of a pass, and the watts of a stored flux of 1."""
-        if self.scene.lights.power <= 0.0:
+        if scene.lights.power <= 0.0:
             return np.empty((0, WORDS), np.uint32), 0.0
-        photons = trace_photons(self.scene, task, self._feeder, range(self.emitted))
+        photons = trace_photons(scene, task, self._feeder, range(self.emitted))
         self.work.photons.add(photons.counts)
         self.work.rays.photon += photons.rays
         self.work.order_seconds += photons.order_seconds
@@ -105,6 +126,6 @@ def photon_task(
         sequence=index,
         min_bounces=min_bounces,
         max_bounces=settings.max_bounces,
-        flux_unit=scene.lights.strongest_flux or 1.0,
+        flux_unit=scene.photon_scene.lights.strongest_flux or 1.0,
         only_caustics=only_caustics,
     )

@@ -24,9 +24,9 @@ class PhotonsOnlyDriver(PhotonDriver):
         super().__init__(snapshot, tracer, settings)
         with self._at_work():
             task = photon_task(self.scene, self.settings, 0, min_bounces=0)
-            self.photons, self.photon_scale = self._trace_photons(task)
+            self.photons, self.photon_scale = self._trace_photons(self.scene, task)
             photon_map = build_photon_map(self.photons, self.first_radius, self.photon_scale)
-            self.lookup = look_up(photon_map, parts=self._parts(task, self.first_radius))
+            self.lookup = look_up(photon_map, parts=self._parts(self.scene, task, self.first_radius))
 
     def trace_pass(self, index: int) -> Radiance:
         """The pixels of a pass, from the one map."""

@@ -44,8 +44,9 @@ class StochasticDriver(PhotonDriver):
         """The pixels of a pass, with photons of its own and the radii that the passes before it have left."""
         discs = self._discs_before(index)
         radii = np.sqrt(discs.radius2)
-        task, cell = photon_task(self.scene, self.settings, index, min_bounces=1), cell_for(radii)
-        lookup = look_up(self._photon_map(task, cell), parts=self._parts(task, cell))
+        scene, cell = self.projected_scene, cell_for(radii)
+        task = photon_task(scene, self.settings, index, min_bounces=1)
+        lookup = look_up(self._photon_map(scene, task, cell), parts=self._parts(scene, task, cell))
         lookup = lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
         image = self._trace_eye_paths(self._eye_task(index), lookup)
         self.discs = shrunk(discs, lookup.found.astype(np.float64))

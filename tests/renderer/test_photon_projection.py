@@ -1,0 +1,260 @@
+"""Photons sent to mirrors and glass: wherever they go, each surface gets the light that it got before, on average."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from driver_passes import block_means, passes, sidak_bound, z_scores
+from small_scenes import closed_box, flat_snapshot, quad
+from test_light_kinds import KINDS, SPOT
+
+import tracecore
+from renderer.columns import LANES
+from renderer.driver import RenderSettings
+from renderer.drivers import photon_task
+from renderer.feeding import Feeder
+from renderer.packed_scene import pack_scene
+from renderer.photon_batch import PATH_FLUX, RAY_DIRECTION, new_batch
+from renderer.photon_emission import launch
+from renderer.photon_scene import join_triangles
+from renderer.photon_targets import LEAST_SHARE, MOST_TARGETS, connected, light_budgets, projected, specular_spheres
+from renderer.photon_tracing import trace_photons
+from scenes.model import Camera, Material, PointLight
+
+GREY, MIRROR = Material(diffuse=(0.5, 0.5, 0.5)), Material(kind="mirror", specular=(0.9, 0.9, 0.9))
+GLASS = Material(kind="dielectric", transmittance=1.0, ior=1.5)
+GLOW = Material(emission=(3.0, 2.0, 1.0))
+SHARES = (0.5, 1.0)
+
+
+def octahedron(middle, radius):
+    """Eight triangles, wound so that normals point outside: (8, 3, 3)."""
+    x, y, z = radius * np.eye(3)
+    faces = [(a, b, c) for a in (x, -x) for b in (y, -y) for c in (z, -z)]
+    outward = [face if np.linalg.det(face) > 0.0 else face[::-1] for face in faces]
+    return np.float32(np.array(outward) + np.asarray(middle))
+
+
+def tiles(steps, height=0.0, side=2.0):
+    """A square of side about the z axis, cut into steps^2 squares: (2 * steps^2, 3, 3)."""
+    lines = np.linspace(-0.5 * side, 0.5 * side, steps + 1)
+    cells = [(lines[i : i + 2], lines[j : j + 2]) for i in range(steps) for j in range(steps)]
+    return np.concatenate(
+        [quad(*((x, y, height) for x, y in ((a, c), (b, c), (b, d), (a, d)))) for (a, b), (c, d) in cells]
+    )
+
+
+#: Clear of the floor. The second one is cut by the edge of the spot's beam, the first by the horizon of the lamp.
+STONES = np.concatenate([octahedron((0.2, 0.1, 0.3), 0.15), octahedron((-0.6, -0.5, 0.2), 0.12)])
+LAMP_QUAD = quad((-0.5, 0.15, 0.3), (-0.2, 0.15, 0.3), (-0.2, 0.15, 0.6), (-0.5, 0.15, 0.6))
+
+
+def yard(kind):
+    """A floor and two glass stones under a light."""
+    positions, ids = np.concatenate([tiles(4), STONES]), np.repeat([0, 1], [32, 16])
+    if kind == "area":
+        positions, ids = np.concatenate([positions, LAMP_QUAD]), np.append(ids, [2, 2])
+        return flat_snapshot(positions, [GREY, GLASS, GLOW], material_ids=ids)
+    lights, environment = KINDS[kind]
+    return replace(flat_snapshot(positions, [GREY, GLASS], material_ids=ids, lights=lights), environment=environment)
+
+
+BULB = PointLight(position=(0.3, 0.3, 0.8), intensity=(1.0, 2.0, 3.0))
+
+
+def room(lamps=(BULB,)):
+    """A closed box with a glass stone in it."""
+    positions = np.concatenate([closed_box(), octahedron((0.6, 0.6, 0.25), 0.12)])
+    camera = Camera(eye=(0.5, 0.05, 0.5), forward=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=85.0)
+    return flat_snapshot(positions, [GREY, GLASS], material_ids=np.repeat([0, 1], [12, 8]), lights=lamps, camera=camera)
+
+
+def emitted(scene, photons, sequence=0):
+    """Rays (8, n), and their flux (n, 3) in W of photons that each stand for all."""
+    task = photon_task(scene, RenderSettings(width=8, height=8, seed=5), sequence, 0)
+    rays, hits = (np.zeros((rows, photons + 2 * LANES), np.float32) for rows in (8, 4))
+    batch = new_batch(rays, hits, photons)
+    launch(scene.photon_scene, task, batch, (0, 0, photons))
+    flux = batch.paths[PATH_FLUX:, :photons].view(np.float32).T * np.float64(task.flux_unit)
+    if not flux.any():  # of the only light, which all photons share
+        flux = np.broadcast_to(scene.photon_scene.emitters["flux"][0].astype(np.float64), flux.shape)
+    return rays[:, :photons], flux
+
+
+def received(scene, tracer, sequence):
+    """(triangles,) W that come straight from the lights to each."""
+    rays, flux = emitted(scene, 3000, sequence)
+    queries = np.ascontiguousarray(rays.T)
+    queries[:, 3], queries[:, 7] = 0.0, np.inf
+    triangles = tracer.closest_hit(queries)[:, 3].view(np.int32)
+    count = len(scene.surfaces.positions)
+    return np.bincount(np.where(triangles < 0, count, triangles), flux.sum(axis=1), count + 1)[:count] / 3000
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("kind", ["area", *KINDS])
+def test_every_triangle_gets_the_light_it_got_before(kind, share):
+    """With all photons sent to stones, the stones do, and whatever stands in front of them."""
+    scene = pack_scene(yard(kind))
+    aimed = projected(scene, share)
+    with tracecore.open_tracer(scene.surfaces.positions, device="cpu", threads=1) as tracer:
+        usual, sent = (np.array([received(one, tracer, i) for i in range(48)]) for one in (scene, aimed))
+    looked_at = slice(32, 48) if share == 1.0 else slice(0, 48)
+    often = (usual > 0.0).sum(axis=0)[looked_at] > 24
+    assert often.sum() >= 4
+    z = z_scores(sent[:, looked_at][:, often], usual[:, looked_at][:, often], 1e-4)
+    assert np.abs(z).max() < sidak_bound(z.size)
+    assert sent[:, 32:48].var(axis=0).sum() < 0.8 * usual[:, 32:48].var(axis=0).sum()
+
+
+@pytest.mark.parametrize("kind", ["area", "spot", "sun", "disc", "noisy sky"])
+def test_the_mean_flux_of_photons_is_the_power_of_the_lights(kind):
+    scene = pack_scene(yard(kind))
+    flux = np.array([emitted(projected(scene, 0.5), 2000, sequence)[1].mean(axis=0) for sequence in range(32)])
+    assert flux.std() > 0.0
+    error = flux.mean(axis=1).std(ddof=1) / math.sqrt(32)
+    assert abs(flux.mean() - scene.lights.power) < 4.0 * error
+
+
+def test_a_lamp_sends_no_photon_where_there_is_nothing():
+    """A caustic map needs what goes to the stone; a lamp above a floor sends the rest to the floor."""
+    scene = pack_scene(room())
+    middle, radius = np.split(projected(scene, 1.0).photon_scene.projection.targets[0], [3])
+    rays, flux = emitted(projected(scene, 1.0), 5000)
+    beside = np.linalg.norm(np.cross(rays[RAY_DIRECTION : RAY_DIRECTION + 3].T, middle - (0.3, 0.3, 0.8)), axis=1)
+    assert np.all(beside < 1.001 * radius)
+    assert beside.max() > 0.98 * radius
+    # of a point all photons in a cone stand for as much
+    angle = math.asin(radius[0] / np.linalg.norm(middle - (0.3, 0.3, 0.8)))
+    expected = 2.0 * math.pi * (1.0 - math.cos(angle)) * np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(flux, np.broadcast_to(expected, flux.shape), rtol=1e-5)
+
+    outdoors = pack_scene(yard("point"))
+    assert np.all(emitted(projected(outdoors, 0.5), 5000)[0][RAY_DIRECTION + 2] < 0.0)
+    assert not np.all(emitted(outdoors, 5000)[0][RAY_DIRECTION + 2] < 0.0)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_lights_within_all_targets_emit_as_ever(share):
+    box = flat_snapshot(closed_box(), [MIRROR], lights=room().lights)
+    scene, aimed = pack_scene(box), projected(pack_scene(box), share)
+    assert len(aimed.photon_scene.projection.targets) == 1
+    for made, usual in zip(emitted(aimed, 1000), emitted(scene, 1000), strict=True):
+        np.testing.assert_allclose(made, usual, rtol=1e-6)
+
+
+def test_half_of_the_photons_go_anywhere_where_one_target_holds_the_light():
+    snapshot = room()
+    walls = np.array([0] * 10 + [2] * 2 + [1] * 8)  # two triangles of a mirror, whose sphere reaches over the lamp
+    mirrored = replace(snapshot, materials=(GREY, GLASS, MIRROR), material_ids=walls.astype(np.int32))
+    near = replace(mirrored, lights=(PointLight(position=(0.5, 0.5, 0.8), intensity=(1.0, 1.0, 1.0)),))
+    aimed = projected(pack_scene(near), 1.0)
+    targets = aimed.photon_scene.projection.targets
+    holds = np.linalg.norm(targets[:, :3] - (0.5, 0.5, 0.8), axis=1) < targets[:, 3]
+    assert holds.tolist().count(True) == 1
+    flux = np.array([emitted(aimed, 2000, sequence)[1][:, 0].mean() for sequence in range(32)])
+    assert abs(flux.mean() - 4.0 * math.pi) < 4.0 * flux.std(ddof=1) / math.sqrt(32)
+    strengths = np.unique(emitted(aimed, 2000)[1][:, 0].round(4))
+    assert strengths.max() == pytest.approx(8.0 * math.pi, rel=1e-4)  # twice as much, of half the photons
+    assert strengths.min() < 2.0
+
+
+def test_without_mirrors_in_a_closed_room_nothing_changes():
+    scene = pack_scene(flat_snapshot(closed_box(), [GREY], lights=room().lights))
+    assert projected(scene, 0.5) is scene
+    assert projected(pack_scene(room()), 0.0).photon_scene.projection.targets.shape == (0, 4)
+
+
+def test_objects_far_apart_have_spheres_of_their_own():
+    places = np.array([(0, 0, 0), (5, 0, 0), (5, 4, 0), (0, 0, 9)])
+    stones = np.concatenate([octahedron(place, 0.3 + 0.1 * k) for k, place in enumerate(places)])
+    spheres = specular_spheres(pack_scene(flat_snapshot(stones, [GLASS])).surfaces)
+    order = np.argsort(spheres[:, 3])
+    np.testing.assert_allclose(spheres[order], np.column_stack([places, [0.3, 0.4, 0.5, 0.6]]), atol=1e-3)
+
+
+def test_many_objects_share_a_few_spheres():
+    generator = np.random.default_rng(3)
+    stones = np.concatenate([octahedron(generator.uniform(-5.0, 5.0, 3), 0.1) for _ in range(60)])
+    spheres = specular_spheres(pack_scene(flat_snapshot(stones, [MIRROR])).surfaces)
+    assert len(spheres) == MOST_TARGETS
+    assert spheres[:, 3].max() < 5.0
+    reach = np.linalg.norm(stones.reshape(-1, 1, 3) - spheres[None, :, :3], axis=2) <= spheres[:, 3]
+    assert reach.any(axis=1).all()
+
+
+def test_triangles_hang_together_by_their_corners():
+    strip = np.concatenate([quad((i, 0, 0), (i + 1, 0, 0), (i + 1, 1, 0), (i, 1, 0)) for i in range(50)])
+    shuffled = np.random.default_rng(1).permutation(100)
+    triangles = np.concatenate([strip[shuffled], strip[:1] + np.float32(100.0)])
+    assert connected(triangles).tolist() == 100 * [0] + [1]
+
+
+def lamps_around_a_stone():
+    """One weak lamp near a stone, six strong ones, and one without power."""
+    near = PointLight(position=(0.6, 0.6, 0.55), intensity=(0.1, 0.1, 0.1))
+    far = [PointLight(position=(0.1, 0.1 + 0.1 * k, 0.9), intensity=(1.0, 0.8, 0.6)) for k in range(6)]
+    off = PointLight(position=(0.5, 0.5, 0.5), intensity=(0.0, 0.0, 0.0))
+    return room([near, *far, off])
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_every_light_has_its_share_and_a_lamp_beside_glass_has_more(share):
+    scene = pack_scene(lamps_around_a_stone())
+    aimed = projected(scene, share)
+    rows, power, is_square = join_triangles(scene.lights)
+    budgets = light_budgets(scene.lights._replace(rows=rows), power, is_square, aimed.photon_scene.projection)
+    assert budgets.sum() == pytest.approx(1.0)
+    assert np.all(budgets >= power * min(share, LEAST_SHARE))
+    assert budgets[0] > 4.0 * power[0]
+    assert budgets[7] == 0.0
+    watts = aimed.photon_scene.emitters["flux"] * budgets[:, None]
+    expected = 4.0 * math.pi * np.array([light.intensity for light in lamps_around_a_stone().lights])
+    np.testing.assert_allclose(watts, expected, rtol=1e-5)
+    task = photon_task(aimed, RenderSettings(width=8, height=8), 0, 0)
+    assert task.flux_unit == pytest.approx(aimed.photon_scene.emitters["flux"].max(), rel=1e-5)
+
+
+def test_spots_have_budgets_too():
+    scene = pack_scene(replace(yard("point"), lights=(SPOT, *KINDS["all"][0])))
+    aimed = projected(scene, 0.5)
+    others = aimed.photon_scene.others >= 0
+    assert others.tolist() == [True, False, True, True, True]
+    flux = np.array([emitted(aimed, 3000, sequence)[1].mean() for sequence in range(16)])
+    usual = np.array([emitted(scene, 3000, sequence)[1].mean() for sequence in range(16)])
+    # the point lamp's photons that no longer escape are missing from the mean: it is above the floor
+    assert flux.mean() < usual.mean()
+    chosen = aimed.photon_scene.lights.probability[others]
+    assert np.all(chosen >= 0.5 * scene.lights.probability[others])
+
+
+@pytest.mark.parametrize("snapshot", [yard("all"), room(), lamps_around_a_stone()], ids=["yard", "room", "lamps"])
+@pytest.mark.parametrize("share", SHARES)
+def test_every_photon_is_counted_whatever_the_threads_and_batches(snapshot, share):
+    scene = projected(pack_scene(snapshot), share)
+    task = photon_task(scene, RenderSettings(width=8, height=8, seed=5), 0, 0)
+    runs = []
+    for threads, batch_rays in ((1, 256), (2, 4096)):
+        with tracecore.open_tracer(snapshot.positions, device="cpu", threads=threads) as tracer:
+            feeder = Feeder(tracer, threads, batch_rays)
+            runs.append(trace_photons(scene, task, feeder, range(10_000)))
+            feeder.close()
+    counts = runs[0].counts
+    assert counts.emitted == 10_000 == counts.absorbed + counts.escaped + counts.terminated
+    assert counts == runs[1].counts
+    assert np.array_equal(runs[0].stored, runs[1].stored)
+
+
+COMMON = {"width": 12, "height": 12, "max_bounces": 12, "photons": 4000, "radius": 0.03}
+
+
+@pytest.mark.parametrize("driver", ["photon", "sppm", "path+caustics", "gather"])
+def test_pictures_are_the_same_on_average(driver):
+    sent, usual = (
+        passes(lamps_around_a_stone(), driver, 48, seed=seed, projection=projection, **COMMON)
+        for seed, projection in ((1, True), (2, False))
+    )
+    blocks = [block_means(made, 3) for made in (sent, usual)]
+    z = z_scores(blocks[0], blocks[1], 0.005 if driver == "sppm" else 1e-3)
+    assert np.abs(z).max() < sidak_bound(z.size)
