@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from driver_passes import block_means, deviation, opened, passes, sidak_bound, z_scores
-from small_scenes import closed_box, flat_snapshot, furnace, lamp_in_box, quad
+from small_scenes import closed_box, flat_snapshot, furnace, lamp_in_box, quad, sphere
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.eye import Caustics
@@ -14,24 +14,6 @@ COMPLETE = sorted(name for name, driver in DRIVERS.items() if driver.caustics is
 
 #: Those that must agree with the path driver, and what share of the radiance their discs may lose at edges.
 JUDGED = {"photon": 0.01, "sppm": 0.01, "path+caustics": 0.002, "gather": 0.01}
-
-
-def sphere(center, radius, steps):
-    """An octahedron whose faces were divided so often, wound so that normals point outside: (8 * 4^steps, 3, 3)."""
-    faces = [
-        [(x, 0, 0), (0, y, 0), (0, 0, z)] if x * y * z > 0 else [(0, y, 0), (x, 0, 0), (0, 0, z)]
-        for x in (1, -1)
-        for y in (1, -1)
-        for z in (1, -1)
-    ]
-    triangles = np.array(faces, np.float64)
-    for _ in range(steps):
-        a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
-        ab, bc, ca = a + b, b + c, c + a
-        split = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
-        triangles = np.concatenate([np.stack(corners, axis=1) for corners in split])
-        triangles /= np.linalg.norm(triangles, axis=2, keepdims=True)
-    return triangles * radius + np.array(center)
 
 
 def room(*, ball=None, walls=None):
