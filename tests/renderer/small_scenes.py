@@ -22,6 +22,24 @@ def closed_box():
     return box
 
 
+def sphere(center, radius, steps):
+    """An octahedron whose faces were divided so often, wound so that normals point outside: (8 * 4^steps, 3, 3)."""
+    faces = [
+        [(x, 0, 0), (0, y, 0), (0, 0, z)] if x * y * z > 0 else [(0, y, 0), (x, 0, 0), (0, 0, z)]
+        for x in (1, -1)
+        for y in (1, -1)
+        for z in (1, -1)
+    ]
+    triangles = np.array(faces, np.float64)
+    for _ in range(steps):
+        a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+        ab, bc, ca = a + b, b + c, c + a
+        split = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+        triangles = np.concatenate([np.stack(corners, axis=1) for corners in split])
+        triangles /= np.linalg.norm(triangles, axis=2, keepdims=True)
+    return triangles * radius + np.array(center)
+
+
 def flat_snapshot(positions, materials, *, material_ids=None, lights=(), camera=None, background=(0.0, 0.0, 0.0)):
     """A snapshot with flat normals and no textures."""
     positions = np.asarray(positions, np.float32)

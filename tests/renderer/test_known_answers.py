@@ -1,0 +1,192 @@
+"""Light transport with answers that books give: furnaces, form factors, a lens, and photons that add up."""
+
+import math
+
+import numpy as np
+import pytest
+from driver_passes import opened, passes, sidak_bound, z_scores
+from small_scenes import closed_box, flat_snapshot, quad, sphere
+
+import scenes
+from renderer.photon_map import PHOTON, unpack_unit
+from scenes.model import Camera, DistantLight, Material
+
+WHITE, BLACK, GLOW = (1.0, 1.0, 1.0), Material(diffuse=(0.0, 0.0, 0.0)), (1.0, 1.0, 1.0)
+GLASS = Material(kind="dielectric", transmittance=1.0, ior=1.5)
+
+#: What loses no light, at least of what falls in straight, and the share of it that may be lost nevertheless: between
+#: facets of glass, and where a Phong lobe reaches below its surface.
+LOSSLESS = {
+    "diffuse": (Material(diffuse=WHITE), 0.0),
+    "mirror": (Material(kind="mirror", specular=WHITE), 0.0),
+    "polished metal": (Material(kind="metal", specular=WHITE), 0.0),
+    "rough metal": (Material(kind="metal", specular=WHITE, roughness=0.6), 0.0),
+    "polished plastic": (Material(kind="plastic", diffuse=WHITE, ior=1.5), 0.0),
+    "rough plastic": (Material(kind="plastic", diffuse=WHITE, ior=1.5, roughness=0.5), 0.0),
+    "clear glass": (GLASS, 0.0),
+    "frosted glass": (Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.25), 0.02),
+    "nff": (Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.7, 0.7, 0.7), shine=20.0), 0.0),
+}
+
+#: Drivers with all light, and what share of the radiance discs that reach over edges may lose: cubes have many.
+COMPLETE = {"path": 0.003, "path+caustics": 0.003, "photon": 0.012, "sppm": 0.012, "gather": 0.012}
+
+
+# --- the furnace ------------------------------------------------------------------------------------------------------
+
+
+def turned_cube(face, degrees):
+    """A cube of side 0.16, the middle of one face at a place, turned about the vertical by degrees from -y: (12, 3,
+    3)."""
+    cube = (closed_box()[:, ::-1] - (0.5, 0.0, 0.5)) * 0.16
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return cube @ np.array([(c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)]) + face
+
+
+def cubes_in_furnace(albedo):
+    """Nine cubes in a box whose walls glow with radiance 1. Rays of the camera are parallel, and meet the middles of
+    faces at borders of pixels 4, 12 and 20 of 24. What is no mirror image of all light is not seen aslant."""
+    faces = [(0.22 + 0.28 * (k % 3), 0.5, 0.78 - 0.28 * (k // 3)) for k in range(9)]
+    cubes = [turned_cube(face, 0.0 if name == "nff" else 30.0) for face, name in zip(faces, LOSSLESS, strict=True)]
+    walls = Material(diffuse=3 * (albedo,), emission=GLOW)
+    eye = Camera(eye=(0.5, 0.02, 0.5), forward=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=60.0, height=0.84)
+    return flat_snapshot(
+        np.concatenate([closed_box(), *cubes]),
+        [walls, *(material for material, _ in LOSSLESS.values())],
+        material_ids=np.repeat(np.arange(10), 12),
+        camera=eye,
+    )
+
+
+@pytest.mark.parametrize("driver", COMPLETE)
+def test_every_surface_in_a_furnace_has_radiance_1_over_1_minus_albedo(driver):
+    albedo, settings = 0.5, {"photons": 10_000, "radius": 0.03, "max_bounces": 60}
+    made = passes(cubes_in_furnace(albedo), driver, 32, width=24, height=24, **settings)[..., 0]
+    faces = made.reshape(-1, 3, 8, 3, 8)[:, :, 3:5, :, 3:5].mean(axis=(2, 4)).reshape(-1, 9)
+    lost = np.array([loss for _, loss in LOSSLESS.values()]) + COMPLETE[driver]
+    scores = z_scores(faces, np.full((2, 9), 1.0 / (1.0 - albedo)), lost)
+    assert np.abs(scores).max() < sidak_bound(9), dict(zip(LOSSLESS, scores.round(2).tolist(), strict=True))
+
+
+# --- form factors -----------------------------------------------------------------------------------------------------
+
+
+def disc(height, up):
+    """A fan of 200 triangles of radius 1 about the z axis."""
+    angles = np.linspace(0.0, 2.0 * math.pi, 201)
+    rim = np.stack([np.cos(angles), np.sin(angles), np.full(201, height)], axis=1)
+    fan = np.stack([np.broadcast_to((0.0, 0.0, height), (200, 3)), rim[:-1], rim[1:]], axis=1)
+    return fan if up else fan[:, ::-1]
+
+
+FLOOR = quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0))
+#: What glows, what it lights, the middle and side of a square that the lit one fills to what share, and the form
+#: factor. Howell: A Catalog of Radiation Heat Transfer Configuration Factors: C-11, C-14 and C-41.
+PAIRS = {
+    "parallel squares": (quad((0, 0, 1), (0, 1, 1), (1, 1, 1), (1, 0, 1)), FLOOR, (0.5, 0.5), 1.0, 1.0, 0.199825),
+    "squares with an edge": (quad((0, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1)), FLOOR, (0.5, 0.5), 1.0, 1.0, 0.200044),
+    "discs": (disc(1.0, up=False), disc(0.0, up=True), (0.0, 0.0), 2.0, math.pi / 4.0, 0.381966),
+}
+
+
+def lit_by(pair):
+    """One surface glows with radiance 1 on the other, which a camera between them sees from straight above."""
+    glowing, floor, middle, side, _, _ = PAIRS[pair]
+    eye = Camera(eye=(*middle, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=60.0, height=side)
+    lamp, grey = Material(diffuse=(0.0, 0.0, 0.0), emission=GLOW), Material(diffuse=(0.5, 0.5, 0.5))
+    ids = np.repeat([0, 1], [len(glowing), len(floor)])
+    return flat_snapshot(np.concatenate([glowing, floor]), [lamp, grey], material_ids=ids, camera=eye)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_photons_find_form_factors(pair):
+    """The share of the photons of one surface that land on the other."""
+    with opened(lit_by(pair), "photons-only", photons=400_000, max_bounces=1, radius=0.1) as made:
+        made.render_pass(0)
+        counts = made.work.photons
+    expected = PAIRS[pair][-1]
+    error = math.sqrt(expected * (1.0 - expected) / counts.emitted)
+    assert abs(1.0 - counts.escaped / counts.emitted - expected) < sidak_bound(1) * error
+
+
+@pytest.mark.parametrize("driver", ["path", "photon"])
+@pytest.mark.parametrize("pair", PAIRS)
+def test_shadow_rays_find_form_factors(pair, driver):
+    """The mean radiance of a surface of albedo 1/2 over that of the one that lights it."""
+    made = passes(lit_by(pair), driver, 24, width=24, height=24, photons=100, radius=1e-3, max_bounces=1)
+    *_, filled, factor = PAIRS[pair]
+    # The camera sees pixels of the rim of a disc by chance alone.
+    z = z_scores(made.mean(axis=(1, 2, 3)), np.full(2, 0.5 * factor * filled), 5e-4)
+    assert abs(z) < sidak_bound(1)
+
+
+# --- a lens -----------------------------------------------------------------------------------------------------------
+
+
+def ball_lens():
+    """A glass ball of radius 1 behind a hole as wide as 0.3, both in the sun, over a floor at 1.5 from its middle."""
+    ball = sphere((0.0, 0.0, 0.0), 1.0, 5)
+    floor = quad((-0.3, -0.3, -1.5), (0.3, -0.3, -1.5), (0.3, 0.3, -1.5), (-0.3, 0.3, -1.5))
+    side = quad((0.15, -1.2, 1.2), (1.2, -1.2, 1.2), (1.2, 0.15, 1.2), (0.15, 0.15, 1.2))
+    screen = [side @ np.array([(c, s, 0), (-s, c, 0), (0, 0, 1)]) for c, s in ((1, 0), (0, 1), (-1, 0), (0, -1))]
+    snapshot = flat_snapshot(
+        np.concatenate([floor, *screen, ball]),
+        [Material(diffuse=WHITE), BLACK, GLASS],
+        material_ids=np.repeat([0, 1, 2], [2, 8, len(ball)]),
+        lights=[DistantLight(direction=(0.0, 0.0, -1.0), irradiance=WHITE)],
+    )
+    snapshot.normals[10:] = ball
+    return snapshot
+
+
+def test_a_ball_lens_of_index_1_5_focuses_at_1_5_radii():
+    """n R / (2 (n - 1)) from its middle: of all distances, photons are densest there on the axis."""
+    with opened(ball_lens(), "photons-only", photons=300_000, max_bounces=3, radius=0.1) as made:
+        made.render_pass(0)
+        photons = made.photons.view(PHOTON).ravel()
+    places = photons["position"].astype(np.float64)
+    back = np.array([unpack_unit(word) for word in photons["direction"]])
+    on_floor = places[:, 2] < -1.4
+    places, slopes = places[on_floor, :2], back[on_floor, :2] / back[on_floor, 2:]
+    distances = np.linspace(1.2, 1.8, 13)
+    dense = [np.sum(np.hypot(*(places + (1.5 - d) * slopes).T) < 0.003) for d in distances]
+    assert len(places) > 500
+    assert distances[np.argmax(dense)] == pytest.approx(1.5)
+    assert max(dense) > 0.6 * len(places)  # the rest is what faces have reflected
+    # Where the lines are nearest together: rays at 0.15 from the axis meet it half a percent before.
+    through = np.hypot(*places.T) < 0.01
+    focus = 1.5 + np.sum(places[through] * slopes[through]) / np.sum(slopes[through] ** 2)
+    assert focus == pytest.approx(1.5, rel=0.01)
+
+
+# --- photons that add up ----------------------------------------------------------------------------------------------
+
+
+def assert_all_accounted_for(snapshot, photons):
+    """Each photon is absorbed, escapes or is cut, and some land."""
+    with opened(snapshot, "photons-only", photons=photons) as made:
+        made.render_pass(0)
+        counts = made.work.photons
+    assert counts.emitted == photons
+    assert counts.emitted == counts.absorbed + counts.escaped + counts.terminated
+    assert counts.stored > 0
+
+
+SMALL = {"museum": "museum:10k", "stress": "stress:1k"}
+
+
+@pytest.mark.parametrize("scene", [row.name for row in scenes.shipped_scenes()])
+def test_photons_of_every_shipped_scene_add_up(scene):
+    assert_all_accounted_for(scenes.load(SMALL.get(scene, scene)).at_frame(0), 2_000)
+
+
+@pytest.mark.parametrize("surface", LOSSLESS)
+def test_photons_add_up_on_every_surface(surface):
+    """A lamp over a floor, with a cube between them."""
+    lamp = Material(diffuse=(0.0, 0.0, 0.0), emission=GLOW)
+    cube, square = turned_cube((0.5, 0.4, 0.5), 30.0), quad((0, 0, 1), (0, 1, 1), (1, 1, 1), (1, 0, 1))
+    materials = [lamp, Material(), LOSSLESS[surface][0]]
+    snapshot = flat_snapshot(
+        np.concatenate([square, FLOOR, cube]), materials, material_ids=np.repeat([0, 1, 2], [2, 2, 12])
+    )
+    assert_all_accounted_for(snapshot, 3_000)
