@@ -112,6 +112,7 @@ def lane_paths(lanes: EyeLanes, lane: int) -> EyePaths:
         paths.straight[lane],
         paths.gathers[lane],
         paths.unmapped[lane],
+        paths.cone[lane],
     )
 
 

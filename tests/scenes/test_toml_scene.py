@@ -79,6 +79,14 @@ emission = [1, 2, 3]
 backdrop = 0.5
 texture = "t.png"
 cutout = "t.png"
+specular_texture = { file = "t.png", wrap = "clamp" }
+roughness_texture = "t.png"
+transmission_texture = { file = "t.png", filter = "mip", linear = true }
+emission_texture = "t.png"
+normal_texture = "t.png"
+normal_scale = 0.5
+bump_texture = { file = "t.png", linear = false }
+bump_scale = 0.01
 
 [materials]
 glass.kind = "dielectric"
@@ -319,9 +327,23 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         backdrop=(0.5, 0.5, 0.5),
         texture=0,
         cutout=0,
+        specular_map=1,
+        roughness_map=2,
+        transmission_map=3,
+        emission_map=0,
+        normal_map=2,
+        normal_scale=0.5,
+        bump_map=0,
+        bump_scale=0.01,
     )
     assert (glass.transmittance, glass.ior) == (1.0, 1.5)
     assert mirror.specular == (1.0, 1.0, 1.0)
+    assert [(texture.wrap, texture.filter, texture.is_linear) for texture in document.textures] == [
+        ("repeat", "bilinear", False),
+        ("clamp", "bilinear", False),
+        ("repeat", "bilinear", True),
+        ("repeat", "mip", True),
+    ]
     assert document.textures[0].pixels.tolist() == np.arange(24).reshape(2, 4, 3).tolist()
     assert len(document.parts) == 2 + 6 + 8
     assert list(document.cameras) == ["main", "second"]
