@@ -1340,6 +1340,8 @@ def test_meshes_are_written_once_and_shared_again(tmp_path: Path) -> None:
     assert names == [
         "written-0.png",
         "written-1.png",
+        "written-2.png",
+        "written-3.png",
         "written-environment.npy",
         "written-meshes.npz",
         "written.toml",
