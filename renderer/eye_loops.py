@@ -115,6 +115,7 @@ def lane_paths(lanes: EyeLanes, lane: int) -> EyePaths:
         paths.gathers[lane],
         paths.spreads[lane],
         paths.unmapped[lane],
+        paths.cone[lane],
     )
 
 

@@ -32,7 +32,7 @@ from shaders.compilation import compiled as inlined
 from shaders.lights import light_pdf, outer_radiance, sample_light
 from shaders.sampling import cosine_hemisphere, power_heuristic
 from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
-from shaders.vector import BLACK, Color, Vec3, add, dot, largest, multiply, normalize, scale, subtract
+from shaders.vector import BLACK, Color, Vec3, add, dot, largest, length, multiply, normalize, scale, subtract
 from tracecore.compiled import compiled
 from tracecore.rays import MISS, Floats, Ids
 
@@ -47,6 +47,10 @@ SURE_BOUNCES = 3
 #: followed. CAUSTICS: follow it, but ask the photons for light that came by mirrors and glass. GATHER: that up to a
 #: diffuse bounce and beyond it what is near; farther off ask the irradiance at photons for all light.
 FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER = range(6)
+
+#: A scattered ray stands for one of so many parts of its lobe, a tenth as wide as the lobe, so that what is blurred by
+#: textures is little beside what the lobe blurs; and for a cone that gets no wider than so much over a distance of 1.
+CONES, MOST_SPREAD = 100.0, 0.3
 
 Doubles = npt.NDArray[np.float64]
 
@@ -72,7 +76,8 @@ class EyePaths(NamedTuple):
     mirrors and glass alone lie between the ray and the eye. gathers: (n,) bool, whether a diffuse bounce does. spreads:
     (n,) uint8, bounces that spread light, 2 for all that are more.
     unmapped: (n, 3) float64, the share of light met by mirrors and glass alone, since the last spread bounce, that no
-    caustic map has brought."""
+    caustic map has brought. cone: (n, 2) float64, of what the path stands for: how wide it is where the ray starts,
+    world units, and how much wider it gets over a distance of 1."""
 
     pixel: npt.NDArray[np.int32]
     throughput: Doubles
@@ -81,6 +86,7 @@ class EyePaths(NamedTuple):
     gathers: npt.NDArray[np.bool_]
     spreads: npt.NDArray[np.uint8]
     unmapped: Doubles
+    cone: Doubles
 
 
 class ShadowRays(NamedTuple):
@@ -104,6 +110,7 @@ def new_eye_paths(*shape: int) -> EyePaths:
         gathers=np.zeros(shape, np.bool_),
         spreads=np.zeros(shape, np.uint8),
         unmapped=np.zeros((*shape, 3)),
+        cone=np.zeros((*shape, 2)),
     )
 
 
@@ -135,6 +142,8 @@ def start_eye_paths(
         paths.straight[i] = True
         paths.gathers[i] = False
         paths.spreads[i] = 0
+        side = 2.0 * length((camera.down[0], camera.down[1], camera.down[2])) / height
+        paths.cone[i, 0], paths.cone[i, 1] = (side, 0.0) if camera.is_parallel else (0.0, side)
         for channel in range(3):
             paths.throughput[i, channel] = paths.unmapped[i, channel] = 1.0
     return len(pixels)
@@ -296,6 +305,18 @@ def rest(part: float, whole: float) -> float:
     return max(0.0, 1.0 - part / whole) if whole > 0.0 else 0.0
 
 
+@inlined
+def wider(paths: EyePaths, row: int, distance: float) -> float:
+    """How wide the cone of a path is at a distance."""
+    return paths.cone[row, 0] + paths.cone[row, 1] * distance
+
+
+@inlined
+def cone_spread(pdf: float) -> float:
+    """How much wider the cone of a scattered ray gets over a distance of 1; pdf is 0 of a direction without spread."""
+    return min(math.sqrt(1.0 / (CONES * pdf)), MOST_SPREAD) if pdf > 0.0 else 0.0
+
+
 @compiled
 def advance_eye_paths(
     scene: PackedScene,
@@ -329,7 +350,8 @@ def advance_eye_paths(
             continue
         wi_ray = ray_direction(rays, i)
         wo = scale(wi_ray, -1.0)
-        hit = surface_at(scene.surfaces, triangle, np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
+        cone = wider(paths, i, np.float64(hits[0, i]))
+        hit = surface_at(scene.surfaces, triangle, np.float64(hits[1, i]), np.float64(hits[2, i]), wo, cone)
         throughput = multiply(throughput, arriving_share(hit, np.float64(hits[0, i])))
         if largest(hit.emission) > 0.0:
             ray = (wi_ray, np.float64(hits[0, i]))
@@ -372,6 +394,8 @@ def advance_eye_paths(
         paths.straight[kept] = paths.straight[i] and scattered.lobe == SPECULAR
         paths.gathers[kept] = paths.gathers[i] or scattered.lobe == DIFFUSE
         paths.spreads[kept] = min(paths.spreads[i] + (0 if scattered.lobe == SPECULAR else 1), 2)
+        paths.cone[kept, 0] = cone
+        paths.cone[kept, 1] = max(paths.cone[i, 1], cone_spread(scattered.pdf_solid_angle))
         unmapped = unmapped_share(unmapped_at(paths, i), here, hit, wo_local, scattered)
         gain = scattered.radiance_scale / survival
         for channel in range(3):

@@ -1,6 +1,7 @@
 """A snapshot as the compiled loops read it: plain arrays, shaders resolved to lobes, lights by power."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from renderer.photon_scene import PhotonScene, pack_photon_scene
 from renderer.pixel_filters import FILTERS, PixelFilter
-from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot
+from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot, Texture
 from shaders.ggx import LEAST_ALPHA
 from shaders.lights import (
     NO_SKY,
@@ -17,6 +18,7 @@ from shaders.lights import (
     Row,
     Sphere,
     pack_lights,
+    picture_row,
     point_row,
     sky_row,
     spot_row,
@@ -29,20 +31,35 @@ from shaders.surface import (
     ABSORPTION,
     ALPHA,
     BACKDROP,
+    BUMP_MAP,
+    BUMP_SCALE,
     COLUMNS,
     DIFFUSE,
     EMISSION,
+    EMISSION_MAP,
+    FILTERED,
     GLOSS,
     IOR,
+    LOOK,
+    MAPPED,
     MIRROR,
+    NORMAL_MAP,
+    NORMAL_SCALE,
     PHONG,
+    PLAIN,
+    ROUGHNESS_MAP,
     SHINE,
+    SPECULAR_MAP,
     TEXTURE,
     TRANSMISSION,
+    TRANSMISSION_MAP,
     SurfaceArrays,
 )
-from shaders.textures import pack_textures
+from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
 from shaders.vector import BLACK, Color
+
+#: Filters by the names that textures have for them.
+TEXTURE_FILTERS = {"nearest": NEAREST, "bilinear": BILINEAR, "mip": MIP}
 
 #: The sphere around the scene is this much larger than it must be, for what rounding takes.
 SPHERE_MARGIN = 1.0001
@@ -90,14 +107,31 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
     ):
         row[column : column + 3] = color
     row[SHINE], row[IOR], row[ALPHA], row[TEXTURE] = lobes.shine, lobes.ior, lobes.alpha, material.texture
+    row[SPECULAR_MAP], row[ROUGHNESS_MAP] = material.specular_map, material.roughness_map
+    row[TRANSMISSION_MAP], row[EMISSION_MAP] = material.transmission_map, material.emission_map
+    row[NORMAL_MAP], row[NORMAL_SCALE] = material.normal_map, material.normal_scale
+    row[BUMP_MAP], row[BUMP_SCALE] = material.bump_map, material.bump_scale
     return row
+
+
+def look_of(material: Material, textures: Sequence[Texture]) -> float:
+    """PLAIN, FILTERED or MAPPED: what shading has to look at."""
+    others = material.pictures.keys() - {"texture", "cutout"}
+    if others or (material.texture >= 0 and not textures[material.texture].is_plain):
+        return MAPPED
+    return FILTERED if material.texture >= 0 and textures[material.texture].filter == "mip" else PLAIN
+
+
+def texture_look(texture: Texture) -> Look:
+    """How a texture is looked at."""
+    return Look(texture.wrap == "clamp", TEXTURE_FILTERS[texture.filter], texture.is_linear)
 
 
 def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """(m,) whether a material, (m, COLUMNS), is a mirror, a polished coat or clear glass, which turn light without
     spreading it, or has a shader of its own, (m,), that may make it one."""
     lobes = {column: materials[:, column : column + 3].max(axis=1) > 0.0 for column in (MIRROR, TRANSMISSION, GLOSS)}
-    is_smooth = materials[:, ALPHA] < LEAST_ALPHA
+    is_smooth = (materials[:, ALPHA] < LEAST_ALPHA) | (materials[:, ROUGHNESS_MAP] >= 0.0)
     is_clear = is_smooth | (materials[:, IOR] == 1.0)
     return lobes[MIRROR] | (lobes[TRANSMISSION] & is_clear) | (lobes[GLOSS] & is_smooth) | (shaders != 0)
 
@@ -116,9 +150,8 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
     rows = [light_row(light, sphere) for light in snapshot.lights]
     emitter_ids = np.full(len(snapshot.positions), -1, np.int32)
     emitter_ids[emitters] = np.arange(len(rows), len(rows) + len(emitters))
-    for triangle in emitters:
-        material = snapshot.materials[snapshot.material_ids[triangle]]
-        rows.append(triangle_row(snapshot.positions[triangle].astype(np.float64), material.emission))
+    textures = pack_textures([t.pixels for t in snapshot.textures], [texture_look(t) for t in snapshot.textures])
+    rows += [glowing_row(snapshot, triangle, textures) for triangle in emitters.tolist()]
     surfaces = SurfaceArrays(
         positions=np.ascontiguousarray(snapshot.positions, np.float32),
         normals=np.ascontiguousarray(snapshot.normals, np.float32),
@@ -127,20 +160,30 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         materials=np.array([pack_material(m) for m in snapshot.materials]).reshape(-1, COLUMNS),
         shaders=np.array([shader_at_point(m) for m in snapshot.materials], np.int64),
         emitter_ids=emitter_ids,
-        textures=pack_textures([t.pixels for t in snapshot.textures]),
+        textures=textures,
     )
+    surfaces.materials[:, LOOK] = [look_of(material, snapshot.textures) for material in snapshot.materials]
     background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
     sky = NO_SKY
     if snapshot.environment is not None:
         sky = snapshot.environment.radiance
         rows.append(sky_row(sky, snapshot.environment.axes, sphere))
-    lights = pack_lights(rows, sky)
+    lights = pack_lights(rows, sky, textures)
     return PackedScene(
         surfaces=surfaces,
         lights=lights,
         background=background,
         photon_scene=pack_photon_scene(surfaces, lights),
     )
+
+
+def glowing_row(snapshot: Snapshot, triangle: int, textures: TextureArrays) -> Row:
+    """The row of a triangle that glows."""
+    material = snapshot.materials[snapshot.material_ids[triangle]]
+    row = triangle_row(snapshot.positions[triangle].astype(np.float64), material.emission)
+    if material.emission_map < 0:
+        return row
+    return picture_row(row, textures, material.emission_map, snapshot.uvs[triangle])
 
 
 def sphere_around(snapshot: Snapshot) -> Sphere:

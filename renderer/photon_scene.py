@@ -31,6 +31,8 @@ from shaders.surface import (
     DIFFUSE,
     GLOSS,
     IOR,
+    LOOK,
+    MAPPED,
     MIRROR,
     ORIGIN_OFFSET,
     PHONG,
@@ -199,6 +201,7 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
     is_mixed = materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
     is_rich = (shaders != 0) | (materials[:, [*range(GLOSS, GLOSS + 3), ALPHA]].max(axis=1, initial=0.0) > 0.0)
     is_rich |= materials[:, ABSORPTION : ABSORPTION + 3].max(axis=1, initial=0.0) > 0.0
+    is_rich |= materials[:, LOOK] == MAPPED
     flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
     flags |= np.where(scatters & ~is_rich & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
     flags |= np.where(is_rich, RICH | BENT | MIXED, np.uint32(0))

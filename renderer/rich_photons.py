@@ -1,7 +1,7 @@
 """Photons on surfaces that loops over columns know nothing of: hit by hit, by the functions that eye paths call.
 
-Microfacets, coats, absorbing solids and shaders of the user's own are few of most scenes' hits, and what they take is
-not worth a loop of its own.
+Microfacets, coats, absorbing solids, maps beside the diffuse one and shaders of the user's own are few of most scenes'
+hits, and what they take is not worth a loop of its own. Photons look at the finest images of textures.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) ->
     chunk.is_directed[i] = Int(1)
     chunk.lobe[i] = Int(MIRROR) if scattered.lobe == SPECULAR else Int(DIFFUSE)
     set_column(chunk.weight, i, in_single(multiply(scattered.weight, arriving)))
-    stored = multiply(arriving, entering_share(hit.bsdf, wo_local))
+    stored = scale(multiply(arriving, entering_share(hit.bsdf, wo_local)), hit.tilt)
     flux = multiply(column(chunk.flux, i), in_single(stored))
     return np.uint32(pack_flux(flux, unit32(words[3])))
 

@@ -74,13 +74,19 @@ def unit_scale(matrix: Doubles) -> Doubles:
     return matrix / size if size > 0.0 else matrix
 
 
+def corner_uvs(mesh: Mesh) -> Doubles:
+    """(n, 3, 2) texture coordinates; zeros if there are none."""
+    if mesh.uvs is None:
+        return np.zeros((len(mesh.triangles), 3, 2))
+    corners: Doubles = mesh.uvs[mesh.uv_triangles]
+    return corners
+
+
 def small_uvs(mesh: Mesh) -> Floats:
     """(n, 3, 2) float32 texture coordinates; zeros if there are none.
 
     They are moved per triangle by whole numbers, in float64, so that the smallest is in [0, 1). Textures repeat, so
     this changes nothing but the precision that is left to float32.
     """
-    if mesh.uvs is None:
-        return np.zeros((len(mesh.triangles), 3, 2), dtype=np.float32)
-    corners = mesh.uvs[mesh.uv_triangles]
+    corners = corner_uvs(mesh)
     return (corners - np.floor(corners.min(axis=1, keepdims=True))).astype(np.float32)

@@ -8,13 +8,14 @@ are ignored; map_d, if its file is there, cuts out what is below one half.
 
 glTF: the share metallicFactor of the base colour shines, as rough as roughnessFactor squared says; the rest is diffuse
 under a coat that mirrors 4 %. Metals and plastics are what they are called, a polished metal is a mirror, and between
-metal and plastic there is Phong's shine. Of a picture of metalness and roughness, and of what it emits, the mean is
-taken; the base colour's picture colours what is diffuse, and its mean what is metal. Emission is in nits with
-KHR_materials_emissive_strength. KHR_materials_transmission makes solid glass, of the index of KHR_materials_ior, as
-clear as the mean of its colour and as rough as roughnessFactor says. KHR_materials_pbrSpecularGlossiness is read
-without its pictures. Of alphaMode MASK the alpha of the base colour's picture cuts out what is below alphaCutoff;
-surfaces of alphaMode BLEND are opaque. Normal maps and all other extensions are ignored, and surfaces have no sides:
-all are seen from both.
+metal and plastic there is Phong's shine. Of a picture of metalness and roughness the mean is taken, but all of its
+roughness where all is metal or none is. Pictures of normals, with their scale, and of what is emitted count; the base
+colour's picture colours what is diffuse, and its mean what is metal. Samplers clamp what they clamp on both axes; all
+else repeats. Emission is in nits with KHR_materials_emissive_strength. KHR_materials_transmission makes solid glass, of
+the index of KHR_materials_ior, as clear as the mean of its colour and as rough as roughnessFactor says.
+KHR_materials_pbrSpecularGlossiness is read without its pictures. Of alphaMode MASK the alpha of the base colour's
+picture cuts out what is below alphaCutoff; surfaces of alphaMode BLEND are opaque. All other extensions are ignored,
+and surfaces have no sides: all are seen from both.
 
 Reflectances above 1 become 1, so that no surface gives back more light than it gets; emission may exceed it.
 """
@@ -48,6 +49,8 @@ MIRROR_NS = 1000.0
 NEARLY_BLACK = 0.02
 DEFAULT_IOR = 1.5
 COAT = 0.04
+#: Of a glTF sampler.
+CLAMP_TO_EDGE = 33071
 
 
 @dataclass(eq=False)
@@ -71,9 +74,14 @@ class Surfaces:
             return replace(mesh, material=self.index_of(material))
         picture = picture_of(source, "image", "baseColorTexture")
         texture = None if picture is None else self.texture_of(picture, material.name)
+        if source is not None and texture is not None and "materials" in self.header:
+            base = self.header["materials"][int(source.name)].get("pbrMetallicRoughness", {})
+            texture = replace(texture, wrap=self.wrap_of(base.get("baseColorTexture", {})))
         mask = self.mask_of(source, texture)
         if mask is not None and self.header:
             texture = mask  # the same picture for both
+        if source is not None and "materials" in self.header:
+            material = self.with_maps(material, self.header["materials"][int(source.name)], source)
         return replace(mesh, material=self.index_of(material, texture, mask), uvs=uvs, uv_triangles=mesh.triangles)
 
     def index_of(self, material: Material, texture: Texture | None = None, mask: Texture | None = None) -> int:
@@ -160,14 +168,53 @@ class Surfaces:
 
     def gltf_material(self, description: dict[str, Any], source: Any) -> Material:
         """The material of a glTF header and the pictures that trimesh has for it."""
-        extensions = description.get("extensions", {})
-        strength = self.number(extensions.get("KHR_materials_emissive_strength", {}), "emissiveStrength", 1.0)
-        glow = scaled(self.color(description.get("emissiveFactor", BLACK)), strength)
+        glow = self.gltf_emission(description)
         picture = picture_of(source, "emissiveTexture")
         if picture is not None:
             glow = multiplied(glow, self.mean_color(picture))
         name = str(description.get("name") or PLAIN.name)
         return replace(self.gltf_surface(name, description, source), emission=self.radiance(glow))
+
+    def with_maps(self, material: Material, description: dict[str, Any], source: Any) -> Material:
+        """A material with the pictures that glTF has for roughness, light and normals, instead of their means."""
+        metalness = description.get("pbrMetallicRoughness", {})
+        rough = picture_of(source, "metallicRoughnessTexture")
+        if rough is not None and material.kind in ("metal", "plastic"):
+            given = self.map_of(rough, metalness["metallicRoughnessTexture"], material.name)
+            green = replace(given, pixels=np.repeat(given.pixels[..., 1:2], 3, axis=2), is_linear=True)
+            factor = min(max(self.number(metalness, "roughnessFactor", 1.0), 0.0), 1.0)
+            material = replace(material, roughness=factor, roughness_map=self.texture_id(green))
+        glow = picture_of(source, "emissiveTexture")
+        if glow is not None and any(material.emission):
+            emission = self.gltf_emission(description)
+            own = self.map_of(glow, description["emissiveTexture"], material.name)
+            material = replace(material, emission=self.radiance(emission), emission_map=self.texture_id(own))
+        normals = picture_of(source, "normalTexture")
+        if normals is not None:
+            info = description["normalTexture"]
+            own = replace(self.map_of(normals, info, material.name), is_linear=True)
+            scale = self.number(info, "scale", 1.0)
+            material = replace(material, normal_map=self.texture_id(own), normal_scale=scale)
+        return material
+
+    def map_of(self, picture: Image.Image, info: dict[str, Any], material: str) -> Texture:
+        """A picture of a material as a texture, as its reference in the header asks for."""
+        return replace(self.texture_of(picture, material), alpha=None, wrap=self.wrap_of(info))
+
+    def wrap_of(self, info: dict[str, Any]) -> str:
+        """What is beyond a picture: clamped if its sampler asks for it on both axes."""
+        try:
+            sampler = self.header["samplers"][self.header["textures"][info["index"]]["sampler"]]
+            return "clamp" if sampler["wrapS"] == sampler["wrapT"] == CLAMP_TO_EDGE else "repeat"
+        except (KeyError, IndexError, TypeError):  # what is left out repeats
+            return "repeat"
+
+    def gltf_emission(self, description: dict[str, Any]) -> Color:
+        """Radiance without the picture that multiplies it."""
+        extension = description.get("extensions", {}).get("KHR_materials_emissive_strength", {})
+        return scaled(
+            self.color(description.get("emissiveFactor", BLACK)), self.number(extension, "emissiveStrength", 1.0)
+        )
 
     def gltf_mask(self, description: dict[str, Any], texture: Texture | None) -> Texture | None:
         """The texture with an alpha of all or nothing, if the material has a cutoff that leaves holes in it."""
@@ -260,8 +307,10 @@ def picture_of(source: Any, *names: str) -> Image.Image | None:
 
 
 def is_same(one: Texture, other: Texture) -> bool:
-    """Whether two textures have the same pixels."""
+    """Whether two textures have the same pixels and are looked at alike."""
     if not np.array_equal(one.pixels, other.pixels) or (one.alpha is None) != (other.alpha is None):
+        return False
+    if (one.wrap, one.filter, one.is_linear) != (other.wrap, other.filter, other.is_linear):
         return False
     return one.alpha is None or np.array_equal(one.alpha, other.alpha)  # type: ignore[arg-type]
 

@@ -24,15 +24,38 @@ Color = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Texture:
-    """An image that repeats over the plane of texture coordinates.
+    """An image over the plane of texture coordinates.
 
     pixels: (height, width, 3) uint8, sRGB encoded; the first row is where v = 0, so that v runs down. alpha: (height,
-    width) uint8, how much of a surface is there, or None where all of it is.
+    width) uint8, how much of a surface is there, or None where all of it is. wrap: what is beyond the image, "repeat":
+    the image again, or "clamp": the colours of its edges. filter: "nearest", "bilinear", or "mip", the mean over what
+    a pixel sees. is_linear: pixels are shares of 255 and not sRGB.
     """
 
     name: str
     pixels: npt.NDArray[np.uint8]
     alpha: npt.NDArray[np.uint8] | None = None
+    wrap: str = "repeat"
+    filter: str = "bilinear"
+    is_linear: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is repeated and decoded as pictures mostly are."""
+        return self.wrap == "repeat" and self.filter != "nearest" and not self.is_linear
+
+
+#: Fields of `Material` that are indices of textures.
+PICTURES = (
+    "texture",
+    "cutout",
+    "specular_map",
+    "roughness_map",
+    "transmission_map",
+    "emission_map",
+    "normal_map",
+    "bump_map",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +70,11 @@ class Material:
     backdrop: radiance that the eye sees, straight or by mirrors and glass, and that lights nothing: a painted view.
     texture: index in the snapshot's textures that multiplies `diffuse` and `backdrop`, or -1. cutout: index of a
     texture whose alpha, or brightness if it has none, says where the surface is: from one half on; or -1.
+    More indices of textures, or -1. specular_map multiplies what mirrors, metals, coats and highlights reflect,
+    roughness_map `roughness` by its mean over the channels, transmission_map what is let through, emission_map
+    `emission`. normal_map: normals in the frame of the texture: red along u, green up the image, blue outward, the byte
+    128 for zero; the first two are multiplied with normal_scale. bump_map: heights, whose mean over the channels, 0..1,
+    times bump_scale is in metres.
     """
 
     name: str = ""
@@ -62,6 +90,19 @@ class Material:
     cutout: int = -1
     roughness: float = 0.0
     absorption: Color = (0.0, 0.0, 0.0)
+    specular_map: int = -1
+    roughness_map: int = -1
+    transmission_map: int = -1
+    emission_map: int = -1
+    normal_map: int = -1
+    normal_scale: float = 1.0
+    bump_map: int = -1
+    bump_scale: float = 1.0
+
+    @property
+    def pictures(self) -> dict[str, int]:
+        """Indices of the textures that it has, by the names of their fields."""
+        return {name: getattr(self, name) for name in PICTURES if getattr(self, name) >= 0}
 
     @property
     def is_cut_out(self) -> bool:
@@ -162,9 +203,9 @@ class Snapshot:
     positions: (n, 3, 3) float32, corners of triangle i in the file's winding; the geometric normal is
     (v1 - v0) x (v2 - v0). normals: (n, 3, 3) float32, unit shading normals at the corners (the geometric normal where
     the file has none, or where one has no length; (0, 0, 1) on a triangle without area). uvs: (n, 3, 2) float32,
-    shifted by whole numbers per triangle so that they are small (textures repeat). material_ids: (n,) int32. camera:
-    the one to look through. cameras: all of them, by name. background: seen by the eye alone. environment: the light
-    from all around, if there is any.
+    shifted by whole numbers per triangle so that they are small where textures repeat. material_ids: (n,) int32.
+    camera: the one to look through. cameras: all of them, by name. background: seen by the eye alone. environment: the
+    light from all around, if there is any.
     """
 
     name: str

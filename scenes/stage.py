@@ -19,7 +19,7 @@ from scenes.document import (
     triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.geometry import MAX_COORDINATE, areas, corner_arrays, small_uvs, unit
+from scenes.geometry import MAX_COORDINATE, areas, corner_arrays, corner_uvs, small_uvs, unit
 from scenes.memory import check_memory
 from scenes.model import (
     Camera,
@@ -101,7 +101,15 @@ class Stage:
             own = item.part.material
             self.material_ids[item.place] = item.part.shape.material if own is None else own
             if isinstance(item.part.shape, Mesh):
-                self.uvs[item.place] = small_uvs(item.part.shape)
+                place_uvs = corner_uvs if self.is_clamped(self.material_ids[item.place]) else small_uvs
+                self.uvs[item.place] = place_uvs(item.part.shape)
+
+    def is_clamped(self, material_ids: Indices) -> bool:
+        """Whether a texture of these triangles, all of one material, does not repeat."""
+        textures, materials = self.document.textures, self.document.materials
+        return any(
+            textures[i].wrap == "clamp" for own in np.unique(material_ids) for i in materials[own].pictures.values()
+        )
 
     @property
     def moving_triangles(self) -> int:

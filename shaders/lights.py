@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shaders.compilation import compiled
+from shaders.compilation import called, compiled
 from shaders.elementary import sine_cosine
 from shaders.environment import (
     EnvironmentArrays,
@@ -23,6 +23,7 @@ from shaders.environment import (
 )
 from shaders.sampling import cosine_hemisphere, interval, uniform_cone, uniform_sphere, uniform_triangle
 from shaders.surface import clearance
+from shaders.textures import HEIGHT, WIDTH, TextureArrays, lookup, pack_textures
 from shaders.vector import (
     BLACK,
     Color,
@@ -31,6 +32,7 @@ from shaders.vector import (
     dot,
     frame,
     length,
+    multiply,
     scale,
     subtract,
     to_local,
@@ -38,8 +40,15 @@ from shaders.vector import (
 )
 
 #: Columns of a packed light: kind; position (or first corner); two edges; radiance (or intensity); unit normal; area.
-KIND, POSITION, EDGE_1, EDGE_2, STRENGTH, NORMAL, AREA, COLUMNS = 0, 1, 4, 7, 10, 13, 16, 17
-POINT, TRIANGLE, SPOT, SUN, SKY = 0.0, 1.0, 2.0, 3.0, 4.0
+KIND, POSITION, EDGE_1, EDGE_2, STRENGTH, NORMAL, AREA = 0, 1, 4, 7, 10, 13, 16
+POINT, TRIANGLE, SPOT, SUN, SKY, PICTURE = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
+
+#: More columns of a picture, which is a triangle that glows as a texture says, with a mean for its strength: the
+#: texture, texture coordinates of its first corner and along the edges, and what radiance the texture multiplies.
+TEXTURE, UV, UV_1, UV_2, RADIANCE, COLUMNS = 17, 18, 20, 22, 24, 27
+
+#: Strips of a triangle over which the mean of its picture is taken, at most.
+MOST_STRIPS = 256
 
 #: Columns of others. A spot has its axis for a normal, and so has a sun, both along the light; in place of an edge are
 #: the cosines of the angles at which a spot begins to fade and ends, or of the one that a sun's disc ends at. A sky has
@@ -63,12 +72,15 @@ Row = npt.NDArray[np.float64]
 #: The image of no sky.
 NO_SKY = np.zeros((0, 0, 3), np.float32)
 
+#: Those of lights without pictures.
+NO_TEXTURES = pack_textures([])
+
 
 class LightArrays(NamedTuple):
     """rows: (n, COLUMNS) float64. probability: (n,) float64, share of the total power. cumulative: (n,) float64, its
     running sum, the last exactly 1. power: total in W, mean over the channels. strongest_flux: the greatest in a
     channel of a photon that stands for all, W. outer: (k,) int64, the lights that a ray can meet that leaves the scene.
-    environment: the image of the sky."""
+    environment: the image of the sky. textures: those of pictures."""
 
     rows: npt.NDArray[np.float64]
     probability: npt.NDArray[np.float64]
@@ -77,6 +89,7 @@ class LightArrays(NamedTuple):
     strongest_flux: float
     outer: npt.NDArray[np.int64]
     environment: EnvironmentArrays
+    textures: TextureArrays
 
 
 class Sphere(NamedTuple):
@@ -132,6 +145,43 @@ def triangle_row(corners: npt.NDArray[np.float64], radiance: Color) -> Row:
     return row
 
 
+def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: npt.NDArray[np.float32]) -> Row:
+    """A `triangle_row` whose radiance a texture multiplies. uvs: (3, 2), of its corners."""
+    picture = row.copy()
+    picture[KIND], picture[TEXTURE] = PICTURE, texture
+    picture[UV : UV + 6] = np.concatenate([uvs[0], uvs[1] - uvs[0], uvs[2] - uvs[0]])
+    picture[RADIANCE : RADIANCE + 3] = row[STRENGTH : STRENGTH + 3]
+    picture[STRENGTH : STRENGTH + 3] *= mean_of_picture(textures, picture)
+    return picture
+
+
+@called
+def mean_of_picture(textures: TextureArrays, row: Row) -> Color:
+    """Mean colour of a texture over a triangle: at the middle of equal parts about as large as texels."""
+    texture, total = int(row[TEXTURE]), BLACK
+    sides = max(np.abs(row[UV_1 : UV_1 + 4])) * max(textures.table[texture, WIDTH], textures.table[texture, HEIGHT])
+    strips = min(max(math.ceil(sides), 1), MOST_STRIPS)
+    for i in range(strips):
+        for j in range(2 * (strips - i) - 1):
+            third = 2.0 / 3.0 if j % 2 else 1.0 / 3.0
+            s, t = (i + third) / strips, (j // 2 + third) / strips
+            total = add(total, color_of_picture(textures, row, s, t))
+    return scale(total, 1.0 / (strips * strips))
+
+
+@compiled
+def color_of_picture(textures: TextureArrays, row: Row, s: float, t: float) -> Color:
+    """Colour of the texture so far along both edges of a picture."""
+    u, v = row[UV] + s * row[UV_1] + t * row[UV_2], row[UV + 1] + s * row[UV_1 + 1] + t * row[UV_2 + 1]
+    return lookup(textures, int(row[TEXTURE]), u, v)
+
+
+@called
+def radiance_of_picture(lights: LightArrays, index: int, s: float, t: float) -> Color:
+    """Radiance so far along both edges of a picture."""
+    return multiply(triple(lights, index, RADIANCE), color_of_picture(lights.textures, lights.rows[index], s, t))
+
+
 def spot_row(position: Vec3, direction: Vec3, intensity: Color, cosines: tuple[float, float]) -> Row:
     """A light without size that shines into a cone. direction: unit, along the axis. intensity: W/sr along the axis.
     cosines: of the angles from the axis at which it begins to fade and at which it ends."""
@@ -180,14 +230,19 @@ def powers(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return power
 
 
-def pack_lights(rows: list[Row], sky: npt.NDArray[np.float32] = NO_SKY) -> LightArrays:
-    """Lights with their probabilities. Rows of no power are kept and never chosen. sky: the image of a `sky_row`."""
+def pack_lights(
+    rows: list[Row], sky: npt.NDArray[np.float32] = NO_SKY, textures: TextureArrays = NO_TEXTURES
+) -> LightArrays:
+    """Lights with their probabilities. Rows of no power are kept and never chosen. sky: the image of a `sky_row`.
+    textures: those of pictures."""
     table = np.array(rows, np.float64).reshape(-1, COLUMNS)
     watts = powers(table).mean(axis=1)
     total = float(watts.sum())
     probability = watts / total if total > 0.0 else np.zeros(len(table))
     chosen = probability > 0.0
     per_photon = powers(table)[chosen] / probability[chosen, None]
+    brightest = math.pi * table[chosen, AREA, None] * table[chosen, RADIANCE : RADIANCE + 3]
+    per_photon = np.maximum(per_photon, brightest / probability[chosen, None])
     cumulative = np.cumsum(probability)
     if total > 0.0:
         cumulative[np.flatnonzero(probability)[-1] :] = 1.0
@@ -200,6 +255,7 @@ def pack_lights(rows: list[Row], sky: npt.NDArray[np.float32] = NO_SKY) -> Light
         strongest_flux=max(float(per_photon.max(initial=0.0)), strongest_tint(sky) * total),
         outer=np.flatnonzero(has_disc | (table[:, KIND] == SKY)),
         environment=pack_environment(sky),
+        textures=textures,
     )
 
 
@@ -223,7 +279,7 @@ def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]
     kind = lights.rows[index, KIND]
     if kind in (POINT, SPOT):
         return light_of_point(lights, index, point)
-    if kind == TRIANGLE:
+    if kind in (TRIANGLE, PICTURE):
         return light_of_triangle(lights, index, point, (u[1], u[2]))
     return outer_light(lights, index, u[1], u[2])
 
@@ -270,7 +326,10 @@ def light_of_triangle(lights: LightArrays, index: int, point: Vec3, u: tuple[flo
     pdf = light_pdf(lights, index, direction, distance)
     if pdf <= 0.0:
         return LightSample(direction, distance, BLACK, 0.0)
-    return LightSample(direction, distance * SHADOW_END, scale(triple(lights, index, STRENGTH), 1.0 / pdf), pdf)
+    radiance = triple(lights, index, STRENGTH)
+    if lights.rows[index, KIND] == PICTURE:
+        radiance = radiance_of_picture(lights, index, s, t)
+    return LightSample(direction, distance * SHADOW_END, scale(radiance, 1.0 / pdf), pdf)
 
 
 @compiled
@@ -322,7 +381,7 @@ def in_sky(lights: LightArrays, index: int, direction: Vec3) -> Vec3:
 @compiled
 def light_pdf(lights: LightArrays, index: int, direction: Vec3, distance: float) -> float:
     """pdf_solid_angle with which `sample_light` draws a direction that meets light `index` at a distance: a triangle,
-    or one of `lights.outer`."""
+    a picture, or one of `lights.outer`."""
     kind, probability = lights.rows[index, KIND], lights.probability[index]
     if kind == SKY:
         return probability * sky_pdf(lights.environment, in_sky(lights, index, direction))
@@ -356,6 +415,8 @@ def emit_from(lights: LightArrays, index: int, u: tuple[float, float, float, flo
         return Emission(origin, uniform_sphere(u[0], u[1]), scale(strength, 4.0 * math.pi / probability))
     edge_1, edge_2, normal = triple(lights, index, EDGE_1), triple(lights, index, EDGE_2), triple(lights, index, NORMAL)
     s, t = uniform_triangle(u[2], u[3])
+    if kind == PICTURE:
+        strength = radiance_of_picture(lights, index, s, t)
     on_light = add(origin, add(scale(edge_1, s), scale(edge_2, t)))
     off_light = scale(normal, clearance(origin, add(origin, edge_1), add(origin, edge_2)))
     tangent, bitangent = frame(normal)

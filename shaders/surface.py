@@ -8,6 +8,18 @@ import numpy.typing as npt
 
 from shaders.bsdf import Bsdf
 from shaders.compilation import compiled
+from shaders.maps import (
+    Maps,
+    Patch,
+    Relief,
+    footprint,
+    map_color,
+    mapped_bsdf,
+    mirroring_normal,
+    mirrors,
+    relief_normal,
+    tilt,
+)
 from shaders.own import Point, call_shader
 from shaders.real import ONE
 from shaders.textures import TextureArrays, lookup
@@ -33,7 +45,13 @@ Floats = npt.NDArray[np.float32]
 
 #: Columns of a packed material.
 DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, BACKDROP, SHINE, IOR, TEXTURE = 0, 3, 6, 9, 12, 15, 18, 19, 20
-GLOSS, ALPHA, ABSORPTION, COLUMNS = 21, 24, 25, 28
+GLOSS, ALPHA, ABSORPTION, LOOK = 21, 24, 25, 28
+SPECULAR_MAP, ROUGHNESS_MAP, TRANSMISSION_MAP, EMISSION_MAP = 29, 30, 31, 32
+NORMAL_MAP, NORMAL_SCALE, BUMP_MAP, BUMP_SCALE, COLUMNS = 33, 34, 35, 36, 37
+
+#: What to look at of a material: at most one texture, which repeats; one that has to be filtered too; or maps, or a
+#: texture that does not repeat.
+PLAIN, FILTERED, MAPPED = 0.0, 1.0, 2.0
 
 #: Rays leave a triangle this share of its largest coordinate away from it, so as not to hit it again.
 ORIGIN_OFFSET = 2.0**-17
@@ -63,7 +81,8 @@ class Hit(NamedTuple):
     geom_normal: unit, on the side of wo. shading_normal: unit, on the side of wo. tangent, bitangent: the rest of the
     shading frame. clearance: how far off the triangle rays must start, world units. outside: whether wo is on the side
     that the winding and normals of the triangle call front. emission: radiance towards wo. backdrop: radiance that is
-    seen and lights nothing. absorption: of what is inside of the surface, 1 / world unit.
+    seen and lights nothing. absorption: of what is inside of the surface, 1 / world unit. tilt: the
+    share of the flux from wo that counts where maps bend the normal.
     """
 
     position: Vec3
@@ -77,6 +96,7 @@ class Hit(NamedTuple):
     emission: Color
     backdrop: Color
     absorption: Color
+    tilt: float
 
 
 @compiled
@@ -130,6 +150,49 @@ def texture_color(surfaces: SurfaceArrays, triangle: int, u: float, v: float) ->
 
 
 @compiled
+def has_relief(materials: npt.NDArray[np.float64], material: int) -> bool:
+    """Whether maps bend the normal of a packed material."""
+    is_mapped = materials[material, LOOK] == MAPPED
+    return is_mapped and max(materials[material, NORMAL_MAP], materials[material, BUMP_MAP]) >= 0.0
+
+
+@compiled
+def patch_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float) -> Patch:
+    """The place as maps look at it."""
+    positions, uvs = surfaces.positions, surfaces.uvs
+    a = corner(positions, triangle, 0)
+    s, t = np.float64(uvs[triangle, 0, 0]), np.float64(uvs[triangle, 0, 1])
+    return Patch(
+        subtract(corner(positions, triangle, 1), a),
+        subtract(corner(positions, triangle, 2), a),
+        (uvs[triangle, 1, 0] - s, uvs[triangle, 1, 1] - t),
+        (uvs[triangle, 2, 0] - s, uvs[triangle, 2, 1] - t),
+        texture_coordinates(uvs, triangle, u, v),
+    )
+
+
+@compiled
+def maps_of(materials: npt.NDArray[np.float64], material: int) -> Maps:
+    """Maps of a packed material that change its lobes."""
+    return Maps(
+        int(materials[material, SPECULAR_MAP]),
+        int(materials[material, ROUGHNESS_MAP]),
+        int(materials[material, TRANSMISSION_MAP]),
+    )
+
+
+@compiled
+def relief_of(materials: npt.NDArray[np.float64], material: int) -> Relief:
+    """Maps of a packed material that bend its normal."""
+    return Relief(
+        int(materials[material, NORMAL_MAP]),
+        materials[material, NORMAL_SCALE],
+        int(materials[material, BUMP_MAP]),
+        materials[material, BUMP_SCALE],
+    )
+
+
+@compiled
 def bsdf_at(surfaces: SurfaceArrays, triangle: int, paint: Color) -> Bsdf:
     """The material's lobes; paint is the texture's colour, which the diffuse one is multiplied with."""
     materials, material = surfaces.materials, surfaces.material_ids[triangle]
@@ -156,12 +219,12 @@ def clearance(a: Vec3, b: Vec3, c: Vec3) -> float:
 
 
 @compiled
-def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: Vec3) -> Hit:
-    """The surface at barycentric (u, v) of a triangle, seen from the unit direction wo."""
+def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: Vec3, width: float = 0.0) -> Hit:
+    """The surface at barycentric (u, v) of a triangle, seen from the unit direction wo. width: of the cone of what is
+    seen, across wo, world units, over which textures are filtered that ask for it."""
     geom_normal = winding_normal(surfaces.positions, triangle)
     shading_normal = normalize(blend(surfaces.normals, triangle, u, v))
     material = surfaces.material_ids[triangle]
-    paint = texture_color(surfaces, triangle, u, v)
     emission = material_color(surfaces.materials, material, EMISSION)
     front = dot(geom_normal, wo) >= 0.0
     # Some files wind a triangle against its vertex normals: those then say which side is outside.
@@ -169,13 +232,31 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
     if not front:
         geom_normal = scale(geom_normal, -1.0)
         emission = (0.0, 0.0, 0.0)
+    share = 1.0
+    if surfaces.materials[material, LOOK] == PLAIN:
+        paint = texture_color(surfaces, triangle, u, v)
+        bsdf = bsdf_at(surfaces, triangle, paint)
+    else:
+        patch, textures = patch_at(surfaces, triangle, u, v), surfaces.textures
+        seen = footprint(patch, width, dot(geom_normal, wo))
+        paint = map_color(textures, int(surfaces.materials[material, TEXTURE]), patch.uv, seen)
+        bsdf = bsdf_at(surfaces, triangle, paint)
+        if surfaces.materials[material, LOOK] == MAPPED:
+            bsdf = mapped_bsdf(textures, maps_of(surfaces.materials, material), patch.uv, seen, bsdf)
+            light = map_color(textures, int(surfaces.materials[material, EMISSION_MAP]), patch.uv, 0.0)
+            emission = multiply(emission, light)
+            relief = relief_of(surfaces.materials, material)
+            shading_normal = relief_normal(textures, relief, patch, seen, shading_normal)
     if not outside:
         shading_normal = scale(shading_normal, -1.0)
+    if has_relief(surfaces.materials, material):
+        share = tilt(shading_normal, geom_normal, wo)
+        if mirrors(bsdf) and dot(shading_normal, wo) > 1e-6:
+            shading_normal = mirroring_normal(shading_normal, geom_normal, wo)
     if dot(shading_normal, wo) <= 1e-6:  # seen from behind the bent normal: only the flat one makes sense
         shading_normal = geom_normal
     tangent, bitangent = frame(shading_normal)
     position = blend(surfaces.positions, triangle, u, v)
-    bsdf = bsdf_at(surfaces, triangle, paint)
     if surfaces.shaders[material] != 0:
         uv = texture_coordinates(surfaces.uvs, triangle, u, v)
         bsdf = call_shader(surfaces.shaders[material], Point(position, geom_normal, uv), bsdf)
@@ -195,6 +276,7 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
         emission,
         multiply(material_color(surfaces.materials, material, BACKDROP), paint),
         material_color(surfaces.materials, material, ABSORPTION),
+        share,
     )
 
 

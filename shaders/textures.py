@@ -1,4 +1,8 @@
-"""Image textures: repeated over the plane, filtered bilinearly, decoded from sRGB to linear."""
+"""Image textures: repeated over the plane or clamped, filtered, decoded to linear.
+
+A mip texture has coarser and coarser images of itself, each a mean over about two by two texels of the one before:
+Williams: Pyramidal Parametrics, 1983. What is seen of it is blended from two of them.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,16 +11,31 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shaders.compilation import compiled
+from shaders.compilation import called, compiled
 from shaders.real import HALF
-from shaders.vector import Color
+from shaders.vector import Color, add, scale
+
+#: Columns of the table of images: the first texel, sides, whether edges go on for ever, the filter, and the row of the
+#: image that is coarser by one level, or -1.
+OFFSET, WIDTH, HEIGHT, CLAMPS, FILTER, COARSER, COLUMNS = range(7)
+BILINEAR, NEAREST, MIP = range(3)
+
+Floats = npt.NDArray[np.float32]
+
+
+class Look(NamedTuple):
+    """How an image is looked at. clamps: it does not repeat. filter: BILINEAR or another. is_linear: not sRGB."""
+
+    clamps: bool = False
+    filter: int = BILINEAR
+    is_linear: bool = False
 
 
 class TextureArrays(NamedTuple):
-    """All textures of a scene. texels: (n, 3) float32, linear, row after row. table: (textures, 3) int64: offset of the
-    first texel, width, height."""
+    """All textures of a scene. texels: (n, 3) float32, linear, row after row. table: (images, COLUMNS) int64: the
+    textures, then the coarser images of those that have them."""
 
-    texels: npt.NDArray[np.float32]
+    texels: Floats
     table: npt.NDArray[np.int64]
 
 
@@ -27,23 +46,53 @@ def decode_srgb(encoded: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     return linear.astype(np.float32)[encoded]
 
 
-def pack_textures(images: Sequence[npt.NDArray[np.uint8]]) -> TextureArrays:
-    """Pack images of shape (height, width, 3), uint8, sRGB."""
-    texels = [decode_srgb(image).reshape(-1, 3) for image in images]
-    offsets = np.cumsum([0, *(len(t) for t in texels)])[:-1]
-    table = [(offset, image.shape[1], image.shape[0]) for offset, image in zip(offsets, images, strict=True)]
+def pack_textures(images: Sequence[npt.NDArray[np.uint8]], looks: Sequence[Look] | None = None) -> TextureArrays:
+    """Pack images of shape (height, width, 3), uint8. looks: of each; plain ones if not told."""
+    looks = [Look()] * len(images) if looks is None else looks
+    rows = [decoded(image, look) for image, look in zip(images, looks, strict=True)]
+    found = [(look.clamps, look.filter, -1) for look in looks]
+    for index, look in enumerate(looks):
+        finer = index
+        while look.filter == MIP and max(rows[finer].shape[:2]) > 1:
+            found[finer] = (look.clamps, look.filter, len(rows))
+            rows.append(halved(halved(rows[finer]).swapaxes(0, 1)).swapaxes(0, 1))
+            found.append((look.clamps, look.filter, -1))
+            finer = len(rows) - 1
+    offsets = np.cumsum([0, *(row.shape[0] * row.shape[1] for row in rows)])[:-1]
+    table = [(at, row.shape[1], row.shape[0], *own) for at, row, own in zip(offsets, rows, found, strict=True)]
     return TextureArrays(
-        texels=np.concatenate([*texels, np.zeros((0, 3), np.float32)]),
-        table=np.array(table, np.int64).reshape(-1, 3),
+        texels=np.concatenate([*(row.reshape(-1, 3) for row in rows), np.zeros((0, 3), np.float32)]),
+        table=np.array(table, np.int64).reshape(-1, COLUMNS),
     )
+
+
+def decoded(image: npt.NDArray[np.uint8], look: Look) -> Floats:
+    """Linear float32 of an image."""
+    return (image / 255.0).astype(np.float32) if look.is_linear else decode_srgb(image)
+
+
+def halved(image: Floats) -> Floats:
+    """An image (n, k, 3) with half as many rows, at least one, whose mean is the same.
+
+    Of an odd number each new row is a mean over three: Guthe, Heckbert: Non-Power-of-Two Mipmapping, 2005.
+    """
+    count = len(image) // 2
+    if count == 0 or len(image) == 2 * count:
+        return image if count == 0 else 0.5 * (image[0::2] + image[1::2])
+    step = np.arange(count, dtype=np.float32)[:, None, None]
+    three = (count - step) * image[0:-1:2] + count * image[1::2] + (step + 1.0) * image[2::2]
+    mean: Floats = (three / np.float32(len(image))).astype(np.float32)
+    return mean
 
 
 @compiled
 def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
-    """One texel; x and y repeat."""
+    """One texel; x and y repeat, or are held at the edges."""
     table, texels = textures.table, textures.texels
-    width, height = table[texture, 1], table[texture, 2]
-    place = table[texture, 0] + (y % height) * width + x % width
+    width, height = table[texture, WIDTH], table[texture, HEIGHT]
+    if table[texture, CLAMPS] != 0:
+        x, y = min(max(x, 0), width - 1), min(max(y, 0), height - 1)
+    place = table[texture, OFFSET] + (y % height) * width + x % width
     return (np.float64(texels[place, 0]), np.float64(texels[place, 1]), np.float64(texels[place, 2]))
 
 
@@ -63,11 +112,21 @@ def random_texel(textures: TextureArrays, texture: int, place: tuple[float, floa
 
 
 @compiled
+def place_on_side(x: float, clamps: bool) -> float:
+    """Where a texture coordinate is on an image that goes from 0 to 1."""
+    return min(max(x, 0.0), 1.0) if clamps else x - math.floor(x)
+
+
+@compiled
 def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
-    """Linear colour at (u, v): u runs right and v down from the top left corner of the image; both repeat each 1."""
-    width, height = textures.table[texture, 1], textures.table[texture, 2]
-    x = (u - math.floor(u)) * width - 0.5
-    y = (v - math.floor(v)) * height - 0.5
+    """Linear colour at (u, v): u runs right and v down from the top left corner of the image; both repeat each 1, or
+    end at the edges. Of a mip texture, or an image coarser than it, by that image alone."""
+    table = textures.table
+    clamps = table[texture, CLAMPS] != 0
+    x = place_on_side(u, clamps) * table[texture, WIDTH] - 0.5
+    y = place_on_side(v, clamps) * table[texture, HEIGHT] - 0.5
+    if table[texture, FILTER] == NEAREST:
+        return texel(textures, texture, math.floor(x + 0.5), math.floor(y + 0.5))
     left, top = math.floor(x), math.floor(y)
     column, row = int(left), int(top)
     right_share, lower_share = x - left, y - top
@@ -85,3 +144,21 @@ def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
 @compiled
 def _bilinear(a: float, b: float, c: float, d: float, s: float, t: float) -> float:
     return (a * (1.0 - s) + b * s) * (1.0 - t) + (c * (1.0 - s) + d * s) * t
+
+
+@called
+def filtered(textures: TextureArrays, texture: int, uv: tuple[float, float], footprint: float) -> Color:
+    """Linear colour at (u, v) by the texture's own filter. footprint: side of what is seen of it, in the unit of (u,
+    v), of which mip textures take the mean; 0 for a point."""
+    table = textures.table
+    level = footprint * math.sqrt(table[texture, WIDTH] * table[texture, HEIGHT])
+    if table[texture, FILTER] != MIP or not level > 1.0:
+        return lookup(textures, texture, uv[0], uv[1])
+    level = math.log2(level)
+    while level >= 1.0 and table[texture, COARSER] >= 0:
+        texture, level = table[texture, COARSER], level - 1.0
+    color = lookup(textures, texture, uv[0], uv[1])
+    if table[texture, COARSER] < 0:
+        return color
+    coarser = lookup(textures, table[texture, COARSER], uv[0], uv[1])
+    return add(scale(color, 1.0 - level), scale(coarser, level))

@@ -29,6 +29,7 @@ from scenes.document import (
 )
 from scenes.export.decomposition import levels
 from scenes.export.pictures import write_pictures
+from scenes.export.still import map_losses
 from scenes.export.text import words, write_lines
 from scenes.microfacets import by_phong, phong_losses
 from scenes.model import Camera, Color, Doubles, Material, Mesh, Scene
@@ -354,6 +355,7 @@ def material_losses(material: Material) -> Iterator[str]:
     """What of a material is lost."""
     if any(material.emission):
         yield f"material {material.name!r} no longer shines; its radiance was {numbers(material.emission)}"
+    yield from map_losses(material)
     yield from phong_losses(material)
     if material.kind == "mirror":
         yield f"material {material.name!r} is no longer a perfect mirror but has a shine of {MIRROR_SHINE:g}"

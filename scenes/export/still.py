@@ -46,6 +46,13 @@ def distinct(rows: Floats) -> tuple[Floats, Indices]:
     return rows[first[order]], place[inverse].astype(np.int32)
 
 
+def map_losses(material: Material) -> Iterator[str]:
+    """A line for the maps of a material that has any."""
+    maps = [name.replace("_", " ") for name in material.pictures if name not in ("texture", "cutout")]
+    if maps:
+        yield f"material {material.name!r} has lost its {', '.join(maps)}"
+
+
 def still_losses(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
     """A line for each thing that neither OBJ nor GLB is given."""
     if scene.animation.frames > 1 or scene.moving_triangles:
@@ -58,3 +65,7 @@ def still_losses(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
             yield f"material {group.material.name!r} is no longer a backdrop"
         if group.material.is_cut_out:
             yield f"material {group.material.name!r} is no longer cut out"
+        yield from map_losses(group.material)
+        texture = group.material.texture
+        if texture >= 0 and not snapshot.textures[texture].is_plain:
+            yield f"material {group.material.name!r} has a texture that now repeats, is blended, and is sRGB"

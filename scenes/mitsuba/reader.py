@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class Reader:
         surface, emission = self.looks(properties)
         properties.finish("max_smooth_angle", "collapse", "srgb")
         material = self.material_id(replace(surface.material, emission=emission), surface)
-        meshes = [mapped_uvs(mesh, surface.pattern.to_uv) for mesh in meshes]
+        meshes = [mapped_uvs(mesh, surface.to_uv) for mesh in meshes]
         origin = Origin(element.path, element.line)
         return [self.placed(Part(mesh, origin=origin, material=material), matrix) for mesh in meshes]
 
@@ -95,9 +96,10 @@ class Reader:
 
     def material_id(self, material: Material, surface: Surface) -> int:
         """Index of a material with the textures of its surface, all added if they are new."""
-        material = replace(
-            material, texture=self.texture_id(surface.pattern.texture), cutout=self.texture_id(surface.mask)
-        )
+        pictures = {field: self.texture_id(pattern.texture) for field, pattern in surface.maps.items()}
+        pictures |= {"texture": self.texture_id(surface.pattern.texture), "cutout": self.texture_id(surface.mask)}
+        numbers: dict[str, Any] = pictures
+        material = replace(material, **numbers)
         if material not in self.document.materials:
             self.document.materials.append(material)
         return self.document.materials.index(material)

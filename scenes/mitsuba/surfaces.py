@@ -9,7 +9,7 @@ from scenes.microfacets import BLACK, glass, multiplied, scaled, straight_ahead
 from scenes.mitsuba.elements import Element, listed
 from scenes.mitsuba.properties import COLORS, Properties, color, numbers, transform
 from scenes.model import Color, Doubles, Material, Texture
-from scenes.palette import mean_color, srgb
+from scenes.palette import linear, mean_color, srgb
 from scenes.texture_file import read_texture
 
 #: BSDFs within BSDFs.
@@ -17,6 +17,8 @@ MAX_DEPTH = 16
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA")
 #: Texels of a side of a checkerboard, which is two squares wide: their borders blur over one of them.
 CHECKERBOARD_SIDE = 256
+#: What textures are beyond their edges and between texels; mirrored ones repeat.
+WRAPS, FILTERS = {"clamp": "clamp"}, {"nearest": "nearest", "trilinear": "mip", "ewa": "mip"}
 WHITE: Color = (1.0, 1.0, 1.0)
 HALF: Color = (0.5, 0.5, 0.5)
 #: What metals reflect straight ahead, linear. Lagarde: Feeding a Physically Based Shading Model (2011).
@@ -53,16 +55,28 @@ class Pattern:
     @property
     def mean(self) -> Color:
         """The colour of where there is no texture."""
-        return self.color if self.texture is None else multiplied(self.color, mean_color(self.texture.pixels))
+        if self.texture is None:
+            return self.color
+        red, green, blue = self.texture.pixels.mean(axis=(0, 1)).tolist()
+        raw = (red / 255.0, green / 255.0, blue / 255.0)
+        return multiplied(self.color, raw if self.texture.is_linear else mean_color(self.texture.pixels))
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A material without texture, the pattern that colours what is diffuse of it, and the picture of its holes."""
+    """A material without texture, the pattern that colours what is diffuse of it, the picture of its holes, and other
+    patterns by the fields of a material."""
 
     material: Material
     pattern: Pattern = field(default_factory=lambda: Pattern(BLACK))
     mask: Texture | None = None
+    maps: dict[str, Pattern] = field(default_factory=dict)
+
+    @property
+    def to_uv(self) -> Doubles:
+        """The map of texture coordinates that all its pictures have."""
+        patterns = [self.pattern, *self.maps.values()]
+        return next((each.to_uv for each in patterns if each.texture is not None), self.pattern.to_uv)
 
 
 class Surfaces:
@@ -119,10 +133,9 @@ def at_most_one(reflectance: Color) -> Color:
 
 def bitmap(properties: Properties) -> Pattern:
     """A picture; its first row is v = 0."""
-    if properties.flag("raw"):
-        raise properties.element.error("pictures whose numbers are raw are not read")
+    is_linear = properties.flag("raw")
     texture = read_texture(properties.element.path.parent / properties.text("filename"), PICTURE_FORMATS)
-    return finished_texture(properties, texture)
+    return finished_texture(properties, replace(texture, is_linear=is_linear))
 
 
 def checkerboard(properties: Properties) -> Pattern:
@@ -143,8 +156,10 @@ def finished_texture(properties: Properties, texture: Texture) -> Pattern:
     if element is not None:
         matrix = transform(element)
         to_uv = np.array([[*matrix[0, :2], matrix[0, 3]], [*matrix[1, :2], matrix[1, 3]], [0.0, 0.0, 1.0]])
-    properties.finish("filter_type", "wrap_mode", "wrap_mode_u", "wrap_mode_v", "format", "accel", "max_anisotropy")
-    return Pattern(WHITE, texture, to_uv)
+    wrap, filtered = properties.text("wrap_mode", "repeat"), properties.text("filter_type", "bilinear")
+    properties.finish("wrap_mode_u", "wrap_mode_v", "format", "accel", "max_anisotropy")
+    looked_at = replace(texture, wrap=WRAPS.get(wrap, "repeat"), filter=FILTERS.get(filtered, "bilinear"))
+    return Pattern(WHITE, looked_at, to_uv)
 
 
 # --- BSDFs ------------------------------------------------------------------------------------------------------------
@@ -165,6 +180,30 @@ def inner(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     return surfaces.surface(found[0], depth + 1)
 
 
+def with_map(surface: Surface, name: str, pattern: Pattern, element: Element) -> Surface:
+    """A surface with another picture. name: the field of its material."""
+    has_picture = surface.maps or surface.pattern.texture is not None or surface.mask is not None
+    if has_picture and not np.array_equal(surface.to_uv, pattern.to_uv):
+        raise element.error("all textures of a surface must map texture coordinates alike")
+    return replace(surface, maps=surface.maps | {name: pattern})
+
+
+def relief(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+    """The BSDF that is in it, with its normals bent by a picture of normals or of heights, if there is one."""
+    surface = inner(surfaces, properties, depth)
+    elements = [*properties.named.values(), *properties.objects]
+    found = [each for each in elements if each.tag == "texture" and each.attributes.get("type") == "bitmap"]
+    if not found:
+        return surface
+    pattern = surfaces.texture(Properties(found[0], surfaces.ids))
+    assert pattern.texture is not None
+    if properties.type == "normalmap":
+        normals = replace(pattern, texture=replace(pattern.texture, is_linear=True))
+        return with_map(surface, "normal_map", normals, found[0])
+    material = replace(surface.material, bump_scale=properties.number("scale", 1.0))
+    return with_map(replace(surface, material=material), "bump_map", pattern, found[0])
+
+
 def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     """The BSDF that is in it, with holes where a picture says so. Of an opacity without picture nothing is seen."""
     surface = inner(surfaces, properties, depth)
@@ -174,9 +213,9 @@ def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     within = Properties(element, surfaces.ids)
     within.named.pop("raw", None)  # its bytes are taken as they are anyway
     opacity = surfaces.texture(within)
-    if surface.pattern.texture is None:
+    if surface.pattern.texture is None and not surface.maps:
         surface = replace(surface, pattern=replace(surface.pattern, to_uv=opacity.to_uv))
-    elif not np.array_equal(surface.pattern.to_uv, opacity.to_uv):
+    elif not np.array_equal(surface.to_uv, opacity.to_uv):
         raise element.error("an opacity and the colour below must map texture coordinates alike")
     assert opacity.texture is not None
     return replace(surface, mask=replace(opacity.texture, alpha=None))
@@ -191,11 +230,15 @@ def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     k = properties.color("k", BLACK)
     if properties.take("eta", *COLORS) is not None:
         reflectance = fresnel_of(properties.color("eta", BLACK), k)
-    tint = surfaces.pattern(properties, "specular_reflectance", WHITE).mean
-    rough = roughness(properties)
+    tint = surfaces.pattern(properties, "specular_reflectance", WHITE)
+    spread = roughness_pattern(surfaces, properties)
+    rough = roughness(properties) if spread is None else 1.0
     properties.finish("distribution", "sample_visible")
-    specular = multiplied(reflectance, tint)
-    return Surface(Material(name="conductor", kind="metal", diffuse=BLACK, specular=specular, roughness=rough))
+    specular = multiplied(reflectance, tint.color)
+    surface = Surface(Material(name="conductor", kind="metal", diffuse=BLACK, specular=specular, roughness=rough))
+    if tint.texture is not None:
+        surface = with_map(surface, "specular_map", tint, properties.element)
+    return surface if spread is None else with_map(surface, "roughness_map", spread, properties.element)
 
 
 def fresnel_of(eta: Color, k: Color) -> Color:
@@ -213,6 +256,19 @@ def roughness(properties: Properties) -> float:
     if not 0.0 <= both <= 1.0:
         raise properties.element.error(f"expected an alpha from 0 to 1, got {both:g} as the product of both axes'")
     return both**0.25
+
+
+def roughness_pattern(surfaces: Surfaces, properties: Properties) -> Pattern | None:
+    """The roots of a texture of alphas, if there is one."""
+    element = properties.named.get("alpha")
+    if element is None or element.tag != "texture":
+        return None
+    pattern = surfaces.pattern(properties, "alpha", WHITE)
+    assert pattern.texture is not None
+    texture = pattern.texture
+    alphas = texture.pixels / 255.0 if texture.is_linear else linear(texture.pixels)
+    roots = np.rint(255.0 * np.sqrt(alphas)).astype(np.uint8)
+    return replace(pattern, texture=replace(texture, pixels=roots, is_linear=True))
 
 
 def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
@@ -242,9 +298,12 @@ def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     """A diffuse surface under a smooth or rough coat."""
     index = relative_ior(properties, IORS["polypropylene"])
     pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
-    rough = roughness(properties)
+    spread = roughness_pattern(surfaces, properties)
+    rough = roughness(properties) if spread is None else 1.0
     properties.finish("specular_reflectance", "distribution", "sample_visible", "nonlinear")
-    return Surface(Material(name="plastic", kind="plastic", diffuse=pattern.color, ior=index, roughness=rough), pattern)
+    material = Material(name="plastic", kind="plastic", diffuse=pattern.color, ior=index, roughness=rough)
+    surface = Surface(material, pattern)
+    return surface if spread is None else with_map(surface, "roughness_map", spread, properties.element)
 
 
 def relative_ior(properties: Properties, default: float) -> float:
@@ -272,8 +331,8 @@ BSDFS: dict[str, Callable[[Surfaces, Properties, int], Surface]] = {
     "diffuse": diffuse,
     "twosided": inner,
     "mask": masked,
-    "bumpmap": inner,
-    "normalmap": inner,
+    "bumpmap": relief,
+    "normalmap": relief,
     "conductor": metal,
     "roughconductor": metal,
     "dielectric": clear,

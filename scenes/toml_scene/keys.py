@@ -9,6 +9,7 @@ from scenes.toml_scene.place import Place
 from scenes.toml_scene.values import (
     METRES,
     Choice,
+    FirstKey,
     Flag,
     Key,
     ListOf,
@@ -33,6 +34,8 @@ MAX_NUMBER = 1e30
 MAX_RADIANCE, MAX_INTENSITY = 1e9, 1e20
 #: Of what an nff surface says; more than 1 in all is scaled down when it is shaded.
 MAX_REFLECTANCE = 1e6
+#: Of normals and heights.
+MAX_SCALE = 1e3
 MAX_SIDE, MAX_PIXELS = 16_384, 1 << 26
 MAX_FRAMES = 10_000_000
 MAX_SEGMENTS = 1024
@@ -160,6 +163,56 @@ ANIMATION = Table(
     ),
 )
 
+TEXTURE = Table(
+    "materials.NAME.texture",
+    "A picture. Its path alone stands for a table of `file`. All keys of pictures are such tables.",
+    (
+        Key(
+            name="file",
+            kind=Text(),
+            about="A picture (PNG, JPEG, PPM, BMP, TGA or WEBP); its path, from the folder of the scene file.",
+            example='"wood.png"',
+            required=True,
+        ),
+        Key(
+            name="wrap",
+            kind=Choice(("repeat", "clamp")),
+            about="What is beyond the picture, where texture coordinates are not in 0 to 1: the picture again, or the "
+            "colours of its edges. Holes always repeat.",
+            default="repeat",
+            example='"clamp"',
+        ),
+        Key(
+            name="filter",
+            kind=Choice(("nearest", "bilinear", "mip")),
+            about='What is seen between the middles of texels: the nearest one, or the mean of four. "mip" is the mean '
+            "over as much as a pixel sees, which leaves no noise where the picture is fine and far away.",
+            default="bilinear",
+            example='"mip"',
+        ),
+        Key(
+            name="linear",
+            kind=Flag(),
+            about="Whether the bytes are shares of 255, and not sRGB.",
+            fallback="true for roughness, normals and heights, false for all else",
+            example="true",
+        ),
+    ),
+)
+
+#: Keys of pictures, by the fields of a material; and which of them hold no colours.
+PICTURE_KEYS = {
+    "texture": "texture",
+    "cutout": "cutout",
+    "specular_map": "specular_texture",
+    "roughness_map": "roughness_texture",
+    "transmission_map": "transmission_texture",
+    "emission_map": "emission_texture",
+    "normal_map": "normal_texture",
+    "bump_map": "bump_texture",
+}
+LINEAR = ("roughness_map", "normal_map", "bump_map")
+
 MATERIAL = Table(
     "materials.NAME",
     "A surface, by a name that objects use. A colour is red, green and blue, linear, or one number for a grey.",
@@ -241,7 +294,7 @@ MATERIAL = Table(
         ),
         Key(
             name="texture",
-            kind=Text(),
+            kind=FirstKey(TEXTURE),
             about="A picture (PNG, JPEG, PPM, BMP, TGA or WEBP) that multiplies `diffuse` and `backdrop`; its path, "
             "from the folder of the scene file.",
             fallback="none",
@@ -249,13 +302,70 @@ MATERIAL = Table(
         ),
         Key(
             name="cutout",
-            kind=Text(),
+            kind=FirstKey(TEXTURE),
             about="A picture that says where the surface is and where there are holes, through which rays pass, as "
             "between leaves: it is there from an alpha of one half on, or, if the picture has no alpha, from a grey of "
             "one half on. It may be that of `texture`. Surfaces that shine have no holes, nor have surfaces without "
             "texture coordinates.",
             fallback="none",
             example='"leaf.png"',
+        ),
+        Key(
+            name="specular_texture",
+            kind=FirstKey(TEXTURE),
+            about="A picture that multiplies what is mirrored: `specular`, and the coat of a plastic.",
+            fallback="none",
+            example='{ file = "scratches.png", filter = "mip" }',
+        ),
+        Key(
+            name="roughness_texture",
+            kind=FirstKey(TEXTURE),
+            about="A picture whose grey multiplies `roughness`.",
+            fallback="none",
+            example='"worn.png"',
+        ),
+        Key(
+            name="transmission_texture",
+            kind=FirstKey(TEXTURE),
+            about="A picture that multiplies `transmittance`.",
+            fallback="none",
+            example='"window.png"',
+        ),
+        Key(
+            name="emission_texture",
+            kind=FirstKey(TEXTURE),
+            about="A picture that multiplies `emission`. Lights are sampled by its mean over each triangle.",
+            fallback="none",
+            example='"screen.png"',
+        ),
+        Key(
+            name="normal_texture",
+            kind=FirstKey(TEXTURE),
+            about="A picture of normals: red to the right and green up in the picture, blue off the surface; the byte "
+            "128 is zero.",
+            fallback="none",
+            example='"bricks-normal.png"',
+        ),
+        Key(
+            name="normal_scale",
+            kind=Number(-MAX_SCALE, MAX_SCALE),
+            about="Multiplies red and green of the normals.",
+            default=1.0,
+            example="0.5",
+        ),
+        Key(
+            name="bump_texture",
+            kind=FirstKey(TEXTURE),
+            about="A picture of heights: its grey, 0 to 1, times `bump_scale`.",
+            fallback="none",
+            example='{ file = "bricks-height.png", wrap = "clamp" }',
+        ),
+        Key(
+            name="bump_scale",
+            kind=Number(-MAX_SCALE, MAX_SCALE),
+            about="Height of white in metres, in any unit of lengths; below 0 it is a dent.",
+            default=1.0,
+            example="0.005",
         ),
     ),
 )
@@ -1139,6 +1249,7 @@ TABLES: tuple[Table, ...] = (
     RENDER,
     ANIMATION,
     MATERIAL,
+    TEXTURE,
     OBJECT,
     TURN,
     GRID,

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from scenes.toml_scene.keys import TABLES
-from scenes.toml_scene.values import Key, Table
+from scenes.toml_scene.values import FirstKey, Key, Table
 from scenes.toml_scene.writer import toml
 
 #: In the manual, a table stands between a line that names it and one that ends it.
@@ -32,6 +32,8 @@ def row(key: Key) -> str:
 
 def words(key: Key) -> str:
     """What a key may hold. Tables inside of tables have a section of their own."""
+    if isinstance(key.kind, FirstKey):
+        return f"{key.kind.table.keys[0].kind.expected}, or a table of its own"
     return "tables of their own" if "a table" in key.kind.expected else key.kind.expected
 
 

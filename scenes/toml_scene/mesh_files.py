@@ -89,8 +89,8 @@ class MeshFiles:
         self.count.add(read.stored_triangles, place)
         first_material, first_texture = len(self.document.materials), len(self.document.textures)
         for material in read.materials:
-            texture, cutout = (i + first_texture if i >= 0 else -1 for i in (material.texture, material.cutout))
-            self.document.materials.append(replace(material, texture=texture, cutout=cutout))
+            pictures: dict[str, Any] = {name: index + first_texture for name, index in material.pictures.items()}
+            self.document.materials.append(replace(material, **pictures))
         self.document.textures.extend(read.textures)
         shapes = {id(part.shape): moved_material(part.shape, first_material) for part in read.parts}
         return [

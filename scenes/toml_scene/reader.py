@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,12 @@ import numpy as np
 from scenes.default_view import look_at, triple
 from scenes.document import Document
 from scenes.errors import SceneFileError
-from scenes.model import AnimationRange, Camera, Material, Scene
+from scenes.model import AnimationRange, Camera, Material, Scene, Texture
 from scenes.source_file import read_bytes, reason
 from scenes.stage import scene_of
 from scenes.texture_file import read_texture
 from scenes.toml_scene.keyframes import track_of, turned_track
-from scenes.toml_scene.keys import FILE_KEYS
+from scenes.toml_scene.keys import FILE_KEYS, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.lights import environment_of, light_of
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
@@ -114,20 +115,29 @@ def check_tracks(values: dict[str, Any], frame: Frame, place: Place) -> None:
 
 def add_materials(document: Document, materials: dict[str, dict[str, Any]], place: Place) -> None:
     """Takes in the materials of a file, with their textures."""
-    textures: dict[Path, int] = {}
+    textures: dict[tuple[Path, str, str, bool], int] = {}
     for name, values in materials.items():
         here = place.inside(name)
         check_reflectances(values, here)
-        pictures = dict.fromkeys(("texture", "cutout"), -1)
-        for key in pictures:
-            if values[key] is not None:
-                path = found(values[key], PICTURE_SUFFIXES, here.inside(key))
-                if path not in textures:
-                    textures[path] = len(document.textures)
-                    document.textures.append(read_texture(path, PICTURES))
-                pictures[key] = textures[path]
+        pictures = {}
+        for field, key in PICTURE_KEYS.items():
+            asked = values.pop(key)
+            if asked is None:
+                continue
+            path = found(asked["file"], PICTURE_SUFFIXES, here.inside(key))
+            is_linear = field in LINEAR if asked["linear"] is None else asked["linear"]
+            own = (path, asked["wrap"], asked["filter"], is_linear)
+            if own not in textures:
+                textures[own] = len(document.textures)
+                document.textures.append(looked_at(read_texture(path, PICTURES), own))
+            pictures[field] = textures[own]
         given = OF_KIND.get(values["kind"], {}) | {key: value for key, value in values.items() if value is not None}
         document.materials.append(Material(**{**given, "name": name, **pictures}))
+
+
+def looked_at(texture: Texture, own: tuple[Path, str, str, bool]) -> Texture:
+    """A texture with its wrap, its filter, and whether it is linear."""
+    return replace(texture, wrap=own[1], filter=own[2], is_linear=own[3])
 
 
 def check_reflectances(values: dict[str, Any], place: Place) -> None:

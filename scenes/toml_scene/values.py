@@ -357,6 +357,26 @@ class Table:
 
 
 @dataclass(frozen=True)
+class FirstKey:
+    """A table, or the text of its first key alone."""
+
+    table: Table
+
+    @property
+    def expected(self) -> str:
+        """A text or a table."""
+        return f"{self.table.keys[0].kind.expected}, or {self.table.expected}"
+
+    def read(self, value: Any, place: Place) -> dict[str, Any]:
+        """The table."""
+        if isinstance(value, str):
+            value = {self.table.keys[0].name: value}
+        if not isinstance(value, dict):
+            raise wrong(self, value, place)
+        return self.table.read(value, place)
+
+
+@dataclass(frozen=True)
 class Turn(Table):
     """A table with an axis and degrees."""
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from scenes.document import DistantSource, Document, EnvironmentSource, LightSource, PointSource
 from scenes.errors import SceneFileError
-from scenes.model import Scene
+from scenes.model import PICTURES, Scene, Texture
 from scenes.source_file import reason
 from scenes.texture_file import texture_image
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
+from scenes.toml_scene.keys import LINEAR, PICTURE_KEYS
 from scenes.toml_scene.place import BARE_KEY
 from scenes.tracks import RotationTrack, Track, VectorTrack
 from scenes.transforms import Transform
@@ -55,6 +56,13 @@ def mesh_file(path: Path) -> str:
 def environment_file(path: Path) -> str:
     """Name of the file of the environment's image."""
     return f"{path.stem}-environment.npy"
+
+
+def picture(file: str, texture: Texture, is_linear: bool) -> str | dict[str, Any]:
+    """What says a picture: the name of its file where that is enough. is_linear: whether it is unless that is said."""
+    if (texture.wrap, texture.filter, texture.is_linear) == ("repeat", "bilinear", is_linear):
+        return file
+    return {"file": file, "wrap": texture.wrap, "filter": texture.filter, "linear": texture.is_linear}
 
 
 def has_image(environment: EnvironmentSource | None) -> TypeGuard[EnvironmentSource]:
@@ -158,9 +166,10 @@ class Lines:
         """The materials."""
         files = texture_files(self.document, self.path)
         for name, material in zip(self.materials, self.document.materials, strict=True):
-            texture, cutout = (files[i] if i >= 0 else None for i in (material.texture, material.cutout))
-            values = asdict(material) | {"name": None, "texture": texture, "cutout": cutout}
-            yield from table(f"[materials.{key_text(name)}]", values)
+            values = {field: value for field, value in asdict(material).items() if field not in PICTURES}
+            for field, index in material.pictures.items():
+                values[PICTURE_KEYS[field]] = picture(files[index], self.document.textures[index], field in LINEAR)
+            yield from table(f"[materials.{key_text(name)}]", values | {"name": None})
 
     def object_rows(self) -> list[dict[str, Any]]:
         """The parts."""

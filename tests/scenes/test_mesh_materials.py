@@ -192,10 +192,20 @@ def test_pictures_of_gltf(tmp_path):
     (material,) = picture.materials
     assert material.specular == pytest.approx((half, 0.0, 0.0))
     assert material.diffuse == BLACK
-    assert (material.kind, material.roughness) == ("metal", pytest.approx(0.2))
-    assert material.emission == pytest.approx((1.0, half, 0.0))
-    assert picture.textures[material.texture].pixels[0, 0].tolist() == [128, 0, 0]
-    assert [texture.name for texture in picture.textures] == ["a (PNG)"]
+    assert (material.kind, material.roughness, material.emission) == ("metal", 1.0, (1.0, 1.0, 0.0))
+    colors = {field: picture.textures[index].pixels[0, 0].tolist() for field, index in material.pictures.items()}
+    assert colors == {"texture": [128, 0, 0], "roughness_map": [51, 51, 51], "emission_map": [255, 128, 255]}
+    assert [texture.is_linear for texture in picture.textures] == [True, False, False]
+    assert {texture.name for texture in picture.textures} == {"a (PNG)"}
+
+
+def test_a_normal_map_of_gltf_with_its_scale(tmp_path):
+    description = {**pbr(metallicFactor=0), "normalTexture": {"index": 0, "scale": 0.25}}
+    picture = load(glb_of(tmp_path, description, [(100, 140, 250)])).at(0.0)
+    (material,) = picture.materials
+    assert material.normal_scale == 0.25
+    texture = picture.textures[material.normal_map]
+    assert (texture.is_linear, texture.wrap, texture.pixels[0, 0].tolist()) == (True, "repeat", [100, 140, 250])
 
 
 def test_each_mesh_has_its_own_material(tmp_path):

@@ -467,11 +467,36 @@ def test_checkerboard(snap):
     assert np.allclose(np.ptp(picture.uvs, axis=(0, 1)), (4, 2))
 
 
-def test_a_coat_of_the_mean_of_its_picture(tmp_path, snap):
+def test_glass_of_the_mean_of_its_picture(tmp_path, snap):
     Image.new("RGB", (4, 4), (255, 0, 255)).save(tmp_path / "t.png")
-    texture = f'<texture type="bitmap" name="specular_reflectance">{string("filename", "t.png")}</texture>'
-    material = material_of(snap(f'<shape type="cube"><bsdf type="conductor">{texture}</bsdf></shape>'))
-    assert material.specular == (1, 0, 1)
+    texture = f'<texture type="bitmap" name="specular_transmittance">{string("filename", "t.png")}</texture>'
+    material = material_of(snap(f'<shape type="cube"><bsdf type="dielectric">{texture}</bsdf></shape>'))
+    assert material.transmittance == pytest.approx(2.0 / 3.0)
+
+
+def test_a_rough_metal_with_all_its_pictures(tmp_path, snap):
+    Image.new("RGB", (4, 4), (64, 64, 64)).save(tmp_path / "t.png")
+    file = string("filename", "t.png")
+    raw = file + '<boolean name="raw" value="true"/>' + string("wrap_mode", "clamp") + string("filter_type", "nearest")
+    inner = (
+        f'<texture type="bitmap" name="specular_reflectance">{file}</texture>'
+        f'<texture type="bitmap" name="alpha">{raw}</texture>'
+    )
+    bent = f'<bsdf type="normalmap"><texture type="bitmap" name="normalmap">{file}</texture>'
+    bumpy = f'<bsdf type="bumpmap"><float name="scale" value="0.5"/><texture type="bitmap">{raw}</texture>'
+    bsdf = f'{bumpy}{bent}<bsdf type="roughconductor">{inner}</bsdf></bsdf></bsdf>'
+    picture = snap(f'<shape type="rectangle">{bsdf}</shape>')
+    material = material_of(picture)
+    assert (material.kind, material.roughness, material.bump_scale) == ("metal", 1.0, 0.5)
+    seen = {field: picture.textures[index] for field, index in material.pictures.items()}
+    assert {field: (texture.wrap, texture.filter, texture.is_linear) for field, texture in seen.items()} == {
+        "specular_map": ("repeat", "bilinear", False),
+        "roughness_map": ("clamp", "nearest", True),
+        "normal_map": ("repeat", "bilinear", True),
+        "bump_map": ("clamp", "nearest", True),
+    }
+    assert np.all(seen["roughness_map"].pixels == 128)  # the root of 64 / 255
+    assert np.all(seen["bump_map"].pixels == 64)
 
 
 # --- light ------------------------------------------------------------------------------------------------------------

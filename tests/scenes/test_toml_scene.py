@@ -24,7 +24,7 @@ from scenes.document import (
     PointSource,
     SpotSource,
 )
-from scenes.model import AnimationRange, Camera, Material, SpotLight, Texture
+from scenes.model import PICTURES, AnimationRange, Camera, Material, SpotLight, Texture
 from scenes.shapes import rectangle, sphere
 from scenes.stage import scene_of
 from scenes.toml_scene import read, write
@@ -79,6 +79,14 @@ emission = [1, 2, 3]
 backdrop = 0.5
 texture = "t.png"
 cutout = "t.png"
+specular_texture = { file = "t.png", wrap = "clamp" }
+roughness_texture = "t.png"
+transmission_texture = { file = "t.png", filter = "mip", linear = true }
+emission_texture = "t.png"
+normal_texture = "t.png"
+normal_scale = 0.5
+bump_texture = { file = "t.png", linear = false }
+bump_scale = 0.01
 
 [materials]
 glass.kind = "dielectric"
@@ -319,9 +327,23 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         backdrop=(0.5, 0.5, 0.5),
         texture=0,
         cutout=0,
+        specular_map=1,
+        roughness_map=2,
+        transmission_map=3,
+        emission_map=0,
+        normal_map=2,
+        normal_scale=0.5,
+        bump_map=0,
+        bump_scale=0.01,
     )
     assert (glass.transmittance, glass.ior) == (1.0, 1.5)
     assert mirror.specular == (1.0, 1.0, 1.0)
+    assert [(texture.wrap, texture.filter, texture.is_linear) for texture in document.textures] == [
+        ("repeat", "bilinear", False),
+        ("clamp", "bilinear", False),
+        ("repeat", "bilinear", True),
+        ("repeat", "mip", True),
+    ]
     assert document.textures[0].pixels.tolist() == np.arange(24).reshape(2, 4, 3).tolist()
     assert len(document.parts) == 2 + 6 + 8
     assert list(document.cameras) == ["main", "second"]
@@ -1230,10 +1252,15 @@ def animated_document() -> Document:
             ),
             Material(name="same", emission=(1.0, 2.0, 3.0)),
             Material(name='odd "name"\n\x7f\udcff é', backdrop=(0.1, 0.2, 0.3), texture=1),
-            Material(name="", kind="dielectric", transmittance=0.9, ior=1.333),
+            Material(name="", kind="dielectric", transmittance=0.9, ior=1.333, transmission_map=2, bump_map=1),
+            Material(name="all", kind="metal", specular_map=0, roughness_map=3, normal_map=2, normal_scale=1 / 3),
+            Material(name="screen", emission=(1.0, 1.0, 1.0), emission_map=2, cutout=0, bump_scale=1 / 7),
         ],
         textures=[
-            Texture(name=name, pixels=generator.integers(0, 256, (3, 2, 3), dtype=np.uint8)) for name in ("a.ppm", "b")
+            Texture(name="a.ppm", pixels=generator.integers(0, 256, (3, 2, 3), dtype=np.uint8)),
+            Texture(name="b", pixels=generator.integers(0, 256, (2, 3, 3), dtype=np.uint8), is_linear=True),
+            Texture(name="c", pixels=generator.integers(0, 256, (2, 3, 3), dtype=np.uint8), wrap="clamp", filter="mip"),
+            Texture(name="d", pixels=generator.integers(0, 256, (1, 3, 3), dtype=np.uint8), filter="nearest"),
         ],
         tracks={
             "move": Track(transl=spline, rot=turns, scale=spline),
@@ -1269,10 +1296,13 @@ def assert_same(first: Snapshot, second: Snapshot) -> None:
         assert a.dtype == b.dtype
         assert a.tobytes() == b.tobytes(), name
     for a, b in zip(first.materials, second.materials, strict=True):
-        assert replace(a, name="", texture=-1) == replace(b, name="", texture=-1)
-        assert (a.texture < 0) == (b.texture < 0)
-        if a.texture >= 0:
-            assert np.array_equal(first.textures[a.texture].pixels, second.textures[b.texture].pixels)
+        none = dict.fromkeys(PICTURES, -1)
+        assert replace(a, name="", **none) == replace(b, name="", **none)
+        assert a.pictures.keys() == b.pictures.keys()
+        for field, index in a.pictures.items():
+            one, other = first.textures[index], second.textures[b.pictures[field]]
+            assert np.array_equal(one.pixels, other.pixels)
+            assert (one.wrap, one.filter, one.is_linear) == (other.wrap, other.filter, other.is_linear)
     assert first.lights == second.lights
     assert (first.environment is None) == (second.environment is None)
     if first.environment is not None:
@@ -1310,6 +1340,8 @@ def test_meshes_are_written_once_and_shared_again(tmp_path: Path) -> None:
     assert names == [
         "written-0.png",
         "written-1.png",
+        "written-2.png",
+        "written-3.png",
         "written-environment.npy",
         "written-meshes.npz",
         "written.toml",
