@@ -475,6 +475,17 @@ def test_layers_need_a_file_that_holds_them(tmp_path: Path, capsys: pytest.Captu
     assert re.fullmatch(r"tracecore: error: --layers needs .* \.exr .*\n", capsys.readouterr().err)
 
 
+def test_an_exr_with_all_layers(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    openexr = pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    assert run_flat("-o", tmp_path / "a.exr", "--layers", "--passes", "3") == 0
+    with openexr.File(str(tmp_path / "a.exr"), separate_channels=True) as file:
+        planes = {name: channel.pixels for name, channel in file.channels().items()}
+    colors = [f"{layer}.{c}" for layer in ("direct", "indirect", "caustic", "albedo") for c in "RGB"]
+    assert set(planes) == {*"RGBZ", *colors, *(f"normal.{c}" for c in "XYZ"), "noise.Y", "density.Y"}
+    assert (planes["G"] == 2.0).all()
+    assert planes["noise.Y"][0, 0] == pytest.approx(math.sqrt(1.0 / 3.0))
+
+
 def test_denoising_is_not_for_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("render", "cornell", "--denoise", "-o", tmp_path / "a.npy") == 2
     assert re.fullmatch(r"tracecore: error: --denoise is for \.png and \.exr; .*\n", capsys.readouterr().err)

