@@ -37,7 +37,6 @@ from shaders.lights import (
 )
 from shaders.sampling import uniform_cone
 from shaders.vector import Vec3, add, along, dot, frame, normalize, subtract, to_world
-from tracecore.compiled import compiled
 
 Doubles = npt.NDArray[np.float64]
 
@@ -113,7 +112,7 @@ def is_outside(kind: float) -> bool:
     return kind in (SUN, SKY)
 
 
-@compiled
+@inlined
 def project(
     lights: LightArrays,
     projection: Projection,
@@ -193,7 +192,7 @@ def choose_aim(aims: Doubles, place: float) -> int:
     return chosen
 
 
-@compiled
+@inlined
 def aim_at(lights: LightArrays, source: Source, middle: Vec3, radius: float) -> Aim:
     """The aim at a sphere."""
     if is_outside(source.kind):
@@ -279,7 +278,7 @@ def covers(kind: float, aim: Aim, departure: Departure) -> bool:
     return dot(offset, offset) - dot(offset, departure.direction) ** 2 <= aim.edge * aim.edge
 
 
-@compiled
+@inlined
 def usual_density(lights: LightArrays, source: Source, direction: Vec3) -> float:
     """f of a unit direction, per unit of solid angle; of a sun or sky that of a place, per unit of area."""
     if source.kind == POINT:
@@ -293,7 +292,7 @@ def usual_density(lights: LightArrays, source: Source, direction: Vec3) -> float
     return spot_share(lights, source.row, cosine) / (2.0 * math.pi * extent)
 
 
-@compiled
+@inlined
 def reach(lights: LightArrays, projection: Projection, source: Source, aims: Doubles) -> float:
     """The share of a light's flux, from one place of it, that goes to targets: all where one is left to f. The density
     at its axis stands for that of a cone, which is exact but for spots."""
