@@ -65,7 +65,7 @@ def test_every_surface_in_a_furnace_has_radiance_1_over_1_minus_albedo(driver):
     faces = made.reshape(-1, 3, 8, 3, 8)[:, :, 3:5, :, 3:5].mean(axis=(2, 4)).reshape(-1, 9)
     lost = np.array([loss for _, loss in LOSSLESS.values()]) + COMPLETE[driver]
     scores = z_scores(faces, np.full((2, 9), 1.0 / (1.0 - albedo)), lost)
-    assert np.abs(scores).max() < sidak_bound(9), dict(zip(LOSSLESS, scores.round(2).tolist(), strict=True))
+    assert np.abs(scores).max() < sidak_bound(9), f"{list(LOSSLESS)}: {scores.round(1)}"
 
 
 # --- form factors -----------------------------------------------------------------------------------------------------
@@ -109,11 +109,14 @@ def test_photons_find_form_factors(pair):
     assert abs(1.0 - counts.escaped / counts.emitted - expected) < sidak_bound(1) * error
 
 
-@pytest.mark.parametrize("driver", ["path", "photon"])
-@pytest.mark.parametrize("pair", PAIRS)
-def test_shadow_rays_find_form_factors(pair, driver):
+@pytest.mark.parametrize(
+    ("pair", "driver"),
+    # Shadow rays alone have no finite variance at an edge that both squares have; the path driver has other rays too.
+    [*((pair, "path") for pair in PAIRS), ("parallel squares", "photon"), ("discs", "photon")],
+)
+def test_eye_paths_find_form_factors(pair, driver):
     """The mean radiance of a surface of albedo 1/2 over that of the one that lights it."""
-    made = passes(lit_by(pair), driver, 24, width=24, height=24, photons=100, radius=1e-3, max_bounces=1)
+    made = passes(lit_by(pair), driver, 24, width=24, height=24, photons=100, radius=1e-3, max_bounces=3)
     *_, filled, factor = PAIRS[pair]
     # The camera sees pixels of the rim of a disc by chance alone.
     z = z_scores(made.mean(axis=(1, 2, 3)), np.full(2, 0.5 * factor * filled), 5e-4)
