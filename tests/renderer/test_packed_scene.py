@@ -84,7 +84,7 @@ def test_textures_are_packed_in_their_order():
     plain = flat_snapshot(quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)), [PLAIN])
     textures = tuple(Texture(name=str(i), pixels=image) for i, image in enumerate(images))
     packed = pack_scene(type(plain)(**(vars(plain) | {"textures": textures}))).surfaces.textures
-    assert packed.table.tolist() == [[0, 3, 2], [6, 3, 2]]
+    assert packed.table[:, :3].tolist() == [[0, 3, 2], [6, 3, 2]]
     assert packed.texels[:6].max() == 0.0
     assert packed.texels[6:].min() == pytest.approx(1.0)
 
