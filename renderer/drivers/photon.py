@@ -39,7 +39,7 @@ class PhotonDriver(EyeDriver):
     name = "photon"
     diffuse = INDIRECT
     caustics = Caustics.ALL
-    specular_share: ClassVar[float] = 0.125
+    specular_share: ClassVar[float] = 0.0
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)

@@ -47,7 +47,7 @@ def pixels_of_room(driver, pictures, **settings):
     own, as the passes of one are spread evenly and not independent."""
     full = room(ball=GLASS)
     away = replace(full, camera=replace(full.camera, vertical_fov=60.0))
-    chosen = COMMON | {"width": 24, "height": 24, "radius": 0.02} | settings
+    chosen = COMMON | {"width": 24, "height": 24, "radius": 0.02, "sampler": "sobol"} | settings
     seeds = range(100 * len(driver), 100 * len(driver) + pictures)
     return np.array([block_means(passes(away, driver, 8, seed=s, **chosen), 2).mean(axis=(0, 3)) for s in seeds])
 

