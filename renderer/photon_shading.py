@@ -86,6 +86,7 @@ from shaders.dielectric import fresnel
 from shaders.random import STREAM_PHOTON, Words4, hash4, hash_key, more4, unit32
 from shaders.real import HALF, ONE, TWO, ZERO, Int, Real
 from shaders.sampling import cosine_power, lambertian
+from shaders.surface import SurfaceArrays
 from shaders.vector import Vec3, add, along, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
 from tracecore.compiled import compiled, inlined
 from tracecore.rays import offset_of
@@ -170,6 +171,21 @@ class Limits(NamedTuple):
     only_caustics: bool
 
 
+class Shading(NamedTuple):
+    """How a batch is shaded. flags: all that facets have. is_alike: whether all fresh photons carry the same flux. The
+    others: addresses of the scene's tables."""
+
+    flags: np.uint32
+    is_alike: bool
+    facets: int
+    materials: int
+    normals: int
+    uvs: int
+    texels: int
+    decoded: int
+    limits: Limits
+
+
 class Landing(NamedTuple):
     """What loops over hits work on. photons: where photons wait. flux: of fresh ones, where all have the same."""
 
@@ -204,10 +220,14 @@ def shade_batch(
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
         task.only_caustics,
     )
+    shading, flux = shading_of(scene, limits), fresh_flux(scene.photon_scene, task)
     first, kept = 0, 0
     while first < active:
-        span = span_at(scene.photon_scene, task, batch, (first, active, kept))
-        done, going = shade_chunk(scene, limits, batch, span, output)
+        span = span_at(batch, (first, active, kept), shading.is_alike, flux)
+        if shading.flags & (TEXTURED | BENT | MIXED):
+            done, going = shade_mixed_chunk(scene.surfaces, shading, batch, span, output)
+        else:
+            done, going = shade_flat_chunk(shading, batch, span, output)
         first, kept = first + done, kept + going
     photon, fresh = take(supply, batch.capacity - kept)
     launch(scene.photon_scene, task, batch, (kept, photon, fresh))
@@ -218,16 +238,36 @@ def shade_batch(
 
 
 @inlined
-def span_at(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, places: tuple[int, int, int]) -> Span:
+def shading_of(scene: PackedScene, limits: Limits) -> Shading:
+    """How a batch is shaded."""
+    return Shading(
+        flags=scene.photon_scene.flags,
+        is_alike=is_all_alike(scene.photon_scene),
+        facets=address(scene.photon_scene.facets),
+        materials=address(scene.photon_scene.materials),
+        normals=address(scene.surfaces.normals),
+        uvs=address(scene.photon_scene.uvs),
+        texels=address(scene.photon_scene.texels),
+        decoded=address(scene.photon_scene.decoded),
+        limits=limits,
+    )
+
+
+@inlined
+def fresh_flux(scene: PhotonScene, task: PhotonTask) -> Vec3:
+    """Of fresh photons, where all carry the same."""
+    return only_light(scene, task).flux if is_all_alike(scene) else (ZERO, ZERO, ZERO)
+
+
+@inlined
+def span_at(batch: PhotonBatch, places: tuple[int, int, int], is_alike: bool, flux: Vec3) -> Span:
     """The rays to shade next: those of paths that go on, or fresh ones. places: of the first one, behind the last one
-    of all, and of the next path kept."""
+    of all, and of the next path kept. is_alike, flux: whether all fresh photons carry the same flux, and which."""
     first, active, kept = places
     fresh, photon = batch.fresh[0], batch.fresh[1] + first - batch.fresh[0]
     is_fresh = first >= fresh
     count = (active if is_fresh else min(active, fresh)) - first
-    is_alike = is_fresh and is_all_alike(scene)
-    flux = only_light(scene, task).flux if is_alike else (ZERO, ZERO, ZERO)
-    return Span(first, count, kept, is_fresh, is_alike, photon, flux)
+    return Span(first, count, kept, is_fresh, is_fresh and is_alike, photon, flux)
 
 
 @inlined
@@ -241,51 +281,81 @@ def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
 
 
 @compiled
-def shade_chunk(
-    scene: PackedScene, limits: Limits, batch: PhotonBatch, span: Span, output: PhotonOutput
-) -> tuple[int, int]:
-    """Shade the hits of the first rays of a span, as many as a chunk has room for. Returns how many rays these are, and
-    how many paths of them go on."""
-    first, kept = span.first, span.kept
-    flags, chunk = scene.photon_scene.flags, batch.scratch.chunk[0]
+def shade_flat_chunk(shading: Shading, batch: PhotonBatch, span: Span, output: PhotonOutput) -> tuple[int, int]:
+    """Shade the hits of the first rays of a span, as many as a chunk has room for, where all surfaces are flat, diffuse
+    and of one colour each. Returns how many rays these are, and how many paths of them go on.
+
+    It takes no arrays of the scene: all threads would count how often these are in use, each time, in the same place.
+    """
     view = View(
-        rays=address(batch.rays) + 4 * first,
-        hits=address(batch.hits) + 4 * first,
-        paths=address(batch.paths) + 4 * first,
-        kept_rays=address(batch.rays) + 4 * kept,
-        kept_paths=address(batch.paths) + 4 * kept,
+        rays=address(batch.rays) + 4 * span.first,
+        hits=address(batch.hits) + 4 * span.first,
+        paths=address(batch.paths) + 4 * span.first,
+        kept_rays=address(batch.rays) + 4 * span.kept,
+        kept_paths=address(batch.paths) + 4 * span.kept,
         step=4 * batch.rays.shape[1],
         photons=address(output.waiting) + 4 * output.waits[0],
-        materials=address(scene.photon_scene.materials),
-        normals=address(scene.surfaces.normals),
-        texels=address(scene.photon_scene.texels),
-        decoded=address(scene.photon_scene.decoded),
-        chunk=chunk,
+        materials=shading.materials,
+        normals=shading.normals,
+        texels=shading.texels,
+        decoded=shading.decoded,
+        chunk=batch.scratch.chunk[0],
     )
-    hits, rays = pick_fresh(flags, view, span) if span.is_fresh else pick_hits(flags, view, span.rays)
-    output.counters[ESCAPED] += rays - hits
-    meet_facets(scene.photon_scene, view, hits)
-    landing = Landing(chunk, limits, view.photons, span.flux)
-    if flags & (TEXTURED | BENT | MIXED):
-        shade_all_lobes(scene, view, hits, landing)
-    elif span.is_alike:
+    hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
+    meet_facets(shading, view, hits)
+    landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
+    if span.is_alike:
         each(bounce_first, whole(hits), landing)
     else:
         each(bounce, whole(hits), landing)
-    if limits.only_caustics and not flags & MIXED:
-        each(end_path, whole(hits), chunk)
-    keep_photons(view, hits, output)
-    add_tallies(hits, chunk, output)
-    return rays, keep_paths(flags, view, hits)
+    if shading.limits.only_caustics:
+        each(end_path, whole(hits), view.chunk)
+    return rays, keep_chunk(shading.flags, view, (hits, rays), output)
+
+
+@compiled
+def shade_mixed_chunk(
+    surfaces: SurfaceArrays, shading: Shading, batch: PhotonBatch, span: Span, output: PhotonOutput
+) -> tuple[int, int]:
+    """As `shade_flat_chunk`, where there are other surfaces too."""
+    view = View(
+        rays=address(batch.rays) + 4 * span.first,
+        hits=address(batch.hits) + 4 * span.first,
+        paths=address(batch.paths) + 4 * span.first,
+        kept_rays=address(batch.rays) + 4 * span.kept,
+        kept_paths=address(batch.paths) + 4 * span.kept,
+        step=4 * batch.rays.shape[1],
+        photons=address(output.waiting) + 4 * output.waits[0],
+        materials=shading.materials,
+        normals=shading.normals,
+        texels=shading.texels,
+        decoded=shading.decoded,
+        chunk=batch.scratch.chunk[0],
+    )
+    hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
+    meet_facets(shading, view, hits)
+    shade_all_lobes(surfaces, shading, view, hits, Landing(view.chunk, shading.limits, view.photons, span.flux))
+    return rays, keep_chunk(shading.flags, view, (hits, rays), output)
 
 
 @inlined
-def shade_all_lobes(scene: PackedScene, view: View, hits: int, landing: Landing) -> None:
+def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: PhotonOutput) -> int:
+    """Keep photons and paths of a chunk, and count what became of its rays. counts: hits and rays. Returns how many
+    paths go on."""
+    hits, rays = counts
+    output.counters[ESCAPED] += rays - hits
+    keep_photons(view, hits, output)
+    add_tallies(hits, view.chunk, output)
+    return keep_paths(flags, view, hits)
+
+
+@inlined
+def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits: int, landing: Landing) -> None:
     """What becomes of hits where some are not on flat, diffuse surfaces of one colour each."""
-    flags, chunk = scene.photon_scene.flags, view.chunk
+    flags, chunk = shading.flags, view.chunk
     each(land, whole(hits), landing)
     if flags & TEXTURED:
-        meet_textures(scene.photon_scene, view, hits)
+        meet_textures(shading, view, hits)
         each(paint, whole(hits), view)
     if flags & (BENT | MIXED):
         each(face, whole(hits), chunk)
@@ -295,10 +365,10 @@ def shade_all_lobes(scene: PackedScene, view: View, hits: int, landing: Landing)
             scatter_mixed(hits, view)
         if flags & RICH:
             rich = list_places(address(chunk.kind), (RICH, RICH), hits, address(chunk.rich))
-            scatter_rich(scene.surfaces, chunk, rich, view.photons + FLUX * WAITING_STEP)
+            scatter_rich(surfaces, chunk, rich, view.photons + FLUX * WAITING_STEP)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
-    if landing.limits.only_caustics and flags & MIXED:
+    if landing.limits.only_caustics:
         each(end_spread, whole(hits), chunk)
     each(decide, whole(hits), landing)
 
@@ -366,17 +436,17 @@ def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
 
 
 @inlined
-def meet_facets(scene: PhotonScene, view: View, count: int) -> None:
+def meet_facets(shading: Shading, view: View, count: int) -> None:
     """Facets of the hits, and which materials they have."""
     chunk, triangles = view.chunk, address(view.chunk.triangle)
     for i in range(LANES):
         put(triangles, count + i, Int(0))
-    facets, columns = address(scene.facets), address(chunk.normal)
-    if scene.flags & MIXED:
-        gather_columns(facets, FACET_BYTES, triangles, whole(count), (FACET_QUADS, columns))
+    columns = address(chunk.normal)
+    if shading.flags & MIXED:
+        gather_columns(shading.facets, FACET_BYTES, triangles, whole(count), (FACET_QUADS, columns))
     else:
-        gather_columns(facets, FACET_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
-    if scene.flags & (MIXED | TEXTURED):
+        gather_columns(shading.facets, FACET_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
+    if shading.flags & (MIXED | TEXTURED):
         each(meet_material, whole(count), chunk)
 
 
@@ -387,11 +457,11 @@ def meet_material(i: int, chunk: Chunk) -> None:
 
 
 @inlined
-def meet_textures(scene: PhotonScene, view: View, count: int) -> None:
+def meet_textures(shading: Shading, view: View, count: int) -> None:
     """Texture coordinates of the facets' corners and textures of their materials."""
     chunk = view.chunk
     uvs, texels = (UVS_QUADS, address(chunk.uvs)), (TEXELS_QUADS, address(chunk.texels))
-    gather_columns(address(scene.uvs), UVS_BYTES, address(chunk.triangle), whole(count), uvs)
+    gather_columns(shading.uvs, UVS_BYTES, address(chunk.triangle), whole(count), uvs)
     gather_columns(view.materials + TEXELS_BYTES, MATERIAL_BYTES, address(chunk.material), whole(count), texels)
 
 
