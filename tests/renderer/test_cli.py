@@ -903,6 +903,7 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
         "max_bounces": 7,
         "pixel_filter": "box",
         "sampler": "sobol",
+        "projection": True,
         "passes": 3,
         "exposure": 1.5,
         "tone_map": "linear",

@@ -158,7 +158,13 @@ def test_a_mask_that_is_too_large_is_bad_input():
 
 def test_a_frame_with_other_holes_is_another():
     picture = SimpleNamespace(
-        settings=lambda _: RenderSettings(width=2, height=2), limits=1, exposure=1.0, curve="", kind=0, motion=None
+        settings=lambda _: RenderSettings(width=2, height=2),
+        limits=1,
+        exposure=1.0,
+        curve="",
+        kind=0,
+        motion=None,
+        denoise=False,
     )
     order = SimpleNamespace(seeds="same", picture=picture)
     masks = ([[True, False]], [[False, True]], [[True, False]])
