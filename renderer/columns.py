@@ -16,7 +16,8 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 
 from shaders.vector import Vec3
-from tracecore.compiled import has_widest_vectors, inlined
+from tracecore.compiled import inlined
+from tracecore.merging import has_widest_vectors
 from tracecore.rays import Floats
 from tracecore.vector import address, all_lanes, emitting
 

@@ -22,7 +22,7 @@ from renderer.photon_lookup import PhotonLookup
 from tracecore.compiled import compiled, inlined
 from tracecore.port import ANY_HIT, PLAIN, Port, next_lane, submit
 from tracecore.rays import Ids
-from tracecore.vector import address, fetch_add
+from tracecore.vector import address, borrowed, fetch_add
 
 #: What a lane's `rays` count.
 CAMERA, SHADOW, BOUNCE, PURPOSES = range(4)
@@ -122,6 +122,7 @@ def lane_paths(lanes: EyeLanes, lane: int) -> EyePaths:
 @compiled
 def run_eye_paths(job: EyeJob, port: Port, lanes: EyeLanes) -> int:
     """Follow paths until no pixel is left. Returns as `next_lane` does."""
+    job, port, lanes = borrowed(job), borrowed(port), borrowed(lanes)
     lane = next_lane(port, lanes.live, lanes.slots)
     while lane >= 0:
         if lanes.active[lane] == 0 and lanes.shadows[lane] == 0:
@@ -174,6 +175,7 @@ def submit_shadows(port: Port, first: int, count: int) -> None:
 @compiled
 def run_occlusion(job: EyeJob, port: Port, lanes: EyeLanes) -> int:
     """Camera rays, and from what each meets one ray that shows whether the sky is free."""
+    job, port, lanes = borrowed(job), borrowed(port), borrowed(lanes)
     lane = next_lane(port, lanes.live, lanes.slots)
     while lane >= 0:
         if lanes.shadows[lane] > 0:

@@ -69,8 +69,7 @@ COLUMNS = np.dtype(
     ]
 )
 
-#: Columns of a chunk of photons that leave lights: EMITTER and which of them, and random numbers: for the direction (2)
-#: and the place (2).
+#: Columns of a chunk of photons that leave lights: EMITTER, and which of them.
 LAUNCH_COLUMNS = np.dtype(
     [
         ("corner", "<f4", _VECTOR),
@@ -80,7 +79,6 @@ LAUNCH_COLUMNS = np.dtype(
         ("emitted", "<f4", _VECTOR),
         ("is_square", "<f4", _SCALAR),
         ("light", "<i4", _SCALAR),
-        ("words", "<u4", (4, COLUMN)),
     ]
 )
 

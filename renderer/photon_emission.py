@@ -6,7 +6,6 @@ import numpy as np
 
 from renderer.columns import (
     CHUNK,
-    COLUMN_BYTES,
     WORD_BYTES,
     column,
     each,
@@ -35,6 +34,9 @@ from tracecore.vector import address
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
 GOLDEN = np.uint32(2654435769)
 
+#: Powers -1 to -4 of the root of x^5 = x + 1 in 32 bits: what it is for one number, these are for four.
+ROBERTS = (np.uint32(3679390609), np.uint32(3152041523), np.uint32(2700274807), np.uint32(2313257605))
+
 EMITTER_BYTES = EMITTER.itemsize
 
 #: Numbers of the projection are apart from those that `draw` gives, step 0, and from the shift of the lights, step 1.
@@ -57,13 +59,14 @@ class Light(NamedTuple):
 
 class Launch(NamedTuple):
     """Where fresh photons go: addresses of a batch's columns at the first of them, `step` bytes apart. photon: the
-    first one's index. per_unit: 1 over the task's unit of flux. only: the light, where there is but one. shift, lights,
-    aliases: how one of several is chosen."""
+    first one's index. words: its numbers. per_unit: 1 over the task's unit of flux. only: the light, where there is but
+    one. shift, lights, aliases: how one of several is chosen."""
 
     rays: int
     paths: int
     step: int
     photon: np.uint32
+    words: Words4
     per_unit: float
     key: Words4
     chunk: Chunk
@@ -116,6 +119,7 @@ def launch_chunk(
         paths=address(batch.paths) + 4 * place,
         step=4 * batch.rays.shape[1],
         photon=np.uint32(photon),
+        words=words_of(np.uint32(photon), hash4(key, np.uint32(0), np.uint32(0))),
         per_unit=Real(1.0 / task.flux_unit),
         key=key,
         chunk=batch.scratch.launch[0],
@@ -124,7 +128,6 @@ def launch_chunk(
         lights=np.uint64(len(scene.emitters)),
         aliases=address(scene.aliases),
     )
-    each_pair(draw, pairs, data)
     if is_alike:
         each_pair(leave_only_light, pairs, data)
     else:
@@ -159,14 +162,6 @@ def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
 
 
 @inlined
-def draw(i: int, data: Launch) -> None:
-    """A photon's random numbers, whose products wait for one another; apart, so that both loops are short."""
-    words = hash4(data.key, np.uint32(data.photon + np.uint32(i)), np.uint32(0))
-    for k in range(4):
-        put(address(data.chunk.words) + COLUMN_BYTES * k, i, words[k])
-
-
-@inlined
 def leave_light(i: int, data: Launch) -> None:
     """A photon of one of several lights."""
     chunk = data.chunk
@@ -185,8 +180,8 @@ def leave_only_light(i: int, data: Launch) -> None:
 @inlined
 def leave(i: int, light: Light, data: Launch) -> None:
     """Origin and direction of a photon."""
-    chunk, step = data.chunk, data.step
-    u1, u2, s, t = number(0, i, chunk), number(1, i, chunk), number(2, i, chunk), number(3, i, chunk)
+    step = data.step
+    u1, u2, s, t = numbers(i, data)
     is_beyond = s + t > ONE + light.is_square  # the other half of the square, where the light has none
     s, t = ONE - s if is_beyond else s, ONE - t if is_beyond else t
     put3(data.rays, step, i, along(along(light.corner, light.edge_1, s), light.edge_2, t))
@@ -207,9 +202,25 @@ def carry_flux(i: int, data: Launch) -> None:
 
 
 @inlined
-def number(k: int, i: int, chunk: Chunk) -> float:
-    """One of a photon's uniform numbers."""
-    return unit32(get_word(address(chunk.words) + COLUMN_BYTES * k, i))
+def words_of(photon: np.uint32, shift: Words4) -> Words4:
+    """A photon's numbers as words. Over photons they fill the hypercube evenly, and are moved as one by `shift`.
+
+    Points: Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018. The shift makes each of them uniform
+    by itself: Cranley, Patterson: Randomization of Number Theoretic Methods for Multiple Integration, 1976.
+    """
+    return (
+        np.uint32(photon * ROBERTS[0] + shift[0]),
+        np.uint32(photon * ROBERTS[1] + shift[1]),
+        np.uint32(photon * ROBERTS[2] + shift[2]),
+        np.uint32(photon * ROBERTS[3] + shift[3]),
+    )
+
+
+@inlined
+def numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
+    """A photon's uniform numbers: for its direction (2) and its place on the light (2)."""
+    words = words_of(np.uint32(i), data.words)
+    return unit32(words[0]), unit32(words[1]), unit32(words[2]), unit32(words[3])
 
 
 @compiled
@@ -219,7 +230,7 @@ def leave_others(scene: PhotonScene, count: int, data: Launch) -> None:
     for i in range(count):
         light = scene.others[get_int(address(chunk.light), i)]
         if light >= 0:
-            photon = emit_from(scene.lights, light, fine_numbers(i, chunk))
+            photon = emit_from(scene.lights, light, fine_numbers(i, data))
             put3(data.rays, step, i, reals(photon.origin))
             put3(data.rays + RAY_DIRECTION * step, step, i, reals(photon.direction))
             put3(data.paths + PATH_FLUX * step, step, i, reals(scale(photon.flux, data.per_unit)))
@@ -254,15 +265,9 @@ def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction:
 
 
 @inlined
-def fine_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
+def fine_numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
     """Four uniform numbers of a photon, with the bits that an image of millions of texels needs."""
-    words = address(chunk.words)
-    coarse = (
-        get_word(words, i),
-        get_word(words + COLUMN_BYTES, i),
-        get_word(words + COLUMN_BYTES * 2, i),
-        get_word(words + COLUMN_BYTES * 3, i),
-    )
+    coarse = words_of(np.uint32(i), data.words)
     fine = more4(coarse)
     return (
         fine_unit(coarse[0], fine[0]),

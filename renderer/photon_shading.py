@@ -224,10 +224,7 @@ def shade_batch(
     first, kept = 0, 0
     while first < active:
         span = span_at(batch, (first, active, kept), shading.is_alike, flux)
-        if shading.flags & (TEXTURED | BENT | MIXED):
-            done, going = shade_mixed_chunk(scene.surfaces, shading, batch, span, output)
-        else:
-            done, going = shade_flat_chunk(shading, batch, span, output)
+        done, going = shade_chunk(scene.surfaces, shading, batch, span, output)
         first, kept = first + done, kept + going
     photon, fresh = take(supply, batch.capacity - kept)
     launch(scene.photon_scene, task, batch, (kept, photon, fresh))
@@ -281,12 +278,11 @@ def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
 
 
 @compiled
-def shade_flat_chunk(shading: Shading, batch: PhotonBatch, span: Span, output: PhotonOutput) -> tuple[int, int]:
-    """Shade the hits of the first rays of a span, as many as a chunk has room for, where all surfaces are flat, diffuse
-    and of one colour each. Returns how many rays these are, and how many paths of them go on.
-
-    It takes no arrays of the scene: all threads would count how often these are in use, each time, in the same place.
-    """
+def shade_chunk(
+    surfaces: SurfaceArrays, shading: Shading, batch: PhotonBatch, span: Span, output: PhotonOutput
+) -> tuple[int, int]:
+    """Shade the hits of the first rays of a span, as many as a chunk has room for. Returns how many rays these are, and
+    how many paths of them go on."""
     view = View(
         rays=address(batch.rays) + 4 * span.first,
         hits=address(batch.hits) + 4 * span.first,
@@ -304,38 +300,22 @@ def shade_flat_chunk(shading: Shading, batch: PhotonBatch, span: Span, output: P
     hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
     meet_facets(shading, view, hits)
     landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
-    if span.is_alike:
+    if shading.flags & (TEXTURED | BENT | MIXED):
+        shade_all_lobes(surfaces, shading, view, hits, landing)
+    else:
+        shade_flat(hits, span.is_alike, landing)
+    return rays, keep_chunk(shading.flags, view, (hits, rays), output)
+
+
+@inlined
+def shade_flat(hits: int, is_alike: bool, landing: Landing) -> None:
+    """What becomes of hits where all surfaces are flat, diffuse and of one colour each."""
+    if is_alike:
         each(bounce_first, whole(hits), landing)
     else:
         each(bounce, whole(hits), landing)
-    if shading.limits.only_caustics:
-        each(end_path, whole(hits), view.chunk)
-    return rays, keep_chunk(shading.flags, view, (hits, rays), output)
-
-
-@compiled
-def shade_mixed_chunk(
-    surfaces: SurfaceArrays, shading: Shading, batch: PhotonBatch, span: Span, output: PhotonOutput
-) -> tuple[int, int]:
-    """As `shade_flat_chunk`, where there are other surfaces too."""
-    view = View(
-        rays=address(batch.rays) + 4 * span.first,
-        hits=address(batch.hits) + 4 * span.first,
-        paths=address(batch.paths) + 4 * span.first,
-        kept_rays=address(batch.rays) + 4 * span.kept,
-        kept_paths=address(batch.paths) + 4 * span.kept,
-        step=4 * batch.rays.shape[1],
-        photons=address(output.waiting) + 4 * output.waits[0],
-        materials=shading.materials,
-        normals=shading.normals,
-        texels=shading.texels,
-        decoded=shading.decoded,
-        chunk=batch.scratch.chunk[0],
-    )
-    hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
-    meet_facets(shading, view, hits)
-    shade_all_lobes(surfaces, shading, view, hits, Landing(view.chunk, shading.limits, view.photons, span.flux))
-    return rays, keep_chunk(shading.flags, view, (hits, rays), output)
+    if landing.limits.only_caustics:
+        each(end_path, whole(hits), landing.chunk)
 
 
 @inlined

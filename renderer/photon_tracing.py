@@ -30,6 +30,7 @@ from renderer.photon_store import (
 )
 from tracecore.compiled import compiled
 from tracecore.port import ENDLESS, FULL, NO_UV, ONE_SLOT, Port, next_lane, submit
+from tracecore.vector import borrowed
 
 Longs = npt.NDArray[np.int64]
 
@@ -68,6 +69,8 @@ class TracedPhotons(NamedTuple):
 def run_photons(job: PhotonJob, port: Port, lanes: PhotonLanes, scratch: PhotonScratch, output: PhotonOutput) -> int:
     """Shade what comes back and fill up with fresh photons until all paths have ended. Returns as `next_lane` does, or
     FULL where `output` has no room for a batch more."""
+    job, port, lanes = borrowed(job), borrowed(port), borrowed(lanes)
+    scratch, output = borrowed(scratch), borrowed(output)
     lane = next_lane(port, lanes.live, ONE_SLOT)
     while lane >= 0:
         if room(output) < port.capacity:

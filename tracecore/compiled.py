@@ -18,33 +18,12 @@ from typing import Any
 
 import llvmlite
 import numba
-from numba.core.codegen import get_host_cpu_features
+
+from tracecore.merging import Whole, part
 
 #: Which packages' compiled functions a package's compiled functions may call.
 REACH = {"tracecore": ("tracecore",), "shaders": ("shaders",), "renderer": ("tracecore", "shaders", "renderer")}
 MONTH_SECONDS = 30 * 24 * 3600.0
-
-
-def use_widest_vectors() -> None:
-    """As `shaders.compilation` does: whoever comes first decides for all."""
-    features = get_host_cpu_features()  # type: ignore[no-untyped-call]
-    chosen = numba.config.CPU_NAME or numba.config.CPU_FEATURES  # type: ignore[attr-defined]
-    if chosen is None and "+avx512f" in features.split(","):
-        numba.config.CPU_FEATURES = f"{features},-prefer-256-bit"  # type: ignore[attr-defined]
-
-
-use_widest_vectors()
-
-
-def has_widest_vectors() -> bool:
-    """Whether code is compiled for vectors of 512 bits."""
-    if chosen := numba.config.CPU_FEATURES:  # type: ignore[attr-defined]
-        features = str(chosen)
-    elif numba.config.CPU_NAME:  # type: ignore[attr-defined]
-        return False
-    else:
-        features = get_host_cpu_features()  # type: ignore[no-untyped-call]
-    return "+avx512f" in features.split(",") and "-prefer-256-bit" in features.split(",")
 
 
 def source_hash(package: str) -> str:
@@ -110,10 +89,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: machine code that runs without the interpreter lock, in IEEE arithmetic, cached on disk."""
     package = function.__module__.partition(".")[0]
     numba.config.CACHE_DIR = str(cache_folder(package))  # type: ignore[attr-defined]
-    return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+    whole = Whole(function)
+    whole.enable_caching()
+    return whole
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: a part of the compiled functions that call it, merged into them; cannot be called from Python."""
-    options: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(nogil=True, error_model="numpy", **options)(function)
+    return part(function, is_inlined=True)

@@ -192,7 +192,7 @@ def octahedron(splits):
 @pytest.mark.parametrize("kind", KINDS)
 def test_direct_light_by_shadow_rays_is_that_of_photons(kind):
     scene = lit(FLOOR, [GREY], kind, camera=DOWN)
-    photons = [pictures(scene, "photons-only", passes=1, seed=s, photons=20_000, radius=0.1) for s in range(16)]
+    photons = [pictures(scene, "photons-only", passes=1, seed=s, photons=20_000, radius=0.03) for s in range(16)]
     rays = [pictures(scene, "photon", passes=2, seed=s, photons=1000) for s in range(16)]
     assert_agree(*(np.array([made.mean(axis=(0, 1, 2)) for made in run]) for run in (photons, rays)))
 

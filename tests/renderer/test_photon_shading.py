@@ -70,13 +70,19 @@ def room_of_many_materials_and_lamps():
     return replace(room_of_many_materials(), lights=LAMPS)
 
 
+def glowing_square():
+    """From 0.4 to 0.6, facing up."""
+    square = quad((0.4, 0.4, 0.0), (0.6, 0.4, 0.0), (0.6, 0.6, 0.0), (0.4, 0.6, 0.0))
+    return flat_snapshot(square, [Material(emission=(1.0, 1.0, 1.0))])
+
+
 class Shooter:
     """Photons of one scene through batches of given sizes, which take turns."""
 
-    def __init__(self, snapshot, *, max_bounces=200, min_bounces=0, seed=5):
+    def __init__(self, snapshot, *, max_bounces=200, min_bounces=0, seed=5, sequence=0):
         self.scene = pack_scene(snapshot)
         settings = RenderSettings(width=8, height=8, seed=seed, max_bounces=max_bounces)
-        self.task = photon_task(self.scene, settings, 0, min_bounces)
+        self.task = photon_task(self.scene, settings, sequence, min_bounces)
         self.tracer = tracecore.open_tracer(snapshot.positions, device="cpu", threads=1)
 
     def __call__(self, photons, capacities=(1024,), first=0):
@@ -190,6 +196,33 @@ def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
     watts = batch.paths[PATH_FLUX:, kept:first].view(np.float32) * np.float32(shoot.task.flux_unit)
     strength = 4.0 * math.pi * np.sum([light.intensity for light in lights], axis=0)
     np.testing.assert_allclose(watts.sum(axis=0), np.full(first - kept, strength.sum()), rtol=0.2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fresh_photons_fill_light_and_directions_evenly(seed):
+    """Any run of them, far more so than by chance: chi-squared of random ones would be 31 +- 8."""
+    shoot = Shooter(glowing_square(), seed=seed)
+    batch = columns(shoot.scene, 4096)
+    launch(shoot.scene.photon_scene, shoot.task, batch, (0, 12_345, 4096))
+    position, direction = batch.rays[0:3, :4096], batch.rays[4:7, :4096]
+    shares = [(position[axis] - 0.4) / 0.2 for axis in (0, 1)]  # of the lamp
+    shares += [direction[2] ** 2, np.arctan2(direction[1], direction[0]) / (2.0 * math.pi) + 0.5]
+    for share in shares:
+        counts, _ = np.histogram(share, bins=32, range=(0.0, 1.0))
+        assert counts.sum() == 4096
+        assert np.square(counts - 128.0).sum() / 128.0 < 8.0
+
+
+def test_passes_are_moved_against_each_other():
+    """Where the first photon leaves is as random over passes as over seeds."""
+    firsts = []
+    for sequence in range(64):
+        shoot = Shooter(glowing_square(), sequence=sequence)
+        batch = columns(shoot.scene, 64)
+        launch(shoot.scene.photon_scene, shoot.task, batch, (0, 0, 64))
+        firsts.append((batch.rays[0, 0] - 0.4) / 0.2)
+    counts, _ = np.histogram(firsts, bins=4, range=(0.0, 1.0))
+    assert np.square(counts - 16.0).sum() / 16.0 < 16.3  # chi-squared of 3 degrees of freedom, 0.001
 
 
 def test_only_what_is_ours_is_written():

@@ -11,7 +11,7 @@ import numba.core.codegen
 from numba.core.registry import cpu_target
 numba.core.codegen.get_host_cpu_features = lambda: "+avx2,{feature}"
 import {module}
-from tracecore.compiled import has_widest_vectors
+from tracecore.merging import has_widest_vectors
 print(cpu_target.target_context.codegen()._tm_features, has_widest_vectors())
 """
 
