@@ -34,8 +34,9 @@ from tracecore.vector import address
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
 GOLDEN = np.uint32(2654435769)
 
-#: Powers -1 to -4 of the root of x^5 = x + 1 in 32 bits: what it is for one number, these are for four.
-ROBERTS = (np.uint32(3679390609), np.uint32(3152041523), np.uint32(2700274807), np.uint32(2313257605))
+#: Multiples of these are a photon's four other numbers: Kronecker's sequence. Found by search, so that no few of them,
+#: nor of them and GOLDEN, are nearly related by small integers, see `renderer/NOTES.md`.
+EVEN = (np.uint32(2511822277), np.uint32(1940055919), np.uint32(3439972715), np.uint32(2278716365))
 
 EMITTER_BYTES = EMITTER.itemsize
 
@@ -205,14 +206,14 @@ def carry_flux(i: int, data: Launch) -> None:
 def words_of(photon: np.uint32, shift: Words4) -> Words4:
     """A photon's numbers as words. Over photons they fill the hypercube evenly, and are moved as one by `shift`.
 
-    Points: Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018. The shift makes each of them uniform
-    by itself: Cranley, Patterson: Randomization of Number Theoretic Methods for Multiple Integration, 1976.
+    Niederreiter: Random Number Generation and Quasi-Monte Carlo Methods, 1992, section 3.2. The shift makes each of
+    them uniform: Cranley, Patterson: Randomization of Number Theoretic Methods for Multiple Integration, 1976.
     """
     return (
-        np.uint32(photon * ROBERTS[0] + shift[0]),
-        np.uint32(photon * ROBERTS[1] + shift[1]),
-        np.uint32(photon * ROBERTS[2] + shift[2]),
-        np.uint32(photon * ROBERTS[3] + shift[3]),
+        np.uint32(photon * EVEN[0] + shift[0]),
+        np.uint32(photon * EVEN[1] + shift[1]),
+        np.uint32(photon * EVEN[2] + shift[2]),
+        np.uint32(photon * EVEN[3] + shift[3]),
     )
 
 

@@ -409,7 +409,8 @@ ROOMS = {
 def test_paths_and_photons_agree_on_tilted_normals(name, driver):
     snapshot = tilted_room(ROOMS[name])
     judge = passes(snapshot, "path", 80).mean(axis=(1, 2, 3))
-    made = passes(snapshot, driver, 24, radius=0.03).mean(axis=(1, 2, 3))
+    photons = 200_000 if driver == "photons-only" else 20_000  # whose passes have one map in common
+    made = passes(snapshot, driver, 24, photons=photons, radius=0.03).mean(axis=(1, 2, 3))
     error = math.sqrt(made.var(ddof=1) / len(made) + judge.var(ddof=1) / len(judge) + (0.006 * judge.mean()) ** 2)
     assert abs(made.mean() - judge.mean()) < 4.0 * error
 

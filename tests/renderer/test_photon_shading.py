@@ -1,5 +1,6 @@
 """Batches of photons: every photon is traced once and accounted for, whatever the batch, the place and the thread."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
 from renderer.packed_scene import pack_scene
 from renderer.photon_batch import PATH_FLUX, PATH_WORDS, STEPS, new_batch
-from renderer.photon_emission import launch
+from renderer.photon_emission import EVEN, GOLDEN, launch
 from renderer.photon_map import total_flux
 from renderer.photon_shading import needs_uv, shade_batch
 from renderer.photon_store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
@@ -196,6 +197,22 @@ def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
     watts = batch.paths[PATH_FLUX:, kept:first].view(np.float32) * np.float32(shoot.task.flux_unit)
     strength = 4.0 * math.pi * np.sum([light.intensity for light in lights], axis=0)
     np.testing.assert_allclose(watts.sum(axis=0), np.full(first - kept, strength.sum()), rtol=0.2)
+
+
+def test_multiples_of_emission_are_not_related():
+    """Sums of small multiples of any two or three of them, light and four numbers, are far from integers: the product
+    of the multiples and that distance is (Zaremba: Good lattice points, discrepancy, and numerical integration, 1966).
+    """
+    shares = np.array([GOLDEN, *EVEN]) / 2.0**32
+    multiples = np.arange(-20, 21)
+    for count, least in ((2, 0.01), (3, 0.002)):
+        for chosen in itertools.combinations(shares, count):
+            grid = np.stack(np.meshgrid(*(multiples,) * count), axis=-1).reshape(-1, count)
+            grid = grid[np.abs(grid).max(axis=1) > 0]
+            size = np.maximum(1, np.abs(grid)).prod(axis=1)
+            total = grid @ np.array(chosen)
+            kept = size <= 64
+            assert (size * np.abs(total - np.round(total)))[kept].min() > least
 
 
 @pytest.mark.parametrize("seed", range(3))
