@@ -117,7 +117,7 @@ class PhotonBatch(NamedTuple):
 
     fresh: (2,) int64: from which place on, a multiple of LANES, no ray has met anything yet, and the photon of this
     ray. The next ones are of the next photons, so that their index and steps are not in `paths`, nor is their flux
-    where there is but one light.
+    where all come from one lamp and are sent nowhere in particular.
     """
 
     rays: Floats
