@@ -50,12 +50,11 @@ def lambertian(normal: Vec3, u1: float, u2: float) -> Vec3:
 @compiled
 def cosine_power(u1: float, u2: float, exponent: float) -> Vec3:
     """Unit vector about +z, pdf_solid_angle = (exponent + 1) / (2 pi) z^exponent."""
-    # sin^2 = 1 - z^2, without the cancellation where the lobe is narrow
-    sine2 = -exp2_minus_1(TWO * log2(u1) / (exponent + ONE))
-    z = math.sqrt(ONE - sine2)
-    radius = math.sqrt(sine2)
+    # How far below the tip: 1 - z, without the cancellation where the lobe is narrow or z small.
+    below = -exp2_minus_1(log2(u1) / (exponent + ONE))
+    radius = math.sqrt(below * (TWO - below))
     sine, cosine = sine_cosine(u2)
-    return (radius * cosine, radius * sine, z)
+    return (radius * cosine, radius * sine, ONE - below)
 
 
 @compiled

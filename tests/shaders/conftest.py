@@ -1,6 +1,7 @@
 """What the tests of shading share: a goodness-of-fit test."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -28,11 +29,12 @@ def normal_score(counts, expected):
 
 @pytest.fixture(scope="session")
 def assert_fits():
-    """A function of counts and expected counts that fails where they disagree beyond 4 sigma, or so many as it is
-    told."""
+    """A function of counts and expected counts that fails where they disagree: of so many tests whose counts are as
+    expected, one or more fail once in a hundred times. Sidak: Rectangular Confidence Regions for the Means of
+    Multivariate Normal Distributions, 1967."""
 
-    def check(counts, expected, sigmas=4.0):
+    def check(counts, expected, tests=300):
         assert np.sum(counts) == pytest.approx(np.sum(expected), rel=1e-3)
-        assert normal_score(counts, expected) < sigmas
+        assert normal_score(counts, expected) < NormalDist().inv_cdf(0.99 ** (1.0 / tests))
 
     return check

@@ -21,8 +21,11 @@ from shaders.random import random4
 from shaders.surface import clearance
 from shaders.vector import BLACK, dot
 
-DRAWS = 60_000
+#: Draws of tests of means, and of those of counts.
+DRAWS, MANY_DRAWS = 60_000, 1_000_000
 CELLS = 8
+#: Goodness-of-fit tests of this file.
+TESTS = 6
 UP = (0.0, 0.0, 1.0)
 LAST = 1.0 - 2.0**-53
 
@@ -85,6 +88,16 @@ def assert_mean(values, expected):
     assert np.all(np.abs(values.mean(axis=0) - expected) <= 4.0 * sigma + 1e-9), (values.mean(axis=0), expected)
 
 
+def over_triangle(corners, places):
+    """How many of (n, 3) places are in each cell of a triangle, and how many are expected."""
+    edges = np.array([corners[1] - corners[0], corners[2] - corners[0]])
+    weights = np.linalg.lstsq(edges.T, (places - corners[0]).T, rcond=None)[0]
+    counts = np.histogram2d(*weights, bins=CELLS, range=((0.0, 1.0), (0.0, 1.0)))[0]
+    below = np.add.outer(np.arange(CELLS), np.arange(CELLS))
+    expected = np.where(below < CELLS - 1, 2.0, np.where(below == CELLS - 1, 1.0, 0.0)) / CELLS**2
+    return counts, expected * len(places)
+
+
 def irradiance(lights, point, normal):
     """(DRAWS, 3) estimates."""
     rows = arriving(lights, point, normal, DRAWS)
@@ -125,10 +138,10 @@ def test_power_of_a_point_is_4_pi_i_and_of_a_triangle_pi_a_l():
 def test_lights_are_chosen_in_proportion_to_power(assert_fits):
     strengths = [0.0, 3.0, 0.0, 1.0, 4.0, 0.0]
     lights = pack_lights([point_row(UP, (s, s, s)) for s in strengths])
-    counts = chosen_counts(lights, DRAWS)
+    counts = chosen_counts(lights, MANY_DRAWS)
     used = np.array(strengths) > 0.0
     assert not counts[~used].any()
-    assert_fits(counts[used], np.array(strengths)[used] / 8.0 * DRAWS)
+    assert_fits(counts[used], np.array(strengths)[used] / 8.0 * MANY_DRAWS, TESTS)
 
 
 def test_the_borders_between_lights():
@@ -167,38 +180,40 @@ def test_the_mean_flux_of_a_photon_is_the_power_of_the_lights():
 
 
 def test_a_point_emits_evenly_all_around(assert_fits):
-    rows = emitted(pack_lights([point_row((1.0, 2.0, 3.0), (1.0, 1.0, 1.0))]), DRAWS)
+    rows = emitted(pack_lights([point_row((1.0, 2.0, 3.0), (1.0, 1.0, 1.0))]), MANY_DRAWS)
     assert np.all(rows[:, :3] == (1.0, 2.0, 3.0))
     azimuth = np.arctan2(rows[:, 4], rows[:, 3])
     counts = np.histogram2d(rows[:, 5], azimuth, bins=CELLS, range=((-1.0, 1.0), (-math.pi, math.pi)))[0]
-    assert_fits(counts, np.full((CELLS, CELLS), DRAWS / CELLS**2))
+    assert_fits(counts, np.full((CELLS, CELLS), MANY_DRAWS / CELLS**2), TESTS)
 
 
 def test_a_triangle_emits_from_its_front_by_the_cosine(assert_fits):
-    rows = emitted(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), DRAWS)
+    rows = emitted(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), MANY_DRAWS)
     cosine, azimuth = -rows[:, 5], np.arctan2(rows[:, 4], rows[:, 3])
     assert cosine.min() > 0.0
     counts = np.histogram2d(cosine**2, azimuth, bins=CELLS, range=((0.0, 1.0), (-math.pi, math.pi)))[0]
-    assert_fits(counts, np.full((CELLS, CELLS), DRAWS / CELLS**2))
+    assert_fits(counts, np.full((CELLS, CELLS), MANY_DRAWS / CELLS**2), TESTS)
 
 
 def test_photons_leave_every_part_of_a_triangle_alike_and_start_just_off_it(assert_fits):
-    rows = emitted(pack_lights([triangle_row(SLANTED, (1.0, 1.0, 1.0))]), DRAWS)
+    rows = emitted(pack_lights([triangle_row(SLANTED, (1.0, 1.0, 1.0))]), MANY_DRAWS)
     edges = np.array([SLANTED[1] - SLANTED[0], SLANTED[2] - SLANTED[0]])
     normal = np.cross(*edges) / np.linalg.norm(np.cross(*edges))
     assert np.all(rows[:, 3:6] @ normal > 0.0)
     np.testing.assert_allclose((rows[:, :3] - SLANTED[0]) @ normal, clearance(*map(tuple, SLANTED)), rtol=1e-6)
-    weights = np.linalg.lstsq(edges.T, (rows[:, :3] - SLANTED[0]).T, rcond=None)[0]
-    counts = np.histogram2d(*weights, bins=CELLS, range=((0.0, 1.0), (0.0, 1.0)))[0]
-    below = np.add.outer(np.arange(CELLS), np.arange(CELLS))
-    expected = np.where(below < CELLS - 1, 2.0, np.where(below == CELLS - 1, 1.0, 0.0)) / CELLS**2
-    assert_fits(counts, expected * DRAWS)
+    assert_fits(*over_triangle(SLANTED, rows[:, :3]), TESTS)
+
+
+def test_light_comes_from_every_part_of_a_triangle_alike(assert_fits):
+    point = np.array((0.4, 1.5, -1.0))
+    rows = arriving(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), tuple(point), UP, MANY_DRAWS)
+    assert_fits(*over_triangle(CORNERS, point + rows[:, :3] * rows[:, 3:4] / SHADOW_END), TESTS)
 
 
 def test_photons_do_not_prefer_directions_by_where_they_start(assert_fits):
-    rows = emitted(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), DRAWS)
-    ranks = [np.argsort(np.argsort(rows[:, column])) / DRAWS for column in (0, 3)]
-    assert_fits(np.histogram2d(*ranks, bins=CELLS)[0], np.full((CELLS, CELLS), DRAWS / CELLS**2))
+    rows = emitted(pack_lights([triangle_row(CORNERS, (1.0, 1.0, 1.0))]), MANY_DRAWS)
+    ranks = [np.argsort(np.argsort(rows[:, column])) / MANY_DRAWS for column in (0, 3)]
+    assert_fits(np.histogram2d(*ranks, bins=CELLS)[0], np.full((CELLS, CELLS), MANY_DRAWS / CELLS**2), TESTS)
 
 
 def test_irradiance_by_a_point_is_i_cos_over_the_square_of_the_distance():

@@ -1,7 +1,6 @@
 """Microfacets: a million draws of every sampler against its density, reciprocity, and light that is not lost."""
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -26,9 +25,6 @@ SAMPLERS = [
     *[(GLOSS, alpha, cosine, 1.0) for alpha, cosine in ((0.15, 0.95), (0.3, 0.3), (0.5, 0.5), (1.0, 0.8))],
     *[(GLASS, alpha, cosine, eta) for alpha, cosine in ((0.5, 0.9), (0.5, 0.4)) for eta in (1.5, 1.0 / 1.5)],
 ]
-#: Of standard normal scores of all samplers, the largest that one test in a hundred exceeds: Sidak, Rectangular
-#: Confidence Regions for the Means of Multivariate Normal Distributions, 1967.
-WORST_SCORE = NormalDist().inv_cdf(0.99 ** (1.0 / len(SAMPLERS)))
 
 
 def slanted(cosine):
@@ -93,25 +89,14 @@ def expected_in(sampler, wo, alpha, eta, nodes, weights):
     return cells
 
 
-def normal_score(counts, expected):
-    """Chi-square as a standard normal score (Wilson, Hilferty: The Distribution of Chi-Square, 1931)."""
-    rare = expected < 25.0
-    counts, expected = (np.append(x[~rare], x[rare].sum()) for x in (counts, expected))
-    counts, expected = counts[expected > 1.0], expected[expected > 1.0]
-    freedom = len(counts) - 1
-    chi_square = np.sum((counts - expected) ** 2 / expected)
-    spread = 2.0 / (9.0 * freedom)
-    return ((chi_square / freedom) ** (1.0 / 3.0) - (1.0 - spread)) / math.sqrt(spread)
-
-
 @pytest.mark.parametrize(("sampler", "alpha", "cosine", "eta"), SAMPLERS)
-def test_a_million_draws_have_their_density(sampler, alpha, cosine, eta):
+def test_a_million_draws_have_their_density(sampler, alpha, cosine, eta, assert_fits):
     wo = slanted(cosine)
     counts = counted(sampler, wo, alpha, eta)
     expected = DRAWS * expected_in(sampler, wo, alpha, eta, NODES, NODE_WEIGHTS)
     lost = max(0.0, DRAWS - expected.sum())
     counts = np.append(counts[:-1].ravel(), counts[-1, 0])
-    assert normal_score(counts, np.append(expected.ravel(), lost)) < WORST_SCORE
+    assert_fits(counts, np.append(expected.ravel(), lost), len(SAMPLERS))
 
 
 @compiled

@@ -55,7 +55,7 @@ def test_bits_are_reversed():
 @pytest.mark.parametrize("sequence", [0, 1, 2, 77, 2**20])
 def test_points_are_uniform_over_the_pixels(sequence):
     """Chi-squared, 255 degrees of freedom, for each pair of the four numbers: beyond 350 by chance in 3 of 100,000."""
-    made = of_many(100_000, sequence)
+    made = of_many(1_000_000, sequence)
     assert np.all((made > 0.0) & (made < 1.0))
     for a in range(4):
         for b in range(a):
