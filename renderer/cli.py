@@ -15,7 +15,7 @@ from typing import Protocol
 
 from renderer import __version__
 from renderer.arguments import Parser
-from renderer.commands import doctor, photons, render, scene
+from renderer.commands import bench, doctor, photons, render, scene
 from renderer.interrupts import ignore_from_now_on, interruptible
 
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -46,6 +46,7 @@ class Command(Protocol):
 COMMANDS: dict[str, Command] = {
     "render": render,
     "photons": photons,
+    "bench": bench,
     "scene": scene,
     "doctor": doctor,
 }

@@ -19,6 +19,7 @@ from tracecore.compare_embree import View, camera_rays, diffuse_rays, room_of_sp
 from tracecore.errors import DeviceError
 from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 from tracecore.gpu_device import gpu_name
+from tracecore.kernel_time import kernel_seconds
 from tracecore.rays import BATCH_RAYS, Floats, make_rays
 from tracecore.ring import RingBatch, ring_again
 from tracecore.strategies import strategy_names
@@ -91,23 +92,11 @@ def following_sets(primary: Floats | None, triangles: Floats, tracer: GpuTracer)
 
 def kernel_rates(tracer: GpuTracer, rays: Floats) -> tuple[float, float]:
     """Millions of rays per second of one launch, by the device's clock, launch alone: closest hit and any hit."""
-    queue = StreamedQueue(tracer.session, CopiedBatch)
-    batch = queue.batch(len(rays))
-    batch.rays[:] = rays
-
-    def seconds(query: Query) -> float:
-        before = tracer.statistics().busy_seconds
-        queue.submit(batch, len(rays), query)
-        queue.wait(batch)
-        return tracer.statistics().busy_seconds - before
 
     def rate(query: Query) -> float:
-        seconds(query)
-        return len(rays) / median(lambda: seconds(query)) / 1e6
+        return len(rays) / statistics.median(kernel_seconds(tracer, rays, query, REPEATS)) / 1e6
 
-    rates = rate(Query.CLOSEST), rate(Query.ANY)
-    queue.close()
-    return rates
+    return rate(Query.CLOSEST), rate(Query.ANY)
 
 
 def median(measure: Callable[[], float]) -> float:

@@ -30,9 +30,12 @@ DEFAULT_PASSES = 64
 
 #: Options that a driver has no use for; of any other driver all are taken.
 NOT_FOR = {
-    "path": ("photons", "radius"),
-    "whitted": ("photons", "radius"),
-    "ao": ("photons", "radius", "max_bounces"),
+    "path": ("photons", "radius", "aim"),
+    "whitted": ("photons", "radius", "aim"),
+    "ao": ("photons", "radius", "aim", "max_bounces"),
+    "gather": ("aim",),
+    "path+caustics": ("aim",),
+    "photons-only": ("aim",),
 }
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
@@ -212,6 +215,13 @@ def _add_light(group: argparse._ArgumentGroup) -> None:
         type=real(1e-12, 1e12),
         metavar="R",
         help="first radius of the photon search, world units (default: two pixels)",
+    )
+    group.add_argument(
+        "--aim",
+        type=real(0, 0.9),
+        metavar="SHARE",
+        help="of the photons of photon and sppm, sent to mirrors and glass: less noise in caustics, more elsewhere, "
+        "and more time for each photon (default: 0)",
     )
     add_max_bounces(group)
     group.add_argument("--save-photons", type=Path, metavar="FILE", help="keep the photon map (driver photons-only)")
@@ -509,7 +519,7 @@ def choose_settings(arguments: argparse.Namespace, snapshot: Snapshot) -> Render
     width, height = arguments.size or snapshot.camera.resolution
     if not (width >= 1 and height >= 1 and width * height <= MAX_PIXELS):
         raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
-    names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler")
+    names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler", "aim")
     chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     chosen["pixel_filter"] = arguments.filter or DEFAULT_FILTER
     chosen["layers"] = layers_for(arguments)

@@ -24,7 +24,6 @@ class GatherDriver(PhotonDriver):
 
     name = "gather"
     diffuse = GATHER
-    specular_share = 0.0
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)

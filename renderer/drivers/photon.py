@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -32,18 +31,15 @@ class PhotonDriver(EyeDriver):
     Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. Each pass traces photons of its own,
     keeps those that land on diffuse surfaces after a bounce, and looks at them along one eye path per pixel, with a
     radius that shrinks from pass to pass. The mean over the passes converges, and memory does not grow.
-
-    specular_share: of the photons, sent to mirrors and glass.
     """
 
     name = "photon"
     diffuse = INDIRECT
     caustics = Caustics.ALL
-    specular_share: ClassVar[float] = 0.0
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        self.projected_scene = self._projected(self.specular_share)
+        self.projected_scene = self._projected(settings.aim)
         self.emitted = settings.photons or photons_of_a_pass(settings)
         self.first_radius = settings.radius or max(
             footprint_radius(tracer, self.camera, settings.height),

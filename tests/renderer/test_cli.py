@@ -655,7 +655,7 @@ def test_compilation_is_announced_for_photons(
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
     options: list[Any] = ["--driver", driver, "--device", "cpu", "--size", "8x6", "--passes", "2"]
-    if driver not in NOT_FOR:
+    if "photons" not in NOT_FOR.get(driver, ()):
         options += ["--photons", "500"]
     assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
     told = json.loads((tmp_path / "a.json").read_text())
@@ -904,6 +904,7 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
         "pixel_filter": "box",
         "sampler": "sobol",
         "projection": True,
+        "aim": 0.0,
         "passes": 3,
         "exposure": 1.5,
         "tone_map": "linear",
@@ -918,6 +919,16 @@ def test_lens_shutter_and_filter_are_in_the_picture(tmp_path: Path, flat: type[F
     expected = {"aperture": 0.1, "focus": 2.0, "shutter": 0.5, "motion_samples": 16, "pixel_filter": "tent"}
     assert expected.items() <= told.items()
     assert told["sampler"] == "random"
+
+
+def test_photons_can_be_aimed_where_the_driver_lets_choose(
+    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_flat("--aim", "0.25", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
+    assert told_settings(tmp_path / "a.png")["aim"] == 0.25
+    for driver in ("path", "whitted", "ao", "gather", "path+caustics", "photons-only"):
+        assert run("render", "cornell", "--driver", driver, "--aim", "0.25", "-o", tmp_path / "b.png") == 2
+        assert f"--aim does nothing for the driver {driver}" in capsys.readouterr().err
 
 
 def test_what_is_said_wins_over_what_is_proposed(tmp_path: Path, flat: type[FlatDriver]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from driver_passes import block_means, passes, sidak_bound, z_scores
+from driver_passes import block_means, opened, passes, sidak_bound, z_scores
 from small_scenes import closed_box, flat_snapshot, quad
 from test_light_kinds import KINDS, SPOT
 
@@ -250,12 +250,21 @@ def test_every_photon_is_counted_whatever_the_threads_and_batches(snapshot, shar
 COMMON = {"width": 12, "height": 12, "max_bounces": 12, "photons": 4000, "radius": 0.03}
 
 
-@pytest.mark.parametrize("driver", ["photon", "sppm", "path+caustics", "gather"])
-def test_pictures_are_the_same_on_average(driver):
+@pytest.mark.parametrize(
+    ("driver", "aim"), [("photon", 0.0), ("photon", 0.25), ("sppm", 0.25), ("path+caustics", 0.0), ("gather", 0.0)]
+)
+def test_pictures_are_the_same_on_average(driver, aim):
     sent, usual = (
-        passes(lamps_around_a_stone(), driver, 48, seed=seed, projection=projection, **COMMON)
+        passes(lamps_around_a_stone(), driver, 48, seed=seed, projection=projection, aim=aim, **COMMON)
         for seed, projection in ((1, True), (2, False))
     )
     blocks = [block_means(made, 3) for made in (sent, usual)]
     z = z_scores(blocks[0], blocks[1], 0.005 if driver == "sppm" else 1e-3)
     assert np.abs(z).max() < sidak_bound(z.size)
+
+
+@pytest.mark.parametrize("driver", ["photon", "sppm"])
+@pytest.mark.parametrize("aim", [0.0, 0.25])
+def test_as_many_photons_are_aimed_as_asked_for(driver, aim):
+    with opened(room(), driver, aim=aim, **COMMON) as made:
+        assert made.projected_scene.photon_scene.projection.share == aim

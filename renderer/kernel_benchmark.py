@@ -1,0 +1,121 @@
+"""Kernels side by side: every one on the same rays of a scene, see `renderer.ray_kinds`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import median
+from typing import Any
+
+from renderer.errors import UsageError
+from renderer.ray_kinds import RayPlan, RaySets
+from renderer.stage import TracerChoice, stage_of
+from scenes.model import Snapshot
+from tracecore.gpu import GpuTracer, gpu_unavailable_reason
+from tracecore.kernel_time import kernel_seconds
+from tracecore.rays import Floats
+from tracecore.strategies import strategy_names
+from tracecore.tracer import Query, Tracer
+
+#: Kinds whose rays only ask whether anything is hit.
+ANY_HIT_KINDS = ("ao", "shadow")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """A kernel on a kind of rays: medians and ranges of rounds, in millions of rays per second."""
+
+    kernel: str
+    kind: str
+    rays: int
+    rate: float
+    least: float
+    most: float
+    relative: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelFacts:
+    """A kernel and its tree. registers, occupancy: on a GPU, of closest and any hit."""
+
+    kernel: str
+    nodes: int
+    tree_bytes: int
+    sah_cost: float
+    registers: tuple[int, ...] = ()
+    occupancy: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All measurements, and what is known of each kernel. baseline: the kernel that `relative` is over."""
+
+    device: str
+    baseline: str
+    kernels: tuple[KernelFacts, ...]
+    measurements: tuple[Measurement, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a file."""
+        return asdict(self)
+
+
+def device_of(choice: str) -> str:
+    """The device that is meant: auto is the GPU if there is one, else the CPU."""
+    if choice == "auto":
+        return "cpu" if gpu_unavailable_reason() else "gpu"
+    return choice
+
+
+def kernel_names(device: str) -> list[str]:
+    """All kernels of a device: gpu and emulator have the same ones."""
+    return ["bvh8"] if device == "cpu" else list(strategy_names())
+
+
+def compare(
+    snapshot: Snapshot,
+    device: str,
+    kernels: Sequence[str],
+    kinds: Sequence[str],
+    plan: RayPlan,
+    *,
+    repeats: int,
+    threads: int | None,
+) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
+    """Kernel after kernel. All trace the same rays, which the first one found."""
+    sets: dict[str, Floats] = {}
+    for name in kernels:
+        choice = TracerChoice(device=device, kernel=name, threads=threads)  # type: ignore[arg-type]
+        with stage_of(snapshot, choice, load_seconds=0.0) as stage:
+            if not sets:
+                made = RaySets(snapshot, stage.tracer, plan)
+                sets = {kind: rays for kind in kinds if len(rays := made.of_kind(kind)) > 0}
+            if not sets:
+                raise UsageError("there are no rays of these kinds: nothing is hit, or there is no light")
+            yield facts_of(stage.tracer), [measure(stage.tracer, kind, rays, repeats) for kind, rays in sets.items()]
+
+
+def facts_of(tracer: Tracer) -> KernelFacts:
+    """What is known of a tracer's kernel."""
+    on_gpu = isinstance(tracer, GpuTracer)
+    return KernelFacts(
+        kernel=tracer.name,
+        nodes=tracer.bvh.nodes,
+        tree_bytes=tracer.bvh.bytes,
+        sah_cost=tracer.bvh.sah_cost,
+        registers=tuple(tracer.session.kernel.registers) if on_gpu else (),  # type: ignore[attr-defined]
+        occupancy=tuple(tracer.session.kernel.occupancy) if on_gpu else (),  # type: ignore[attr-defined]
+    )
+
+
+def measure(tracer: Tracer, kind: str, rays: Floats, repeats: int) -> Measurement:
+    """The rate of a kernel on some rays."""
+    query = Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
+    rates = [len(rays) / seconds / 1e6 for seconds in kernel_seconds(tracer, rays, query, repeats)]
+    return Measurement(
+        kernel=tracer.name, kind=kind, rays=len(rays), rate=median(rates), least=min(rates), most=max(rates)
+    )
+
+
+def over_baseline(measurements: Sequence[Measurement], baseline: str) -> list[Measurement]:
+    """With `relative`: each rate over that of the baseline on the same rays."""
+    rates = {one.kind: one.rate for one in measurements if one.kernel == baseline}
+    return [replace(one, relative=one.rate / rates[one.kind]) for one in measurements]

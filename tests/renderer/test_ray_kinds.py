@@ -1,0 +1,142 @@
+"""Rays to compare kernels on: where they start, where they go, how many there are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
+
+import tracecore
+from renderer.ray_kinds import BOUNCES, KINDS, RayPlan, RaySets, morton_order, occlusion_rays, radical_inverse
+from scenes.model import Camera, Material, PointLight
+from tracecore.rays import MISS
+
+PLAN = RayPlan(size=(16, 12), in_morton_order=False, occlusion_rays=8, radius=0.25, photon_rays=10_000, seed=3)
+GREY = Material(diffuse=(0.5, 0.5, 0.5))
+
+
+@pytest.fixture(scope="module")
+def box():
+    """A closed box with a lamp in it, from inside."""
+    camera = Camera(eye=(0.5, 0.1, 0.5), forward=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=60.0)
+    return replace(lamp_in_box(), camera=camera)
+
+
+@pytest.fixture(scope="module")
+def tracer(box):
+    with tracecore.open_tracer(box.positions, device="cpu", threads=1) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def sets(box, tracer):
+    return RaySets(box, tracer, PLAN)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_as_many_rays_as_there_should_be(sets, tracer, kind):
+    """In a closed box nothing is lost."""
+    rays = sets.of_kind(kind)
+    pixels = 16 * 12
+    expected = {"ao": 8 * pixels, "photon": 10_000, "photon-shuffled": 10_000}.get(kind, pixels)
+    assert rays.shape == (expected, 8)
+    assert rays.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(rays[:, 4:7], axis=1), 1.0, atol=1e-5)
+    if kind not in ("ao", "shadow"):
+        assert np.all(tracer.closest_hit(rays)[:, 3].view(np.uint32) != MISS)
+
+
+def test_rays_are_the_same_whatever_finds_their_hits(box, sets):
+    with tracecore.open_tracer(box.positions, device="brute", threads=1) as brute:
+        others = RaySets(box, brute, PLAN)
+        for kind in ("primary", "ao", "shadow", "bounce3", "photon"):
+            assert np.array_equal(others.of_kind(kind), sets.of_kind(kind))
+
+
+def test_camera_rays_go_through_their_pixels(sets, box):
+    """Row by row from the top left: forward is y, up is z, so right is x."""
+    rays = sets.of_kind("primary")
+    np.testing.assert_allclose(rays[:, :3], np.broadcast_to(box.camera.eye, (192, 3)), atol=1e-7)
+    x, z = rays[:, 4] / rays[:, 5], rays[:, 6] / rays[:, 5]
+    half = np.tan(np.radians(30.0))
+    column, row = (x / (half * 16 / 12) + 1.0) / 2.0 * 16, (1.0 - z / half) / 2.0 * 12
+    assert np.array_equal(np.floor(column), np.tile(np.arange(16), 12))
+    assert np.array_equal(np.floor(row), np.repeat(np.arange(12), 16))
+
+
+def test_parallel_cameras_have_parallel_rays(box, tracer):
+    camera = replace(box.camera, height=0.5)
+    rays = RaySets(replace(box, camera=camera), tracer, PLAN).of_kind("primary")
+    np.testing.assert_allclose(rays[:, 4:7], np.broadcast_to((0.0, 1.0, 0.0), (192, 3)), atol=1e-7)
+    assert np.ptp(rays[:, 2]) == pytest.approx(0.5, abs=0.05)
+
+
+def test_morton_order_visits_every_pixel_block_by_block():
+    order = morton_order(6, 5)
+    assert sorted(order) == list(range(30))
+    assert order[:8].tolist() == [0, 1, 6, 7, 2, 3, 8, 9]
+
+
+def test_morton_order_changes_order_alone(box, tracer, sets):
+    curved = RaySets(box, tracer, replace(PLAN, in_morton_order=True)).of_kind("primary")
+    first = np.floor((curved[:8, 4] / curved[:8, 5] / (np.tan(np.radians(30.0)) * 16 / 12) + 1.0) / 2.0 * 16)
+    assert first.tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
+    assert len(curved) == len(sets.of_kind("primary"))
+
+
+def test_shadow_rays_end_before_the_only_lamp(sets, box, tracer):
+    rays = sets.of_kind("shadow")
+    ends = rays[:, :3] + rays[:, 7:8] * rays[:, 4:7]
+    lamp = np.array(box.lights[0].position)
+    np.testing.assert_allclose(ends, np.broadcast_to(lamp, ends.shape), atol=2e-4)
+    assert np.all(tracer.any_hit(rays)[:, 3].view(np.uint32) == MISS)  # nothing stands in the box
+
+
+def test_occlusion_rays_are_short_and_lambertian():
+    """The mean of cosines squared by Lambert's law is 1/2, of cosines 2/3."""
+    normals = np.broadcast_to((0.0, 0.0, 1.0), (500, 3))
+    rays = occlusion_rays(np.zeros((500, 3)), normals, 64, 0.25, np.random.default_rng(1))
+    assert np.all(rays[:, 7] == np.float32(0.25))
+    cosines = rays[:, 6].astype(np.float64)
+    assert cosines.min() >= 0.0
+    assert cosines.mean() == pytest.approx(2 / 3, abs=0.002)
+    assert np.square(cosines).mean() == pytest.approx(1 / 2, abs=0.002)
+    assert np.abs(rays[:, 4:6].mean(axis=0)).max() < 0.005
+
+
+def test_bounces_start_on_surfaces_and_leave_them(sets):
+    """In the unit box: every origin is next to a wall, and goes away from it."""
+    for kind in BOUNCES:
+        rays = sets.of_kind(kind)
+        distance = np.minimum(rays[:, :3], 1.0 - rays[:, :3])
+        axis = distance.argmin(axis=1)
+        rows = np.arange(len(rays))
+        assert np.all((distance[rows, axis] > 0.0) & (distance[rows, axis] < 1e-4))
+        inward = np.where(rays[rows, axis] < 0.5, 1.0, -1.0)
+        assert np.all(rays[rows, 4 + axis] * inward > 0.0)
+
+
+def test_photons_start_at_the_lamp_and_go_on_from_walls(sets, box):
+    rays = sets.of_kind("photon")
+    from_lamp = np.linalg.norm(rays[:, :3] - box.lights[0].position, axis=1) < 1e-5
+    assert from_lamp[:4096].all()  # the first batch
+    assert 0.05 < from_lamp[4096:].mean() < 0.95
+    shuffled = sets.of_kind("photon-shuffled")
+    assert not np.array_equal(shuffled, rays)
+    assert np.array_equal(np.sort(shuffled.view("V32").ravel()), np.sort(rays.view("V32").ravel()))
+
+
+def test_halton_points_mirror_digits():
+    assert radical_inverse(np.arange(6), 2).tolist() == [0.0, 0.5, 0.25, 0.75, 0.125, 0.625]
+    np.testing.assert_allclose(radical_inverse(np.arange(4), 3), [0.0, 1 / 3, 2 / 3, 1 / 9])
+
+
+def test_sets_are_empty_where_nothing_is_hit_or_shines():
+    away = Camera(eye=(0.0, 0.0, 1.0), forward=(0.0, 0.0, 1.0), up=(0.0, 1.0, 0.0), vertical_fov=60.0)
+    floor = quad((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0))
+    snapshot = flat_snapshot(floor, [GREY], lights=[PointLight(position=(0, 0, 1), intensity=(1, 1, 1))], camera=away)
+    with tracecore.open_tracer(floor, device="cpu", threads=1) as tracer:
+        assert [len(RaySets(snapshot, tracer, PLAN).of_kind(kind)) for kind in ("ao", "shadow", "bounce2")] == [0, 0, 0]
+    dark = flat_snapshot(closed_box(), [GREY])
+    with tracecore.open_tracer(dark.positions, device="cpu", threads=1) as tracer:
+        assert len(RaySets(dark, tracer, PLAN).of_kind("shadow")) == 0
