@@ -9,6 +9,7 @@ from renderer.errors import UsageError
 from renderer.ray_kinds import RayPlan, RaySets
 from renderer.stage import TracerChoice, stage_of
 from scenes.model import Snapshot
+from tracecore import Device
 from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 from tracecore.kernel_time import kernel_seconds
 from tracecore.rays import Floats
@@ -48,7 +49,7 @@ class KernelFacts:
 class Comparison:
     """All measurements, and what is known of each kernel. baseline: the kernel that `relative` is over."""
 
-    device: str
+    device: Device
     baseline: str
     kernels: tuple[KernelFacts, ...]
     measurements: tuple[Measurement, ...]
@@ -58,21 +59,21 @@ class Comparison:
         return asdict(self)
 
 
-def device_of(choice: str) -> str:
+def device_of(choice: Device) -> Device:
     """The device that is meant: auto is the GPU if there is one, else the CPU."""
     if choice == "auto":
         return "cpu" if gpu_unavailable_reason() else "gpu"
     return choice
 
 
-def kernel_names(device: str) -> list[str]:
+def kernel_names(device: Device) -> list[str]:
     """All kernels of a device: gpu and emulator have the same ones."""
     return ["bvh8"] if device == "cpu" else list(strategy_names())
 
 
 def compare(
     snapshot: Snapshot,
-    device: str,
+    device: Device,
     kernels: Sequence[str],
     kinds: Sequence[str],
     plan: RayPlan,
@@ -83,7 +84,7 @@ def compare(
     """Kernel after kernel. All trace the same rays, which the first one found."""
     sets: dict[str, Floats] = {}
     for name in kernels:
-        choice = TracerChoice(device=device, kernel=name, threads=threads)  # type: ignore[arg-type]
+        choice = TracerChoice(device=device, kernel=name, threads=threads)
         with stage_of(snapshot, choice, load_seconds=0.0) as stage:
             if not sets:
                 made = RaySets(snapshot, stage.tracer, plan)
@@ -95,15 +96,13 @@ def compare(
 
 def facts_of(tracer: Tracer) -> KernelFacts:
     """What is known of a tracer's kernel."""
-    on_gpu = isinstance(tracer, GpuTracer)
-    return KernelFacts(
-        kernel=tracer.name,
-        nodes=tracer.bvh.nodes,
-        tree_bytes=tracer.bvh.bytes,
-        sah_cost=tracer.bvh.sah_cost,
-        registers=tuple(tracer.session.kernel.registers) if on_gpu else (),  # type: ignore[attr-defined]
-        occupancy=tuple(tracer.session.kernel.occupancy) if on_gpu else (),  # type: ignore[attr-defined]
+    facts = KernelFacts(
+        kernel=tracer.name, nodes=tracer.bvh.nodes, tree_bytes=tracer.bvh.bytes, sah_cost=tracer.bvh.sah_cost
     )
+    if not isinstance(tracer, GpuTracer):
+        return facts
+    kernel = tracer.session.kernel
+    return replace(facts, registers=tuple(kernel.registers), occupancy=tuple(kernel.occupancy))
 
 
 def measure(tracer: Tracer, kind: str, rays: Floats, repeats: int) -> Measurement:
