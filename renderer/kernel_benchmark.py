@@ -10,6 +10,7 @@ from renderer.ray_kinds import RayPlan, RaySets
 from renderer.stage import TracerChoice, stage_of
 from scenes.model import Snapshot
 from tracecore import Device
+from tracecore.cpu import CpuTracer
 from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 from tracecore.kernel_time import kernel_seconds
 from tracecore.rays import Floats
@@ -68,7 +69,7 @@ def device_of(choice: Device) -> Device:
 
 def kernel_names(device: Device) -> list[str]:
     """All kernels of a device: gpu and emulator have the same ones."""
-    return ["bvh8"] if device == "cpu" else list(strategy_names())
+    return [CpuTracer.name] if device == "cpu" else list(strategy_names())
 
 
 def compare(

@@ -65,6 +65,8 @@ class RaySets:
         self.snapshot = snapshot
         self.tracer = tracer
         self.plan = plan
+        self._bounces: list[Floats] = []
+        self._bounce_numbers = self.random(4)
 
     def of_kind(self, kind: str) -> Floats:
         """One of KINDS. A set may be empty: no rays follow where nothing is hit, and none go to lights that are not."""
@@ -84,12 +86,14 @@ class RaySets:
 
     def bounce(self, depth: int) -> Floats:
         """Rays after so many diffuse reflections, in the order of the pixels that they are left of."""
-        random, rays = self.random(4), self.primary
-        for _ in range(depth):
-            places, normals = surface_places(self.snapshot.positions, rays, self.tracer.closest_hit(rays))
-            u = random.random((len(places), 2))
-            rays = make_rays(places, around(normals, u))
-        return rays
+        while len(self._bounces) < depth:
+            places, normals = self._places(self._bounces[-1]) if self._bounces else self.first_places
+            self._bounces.append(make_rays(places, around(normals, self._bounce_numbers.random((len(places), 2)))))
+        return self._bounces[depth - 1]
+
+    def _places(self, rays: Floats) -> tuple[Doubles, Doubles]:
+        """Where rays meet surfaces, and the normals there."""
+        return surface_places(self.snapshot.positions, rays, self.tracer.closest_hit(rays))
 
     @cached_property
     def scene(self) -> PackedScene:
@@ -113,7 +117,7 @@ class RaySets:
     @cached_property
     def first_places(self) -> tuple[Doubles, Doubles]:
         """Where camera rays meet surfaces, and the normals there."""
-        return surface_places(self.snapshot.positions, self.primary, self.tracer.closest_hit(self.primary))
+        return self._places(self.primary)
 
     @cached_property
     def photons(self) -> Floats:
