@@ -304,6 +304,8 @@ def shade_chunk(
         shade_all_lobes(surfaces, shading, view, hits, landing)
     else:
         shade_flat(hits, span.is_alike, landing)
+    if shading.limits.only_caustics and not shading.flags & MIXED:
+        each(end_path, whole(hits), view.chunk)
     return rays, keep_chunk(shading.flags, view, (hits, rays), output)
 
 
@@ -314,8 +316,6 @@ def shade_flat(hits: int, is_alike: bool, landing: Landing) -> None:
         each(bounce_first, whole(hits), landing)
     else:
         each(bounce, whole(hits), landing)
-    if landing.limits.only_caustics:
-        each(end_path, whole(hits), landing.chunk)
 
 
 @inlined
@@ -348,7 +348,7 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
             scatter_rich(surfaces, chunk, rich, view.photons + FLUX * WAITING_STEP)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
-    if landing.limits.only_caustics:
+    if landing.limits.only_caustics and flags & MIXED:
         each(end_spread, whole(hits), chunk)
     each(decide, whole(hits), landing)
 
