@@ -22,8 +22,24 @@ ANY_HIT_KINDS = ("ao", "shadow")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Steps:
+    """What a ray costs: means over all rays of a set. nodes, triangles: nodes visited and triangles tested. efficiency of
+    each: lanes of a warp that had work of their own in such a step, of all its lanes; None where nobody counted."""
+
+    nodes: float
+    triangles: float
+    bytes: float
+    node_efficiency: float | None = None
+    triangle_efficiency: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """A kernel on a kind of rays: medians and ranges of rounds, in millions of rays per second."""
+    """A kernel on a kind of rays: medians and ranges of rounds, in millions of rays per second.
+
+    view: name of the view point that the rays come from. relative: to the baseline. bound: what the device could reach if
+    memory took no time, by the simulator. of_bound: the rate as a share of it.
+    """
 
     kernel: str
     kind: str
@@ -31,7 +47,15 @@ class Measurement:
     rate: float
     least: float
     most: float
+    view: str = "camera"
     relative: float | None = None
+    steps: Steps | None = None
+    bound: float | None = None
+
+    @property
+    def of_bound(self) -> float | None:
+        """The rate over the bound."""
+        return None if self.bound is None else self.rate / self.bound
 
 
 @dataclass(frozen=True, kw_only=True)
