@@ -14,6 +14,7 @@ from tracecore.cpu import CpuTracer
 from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 from tracecore.kernel_time import kernel_seconds
 from tracecore.rays import Floats
+from tracecore.steps import StepsPerRay
 from tracecore.strategies import strategy_names
 from tracecore.tracer import Query, Tracer
 
@@ -22,23 +23,11 @@ ANY_HIT_KINDS = ("ao", "shadow")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps:
-    """What a ray costs: means over all rays of a set. nodes, triangles: nodes visited and triangles tested. efficiency of
-    each: lanes of a warp that had work of their own in such a step, of all its lanes; None where nobody counted."""
-
-    nodes: float
-    triangles: float
-    bytes: float
-    node_efficiency: float | None = None
-    triangle_efficiency: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Measurement:
     """A kernel on a kind of rays: medians and ranges of rounds, in millions of rays per second.
 
-    view: name of the view point that the rays come from. relative: to the baseline. bound: what the device could reach if
-    memory took no time, by the simulator. of_bound: the rate as a share of it.
+    view: name of the view point that the rays come from. relative: to the baseline. bound: what the device could reach
+    if memory took no time, by the simulator. of_bound: the rate as a share of it.
     """
 
     kernel: str
@@ -49,7 +38,7 @@ class Measurement:
     most: float
     view: str = "camera"
     relative: float | None = None
-    steps: Steps | None = None
+    steps: StepsPerRay | None = None
     bound: float | None = None
 
     @property

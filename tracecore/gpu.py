@@ -2,6 +2,7 @@
 
 import threading
 import time
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -29,6 +30,7 @@ from tracecore.port import BATCHES, COUNTERS, INVALID, RAYS
 from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS, Floats, checked_rays
 from tracecore.resident import RingPort, Service
 from tracecore.ring import RingQueue
+from tracecore.steps import COUNTS, RAY_COUNTS, StepCounts
 from tracecore.strategies import find_strategy
 from tracecore.strategy import KernelStrategy
 from tracecore.streamed import CopiedBatch, Meter, Session, StreamedQueue
@@ -94,9 +96,10 @@ class GpuTracer:
         with vacant_device(), cuda_errors("cannot set up the GPU"):
             attach_thread()
             scene = DeviceScene(packed, strategy.layout.scene)
-            launched = DeviceKernel(strategy, stack_size, has_cutouts=has_cutouts)
+            self._load = partial(DeviceKernel, strategy, stack_size, has_cutouts=has_cutouts)
+            launched = self._load()
             self.session = Session(launched, scene, Meter(), timeout_seconds())
-            ring_kernel = DeviceKernel(strategy, stack_size, resident=True, has_cutouts=has_cutouts)
+            ring_kernel = self._load(resident=True)
             slots = max(2 * DEPTH * self.threads, LEAST_SLOTS)
             by_launches = dispatch == "streamed"
             self._service = Service(ring_kernel, scene, timeout_seconds(), slots, by_launches=by_launches)
@@ -184,6 +187,22 @@ class GpuTracer:
             start, end, _ = launch.report()
             nanoseconds.append(end - start)
         return 1e9 * len(many) / min(nanoseconds)
+
+    def count_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepCounts:
+        """What the kernel does for rays, (n, 8) float32, in one launch of a build that counts, at most `CHUNK_RAYS`."""
+        self._check_open()
+        rays = checked_rays(rays)[:CHUNK_RAYS]
+        attach_thread()
+        with vacant_device(), cuda_errors("cannot count steps"):
+            on_device, hits = DeviceMemory.holding(rays), DeviceMemory.zeros(len(rays) * HIT.itemsize)
+            counts = DeviceMemory.zeros(COUNTS.itemsize + len(rays) * RAY_COUNTS.itemsize)
+            addresses = (on_device.address, hits.address)
+            launch = Launch(self._load(counted=True), self.session.scene, addresses, counts.address)
+            stream = Stream()
+            launch.start(len(rays), query, stream)
+            self._pass(stream)
+            launch.report()
+            return StepCounts.read(counts.copied())
 
     def _bus_rate(self) -> float:
         host, device, stream = pinned(LIMIT_BYTES, np.uint8), DeviceMemory.zeros(LIMIT_BYTES), Stream()

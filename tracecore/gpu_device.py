@@ -128,6 +128,12 @@ class DeviceMemory:
 
         return cls._ready(cupy.asarray(content.reshape(-1).view(np.uint8)))
 
+    def copied(self) -> npt.NDArray[np.uint8]:
+        """The bytes, on the host, once all work so far is done."""
+        import cupy
+
+        return cupy.asnumpy(self._array)
+
     @classmethod
     def zeros(cls, size: int) -> Self:
         """So many bytes, all zero."""
@@ -175,7 +181,8 @@ def _load(cubin: bytes) -> Any:
 class DeviceKernel:
     """A strategy compiled for a dispatch mode and the current GPU, and loaded.
 
-    stack_size: entries of a ray's traversal stack. has_cutouts: for triangles that are not all solid.
+    stack_size: entries of a ray's traversal stack. has_cutouts: for triangles that are not all solid. counted: adds up
+    its steps.
     """
 
     def __init__(
@@ -185,10 +192,16 @@ class DeviceKernel:
         *,
         resident: bool = False,
         has_cutouts: bool = False,
+        counted: bool = False,
     ) -> None:
         self.strategy = strategy
         self.compiled = compile_strategy(
-            strategy, device_architecture(), stack_size, resident=resident, has_cutouts=has_cutouts
+            strategy,
+            device_architecture(),
+            stack_size,
+            resident=resident,
+            has_cutouts=has_cutouts,
+            counted=counted,
         )
         module = _load(self.compiled.cubin)
         self._functions = [module.get_function(entry) for entry in (RESIDENT_ENTRIES if resident else ENTRIES)]
@@ -313,9 +326,10 @@ class Stream:
 
 
 class Launch:
-    """Launches a kernel over rays and hits at given addresses, one launch at a time."""
+    """Launches a kernel over rays and hits at given addresses, one launch at a time. steps: address of what a kernel
+    for counting adds to."""
 
-    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, addresses: tuple[int, int]) -> None:
+    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, addresses: tuple[int, int], steps: int = 0) -> None:
         from cupy_backends.cuda.api import driver
 
         self._launch_kernel = driver.launchKernel
@@ -325,7 +339,7 @@ class Launch:
         self._report = pinned(1, REPORT)
         self._tally = DeviceMemory.zeros(TALLY.itemsize)
         self._arguments = np.zeros(1, LAUNCH)
-        self._arguments[0] = (*addresses, self._report.ctypes.data, self._tally.address, 0)
+        self._arguments[0] = (*addresses, self._report.ctypes.data, self._tally.address, 0, steps)
         self._count = self._arguments["count"]
         self._pointers = np.array([scene.record.ctypes.data, self._arguments.ctypes.data], np.uint64)
         self._pointers_address = self._pointers.ctypes.data

@@ -4,8 +4,12 @@ import numpy as np
 
 from tracecore.rays import HIT, MISS, RAY
 
-#: What one launch traces. Pointers are addresses as the device sees them; count is in rays.
-LAUNCH = np.dtype([("rays", "<u8"), ("hits", "<u8"), ("report", "<u8"), ("tally", "<u8"), ("count", "<u4")], align=True)
+#: What one launch traces. Pointers are addresses as the device sees them, steps is 0 unless they are counted; count is
+#: in rays.
+LAUNCH = np.dtype(
+    [("rays", "<u8"), ("hits", "<u8"), ("report", "<u8"), ("tally", "<u8"), ("count", "<u4"), ("steps", "<u8")],
+    align=True,
+)
 #: What a launch tells: nanoseconds of the device's clock, rays rejected, bits of `FAULTS`.
 REPORT = np.dtype([("start", "<u8"), ("end", "<u8"), ("invalid_rays", "<u4"), ("faults", "<u4")])
 #: Gathers a launch's report on the device; all zero between launches.

@@ -47,15 +47,18 @@ def compile_strategy(
     *,
     resident: bool = False,
     has_cutouts: bool = False,
+    counted: bool = False,
 ) -> CompiledKernel:
     """Compile a strategy for a dispatch mode, once in a process.
 
     arch: such as "sm_90". stack_size: entries of a ray's traversal stack. has_cutouts: for triangles that are not all
-    solid.
+    solid. counted: with marks of its steps (`steps`).
 
     Raises `KernelError` with the compiler's messages, `DeviceError` where there is no compiler.
     """
-    constants = tuple(strategy.constants(stack_size, resident=resident, has_cutouts=has_cutouts).items())
+    constants = tuple(
+        strategy.constants(stack_size, resident=resident, has_cutouts=has_cutouts, counted=counted).items()
+    )
     return _compile_once(flatten(strategy.source), strategy.source.name, arch, constants)
 
 

@@ -122,6 +122,7 @@ def _register_packets(lanes: int) -> None:
                 citation="Günther, Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet "
                 "Traversal, 2007",
                 persistent=persistent,
+                packet_rays=lanes,
                 defines={"PACKET": lanes},
             )
         )

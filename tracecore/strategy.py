@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tracecore import cutouts, launch, ring
+from tracecore import cutouts, launch, ring, steps
 from tracecore.bvh import binned_sah
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
@@ -27,6 +27,7 @@ class KernelStrategy:
     name: as on the command line. source: the `.cu` file; it defines how a ray is traced and then includes
     `kernels/rounds.cuh` or `kernels/walks.cuh`, which state the contract. layout: of the tree in memory. citation:
     author, title, year. lanes_per_ray: lanes of a warp side by side that trace the same ray, a power of two.
+    packet_rays: rays side by side that go through the tree together.
     persistent: warps stay and take the next rays when theirs are done, so a launch only fills the device. block_size:
     threads. least_threads: that a multiprocessor must be able to hold, by which the compiler limits registers; with 0
     it does as it thinks best. stack_size: entries of a ray's traversal stack, default: what the tree needs. max_leaf,
@@ -39,6 +40,7 @@ class KernelStrategy:
     layout: DeviceLayout
     citation: str
     lanes_per_ray: int = 1
+    packet_rays: int = 1
     persistent: bool = False
     block_size: int = 128
     least_threads: int = 1024
@@ -54,11 +56,17 @@ class KernelStrategy:
             raise KernelError(f"kernel {self.name!r}: lanes_per_ray {self.lanes_per_ray} is no power of two up to 32")
 
     def constants(
-        self, stack_size: int = USUAL_STACK, *, resident: bool = False, has_cutouts: bool = False
+        self,
+        stack_size: int = USUAL_STACK,
+        *,
+        resident: bool = False,
+        has_cutouts: bool = False,
+        counted: bool = False,
     ) -> dict[str, str]:
         """All named constants that its source is compiled with, for resident dispatch or streamed one.
 
-        stack_size: as from `stack_for`. has_cutouts: whether there are triangles that are not solid.
+        stack_size: as from `stack_for`. has_cutouts: whether there are triangles that are not solid. counted: with
+        marks of its steps (`steps`).
         """
         own = {
             "BLOCK_SIZE": self.block_size,
@@ -68,12 +76,14 @@ class KernelStrategy:
             "PERSISTENT": int(self.persistent),
             "RESIDENT": int(resident),
             "CUTOUTS": int(has_cutouts),
+            "COUNTED": int(counted),
             **self.defines,
         }
         return {
             **launch.DEFINES,
             **ring.DEFINES,
             **cutouts.DEFINES,
+            **steps.DEFINES,
             **self.layout.defines,
             **{name: str(value) for name, value in own.items()},
         }

@@ -73,6 +73,22 @@ inline T* checked(T* address, Site site) {
     return aligned(address, site);
 }
 
+// What lanes do, step by step (tracecore/kernels/steps.cuh), in the order of time.
+struct StepLog {
+    uint64_t* entries;
+    uint64_t places;
+    uint64_t length;  // also of those that found no place
+};
+
+inline StepLog* step_log;
+
+// As `STEP_ENTRY` of tracecore/steps.py.
+inline void log_step(uint32_t ray, uint32_t lane, uint32_t kind, bool is_useful) {
+    const uint64_t entry = uint64_t(ray) << 32 | lane << 16 | uint32_t(is_useful) << 8 | kind;
+    if (step_log->length < step_log->places) step_log->entries[step_log->length] = entry;
+    ++step_log->length;
+}
+
 // T itself, but no place to deduce it from.
 template <class T>
 struct Same {

@@ -17,9 +17,10 @@ struct Request {
     uint64_t time_limit;  // nanoseconds
     const Memory* memories;  // that loads and stores may touch
     uint32_t memories_count;
+    StepLog log;
 };
 
-inline const Request* request;
+inline Request* request;
 
 inline void run_kernel() {
 #if RESIDENT
@@ -34,7 +35,7 @@ inline void run_kernel() {
 #endif
 }
 
-inline const char* emulate(const Request* the_request) {
+inline const char* emulate(Request* the_request) {
     request = the_request;
     complaint.clear();
     memories = request->memories;
@@ -45,6 +46,7 @@ inline const char* emulate(const Request* the_request) {
     block.ticks_left = TICKS;
     block.start = wall_nanoseconds();
     block.time_limit = request->time_limit;
+    step_log = &request->log;
     run_grid(request->blocks, {request->stacks, request->threads});
     return complaint.length == 0 ? nullptr : complaint.bytes;
 }
@@ -52,6 +54,6 @@ inline const char* emulate(const Request* the_request) {
 }  // namespace emulator
 
 // Runs one launch. Returns what is wrong with the kernel, or null. One call at a time.
-extern "C" __attribute__((visibility("default"))) const char* tracecore_emulate(const emulator::Request* request) {
+extern "C" __attribute__((visibility("default"))) const char* tracecore_emulate(emulator::Request* request) {
     return emulator::emulate(request);
 }

@@ -51,7 +51,8 @@ class Request(ctypes.Structure):
 
     scene, arguments: addresses of what the kernel is called with. stacks: address, set by `Library`. threads: of a
     block. order: of lanes, index in `tracer.Order`. time_limit: nanoseconds. memories: address of pairs of addresses,
-    uint64, between which the kernel may load and store.
+    uint64, between which the kernel may load and store. log: address of places for steps, uint64, where they are
+    counted; log_length: set by the launch, steps that there were, also those that found no place.
     """
 
     _fields_ = (
@@ -65,6 +66,9 @@ class Request(ctypes.Structure):
         ("time_limit", ctypes.c_uint64),
         ("memories", ctypes.c_uint64),
         ("memories_count", ctypes.c_uint32),
+        ("log", ctypes.c_uint64),
+        ("log_places", ctypes.c_uint64),
+        ("log_length", ctypes.c_uint64),
     )
 
 
@@ -106,15 +110,21 @@ def _first_lines(messages: str) -> str:
 
 
 def compile_library(
-    strategy: KernelStrategy, stack_size: int, *, resident: bool = False, has_cutouts: bool = False
+    strategy: KernelStrategy,
+    stack_size: int,
+    *,
+    resident: bool = False,
+    has_cutouts: bool = False,
+    counted: bool = False,
 ) -> Path:
     """The shared library of a strategy for a dispatch mode, compiled unless it is there already.
 
-    stack_size: entries of a ray's stack. has_cutouts: for triangles that are not all solid.
+    stack_size: entries of a ray's stack. has_cutouts: for triangles that are not all solid. counted: with marks of its
+    steps, which are logged.
 
     Raises `KernelError` with g++'s messages where the source does not compile, `DeviceError` where there is no g++.
     """
-    constants = strategy.constants(stack_size, resident=resident, has_cutouts=has_cutouts)
+    constants = strategy.constants(stack_size, resident=resident, has_cutouts=has_cutouts, counted=counted)
     text = _whole_source(strategy, constants)
     path = _folder() / f"{strategy.source.stem}-{_key(text)}.so"
     if not path.exists() and (messages := _compile(text, path)):

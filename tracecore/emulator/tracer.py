@@ -1,6 +1,7 @@
 """The tracer that runs CUDA kernels on the CPU, thread by thread: proves their hits where there is no GPU."""
 
 import time
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,7 +14,8 @@ from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.errors import KernelError
 from tracecore.launch import LAUNCH, REPORT, TALLY, describe_faults
 from tracecore.layout.device_layout import PackedScene
-from tracecore.rays import HIT_FLOATS, Floats
+from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, checked_rays
+from tracecore.steps import StepSequences
 from tracecore.strategies import find_strategy
 from tracecore.strategy import KernelStrategy
 from tracecore.tracer import BvhStatistics, Query
@@ -27,10 +29,14 @@ TIMEOUT = 120.0
 #: Blocks of a persistent kernel, which run one after another: the second one finds nothing left to do.
 PERSISTENT_BLOCKS = 2
 
+#: Steps of a ray, of all its lanes, that a log has room for at first.
+PLACES_OF_RAY = 256
+
 #: Bytes: addresses in device memory are multiples of it.
 ALIGNMENT = 256
 
 Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
 
 
 class EmulatedTracer(DirectTracer):
@@ -66,8 +72,8 @@ class EmulatedTracer(DirectTracer):
         self.tree = tree
         packed = self._strategy.pack(tree, triangles, cutouts)
         stack_size = self._strategy.stack_for(packed)
-        path = compile_library(self._strategy, stack_size, has_cutouts=cutouts is not None)
-        self._library = LibraryPool.of(path)
+        self._compile = partial(compile_library, self._strategy, stack_size, has_cutouts=cutouts is not None)
+        self._library = LibraryPool.of(self._compile())
         self._scene = EmulatedScene(packed, self._strategy.layout.scene)
         self.bvh = BvhStatistics(
             nodes=packed.nodes,
@@ -76,16 +82,31 @@ class EmulatedTracer(DirectTracer):
             build_seconds=time.perf_counter() - start,
         )
 
+    def record_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepSequences:
+        """What the kernel does for rays, (n, 8) float32, n > 0. Raises `KernelError` as tracing does."""
+        self.check_open()
+        rays = checked_rays(rays)
+        library = LibraryPool.of(self._compile(counted=True))
+        parts = [rays[start : start + BATCH_RAYS] for start in range(0, len(rays), BATCH_RAYS)]
+        return StepSequences.joined(list(self._pool.map(partial(self._recorded, library, query), parts)))
+
+    def _recorded(self, library: LibraryPool, query: Query, rays: Floats) -> StepSequences:
+        places = PLACES_OF_RAY * len(rays)
+        while True:
+            log = np.empty(places, np.uint64)
+            length = self._run(_Launch(rays), query, library, log)
+            if length <= places:
+                return StepSequences.decoded(log[:length], len(rays), self._strategy)
+            places = length
+
     def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
         launch = _Launch(rays)
-        self._run(launch, query)
-        faults = int(launch.report["faults"][0])
-        if faults:
-            raise KernelError(f"kernel {self.name!r} failed: {describe_faults(faults)}")
+        self._run(launch, query, self._library)
         hits[:] = launch.hits.view(np.float32).reshape(-1, HIT_FLOATS)
         return int(launch.report["invalid_rays"][0])
 
-    def _run(self, launch: "_Launch", query: Query) -> None:
+    def _run(self, launch: "_Launch", query: Query, pool: LibraryPool, log: Words | None = None) -> int:
+        """Returns how many steps there were, of which the log has as many as it has places."""
         blocks = self._strategy.blocks_for(launch.count)
         memories = np.concatenate([self._scene.memories, launch.memories])
         request = Request(
@@ -98,11 +119,17 @@ class EmulatedTracer(DirectTracer):
             time_limit=int(TIMEOUT * 1e9),
             memories=memories.ctypes.data,
             memories_count=len(memories),
+            log=0 if log is None else log.ctypes.data,
+            log_places=0 if log is None else len(log),
         )
-        with self._library.borrow() as library:
+        with pool.borrow() as library:
             complaint = library.emulate(request)
         if complaint is not None:
             raise KernelError(f"kernel {self.name!r} is wrong: {complaint}")
+        faults = int(launch.report["faults"][0])
+        if faults:
+            raise KernelError(f"kernel {self.name!r} failed: {describe_faults(faults)}")
+        return int(request.log_length)
 
 
 def _index(order: str) -> int:

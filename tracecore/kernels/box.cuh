@@ -45,6 +45,14 @@ __device__ inline BoxRay make_box_ray(const Ray& ray, float extent) {
             make_slab(ray.origin.z, ray.direction.z, reach, least)};
 }
 
+__device__ inline float3 least(float3 a, float3 b) {
+    return {fminf(a.x, b.x), fminf(a.y, b.y), fminf(a.z, b.z)};
+}
+
+__device__ inline float3 most(float3 a, float3 b) {
+    return {fmaxf(a.x, b.x), fmaxf(a.y, b.y), fmaxf(a.z, b.z)};
+}
+
 struct Interval {
     float near;
     float far;

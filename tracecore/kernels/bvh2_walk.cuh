@@ -33,6 +33,7 @@ struct Bvh2Walk {
 
     // From an inner node to the nearer child that the ray meets; the farther one waits on the stack.
     __device__ void descend(const Scene& scene, unsigned& faults) {
+        mark(Step::NODE);
         const Node pair = load_node(scene, node);
         const Interval left = within(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
         const Interval right = within(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
@@ -52,6 +53,7 @@ struct Bvh2Walk {
     }
 
     __device__ void test(const Scene& scene, int slot) {
+        mark(Step::TRIANGLE);
         Hit hit = best;
         if (!intersect(load_triangle(scene.triangles, slot), ray, shear, scene.cutouts, hit)) return;
         found = true;

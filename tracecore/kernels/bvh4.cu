@@ -54,6 +54,7 @@ struct Walk {
 
     // From an inner node to the nearest child that the ray meets; the others wait on the stack, the farthest at the bottom.
     __device__ void descend(const Scene& scene, unsigned& faults) {
+        mark(Step::NODE);
         Children children = enter_children(scene, node, box_ray, ray.t_min, best.t);
         if (!ANY_HIT) sort(children);
         if (top + is_met(children.b) + is_met(children.c) + is_met(children.d) >= STACK_SIZE) {
@@ -67,7 +68,9 @@ struct Walk {
     }
 
     __device__ void test(const Scene& scene) {
+        mark(Step::LEAF);
         for (int slot = first_slot(node); slot < end_slot(node); ++slot) {
+            mark(Step::TRIANGLE);
             Hit hit = best;
             if (!intersect(load_triangle(scene.triangles, slot), ray, shear, scene.cutouts, hit)) continue;
             found = true;

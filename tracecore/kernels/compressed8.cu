@@ -48,6 +48,7 @@ struct Walk {
    private:
     // The nearest child; the others wait.
     __device__ void visit(const Scene& scene, unsigned& faults) {
+        mark(Step::NODE);
         const unsigned index = take_child(children, step_ray.octant);
         if (has_child(children)) {
             if (top == STACK_SIZE) {
@@ -64,6 +65,7 @@ struct Walk {
     }
 
     __device__ void test(const Scene& scene) {
+        mark(Step::TRIANGLE);
         Hit hit = best;
         if (!intersect(load_triangle(scene.triangles, take_triangle(triangles)), ray, shear, scene.cutouts, hit)) return;
         found = true;

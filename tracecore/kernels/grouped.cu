@@ -67,12 +67,15 @@ struct GroupWalk {
     __device__ void visit(const Scene& scene, unsigned& faults) {
         int child = NONE;
         float near = infinity();  // where the ray misses the box. No hit is there, but lanes to spare are
+        bool has_child = false;
         if (is_inner(node) && lane_of_group() < WIDTH) {
             const Child its = load_child(scene, node, lane_of_group());
             const Interval part = within(its.lower, its.upper, box_ray, ray.t_min, limit);
             child = its.name;
+            has_child = is_inner(child) || triangle_count(child) > 0;
             if (is_met(part)) near = part.near;
         }
+        if (is_inner(node)) mark(Step::NODE, has_child);
         const unsigned met = group_ballot(near < infinity());
         const Visit visit = ANY_HIT ? by_lane(child, met) : by_distance(child, near, met);
         const int first = from_lane(visit.child, ANY_HIT ? __ffs(met) - 1 : 0);
@@ -84,6 +87,7 @@ struct GroupWalk {
     __device__ void test(const Scene& scene) {
         bool taken = false;
         if (is_leaf(node)) {
+            mark_tests(triangle_count(node));
             for (int i = lane_of_group(); i < triangle_count(node); i += LANES_PER_RAY) {
                 Hit hit = best;
                 if (!intersect(load_triangle(scene, node, i), ray, shear, scene.cutouts, hit)) continue;
@@ -118,6 +122,14 @@ struct GroupWalk {
     }
 
    private:
+    // All lanes of the group take part in each test, also those without a triangle.
+    __device__ static void mark_tests(int count) {
+        mark(Step::LEAF);
+        for (int i = lane_of_group(); COUNTED && i - static_cast<int>(lane_of_group()) < count; i += LANES_PER_RAY) {
+            mark(Step::TRIANGLE, i < count);
+        }
+    }
+
     __device__ static void put(int place, int child, int key) {
         const int group = threadIdx.x / LANES_PER_RAY;
         stack_nodes[group][place] = child;

@@ -22,6 +22,7 @@ struct Walk : Bvh2Walk<ANY_HIT> {
     __device__ void advance(const Scene& scene, unsigned& faults) {
         if (is_inner(node) && (SPECULATIVE || slot == end)) this->descend(scene, faults);
         if (is_leaf(node) && slot == end) {
+            mark(Step::LEAF);
             slot = first_slot(node);
             end = end_slot(node);
             node = this->pop();

@@ -35,6 +35,7 @@ struct Packet {
     // From an inner node to the next.
     __device__ int descend(const Scene& scene, int node, unsigned& faults) {
         const Node pair = load_node(scene, node);
+        mark(Step::NODE, meets_box_of(pair));
         const Interval left = within(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
         const Interval right = within(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
         const unsigned left_met = __ballot_sync(stack.mask, is_met(left));
@@ -56,8 +57,11 @@ struct Packet {
 
     // Of a leaf, against the rays of all lanes. Returns the next node.
     __device__ int test(const Scene& scene, int leaf) {
+        mark(Step::LEAF);
         for (int slot = first_slot(leaf); slot < end_slot(leaf); ++slot) {
-            if (!intersect(load_triangle(scene.triangles, slot), ray, shear, scene.cutouts, best)) continue;
+            const Triangle triangle = load_triangle(scene.triangles, slot);
+            mark(Step::TRIANGLE, meets_box_of(triangle));
+            if (!intersect(triangle, ray, shear, scene.cutouts, best)) continue;
             found = true;
             if (ANY_HIT) best.t = -infinity();  // nothing meets the ray any more
         }
@@ -67,6 +71,20 @@ struct Packet {
 
     __device__ Hit hit() const {
         return found ? best : miss();
+    }
+
+   private:
+    // Whether this lane's ray has a reason of its own to be here: by the box around both children, or around a triangle.
+    __device__ bool meets_box_of(const Node& pair) const {
+        return meets(least(pair.left_lower, pair.right_lower), most(pair.left_upper, pair.right_upper));
+    }
+
+    __device__ bool meets_box_of(const Triangle& triangle) const {
+        return meets(least(least(triangle.v0, triangle.v1), triangle.v2), most(most(triangle.v0, triangle.v1), triangle.v2));
+    }
+
+    __device__ bool meets(float3 lower, float3 upper) const {
+        return is_met(within(lower, upper, box_ray, ray.t_min, best.t));
     }
 };
 

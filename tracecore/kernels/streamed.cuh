@@ -25,6 +25,7 @@ struct Launch {
     Report* report;
     Tally* tally;
     unsigned count;
+    void* steps;  // Counts and RayCounts of the rays where they are COUNTED (steps.cuh)
 };
 static_assert(sizeof(Launch) == LAUNCH_BYTES, "Launch differs from the LAUNCH of launch.py");
 
@@ -50,6 +51,7 @@ class LaunchRays {
     }
 
     __device__ Ray load(unsigned index) const {
+        mark_ray(index);
         if (index == NO_RAY) return no_ray();
         const Ray ray = load_ray(launch.rays, index);
         if (is_valid(ray)) return ray;
@@ -100,6 +102,7 @@ __device__ inline void finish(const Launch& launch) {
 template <bool ANY_HIT>
 __device__ void answer(const Scene& scene, const Launch& launch) {
     if (blockIdx.x == 0 && threadIdx.x == 0) launch.report->start = nanoseconds();
+    begin_marks(launch.steps);
     unsigned faults = 0;
     LaunchRays<ANY_HIT> rays(launch);
     traverse<ANY_HIT>(scene, rays, faults);

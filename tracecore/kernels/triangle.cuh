@@ -6,6 +6,7 @@
 
 #include "cutouts.cuh"
 #include "ray.cuh"
+#include "steps.cuh"
 
 struct Triangle {
     float3 v0;
@@ -63,6 +64,7 @@ __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const
     if ((u < 0.0f || v < 0.0f || w < 0.0f) && (u > 0.0f || v > 0.0f || w > 0.0f)) return false;
     const float det = (u + v) + w;
     if (det == 0.0f) return false;
+    mark(Step::INSIDE);
     const float scaled_t = fmaf(w, shear.z * c.z, fmaf(v, shear.z * b.z, u * (shear.z * a.z)));
     const float inverse_det = 1.0f / det;
     const float t = scaled_t * inverse_det;

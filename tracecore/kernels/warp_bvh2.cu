@@ -58,6 +58,7 @@ struct WarpWalk {
 
     // From an inner node to the nearer child that the ray meets; the farther one waits on the stack.
     __device__ void descend(const Scene& scene, unsigned& faults) {
+        mark(Step::NODE, lane_index() < CHILD_WORD);  // a plane for each of them
         if (!KEEP_NODES) word = load_word(scene, node);
         const unsigned votes = meet(word, plane, ray.t_min, best.t);
         const unsigned met = votes & BOTH_MET;
@@ -79,9 +80,11 @@ struct WarpWalk {
 
     // Against the triangles of a leaf. All lanes have the same result.
     __device__ void test(const Scene& scene) {
+        mark(Step::LEAF);
         const int end = end_slot(node);
         for (int slot = first_slot(node); slot < end; slot += TRIANGLES_AT_ONCE) {
             const int own = slot + lane_index() % TRIANGLES_AT_ONCE;
+            mark(Step::TRIANGLE, lane_index() < TRIANGLES_AT_ONCE && own < end);
             Hit hit = best;
             const bool taken = own < end && intersect(load_triangle(scene.triangles, own), ray, shear, scene.cutouts, hit);
             if (!(TRIANGLES_AT_ONCE == 1 ? taken : __any_sync(WHOLE_WARP, taken))) continue;

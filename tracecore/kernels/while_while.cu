@@ -28,6 +28,7 @@ struct Walk : Bvh2Walk<ANY_HIT> {
             }
         }
         while (is_leaf(leaf)) {
+            mark(Step::LEAF);
             for (int slot = first_slot(leaf); slot < end_slot(leaf); ++slot) {
                 this->test(scene, slot);
                 if (ANY_HIT && this->found) return;

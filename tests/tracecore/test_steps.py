@@ -1,0 +1,132 @@
+"""Steps that kernels mark: what the emulator logs of them, and how a device's counts are read."""
+
+import numpy as np
+import pytest
+from ray_cases import random_rays, soup
+
+from tracecore.emulator.tracer import EmulatedTracer
+from tracecore.rays import MISS, make_rays
+from tracecore.steps import COUNTS, RAY_COUNTS, Step, StepCounts, StepSequences
+from tracecore.strategies import find_strategy
+from tracecore.tracer import Query
+
+#: Far from each other, so that each is a leaf under the only node.
+TWO = np.array([[[x, 0, 0], [x + 1, 0, 0], [x, 1, 0]] for x in (0, 20)], np.float32)
+THROUGH, BESIDE_EDGE, FAR = [0.2, 0.2], [0.8, 0.8], [10.0, 3.0]
+TRIANGLES, RAYS = soup(60), random_rays(1, 70)
+
+
+def towards(*places):
+    """Rays down the z axis."""
+    return make_rays([[x, y, 1.0] for x, y in places], [0.0, 0.0, -1.0])
+
+
+def recorded(kernel, triangles=TRIANGLES, rays=RAYS, query=Query.CLOSEST):
+    with EmulatedTracer(triangles, kernel, threads=1) as tracer:
+        return tracer.record_steps(rays, query), tracer.closest_hit(rays)
+
+
+def words(sequences):
+    """A word for each item, of the steps' initials."""
+    letters = "".join(Step(kind).name[0] for kind in sequences.kinds)
+    return [letters[a:b] for a, b in zip(sequences.starts, sequences.starts[1:], strict=False)]
+
+
+@pytest.mark.parametrize("kernel", ["while-while", "replacing-while-while", "speculative-if-if"])
+def test_a_ray_is_followed_step_by_step(kernel):
+    sequences, _ = recorded(kernel, TWO, towards(THROUGH, FAR, BESIDE_EDGE))
+    assert words(sequences) == ["NLTI", "N", "NLT"]
+    assert (sequences.lanes, sequences.rays) == (1, 1)
+    assert sequences.useful.tolist() == [1] * 8
+
+
+def test_a_tree_of_four_children_has_a_leaf_of_both():
+    sequences, _ = recorded("bvh4", TWO, towards(THROUGH, FAR, BESIDE_EDGE))
+    assert words(sequences) == ["NLTIT", "N", "NLTT"]
+
+
+def test_loops_on_the_same_tree_take_the_same_steps():
+    base, hits = recorded("while-while")
+    for kernel in ("if-if", "persistent-if-if", "replacing-while-while"):
+        assert words(recorded(kernel)[0]) == words(base)
+    assert len(set(words(base))) > 20
+    tests = np.array([word.count("I") for word in words(base)])
+    assert np.all(tests[hits.view(np.uint32)[:, 3] != MISS] > 0)
+
+
+def test_speculation_visits_nodes_between_a_leaf_and_its_tests():
+    base, _ = recorded("while-while")
+    speculative, _ = recorded("speculative-if-if")
+    assert speculative.total(Step.NODE) > base.total(Step.NODE)
+
+
+def test_any_hit_ends_with_the_first():
+    closest, _ = recorded("while-while")
+    any_hit, _ = recorded("while-while", query=Query.ANY)
+    assert any_hit.total(Step.NODE) < closest.total(Step.NODE)
+
+
+def test_a_warp_has_twelve_planes_of_a_node_and_a_triangle_for_each_of_some_lanes():
+    base, _ = recorded("while-while")
+    warp, _ = recorded("warp")
+    assert words(warp) == words(base)
+    assert (warp.lanes, warp.rays) == (32, 1)
+    assert set(warp.useful[warp.kinds == Step.NODE]) == {12}
+    assert set(warp.useful[warp.kinds == Step.TRIANGLE]) == {1}
+    eight, _ = recorded("warp-triangles-8")
+    tests = eight.useful[eight.kinds == Step.TRIANGLE]
+    assert 1 < tests.max() <= 8
+
+
+def test_a_group_has_a_child_or_a_triangle_for_each_lane():
+    sequences, _ = recorded("grouped-4")
+    assert (sequences.lanes, sequences.rays, sequences.items) == (4, 1, len(RAYS))
+    assert set(sequences.useful[sequences.kinds == Step.NODE]) <= {2, 3, 4}
+    assert set(sequences.useful[sequences.kinds == Step.TRIANGLE]) <= {1, 2, 3, 4}
+    strategy = find_strategy("grouped-4")
+    assert sequences.per_ray(strategy).triangles == sequences.total_useful(Step.TRIANGLE) / len(RAYS)
+
+
+@pytest.mark.parametrize("kernel", ["packet-8", "persistent-packet-8"])
+def test_a_packet_of_rays_goes_together(kernel):
+    places = [THROUGH] * 5 + [FAR] * 3 + [FAR] * 8 + [THROUGH] * 2
+    sequences, _ = recorded(kernel, TWO, towards(*places))
+    assert words(sequences) == ["NLTI", "N", "NLTI"]
+    assert sequences.useful.tolist() == [5, 8, 5, 5, 0, 2, 2, 2, 2]
+    assert (sequences.lanes, sequences.rays) == (8, 8)
+
+
+def test_bytes_are_those_of_nodes_triangles_ray_and_hit():
+    sequences, _ = recorded("while-while", TWO, towards(THROUGH, FAR))
+    found = sequences.per_ray(find_strategy("while-while"))
+    assert (found.nodes, found.triangles) == (1.0, 0.5)
+    assert found.bytes == 64 + 0.5 * 48 + 32 + 16
+
+
+def test_a_log_that_is_full_is_made_anew(monkeypatch):
+    from tracecore.emulator import tracer
+
+    whole = words(recorded("while-while")[0])
+    monkeypatch.setattr(tracer, "PLACES_OF_RAY", 1)
+    assert words(recorded("while-while")[0]) == whole
+
+
+def test_parts_of_a_recording_follow_each_other():
+    whole, _ = recorded("packet-8")
+    first, _ = recorded("packet-8", rays=RAYS[:64])
+    rest, _ = recorded("packet-8", rays=RAYS[64:])
+    assert words(StepSequences.joined([first, rest])) == words(whole)
+
+
+def test_counts_of_a_device_are_read():
+    memory = np.zeros(COUNTS.itemsize + 2 * RAY_COUNTS.itemsize, np.uint8)
+    totals, rays = memory[: COUNTS.itemsize].view(COUNTS), memory[COUNTS.itemsize :].view(RAY_COUNTS)
+    totals["issued"], totals["useful"] = (3, 1, 2, 0), (48, 5, 16, 0)
+    rays["steps"], rays["idle"] = [(2, 1, 2, 0), (0, 0, 0, 0)], [64, 0]
+    counts = StepCounts.read(memory)
+    assert counts.efficiency(Step.NODE) == 0.5
+    assert counts.efficiency(Step.TRIANGLE) == 0.25
+    assert counts.efficiency(Step.INSIDE) is None
+    assert counts.inactive.tolist() == [0.5, 0.0]
+    found = counts.per_ray(find_strategy("while-while"))
+    assert (found.nodes, found.triangles, found.node_efficiency) == (1.0, 1.0, 0.5)
