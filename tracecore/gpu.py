@@ -189,20 +189,25 @@ class GpuTracer:
         return 1e9 * len(many) / min(nanoseconds)
 
     def count_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepCounts:
-        """What the kernel does for rays, (n, 8) float32, in one launch of a build that counts, at most `CHUNK_RAYS`."""
+        """What the kernel does for rays, (n, 8) float32, n > 0, in launches of a build that counts."""
         self._check_open()
-        rays = checked_rays(rays)[:CHUNK_RAYS]
+        rays = checked_rays(rays)
         attach_thread()
         with vacant_device(), cuda_errors("cannot count steps"):
-            on_device, hits = DeviceMemory.holding(rays), DeviceMemory.zeros(len(rays) * HIT.itemsize)
-            counts = DeviceMemory.zeros(COUNTS.itemsize + len(rays) * RAY_COUNTS.itemsize)
-            addresses = (on_device.address, hits.address)
-            launch = Launch(self._load(counted=True), self.session.scene, addresses, counts.address)
-            stream = Stream()
-            launch.start(len(rays), query, stream)
-            self._pass(stream)
-            launch.report()
-            return StepCounts.read(counts.copied())
+            kernel = self._load(counted=True)
+            parts = (rays[start : start + CHUNK_RAYS] for start in range(0, len(rays), CHUNK_RAYS))
+            return StepCounts.joined([self._counted(kernel, part, query) for part in parts])
+
+    def _counted(self, kernel: DeviceKernel, rays: Floats, query: Query) -> StepCounts:
+        """Of one launch."""
+        on_device, hits = DeviceMemory.holding(rays), DeviceMemory.zeros(len(rays) * HIT.itemsize)
+        counts = DeviceMemory.zeros(COUNTS.itemsize + len(rays) * RAY_COUNTS.itemsize)
+        launch = Launch(kernel, self.session.scene, (on_device.address, hits.address), counts.address)
+        stream = Stream()
+        launch.start(len(rays), query, stream)
+        self._pass(stream)
+        launch.report()
+        return StepCounts.read(counts.copied())
 
     def _bus_rate(self) -> float:
         host, device, stream = pinned(LIMIT_BYTES, np.uint8), DeviceMemory.zeros(LIMIT_BYTES), Stream()

@@ -65,6 +65,16 @@ class StepCounts:
             steps=rays["steps"].astype(np.int64), idle=rays["idle"].astype(np.int64), issued=issued, useful=useful
         )
 
+    @classmethod
+    def joined(cls, parts: list[StepCounts]) -> StepCounts:
+        """Of launches one after the other."""
+        return cls(
+            steps=np.concatenate([part.steps for part in parts]),
+            idle=np.concatenate([part.idle for part in parts]),
+            issued=sum((part.issued for part in parts), np.zeros(len(Step), np.int64)),
+            useful=sum((part.useful for part in parts), np.zeros(len(Step), np.int64)),
+        )
+
     def efficiency(self, step: Step) -> float | None:
         """Share of a warp's lanes that had work of their own in such steps; None if there was none."""
         issued = int(self.issued[step])

@@ -125,6 +125,8 @@ def test_counts_of_a_device_are_read():
     rays["steps"], rays["idle"] = [(2, 1, 2, 0), (0, 0, 0, 0)], [64, 0]
     counts = StepCounts.read(memory)
     assert counts.efficiency(Step.NODE) == 0.5
+    twice = StepCounts.joined([counts, counts])
+    assert (twice.issued.tolist(), twice.useful[0], len(twice.steps)) == ([6, 2, 4, 0], 96, 4)
     assert counts.efficiency(Step.TRIANGLE) == 0.25
     assert counts.efficiency(Step.INSIDE) is None
     assert counts.inactive.tolist() == [0.5, 0.0]
