@@ -11,11 +11,12 @@ from renderer.stage import TracerChoice, stage_of
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.cpu import CpuTracer
+from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 from tracecore.kernel_time import kernel_seconds
 from tracecore.rays import Floats
 from tracecore.steps import StepsPerRay
-from tracecore.strategies import strategy_names
+from tracecore.strategies import find_strategy, strategy_names
 from tracecore.tracer import Query, Tracer
 
 #: Kinds whose rays only ask whether anything is hit.
@@ -120,12 +121,27 @@ def facts_of(tracer: Tracer) -> KernelFacts:
 
 
 def measure(tracer: Tracer, kind: str, rays: Floats, repeats: int) -> Measurement:
-    """The rate of a kernel on some rays."""
+    """The rate of a kernel on some rays, and what it does for them."""
     query = Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
     rates = [len(rays) / seconds / 1e6 for seconds in kernel_seconds(tracer, rays, query, repeats)]
     return Measurement(
-        kernel=tracer.name, kind=kind, rays=len(rays), rate=median(rates), least=min(rates), most=max(rates)
+        kernel=tracer.name,
+        kind=kind,
+        rays=len(rays),
+        rate=median(rates),
+        least=min(rates),
+        most=max(rates),
+        steps=steps_per_ray(tracer, rays, query),
     )
+
+
+def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | None:
+    """Counted by the GPU, or recorded by the emulator; None on a CPU, whose kernel is another."""
+    if isinstance(tracer, GpuTracer):
+        return tracer.count_steps(rays, query).per_ray(find_strategy(tracer.name))
+    if isinstance(tracer, EmulatedTracer):
+        return tracer.record_steps(rays, query).per_ray(find_strategy(tracer.name))
+    return None
 
 
 def over_baseline(measurements: Sequence[Measurement], baseline: str) -> list[Measurement]:

@@ -44,8 +44,9 @@ ENDLESS_SUPPLY = 1 << 31
 
 @dataclass(frozen=True, kw_only=True)
 class RayPlan:
-    """Which rays. size: pixels of the picture. in_morton_order: pixels along a Morton curve, else row by row.
-    occlusion_rays: of a pixel. radius: how far they go, world units. photon_rays: of the stream."""
+    """Which rays. size: pixels of the picture. samples: camera rays of a pixel. in_morton_order: pixels along a Morton
+    curve, else row by row. occlusion_rays: of a pixel, shared out among its samples. radius: how far they go, world
+    units. photon_rays: of the stream."""
 
     size: tuple[int, int]
     in_morton_order: bool
@@ -53,6 +54,12 @@ class RayPlan:
     radius: float
     photon_rays: int
     seed: int
+    samples: int = 1
+
+    @property
+    def occlusion_rays_of_sample(self) -> int:
+        """Of each camera ray, at least one."""
+        return max(self.occlusion_rays // self.samples, 1)
 
 
 class RaySets:
@@ -73,7 +80,9 @@ class RaySets:
         if kind == "primary":
             return self.primary
         if kind == "ao":
-            return occlusion_rays(*self.first_places, self.plan.occlusion_rays, self.plan.radius, self.random(1))
+            return occlusion_rays(
+                *self.first_places, self.plan.occlusion_rays_of_sample, self.plan.radius, self.random(1)
+            )
         if kind == "shadow":
             return shadow_rays(self.scene.lights, self.first_places[0], self.random(2))
         if kind in BOUNCES:
@@ -102,10 +111,11 @@ class RaySets:
 
     @cached_property
     def primary(self) -> Floats:
-        """One ray for each pixel, at a random place in it; through a pinhole, whatever the lens."""
+        """Some rays for each pixel, at random places in it; through a pinhole, whatever the lens."""
         width, height = self.plan.size
         camera = pack_camera(self.snapshot.camera, width, height)
         pixels = morton_order(width, height) if self.plan.in_morton_order else np.arange(width * height)
+        pixels = np.repeat(pixels, self.plan.samples)
         jitter = self.random(0).random((len(pixels), 2))
         x = ((pixels % width + jitter[:, 0]) / width * 2.0 - 1.0)[:, None]
         y = ((pixels // width + jitter[:, 1]) / height * 2.0 - 1.0)[:, None]

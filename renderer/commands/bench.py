@@ -20,8 +20,8 @@ SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
 
 EXAMPLES = """\
 kinds of rays:
-  primary          one for each pixel
-  ao               ambient occlusion: short rays from what each pixel shows
+  primary          some for each pixel
+  ao               ambient occlusion: short rays from what a pixel shows
   shadow           from there to the lights
   bounce1..bounce8 diffuse reflections, one after another
   photon           those of the photon driver, in its order; photon-shuffled: in none
@@ -71,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
     rays = parser.add_argument_group("rays")
     rays.add_argument("--size", type=size, default=(512, 384), metavar="WxH", help="pixels (default: 512x384)")
+    rays.add_argument(
+        "--samples", type=whole(1, 1024), default=8, metavar="N", help="camera rays of a pixel (default: %(default)s)"
+    )
     rays.add_argument("--order", choices=("rows", "morton"), default="rows", help="of pixels (default: %(default)s)")
     rays.add_argument("--ao-rays", type=whole(1, 1024), default=32, metavar="N", help="of a pixel (default: 32)")
     rays.add_argument(
@@ -153,6 +156,7 @@ def _plan(arguments: argparse.Namespace, positions: Floats) -> RayPlan:
     diagonal = float(np.linalg.norm(np.ptp(positions.reshape(-1, 3), axis=0)))
     return RayPlan(
         size=arguments.size,
+        samples=arguments.samples,
         in_morton_order=arguments.order == "morton",
         occlusion_rays=arguments.ao_rays,
         radius=arguments.ao_radius or 0.2 * diagonal,

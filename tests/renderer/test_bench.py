@@ -10,7 +10,20 @@ from renderer.commands.bench import table
 from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
 from tracecore.strategies import strategy_names
 
-SMALL = ["--device", "emulator", "--size", "8x6", "--ao-rays", "2", "--photon-rays", "40", "--repeat", "2"]
+SMALL = [
+    "--device",
+    "emulator",
+    "--size",
+    "8x6",
+    "--samples",
+    "1",
+    "--ao-rays",
+    "2",
+    "--photon-rays",
+    "40",
+    "--repeat",
+    "2",
+]
 
 
 def run(capsys, *options):
@@ -51,6 +64,8 @@ def test_rates_lie_in_their_range_and_are_over_the_baseline(figures):
         assert 0.0 < one["least"] <= one["rate"] <= one["most"]
         base = next(m for m in figures["measurements"] if (m["kernel"], m["kind"]) == ("bvh4", one["kind"]))
         assert one["relative"] == one["rate"] / base["rate"]
+        assert one["steps"]["nodes"] > 0.0
+        assert 64 * one["steps"]["nodes"] < one["steps"]["bytes"]
     assert figures["baseline"] == "bvh4"
     assert [facts["kernel"] for facts in figures["kernels"]] == ["while-while", "bvh4"]
     assert all(facts["nodes"] > 0 for facts in figures["kernels"])

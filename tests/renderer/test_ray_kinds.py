@@ -64,6 +64,16 @@ def test_camera_rays_go_through_their_pixels(sets, box):
     assert np.array_equal(np.floor(row), np.repeat(np.arange(12), 16))
 
 
+def test_samples_of_a_pixel_follow_each_other_and_share_its_occlusion_rays(box, tracer):
+    made = RaySets(box, tracer, replace(PLAN, samples=4))
+    rays = made.of_kind("primary")
+    column = (rays[:, 4] / rays[:, 5] / (np.tan(np.radians(30.0)) * 16 / 12) + 1.0) / 2.0 * 16
+    assert np.array_equal(np.floor(column), np.tile(np.repeat(np.arange(16), 4), 12))
+    assert len(np.unique(column)) > 700
+    assert len(made.of_kind("ao")) == 8 * 16 * 12
+    assert len(made.of_kind("bounce1")) == 4 * 16 * 12
+
+
 def test_parallel_cameras_have_parallel_rays(box, tracer):
     camera = replace(box.camera, height=0.5)
     rays = RaySets(replace(box, camera=camera), tracer, PLAN).of_kind("primary")
