@@ -77,6 +77,7 @@ class KernelStrategy:
             "RESIDENT": int(resident),
             "CUTOUTS": int(has_cutouts),
             "COUNTED": int(counted),
+            "ITEM_LANES": self.lanes_per_ray * self.packet_rays,
             **self.defines,
         }
         return {

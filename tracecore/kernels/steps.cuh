@@ -34,47 +34,77 @@ struct RayCounts {
 };
 static_assert(sizeof(RayCounts) == RAY_COUNTS_BYTES, "RayCounts differs from the RAY_COUNTS of steps.py");
 
-__shared__ Counts* counts;
-__shared__ unsigned marked_rays[BLOCK_SIZE];  // of each lane
+struct LaneCounts {
+    unsigned ray;
+    RayCounts of_ray;
+    unsigned issued[STEPS];  // by this lane for its warp
+    unsigned useful[STEPS];
+};
 
-// All threads of the block together, first.
-__device__ inline void begin_marks(void* address) {
-    if (threadIdx.x == 0) counts = static_cast<Counts*>(address);
-    marked_rays[threadIdx.x] = NO_RAY;
-    __syncthreads();
+// Nothing in the loops of a kernel is atomic or waits: the compiler would add a YIELD, and lanes that are together without
+// the marks would part.
+__shared__ LaneCounts lane_counts[BLOCK_SIZE];
+
+__device__ inline void begin_marks() {
+    lane_counts[threadIdx.x] = {};
+    lane_counts[threadIdx.x].ray = NO_RAY;
 }
 
-// What the lane does from now on is for this ray.
-__device__ inline void mark_ray(unsigned index) {
-    marked_rays[threadIdx.x] = index;
+// What the lane does from now on is for this ray; what it did for the one before is handed over. counts: where to; null in
+// an emulator, which has a log.
+__device__ inline void mark_ray(void* counts, unsigned index) {
+    LaneCounts& lane = lane_counts[threadIdx.x];
+    if (counts != nullptr && lane.ray != NO_RAY && threadIdx.x % LANES_PER_RAY == 0) {
+        reinterpret_cast<RayCounts*>(static_cast<Counts*>(counts) + 1)[lane.ray] = lane.of_ray;
+    }
+    lane.of_ray = {};
+    lane.ray = index;
+}
+
+__device__ inline void end_marks(void* counts) {
+    if (counts == nullptr) return;
+    mark_ray(counts, NO_RAY);
+    const LaneCounts& lane = lane_counts[threadIdx.x];
+    Counts& all = *static_cast<Counts*>(counts);
+    for (unsigned i = 0; i < STEPS; ++i) {
+        atomicAdd(&all.issued[i], static_cast<unsigned long long>(lane.issued[i]));
+        atomicAdd(&all.useful[i], static_cast<unsigned long long>(lane.useful[i]));
+    }
+}
+
+// The lanes that run together with this one, and those of them that have work of their own.
+struct Together {
+    unsigned lanes;
+    unsigned useful;
+};
+
+__device__ inline Together together(bool is_useful) {
+    const unsigned lanes = __activemask();
+    if (ITEM_LANES == 1) return {lanes, lanes};  // each has a ray for itself
+    return {lanes, __ballot_sync(lanes, is_useful)};
 }
 
 // The lane takes part in a step. is_useful: with work of its own.
 __device__ inline void mark(Step step, bool is_useful = true) {
-    const unsigned ray = marked_rays[threadIdx.x];
-#ifdef TRACECORE_EMULATOR
-    if (ray != NO_RAY) emulator::log_step(ray, threadIdx.x % LANES_PER_RAY, static_cast<unsigned>(step), is_useful);
-#else
+    LaneCounts& lane = lane_counts[threadIdx.x];
     const unsigned kind = static_cast<unsigned>(step);
-    const unsigned together = __activemask();
-    const unsigned useful = __popc(__ballot_sync(together, is_useful && ray != NO_RAY));
-    if (lane_index() == __ffs(together) - 1) {
-        atomicAdd(&counts->issued[kind], 1ull);
-        atomicAdd(&counts->useful[kind], static_cast<unsigned long long>(useful));
-    }
-    if (ray != NO_RAY && threadIdx.x % LANES_PER_RAY == 0) {
-        RayCounts& own = reinterpret_cast<RayCounts*>(counts + 1)[ray];
-        atomicAdd(&own.steps[kind], 1u);
-        if (step == Step::NODE || step == Step::TRIANGLE) atomicAdd(&own.idle, WARP_LANES - useful);
-    }
-    __syncwarp(together);
+    is_useful = is_useful && lane.ray != NO_RAY;
+#ifdef TRACECORE_EMULATOR
+    if (lane.ray != NO_RAY) emulator::log_step(lane.ray, threadIdx.x % LANES_PER_RAY, kind, is_useful);
+#else
+    const Together warp = together(is_useful);
+    lane.issued[kind] += (warp.lanes & lanes_below(lane_index())) == 0;
+    lane.useful[kind] += is_useful;
+    lane.of_ray.steps[kind] += 1;
+    if (step == Step::NODE || step == Step::TRIANGLE) lane.of_ray.idle += WARP_LANES - __popc(warp.useful);
 #endif
 }
 
 #else
 
-__device__ inline void begin_marks(void*) {}
-__device__ inline void mark_ray(unsigned) {}
+__device__ inline void begin_marks() {}
+__device__ inline void mark_ray(void*, unsigned) {}
+__device__ inline void end_marks(void*) {}
 __device__ inline void mark(Step, bool = true) {}
 
 #endif

@@ -51,7 +51,7 @@ class LaunchRays {
     }
 
     __device__ Ray load(unsigned index) const {
-        mark_ray(index);
+        mark_ray(launch.steps, index);
         if (index == NO_RAY) return no_ray();
         const Ray ray = load_ray(launch.rays, index);
         if (is_valid(ray)) return ray;
@@ -102,10 +102,11 @@ __device__ inline void finish(const Launch& launch) {
 template <bool ANY_HIT>
 __device__ void answer(const Scene& scene, const Launch& launch) {
     if (blockIdx.x == 0 && threadIdx.x == 0) launch.report->start = nanoseconds();
-    begin_marks(launch.steps);
+    begin_marks();
     unsigned faults = 0;
     LaunchRays<ANY_HIT> rays(launch);
     traverse<ANY_HIT>(scene, rays, faults);
+    end_marks(launch.steps);
     if (faults != 0) atomicOr(&launch.tally->faults, faults);
     finish(launch);
 }
