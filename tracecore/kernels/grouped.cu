@@ -75,7 +75,7 @@ struct GroupWalk {
             has_child = is_inner(child) || triangle_count(child) > 0;
             if (is_met(part)) near = part.near;
         }
-        if (is_inner(node)) mark(Step::NODE, has_child);
+        mark(Step::NODE, has_child, is_inner(node));
         const unsigned met = group_ballot(near < infinity());
         const Visit visit = ANY_HIT ? by_lane(child, met) : by_distance(child, near, met);
         const int first = from_lane(visit.child, ANY_HIT ? __ffs(met) - 1 : 0);
@@ -87,10 +87,13 @@ struct GroupWalk {
     __device__ void test(const Scene& scene) {
         bool taken = false;
         if (is_leaf(node)) {
-            mark_tests(triangle_count(node));
-            for (int i = lane_of_group(); i < triangle_count(node); i += LANES_PER_RAY) {
+            mark(Step::LEAF);
+            for (int first = 0; first < triangle_count(node); first += LANES_PER_RAY) {
+                const int own = first + lane_of_group();
+                mark(Step::TRIANGLE, own < triangle_count(node));
                 Hit hit = best;
-                if (!intersect(load_triangle(scene, node, i), ray, shear, scene.cutouts, hit)) continue;
+                if (own >= triangle_count(node)) continue;
+                if (!intersect(load_triangle(scene, node, own), ray, shear, scene.cutouts, hit)) continue;
                 taken = true;
                 if (!ANY_HIT) best = hit;
             }
@@ -122,14 +125,6 @@ struct GroupWalk {
     }
 
    private:
-    // All lanes of the group take part in each test, also those without a triangle.
-    __device__ static void mark_tests(int count) {
-        mark(Step::LEAF);
-        for (int i = lane_of_group(); COUNTED && i - static_cast<int>(lane_of_group()) < count; i += LANES_PER_RAY) {
-            mark(Step::TRIANGLE, i < count);
-        }
-    }
-
     __device__ static void put(int place, int child, int key) {
         const int group = threadIdx.x / LANES_PER_RAY;
         stack_nodes[group][place] = child;

@@ -1,5 +1,6 @@
-// What a kernel does for its rays, step by step. A kernel marks each step where it begins; only where COUNTED is set are the
-// marks compiled. On a device they add up, in an emulator they are logged (tracecore/steps.py).
+// What a kernel does for its rays, step by step. A kernel marks each step where it begins. Only where COUNTED or MARKED is set
+// are the marks compiled. COUNTED: on a device they add up, in an emulator they are logged (tracecore/steps.py). MARKED: each
+// is an instruction, by which machine code is divided into steps (tracecore/instruction_counts.py); its code is never run.
 //
 // A step's efficiency is that of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009: lanes with work of
 // their own, of all lanes of the warp that issues it.
@@ -49,9 +50,10 @@ __device__ inline void mark_ray(unsigned index) {
     marked_rays[threadIdx.x] = index;
 }
 
-// The lane takes part in a step. is_useful: with work of its own.
-__device__ inline void mark(Step step, bool is_useful = true) {
-    const unsigned ray = marked_rays[threadIdx.x];
+// A step. is_useful: the lane has work of its own in it. takes_part: it is a step of the lane's ray, rather than only of
+// others that the warp traces.
+__device__ inline void mark(Step step, bool is_useful = true, bool takes_part = true) {
+    const unsigned ray = takes_part ? marked_rays[threadIdx.x] : NO_RAY;
 #ifdef TRACECORE_EMULATOR
     if (ray != NO_RAY) emulator::log_step(ray, threadIdx.x % LANES_PER_RAY, static_cast<unsigned>(step), is_useful);
 #else
@@ -75,6 +77,24 @@ __device__ inline void mark(Step step, bool is_useful = true) {
 
 __device__ inline void begin_marks(void*) {}
 __device__ inline void mark_ray(unsigned) {}
-__device__ inline void mark(Step, bool = true) {}
+
+#if MARKED
+// Events of performance monitors, one instruction each, which the compiler leaves in their place. Their numbers are the steps'.
+__device__ inline void mark(Step step, bool = true, bool = true) {
+    if (step == Step::NODE) asm volatile("pmevent 0;");
+    if (step == Step::LEAF) asm volatile("pmevent 1;");
+    if (step == Step::TRIANGLE) asm volatile("pmevent 2;");
+    if (step == Step::INSIDE) asm volatile("pmevent 3;");
+}
+#else
+__device__ inline void mark(Step, bool = true, bool = true) {}
+#endif
 
 #endif
+
+// The warp asks for rays: REFILL of instruction_counts.py.
+__device__ inline void mark_refill() {
+#if MARKED
+    asm volatile("pmevent 4;");
+#endif
+}
