@@ -124,7 +124,7 @@ def test_ways_through_the_code():
         ("CALL.REL.NOINC", "$__internal_0_$__cuda_sm20_rcp_rn_f32_slowpath"),
         ("LDG.E", "R0,[R2]"),  # 5
         ("BRA", f"P1,{at(1)}"),
-        ("BRA.DIV", f"UR4,{at(9)}"),
+        ("BRA.DIV", at(9)),
         ("EXIT", "", "@P2"),
         ("BRA", at(9)),  # 9
         ("NOP",),

@@ -87,13 +87,11 @@ struct GroupWalk {
     __device__ void test(const Scene& scene) {
         bool taken = false;
         if (is_leaf(node)) {
-            mark(Step::LEAF);
-            for (int first = 0; first < triangle_count(node); first += LANES_PER_RAY) {
-                const int own = first + lane_of_group();
-                mark(Step::TRIANGLE, own < triangle_count(node));
+            mark_tests(triangle_count(node));
+            for (int i = lane_of_group(); i < triangle_count(node); i += LANES_PER_RAY) {
+                mark_code(Step::TRIANGLE);
                 Hit hit = best;
-                if (own >= triangle_count(node)) continue;
-                if (!intersect(load_triangle(scene, node, own), ray, shear, scene.cutouts, hit)) continue;
+                if (!intersect(load_triangle(scene, node, i), ray, shear, scene.cutouts, hit)) continue;
                 taken = true;
                 if (!ANY_HIT) best = hit;
             }
@@ -125,6 +123,14 @@ struct GroupWalk {
     }
 
    private:
+    // All lanes of the group take part in each test, also those without a triangle, which do not come to its code.
+    __device__ static void mark_tests(int count) {
+        mark(Step::LEAF);
+        for (int i = lane_of_group(); COUNTED && i - static_cast<int>(lane_of_group()) < count; i += LANES_PER_RAY) {
+            mark(Step::TRIANGLE, i < count);
+        }
+    }
+
     __device__ static void put(int place, int child, int key) {
         const int group = threadIdx.x / LANES_PER_RAY;
         stack_nodes[group][place] = child;

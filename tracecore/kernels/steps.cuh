@@ -16,6 +16,24 @@ enum class Step : unsigned {
     INSIDE,    // the ray's line passes inside of its edges, so that the distance is computed
 };
 
+// The code of a step begins here; for where `mark` is not called there. Marks are events of performance monitors, which the
+// compiler leaves in their place.
+__device__ inline void mark_code([[maybe_unused]] Step step) {
+#if MARKED
+    if (step == Step::NODE) asm volatile("pmevent 0;");
+    if (step == Step::LEAF) asm volatile("pmevent 1;");
+    if (step == Step::TRIANGLE) asm volatile("pmevent 2;");
+    if (step == Step::INSIDE) asm volatile("pmevent 3;");
+#endif
+}
+
+// The warp asks for rays: REFILL of instruction_counts.py.
+__device__ inline void mark_refill() {
+#if MARKED
+    asm volatile("pmevent 4;");
+#endif
+}
+
 #if COUNTED
 
 constexpr unsigned STEPS = 4;
@@ -78,23 +96,8 @@ __device__ inline void mark(Step step, bool is_useful = true, bool takes_part = 
 __device__ inline void begin_marks(void*) {}
 __device__ inline void mark_ray(unsigned) {}
 
-#if MARKED
-// Events of performance monitors, one instruction each, which the compiler leaves in their place. Their numbers are the steps'.
 __device__ inline void mark(Step step, bool = true, bool = true) {
-    if (step == Step::NODE) asm volatile("pmevent 0;");
-    if (step == Step::LEAF) asm volatile("pmevent 1;");
-    if (step == Step::TRIANGLE) asm volatile("pmevent 2;");
-    if (step == Step::INSIDE) asm volatile("pmevent 3;");
+    mark_code(step);
 }
-#else
-__device__ inline void mark(Step, bool = true, bool = true) {}
-#endif
 
 #endif
-
-// The warp asks for rays: REFILL of instruction_counts.py.
-__device__ inline void mark_refill() {
-#if MARKED
-    asm volatile("pmevent 4;");
-#endif
-}
