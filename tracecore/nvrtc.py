@@ -16,6 +16,9 @@ from tracecore.strategy import USUAL_STACK, KernelStrategy
 #: IEEE arithmetic, as the triangle test wants it, and a report of resources.
 OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--ptxas-options=-v")
 
+#: CuPy takes the machine code for a string and leaves out its last byte.
+LAST_BYTE = b"\0"
+
 REMEDY = "pip install cupy-cuda13x nvidia-cuda-nvrtc nvidia-cuda-runtime"
 
 
@@ -75,7 +78,7 @@ def compile_source(source: str, name: str, arch: str, constants: Mapping[str, st
     program = nvrtc.createProgram(source, name, (), ())
     try:
         nvrtc.compileProgram(program, options)
-        return nvrtc.getCUBIN(program), nvrtc.getProgramLog(program)
+        return nvrtc.getCUBIN(program) + LAST_BYTE, nvrtc.getProgramLog(program)
     except nvrtc.NVRTCError as error:
         log = nvrtc.getProgramLog(program).strip()
         raise KernelError(f"kernel {name} does not compile for {arch}: {error}\n{log}") from error

@@ -75,7 +75,7 @@ struct GroupWalk {
             has_child = is_inner(child) || triangle_count(child) > 0;
             if (is_met(part)) near = part.near;
         }
-        if (is_inner(node)) mark(Step::NODE, has_child);
+        mark(Step::NODE, has_child, is_inner(node));
         const unsigned met = group_ballot(near < infinity());
         const Visit visit = ANY_HIT ? by_lane(child, met) : by_distance(child, near, met);
         const int first = from_lane(visit.child, ANY_HIT ? __ffs(met) - 1 : 0);
@@ -89,6 +89,7 @@ struct GroupWalk {
         if (is_leaf(node)) {
             mark_tests(triangle_count(node));
             for (int i = lane_of_group(); i < triangle_count(node); i += LANES_PER_RAY) {
+                mark_code(Step::TRIANGLE);
                 Hit hit = best;
                 if (!intersect(load_triangle(scene, node, i), ray, shear, scene.cutouts, hit)) continue;
                 taken = true;
@@ -122,7 +123,7 @@ struct GroupWalk {
     }
 
    private:
-    // All lanes of the group take part in each test, also those without a triangle.
+    // All lanes of the group take part in each test, also those without a triangle, which do not come to its code.
     __device__ static void mark_tests(int count) {
         mark(Step::LEAF);
         for (int i = lane_of_group(); COUNTED && i - static_cast<int>(lane_of_group()) < count; i += LANES_PER_RAY) {

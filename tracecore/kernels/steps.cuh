@@ -1,5 +1,6 @@
-// What a kernel does for its rays, step by step. A kernel marks each step where it begins; only where COUNTED is set are the
-// marks compiled. On a device they add up, in an emulator they are logged (tracecore/steps.py).
+// What a kernel does for its rays, step by step. A kernel marks each step where it begins. Only where COUNTED or MARKED is set
+// are the marks compiled. COUNTED: on a device they add up, in an emulator they are logged (tracecore/steps.py). MARKED: each
+// is an instruction, by which machine code is divided into steps (tracecore/instruction_counts.py); its code is never run.
 //
 // A step's efficiency is that of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009: lanes with work of
 // their own, of all lanes of the warp that issues it.
@@ -14,6 +15,24 @@ enum class Step : unsigned {
     TRIANGLE,  // a triangle is tested; by lanes side by side, one each
     INSIDE,    // the ray's line passes inside of its edges, so that the distance is computed
 };
+
+// The code of a step begins here; for where `mark` is not called there. Marks are events of performance monitors, which the
+// compiler leaves in their place.
+__device__ inline void mark_code([[maybe_unused]] Step step) {
+#if MARKED
+    if (step == Step::NODE) asm volatile("pmevent 0;");
+    if (step == Step::LEAF) asm volatile("pmevent 1;");
+    if (step == Step::TRIANGLE) asm volatile("pmevent 2;");
+    if (step == Step::INSIDE) asm volatile("pmevent 3;");
+#endif
+}
+
+// The warp asks for rays: REFILL of instruction_counts.py.
+__device__ inline void mark_refill() {
+#if MARKED
+    asm volatile("pmevent 4;");
+#endif
+}
 
 #if COUNTED
 
@@ -84,16 +103,19 @@ __device__ inline Together together(bool is_useful) {
     return {lanes, __ballot_sync(lanes, is_useful)};
 }
 
-// The lane takes part in a step. is_useful: with work of its own.
-__device__ inline void mark(Step step, bool is_useful = true) {
+// A step. is_useful: the lane has work of its own in it. takes_part: it is a step of the lane's ray, rather than only of
+// others that the warp traces.
+__device__ inline void mark(Step step, bool is_useful = true, bool takes_part = true) {
     LaneCounts& lane = lane_counts[threadIdx.x];
     const unsigned kind = static_cast<unsigned>(step);
-    is_useful = is_useful && lane.ray != NO_RAY;
+    takes_part = takes_part && lane.ray != NO_RAY;
+    is_useful = is_useful && takes_part;
 #ifdef TRACECORE_EMULATOR
-    if (lane.ray != NO_RAY) emulator::log_step(lane.ray, threadIdx.x % LANES_PER_RAY, kind, is_useful);
+    if (takes_part) emulator::log_step(lane.ray, threadIdx.x % LANES_PER_RAY, kind, is_useful);
 #else
     const Together warp = together(is_useful);
     lane.issued[kind] += (warp.lanes & lanes_below(lane_index())) == 0;
+    if (!takes_part) return;
     lane.useful[kind] += is_useful;
     lane.of_ray.steps[kind] += 1;
     if (step == Step::NODE || step == Step::TRIANGLE) lane.of_ray.idle += WARP_LANES - __popc(warp.useful);
@@ -105,6 +127,9 @@ __device__ inline void mark(Step step, bool is_useful = true) {
 __device__ inline void begin_marks() {}
 __device__ inline void mark_ray(void*, unsigned) {}
 __device__ inline void end_marks(void*) {}
-__device__ inline void mark(Step, bool = true) {}
+
+__device__ inline void mark(Step step, bool = true, bool = true) {
+    mark_code(step);
+}
 
 #endif

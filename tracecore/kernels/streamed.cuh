@@ -39,6 +39,7 @@ class LaunchRays {
     // Gives a ray to every lane whose index is NO_RAY, as long as there are any. Returns whether a lane of the warp has one.
     // All lanes call it together.
     __device__ bool refill(unsigned& index) {
+        mark_refill();
         if (!PERSISTENT) return place_in_grid(index);
         unsigned idle = share.deal(index);
         while (idle != 0 && take()) idle = share.deal(index);

@@ -1,0 +1,146 @@
+"""Machine code as a graph: which instruction may follow which, and how few can be issued on a way through it.
+
+NVIDIA's disassembler reads it; like the compiler it needs neither a driver nor a GPU.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracecore.errors import DeviceError
+
+REMEDY = "pip install nvidia-cuda-nvdisasm cuda-pathfinder"
+
+Places = frozenset[int]
+Neighbours = tuple[tuple[int, ...], ...]
+
+NOWHERE: Places = frozenset()
+
+#: From sm_70 on.
+INSTRUCTION_BYTES = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineCode:
+    """The instructions of an entry point; a place is an index. opcodes: such as "LDG.E.128.CONSTANT". operands: as the
+    disassembler writes them. following: of each, those that may be issued next."""
+
+    opcodes: tuple[str, ...]
+    operands: tuple[str, ...]
+    following: Neighbours
+
+    @classmethod
+    def read(cls, instructions: list[Mapping[str, Any]]) -> MachineCode:
+        """From the disassembler's list: opcode, and operands and a predicate where there are any."""
+        return cls(
+            opcodes=tuple(instruction["opcode"] for instruction in instructions),
+            operands=tuple(instruction.get("operands", "") for instruction in instructions),
+            following=tuple(
+                tuple(place for place in _following(here, instruction) if place < len(instructions))
+                for here, instruction in enumerate(instructions)
+            ),
+        )
+
+    def places(self, opcode: str, operands: str | None = None) -> Places:
+        """Of instructions whose opcode begins so, with these operands or any."""
+        pairs = enumerate(zip(self.opcodes, self.operands, strict=True))
+        return frozenset(place for place, (its, own) in pairs if its.startswith(opcode) and operands in (None, own))
+
+    def next_to(self, places: Places) -> Places:
+        """Those that may be issued right after them."""
+        return frozenset(following for place in places for following in self.following[place])
+
+    def after(self, starts: Places, without: Places = NOWHERE) -> Places:
+        """Where ways lead that begin behind `starts` and pass none of `without`."""
+        return _reached(self.following, starts, without)
+
+    def around(self, marks: Places, without: Places = NOWHERE) -> Places:
+        """Where ways lead that go from `marks` back to `marks` and pass none of `without`."""
+        return self.after(marks, without) & _reached(_reversed(self.following), marks, without)
+
+    def fewest(self, stops: list[Places], counted: Places, without: Places = NOWHERE) -> int | None:
+        """Fewest instructions among `counted` that are issued on a way from one of the first stops, itself not counted,
+        to one of the next, from there to one of those after, and so on, that passes none of `without`; None if there is
+        no way.
+
+        Dijkstra: A Note on Two Problems in Connexion with Graphs, 1959.
+        """
+        first, *rest = stops or [NOWHERE]
+        queue = [(0, 0, place) for place in first]
+        done: set[tuple[int, int]] = set()
+        while queue:
+            issued, stop, place = heapq.heappop(queue)
+            if stop == len(rest):
+                return issued
+            if (stop, place) in done:
+                continue
+            done.add((stop, place))
+            for following in self.following[place]:
+                if following not in without:
+                    arrived = following in rest[stop]
+                    heapq.heappush(queue, (issued + (following in counted), stop + arrived, following))
+        return None
+
+
+def disassemble(cubin: bytes) -> dict[str, MachineCode]:
+    """The machine code of each entry point. Raises `DeviceError` where there is no disassembler, or one too old."""
+    program = find_disassembler()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(cubin)
+        done = subprocess.run([program, "--emit-json", str(path)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise DeviceError(f"{program} cannot read machine code: {done.stderr.strip()}; {REMEDY}")
+    _, functions = json.loads(done.stdout)
+    return {function["function-name"]: MachineCode.read(function["sass-instructions"]) for function in functions}
+
+
+def find_disassembler() -> str:
+    """Where it is. Raises `DeviceError` where it is not installed."""
+    try:
+        from cuda.pathfinder import find_nvidia_binary_utility
+    except ImportError as error:
+        raise DeviceError(f"no disassembler: {error}; {REMEDY}") from error
+    program = find_nvidia_binary_utility("nvdisasm")
+    if program is None:
+        raise DeviceError(f"no disassembler: nvdisasm is not installed; {REMEDY}")
+    return str(program)
+
+
+def _following(place: int, instruction: Mapping[str, Any]) -> tuple[int, ...]:
+    """A slow path, such as of a division near the limits of floats, is taken to be never called."""
+    operation, *modifiers = instruction["opcode"].split(".")
+    *conditions, target = instruction.get("operands", "").split(",")
+    is_predicated = "predicate" in instruction
+    if operation == "BRA":
+        there = int(target, 16) // INSTRUCTION_BYTES
+        may_go_on = is_predicated or conditions or not {"DIV", "CONV"}.isdisjoint(modifiers)
+        return (place + 1, there) if may_go_on else (there,)
+    ends = operation in ("EXIT", "RET", "BRX", "JMX", "JMP") or (operation == "CALL" and target.endswith("slowpath"))
+    return () if ends and not is_predicated else (place + 1,)
+
+
+def _reached(neighbours: Neighbours, starts: Places, without: Places) -> Places:
+    reached: set[int] = set()
+    waiting = [place for start in starts for place in neighbours[start]]
+    while waiting:
+        place = waiting.pop()
+        if place not in reached and place not in without:
+            reached.add(place)
+            waiting.extend(neighbours[place])
+    return frozenset(reached)
+
+
+def _reversed(neighbours: Neighbours) -> Neighbours:
+    before: list[list[int]] = [[] for _ in neighbours]
+    for place, its in enumerate(neighbours):
+        for neighbour in its:
+            before[neighbour].append(place)
+    return tuple(map(tuple, before))
