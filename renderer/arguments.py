@@ -189,8 +189,8 @@ def add_rays(parser: argparse.ArgumentParser) -> None:
 
 
 def names(given: str | None, known: Sequence[str], what: str) -> list[str]:
-    """Names with commas between them, each only once; all that there are if none is given. Raises `UsageError` where one
-    is not known."""
+    """Names with commas between them, each only once; all that there are if none is given. Raises `UsageError` for one
+    that is not known."""
     if given is None:
         return list(known)
     chosen = list(dict.fromkeys(given.split(",")))
