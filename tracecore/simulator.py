@@ -5,8 +5,7 @@ Steps come from the kernels themselves (`tracecore.steps`). Here warps of any wi
 lane of a warp wants it, and lanes that want another one idle.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from tracecore.compiled import compiled
 from tracecore.loop import WHILE_WHILE, Loop
-from tracecore.steps import Step, StepSequences
+from tracecore.steps import Step, StepSequences, StepsPerRay
 from tracecore.strategy import WARP_LANES, KernelStrategy
 
 Counts = npt.NDArray[np.int64]
@@ -45,12 +44,13 @@ class Lanes:
     """A ray stays in its lane until it is done.
 
     loop: what a warp does in a turn. replace_below: share of a warp's lanes that still walk, below which the others get
-    new rays; 0: not before all are done. warps: that take the rays in turns, each as many as it has lanes.
+    new rays; 0: not before all are done. rounds: in which warps take the rays, in turns, each as many as it has lanes;
+    by default about as many as on a GPU that is filled by a million rays.
     """
 
     loop: Loop = WHILE_WHILE
     replace_below: float = 0.0
-    warps: int = 1
+    rounds: int = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +64,9 @@ class Queues:
 Organisation = Lanes | Queues
 
 
-def own_organisation(strategy: KernelStrategy, warps: int = 1) -> Lanes:
+def own_organisation(strategy: KernelStrategy) -> Lanes:
     """How a kernel is organised by itself."""
-    replace_below = strategy.defines.get("REPLACE_BELOW", 0) / WARP_LANES
-    return Lanes(loop=strategy.loop, replace_below=replace_below, warps=warps)
+    return Lanes(loop=strategy.loop, replace_below=strategy.defines.get("REPLACE_BELOW", 0) / WARP_LANES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,21 +80,18 @@ class Schedule:
     useful: Counts
     waits: Counts
 
-    def efficiency(self, kinds: Iterable[Work] = (Work.NODE, Work.TRIANGLE)) -> float:
-        """SIMD efficiency: the share of lanes that had work, over all steps of these kinds; 1 where there are none."""
-        chosen = list(kinds)
-        issued = int(self.issued[chosen].sum())
-        return float(self.useful[chosen].sum()) / (issued * self.width) if issued else 1.0
+    def efficiency(self, *kinds: Work | Step) -> float | None:
+        """SIMD efficiency: the share of lanes that had work of their own in such steps; None if there was none."""
+        issued = int(self.issued[list(kinds)].sum())
+        return int(self.useful[list(kinds)].sum()) / (issued * self.width) if issued else None
 
-    @property
-    def node_efficiency(self) -> float:
-        """Of traversal."""
-        return self.efficiency([Work.NODE])
-
-    @property
-    def triangle_efficiency(self) -> float:
-        """Of intersection."""
-        return self.efficiency([Work.TRIANGLE])
+    def per_ray(self, sequences: StepSequences, strategy: KernelStrategy) -> StepsPerRay:
+        """Means over the rays that it is a schedule of, with its efficiencies."""
+        return replace(
+            sequences.per_ray(strategy),
+            node_efficiency=self.efficiency(Work.NODE),
+            triangle_efficiency=self.efficiency(Work.TRIANGLE),
+        )
 
 
 def fits(width: int, lanes: int) -> bool:
@@ -109,17 +105,17 @@ def simulate(sequences: StepSequences, organisation: Organisation, width: int = 
         raise ValueError(f"a warp of {width} lanes does not hold items of {sequences.lanes}")
     _check(sequences)
     slots = width // sequences.lanes
-    items = len(sequences.starts) - 1
     issued, useful = np.zeros(len(Work), np.int64), np.zeros(len(Work), np.int64)
-    waits = np.zeros(items, np.int64)
+    waits = np.zeros(sequences.items, np.int64)
     record = Record(sequences.kinds, sequences.useful, sequences.starts, issued, useful, waits)
     if isinstance(organisation, Queues):
         _run_with_queues(record, slots, new_places(organisation.pool * slots))
     else:
         loop = (organisation.loop.nodes, organisation.loop.leaves, organisation.loop.tests)
         least = max(int(np.ceil(organisation.replace_below * slots)), 1)
-        for warp in range(organisation.warps):
-            _run_warp(record, loop, new_places(slots), Deal(warp, organisation.warps, least))
+        warps = -(-sequences.items // (slots * organisation.rounds))
+        for warp in range(warps):
+            _run_warp(record, loop, new_places(slots), Deal(warp, warps, least))
     useful[[RAYS, TURN, MOVE]] *= sequences.lanes
     return Schedule(width=width, issued=issued, useful=useful, waits=waits)
 

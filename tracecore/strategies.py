@@ -45,7 +45,7 @@ _AILA_2012 = (
 )
 
 #: Lanes of a warp that still walk, below which the others get new rays.
-_REPLACE_BELOW = 20
+REPLACE_BELOW = 20
 
 
 def _register_walks(plain: KernelStrategy) -> None:
@@ -53,7 +53,7 @@ def _register_walks(plain: KernelStrategy) -> None:
     for prefix, persistent, replace_below in (
         ("", False, 0),
         ("persistent-", True, 0),
-        ("replacing-", True, _REPLACE_BELOW),
+        ("replacing-", True, REPLACE_BELOW),
     ):
         register_strategy(
             replace(
