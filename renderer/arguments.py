@@ -166,8 +166,8 @@ def add_max_bounces(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_rays(parser: argparse.ArgumentParser) -> None:
-    """Which rays of a scene are compared on, see `renderer.ray_kinds.RayPlan`."""
+def add_rays(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
+    """Which rays of a scene are compared on, see `renderer.ray_kinds.RayPlan`. Returns their group."""
     rays = parser.add_argument_group("rays")
     rays.add_argument("--size", type=size, default=(512, 384), metavar="WxH", help="pixels (default: 512x384)")
     rays.add_argument(
@@ -186,6 +186,7 @@ def add_rays(parser: argparse.ArgumentParser) -> None:
         help="of the photons' stream (default: %(default)s)",
     )
     rays.add_argument("--seed", type=whole(0, 2**64 - 1), default=0, metavar="N", help="of all random numbers")
+    return rays
 
 
 def names(given: str | None, known: Sequence[str], what: str) -> list[str]:
