@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from renderer.errors import UsageError
-from renderer.kernel_benchmark import ANY_HIT_KINDS
+from renderer.kernel_benchmark import query_of
 from renderer.ray_kinds import RayPlan, RaySets
 from renderer.stage import TracerChoice, stage_of
 from scenes.model import Snapshot
@@ -142,8 +142,3 @@ def simulated_bound(
 def organisation_of(loop: str, strategy: KernelStrategy) -> Organisation:
     """Of `LOOPS`, or a kernel's own."""
     return own_organisation(strategy) if loop == OWN else LOOPS[loop]
-
-
-def query_of(kind: str) -> Query:
-    """What rays of a kind ask."""
-    return Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST

@@ -15,7 +15,19 @@ from tracecore.steps import Step, StepSequences, StepsPerRay
 from tracecore.strategies import find_strategy
 from tracecore.tracer import Query
 
-SMALL = ["cornell", "--size", "8x6", "--samples", "1", "--ao-rays", "2", "--rays", "primary,ao", "--kernels", "while-while,packet-8"]
+SMALL = [
+    "cornell",
+    "--size",
+    "8x6",
+    "--samples",
+    "1",
+    "--ao-rays",
+    "2",
+    "--rays",
+    "primary,ao",
+    "--kernels",
+    "while-while,packet-8",
+]
 COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, turn=8)
 
 
