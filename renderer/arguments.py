@@ -6,8 +6,10 @@ Nothing here imports a compiler, NumPy or the scenes, so that help and errors co
 import argparse
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
+
+from renderer.errors import UsageError
 
 MAX_SIDE = 16384
 MAX_FRAME = 10**9
@@ -58,6 +60,17 @@ def real(least: float, most: float) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def positive(text: str) -> float:
+    """Type of a length."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a positive number, got '{text}'")
+    return value
 
 
 def size(text: str) -> tuple[int, int]:
@@ -151,3 +164,38 @@ def add_max_bounces(parser: argparse._ActionsContainer) -> None:
         metavar="N",
         help="longest path, in interactions with surfaces (default: 16)",
     )
+
+
+def add_rays(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
+    """Which rays of a scene are compared on, see `renderer.ray_kinds.RayPlan`. Returns their group."""
+    rays = parser.add_argument_group("rays")
+    rays.add_argument("--size", type=size, default=(512, 384), metavar="WxH", help="pixels (default: 512x384)")
+    rays.add_argument(
+        "--samples", type=whole(1, 1024), default=8, metavar="N", help="camera rays of a pixel (default: %(default)s)"
+    )
+    rays.add_argument("--order", choices=("rows", "morton"), default="rows", help="of pixels (default: %(default)s)")
+    rays.add_argument("--ao-rays", type=whole(1, 1024), default=32, metavar="N", help="of a pixel (default: 32)")
+    rays.add_argument(
+        "--ao-radius", type=positive, metavar="R", help="how far they go (default: a fifth of the scene's diagonal)"
+    )
+    rays.add_argument(
+        "--photon-rays",
+        type=whole(1, 1 << 26),
+        default=1 << 20,
+        metavar="N",
+        help="of the photons' stream (default: %(default)s)",
+    )
+    rays.add_argument("--seed", type=whole(0, 2**64 - 1), default=0, metavar="N", help="of all random numbers")
+    return rays
+
+
+def names(given: str | None, known: Sequence[str], what: str) -> list[str]:
+    """Names with commas between them, each only once; all that there are if none is given. Raises `UsageError` for one
+    that is not known."""
+    if given is None:
+        return list(known)
+    chosen = list(dict.fromkeys(given.split(",")))
+    for name in chosen:
+        if name not in known:
+            raise UsageError(f"unknown {what} '{name}'; there are {', '.join(known)}")
+    return chosen

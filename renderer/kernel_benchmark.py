@@ -120,9 +120,14 @@ def facts_of(tracer: Tracer) -> KernelFacts:
     return replace(facts, registers=tuple(kernel.registers), occupancy=tuple(kernel.occupancy))
 
 
+def query_of(kind: str) -> Query:
+    """What rays of a kind ask."""
+    return Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
+
+
 def measure(tracer: Tracer, kind: str, rays: Floats, repeats: int) -> Measurement:
     """The rate of a kernel on some rays, and what it does for them."""
-    query = Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
+    query = query_of(kind)
     rates = [len(rays) / seconds / 1e6 for seconds in kernel_seconds(tracer, rays, query, repeats)]
     return Measurement(
         kernel=tracer.name,

@@ -5,8 +5,10 @@ GPUs, 2009; shadow rays to the scene's lights; and photons, the very stream of t
 the one before by the hits that a tracer finds, so that no set depends on which tracer it was.
 """
 
+import argparse
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +62,20 @@ class RayPlan:
     def occlusion_rays_of_sample(self) -> int:
         """Of each camera ray, at least one."""
         return max(self.occlusion_rays // self.samples, 1)
+
+    @classmethod
+    def chosen(cls, arguments: argparse.Namespace, positions: Floats) -> Self:
+        """By what `renderer.arguments.add_rays` takes. positions: (t, 3, 3), of the scene's triangles."""
+        diagonal = float(np.linalg.norm(np.ptp(positions.reshape(-1, 3), axis=0)))
+        return cls(
+            size=arguments.size,
+            samples=arguments.samples,
+            in_morton_order=arguments.order == "morton",
+            occlusion_rays=arguments.ao_rays,
+            radius=arguments.ao_radius or 0.2 * diagonal,
+            photon_rays=arguments.photon_rays,
+            seed=arguments.seed,
+        )
 
 
 class RaySets:

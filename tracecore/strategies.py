@@ -5,6 +5,7 @@ from dataclasses import replace
 from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
 from tracecore.layout import bvh2, bvh4, compressed8, wide
+from tracecore.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
 from tracecore.strategy import KernelStrategy
 
 _strategies: dict[str, KernelStrategy] = {}
@@ -44,7 +45,7 @@ _AILA_2012 = (
 )
 
 #: Lanes of a warp that still walk, below which the others get new rays.
-_REPLACE_BELOW = 20
+REPLACE_BELOW = 20
 
 
 def _register_walks(plain: KernelStrategy) -> None:
@@ -52,7 +53,7 @@ def _register_walks(plain: KernelStrategy) -> None:
     for prefix, persistent, replace_below in (
         ("", False, 0),
         ("persistent-", True, 0),
-        ("replacing-", True, _REPLACE_BELOW),
+        ("replacing-", True, REPLACE_BELOW),
     ):
         register_strategy(
             replace(
@@ -65,7 +66,7 @@ def _register_walks(plain: KernelStrategy) -> None:
         )
 
 
-def _register_aila_laine(name: str, source: str, speculative: bool) -> None:
+def _register_aila_laine(name: str, source: str, loop: Loop, speculative: bool) -> None:
     """A loop on a binary tree."""
     _register_walks(
         KernelStrategy(
@@ -73,15 +74,16 @@ def _register_aila_laine(name: str, source: str, speculative: bool) -> None:
             source=KERNELS / source,
             layout=bvh2.LAYOUT,
             citation=_AILA_2009,
+            loop=loop,
             defines={"SPECULATIVE": int(speculative)},
         )
     )
 
 
-_register_aila_laine("while-while", "while_while.cu", speculative=False)
-_register_aila_laine("speculative-while-while", "while_while.cu", speculative=True)
-_register_aila_laine("if-if", "if_if.cu", speculative=False)
-_register_aila_laine("speculative-if-if", "if_if.cu", speculative=True)
+_register_aila_laine("while-while", "while_while.cu", WHILE_WHILE, speculative=False)
+_register_aila_laine("speculative-while-while", "while_while.cu", WHILE_WHILE, speculative=True)
+_register_aila_laine("if-if", "if_if.cu", IF_IF, speculative=False)
+_register_aila_laine("speculative-if-if", "if_if.cu", IF_IF, speculative=True)
 
 
 _register_walks(
@@ -93,14 +95,20 @@ _register_walks(
         least_threads=896,
     )
 )
+
+#: Triangles that a lane tests before the others go on.
+_TESTS_A_TURN = 2
+
 _register_walks(
     KernelStrategy(
         name="compressed-bvh8",
         source=KERNELS / "compressed8.cu",
         layout=compressed8.LAYOUT,
         citation="Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017",
+        loop=Loop(nodes=1, leaves=1, tests=_TESTS_A_TURN),
         max_leaf=1,
         least_threads=0,
+        defines={"TESTS_A_TURN": _TESTS_A_TURN},
     )
 )
 
@@ -166,6 +174,7 @@ def _register_grouped(name: str, width: int, lanes: int, citation: str) -> None:
             layout=wide.LAYOUTS[width],
             citation=citation,
             lanes_per_ray=lanes,
+            loop=NODE_THEN_LEAF,
             persistent=True,
             block_size=64,
             max_leaf=lanes,

@@ -10,6 +10,7 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
 from tracecore.errors import KernelError
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
+from tracecore.loop import WHILE_WHILE, Loop
 from tracecore.rays import Floats
 
 #: Threads of a warp.
@@ -27,12 +28,12 @@ class KernelStrategy:
     name: as on the command line. source: the `.cu` file; it defines how a ray is traced and then includes
     `kernels/rounds.cuh` or `kernels/walks.cuh`, which state the contract. layout: of the tree in memory. citation:
     author, title, year. lanes_per_ray: lanes of a warp side by side that trace the same ray, a power of two.
-    packet_rays: rays side by side that go through the tree together.
-    persistent: warps stay and take the next rays when theirs are done, so a launch only fills the device. block_size:
-    threads. least_threads: that a multiprocessor must be able to hold, by which the compiler limits registers; with 0
-    it does as it thinks best. stack_size: entries of a ray's traversal stack, default: what the tree needs. max_leaf,
-    triangle_block: triangles in a leaf, and how many are tested at the cost of one, for the builder. defines: its own
-    named constants. Raises `KernelError` where a value cannot be.
+    packet_rays: rays side by side that go through the tree together. loop: what it does in which order, for the
+    simulator. persistent: warps stay and take the next rays when theirs are done, so a launch only fills the device.
+    block_size: threads. least_threads: that a multiprocessor must be able to hold, by which the compiler limits
+    registers; with 0 it does as it thinks best. stack_size: entries of a ray's traversal stack, default: what the tree
+    needs. max_leaf, triangle_block: triangles in a leaf, and how many are tested at the cost of one, for the builder.
+    defines: its own named constants. Raises `KernelError` where a value cannot be.
     """
 
     name: str
@@ -41,6 +42,7 @@ class KernelStrategy:
     citation: str
     lanes_per_ray: int = 1
     packet_rays: int = 1
+    loop: Loop = WHILE_WHILE
     persistent: bool = False
     block_size: int = 128
     least_threads: int = 1024

@@ -8,13 +8,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_scene, size, whole
+from renderer.arguments import add_rays, add_scene, names, whole
 from renderer.errors import UsageError
 
 if TYPE_CHECKING:
     from renderer.kernel_benchmark import Comparison
-    from renderer.ray_kinds import RayPlan
-    from tracecore.rays import Floats
 
 SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
 
@@ -34,17 +32,6 @@ examples:
   tracecore bench kitchen.aff --rays primary,ao,bounce1,photon --baseline while-while --json output/bench.json
   tracecore bench cornell --device emulator --kernels while-while,bvh4 --size 16x12
 """
-
-
-def positive(text: str) -> float:
-    """Type of a length."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected a positive number, got '{text}'")
-    return value
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,24 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=whole(1, 1000), default=5, metavar="N", help="rounds (default: %(default)s)")
     parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
-    rays = parser.add_argument_group("rays")
-    rays.add_argument("--size", type=size, default=(512, 384), metavar="WxH", help="pixels (default: 512x384)")
-    rays.add_argument(
-        "--samples", type=whole(1, 1024), default=8, metavar="N", help="camera rays of a pixel (default: %(default)s)"
-    )
-    rays.add_argument("--order", choices=("rows", "morton"), default="rows", help="of pixels (default: %(default)s)")
-    rays.add_argument("--ao-rays", type=whole(1, 1024), default=32, metavar="N", help="of a pixel (default: 32)")
-    rays.add_argument(
-        "--ao-radius", type=positive, metavar="R", help="how far they go (default: a fifth of the scene's diagonal)"
-    )
-    rays.add_argument(
-        "--photon-rays",
-        type=whole(1, 1 << 26),
-        default=1 << 20,
-        metavar="N",
-        help="of the photons' stream (default: %(default)s)",
-    )
-    rays.add_argument("--seed", type=whole(0, 2**64 - 1), default=0, metavar="N", help="of all random numbers")
+    add_rays(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -108,12 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _compared(arguments: argparse.Namespace) -> Comparison:
     """All kernels asked for. Raises UsageError for a name that there is not, before anything is read."""
     from renderer.kernel_benchmark import Comparison, compare, device_of, kernel_names, over_baseline
-    from renderer.ray_kinds import KINDS
+    from renderer.ray_kinds import KINDS, RayPlan
     from renderer.stage import Moment, check_scene
 
     device = device_of(arguments.device)
-    kernels = _names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'")
-    kinds = _names(arguments.rays, list(KINDS), "kind of rays")
+    kernels = names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'")
+    kinds = names(arguments.rays, list(KINDS), "kind of rays")
     baseline = arguments.baseline or kernels[0]
     if baseline not in kernels:
         raise UsageError(f"--baseline {baseline} is not among the kernels compared: {', '.join(kernels)}")
@@ -121,7 +91,7 @@ def _compared(arguments: argparse.Namespace) -> Comparison:
     import scenes
 
     snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
-    plan = _plan(arguments, snapshot.positions)
+    plan = RayPlan.chosen(arguments, snapshot.positions)
     facts, measurements = [], []
     for of_kernel, measured in compare(
         snapshot, device, kernels, kinds, plan, repeats=arguments.repeat, threads=arguments.threads
@@ -134,34 +104,6 @@ def _compared(arguments: argparse.Namespace) -> Comparison:
         baseline=baseline,
         kernels=tuple(facts),
         measurements=tuple(over_baseline(measurements, baseline)),
-    )
-
-
-def _names(given: str | None, known: list[str], what: str) -> list[str]:
-    """Names with commas between them, each only once; all that there are if none is given."""
-    if given is None:
-        return known
-    names = list(dict.fromkeys(given.split(",")))
-    for name in names:
-        if name not in known:
-            raise UsageError(f"unknown {what} '{name}'; there are {', '.join(known)}")
-    return names
-
-
-def _plan(arguments: argparse.Namespace, positions: Floats) -> RayPlan:
-    import numpy as np
-
-    from renderer.ray_kinds import RayPlan
-
-    diagonal = float(np.linalg.norm(np.ptp(positions.reshape(-1, 3), axis=0)))
-    return RayPlan(
-        size=arguments.size,
-        samples=arguments.samples,
-        in_morton_order=arguments.order == "morton",
-        occlusion_rays=arguments.ao_rays,
-        radius=arguments.ao_radius or 0.2 * diagonal,
-        photon_rays=arguments.photon_rays,
-        seed=arguments.seed,
     )
 
 

@@ -1,12 +1,10 @@
 // One ray per thread on a compressed 8-wide tree. Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through
 // Compressed Wide BVHs, 2017.
 //
-// There a warp votes to postpone triangles that few of its lanes would test. Here a lane tests TESTS_A_STEP of them at most
+// There a warp votes to postpone triangles that few of its lanes would test. Here a lane tests TESTS_A_TURN of them at most
 // before the others go on, and only visits a node when it has none left: no vote, and no triangles on the stack.
 #include "compressed8.cuh"
 #include "fault.cuh"
-
-constexpr int TESTS_A_STEP = 2;
 
 template <bool ANY_HIT>
 struct Walk {
@@ -38,7 +36,7 @@ struct Walk {
 
     __device__ void advance(const Scene& scene, unsigned& faults) {
         if (triangles.bits == 0) visit(scene, faults);
-        for (int i = 0; i < TESTS_A_STEP && triangles.bits != 0; ++i) test(scene);
+        for (int i = 0; i < TESTS_A_TURN && triangles.bits != 0; ++i) test(scene);
     }
 
     __device__ Hit hit() const {

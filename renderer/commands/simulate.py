@@ -1,0 +1,151 @@
+"""`tracecore simulate`: how well kernels would use a GPU whose memory takes no time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from renderer.arguments import add_rays, add_scene, names, real, whole
+
+if TYPE_CHECKING:
+    from renderer.simulation import Simulated
+    from tracecore.bound import Gpu
+
+SUMMARY = "simulate traversal kernels: SIMD efficiency, and the rate if memory took no time"
+
+WIDTHS = ("8", "16", "32", "64")
+
+EXAMPLES = """\
+The kernels run in the emulator, which logs what they do for each ray. These steps are then scheduled on warps, as in
+Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009. No GPU is needed.
+
+loops:
+  own                    the one of the kernel
+  while-while, if-if     of the paper; replacing-...: lanes that are done get new rays
+  queues                 work queues: a warp does that for which more of its rays are ready
+
+A kernel whose rays take more lanes than a warp has is left out. The bound counts the instructions of the kernel as it
+is compiled for the GPU, in whatever loop, and needs NVIDIA's run-time compiler.
+
+examples:
+  tracecore simulate cornell --kernels while-while,speculative-while-while,compressed-bvh8
+  tracecore simulate kitchen.aff --kernels while-while --rays bounce1 --loops own,if-if,queues --width 8,16,32,64
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command takes."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EXAMPLES
+    add_scene(parser)
+    parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all)")
+    parser.add_argument(
+        "--rays",
+        metavar="KINDS",
+        default="primary,ao,bounce1,photon",
+        help="kinds, as for 'tracecore bench', separated by commas (default: %(default)s)",
+    )
+    parser.add_argument("--gpu", metavar="NAME", default="h200", help="that bounds are for (default: %(default)s)")
+    parser.add_argument(
+        "--width", metavar="LANES", default="32", help=f"of a warp, from {', '.join(WIDTHS)} (default: %(default)s)"
+    )
+    parser.add_argument("--loops", metavar="NAMES", default="own", help="separated by commas (default: %(default)s)")
+    parser.add_argument(
+        "--move",
+        type=real(0.0, 1e6),
+        metavar="N",
+        help="instructions by which lanes change rays against those of a queue (default: to write and read 15 words)",
+    )
+    parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    add_rays(parser).add_argument(
+        "--rays-at-most",
+        type=whole(1, 1 << 26),
+        default=8192,
+        metavar="N",
+        help="of a kind: a sample, 64 side by side at a time (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate, print, and write what is asked for."""
+    from renderer.atomic_file import atomic_file
+    from renderer.image_file import check_folder, make_default_folder
+
+    if arguments.json:
+        check_folder(arguments.json)
+        make_default_folder([arguments.json])
+    gpu, found = _simulated(arguments)
+    print(table(found))
+    if arguments.json:
+        figures = {"gpu": asdict(gpu), "simulations": [asdict(one) for one in found]}
+        with atomic_file(arguments.json) as file:
+            file.write((json.dumps(figures, indent=1) + "\n").encode())
+    return 0
+
+
+def _simulated(arguments: argparse.Namespace) -> tuple[Gpu, list[Simulated]]:
+    """All that is asked for. Raises `UsageError` for a name that there is not, before anything is read."""
+    from renderer.ray_kinds import KINDS, RayPlan
+    from renderer.simulation import LOOPS, OWN, Costs, Machine, ray_sets, simulations
+    from renderer.stage import Moment, check_scene
+    from tracecore.bound import GPUS, MOVE_INSTRUCTIONS
+    from tracecore.strategies import strategy_names
+
+    kernels = names(arguments.kernels, strategy_names(), "kernel")
+    kinds = names(arguments.rays, KINDS, "kind of rays")
+    machine = Machine(
+        gpu=GPUS[names(arguments.gpu, list(GPUS), "GPU")[0]],
+        widths=[int(width) for width in names(arguments.width, WIDTHS, "width of a warp")],
+        loops=names(arguments.loops, [OWN, *LOOPS], "loop"),
+        move=MOVE_INSTRUCTIONS if arguments.move is None else arguments.move,
+    )
+    check_scene(arguments.scene)
+    import scenes
+
+    snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
+    plan = RayPlan.chosen(arguments, snapshot.positions)
+    sets = ray_sets(snapshot, kinds, plan, arguments.rays_at_most, arguments.threads)
+    cost_of = Costs(machine.gpu.arch)
+    found: list[Simulated] = []
+    for kernel in kernels:
+        found += simulations(snapshot, kernel, sets, machine, cost_of)
+        print(f"{kernel} done", file=sys.stderr, flush=True)
+    if cost_of.missing:
+        print(f"tracecore: no bounds: {cost_of.missing}", file=sys.stderr)
+    return machine.gpu, found
+
+
+def table(found: Sequence[Simulated]) -> str:
+    """A row for each kernel, loop and width; a block for each kind of rays."""
+    blocks = []
+    for kind in dict.fromkeys(one.kind for one in found):
+        own = [one for one in found if one.kind == kind]
+        heads = ("loop", "width", "nodes", "triangles", "traversal", "intersection", "both", "Mrays/s")
+        blocks.append(_aligned([[f"{kind}: {own[0].rays} rays", *heads], *(_row(one) for one in own)]))
+    return "\n\n".join(blocks)
+
+
+def _row(one: Simulated) -> list[str]:
+    steps = one.steps
+    shares = (steps.node_efficiency, steps.triangle_efficiency, one.efficiency)
+    return [
+        one.kernel,
+        one.loop,
+        str(one.width),
+        f"{steps.nodes:.1f}",
+        f"{steps.triangles:.1f}",
+        *("-" if share is None else f"{share:.1%}" for share in shares),
+        "-" if one.bound is None else f"{one.bound:.0f}",
+    ]
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)

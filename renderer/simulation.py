@@ -1,0 +1,144 @@
+"""Kernels on simulated machines: what each one does for the rays of a scene, scheduled on warps, see
+`tracecore.simulator`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from renderer.errors import UsageError
+from renderer.kernel_benchmark import query_of
+from renderer.ray_kinds import RayPlan, RaySets
+from renderer.stage import TracerChoice, stage_of
+from scenes.model import Snapshot
+from tracecore.bound import Gpu, StepCosts, bound
+from tracecore.emulator.tracer import EmulatedTracer
+from tracecore.errors import DeviceError, KernelError
+from tracecore.instruction_counts import step_instructions
+from tracecore.loop import IF_IF
+from tracecore.rays import Floats
+from tracecore.simulator import Lanes, Organisation, Queues, Work, fits, own_organisation, simulate
+from tracecore.steps import StepSequences, StepsPerRay
+from tracecore.strategies import REPLACE_BELOW, find_strategy
+from tracecore.strategy import WARP_LANES, KernelStrategy
+from tracecore.tracer import Query
+
+#: Rays side by side that a sample keeps together: those of a warp of the widest machine.
+CHUNK_RAYS = 64
+
+#: Of a loop: the one that the kernel has.
+OWN = "own"
+
+#: Any kernel's steps can be done in each of these loops.
+LOOPS: Mapping[str, Organisation] = {
+    "while-while": Lanes(),
+    "if-if": Lanes(loop=IF_IF),
+    "replacing-while-while": Lanes(replace_below=REPLACE_BELOW / WARP_LANES),
+    "replacing-if-if": Lanes(loop=IF_IF, replace_below=REPLACE_BELOW / WARP_LANES),
+    "queues": Queues(),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What to simulate. gpu: that bounds are for. widths: lanes of a warp. loops: `OWN` and of `LOOPS`. move:
+    instructions by which the lanes of a warp change rays against those of a queue."""
+
+    gpu: Gpu
+    widths: Sequence[int]
+    loops: Sequence[str]
+    move: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulated:
+    """A kernel on a kind of rays, in a loop on warps of a width. efficiency: SIMD efficiency of visits and tests
+    together. bound: millions of rays per second, None where instructions cannot be counted."""
+
+    kernel: str
+    kind: str
+    loop: str
+    width: int
+    rays: int
+    steps: StepsPerRay
+    efficiency: float | None
+    bound: float | None
+
+
+class Costs:
+    """Instructions of kernels' steps on an architecture. missing: why none are known; empty as long as they are."""
+
+    def __init__(self, arch: str) -> None:
+        self.arch = arch
+        self.missing = ""
+
+    def __call__(self, strategy: KernelStrategy, query: Query) -> StepCosts | None:
+        """None where they cannot be counted."""
+        try:
+            return step_instructions(strategy, self.arch, query)
+        except (DeviceError, KernelError) as error:
+            self.missing = str(error)
+            return None
+
+
+def ray_sets(
+    snapshot: Snapshot, kinds: Sequence[str], plan: RayPlan, most: int, threads: int | None
+) -> dict[str, Floats]:
+    """A sample of each kind of rays. Raises `UsageError` where there are none at all. most: rays of a kind."""
+    with stage_of(snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as stage:
+        made = RaySets(snapshot, stage.tracer, plan)
+        sets = {kind: sample(rays, most) for kind in kinds if len(rays := made.of_kind(kind)) > 0}
+    if not sets:
+        raise UsageError("there are no rays of these kinds: nothing is hit, or there is no light")
+    return sets
+
+
+def sample(rays: Floats, most: int) -> Floats:
+    """Whole chunks of rays side by side, spread over all; all rays if they are not more. At least one chunk."""
+    if len(rays) <= most:
+        return rays
+    chunks = len(rays) // CHUNK_RAYS
+    chosen = np.linspace(0, chunks - 1, max(most // CHUNK_RAYS, 1)).astype(np.int64)
+    return np.ascontiguousarray(rays[: chunks * CHUNK_RAYS].reshape(chunks, CHUNK_RAYS, -1)[chosen].reshape(-1, 8))
+
+
+def simulations(
+    snapshot: Snapshot, kernel: str, sets: Mapping[str, Floats], machine: Machine, cost_of: Costs
+) -> Iterator[Simulated]:
+    """A kernel on all sets of rays."""
+    strategy = find_strategy(kernel)
+    with stage_of(snapshot, TracerChoice(device="emulator", kernel=kernel), load_seconds=0.0) as stage:
+        assert isinstance(stage.tracer, EmulatedTracer)
+        for kind, rays in sets.items():
+            query = query_of(kind)
+            sequences = stage.tracer.record_steps(rays, query)
+            costs = cost_of(strategy, query)
+            for width, loop in product(machine.widths, machine.loops):
+                if fits(width, sequences.lanes):
+                    schedule = simulate(sequences, organisation_of(loop, strategy), width)
+                    yield Simulated(
+                        kernel=kernel,
+                        kind=kind,
+                        loop=loop,
+                        width=width,
+                        rays=len(rays),
+                        steps=schedule.per_ray(sequences, strategy),
+                        efficiency=schedule.efficiency(Work.NODE, Work.TRIANGLE),
+                        bound=None if costs is None else bound(schedule, len(rays), costs, machine.gpu, machine.move),
+                    )
+
+
+def simulated_bound(
+    strategy: KernelStrategy, sequences: StepSequences, query: Query, gpu: Gpu
+) -> tuple[StepsPerRay, float | None]:
+    """What a ray costs in a kernel's own loop on a GPU, with SIMD efficiencies, and a bound as in `Simulated`."""
+    schedule = simulate(sequences, own_organisation(strategy), gpu.width)
+    costs = Costs(gpu.arch)(strategy, query)
+    rays = sequences.items * sequences.rays
+    return schedule.per_ray(sequences, strategy), None if costs is None else bound(schedule, rays, costs, gpu)
+
+
+def organisation_of(loop: str, strategy: KernelStrategy) -> Organisation:
+    """Of `LOOPS`, or a kernel's own."""
+    return own_organisation(strategy) if loop == OWN else LOOPS[loop]

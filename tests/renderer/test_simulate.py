@@ -1,0 +1,148 @@
+"""`tracecore simulate`: what it reports, what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from renderer import cli, simulation
+from renderer.commands.simulate import table
+from renderer.simulation import CHUNK_RAYS, Simulated, sample
+from tracecore.bound import GPUS
+from tracecore.errors import DeviceError
+from tracecore.instruction_counts import StepInstructions
+from tracecore.steps import Step, StepSequences, StepsPerRay
+from tracecore.strategies import find_strategy
+from tracecore.tracer import Query
+
+SMALL = [
+    "cornell",
+    "--size",
+    "8x6",
+    "--samples",
+    "1",
+    "--ao-rays",
+    "2",
+    "--rays",
+    "primary,ao",
+    "--kernels",
+    "while-while,packet-8",
+]
+COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, turn=8)
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory):
+    path = tmp_path_factory.mktemp("simulate") / "simulate.json"
+    options = ["--loops", "own,if-if,queues", "--width", "8,32", "--json", str(path)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulation, "step_instructions", lambda *_: COSTS)
+        assert cli.main(["simulate", *SMALL, *options]) == 0
+    return json.loads(path.read_text())
+
+
+def test_one_kernel_is_simulated_alone(monkeypatch):
+    monkeypatch.setattr(simulation, "step_instructions", lambda *_: COSTS)
+    steps = StepSequences(
+        kinds=np.array([Step.NODE, Step.LEAF, Step.TRIANGLE, Step.NODE], np.uint8),
+        useful=np.ones(4, np.uint8),
+        starts=np.array([0, 3, 4]),
+        lanes=1,
+        rays=1,
+    )
+    per_ray, bound = simulation.simulated_bound(find_strategy("while-while"), steps, Query.CLOSEST, GPUS["h200"])
+    assert (per_ray.nodes, per_ray.triangles) == (1.0, 0.5)
+    assert (per_ray.node_efficiency, per_ray.triangle_efficiency) == (2 / 32, 1 / 32)
+    assert bound == pytest.approx(2 / (60 + 50 + 8 + 70 + 8) * 132 * 1.98e9 * 4 / 1e6)
+
+
+def test_there_is_a_row_for_each_kernel_kind_loop_and_width(figures):
+    found = [(one["kernel"], one["kind"], one["loop"], one["width"]) for one in figures["simulations"]]
+    assert found == [
+        (kernel, kind, loop, width)
+        for kernel in ("while-while", "packet-8")
+        for kind in ("primary", "ao")
+        for width in (8, 32)
+        for loop in ("own", "if-if", "queues")
+    ]
+    assert figures["gpu"]["name"] == "h200"
+
+
+def test_what_rays_do_does_not_depend_on_the_machine(figures):
+    for kernel in ("while-while", "packet-8"):
+        for kind in ("primary", "ao"):
+            own = [one for one in figures["simulations"] if (one["kernel"], one["kind"]) == (kernel, kind)]
+            assert len({(one["rays"], one["steps"]["nodes"], one["steps"]["triangles"]) for one in own}) == 1
+            assert all(0.0 < one["efficiency"] <= 1.0 and one["bound"] > 0.0 for one in own)
+
+
+def test_wide_warps_are_used_worse_and_queues_help(figures):
+    rates = {
+        (one["width"], one["loop"]): one["efficiency"]
+        for one in figures["simulations"]
+        if (one["kernel"], one["kind"]) == ("while-while", "primary")
+    }
+    assert rates[8, "own"] > rates[32, "own"]
+    assert all(rates[width, "queues"] > rates[width, "own"] for width in (8, 32))
+
+
+def test_without_a_compiler_only_bounds_are_missing(capsys, monkeypatch):
+    def fails(*_):
+        raise DeviceError("no compiler; pip install one")
+
+    monkeypatch.setattr(simulation, "step_instructions", fails)
+    assert cli.main(["simulate", *SMALL, "--kernels", "while-while", "--rays", "primary"]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1].split()[-1] == "-"
+    assert told.err.splitlines()[-1] == "tracecore: no bounds: no compiler; pip install one"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--kernels", "fastest"], "unknown kernel 'fastest'; there are while-while, "),
+        (["--rays", "gamma"], "unknown kind of rays 'gamma'; there are primary, ao, shadow, bounce1"),
+        (["--gpu", "abacus"], "unknown GPU 'abacus'; there are h200, rtx-4090, a100, gtx-285"),
+        (["--width", "8,33"], "unknown width of a warp '33'; there are 8, 16, 32, 64"),
+        (["--loops", "spiral"], "unknown loop 'spiral'; there are own, while-while, if-if, "),
+        (["--json", "/no/such/folder/simulate.json"], "cannot write '/no/such/folder/simulate.json'"),
+    ],
+)
+def test_wrong_names_are_refused_before_anything_is_read(capsys, options, said):
+    assert cli.main(["simulate", "nosuch.aff", *options]) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert told.err.count("\n") == 1
+
+
+def test_a_sample_is_whole_chunks_from_all_over():
+    rays = np.repeat(np.arange(1000, dtype=np.float32)[:, None], 8, axis=1)
+    assert sample(rays, 1000) is rays
+    found = sample(rays, 200)[:, 0].reshape(-1, CHUNK_RAYS)
+    assert found[:, 0].tolist() == [0.0, 7 * CHUNK_RAYS, 14 * CHUNK_RAYS]
+    assert np.all(np.diff(found, axis=1) == 1.0)
+    assert len(sample(rays, 3)) == CHUNK_RAYS
+
+
+def test_the_table_has_a_block_for_each_kind():
+    ones = [
+        Simulated(
+            kernel=kernel,
+            kind=kind,
+            loop="own",
+            width=32,
+            rays=48,
+            steps=StepsPerRay(nodes=5.25, triangles=1.5, bytes=None, node_efficiency=0.5, triangle_efficiency=None),
+            efficiency=0.25,
+            bound=bound,
+        )
+        for kernel, bound in (("a", 123.4), ("bb", None))
+        for kind in ("primary", "ao")
+    ]
+    lines = table(ones).splitlines()
+    assert [line.split() for line in lines[1:3]] == [
+        ["a", "own", "32", "5.2", "1.5", "50.0%", "-", "25.0%", "123"],
+        ["bb", "own", "32", "5.2", "1.5", "50.0%", "-", "25.0%", "-"],
+    ]
+    assert [line.split(":")[0] for line in lines if "rays" in line] == ["primary", "ao"]
+    assert lines[1].index("own") == lines[2].index("own")
