@@ -8,6 +8,7 @@ from typing import Any
 from renderer.errors import UsageError
 from renderer.ray_kinds import RayPlan, RaySets
 from renderer.stage import TracerChoice, stage_of
+from renderer.view_points import ViewPoint
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.cpu import CpuTracer
@@ -19,16 +20,21 @@ from tracecore.steps import StepsPerRay
 from tracecore.strategies import find_strategy, strategy_names
 from tracecore.tracer import Query, Tracer
 
-#: Kinds whose rays only ask whether anything is hit.
+#: Kinds whose rays only ask whether anything is hit, and those that do not depend on the view point.
 ANY_HIT_KINDS = ("ao", "shadow")
+LIGHT_KINDS = ("photon", "photon-shuffled")
+
+#: Stands for a view point where there is none, and where there are several.
+NO_VIEW, MEAN_VIEW = "none", "mean"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
     """A kernel on a kind of rays: medians and ranges of rounds, in millions of rays per second.
 
-    view: name of the view point that the rays come from. relative: to the baseline. bound: what the device could reach
-    if memory took no time, by the simulator. of_bound: the rate as a share of it.
+    view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`. relative: to the
+    baseline. bound: what the device could reach if memory took no time, by the simulator. of_bound: the rate as a share
+    of it.
     """
 
     kernel: str
@@ -69,6 +75,20 @@ class Comparison:
     kernels: tuple[KernelFacts, ...]
     measurements: tuple[Measurement, ...]
 
+    @property
+    def kinds(self) -> list[str]:
+        """Of rays, in order."""
+        return list(dict.fromkeys(one.kind for one in self.measurements))
+
+    @property
+    def kernel_names(self) -> list[str]:
+        """Of all that was measured, in order."""
+        return list(dict.fromkeys(one.kernel for one in self.measurements))
+
+    def has_costs(self, kind: str) -> bool:
+        """Whether steps or bounds of such rays are known."""
+        return any(one.kind == kind and (one.steps or one.bound) for one in self.measurements)
+
     def as_dict(self) -> dict[str, Any]:
         """For a file."""
         return asdict(self)
@@ -93,20 +113,36 @@ def compare(
     kinds: Sequence[str],
     plan: RayPlan,
     *,
+    views: Sequence[ViewPoint],
     repeats: int,
     threads: int | None,
 ) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
     """Kernel after kernel. All trace the same rays, which the first one found."""
-    sets: dict[str, Floats] = {}
+    sets: dict[tuple[str, str], Floats] = {}
     for name in kernels:
         choice = TracerChoice(device=device, kernel=name, threads=threads)
         with stage_of(snapshot, choice, load_seconds=0.0) as stage:
             if not sets:
-                made = RaySets(snapshot, stage.tracer, plan)
-                sets = {kind: rays for kind in kinds if len(rays := made.of_kind(kind)) > 0}
+                sets = ray_sets(snapshot, stage.tracer, plan, kinds, views)
             if not sets:
                 raise UsageError("there are no rays of these kinds: nothing is hit, or there is no light")
-            yield facts_of(stage.tracer), [measure(stage.tracer, kind, rays, repeats) for kind, rays in sets.items()]
+            yield (
+                facts_of(stage.tracer),
+                [measure(stage.tracer, kind, view, rays, repeats) for (kind, view), rays in sets.items()],
+            )
+
+
+def ray_sets(
+    snapshot: Snapshot, tracer: Tracer, plan: RayPlan, kinds: Sequence[str], views: Sequence[ViewPoint]
+) -> dict[tuple[str, str], Floats]:
+    """Rays by kind and name of the view point, those of light without one; no empty sets."""
+    made = [(view.name, RaySets(replace(snapshot, camera=view.camera), tracer, plan)) for view in views]
+    sets = {
+        (kind, NO_VIEW if kind in LIGHT_KINDS else view): of_view.of_kind(kind)
+        for kind in kinds
+        for view, of_view in (made[:1] if kind in LIGHT_KINDS else made)
+    }
+    return {key: rays for key, rays in sets.items() if len(rays) > 0}
 
 
 def facts_of(tracer: Tracer) -> KernelFacts:
@@ -120,13 +156,14 @@ def facts_of(tracer: Tracer) -> KernelFacts:
     return replace(facts, registers=tuple(kernel.registers), occupancy=tuple(kernel.occupancy))
 
 
-def measure(tracer: Tracer, kind: str, rays: Floats, repeats: int) -> Measurement:
+def measure(tracer: Tracer, kind: str, view: str, rays: Floats, repeats: int) -> Measurement:
     """The rate of a kernel on some rays, and what it does for them."""
     query = Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
     rates = [len(rays) / seconds / 1e6 for seconds in kernel_seconds(tracer, rays, query, repeats)]
     return Measurement(
         kernel=tracer.name,
         kind=kind,
+        view=view,
         rays=len(rays),
         rate=median(rates),
         least=min(rates),
@@ -146,5 +183,62 @@ def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | N
 
 def over_baseline(measurements: Sequence[Measurement], baseline: str) -> list[Measurement]:
     """With `relative`: each rate over that of the baseline on the same rays."""
-    rates = {one.kind: one.rate for one in measurements if one.kernel == baseline}
-    return [replace(one, relative=one.rate / rates[one.kind]) for one in measurements]
+    rates = {(one.kind, one.view): one.rate for one in measurements if one.kernel == baseline}
+    return [replace(one, relative=one.rate / rates[one.kind, one.view]) for one in measurements]
+
+
+def over_views(found: Comparison) -> Comparison:
+    """The same with one measurement for each kernel and kind of rays: all rays over the time that all of them take.
+
+    That is the harmonic mean of the rates, where view points have as many rays; each ray counts alike, and so do steps
+    and bounds. least and most are of all rounds from all view points.
+    """
+    by_kind: dict[tuple[str, str], list[Measurement]] = {}
+    for one in found.measurements:
+        by_kind.setdefault((one.kernel, one.kind), []).append(one)
+    means = [own[0] if len(own) == 1 else _mean(own) for own in by_kind.values()]
+    return replace(found, measurements=tuple(over_baseline(means, found.baseline)))
+
+
+def _mean(own: Sequence[Measurement]) -> Measurement:
+    rays = [one.rays for one in own]
+    return replace(
+        own[0],
+        view=MEAN_VIEW,
+        rays=sum(rays),
+        rate=_harmonic(rays, [one.rate for one in own]),
+        least=min(one.least for one in own),
+        most=max(one.most for one in own),
+        steps=_mean_steps(rays, [one.steps for one in own if one.steps is not None]),
+        bound=_harmonic_if_known(rays, [one.bound for one in own]),
+    )
+
+
+def _mean_steps(rays: Sequence[int], steps: Sequence[StepsPerRay]) -> StepsPerRay | None:
+    """None where some are not known. Efficiencies are of all steps: lanes with work over lanes in all."""
+    if len(steps) < len(rays):
+        return None
+    nodes = [count * one.nodes for count, one in zip(rays, steps, strict=True)]
+    triangles = [count * one.triangles for count, one in zip(rays, steps, strict=True)]
+    moved = [count * one.bytes for count, one in zip(rays, steps, strict=True) if one.bytes is not None]
+    return replace(
+        steps[0],
+        nodes=sum(nodes) / sum(rays),
+        triangles=sum(triangles) / sum(rays),
+        bytes=sum(moved) / sum(rays) if len(moved) == len(rays) else None,
+        node_efficiency=_harmonic_if_known(nodes, [one.node_efficiency for one in steps]),
+        triangle_efficiency=_harmonic_if_known(triangles, [one.triangle_efficiency for one in steps]),
+    )
+
+
+def _harmonic(weights: Sequence[float], values: Sequence[float]) -> float:
+    """The weighted harmonic mean."""
+    return sum(weights) / sum(weight / value for weight, value in zip(weights, values, strict=True))
+
+
+def _harmonic_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
+    """None where a value is missing that has weight, and where none has."""
+    known = [(weight, value) for weight, value in zip(weights, values, strict=True) if weight and value is not None]
+    if not known or len(known) < sum(weight > 0 for weight in weights):
+        return None
+    return _harmonic([weight for weight, _ in known], [value for _, value in known])
