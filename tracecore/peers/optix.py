@@ -62,9 +62,7 @@ class MitsubaPeer:
             dr.sync_thread()
             kernels = dr.kernel_history([dr.KernelType.JIT])
         if not kernels:
-            raise PeerError(
-                "peer 'optix' is left out: Dr.Jit tells no times of kernels; update it: pip install -U mitsuba"
-            )
+            raise PeerError("peer 'optix' is left out: Dr.Jit tells of no kernel; update it: pip install -U mitsuba")
         return 1e-3 * sum(kernel["execution_time"] for kernel in kernels), found
 
 

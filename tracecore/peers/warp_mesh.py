@@ -5,8 +5,10 @@ Macklin: Warp: A High-performance Python Framework for GPU Simulation and Graphi
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import warp as wp
 
 from tracecore.peers.peer import Peer, Rounds
@@ -59,7 +61,7 @@ class WarpPeer:
         self.clock = "kernel alone, by the GPU's clock" if self._device.is_cuda else "wall time of one CPU thread"
         self._mesh = wp.Mesh(
             points=self._array(triangles.reshape(-1, 3), wp.vec3),
-            indices=self._array(np.arange(3 * len(triangles)), wp.int32),
+            indices=self._array(np.arange(3 * len(triangles), dtype=np.int32), wp.int32),
             bvh_constructor=constructor,
             bvh_leaf_size=CONSTRUCTORS[constructor],
         )
@@ -93,7 +95,7 @@ class WarpPeer:
             wp.record_event(after)
             return 1e-3 * wp.get_event_elapsed_time(before, after)
 
-    def _array(self, values: Floats, kind: type) -> wp.array:
+    def _array(self, values: npt.NDArray[Any], kind: type) -> wp.array:
         return wp.array(np.ascontiguousarray(values), dtype=kind, device=self._device)
 
 
