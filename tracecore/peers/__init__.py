@@ -1,10 +1,9 @@
 """Peers: other ray tracers, asked about the same rays and triangles, for whoever does not take our word for it.
 
-`PEERS` lists them by name. A new one is a module with `peers_of` and a row there. None is needed for anything else, and
+`PEERS` lists them by name. A new one is a module with `open_way` and a row there. None is needed for anything else, and
 each is imported only when it is asked for.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -13,28 +12,34 @@ from tracecore.gpu_device import gpu_unavailable_reason
 from tracecore.peers.peer import Peer, Rounds, agreement, for_peers, peer_errors
 from tracecore.rays import Floats
 
-__all__ = ["PEERS", "Peer", "Rounds", "agreement", "for_peers", "open_peers", "peer_errors"]
+__all__ = ["PEERS", "Peer", "Rounds", "agreement", "for_peers", "open_peer", "peer_errors"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PeerModule:
-    """module: has `peers_of(triangles, threads)`. package: that it needs, by the name that pip knows. on_gpu: whether
-    it needs a GPU too."""
+    """module: has `open_way(way, triangles, threads)`. package: that it needs, by the name that pip knows. on_gpu:
+    whether it needs a GPU too. ways: names of the ways in which it traces."""
 
     module: str
     package: str
     on_gpu: bool
+    ways: tuple[str, ...]
 
 
 PEERS = {
-    "warp": PeerModule("tracecore.peers.warp_mesh", "warp-lang", on_gpu=True),
-    "optix": PeerModule("tracecore.peers.optix", "mitsuba", on_gpu=True),
-    "embree": PeerModule("tracecore.peers.embree", "embreex", on_gpu=False),
+    "warp": PeerModule(
+        module="tracecore.peers.warp_mesh",
+        package="warp-lang",
+        on_gpu=True,
+        ways=("warp:cubql", "warp:sah", "warp:lbvh"),
+    ),
+    "optix": PeerModule(module="tracecore.peers.optix", package="mitsuba", on_gpu=True, ways=("optix",)),
+    "embree": PeerModule(module="tracecore.peers.embree", package="embreex", on_gpu=False, ways=("embree",)),
 }
 
 
-def open_peers(name: str, triangles: Floats, threads: int) -> Iterator[Peer]:
-    """The ways in which a peer traces, one after another; each has its memory back when the next one comes.
+def open_peer(name: str, way: str, triangles: Floats, threads: int) -> Peer:
+    """A peer of `PEERS` that traces in one of its ways.
 
     triangles: (t, 3, 3) float32, checked. threads: of those that run on a CPU. Raises `PeerError` where it cannot run.
     """
@@ -43,5 +48,6 @@ def open_peers(name: str, triangles: Floats, threads: int) -> Iterator[Peer]:
         raise PeerError(f"peer '{name}' is left out: no GPU can be used: {reason}")
     with peer_errors(name, f"install it with: pip install {row.package}", ImportError):
         module = import_module(row.module)
-    with peer_errors(name, f"see whether {row.package} runs here by itself"):
-        yield from module.peers_of(triangles, threads)
+    with peer_errors(way, f"see whether {row.package} runs here by itself"):
+        peer: Peer = module.open_way(way, triangles, threads)
+    return peer

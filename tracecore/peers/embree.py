@@ -4,7 +4,6 @@ Wald, Woop, Benthin, Johnson, Ernst: Embree: A Kernel Framework for Efficient CP
 """
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -76,6 +75,6 @@ class EmbreePeer:
             worker.result()
 
 
-def peers_of(triangles: Floats, threads: int) -> Iterator[Peer]:
-    """Embree has one way."""
-    yield EmbreePeer(triangles, threads)
+def open_way(_way: str, triangles: Floats, threads: int) -> Peer:
+    """Embree on so many threads."""
+    return EmbreePeer(triangles, threads)

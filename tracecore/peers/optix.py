@@ -4,7 +4,6 @@ Parker et al.: OptiX: A General Purpose Ray Tracing Engine, 2010. Jakob, Speiere
 Just-In-Time Compiler for Differentiable Rendering, 2022.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import drjit as dr
@@ -80,6 +79,6 @@ def _packed(rays: Floats) -> Any:
     return ray
 
 
-def peers_of(triangles: Floats, _threads: int) -> Iterator[Peer]:
-    """OptiX, on the current GPU."""
-    yield MitsubaPeer(triangles)
+def open_way(_way: str, triangles: Floats, _threads: int) -> Peer:
+    """OptiX on the current GPU."""
+    return MitsubaPeer(triangles)

@@ -4,7 +4,7 @@ Macklin: Warp: A High-performance Python Framework for GPU Simulation and Graphi
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,6 @@ class WarpPeer:
         return wp.array(np.ascontiguousarray(values), dtype=kind, device=self._device)
 
 
-def peers_of(triangles: Floats, _threads: int) -> Iterator[Peer]:
-    """One for each constructor, on the first GPU."""
-    for constructor in CONSTRUCTORS:
-        yield WarpPeer(triangles, constructor, "cuda:0")
+def open_way(way: str, triangles: Floats, _threads: int) -> Peer:
+    """`warp:` and a constructor, on the first GPU."""
+    return WarpPeer(triangles, way.removeprefix("warp:"), "cuda:0")
