@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from renderer.bench_table import COSTS, costs, number, occupancy, registers
+from renderer.bench_table import COSTS, costs, number, occupancy, peer_notes, registers
 from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
 
 TEMPLATE = Path(__file__).with_suffix(".html")
@@ -88,6 +88,7 @@ def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
         if kinds_with_costs
         else "",
         _section("Kernels", _kernels(found)),
+        _section("Peers", *map(_paragraph, peer_notes(found))) if found.peers else "",
         _gallery("Heat maps of the view points", pictures.heat_maps),
         _section("All measurements", f"<details><summary>each view point</summary>{_all(found)}</details>"),
         _section("Circumstances", _circumstances(found, about)),

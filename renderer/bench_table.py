@@ -13,7 +13,17 @@ def table(found: Comparison) -> str:
     block for each kind of rays. Means over view points."""
     means = over_views(found)
     blocks = [_rates(means), *(_costs(means, kind) for kind in means.kinds if means.has_costs(kind))]
-    return "\n\n".join(aligned(rows) for rows in blocks)
+    texts = [aligned(rows) for rows in blocks]
+    return "\n\n".join(texts + ["\n".join(peer_notes(found))] if found.peers else texts)
+
+
+def peer_notes(found: Comparison) -> list[str]:
+    """A line for each peer: what its rates are, and the share of rays that it answers as we do."""
+    shares: dict[str, list[str]] = {one.peer: [] for one in found.peers}
+    for one in over_views(found).measurements:
+        if one.agreement is not None:
+            shares[one.kernel].append(f"{one.kind} {one.agreement:.3%}")
+    return [f"{one.peer}: {one.clock}; answers as ours: {', '.join(shares[one.peer])}" for one in found.peers]
 
 
 def _rates(found: Comparison) -> list[list[str]]:

@@ -5,10 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
-from renderer.errors import UsageError
-from renderer.ray_kinds import RayPlan, RaySets
 from renderer.stage import TracerChoice, stage_of
-from renderer.view_points import ViewPoint
+from renderer.workload import RaySet, Workload
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.cpu import CpuTracer
@@ -20,12 +18,8 @@ from tracecore.steps import StepsPerRay
 from tracecore.strategies import find_strategy, strategy_names
 from tracecore.tracer import Query, Tracer
 
-#: Kinds whose rays only ask whether anything is hit, and those that do not depend on the view point.
-ANY_HIT_KINDS = ("ao", "shadow")
-LIGHT_KINDS = ("photon", "photon-shuffled")
-
-#: Stands for a view point where there is none, and where there are several.
-NO_VIEW, MEAN_VIEW = "none", "mean"
+#: Stands for a view point where there are several.
+MEAN_VIEW = "mean"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +28,7 @@ class Measurement:
 
     view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`. relative: to the
     baseline. bound: what the device could reach if memory took no time, by the simulator. of_bound: the rate as a share
-    of it.
+    of it. agreement: of a peer, the share of rays that it answers as we do.
     """
 
     kernel: str
@@ -47,6 +41,7 @@ class Measurement:
     relative: float | None = None
     steps: StepsPerRay | None = None
     bound: float | None = None
+    agreement: float | None = None
 
     @property
     def of_bound(self) -> float | None:
@@ -67,13 +62,22 @@ class KernelFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PeerFacts:
+    """A peer, see `tracecore.peers`, and what its seconds are."""
+
+    peer: str
+    clock: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All measurements, and what is known of each kernel. baseline: the kernel that `relative` is over."""
+    """All measurements, and what is known of each kernel and peer. baseline: the kernel that `relative` is over."""
 
     device: Device
     baseline: str
     kernels: tuple[KernelFacts, ...]
     measurements: tuple[Measurement, ...]
+    peers: tuple[PeerFacts, ...] = ()
 
     @property
     def kinds(self) -> list[str]:
@@ -110,39 +114,17 @@ def compare(
     snapshot: Snapshot,
     device: Device,
     kernels: Sequence[str],
-    kinds: Sequence[str],
-    plan: RayPlan,
+    workload: Workload,
     *,
-    views: Sequence[ViewPoint],
     repeats: int,
     threads: int | None,
 ) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
     """Kernel after kernel. All trace the same rays, which the first one found."""
-    sets: dict[tuple[str, str], Floats] = {}
     for name in kernels:
         choice = TracerChoice(device=device, kernel=name, threads=threads)
         with stage_of(snapshot, choice, load_seconds=0.0) as stage:
-            if not sets:
-                sets = ray_sets(snapshot, stage.tracer, plan, kinds, views)
-            if not sets:
-                raise UsageError("there are no rays of these kinds: nothing is hit, or there is no light")
-            yield (
-                facts_of(stage.tracer),
-                [measure(stage.tracer, kind, view, rays, repeats) for (kind, view), rays in sets.items()],
-            )
-
-
-def ray_sets(
-    snapshot: Snapshot, tracer: Tracer, plan: RayPlan, kinds: Sequence[str], views: Sequence[ViewPoint]
-) -> dict[tuple[str, str], Floats]:
-    """Rays by kind and name of the view point, those of light without one; no empty sets."""
-    made = [(view.name, RaySets(replace(snapshot, camera=view.camera), tracer, plan)) for view in views]
-    sets = {
-        (kind, NO_VIEW if kind in LIGHT_KINDS else view): of_view.of_kind(kind)
-        for kind in kinds
-        for view, of_view in (made[:1] if kind in LIGHT_KINDS else made)
-    }
-    return {key: rays for key, rays in sets.items() if len(rays) > 0}
+            workload.prepare(stage.tracer)
+            yield facts_of(stage.tracer), [measure(stage.tracer, rays, repeats) for rays in workload.sets]
 
 
 def facts_of(tracer: Tracer) -> KernelFacts:
@@ -156,19 +138,23 @@ def facts_of(tracer: Tracer) -> KernelFacts:
     return replace(facts, registers=tuple(kernel.registers), occupancy=tuple(kernel.occupancy))
 
 
-def measure(tracer: Tracer, kind: str, view: str, rays: Floats, repeats: int) -> Measurement:
+def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
     """The rate of a kernel on some rays, and what it does for them."""
-    query = Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
-    rates = [len(rays) / seconds / 1e6 for seconds in kernel_seconds(tracer, rays, query, repeats)]
+    measured = measurement(tracer.name, rays, kernel_seconds(tracer, rays.rays, rays.query, repeats))
+    return replace(measured, steps=steps_per_ray(tracer, rays.rays, rays.query))
+
+
+def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measurement:
+    """Of whatever took so long for the same rays, round after round."""
+    rates = [len(rays.rays) / of_round / 1e6 for of_round in seconds]
     return Measurement(
-        kernel=tracer.name,
-        kind=kind,
-        view=view,
-        rays=len(rays),
+        kernel=name,
+        kind=rays.kind,
+        view=rays.view,
+        rays=len(rays.rays),
         rate=median(rates),
         least=min(rates),
         most=max(rates),
-        steps=steps_per_ray(tracer, rays, query),
     )
 
 
@@ -211,6 +197,7 @@ def _mean(own: Sequence[Measurement]) -> Measurement:
         most=max(one.most for one in own),
         steps=_mean_steps(rays, [one.steps for one in own if one.steps is not None]),
         bound=_harmonic_if_known(rays, [one.bound for one in own]),
+        agreement=_mean_if_known(rays, [one.agreement for one in own]),
     )
 
 
@@ -242,3 +229,11 @@ def _harmonic_if_known(weights: Sequence[float], values: Sequence[float | None])
     if not known or len(known) < sum(weight > 0 for weight in weights):
         return None
     return _harmonic([weight for weight, _ in known], [value for _, value in known])
+
+
+def _mean_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
+    """The weighted mean; None where a value is missing."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return sum(weight * value for weight, value in zip(weights, known, strict=True)) / sum(weights)

@@ -1,6 +1,6 @@
 """Rays on disk: a NumPy archive with an array for each set, `VIEW/KIND`, and a `header` that says what they are.
 
-The header is JSON as (n,) uint8: `format`; `scene`, its name; `triangles`, the SHA-256 of their corners; `source`, how
+The header is JSON as (n,) uint8: `format`; `scene`, its name; `triangles`, the SHA-256 of their corners; `origin`, how
 the rays were made; and for each of `sets` its `kind`, `view`, `query` (closest or any) and number of `rays`. Nothing in
 the archive is compressed, so that a file takes no more memory than it has bytes.
 """
@@ -51,11 +51,11 @@ class RayFileError(UsageError):
 
 @dataclass(frozen=True, kw_only=True)
 class RayFile:
-    """Rays, and where they come from. scene: a name. triangles: of `digest`. source: how they were made."""
+    """Rays, and where they come from. scene: a name. triangles: of `digest`. origin: how they were made."""
 
     scene: str
     triangles: str
-    source: dict[str, Any]
+    origin: dict[str, Any]
     sets: Sequence[RaySet]
 
 
@@ -78,7 +78,7 @@ def write_rays(path: Path, file: RayFile) -> None:
         "format": FORMAT,
         "scene": file.scene,
         "triangles": file.triangles,
-        "source": file.source,
+        "origin": file.origin,
         "sets": rows,
     }
     arrays = {_name(one): np.ascontiguousarray(one.rays, "<f4") for one in file.sets}
@@ -96,7 +96,7 @@ def read_rays(path: Path) -> RayFile:
             return RayFile(
                 scene=str(header["scene"]),
                 triangles=str(header["triangles"]),
-                source=dict(header["source"]),
+                origin=dict(header["origin"]),
                 sets=tuple(_sets(archive, header["sets"])),
             )
     except RayFileError:

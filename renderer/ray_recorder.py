@@ -7,7 +7,7 @@ from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
 from renderer.eye_loops import EyeLanes
 from renderer.feeding import Worker
-from renderer.workload import RaySet
+from renderer.workload import NO_VIEW, RaySet
 from scenes.model import Snapshot
 from tracecore.direct import DirectTracer
 from tracecore.port import Asked, asked_of
@@ -80,7 +80,12 @@ class Recorder:
     def sets(self) -> list[RaySet]:
         """All that was kept."""
         return [
-            RaySet(kind=kind, query=Query.ANY if kind.startswith("shadow") else Query.CLOSEST, rays=sample.rays)
+            RaySet(
+                kind=kind,
+                query=Query.ANY if kind.startswith("shadow") else Query.CLOSEST,
+                rays=sample.rays,
+                view=NO_VIEW if kind == "photon" else "camera",
+            )
             for kind in KINDS
             if (sample := self._samples.get(kind))
         ]

@@ -9,10 +9,14 @@ from renderer.errors import UsageError
 from tracecore.rays import MISS, Floats
 from tracecore.tracer import Query, Tracer
 
+#: Stands for the view point of rays that do not depend on one.
+NO_VIEW = "none"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RaySet:
-    """Rays of a kind, (n, 8) float32, n > 0, what is asked of them, and the view point that they come from."""
+    """Rays of a kind, (n, 8) float32, n > 0, what is asked of them, and the view point that they come from, or
+    NO_VIEW."""
 
     kind: str
     query: Query

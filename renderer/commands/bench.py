@@ -11,12 +11,21 @@ from renderer.arguments import add_scene, size, whole
 from renderer.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from renderer.bench_files import Run
     from renderer.kernel_benchmark import Comparison
+    from renderer.ray_file import RayFile
     from renderer.ray_kinds import RayPlan
+    from renderer.ray_sources import RaySource
     from renderer.view_points import ViewPoint
+    from renderer.workload import RaySet, Workload
     from scenes.model import Snapshot
     from tracecore.rays import Floats
+    from tracecore.tracer import Tracer
+
+#: Kinds of rays, where neither a driver nor a file brings them.
+DEFAULT_RAYS = "primary,ao,shadow,bounce1,bounce4,photon"
 
 SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
 
@@ -32,10 +41,28 @@ ao and shadow rays ask whether anything is hit, all others what is hit first. A 
 millions of rays per second; in brackets its range. On a GPU the kernel alone is timed, by the device's clock. Of
 several view points the table shows all rays by all their time, which is the harmonic mean of the rates.
 
+rays of a driver (--driver), of its first pass, which one CPU thread feeds:
+  camera           those from the eye
+  bounce1..bounce3, bounce4+
+                   after one hit of an eye path, two, three; after more
+  shadow1..shadow4+
+                   from those hits to the lights
+  photon           photons
+Of each kind at most --record-rays are kept: every so many-th batch of all the pass.
+
+peers (--peers), on the same rays and triangles; below the table is how they are timed, and the share of rays for which
+they answer as our kernels do: hit or miss, and the distance to 1e-4 of it. One that cannot run here is left out.
+  warp             NVIDIA Warp's mesh queries, by each of three builders of trees, on a GPU
+  optix            NVIDIA OptiX through Mitsuba 3, on a GPU
+  embree           Intel Embree through embreex, on the CPU
+
 examples:
   tracecore bench cornell
   tracecore bench kitchen.aff --rays primary,ao,bounce1,photon --baseline while-while --json output/bench.json
   tracecore bench kitchen --views all,5 --html output/kitchen.html --heatmap output/heat.png
+  tracecore bench kitchen --peers warp,optix,embree
+  tracecore bench kitchen --driver path --record output/paths.npz
+  tracecore bench kitchen --replay output/paths.npz --rays bounce1,bounce4+
   tracecore bench cornell --device emulator --kernels while-while,bvh4 --size 16x12
 """
 
@@ -66,14 +93,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rays",
         metavar="KINDS",
-        default="primary,ao,shadow,bounce1,bounce4,photon",
-        help="separated by commas (default: %(default)s)",
+        help=f"separated by commas (default: {DEFAULT_RAYS}; of a driver or a file all)",
     )
     parser.add_argument("--baseline", metavar="NAME", help="kernel to compare with (default: the first)")
+    parser.add_argument(
+        "--peers", metavar="NAMES", help="other tracers on the same rays: warp, optix, embree, separated by commas"
+    )
     parser.add_argument("--repeat", type=whole(1, 1000), default=5, metavar="N", help="rounds (default: %(default)s)")
     parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
     _add_files(parser.add_argument_group("files"))
-    rays = parser.add_argument_group("rays")
+    _add_rays(parser.add_argument_group("rays"))
+
+
+def _add_rays(rays: argparse._ArgumentGroup) -> None:
+    made = rays.add_mutually_exclusive_group()
+    made.add_argument("--driver", metavar="NAME", help="rays as a driver of 'tracecore render' sends them")
+    made.add_argument("--replay", type=Path, metavar="FILE", help="rays of a file that --record wrote, and no others")
+    rays.add_argument("--record", type=Path, metavar="FILE", help="keep all rays that are traced in FILE.npz")
+    rays.add_argument(
+        "--record-rays",
+        type=whole(1, 1 << 26),
+        default=1 << 20,
+        metavar="N",
+        help="of a driver's rays, at most so many of each kind (default: %(default)s)",
+    )
     rays.add_argument(
         "--views",
         type=views,
@@ -130,25 +173,36 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and write what is asked for."""
     from renderer.bench_files import BenchFiles, Run
     from renderer.bench_table import table
+    from renderer.image_file import make_default_folder
     from renderer.kernel_benchmark import device_of, kernel_names
-    from renderer.ray_kinds import KINDS
+    from renderer.ray_file import check_ray_path
     from renderer.stage import check_scene
+    from tracecore.peers import PEERS
 
     device = device_of(arguments.device)
     kernels = _names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'")
-    kinds = _names(arguments.rays, list(KINDS), "kind of rays")
+    peers = _names(arguments.peers, list(PEERS), "peer") if arguments.peers else []
+    replayed = _replayed(arguments)
+    kinds = _kinds(arguments, replayed)
     baseline = arguments.baseline or kernels[0]
     if baseline not in kernels:
         raise UsageError(f"--baseline {baseline} is not among the kernels compared: {', '.join(kernels)}")
     if arguments.views and arguments.camera:
         raise UsageError("--camera and --views cannot both be given; name the camera among the views")
+    if arguments.views and (arguments.driver or arguments.replay):
+        raise UsageError("--views does nothing with --driver and --replay; leave it out")
     if arguments.heatmap_kernels and not arguments.heatmap:
         raise UsageError("--heatmap-kernels does nothing without --heatmap")
     heat_kernels = _names(arguments.heatmap_kernels or baseline, kernel_names(device), "kernel of --heatmap-kernels")
     files = BenchFiles.chosen(arguments, heat_kernels)
     files.check(device)
+    if arguments.record:
+        check_ray_path(arguments.record)
+        make_default_folder([arguments.record])
     check_scene(arguments.scene)
     snapshot = _snapshot(arguments)
+    if replayed:
+        _check_triangles(arguments.replay, replayed, snapshot)
     job = Run(
         words=tuple(arguments.words),
         snapshot=snapshot,
@@ -158,7 +212,8 @@ def run(arguments: argparse.Namespace) -> int:
         baseline=baseline,
         threads=arguments.threads,
     )
-    found = _compared(job, kernels, kinds, arguments.repeat)
+    workload = _workload(arguments, job, _source(arguments, job, kinds, replayed), is_judged=bool(peers))
+    found = _compared(job, kernels, peers, workload, arguments.repeat)
     print(table(found))
     files.write(found, job)
     return 0
@@ -171,22 +226,99 @@ def _snapshot(arguments: argparse.Namespace) -> Snapshot:
     return Moment.chosen(arguments).of(scenes.load(arguments.scene))
 
 
-def _compared(job: Run, kernels: list[str], kinds: list[str], repeats: int) -> Comparison:
-    """All kernels, one after the other."""
-    from renderer.kernel_benchmark import Comparison, compare, over_baseline
+def _replayed(arguments: argparse.Namespace) -> RayFile | None:
+    """What --replay names."""
+    from renderer.ray_file import read_rays
 
-    facts, measurements = [], []
+    return read_rays(arguments.replay) if arguments.replay else None
+
+
+def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:
+    """Raise UsageError if rays were recorded in another scene."""
+    from renderer.ray_file import digest
+
+    if file.triangles != digest(snapshot.positions):
+        raise UsageError(
+            f"{path} was recorded with other triangles, of '{file.scene}'; give the scene and the frame that it is of"
+        )
+
+
+def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]:
+    """Kinds of rays asked for. Raises UsageError for one that the plan, the driver or the file does not have."""
+    from renderer import ray_kinds, ray_recorder
+    from renderer.drivers import DRIVERS
+
+    if replayed:
+        known = list(dict.fromkeys(one.kind for one in replayed.sets))
+        return _names(arguments.rays, known, f"kind of rays of {arguments.replay}")
+    if arguments.driver:
+        _names(arguments.driver, list(DRIVERS), "driver")
+        return _names(arguments.rays, list(ray_recorder.KINDS), "kind of a driver's rays")
+    return _names(arguments.rays or DEFAULT_RAYS, list(ray_kinds.KINDS), "kind of rays")
+
+
+def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed: RayFile | None) -> RaySource:
+    """Where rays come from."""
+    from renderer.driver import RenderSettings
+    from renderer.ray_sources import DriverRays, FileRays, PlannedRays
+
+    if replayed:
+        return FileRays(file=replayed, kinds=kinds)
+    if arguments.driver is None:
+        return PlannedRays(snapshot=job.snapshot, views=job.views, plan=job.plan, kinds=kinds)
+    width, height = arguments.size
+    return DriverRays(
+        snapshot=job.snapshot,
+        view=job.views[0],
+        driver=arguments.driver,
+        settings=RenderSettings(width=width, height=height, seed=arguments.seed, threads=1),
+        most=arguments.record_rays,
+        kinds=kinds,
+    )
+
+
+def _workload(arguments: argparse.Namespace, job: Run, source: RaySource, *, is_judged: bool) -> Workload:
+    """The rays, which are written, as soon as they are there, to what --record names."""
+    from renderer.ray_file import RayFile, digest, write_rays
+    from renderer.workload import Workload
+
+    def make(tracer: Tracer) -> Sequence[RaySet]:
+        sets = source.sets(tracer)
+        if arguments.record and sets:
+            triangles = digest(job.snapshot.positions)
+            write_rays(
+                arguments.record,
+                RayFile(scene=job.snapshot.name, triangles=triangles, origin=source.origin, sets=sets),
+            )
+        return sets
+
+    return Workload(make, is_judged=is_judged)
+
+
+def _compared(job: Run, kernels: list[str], peers: list[str], workload: Workload, repeats: int) -> Comparison:
+    """All kernels, one after the other, then the peers."""
+    from renderer.kernel_benchmark import Comparison, compare, over_baseline
+    from renderer.peer_benchmark import compare_peers
+
+    facts, measurements, peer_facts = [], [], []
     for of_kernel, measured in compare(
-        job.snapshot, job.device, kernels, kinds, job.plan, views=job.views, repeats=repeats, threads=job.threads
+        job.snapshot, job.device, kernels, workload, repeats=repeats, threads=job.threads
     ):
         facts.append(of_kernel)
         measurements += measured
         print(f"{of_kernel.kernel} done", file=sys.stderr, flush=True)
+    for of_peer, measured in compare_peers(
+        peers, job.snapshot.positions, workload, repeats=repeats, threads=job.threads
+    ):
+        peer_facts.append(of_peer)
+        measurements += measured
+        print(f"{of_peer.peer} done", file=sys.stderr, flush=True)
     return Comparison(
         device=job.device,
         baseline=job.baseline,
         kernels=tuple(facts),
         measurements=tuple(over_baseline(measurements, job.baseline)),
+        peers=tuple(peer_facts),
     )
 
 
