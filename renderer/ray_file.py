@@ -2,7 +2,7 @@
 
 The header is JSON as (n,) uint8: `format`; `scene`, its name; `triangles`, the SHA-256 of their corners; `origin`, how
 the rays were made; and for each of `sets` its `kind`, `view`, `query` (closest or any) and number of `rays`. Nothing in
-the archive is compressed, so that a file takes no more memory than it has bytes.
+the archive is compressed, so that to read it takes memory in proportion to its bytes.
 """
 
 import hashlib
@@ -30,6 +30,8 @@ FORMAT = "tracecore rays 1"
 #: A file may have so many sets, with names so long, and a header so large.
 MOST_SETS, LONGEST_NAME, LARGEST_HEADER = 1024, 64, 1 << 20
 
+QUERIES = {query.name.lower(): query for query in Query}
+
 #: What a file that is not one of rays, or is damaged, makes the readers of zip, NumPy and JSON raise.
 DAMAGES = (
     ValueError,
@@ -38,7 +40,6 @@ DAMAGES = (
     EOFError,
     RuntimeError,
     SyntaxError,
-    OSError,
     OverflowError,
     struct.error,
     zipfile.BadZipFile,
@@ -81,7 +82,7 @@ def write_rays(path: Path, file: RayFile) -> None:
         "origin": file.origin,
         "sets": rows,
     }
-    arrays = {_name(one): np.ascontiguousarray(one.rays, "<f4") for one in file.sets}
+    arrays = {_name(one.kind, one.view): np.ascontiguousarray(one.rays, "<f4") for one in file.sets}
     with atomic_file(path) as opened:
         np.savez(opened, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **cast(Any, arrays))
 
@@ -101,12 +102,14 @@ def read_rays(path: Path) -> RayFile:
             )
     except RayFileError:
         raise
+    except OSError as error:
+        raise RayFileError(f"cannot read '{path}': {error.strerror or error}") from error
     except DAMAGES as error:
-        raise RayFileError(f"{path}: not a readable file of rays ({error})") from error
+        raise RayFileError(f"{path}: not a readable file of rays ({error!s:.200})") from error
 
 
-def _name(one: RaySet) -> str:
-    return f"{one.view}/{one.kind}"
+def _name(kind: str, view: str) -> str:
+    return f"{view}/{kind}"
 
 
 def _sets(archive: zipfile.ZipFile, rows: Any) -> Iterator[RaySet]:
@@ -114,16 +117,15 @@ def _sets(archive: zipfile.ZipFile, rows: Any) -> Iterator[RaySet]:
         raise ValueError(f"expected 1 to {MOST_SETS} sets")
     names = set()
     for row in rows:
-        kind, view, query, count = (row[key] for key in ("kind", "view", "query", "rays"))
-        if not all(
-            isinstance(name, str) and name.isprintable() and 0 < len(name) <= LONGEST_NAME for name in (kind, view)
-        ):
-            raise ValueError(f"a set has no name of 1 to {LONGEST_NAME} letters")
-        one = RaySet(kind=kind, view=view, query=Query[query.upper()], rays=np.empty((0, RAY_FLOATS), np.float32))
-        if _name(one) in names:
-            raise ValueError(f"two sets are named '{_name(one)}'")
-        names.add(_name(one))
-        yield RaySet(kind=kind, view=view, query=one.query, rays=_rays(archive, _name(one), count))
+        kind, view = row["kind"], row["view"]
+        for word in (kind, view):
+            if not (isinstance(word, str) and word.isprintable() and 0 < len(word) <= LONGEST_NAME):
+                raise ValueError(f"a set should have names of 1 to {LONGEST_NAME} letters, has {word!r:.80}")
+        name = _name(kind, view)
+        if name in names:
+            raise ValueError(f"two sets are named '{name}'")
+        names.add(name)
+        yield RaySet(kind=kind, view=view, query=QUERIES[row["query"]], rays=_rays(archive, name, row["rays"]))
 
 
 def _rays(archive: zipfile.ZipFile, name: str, count: int) -> Floats:

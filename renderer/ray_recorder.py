@@ -29,8 +29,8 @@ class AttendedTracer(DirectTracer):
     """Another tracer, to which Python hands every batch, so that one can look on. Closing it leaves the other open."""
 
     def __init__(self, tracer: Tracer) -> None:
-        super().__init__(threads=1)
         self.name, self.device, self.bvh, self.tree = tracer.name, tracer.device, tracer.bvh, tracer.tree
+        super().__init__(threads=1)
         self._tracer = tracer
 
     def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
