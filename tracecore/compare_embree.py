@@ -1,9 +1,9 @@
 """Race the CPU tracer against Embree on one core: `python -m tracecore.compare_embree [TRIANGLES.npy]`.
 
-Embree is asked one ray at a time, in its robust mode, through embreex, which is part of the extra `dev`. TRIANGLES.npy
-holds (t, 3, 3) floats; without it a room full of spheres is made. The rays are camera rays in tiles of 8 x 8 pixels
-and one diffuse bounce off what they hit. Rates are rays per second of the thread's own CPU time, medians over
-alternating rounds.
+Embree is asked one ray at a time, in its robust mode, through embreex, which is part of the extra `peers`.
+TRIANGLES.npy holds (t, 3, 3) floats; without it a room full of spheres is made. The rays are camera rays in tiles of
+8 x 8 pixels and one diffuse bounce off what they hit. Rates are rays per second of the thread's own CPU time, medians
+over alternating rounds.
 """
 
 import argparse
@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         from tracecore.peers.embree import Embree
     except ImportError:
-        print("embreex is not installed; it comes with the extra 'dev'", file=sys.stderr)
+        print("embreex is not installed; it comes with the extra 'peers'", file=sys.stderr)
         return 2
     embree = Embree(triangles)
     random = np.random.default_rng(1)
