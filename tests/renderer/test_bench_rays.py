@@ -12,7 +12,20 @@ from tracecore.errors import PeerError
 from tracecore.peers import Rounds
 from tracecore.tracer import Query
 
-SMALL = ["--device", "cpu", "--threads", "1", "--size", "16x12", "--ao-rays", "2", "--photon-rays", "40"]
+SMALL = [
+    "--device",
+    "cpu",
+    "--threads",
+    "1",
+    "--size",
+    "16x12",
+    "--samples",
+    "1",
+    "--ao-rays",
+    "2",
+    "--photon-rays",
+    "40",
+]
 SMALL += ["--repeat", "2"]
 
 
