@@ -72,6 +72,7 @@ def make_parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
     arguments = make_parser().parse_args(argv)
+    arguments.words = list(sys.argv[1:] if argv is None else argv)
     with interruptible(), _scenes_heard():
         status = _run(arguments)
         if status == INTERRUPTED and argv is None:

@@ -91,6 +91,7 @@ def new_eye_lanes(port: Port, lanes: int, slots: int) -> EyeLanes:
 def take_eye_lanes(worker: Worker, feeder: Feeder, slots: int) -> EyeLanes:
     """The worker's lanes of so many slots, all with work."""
     lanes: EyeLanes = worker.kept(("eye", slots), lambda: new_eye_lanes(worker.port, feeder.lanes(slots), slots))
+    worker.lanes = lanes
     lanes.live[:] = 1
     lanes.active[:] = lanes.shadows[:] = 0
     return lanes

@@ -64,6 +64,8 @@ class Worker:
     def __init__(self, opened: OpenPort) -> None:
         self.opened = opened
         self.port = opened.port
+        #: Of the loop over eye paths that runs, if one does, for whoever looks on.
+        self.lanes: Any = None
         self._objects: dict[Any, Any] = {}
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -92,7 +94,8 @@ class Feeder:
     """Runs loops on `threads` threads that share a tracer. Close it to give the ports back.
 
     batch_rays: rays of a batch. lane_slots: most slots that a lane of any loop needs. log_rows: rows of each thread's
-    log of what it did when. lanes: batches in flight for each thread; the tracer knows how many keep it busy.
+    log of what it did when. lanes: batches in flight for each thread; the tracer knows how many keep it busy. on_ask:
+    called before Python answers what a thread waits for, if it is Python that answers.
     seconds: wall time of all runs so far, each from the moment when all of its loops are ready to begin.
     """
 
@@ -111,6 +114,7 @@ class Feeder:
         self._slots = max(self._lanes, min(self._lanes, FEW_LANES) * lane_slots)
         self._batch_rays = batch_rays
         self._log_rows = log_rows
+        self.on_ask: Callable[[Worker], None] | None = None
         self.workers: list[Worker] = []
         self.seconds = 0.0
 
@@ -184,6 +188,8 @@ class Feeder:
             while (status := loop()) not in (DONE, STOPPED):
                 raise_status(status, port, self._tracer.name)
                 assert status == ASK, status
+                if self.on_ask:
+                    self.on_ask(worker)
                 opened.attend()
                 resume(port, True)
         finally:

@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
-from renderer.errors import UsageError
-from renderer.ray_kinds import RayPlan, RaySets
 from renderer.stage import TracerChoice, stage_of
+from renderer.workload import RaySet, Workload
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.cpu import CpuTracer
@@ -19,16 +18,17 @@ from tracecore.steps import StepsPerRay
 from tracecore.strategies import find_strategy, strategy_names
 from tracecore.tracer import Query, Tracer
 
-#: Kinds whose rays only ask whether anything is hit.
-ANY_HIT_KINDS = ("ao", "shadow")
+#: Stands for a view point where there are several.
+MEAN_VIEW = "mean"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
     """A kernel on a kind of rays: medians and ranges of rounds, in millions of rays per second.
 
-    view: name of the view point that the rays come from. relative: to the baseline. bound: what the device could reach
-    if memory took no time, by the simulator. of_bound: the rate as a share of it.
+    view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`. relative: to the
+    baseline. bound: what the device could reach if memory took no time, by the simulator. of_bound: the rate as a share
+    of it. agreement: of a peer, the share of rays that it answers as we do.
     """
 
     kernel: str
@@ -41,6 +41,7 @@ class Measurement:
     relative: float | None = None
     steps: StepsPerRay | None = None
     bound: float | None = None
+    agreement: float | None = None
 
     @property
     def of_bound(self) -> float | None:
@@ -61,13 +62,36 @@ class KernelFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PeerFacts:
+    """A peer, see `tracecore.peers`, and what its seconds are."""
+
+    peer: str
+    clock: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All measurements, and what is known of each kernel. baseline: the kernel that `relative` is over."""
+    """All measurements, and what is known of each kernel and peer. baseline: the kernel that `relative` is over."""
 
     device: Device
     baseline: str
     kernels: tuple[KernelFacts, ...]
     measurements: tuple[Measurement, ...]
+    peers: tuple[PeerFacts, ...] = ()
+
+    @property
+    def kinds(self) -> list[str]:
+        """Of rays, in order."""
+        return list(dict.fromkeys(one.kind for one in self.measurements))
+
+    @property
+    def kernel_names(self) -> list[str]:
+        """Of all that was measured, in order."""
+        return list(dict.fromkeys(one.kernel for one in self.measurements))
+
+    def has_costs(self, kind: str) -> bool:
+        """Whether steps or bounds of such rays are known."""
+        return any(one.kind == kind and (one.steps or one.bound) for one in self.measurements)
 
     def as_dict(self) -> dict[str, Any]:
         """For a file."""
@@ -90,23 +114,17 @@ def compare(
     snapshot: Snapshot,
     device: Device,
     kernels: Sequence[str],
-    kinds: Sequence[str],
-    plan: RayPlan,
+    workload: Workload,
     *,
     repeats: int,
     threads: int | None,
 ) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
     """Kernel after kernel. All trace the same rays, which the first one found."""
-    sets: dict[str, Floats] = {}
     for name in kernels:
         choice = TracerChoice(device=device, kernel=name, threads=threads)
         with stage_of(snapshot, choice, load_seconds=0.0) as stage:
-            if not sets:
-                made = RaySets(snapshot, stage.tracer, plan)
-                sets = {kind: rays for kind in kinds if len(rays := made.of_kind(kind)) > 0}
-            if not sets:
-                raise UsageError("there are no rays of these kinds: nothing is hit, or there is no light")
-            yield facts_of(stage.tracer), [measure(stage.tracer, kind, rays, repeats) for kind, rays in sets.items()]
+            workload.prepare(stage.tracer)
+            yield facts_of(stage.tracer), [measure(stage.tracer, rays, repeats) for rays in workload.sets]
 
 
 def facts_of(tracer: Tracer) -> KernelFacts:
@@ -120,23 +138,23 @@ def facts_of(tracer: Tracer) -> KernelFacts:
     return replace(facts, registers=tuple(kernel.registers), occupancy=tuple(kernel.occupancy))
 
 
-def query_of(kind: str) -> Query:
-    """What rays of a kind ask."""
-    return Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
-
-
-def measure(tracer: Tracer, kind: str, rays: Floats, repeats: int) -> Measurement:
+def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
     """The rate of a kernel on some rays, and what it does for them."""
-    query = query_of(kind)
-    rates = [len(rays) / seconds / 1e6 for seconds in kernel_seconds(tracer, rays, query, repeats)]
+    measured = measurement(tracer.name, rays, kernel_seconds(tracer, rays.rays, rays.query, repeats))
+    return replace(measured, steps=steps_per_ray(tracer, rays.rays, rays.query))
+
+
+def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measurement:
+    """Of whatever took so long for the same rays, round after round."""
+    rates = [len(rays.rays) / of_round / 1e6 for of_round in seconds]
     return Measurement(
-        kernel=tracer.name,
-        kind=kind,
-        rays=len(rays),
+        kernel=name,
+        kind=rays.kind,
+        view=rays.view,
+        rays=len(rays.rays),
         rate=median(rates),
         least=min(rates),
         most=max(rates),
-        steps=steps_per_ray(tracer, rays, query),
     )
 
 
@@ -151,5 +169,71 @@ def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | N
 
 def over_baseline(measurements: Sequence[Measurement], baseline: str) -> list[Measurement]:
     """With `relative`: each rate over that of the baseline on the same rays."""
-    rates = {one.kind: one.rate for one in measurements if one.kernel == baseline}
-    return [replace(one, relative=one.rate / rates[one.kind]) for one in measurements]
+    rates = {(one.kind, one.view): one.rate for one in measurements if one.kernel == baseline}
+    return [replace(one, relative=one.rate / rates[one.kind, one.view]) for one in measurements]
+
+
+def over_views(found: Comparison) -> Comparison:
+    """The same with one measurement for each kernel and kind of rays: all rays over the time that all of them take.
+
+    That is the harmonic mean of the rates, where view points have as many rays; each ray counts alike, and so do steps
+    and bounds. least and most are of all rounds from all view points.
+    """
+    by_kind: dict[tuple[str, str], list[Measurement]] = {}
+    for one in found.measurements:
+        by_kind.setdefault((one.kernel, one.kind), []).append(one)
+    means = [own[0] if len(own) == 1 else _mean(own) for own in by_kind.values()]
+    return replace(found, measurements=tuple(over_baseline(means, found.baseline)))
+
+
+def _mean(own: Sequence[Measurement]) -> Measurement:
+    rays = [one.rays for one in own]
+    return replace(
+        own[0],
+        view=MEAN_VIEW,
+        rays=sum(rays),
+        rate=_harmonic(rays, [one.rate for one in own]),
+        least=min(one.least for one in own),
+        most=max(one.most for one in own),
+        steps=_mean_steps(rays, [one.steps for one in own if one.steps is not None]),
+        bound=_harmonic_if_known(rays, [one.bound for one in own]),
+        agreement=_mean_if_known(rays, [one.agreement for one in own]),
+    )
+
+
+def _mean_steps(rays: Sequence[int], steps: Sequence[StepsPerRay]) -> StepsPerRay | None:
+    """None where some are not known. Efficiencies are of all steps: lanes with work over lanes in all."""
+    if len(steps) < len(rays):
+        return None
+    nodes = [count * one.nodes for count, one in zip(rays, steps, strict=True)]
+    triangles = [count * one.triangles for count, one in zip(rays, steps, strict=True)]
+    moved = [count * one.bytes for count, one in zip(rays, steps, strict=True) if one.bytes is not None]
+    return replace(
+        steps[0],
+        nodes=sum(nodes) / sum(rays),
+        triangles=sum(triangles) / sum(rays),
+        bytes=sum(moved) / sum(rays) if len(moved) == len(rays) else None,
+        node_efficiency=_harmonic_if_known(nodes, [one.node_efficiency for one in steps]),
+        triangle_efficiency=_harmonic_if_known(triangles, [one.triangle_efficiency for one in steps]),
+    )
+
+
+def _harmonic(weights: Sequence[float], values: Sequence[float]) -> float:
+    """The weighted harmonic mean."""
+    return sum(weights) / sum(weight / value for weight, value in zip(weights, values, strict=True))
+
+
+def _harmonic_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
+    """None where a value is missing that has weight, and where none has."""
+    known = [(weight, value) for weight, value in zip(weights, values, strict=True) if weight and value is not None]
+    if not known or len(known) < sum(weight > 0 for weight in weights):
+        return None
+    return _harmonic([weight for weight, _ in known], [value for _, value in known])
+
+
+def _mean_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
+    """The weighted mean; None where a value is missing."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return sum(weight * value for weight, value in zip(weights, known, strict=True)) / sum(weights)

@@ -24,7 +24,7 @@ from scenes.model import Snapshot
 from shaders.lights import LightArrays, sample_light
 from tracecore.compiled import compiled
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, MISS, RAY_FLOATS, Floats, make_rays
-from tracecore.tracer import Tracer
+from tracecore.tracer import Query, Tracer
 from tracecore.vector import borrowed
 
 Doubles = npt.NDArray[np.float64]
@@ -33,6 +33,9 @@ Doubles = npt.NDArray[np.float64]
 MOST_BOUNCES = 8
 BOUNCES = tuple(f"bounce{k}" for k in range(1, MOST_BOUNCES + 1))
 KINDS = ("primary", "ao", "shadow", *BOUNCES, "photon", "photon-shuffled")
+
+#: Kinds whose rays only ask whether anything is hit.
+ANY_HIT_KINDS = ("ao", "shadow")
 
 #: How far off a surface rays start, of the largest coordinate: beyond what positions in float32 are wrong by.
 CLEARANCE = 1e-5
@@ -166,6 +169,11 @@ class RaySets:
             if active == 0:
                 break
         return np.concatenate(stream)[: self.plan.photon_rays]
+
+
+def query_of(kind: str) -> Query:
+    """What rays of a kind ask."""
+    return Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
 
 
 def morton_order(width: int, height: int) -> npt.NDArray[np.int64]:

@@ -8,8 +8,7 @@ from itertools import product
 import numpy as np
 
 from renderer.errors import UsageError
-from renderer.kernel_benchmark import query_of
-from renderer.ray_kinds import RayPlan, RaySets
+from renderer.ray_kinds import RayPlan, RaySets, query_of
 from renderer.stage import TracerChoice, stage_of
 from scenes.model import Snapshot
 from tracecore.bound import Gpu, StepCosts, bound

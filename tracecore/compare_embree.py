@@ -1,9 +1,9 @@
 """Race the CPU tracer against Embree on one core: `python -m tracecore.compare_embree [TRIANGLES.npy]`.
 
-Embree is asked one ray at a time, in its robust mode, through embreex, which is part of the extra `dev`. TRIANGLES.npy
-holds (t, 3, 3) floats; without it a room full of spheres is made. The rays are camera rays in tiles of 8 x 8 pixels
-and one diffuse bounce off what they hit. Rates are rays per second of the thread's own CPU time, medians over
-alternating rounds.
+Embree is asked one ray at a time, in its robust mode, through embreex, which is part of the extra `peers`.
+TRIANGLES.npy holds (t, 3, 3) floats; without it a room full of spheres is made. The rays are camera rays in tiles of
+8 x 8 pixels and one diffuse bounce off what they hit. Rates are rays per second of the thread's own CPU time, medians
+over alternating rounds.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from tracecore import MISS, make_rays, open_tracer
 from tracecore.rays import Floats
 from tracecore.tracer import Tracer
 from tracecore.triangles import checked_triangles
+
+if TYPE_CHECKING:
+    from tracecore.peers.embree import Embree
 
 TILE = 8
 SAMPLES = 4
@@ -89,25 +92,6 @@ def diffuse_rays(triangles: Floats, rays: Floats, hits: Floats, random: np.rando
     return make_rays(origin, bounce)
 
 
-class Embree:
-    """Embree's answers in the form of a tracer's. Raises ImportError without embreex."""
-
-    def __init__(self, triangles: Floats) -> None:
-        from embreex.mesh_construction import TriangleMesh
-        from embreex.rtcore_scene import EmbreeScene
-
-        self._scene = EmbreeScene()
-        self._mesh = TriangleMesh(self._scene, triangles)
-
-    def closest_hit(self, rays: Floats) -> dict[str, Any]:
-        """t (`tfar`), u, v, `primID` of every ray, and what else Embree gives at no cost."""
-        return self._scene.run(rays[:, 0:3], rays[:, 4:7], output=True)
-
-    def any_hit(self, rays: Floats) -> Any:
-        """0 where something is hit, else -1."""
-        return self._scene.run(rays[:, 0:3], rays[:, 4:7], query="OCCLUDED")
-
-
 def seconds(question: Callable[[Floats], Any], rays: Floats) -> float:
     """CPU time of this thread."""
     start = time.thread_time()
@@ -127,7 +111,7 @@ def race(name: str, ours: Callable[[Floats], Any], theirs: Callable[[Floats], An
     )
 
 
-def disagreement(tracer: Tracer, embree: Embree, rays: Floats) -> str:
+def disagreement(tracer: Tracer, embree: "Embree", rays: Floats) -> str:
     """One line: how many hits differ, and by how much t does."""
     hits, judge = tracer.closest_hit(rays), embree.closest_hit(rays)
     prim_id = hits.view(np.uint32)[:, 3]
@@ -156,10 +140,11 @@ def main(arguments: list[str] | None = None) -> int:
         np.array(chosen.eye or lower + (upper - lower) * 0.9), np.array(chosen.at or (lower + upper) / 2), chosen.angle
     )
     try:
-        embree = Embree(triangles)
+        from tracecore.peers.embree import Embree
     except ImportError:
-        print("embreex is not installed; it comes with the extra 'dev'", file=sys.stderr)
+        print("embreex is not installed; it comes with the extra 'peers'", file=sys.stderr)
         return 2
+    embree = Embree(triangles)
     random = np.random.default_rng(1)
     with open_tracer(triangles, device="cpu", threads=1) as tracer:
         primary = camera_rays(view, chosen.side, random)

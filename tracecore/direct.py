@@ -15,9 +15,9 @@ import numpy as np
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cpu_traversal import CpuTree
 from tracecore.errors import KernelError, RayError
-from tracecore.port import ATTENDED, BATCHES, DIRECT, INVALID, RAYS, TRACED, new_port, no_tree
+from tracecore.port import ATTENDED, BATCHES, DIRECT, INVALID, RAYS, TRACED, asked_of, new_port, no_tree
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, checked_rays
-from tracecore.ring import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, RingMemory
+from tracecore.ring import RingMemory
 from tracecore.tracer import Batch, BvhStatistics, Limits, Query, TracerStatistics
 
 #: Seconds after which a port that is not served would complain; nothing here is ever late.
@@ -91,15 +91,10 @@ class DirectPort:
     def attend(self) -> None:
         """Trace what has been rung."""
         port = self.port
-        for slot in np.flatnonzero(port.bells >> np.uint64(32) != port.flags >> np.uint64(32)).tolist():
-            number, low = divmod(int(port.bells[slot]), 1 << 32)
-            count = low & COUNT_MASK
-            rays = np.ascontiguousarray(port.rays[slot, :, :count].T)
-            if low & ENDLESS_BIT:
-                rays[:, 3], rays[:, 7] = 0.0, np.inf
-            hits = np.empty((count, HIT_FLOATS), np.float32)
-            self._tracer.trace(rays, hits, Query.ANY if low & ANY_HIT_BIT else Query.CLOSEST, self._attended)
-            port.hits[slot, :, :count] = hits.T
+        for slot, number, rays, is_any, _ in asked_of(port):
+            hits = np.empty((len(rays), HIT_FLOATS), np.float32)
+            self._tracer.trace(rays, hits, Query.ANY if is_any else Query.CLOSEST, self._attended)
+            port.hits[slot, :, : len(rays)] = hits.T
             port.flags[slot] = number << 32
 
     def check(self) -> None:

@@ -23,3 +23,7 @@ class DeviceError(TraceError):
 
 class KernelError(TraceError):
     """A kernel is unknown, does not compile, or reported a fault while tracing."""
+
+
+class PeerError(TraceError):
+    """Another tracer cannot be compared with here; the message gives the reason and the remedy."""

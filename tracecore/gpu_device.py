@@ -83,6 +83,15 @@ def gpu_name() -> str:
     return str(cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode())
 
 
+def cuda_versions() -> tuple[str, str]:
+    """The newest CUDA that the driver knows, and the CUDA runtime in use, such as "13.0"."""
+    import cupy
+
+    found = cupy.cuda.runtime.driverGetVersion(), cupy.cuda.runtime.runtimeGetVersion()
+    driver, runtime = (f"{version // 1000}.{version % 1000 // 10}" for version in found)
+    return driver, runtime
+
+
 def timeout_seconds() -> float:
     """From `TRACECORE_GPU_TIMEOUT`, else the default. Raises `DeviceError` where it is not a positive number."""
     text = os.environ.get("TRACECORE_GPU_TIMEOUT", "")

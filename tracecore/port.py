@@ -11,6 +11,7 @@ with other slots, and finds the hits in place when `next_lane` names the slot. A
     return lane                                 # DONE, or what Python has to see to (`renderer.feeding`)
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,7 +24,7 @@ from tracecore.cutouts import no_cutouts
 from tracecore.errors import KernelError
 from tracecore.launch import describe_faults
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
-from tracecore.ring import ANY_HIT_BIT, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, RingMemory, ring_bell
+from tracecore.ring import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, RingMemory, ring_bell
 from tracecore.vector import address, fetch_add, load_acquire
 
 #: What is asked of the rays of a slot, to be added up, see `ring`. Typed: for each literal Numba would compile `submit`
@@ -292,6 +293,27 @@ def no_tree() -> CpuTree:
     """The tree of a port that is not DIRECT."""
     nodes, blocks = np.zeros((0, 64), np.float32), np.zeros((0, 80), np.float32)
     return CpuTree(nodes, blocks, np.float32(0.0), np.zeros(0, np.int64), no_cutouts())
+
+
+class Asked(NamedTuple):
+    """A slot whose bell has rung and that nobody has answered. number: what its flag has to tell. rays: (n, 8)
+    float32. is_any: whether a hit, wherever, is enough. is_endless: its rays were sent without `t_min` and `t_max`."""
+
+    slot: int
+    number: int
+    rays: Floats
+    is_any: bool
+    is_endless: bool
+
+
+def asked_of(port: Port) -> Iterator[Asked]:
+    """What an ATTENDED port waits for, slot by slot."""
+    for slot in np.flatnonzero(port.bells >> np.uint64(32) != port.flags >> np.uint64(32)).tolist():
+        number, low = divmod(int(port.bells[slot]), 1 << 32)
+        rays = np.ascontiguousarray(port.rays[slot, :, : low & COUNT_MASK].T)
+        if low & ENDLESS_BIT:
+            rays[:, 3], rays[:, 7] = 0.0, np.inf
+        yield Asked(slot, number, rays, bool(low & ANY_HIT_BIT), bool(low & ENDLESS_BIT))
 
 
 class OpenPort(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,19 @@ from renderer.arguments import add_rays, add_scene, names, whole
 from renderer.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from renderer.bench_files import Run
     from renderer.kernel_benchmark import Comparison
+    from renderer.ray_file import RayFile
+    from renderer.ray_sources import RaySource
+    from renderer.view_points import ViewPoint
+    from renderer.workload import RaySet, Workload
+    from scenes.model import Snapshot
+    from tracecore.tracer import Tracer
+
+#: Kinds of rays, where neither a driver nor a file brings them.
+DEFAULT_RAYS = "primary,ao,shadow,bounce1,bounce4,photon"
 
 SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
 
@@ -25,11 +36,31 @@ kinds of rays:
   photon           those of the photon driver, in its order; photon-shuffled: in none
 
 ao and shadow rays ask whether anything is hit, all others what is hit first. A rate is the median of all rounds, in
-millions of rays per second; in brackets its range. On a GPU the kernel alone is timed, by the device's clock.
+millions of rays per second; in brackets its range. On a GPU the kernel alone is timed, by the device's clock. Of
+several view points the table shows all rays by all their time, which is the harmonic mean of the rates.
+
+rays of a driver (--driver), of its first pass, which one CPU thread feeds:
+  camera           those from the eye
+  bounce1..bounce3, bounce4+
+                   after one hit of an eye path, two, three; after more
+  shadow1..shadow4+
+                   from those hits to the lights
+  photon           photons
+Of each kind at most --record-rays are kept: every so many-th batch of all the pass.
+
+peers (--peers), on the same rays and triangles; below the table is how they are timed, and the share of rays for which
+they answer as our kernels do: hit or miss, and the distance to 1e-4 of it. One that cannot run here is left out.
+  warp             NVIDIA Warp's mesh queries, by each of three builders of trees, on a GPU
+  optix            NVIDIA OptiX through Mitsuba 3, on a GPU
+  embree           Intel Embree through embreex, on the CPU
 
 examples:
   tracecore bench cornell
   tracecore bench kitchen.aff --rays primary,ao,bounce1,photon --baseline while-while --json output/bench.json
+  tracecore bench kitchen --views all,5 --html output/kitchen.html --heatmap output/heat.png
+  tracecore bench kitchen --peers warp,optix,embree
+  tracecore bench kitchen --driver path --record output/paths.npz
+  tracecore bench kitchen --replay output/paths.npz --rays bounce1,bounce4+
   tracecore bench cornell --device emulator --kernels while-while,bvh4 --size 16x12
 """
 
@@ -49,79 +80,224 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rays",
         metavar="KINDS",
-        default="primary,ao,shadow,bounce1,bounce4,photon",
-        help="separated by commas (default: %(default)s)",
+        help=f"separated by commas (default: {DEFAULT_RAYS}; of a driver or a file all)",
     )
     parser.add_argument("--baseline", metavar="NAME", help="kernel to compare with (default: the first)")
+    parser.add_argument(
+        "--peers", metavar="NAMES", help="other tracers on the same rays: warp, optix, embree, separated by commas"
+    )
     parser.add_argument("--repeat", type=whole(1, 1000), default=5, metavar="N", help="rounds (default: %(default)s)")
     parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
-    add_rays(parser)
+    _add_files(parser.add_argument_group("files"))
+    _add_sources(add_rays(parser))
+
+
+def _add_sources(rays: argparse._ActionsContainer) -> None:
+    made = rays.add_mutually_exclusive_group()
+    made.add_argument("--driver", metavar="NAME", help="rays as a driver of 'tracecore render' sends them")
+    made.add_argument("--replay", type=Path, metavar="FILE", help="rays of a file that --record wrote, and no others")
+    rays.add_argument("--record", type=Path, metavar="FILE", help="keep all rays that are traced in FILE.npz")
+    rays.add_argument(
+        "--record-rays",
+        type=whole(1, 1 << 26),
+        default=1 << 20,
+        metavar="N",
+        help="of a driver's rays, at most so many of each kind (default: %(default)s)",
+    )
+    rays.add_argument(
+        "--views",
+        type=views,
+        metavar="LIST",
+        help="view points: names of the scene's cameras, 'all' for all of them, and a number of places inside the "
+        "scene to be found by code; separated by commas, such as all,5 (default: the camera)",
+    )
+
+
+def _add_files(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    group.add_argument("--plot", type=Path, metavar="FILE", help="draw them, .png or .svg (extra plot)")
+    group.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page with all of it and the machine (extra plot)"
+    )
+    group.add_argument(
+        "--heatmap",
+        type=Path,
+        metavar="FILE",
+        help="draw, pixel by pixel, steps of the camera rays, and inactive lanes on a GPU, .png: a file for each view "
+        "point, kernel and quantity, which are put into its name",
+    )
+    group.add_argument("--heatmap-kernels", metavar="NAMES", help="of these (default: the baseline)")
+
+
+def views(text: str) -> tuple[tuple[str, ...], int]:
+    """Type of view points: names of cameras, and how many more."""
+    parts = [part.strip() for part in text.split(",")]
+    numbers = [part for part in parts if part.isdecimal()]
+    if not all(parts) or len(numbers) > 1:
+        raise argparse.ArgumentTypeError(f"expected names of cameras and at most one number, got '{text}'")
+    cameras = tuple(part for part in parts if part not in numbers)
+    return cameras, whole(1, 1000)(numbers[0]) if numbers else 0
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and write what is asked for."""
-    from renderer.atomic_file import atomic_file
-    from renderer.image_file import check_folder, make_default_folder
-
-    if arguments.json:
-        check_folder(arguments.json)
-        make_default_folder([arguments.json])
-    found = _compared(arguments)
-    print(table(found))
-    if arguments.json:
-        with atomic_file(arguments.json) as file:
-            file.write((json.dumps(found.as_dict(), indent=1) + "\n").encode())
-    return 0
-
-
-def _compared(arguments: argparse.Namespace) -> Comparison:
-    """All kernels asked for. Raises UsageError for a name that there is not, before anything is read."""
-    from renderer.kernel_benchmark import Comparison, compare, device_of, kernel_names, over_baseline
-    from renderer.ray_kinds import KINDS, RayPlan
-    from renderer.stage import Moment, check_scene
+    from renderer.bench_files import BenchFiles, Run
+    from renderer.bench_table import table
+    from renderer.image_file import make_default_folder
+    from renderer.kernel_benchmark import device_of, kernel_names
+    from renderer.ray_file import check_ray_path
+    from renderer.ray_kinds import RayPlan
+    from renderer.stage import check_scene
+    from tracecore.peers import PEERS
 
     device = device_of(arguments.device)
     kernels = names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'")
-    kinds = names(arguments.rays, list(KINDS), "kind of rays")
+    peers = names(arguments.peers, list(PEERS), "peer") if arguments.peers else []
+    replayed = _replayed(arguments)
+    kinds = _kinds(arguments, replayed)
     baseline = arguments.baseline or kernels[0]
     if baseline not in kernels:
         raise UsageError(f"--baseline {baseline} is not among the kernels compared: {', '.join(kernels)}")
+    if arguments.views and arguments.camera:
+        raise UsageError("--camera and --views cannot both be given; name the camera among the views")
+    if arguments.views and (arguments.driver or arguments.replay):
+        raise UsageError("--views does nothing with --driver and --replay; leave it out")
+    if arguments.heatmap_kernels and not arguments.heatmap:
+        raise UsageError("--heatmap-kernels does nothing without --heatmap")
+    heat_kernels = names(arguments.heatmap_kernels or baseline, kernel_names(device), "kernel of --heatmap-kernels")
+    files = BenchFiles.chosen(arguments, heat_kernels)
+    files.check(device)
+    if arguments.record:
+        check_ray_path(arguments.record)
+        make_default_folder([arguments.record])
     check_scene(arguments.scene)
-    import scenes
+    snapshot = _snapshot(arguments)
+    if replayed:
+        _check_triangles(arguments.replay, replayed, snapshot)
+    job = Run(
+        words=tuple(arguments.words),
+        snapshot=snapshot,
+        views=_views(arguments, snapshot),
+        plan=RayPlan.chosen(arguments, snapshot.positions),
+        device=device,
+        baseline=baseline,
+        threads=arguments.threads,
+    )
+    workload = _workload(arguments, job, _source(arguments, job, kinds, replayed), is_judged=bool(peers))
+    found = _compared(job, kernels, peers, workload, arguments.repeat)
+    print(table(found))
+    files.write(found, job)
+    return 0
 
-    snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
-    plan = RayPlan.chosen(arguments, snapshot.positions)
-    facts, measurements = [], []
+
+def _snapshot(arguments: argparse.Namespace) -> Snapshot:
+    import scenes
+    from renderer.stage import Moment
+
+    return Moment.chosen(arguments).of(scenes.load(arguments.scene))
+
+
+def _replayed(arguments: argparse.Namespace) -> RayFile | None:
+    """What --replay names."""
+    from renderer.ray_file import read_rays
+
+    return read_rays(arguments.replay) if arguments.replay else None
+
+
+def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:
+    """Raise UsageError if rays were recorded in another scene."""
+    from renderer.ray_file import digest
+
+    if file.triangles != digest(snapshot.positions):
+        raise UsageError(
+            f"{path} was recorded with other triangles, of '{file.scene}'; give the scene and the frame that it is of"
+        )
+
+
+def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]:
+    """Kinds of rays asked for. Raises UsageError for one that the plan, the driver or the file does not have."""
+    from renderer import ray_kinds, ray_recorder
+    from renderer.drivers import DRIVERS
+
+    if replayed:
+        known = list(dict.fromkeys(one.kind for one in replayed.sets))
+        return names(arguments.rays, known, f"kind of rays of {arguments.replay}")
+    if arguments.driver:
+        names(arguments.driver, list(DRIVERS), "driver")
+        return names(arguments.rays, list(ray_recorder.KINDS), "kind of a driver's rays")
+    return names(arguments.rays or DEFAULT_RAYS, list(ray_kinds.KINDS), "kind of rays")
+
+
+def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed: RayFile | None) -> RaySource:
+    """Where rays come from."""
+    from renderer.driver import RenderSettings
+    from renderer.ray_sources import DriverRays, FileRays, PlannedRays
+
+    if replayed:
+        return FileRays(file=replayed, kinds=kinds)
+    if arguments.driver is None:
+        return PlannedRays(snapshot=job.snapshot, views=job.views, plan=job.plan, kinds=kinds)
+    width, height = arguments.size
+    return DriverRays(
+        snapshot=job.snapshot,
+        view=job.views[0],
+        driver=arguments.driver,
+        settings=RenderSettings(width=width, height=height, seed=arguments.seed, threads=1),
+        most=arguments.record_rays,
+        kinds=kinds,
+    )
+
+
+def _workload(arguments: argparse.Namespace, job: Run, source: RaySource, *, is_judged: bool) -> Workload:
+    """The rays, which are written, as soon as they are there, to what --record names."""
+    from renderer.ray_file import RayFile, digest, write_rays
+    from renderer.workload import Workload
+
+    def make(tracer: Tracer) -> Sequence[RaySet]:
+        sets = source.sets(tracer)
+        if arguments.record and sets:
+            triangles = digest(job.snapshot.positions)
+            write_rays(
+                arguments.record,
+                RayFile(scene=job.snapshot.name, triangles=triangles, origin=source.origin, sets=sets),
+            )
+        return sets
+
+    return Workload(make, is_judged=is_judged)
+
+
+def _compared(job: Run, kernels: list[str], peers: list[str], workload: Workload, repeats: int) -> Comparison:
+    """All kernels, one after the other, then the peers."""
+    from renderer.kernel_benchmark import Comparison, compare, over_baseline
+    from renderer.peer_benchmark import compare_peers
+
+    facts, measurements, peer_facts = [], [], []
     for of_kernel, measured in compare(
-        snapshot, device, kernels, kinds, plan, repeats=arguments.repeat, threads=arguments.threads
+        job.snapshot, job.device, kernels, workload, repeats=repeats, threads=job.threads
     ):
         facts.append(of_kernel)
         measurements += measured
         print(f"{of_kernel.kernel} done", file=sys.stderr, flush=True)
+    for of_peer, measured in compare_peers(
+        peers, job.snapshot.positions, workload, repeats=repeats, threads=job.threads
+    ):
+        peer_facts.append(of_peer)
+        measurements += measured
+        print(f"{of_peer.peer} done", file=sys.stderr, flush=True)
     return Comparison(
-        device=device,
-        baseline=baseline,
+        device=job.device,
+        baseline=job.baseline,
         kernels=tuple(facts),
-        measurements=tuple(over_baseline(measurements, baseline)),
+        measurements=tuple(over_baseline(measurements, job.baseline)),
+        peers=tuple(peer_facts),
     )
 
 
-def table(found: Comparison) -> str:
-    """A row for each kernel, a column for each kind of rays."""
-    kinds = list(dict.fromkeys(one.kind for one in found.measurements))
-    rows = [["kernel", *kinds, "nodes", "registers", "occupancy"]]
-    counts = {one.kind: one.rays for one in found.measurements}
-    rows.append(["rays", *(str(counts[kind]) for kind in kinds), "", "", ""])
-    for facts in found.kernels:
-        own = {one.kind: one for one in found.measurements if one.kernel == facts.kernel}
-        cells = [
-            f"{own[kind].rate:.4g} ({own[kind].least:.4g}-{own[kind].most:.4g}) {own[kind].relative:.2f}x"
-            for kind in kinds
-        ]
-        registers = "/".join(map(str, facts.registers)) or "-"
-        occupancy = "/".join(f"{share:.0%}" for share in facts.occupancy) or "-"
-        rows.append([facts.kernel, *cells, str(facts.nodes), registers, occupancy])
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
+def _views(arguments: argparse.Namespace, snapshot: Snapshot) -> list[ViewPoint]:
+    """The camera alone, if nothing else is asked for."""
+    from renderer.view_points import ViewPoint, Views, view_points
+
+    if arguments.views is None:
+        return [ViewPoint(name=arguments.camera or next(iter(snapshot.cameras), "camera"), camera=snapshot.camera)]
+    cameras, drawn = arguments.views
+    return view_points(snapshot, Views(cameras=cameras, drawn=drawn), seed=arguments.seed, threads=arguments.threads)

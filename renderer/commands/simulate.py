@@ -123,11 +123,13 @@ def _simulated(arguments: argparse.Namespace) -> tuple[Gpu, list[Simulated]]:
 
 def table(found: Sequence[Simulated]) -> str:
     """A row for each kernel, loop and width; a block for each kind of rays."""
+    from renderer.bench_table import aligned
+
     blocks = []
     for kind in dict.fromkeys(one.kind for one in found):
         own = [one for one in found if one.kind == kind]
         heads = ("loop", "width", "nodes", "triangles", "traversal", "intersection", "both", "Mrays/s")
-        blocks.append(_aligned([[f"{kind}: {own[0].rays} rays", *heads], *(_row(one) for one in own)]))
+        blocks.append(aligned([[f"{kind}: {own[0].rays} rays", *heads], *(_row(one) for one in own)]))
     return "\n\n".join(blocks)
 
 
@@ -143,9 +145,3 @@ def _row(one: Simulated) -> list[str]:
         *("-" if share is None else f"{share:.1%}" for share in shares),
         "-" if one.bound is None else f"{one.bound:.0f}",
     ]
-
-
-def _aligned(rows: list[list[str]]) -> str:
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)

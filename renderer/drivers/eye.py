@@ -73,6 +73,10 @@ class EyeDriver:
         """The pixels of a pass, (height * width, columns), row by row."""
         return self._trace_eye_paths(self._eye_task(index), no_photons())
 
+    def watch(self, look: Callable[[Worker], None]) -> None:
+        """Have `look` called whenever Python answers what a thread waits for, see `Feeder`."""
+        self._feeder.on_ask = look
+
     def close(self) -> None:
         """Give the ports back."""
         self._feeder.close()

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from renderer import cli
-from renderer.commands.bench import table
+from renderer.bench_table import table
 from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
 from tracecore.strategies import strategy_names
 

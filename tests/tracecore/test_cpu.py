@@ -279,7 +279,8 @@ def test_kitchen(kitchen_file: Path) -> None:
 
 def test_hits_are_those_of_embree() -> None:
     pytest.importorskip("embreex", reason="embreex, of the extra 'dev', is not installed")
-    from tracecore.compare_embree import Embree, room_of_spheres
+    from tracecore.compare_embree import room_of_spheres
+    from tracecore.peers.embree import Embree
 
     triangles = room_of_spheres()
     _, direction = random_rays(14, 30_000)

@@ -1,0 +1,221 @@
+"""The files of `tracecore bench`: a page that stands alone, plots, and what is refused before anything is measured."""
+
+import importlib.util
+import json
+import re
+import shlex
+from html.parser import HTMLParser
+
+import pytest
+from PIL import Image
+
+from renderer import bench_files, cli, view_points
+from renderer.bench_files import plain_name
+from renderer.bench_plot import family, plot, relative_range
+from renderer.bench_report import Circumstances, Figure, Pictures, page
+from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
+from renderer.machine import gpu_facts, machine_facts
+from tracecore import gpu_device
+from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.steps import StepsPerRay
+
+HOSTILE = "<script>alert('\"&"
+
+
+class Page(HTMLParser):
+    """Rows of tables, as the texts of their cells; addresses; and tags."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.tags, self.addresses, self.text = [], [], [], ""
+        self._open = None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "action", "data", "srcset")]
+        if tag == "tr":
+            self.rows.append([])
+        self._open = tag
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self._open = None
+
+    def handle_data(self, data):
+        self.text += data
+        if self._open in ("td", "th", "small"):
+            self.rows[-1][-1] += data
+
+
+def measured(kernel, kind, view, rate, **known):
+    return Measurement(
+        kernel=kernel, kind=kind, view=view, rays=48, rate=rate, least=0.9 * rate, most=1.2 * rate, **known
+    )
+
+
+STEPS = StepsPerRay(nodes=31.5, triangles=4.25, bytes=1234.0, node_efficiency=0.815)
+FOUND = Comparison(
+    device="gpu",
+    baseline="while-while",
+    kernels=(
+        KernelFacts(
+            kernel="while-while", nodes=7, tree_bytes=900, sah_cost=1.5, registers=(32, 40), occupancy=(0.5, 1)
+        ),
+        KernelFacts(kernel=HOSTILE, nodes=5, tree_bytes=800, sah_cost=2.5),
+    ),
+    measurements=tuple(
+        over_baseline(
+            [
+                measured("while-while", "ao", "front", 111.0, steps=STEPS, bound=222.0),
+                measured("while-while", "ao", HOSTILE, 112.0, steps=STEPS, bound=224.0),
+                measured("while-while", "photon", "none", 113.0),
+                measured(HOSTILE, "ao", "front", 114.0),
+                measured(HOSTILE, "ao", HOSTILE, 115.0),
+            ],
+            "while-while",
+        )
+    ),
+)
+ABOUT = Circumstances(
+    words=("bench", "a b.aff", HOSTILE), date="2026-01-02", scene=HOSTILE, triangles=36, machine={"GPU": HOSTILE}
+)
+PICTURES = Pictures(
+    plots=[Figure(caption="a plot", content=b"<svg/>", media_type="image/svg+xml")],
+    views=[Figure(caption=HOSTILE, content=b"png")],
+)
+
+
+@pytest.fixture(scope="module")
+def text():
+    return page(FOUND, ABOUT, PICTURES)
+
+
+def test_every_measurement_is_on_the_page(text):
+    rows = Page(text).rows
+    for one in FOUND.measurements:
+        row = next(row for row in rows if row[:3] == [one.kernel, one.kind, one.view])
+        assert row[3:8] == ["48", *(f"{x:.4g}" for x in (one.rate, one.least, one.most, one.relative))]
+    counted = next(row for row in rows if row[:3] == ["while-while", "ao", "front"])
+    assert counted[8:] == ["31.5", "4.25", "1234", "81.5%", "–", "222", "50.0%"]
+
+
+def test_what_is_not_known_is_a_dash(text):
+    rates, *_ = [row for row in Page(text).rows if row[0] == HOSTILE]
+    assert rates[2] == "–"  # it traced no photons
+    assert [HOSTILE, "5", "800", "2.5", "–", "–"] in Page(text).rows
+
+
+def test_names_are_text_and_nothing_else(text):
+    parsed = Page(text)
+    assert parsed.tags.count("script") == 1
+    assert HOSTILE not in text
+    assert text.count("&lt;script&gt;alert(") > 8
+    assert shlex.join(("tracecore", *ABOUT.words)) in parsed.text
+
+
+def test_the_page_needs_nothing_else(text):
+    parsed = Page(text)
+    assert len(parsed.addresses) == 2
+    assert all(address.startswith("data:image/") for address in parsed.addresses)
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", text)
+    assert "link" not in parsed.tags
+    assert "$" not in text
+
+
+def test_bars_end_where_views_or_rounds_do():
+    ao, _, photon = (FOUND.measurements[i] for i in (3, 0, 2))
+    assert relative_range(FOUND, ao) == pytest.approx((115 / 112, 114 / 111))
+    assert relative_range(FOUND, photon) == pytest.approx((0.9, 1.2))
+
+
+def test_kernels_of_one_source_are_a_family():
+    assert family("replacing-speculative-if-if") == family("if-if") != family("while-while")
+    assert family("nobody knows") == "nobody knows"
+
+
+def test_plots_are_of_the_format_that_is_asked_for():
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed; the extra `plot` brings it")
+    assert plot(FOUND, "a title", ".png").startswith(b"\x89PNG")
+    assert b"<svg" in plot(FOUND, "a title", ".svg")[:1000]
+
+
+def test_the_machine_is_known_by_its_processor_and_versions():
+    facts = machine_facts()
+    assert all(facts[name] for name in ("processor", "cores", "system", "tracecore", "Python", "numpy", "numba"))
+
+
+def test_the_gpu_is_known_by_its_name_and_cuda(monkeypatch):
+    monkeypatch.setattr(gpu_device, "gpu_unavailable_reason", lambda: None)
+    monkeypatch.setattr(gpu_device, "gpu_name", lambda: "Some GPU")
+    monkeypatch.setattr(gpu_device, "device_architecture", lambda: "sm_90")
+    monkeypatch.setattr(gpu_device, "cuda_versions", lambda: ("13.1", "13.0"))
+    assert gpu_facts() == {"GPU": "Some GPU (sm_90)", "CUDA": "13.0; driver for up to 13.1"}
+
+
+def test_names_of_files_are_plain():
+    assert plain_name("../Küche, while-while: node steps") == "k-che-while-while-node-steps"
+
+
+@pytest.mark.skipif(emulator_unavailable_reason() is not None, reason="no emulator")
+def test_one_command_writes_everything(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(view_points, "PLACES", 512)
+    monkeypatch.setattr(bench_files, "VIEW_SIZE", (24, 18))
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed; the extra `plot` brings it")
+    files = {option: str(tmp_path / name) for option, name in FILES.items()}
+    words = ["bench", "cornell", "--device", "emulator", "--kernels", "while-while", "--rays", "primary,photon"]
+    words += ["--size", "8x6", "--photon-rays", "20", "--repeat", "1", "--views", "all,1", "--order", "morton"]
+    words += [word for option in files.items() for word in option]
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out.startswith("kernel")
+    figures = json.loads((tmp_path / "bench.json").read_text())
+    assert figures["circumstances"]["words"] == words
+    views = [(one["kind"], one["view"]) for one in figures["measurements"]]
+    assert views == [("primary", "front"), ("primary", "view1"), ("photon", "none")]
+    parsed = Page((tmp_path / "bench.html").read_text())
+    heats = sorted(path.name for path in tmp_path.glob("heat-*.png"))
+    assert heats == [
+        f"heat-{v}-while-while-{q}.png" for v in ("front", "view1") for q in ("node-steps", "triangle-tests")
+    ]
+    assert parsed.tags.count("img") == 1 + 2 + len(heats)
+    assert shlex.join(["tracecore", *words]) in parsed.text
+    for name in (*heats, "bench.png"):
+        with Image.open(tmp_path / name) as image:
+            image.verify()
+
+
+FILES = {"--json": "bench.json", "--plot": "bench.png", "--html": "bench.html", "--heatmap": "heat.png"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--plot", "plot.jpg"], "cannot write 'plot.jpg': the name must end in .png or .svg"),
+        (["--html", "page.txt"], "cannot write 'page.txt': the name must end in .html"),
+        (["--html", "/no/such/folder/page.html"], "there is no folder '/no/such/folder'"),
+        (["--plot", "/no/such/folder/plot.svg"], "there is no folder '/no/such/folder'"),
+        (["--heatmap", "heat.svg"], "cannot write 'heat.svg': the name must end in .png"),
+        (["--heatmap", "heat.png", "--device", "cpu"], "--heatmap needs --device gpu or emulator"),
+        (["--heatmap", "heat.png", "--heatmap-kernels", "fastest"], "unknown kernel of --heatmap-kernels 'fastest'"),
+        (["--heatmap-kernels", "bvh4"], "--heatmap-kernels does nothing without --heatmap"),
+        (["--views", "2", "--camera", "front"], "--camera and --views cannot both be given"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is_read(capsys, options, said):
+    assert cli.main(["bench", "nosuch.aff", "--device", "emulator", *options]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--plot", "--html"])
+def test_plots_need_matplotlib(capsys, monkeypatch, tmp_path, option):
+    find_spec = importlib.util.find_spec
+    absent = {"matplotlib"}
+    monkeypatch.setattr(
+        bench_files.importlib.util, "find_spec", lambda name: None if name in absent else find_spec(name)
+    )
+    assert cli.main(["bench", "nosuch.aff", "--device", "emulator", option, str(tmp_path / FILES[option])]) == 2
+    assert f"{option} needs matplotlib; install it with: pip install matplotlib" in capsys.readouterr().err

@@ -1,0 +1,68 @@
+"""What every peer is, and whether it answers as we do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tracecore.errors import PeerError
+from tracecore.rays import Floats
+from tracecore.tracer import Query
+
+#: Distances that differ by no more than this share are the same.
+SAME_DISTANCE = 1e-4
+
+#: Stands for no end of a ray, where infinity may not be welcome.
+ENDLESS = np.finfo(np.float32).max
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """seconds: of each round over the same rays. t: (n,) float32, where each ray met something, in lengths of its
+    direction; infinite where nothing is hit. An any-hit query has 0 for a hit."""
+
+    seconds: list[float]
+    t: Floats
+
+
+class Peer(Protocol):
+    """Triangles that another tracer holds. `name` says which and how; `clock` what its seconds are."""
+
+    name: str
+    clock: str
+
+    def trace(self, rays: Floats, query: Query, repeats: int) -> Rounds:
+        """So many rounds over rays of `for_peers`, after one that does not count, as ours are measured."""
+
+
+@contextmanager
+def peer_errors(name: str, remedy: str, kind: type[Exception] = Exception) -> Iterator[None]:
+    """What goes wrong in other people's programs, as a `PeerError` of one line that ends with a remedy."""
+    try:
+        yield
+    except PeerError:
+        raise
+    except kind as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise PeerError(f"peer '{name}' is left out: {reason}; {remedy}") from error
+
+
+def for_peers(rays: Floats) -> Floats:
+    """The same rays as peers take them, which always begin at 0: moved to their `t_min`, with a finite `t_max`."""
+    t_min = rays[:, 3:4]
+    moved = rays.copy()
+    moved[:, 0:3] += t_min * rays[:, 4:7]
+    moved[:, 3] = 0.0
+    moved[:, 7] = np.minimum(rays[:, 7] - t_min[:, 0], ENDLESS)
+    return moved
+
+
+def agreement(t: Floats, ours: Floats) -> float:
+    """The share of rays whose answers are the same: hit or miss, and the distance. t, ours: (n,), see `Rounds`."""
+    is_hit = np.isfinite(ours)
+    same = np.isfinite(t) == is_hit
+    both = same & is_hit
+    same[both] = np.abs(t[both] - ours[both]) <= SAME_DISTANCE * ours[both]
+    return float(same.mean())

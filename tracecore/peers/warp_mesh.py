@@ -1,0 +1,100 @@
+"""NVIDIA Warp's own ray queries against a mesh, by each of its ways to build a tree.
+
+Macklin: Warp: A High-performance Python Framework for GPU Simulation and Graphics, 2022.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from tracecore.peers.peer import Peer, Rounds
+from tracecore.rays import Floats
+from tracecore.tracer import Query
+
+#: Builders of trees, and the triangles of a leaf where Warp's own choice is slower.
+CONSTRUCTORS = {"cubql": None, "sah": 1, "lbvh": None}
+
+wp.config.log_level = wp.LOG_WARNING  # no word on standard output
+
+
+@wp.kernel(enable_backward=False)
+def trace_closest(
+    mesh: wp.uint64,
+    origin: wp.array[wp.vec3],
+    direction: wp.array[wp.vec3],
+    reach: wp.array[wp.float32],
+    t: wp.array[wp.float32],
+    uv: wp.array[wp.vec2],
+    prim_id: wp.array[wp.int32],
+) -> None:
+    """The nearest hit, with all that ours tell of it."""
+    i = wp.tid()
+    hit = wp.mesh_query_ray(mesh, origin[i], direction[i], reach[i])
+    t[i] = wp.where(hit.result, hit.t, wp.inf)
+    uv[i] = wp.vec2(hit.u, hit.v)
+    prim_id[i] = wp.where(hit.result, hit.face, -1)
+
+
+@wp.kernel(enable_backward=False)
+def trace_any(
+    mesh: wp.uint64,
+    origin: wp.array[wp.vec3],
+    direction: wp.array[wp.vec3],
+    reach: wp.array[wp.float32],
+    t: wp.array[wp.float32],
+) -> None:
+    """Whether there is a hit."""
+    i = wp.tid()
+    t[i] = wp.where(wp.mesh_query_ray_anyhit(mesh, origin[i], direction[i], reach[i]), 0.0, wp.inf)
+
+
+class WarpPeer:
+    """Warp's kernels on a device of its naming: `cuda:0` or `cpu`, there one thread. constructor: of `CONSTRUCTORS`."""
+
+    def __init__(self, triangles: Floats, constructor: str, device: str) -> None:
+        self.name = f"warp:{constructor}"
+        self._device = wp.get_device(device)
+        self.clock = "kernel alone, by the GPU's clock" if self._device.is_cuda else "wall time of one CPU thread"
+        self._mesh = wp.Mesh(
+            points=self._array(triangles.reshape(-1, 3), wp.vec3),
+            indices=self._array(np.arange(3 * len(triangles), dtype=np.int32), wp.int32),
+            bvh_constructor=constructor,
+            bvh_leaf_size=CONSTRUCTORS[constructor],
+        )
+
+    def trace(self, rays: Floats, query: Query, repeats: int) -> Rounds:
+        """By `Peer`."""
+        inputs = [self._mesh.id, self._array(rays[:, 0:3], wp.vec3), self._array(rays[:, 4:7], wp.vec3)]
+        inputs.append(self._array(rays[:, 7], wp.float32))
+        t = wp.empty(len(rays), wp.float32, device=self._device)
+        kernel, outputs = trace_any, [t]
+        if query == Query.CLOSEST:
+            kernel = trace_closest
+            outputs += [wp.empty(len(rays), kind, device=self._device) for kind in (wp.vec2, wp.int32)]
+        command = wp.launch(kernel, dim=len(rays), inputs=inputs, outputs=outputs, device=self._device, record_cmd=True)
+        return Rounds([self._timed(command) for _ in range(repeats + 1)][1:], t.numpy())
+
+    def _timed(self, command: wp.Launch) -> float:
+        """Seconds of one launch. On a GPU the second of two: while the first runs, the other is made ready."""
+        if not self._device.is_cuda:
+            start = time.perf_counter()
+            command.launch()
+            return time.perf_counter() - start
+        with wp.ScopedDevice(self._device):
+            before, after = (wp.Event(self._device, enable_timing=True) for _ in range(2))
+            command.launch()
+            wp.record_event(before)
+            command.launch()
+            wp.record_event(after)
+            return 1e-3 * wp.get_event_elapsed_time(before, after)
+
+    def _array(self, values: npt.NDArray[Any], kind: type) -> wp.array:
+        return wp.array(np.ascontiguousarray(values), dtype=kind, device=self._device)
+
+
+def open_way(way: str, triangles: Floats, _threads: int) -> Peer:
+    """`warp:` and a constructor, on the first GPU."""
+    return WarpPeer(triangles, way.removeprefix("warp:"), "cuda:0")
