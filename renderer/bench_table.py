@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from renderer.end_to_end import EndToEnd
 from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
 
 #: For a figure that is not known.
@@ -13,6 +14,8 @@ def table(found: Comparison) -> str:
     block for each kind of rays. Means over view points."""
     means = over_views(found)
     blocks = [_rates(means), *(_costs(means, kind) for kind in means.kinds if means.has_costs(kind))]
+    if found.photon_runs:
+        blocks.append(_photon_runs(found.photon_runs))
     texts = [aligned(rows) for rows in blocks]
     return "\n\n".join(texts + ["\n".join(peer_notes(found))] if found.peers else texts)
 
@@ -62,6 +65,21 @@ def occupancy(facts: KernelFacts) -> str:
 def _costs(found: Comparison, kind: str) -> list[list[str]]:
     rows = [[f"{kind}: of a ray", *COSTS]]
     return rows + [[one.kernel, *costs(one, MISSING)] for one in found.measurements if one.kind == kind]
+
+
+def _photon_runs(runs: Sequence[EndToEnd]) -> list[list[str]]:
+    """A row for each kernel, two columns for each way of dispatch."""
+    dispatches = list(dict.fromkeys(run.dispatch for run in runs))
+    rows = [["photon run", *(head for dispatch in dispatches for head in (dispatch, "busy"))]]
+    for kernel in dict.fromkeys(run.kernel for run in runs):
+        own = [run for run in runs if run.kernel == kernel]
+        rows.append([kernel, *(cell for run in own for cell in photon_run(run))])
+    return rows
+
+
+def photon_run(run: EndToEnd) -> tuple[str, str]:
+    """Its rate with the range, and the busy share."""
+    return f"{run.rate:.4g} ({run.least:.4g}-{run.most:.4g})", f"{run.busy:.0%}"
 
 
 #: What a ray costs: nodes visited, triangles tested, bytes; lanes that had work in such steps; what could be reached.

@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
+from renderer.end_to_end import EndToEnd
+from renderer.kernel_bounds import Bounds, KernelBound
 from renderer.stage import TracerChoice, stage_of
 from renderer.workload import RaySet, Workload
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.cpu import CpuTracer
-from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 from tracecore.kernel_time import kernel_seconds
 from tracecore.rays import Floats
@@ -78,6 +79,7 @@ class Comparison:
     kernels: tuple[KernelFacts, ...]
     measurements: tuple[Measurement, ...]
     peers: tuple[PeerFacts, ...] = ()
+    photon_runs: tuple[EndToEnd, ...] = ()
 
     @property
     def kinds(self) -> list[str]:
@@ -118,13 +120,18 @@ def compare(
     *,
     repeats: int,
     threads: int | None,
+    bounds: Bounds | None = None,
 ) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
-    """Kernel after kernel. All trace the same rays, which the first one found."""
+    """Kernel after kernel. All trace the same rays, which the first one found. bounds: of the same scene."""
     for name in kernels:
         choice = TracerChoice(device=device, kernel=name, threads=threads)
         with stage_of(snapshot, choice, load_seconds=0.0) as stage:
             workload.prepare(stage.tracer)
-            yield facts_of(stage.tracer), [measure(stage.tracer, rays, repeats) for rays in workload.sets]
+            measured = [measure(stage.tracer, rays, repeats) for rays in workload.sets]
+            if bounds is not None:
+                with bounds.of_kernel(stage.tracer) as bound:
+                    measured = [with_bound(one, bound, rays) for one, rays in zip(measured, workload.sets, strict=True)]
+            yield facts_of(stage.tracer), measured
 
 
 def facts_of(tracer: Tracer) -> KernelFacts:
@@ -144,6 +151,15 @@ def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
     return replace(measured, steps=steps_per_ray(tracer, rays.rays, rays.query))
 
 
+def with_bound(measured: Measurement, bound: KernelBound | None, rays: RaySet) -> Measurement:
+    """With what can be reached; steps are those of the simulator where a device has not counted efficiencies."""
+    if bound is None:
+        return measured
+    steps, most = bound.of(rays)
+    counted = measured.steps is not None and measured.steps.node_efficiency is not None
+    return replace(measured, steps=measured.steps if counted else steps, bound=most)
+
+
 def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measurement:
     """Of whatever took so long for the same rays, round after round."""
     rates = [len(rays.rays) / of_round / 1e6 for of_round in seconds]
@@ -159,11 +175,9 @@ def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measuremen
 
 
 def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | None:
-    """Counted by the GPU, or recorded by the emulator; None on a CPU, whose kernel is another."""
+    """Counted by the GPU; None elsewhere."""
     if isinstance(tracer, GpuTracer):
         return tracer.count_steps(rays, query).per_ray(find_strategy(tracer.name))
-    if isinstance(tracer, EmulatedTracer):
-        return tracer.record_steps(rays, query).per_ray(find_strategy(tracer.name))
     return None
 
 

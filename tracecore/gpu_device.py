@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.bound import Gpu
 from tracecore.errors import DeviceError, KernelError
 from tracecore.launch import LAUNCH, REPORT, TALLY, describe_faults
 from tracecore.layout.device_layout import PackedScene
@@ -90,6 +91,17 @@ def cuda_versions() -> tuple[str, str]:
     found = cupy.cuda.runtime.driverGetVersion(), cupy.cuda.runtime.runtimeGetVersion()
     driver, runtime = (f"{version // 1000}.{version % 1000 // 10}" for version in found)
     return driver, runtime
+
+
+def gpu_at_hand() -> Gpu:
+    """The current GPU, whose multiprocessors begin four instructions a clock as all have since 2014."""
+    return Gpu(
+        name=gpu_name(),
+        multiprocessors=_device_attribute("MultiProcessorCount"),
+        clock=_device_attribute("ClockRate") / 1e6,
+        issue=4.0,
+        arch=device_architecture(),
+    )
 
 
 def timeout_seconds() -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from renderer.bench_files import Run
+    from renderer.end_to_end import EndToEnd
     from renderer.kernel_benchmark import Comparison
     from renderer.ray_file import RayFile
     from renderer.ray_sources import RaySource
@@ -85,6 +87,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="NAME", help="kernel to compare with (default: the first)")
     parser.add_argument(
         "--peers", metavar="NAMES", help="other tracers on the same rays: warp, optix, embree, separated by commas"
+    )
+    parser.add_argument(
+        "--end-to-end",
+        action="store_true",
+        help="also photon runs with each kernel in each way of dispatch, as by 'tracecore photons'",
+    )
+    parser.add_argument(
+        "--photons",
+        type=whole(1, 2 * 10**9),
+        default=1_000_000,
+        metavar="N",
+        help="that such a run stores (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--bound-rays",
+        type=whole(0, 1 << 26),
+        default=1 << 14,
+        metavar="N",
+        help="of each kind, from which the simulator tells what a GPU could reach if memory took no time; 0: no bounds "
+        "(default: %(default)s)",
     )
     parser.add_argument("--repeat", type=whole(1, 1000), default=5, metavar="N", help="rounds (default: %(default)s)")
     parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
@@ -184,7 +206,9 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
     )
     workload = _workload(arguments, job, _source(arguments, job, kinds, replayed), is_judged=bool(peers))
-    found = _compared(job, kernels, peers, workload, arguments.repeat)
+    found = _compared(job, kernels, peers, workload, arguments.repeat, arguments.bound_rays)
+    if arguments.end_to_end:
+        found = replace(found, photon_runs=_photon_runs(job, kernels, arguments))
     print(table(found))
     files.write(found, job)
     return 0
@@ -266,14 +290,18 @@ def _workload(arguments: argparse.Namespace, job: Run, source: RaySource, *, is_
     return Workload(make, is_judged=is_judged)
 
 
-def _compared(job: Run, kernels: list[str], peers: list[str], workload: Workload, repeats: int) -> Comparison:
+def _compared(
+    job: Run, kernels: list[str], peers: list[str], workload: Workload, repeats: int, bound_rays: int
+) -> Comparison:
     """All kernels, one after the other, then the peers."""
     from renderer.kernel_benchmark import Comparison, compare, over_baseline
+    from renderer.kernel_bounds import Bounds
     from renderer.peer_benchmark import compare_peers
 
     facts, measurements, peer_facts = [], [], []
+    bounds = Bounds(job.snapshot, job.device, bound_rays) if bound_rays and job.device != "cpu" else None
     for of_kernel, measured in compare(
-        job.snapshot, job.device, kernels, workload, repeats=repeats, threads=job.threads
+        job.snapshot, job.device, kernels, workload, repeats=repeats, threads=job.threads, bounds=bounds
     ):
         facts.append(of_kernel)
         measurements += measured
@@ -284,12 +312,31 @@ def _compared(job: Run, kernels: list[str], peers: list[str], workload: Workload
         peer_facts.append(of_peer)
         measurements += measured
         print(f"{of_peer.peer} done", file=sys.stderr, flush=True)
+    if bounds and bounds.missing:
+        print(f"tracecore: no bounds: {bounds.missing}", file=sys.stderr)
     return Comparison(
         device=job.device,
         baseline=job.baseline,
         kernels=tuple(facts),
         measurements=tuple(over_baseline(measurements, job.baseline)),
         peers=tuple(peer_facts),
+    )
+
+
+def _photon_runs(job: Run, kernels: list[str], arguments: argparse.Namespace) -> tuple[EndToEnd, ...]:
+    """With each kernel."""
+    from renderer.end_to_end import end_to_end
+
+    return tuple(
+        end_to_end(
+            job.snapshot,
+            job.device,
+            kernels,
+            photons=arguments.photons,
+            repeats=arguments.repeat,
+            seed=arguments.seed,
+            threads=arguments.threads,
+        )
     )
 
 

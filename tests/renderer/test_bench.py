@@ -35,6 +35,9 @@ def run(capsys, *options):
 def figures(tmp_path_factory):
     path = tmp_path_factory.mktemp("bench") / "bench.json"
     options = [
+        "--end-to-end",
+        "--photons",
+        "300",
         "--kernels",
         "while-while,bvh4",
         "--baseline",
@@ -66,9 +69,17 @@ def test_rates_lie_in_their_range_and_are_over_the_baseline(figures):
         assert one["relative"] == one["rate"] / base["rate"]
         assert one["steps"]["nodes"] > 0.0
         assert 64 * one["steps"]["nodes"] < one["steps"]["bytes"]
+        assert 0.0 < one["steps"]["node_efficiency"] <= 1.0
+        assert one["bound"] > 100.0 > one["rate"]  # of a GPU, and of its emulator
     assert figures["baseline"] == "bvh4"
     assert [facts["kernel"] for facts in figures["kernels"]] == ["while-while", "bvh4"]
     assert all(facts["nodes"] > 0 for facts in figures["kernels"])
+
+
+def test_photon_runs_are_timed_end_to_end(figures):
+    runs = figures["photon_runs"]
+    assert [(run["kernel"], run["dispatch"]) for run in runs] == [("while-while", "emulated"), ("bvh4", "emulated")]
+    assert all(0.0 < run["least"] <= run["rate"] <= run["most"] and 0.0 < run["busy"] <= 1.0 for run in runs)
 
 
 @pytest.mark.parametrize(

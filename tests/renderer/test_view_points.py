@@ -12,16 +12,11 @@ from renderer import view_points as points
 from renderer.bench_table import table
 from renderer.commands.bench import views
 from renderer.errors import UsageError
-from renderer.kernel_benchmark import (
-    NO_VIEW,
-    Comparison,
-    Measurement,
-    over_baseline,
-    over_views,
-    ray_sets,
-)
+from renderer.kernel_benchmark import Comparison, Measurement, over_baseline, over_views
 from renderer.ray_kinds import RayPlan
+from renderer.ray_sources import PlannedRays
 from renderer.view_points import ViewPoint, Views, drawn_cameras, next_axis, places_in, spread, view_points
+from renderer.workload import NO_VIEW
 from scenes.errors import SceneError
 from scenes.model import Camera, Material
 from tracecore.steps import StepsPerRay
@@ -117,7 +112,8 @@ def test_light_has_no_view_point():
     scene = replace(lamp_in_box(), camera=CAMERA)
     points = [ViewPoint(name=name, camera=replace(CAMERA, vertical_fov=fov)) for name, fov in (("a", 30), ("b", 90))]
     with tracecore.open_tracer(scene.positions, device="cpu", threads=1) as tracer:
-        sets = ray_sets(scene, tracer, PLAN, ["primary", "photon"], points)
+        made = PlannedRays(snapshot=scene, views=points, plan=PLAN, kinds=["primary", "photon"]).sets(tracer)
+    sets = {(one.kind, one.view): one.rays for one in made}
     assert {key: len(rays) for key, rays in sets.items()} == {
         ("primary", "a"): 48,
         ("primary", "b"): 48,
