@@ -115,16 +115,19 @@ def find_disassembler() -> str:
 
 
 def _following(place: int, instruction: Mapping[str, Any]) -> tuple[int, ...]:
-    """A slow path, such as of a division near the limits of floats, is taken to be never called."""
+    """A subroutine is taken to be one instruction, and slow paths, as of a division near the limits of floats, to be
+    never called."""
     operation, *modifiers = instruction["opcode"].split(".")
     *conditions, target = instruction.get("operands", "").split(",")
-    is_predicated = "predicate" in instruction
-    if operation == "BRA":
-        there = int(target, 16) // INSTRUCTION_BYTES
-        may_go_on = is_predicated or conditions or not {"DIV", "CONV"}.isdisjoint(modifiers)
-        return (place + 1, there) if may_go_on else (there,)
-    ends = operation in ("EXIT", "RET", "BRX", "JMX", "JMP") or (operation == "CALL" and target.endswith("slowpath"))
-    return () if ends and not is_predicated else (place + 1,)
+    is_certain = "predicate" not in instruction and not conditions and {"DIV", "CONV"}.isdisjoint(modifiers)
+    ahead = (place + 1,)
+    if operation in ("BRA", "CALL") and target.startswith("0x"):  # sm_80 leaves a loop by a CALL
+        there = (int(target, 16) // INSTRUCTION_BYTES,)
+        return there if operation == "BRA" and is_certain else ahead + there
+    if operation == "CALL" and target.endswith("slowpath"):
+        return ()
+    ends = operation in ("EXIT", "RET", "BRX", "JMX", "JMP") and "predicate" not in instruction
+    return () if ends else ahead
 
 
 def _reached(neighbours: Neighbours, starts: Places, without: Places) -> Places:

@@ -47,7 +47,7 @@ def test_more_arithmetic_in_a_step_is_counted_there(tmp_path):
     assert astuple(replace(tests, triangle=0)) == pytest.approx(astuple(replace(base, triangle=0)), abs=2)
 
 
-@pytest.mark.parametrize("arch", ["oldest", "sm_90", "sm_120"])
+@pytest.mark.parametrize("arch", ["oldest", "sm_80", "sm_90", "sm_120"])
 def test_a_binary_tree_takes_what_one_counts_by_hand(arch):
     arch = supported_architectures()[0] if arch == "oldest" else arch
     found = step_instructions(find_strategy("while-while"), arch)
