@@ -37,7 +37,7 @@ def figures(tmp_path_factory):
     options = [
         "--end-to-end",
         "--photons",
-        "300",
+        "3000",
         "--kernels",
         "while-while,bvh4",
         "--baseline",
