@@ -7,6 +7,7 @@ from typing import Any
 
 from renderer.end_to_end import EndToEnd
 from renderer.kernel_bounds import Bounds, KernelBound
+from renderer.ray_kinds import sample
 from renderer.stage import TracerChoice, stage_of
 from renderer.workload import RaySet, Workload
 from scenes.model import Snapshot
@@ -21,6 +22,9 @@ from tracecore.tracer import Query, Tracer
 
 #: Stands for a view point where there are several.
 MEAN_VIEW = "mean"
+
+#: Rays of a set, at most, whose steps are counted.
+COUNTED_RAYS = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +152,7 @@ def facts_of(tracer: Tracer) -> KernelFacts:
 def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
     """The rate of a kernel on some rays, and what it does for them."""
     measured = measurement(tracer.name, rays, kernel_seconds(tracer, rays.rays, rays.query, repeats))
-    return replace(measured, steps=steps_per_ray(tracer, rays.rays, rays.query))
+    return replace(measured, steps=steps_per_ray(tracer, sample(rays.rays, COUNTED_RAYS), rays.query))
 
 
 def with_bound(measured: Measurement, bound: KernelBound | None, rays: RaySet) -> Measurement:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from renderer.simulation import Costs, sample
+from renderer.ray_kinds import sample
+from renderer.simulation import Costs
 from renderer.stage import TracerChoice, stage_of
 from renderer.workload import RaySet
 from scenes.model import Snapshot

@@ -37,6 +37,9 @@ KINDS = ("primary", "ao", "shadow", *BOUNCES, "photon", "photon-shuffled")
 #: Kinds whose rays only ask whether anything is hit.
 ANY_HIT_KINDS = ("ao", "shadow")
 
+#: Rays side by side that a sample keeps together: those of a warp of the widest machine.
+CHUNK_RAYS = 64
+
 #: How far off a surface rays start, of the largest coordinate: beyond what positions in float32 are wrong by.
 CLEARANCE = 1e-5
 
@@ -174,6 +177,15 @@ class RaySets:
 def query_of(kind: str) -> Query:
     """What rays of a kind ask."""
     return Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
+
+
+def sample(rays: Floats, most: int) -> Floats:
+    """Whole chunks of rays side by side, spread over all; all rays if they are not more. At least one chunk."""
+    if len(rays) <= most:
+        return rays
+    chunks = len(rays) // CHUNK_RAYS
+    chosen = np.linspace(0, chunks - 1, max(most // CHUNK_RAYS, 1)).astype(np.int64)
+    return np.ascontiguousarray(rays[: chunks * CHUNK_RAYS].reshape(chunks, CHUNK_RAYS, -1)[chosen].reshape(-1, 8))
 
 
 def morton_order(width: int, height: int) -> npt.NDArray[np.int64]:

@@ -5,10 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-import numpy as np
-
 from renderer.errors import UsageError
-from renderer.ray_kinds import RayPlan, RaySets, query_of
+from renderer.ray_kinds import RayPlan, RaySets, query_of, sample
 from renderer.stage import TracerChoice, stage_of
 from scenes.model import Snapshot
 from tracecore.bound import Gpu, StepCosts, bound
@@ -22,9 +20,6 @@ from tracecore.steps import StepSequences, StepsPerRay
 from tracecore.strategies import REPLACE_BELOW, find_strategy
 from tracecore.strategy import WARP_LANES, KernelStrategy
 from tracecore.tracer import Query
-
-#: Rays side by side that a sample keeps together: those of a warp of the widest machine.
-CHUNK_RAYS = 64
 
 #: Of a loop: the one that the kernel has.
 OWN = "own"
@@ -91,15 +86,6 @@ def ray_sets(
     if not sets:
         raise UsageError("there are no rays of these kinds: nothing is hit, or there is no light")
     return sets
-
-
-def sample(rays: Floats, most: int) -> Floats:
-    """Whole chunks of rays side by side, spread over all; all rays if they are not more. At least one chunk."""
-    if len(rays) <= most:
-        return rays
-    chunks = len(rays) // CHUNK_RAYS
-    chosen = np.linspace(0, chunks - 1, max(most // CHUNK_RAYS, 1)).astype(np.int64)
-    return np.ascontiguousarray(rays[: chunks * CHUNK_RAYS].reshape(chunks, CHUNK_RAYS, -1)[chosen].reshape(-1, 8))
 
 
 def simulations(

@@ -177,16 +177,28 @@ class GpuTracer:
         if len(rays) == 0:
             return 0.0
         many = np.resize(rays, (CHUNK_RAYS, RAY_FLOATS))  # whole copies one after the other
-        on_device, hits = DeviceMemory.holding(many), DeviceMemory.zeros(len(many) * HIT.itemsize)
+        return len(many) / min(self._launched(many, Query.CLOSEST, LIMIT_ROUNDS))
+
+    def launch_seconds(self, rays: Floats, query: Query, launches: int) -> list[float]:
+        """Of so many launches over all rays, (n, 8) float32, n > 0, one after the other, by the device's clock; rays
+        and hits lie in its memory. Nothing else of this process runs there meanwhile."""
+        self._check_open()
+        rays = checked_rays(rays)
+        attach_thread()
+        with vacant_device(), cuda_errors(f"cannot trace {len(rays)} rays"):
+            return self._launched(rays, query, launches)
+
+    def _launched(self, rays: Floats, query: Query, launches: int) -> list[float]:
+        on_device, hits = DeviceMemory.holding(rays), DeviceMemory.zeros(len(rays) * HIT.itemsize)
         launch = Launch(self.session.kernel, self.session.scene, (on_device.address, hits.address))
         stream = Stream()
-        nanoseconds = []
-        for _ in range(LIMIT_ROUNDS):
-            launch.start(len(many), Query.CLOSEST, stream)
+        seconds = []
+        for _ in range(launches):
+            launch.start(len(rays), query, stream)
             self._pass(stream)
             start, end, _ = launch.report()
-            nanoseconds.append(end - start)
-        return 1e9 * len(many) / min(nanoseconds)
+            seconds.append((end - start) / 1e9)
+        return seconds
 
     def count_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepCounts:
         """What the kernel does for rays, (n, 8) float32, n > 0, in launches of a build that counts."""

@@ -19,6 +19,8 @@ from tracecore.steps import Step
 from tracecore.strategy import USUAL_STACK, KernelStrategy
 from tracecore.tracer import Query
 
+Constants = tuple[tuple[str, str], ...]
+
 ENTRIES = {Query.CLOSEST: "closest_hit", Query.ANY: "any_hit"}
 
 
@@ -47,21 +49,32 @@ class StepInstructions:
 def step_instructions(
     strategy: KernelStrategy, arch: str, query: Query = Query.CLOSEST, stack_size: int = USUAL_STACK
 ) -> StepInstructions:
-    """Of a kernel in streamed dispatch, all triangles solid. arch: such as "sm_90". stack_size: as from `stack_for`.
+    """Of a kernel in streamed dispatch, all triangles solid, counted once in a process. arch: such as "sm_90".
+    stack_size: as from `stack_for`.
 
     Raises `KernelError` where it does not compile, `DeviceError` where there is no compiler or no disassembler.
     """
-    return count(marked_code(strategy, arch, stack_size)[ENTRIES[query]])
+    return _count_once(*_marked(strategy, arch, stack_size), query)
 
 
 def marked_code(strategy: KernelStrategy, arch: str, stack_size: int = USUAL_STACK) -> dict[str, MachineCode]:
     """Of each entry point, with marks; made once in a process. Raises as `step_instructions`."""
+    return _compile_once(*_marked(strategy, arch, stack_size))
+
+
+def _marked(strategy: KernelStrategy, arch: str, stack_size: int) -> tuple[str, str, str, Constants]:
+    """All that its code with marks depends on."""
     constants = {**strategy.constants(stack_size), "MARKED": "1"}
-    return _compile_once(flatten(strategy.source), strategy.source.name, arch, tuple(constants.items()))
+    return flatten(strategy.source), strategy.source.name, arch, tuple(constants.items())
+
+
+@functools.lru_cache(maxsize=512)
+def _count_once(source: str, name: str, arch: str, constants: Constants, query: Query) -> StepInstructions:
+    return count(_compile_once(source, name, arch, constants)[ENTRIES[query]])
 
 
 @functools.lru_cache(maxsize=256)
-def _compile_once(source: str, name: str, arch: str, constants: tuple[tuple[str, str], ...]) -> dict[str, MachineCode]:
+def _compile_once(source: str, name: str, arch: str, constants: Constants) -> dict[str, MachineCode]:
     cubin, _ = compile_source(source, name, arch, dict(constants))
     return disassemble(cubin)
 

@@ -4,7 +4,6 @@ import time
 
 from tracecore.gpu import GpuTracer
 from tracecore.rays import Floats
-from tracecore.streamed import CopiedBatch, StreamedQueue
 from tracecore.tracer import Query, Tracer
 
 
@@ -14,7 +13,7 @@ def kernel_seconds(tracer: Tracer, rays: Floats, query: Query, repeats: int) -> 
     On a GPU by the device's clock, the rays in its memory, nothing but the kernel; else wall time of all threads.
     """
     if isinstance(tracer, GpuTracer):
-        return _launch_seconds(tracer, rays, query, repeats + 1)[1:]
+        return tracer.launch_seconds(rays, query, repeats + 1)[1:]
     trace = tracer.closest_hit if query == Query.CLOSEST else tracer.any_hit
     seconds = []
     for _ in range(repeats + 1):
@@ -22,18 +21,3 @@ def kernel_seconds(tracer: Tracer, rays: Floats, query: Query, repeats: int) -> 
         trace(rays)
         seconds.append(time.perf_counter() - start)
     return seconds[1:]
-
-
-def _launch_seconds(tracer: GpuTracer, rays: Floats, query: Query, launches: int) -> list[float]:
-    """Of single launches."""
-    queue = StreamedQueue(tracer.session, CopiedBatch)
-    batch = queue.batch(len(rays))
-    batch.rays[:] = rays
-    seconds = []
-    for _ in range(launches):
-        before = tracer.statistics().busy_seconds
-        queue.submit(batch, len(rays), query)
-        queue.wait(batch)
-        seconds.append(tracer.statistics().busy_seconds - before)
-    queue.close()
-    return seconds

@@ -16,6 +16,7 @@ from tracecore.compiled import compiled
 from tracecore.loop import WHILE_WHILE, Loop
 from tracecore.steps import Step, StepSequences, StepsPerRay
 from tracecore.strategy import WARP_LANES, KernelStrategy
+from tracecore.vector import borrowed
 
 Counts = npt.NDArray[np.int64]
 Kinds = npt.NDArray[np.uint8]
@@ -279,6 +280,7 @@ def _refill(record: Record, places: Places, deal: Deal, taken: int) -> int:
 @compiled
 def _run_warp(record: Record, loop: tuple[int, int, int], places: Places, deal: Deal) -> None:
     """All items of one warp."""
+    record, places = borrowed(record), borrowed(places)
     members = np.arange(len(places.item))
     own = 0  # items of this warp
     slots, items = len(members), len(record.starts) - 1
@@ -385,6 +387,7 @@ def _take(record: Record, places: Places, most: int, taken: int) -> int:
 @compiled
 def _run_with_queues(record: Record, slots: int, places: Places) -> None:
     """All items by one warp, which takes as many as it has lanes as soon as there is room for them."""
+    record, places = borrowed(record), borrowed(places)
     lanes = np.full(slots, -1)
     items, taken = len(record.starts) - 1, 0
     busy = True

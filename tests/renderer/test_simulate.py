@@ -7,7 +7,8 @@ import pytest
 
 from renderer import cli, simulation
 from renderer.commands.simulate import table
-from renderer.simulation import CHUNK_RAYS, Simulated, sample
+from renderer.ray_kinds import CHUNK_RAYS, sample
+from renderer.simulation import Simulated
 from tracecore.bound import GPUS
 from tracecore.errors import DeviceError
 from tracecore.instruction_counts import StepInstructions
