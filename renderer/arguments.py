@@ -166,15 +166,29 @@ def add_max_bounces(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_rays(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
-    """Which rays of a scene are compared on, see `renderer.ray_kinds.RayPlan`. Returns their group."""
+def add_rays(
+    parser: argparse.ArgumentParser, *, pixels: tuple[int, int] = (512, 384), samples: int = 8, order: str = "rows"
+) -> argparse._ActionsContainer:
+    """Which rays of a scene are compared on, see `renderer.ray_kinds.RayPlan`, and the defaults that differ among
+    commands. Returns their group."""
     rays = parser.add_argument_group("rays")
-    rays.add_argument("--size", type=size, default=(512, 384), metavar="WxH", help="pixels (default: 512x384)")
+    width, height = pixels
+    rays.add_argument("--size", type=size, default=pixels, metavar="WxH", help=f"pixels (default: {width}x{height})")
     rays.add_argument(
-        "--samples", type=whole(1, 1024), default=8, metavar="N", help="camera rays of a pixel (default: %(default)s)"
+        "--samples",
+        type=whole(1, 1024),
+        default=samples,
+        metavar="N",
+        help="camera rays of a pixel (default: %(default)s)",
     )
-    rays.add_argument("--order", choices=("rows", "morton"), default="rows", help="of pixels (default: %(default)s)")
-    rays.add_argument("--ao-rays", type=whole(1, 1024), default=32, metavar="N", help="of a pixel (default: 32)")
+    rays.add_argument("--order", choices=("rows", "morton"), default=order, help="of pixels (default: %(default)s)")
+    rays.add_argument(
+        "--ao-rays",
+        type=whole(1, 1024),
+        default=32,
+        metavar="N",
+        help="of a pixel, as many as diffuse ones (default: 32)",
+    )
     rays.add_argument(
         "--ao-radius", type=positive, metavar="R", help="how far they go (default: a fifth of the scene's diagonal)"
     )

@@ -32,7 +32,7 @@ Doubles = npt.NDArray[np.float64]
 #: The deepest diffuse bounce, and the kinds by their names.
 MOST_BOUNCES = 8
 BOUNCES = tuple(f"bounce{k}" for k in range(1, MOST_BOUNCES + 1))
-KINDS = ("primary", "ao", "shadow", *BOUNCES, "photon", "photon-shuffled")
+KINDS = ("primary", "ao", "diffuse", "shadow", *BOUNCES, "photon", "photon-shuffled")
 
 #: Kinds whose rays only ask whether anything is hit.
 ANY_HIT_KINDS = ("ao", "shadow")
@@ -53,8 +53,8 @@ ENDLESS_SUPPLY = 1 << 31
 @dataclass(frozen=True, kw_only=True)
 class RayPlan:
     """Which rays. size: pixels of the picture. samples: camera rays of a pixel. in_morton_order: pixels along a Morton
-    curve, else row by row. occlusion_rays: of a pixel, shared out among its samples. radius: how far they go, world
-    units. photon_rays: of the stream."""
+    curve, else row by row. occlusion_rays: of a pixel, shared out among its samples, also diffuse ones. radius: how far
+    occlusion rays go, world units. photon_rays: of the stream."""
 
     size: tuple[int, int]
     in_morton_order: bool
@@ -102,9 +102,9 @@ class RaySets:
         if kind == "primary":
             return self.primary
         if kind == "ao":
-            return occlusion_rays(
-                *self.first_places, self.plan.occlusion_rays_of_sample, self.plan.radius, self.random(1)
-            )
+            return self._occlusion(self.plan.radius, self.random(1))
+        if kind == "diffuse":
+            return self._occlusion(np.inf, self.random(6))
         if kind == "shadow":
             return shadow_rays(self.scene.lights, self.first_places[0], self.random(2))
         if kind in BOUNCES:
@@ -121,6 +121,10 @@ class RaySets:
             places, normals = self._places(self._bounces[-1]) if self._bounces else self.first_places
             self._bounces.append(make_rays(places, around(normals, self._bounce_numbers.random((len(places), 2)))))
         return self._bounces[depth - 1]
+
+    def _occlusion(self, radius: float, random: np.random.Generator) -> Floats:
+        """Rays of a length, from what pixels show."""
+        return occlusion_rays(*self.first_places, self.plan.occlusion_rays_of_sample, radius, random)
 
     def _places(self, rays: Floats) -> tuple[Doubles, Doubles]:
         """Where rays meet surfaces, and the normals there."""

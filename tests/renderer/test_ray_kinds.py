@@ -38,7 +38,7 @@ def test_every_kind_has_as_many_rays_as_there_should_be(sets, tracer, kind):
     """In a closed box nothing is lost."""
     rays = sets.of_kind(kind)
     pixels = 16 * 12
-    expected = {"ao": 8 * pixels, "photon": 10_000, "photon-shuffled": 10_000}.get(kind, pixels)
+    expected = {"ao": 8 * pixels, "diffuse": 8 * pixels, "photon": 10_000, "photon-shuffled": 10_000}.get(kind, pixels)
     assert rays.shape == (expected, 8)
     assert rays.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(rays[:, 4:7], axis=1), 1.0, atol=1e-5)
