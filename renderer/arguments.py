@@ -203,6 +203,33 @@ def add_rays(
     return rays
 
 
+def add_views(rays: argparse._ActionsContainer) -> None:
+    """--views, beside the --camera of `add_scene`, see `check_views`."""
+    rays.add_argument(
+        "--views",
+        type=views,
+        metavar="LIST",
+        help="view points: names of the scene's cameras, 'all' for all of them, and a number of places inside the "
+        "scene to be found by code; separated by commas, such as all,5 (default: the camera)",
+    )
+
+
+def views(text: str) -> tuple[tuple[str, ...], int]:
+    """Type of view points: names of cameras, and how many more."""
+    parts = [part.strip() for part in text.split(",")]
+    numbers = [part for part in parts if part.isdecimal()]
+    if not all(parts) or len(numbers) > 1:
+        raise argparse.ArgumentTypeError(f"expected names of cameras and at most one number, got '{text}'")
+    cameras = tuple(part for part in parts if part not in numbers)
+    return cameras, whole(1, 1000)(numbers[0]) if numbers else 0
+
+
+def check_views(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` if a camera is chosen in two ways."""
+    if arguments.views and arguments.camera:
+        raise UsageError("--camera and --views cannot both be given; name the camera among the views")
+
+
 def names(given: str | None, known: Sequence[str], what: str) -> list[str]:
     """Names with commas between them, each only once; all that there are if none is given. Raises `UsageError` for one
     that is not known."""

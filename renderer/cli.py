@@ -15,7 +15,7 @@ from typing import Protocol
 
 from renderer import __version__
 from renderer.arguments import Parser
-from renderer.commands import bench, doctor, photons, render, scene, simulate
+from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
 from renderer.interrupts import ignore_from_now_on, interruptible
 
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -48,6 +48,7 @@ COMMANDS: dict[str, Command] = {
     "photons": photons,
     "bench": bench,
     "simulate": simulate,
+    "reproduce": reproduce,
     "scene": scene,
     "doctor": doctor,
 }

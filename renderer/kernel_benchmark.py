@@ -56,12 +56,14 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelFacts:
-    """A kernel and its tree. registers, occupancy: on a GPU, of closest and any hit."""
+    """A kernel and its tree. build_seconds: to make the tree ready; of the first tracer in a process, with loading
+    compiled code. registers, occupancy: on a GPU, of closest and any hit."""
 
     kernel: str
     nodes: int
     tree_bytes: int
     sah_cost: float
+    build_seconds: float | None = None
     registers: tuple[int, ...] = ()
     occupancy: tuple[float, ...] = ()
 
@@ -141,7 +143,11 @@ def compare(
 def facts_of(tracer: Tracer) -> KernelFacts:
     """What is known of a tracer's kernel."""
     facts = KernelFacts(
-        kernel=tracer.name, nodes=tracer.bvh.nodes, tree_bytes=tracer.bvh.bytes, sah_cost=tracer.bvh.sah_cost
+        kernel=tracer.name,
+        nodes=tracer.bvh.nodes,
+        tree_bytes=tracer.bvh.bytes,
+        sah_cost=tracer.bvh.sah_cost,
+        build_seconds=tracer.bvh.build_seconds,
     )
     if not isinstance(tracer, GpuTracer):
         return facts

@@ -36,8 +36,9 @@ class Paper:
     """A table or figure to be made again.
 
     name: on the command line. citation: author, title, year. what: it shows. rows: kernels by their names in the paper;
-    the first is the one that others are compared with. kinds: of rays. size: pixels. repeats: rounds. has_photon_run:
-    whether photons are also traced from end to end, in a scene made plain. notes: below the tables.
+    the first is the one that others are compared with. kinds: of rays. size: pixels. repeats: rounds. bound_rays: of
+    each kind, from which SIMD efficiencies and bounds are simulated; 0 for none. has_photon_run: whether photons are
+    also traced from end to end, in a scene made plain. notes: below the tables.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Paper:
     kinds: tuple[str, ...]
     size: tuple[int, int]
     repeats: int = 5
+    bound_rays: int = 0
     has_photon_run: bool = False
     notes: tuple[str, ...] = ()
 
@@ -98,13 +100,12 @@ AILA_LAINE = Paper(
     },
     kinds=("primary", "ao", "diffuse"),
     size=(1024, 768),
+    bound_rays=1 << 13,
     notes=(
-        "published: simulated -> measured (per cent of simulated), Mrays/s on a GTX 285, as quoted by others; the paper "
-        "was not at hand. The source is a public research note on marching rays through voxels, which names the "
-        "authors' aila2009hpg_paper.pdf.",
-        "?: recalled, not checked against the paper.",
-        "Cells without a figure were not found.",
-        "simulated: the GPU that is measured, if its memory took no time (tracecore simulate).",
+        "simulated: what the GPU could reach if its memory took no time (tracecore simulate).",
+        "Conference, Sibenik: simulated -> measured on a GTX 285, as quoted by others; the paper was not at hand. The "
+        "source is a public research note on marching rays through voxels, which names aila2009hpg_paper.pdf.",
+        "?: recalled, not checked against the paper. -: not found.",
     ),
 )
 
@@ -172,7 +173,8 @@ BARCZAK = Paper(
         "of rays per second, so that only their order could be compared. A comment in the author's raytracer.glsl says "
         "4500 to 5500 thousand rays per second, at some time while it was written.",
         "A warp here has 32 lanes, a thread there 8 or 16: ours test 32 triangles where theirs test 16.",
-        "end to end: photons emitted, traced, shaded and stored. kernel: rays of the photons' stream, traced alone.",
+        "alone: the kernel on rays of the photons' stream. emulated, streamed, resident: the photon run from end to "
+        "end, shading and storing included, by how batches reach the kernel; busy: share of it spent tracing.",
     ),
 )
 
@@ -191,11 +193,14 @@ GUNTHER = Paper(
     },
     kinds=("primary", "shadow"),
     size=(1024, 1024),
+    bound_rays=1 << 13,
     notes=(
         'published: the tables were not found. The abstract says "12.7 million triangle Power Plant at 1024x1024 image '
         'resolution with 3 fps, including shading and shadows".',
         "frames/s: of rays alone, one for each pixel, without shading; with shadows: and one to a light from each hit.",
-        "build: seconds until the tree is ready to be traversed; on the first line with loading compiled code.",
+        "build seconds: until the tree is ready to be traversed; on the first line with loading machine code.",
+        "lanes without work: share of a warp's lanes that have none of their own in visits of nodes and in tests of "
+        "triangles.",
     ),
 )
 

@@ -32,7 +32,7 @@ Doubles = npt.NDArray[np.float64]
 #: The deepest diffuse bounce, and the kinds by their names.
 MOST_BOUNCES = 8
 BOUNCES = tuple(f"bounce{k}" for k in range(1, MOST_BOUNCES + 1))
-KINDS = ("primary", "ao", "diffuse", "shadow", *BOUNCES, "photon", "photon-shuffled")
+KINDS = ("primary", "ao", "shadow", *BOUNCES, "diffuse", "photon", "photon-shuffled")
 
 #: Kinds whose rays only ask whether anything is hit.
 ANY_HIT_KINDS = ("ao", "shadow")

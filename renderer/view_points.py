@@ -6,6 +6,7 @@ there one looks to where it is farthest. Of all such places those are taken that
 others do not.
 """
 
+import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -68,6 +69,14 @@ class Views:
 
     cameras: tuple[str, ...] = ()
     drawn: int = 0
+
+
+def chosen_views(arguments: argparse.Namespace, snapshot: Snapshot) -> list[ViewPoint]:
+    """By --views; without it the camera alone. --seed, --threads: as for `view_points`, which says what it raises."""
+    if arguments.views is None:
+        return [ViewPoint(name=arguments.camera or next(iter(snapshot.cameras), "camera"), camera=snapshot.camera)]
+    cameras, drawn = arguments.views
+    return view_points(snapshot, Views(cameras=cameras, drawn=drawn), seed=arguments.seed, threads=arguments.threads)
 
 
 def view_points(snapshot: Snapshot, views: Views, *, seed: int, threads: int | None) -> list[ViewPoint]:

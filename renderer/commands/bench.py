@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_rays, add_scene, names, whole
+from renderer.arguments import add_rays, add_scene, add_views, check_views, names, whole
 from renderer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from renderer.kernel_benchmark import Comparison
     from renderer.ray_file import RayFile
     from renderer.ray_sources import RaySource
-    from renderer.view_points import ViewPoint
     from renderer.workload import RaySet, Workload
     from scenes.model import Snapshot
     from tracecore.tracer import Tracer
@@ -35,6 +34,7 @@ kinds of rays:
   ao               ambient occlusion: short rays from what a pixel shows
   shadow           from there to the lights
   bounce1..bounce8 diffuse reflections, one after another
+  diffuse          as bounce1, but as many for each pixel as ao rays
   photon           those of the photon driver, in its order; photon-shuffled: in none
 
 ao and shadow rays ask whether anything is hit, all others what is hit first. A rate is the median of all rounds, in
@@ -126,13 +126,7 @@ def _add_sources(rays: argparse._ActionsContainer) -> None:
         metavar="N",
         help="of a driver's rays, at most so many of each kind (default: %(default)s)",
     )
-    rays.add_argument(
-        "--views",
-        type=views,
-        metavar="LIST",
-        help="view points: names of the scene's cameras, 'all' for all of them, and a number of places inside the "
-        "scene to be found by code; separated by commas, such as all,5 (default: the camera)",
-    )
+    add_views(rays)
 
 
 def _add_files(group: argparse._ArgumentGroup) -> None:
@@ -151,16 +145,6 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--heatmap-kernels", metavar="NAMES", help="of these (default: the baseline)")
 
 
-def views(text: str) -> tuple[tuple[str, ...], int]:
-    """Type of view points: names of cameras, and how many more."""
-    parts = [part.strip() for part in text.split(",")]
-    numbers = [part for part in parts if part.isdecimal()]
-    if not all(parts) or len(numbers) > 1:
-        raise argparse.ArgumentTypeError(f"expected names of cameras and at most one number, got '{text}'")
-    cameras = tuple(part for part in parts if part not in numbers)
-    return cameras, whole(1, 1000)(numbers[0]) if numbers else 0
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and write what is asked for."""
     from renderer.bench_files import BenchFiles, Run
@@ -170,6 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.ray_file import check_ray_path
     from renderer.ray_kinds import RayPlan
     from renderer.stage import check_scene
+    from renderer.view_points import chosen_views
     from tracecore.peers import PEERS
 
     device = device_of(arguments.device)
@@ -180,8 +165,7 @@ def run(arguments: argparse.Namespace) -> int:
     baseline = arguments.baseline or kernels[0]
     if baseline not in kernels:
         raise UsageError(f"--baseline {baseline} is not among the kernels compared: {', '.join(kernels)}")
-    if arguments.views and arguments.camera:
-        raise UsageError("--camera and --views cannot both be given; name the camera among the views")
+    check_views(arguments)
     if arguments.views and (arguments.driver or arguments.replay):
         raise UsageError("--views does nothing with --driver and --replay; leave it out")
     if arguments.heatmap_kernels and not arguments.heatmap:
@@ -199,7 +183,7 @@ def run(arguments: argparse.Namespace) -> int:
     job = Run(
         words=tuple(arguments.words),
         snapshot=snapshot,
-        views=_views(arguments, snapshot),
+        views=chosen_views(arguments, snapshot),
         plan=RayPlan.chosen(arguments, snapshot.positions),
         device=device,
         baseline=baseline,
@@ -338,13 +322,3 @@ def _photon_runs(job: Run, kernels: list[str], arguments: argparse.Namespace) ->
             threads=arguments.threads,
         )
     )
-
-
-def _views(arguments: argparse.Namespace, snapshot: Snapshot) -> list[ViewPoint]:
-    """The camera alone, if nothing else is asked for."""
-    from renderer.view_points import ViewPoint, Views, view_points
-
-    if arguments.views is None:
-        return [ViewPoint(name=arguments.camera or next(iter(snapshot.cameras), "camera"), camera=snapshot.camera)]
-    cameras, drawn = arguments.views
-    return view_points(snapshot, Views(cameras=cameras, drawn=drawn), seed=arguments.seed, threads=arguments.threads)

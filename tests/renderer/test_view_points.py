@@ -9,8 +9,8 @@ from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
 import tracecore
 from renderer import cli
 from renderer import view_points as points
+from renderer.arguments import views
 from renderer.bench_table import table
-from renderer.commands.bench import views
 from renderer.errors import UsageError
 from renderer.kernel_benchmark import Comparison, Measurement, over_baseline, over_views
 from renderer.ray_kinds import RayPlan

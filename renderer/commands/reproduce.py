@@ -1,0 +1,143 @@
+"""`tracecore reproduce`: tables of the literature on a scene at hand."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from renderer.arguments import add_rays, add_scene, add_views, check_views, whole
+from renderer.errors import UsageError
+from renderer.literature import PAPERS, Paper
+
+if TYPE_CHECKING:
+    from renderer.bench_files import Run
+    from tracecore import Device
+
+SUMMARY = "make tables of the literature again, with published figures beside ours"
+
+#: Photons to store on a GPU, as Barczak did, and where the same kernels are emulated: more than any pilot stores.
+GPU_PHOTONS, EMULATED_PHOTONS = 10_000_000, 20_000
+
+EXAMPLES = """\
+examples:
+  tracecore reproduce aila-laine-2009 sibenik.obj --views 5 --markdown output/aila-laine.md
+  tracecore reproduce lier-2018 kitchen.aff --views all,5
+  tracecore reproduce barczak-2016 kitchen.aff
+  tracecore reproduce gunther-2007 kitchen --json output/gunther.json
+  tracecore reproduce aila-laine-2009 cornell --device emulator --size 16x12 --ao-rays 4
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command takes."""
+    parser.epilog = EXAMPLES
+    tables = parser.add_subparsers(dest="table", metavar="TABLE", required=True)
+    for paper in PAPERS.values():
+        about = f"{paper.citation}; {paper.what}"
+        _add_table(tables.add_parser(paper.name, help=about, description=about), paper)
+
+
+def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
+    add_scene(parser)
+    parser.add_argument(
+        "--device",
+        choices=("auto", "gpu", "cpu", "emulator"),
+        default="auto",
+        help="what traces: a GPU (auto, gpu), or, slowly, the CPU in its place (emulator); the CPU has a kernel of its "
+        "own, none of the paper's",
+    )
+    if paper.has_photon_run:
+        parser.add_argument(
+            "--photons",
+            type=whole(EMULATED_PHOTONS, 2 * 10**9),
+            metavar="N",
+            help=f"to store in a photon run (default: {GPU_PHOTONS}; emulated {EMULATED_PHOTONS})",
+        )
+    parser.add_argument(
+        "--bound-rays",
+        type=whole(0, 1 << 26),
+        default=paper.bound_rays,
+        metavar="N",
+        help="of each kind, from which SIMD efficiencies and bounds are simulated; 0: none (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--repeat", type=whole(1, 1000), default=paper.repeats, metavar="N", help="rounds (default: %(default)s)"
+    )
+    parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
+    add_views(add_rays(parser, pixels=paper.size, samples=1, order="morton"))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, print, and write what is asked for."""
+    from renderer.image_file import check_folder, make_default_folder
+    from renderer.reproduction import Effort, Reproduction, reproduce
+    from renderer.stage import check_scene
+
+    paper = PAPERS[arguments.table]
+    check_views(arguments)
+    device = _device(arguments.device)
+    files = [path for path in (arguments.json, arguments.markdown) if path]
+    for path in files:
+        check_folder(path)
+    check_scene(arguments.scene)
+    make_default_folder(files)
+    job = _job(arguments, paper, device)
+    default_photons = GPU_PHOTONS if device == "gpu" else EMULATED_PHOTONS
+    effort = Effort(
+        repeats=arguments.repeat,
+        bound_rays=arguments.bound_rays,
+        photons=getattr(arguments, "photons", None) or default_photons,
+    )
+    made = Reproduction(paper=paper, run=job, found=reproduce(paper, job, effort))
+    print(made.text())
+    if arguments.json:
+        _write(arguments.json, json.dumps(made.as_dict(), indent=1) + "\n")
+    if arguments.markdown:
+        _write(arguments.markdown, made.markdown())
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    from renderer.atomic_file import atomic_file
+
+    with atomic_file(path) as file:
+        file.write(text.encode())
+
+
+def _device(choice: Device) -> Device:
+    """Raises UsageError where it does not have the kernels of the papers."""
+    from renderer.kernel_benchmark import device_of
+
+    device = device_of(choice)
+    if device == "cpu":
+        raise UsageError(
+            "the CPU does not have the kernels of the papers; use --device gpu where there is one, or --device emulator"
+        )
+    return device
+
+
+def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
+    """What is measured."""
+    import scenes
+    from renderer.bench_files import Run
+    from renderer.ray_kinds import RayPlan
+    from renderer.stage import Moment
+    from renderer.view_points import chosen_views
+    from scenes.plain import plain
+
+    snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
+    if paper.has_photon_run:
+        snapshot = plain(snapshot)
+    return Run(
+        words=tuple(arguments.words),
+        snapshot=snapshot,
+        views=chosen_views(arguments, snapshot),
+        plan=RayPlan.chosen(arguments, snapshot.positions),
+        device=device,
+        baseline=next(iter(paper.rows.values())),
+        threads=arguments.threads,
+    )
