@@ -57,7 +57,7 @@ class Measurement:
 @dataclass(frozen=True, kw_only=True)
 class KernelFacts:
     """A kernel and its tree. build_seconds: to make the tree ready; of the first tracer in a process, with loading
-    compiled code. registers, occupancy: on a GPU, of closest and any hit."""
+    machine code. registers, occupancy: on a GPU, of closest and any hit."""
 
     kernel: str
     nodes: int
