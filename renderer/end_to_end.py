@@ -36,13 +36,15 @@ def end_to_end(
     seed: int,
     threads: int | None,
 ) -> Iterator[EndToEnd]:
-    """Run after run, each until so many photons are stored."""
+    """Run after run, each until so many photons are stored. An interrupt ends it, with those that are finished."""
     settings = RenderSettings(width=1, height=1, seed=seed, threads=threads)
     for kernel in kernels:
         for dispatch in DISPATCHES if device == "gpu" else (None,):
             choice = TracerChoice(device=device, kernel=kernel, dispatch=dispatch, threads=threads)
             with stage_of(snapshot, choice, load_seconds=0.0) as stage:
                 run = trace_until_stored(stage.snapshot, stage.tracer, settings, photons, repeat=repeats)
+                if not run.finished:
+                    raise KeyboardInterrupt
                 rates = [rate / 1e6 for rate in run.rates]
                 yield EndToEnd(
                     kernel=kernel,

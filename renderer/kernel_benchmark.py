@@ -6,7 +6,6 @@ from statistics import median
 from typing import Any
 
 from renderer.end_to_end import EndToEnd
-from renderer.kernel_bounds import Bounds, KernelBound
 from renderer.ray_kinds import sample
 from renderer.stage import TracerChoice, stage_of
 from renderer.workload import RaySet, Workload
@@ -57,7 +56,7 @@ class Measurement:
 @dataclass(frozen=True, kw_only=True)
 class KernelFacts:
     """A kernel and its tree. build_seconds: to make the tree ready; of the first tracer in a process, with loading
-    machine code. registers, occupancy: on a GPU, of closest and any hit."""
+    machine code. registers, occupancy, rays that it has room for at once: on a GPU, of closest and any hit."""
 
     kernel: str
     nodes: int
@@ -66,6 +65,7 @@ class KernelFacts:
     build_seconds: float | None = None
     registers: tuple[int, ...] = ()
     occupancy: tuple[float, ...] = ()
+    rays_at_once: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,18 +126,13 @@ def compare(
     *,
     repeats: int,
     threads: int | None,
-    bounds: Bounds | None = None,
 ) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
-    """Kernel after kernel. All trace the same rays, which the first one found. bounds: of the same scene."""
+    """Kernel after kernel. All trace the same rays, which the first one found."""
     for name in kernels:
         choice = TracerChoice(device=device, kernel=name, threads=threads)
         with stage_of(snapshot, choice, load_seconds=0.0) as stage:
             workload.prepare(stage.tracer)
-            measured = [measure(stage.tracer, rays, repeats) for rays in workload.sets]
-            if bounds is not None:
-                with bounds.of_kernel(stage.tracer) as bound:
-                    measured = [with_bound(one, bound, rays) for one, rays in zip(measured, workload.sets, strict=True)]
-            yield facts_of(stage.tracer), measured
+            yield facts_of(stage.tracer), [measure(stage.tracer, rays, repeats) for rays in workload.sets]
 
 
 def facts_of(tracer: Tracer) -> KernelFacts:
@@ -152,22 +147,18 @@ def facts_of(tracer: Tracer) -> KernelFacts:
     if not isinstance(tracer, GpuTracer):
         return facts
     kernel = tracer.session.kernel
-    return replace(facts, registers=tuple(kernel.registers), occupancy=tuple(kernel.occupancy))
+    return replace(
+        facts,
+        registers=tuple(kernel.registers),
+        occupancy=tuple(kernel.occupancy),
+        rays_at_once=tuple(kernel.rays_at_once(query) for query in Query),
+    )
 
 
 def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
     """The rate of a kernel on some rays, and what it does for them."""
     measured = measurement(tracer.name, rays, kernel_seconds(tracer, rays.rays, rays.query, repeats))
     return replace(measured, steps=steps_per_ray(tracer, sample(rays.rays, COUNTED_RAYS), rays.query))
-
-
-def with_bound(measured: Measurement, bound: KernelBound | None, rays: RaySet) -> Measurement:
-    """With what can be reached; steps are those of the simulator where a device has not counted efficiencies."""
-    if bound is None:
-        return measured
-    steps, most = bound.of(rays)
-    counted = measured.steps is not None and measured.steps.node_efficiency is not None
-    return replace(measured, steps=measured.steps if counted else steps, bound=most)
 
 
 def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measurement:

@@ -1,15 +1,13 @@
 """Tables of the literature, made again: the kernels of a paper on a scene at hand, published figures beside ours."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from renderer.bench_files import Run
 from renderer.bench_table import MISSING, aligned, number, photon_run, registers, share
-from renderer.end_to_end import end_to_end
-from renderer.kernel_benchmark import Comparison, Measurement, compare, over_baseline, over_views
-from renderer.kernel_bounds import Bounds
+from renderer.comparison import Effort, measured
+from renderer.kernel_benchmark import Comparison, Measurement, over_views
 from renderer.literature import (
     AILA_LAINE,
     AILA_LAINE_RATES,
@@ -34,54 +32,12 @@ Block = Sequence[Sequence[str]]
 SIGNS = {Mark.QUOTED: "", Mark.RECALLED: "?"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Effort:
-    """What is spent on a kernel. repeats: rounds. bound_rays: of each kind that are simulated, 0 for none. photons: to
-    store in a photon run."""
-
-    repeats: int
-    bound_rays: int
-    photons: int
-
-
 def reproduce(paper: Paper, run: Run, effort: Effort) -> Comparison:
-    """Measure all kernels of a paper, one after the other; says on stderr how far it is."""
+    """Measure all kernels of a paper."""
     rays = PlannedRays(snapshot=run.snapshot, views=run.views, plan=run.plan, kinds=paper.kinds)
-    bounds = Bounds(run.snapshot, run.device, effort.bound_rays) if effort.bound_rays else None
-    kernels = list(paper.rows.values())
-    facts, measurements, photon_runs = [], [], []
-    for of_kernel, measured in compare(
-        run.snapshot,
-        run.device,
-        kernels,
-        Workload(rays.sets, is_judged=False),
-        repeats=effort.repeats,
-        threads=run.threads,
-        bounds=bounds,
-    ):
-        facts.append(of_kernel)
-        measurements += measured
-        print(f"{of_kernel.kernel} done", file=sys.stderr, flush=True)
-    if bounds and bounds.missing:
-        print(f"tracecore: no bounds: {bounds.missing}", file=sys.stderr)
-    for one in end_to_end(
-        run.snapshot,
-        run.device,
-        kernels if paper.has_photon_run else [],
-        photons=effort.photons,
-        repeats=effort.repeats,
-        seed=run.plan.seed,
-        threads=run.threads,
-    ):
-        photon_runs.append(one)
-        print(f"{one.kernel} done, photon run, {one.dispatch}", file=sys.stderr, flush=True)
-    return Comparison(
-        device=run.device,
-        baseline=run.baseline,
-        kernels=tuple(facts),
-        measurements=tuple(over_baseline(measurements, run.baseline)),
-        photon_runs=tuple(photon_runs),
-    )
+    workload = Workload(rays.sets, is_judged=False)
+    spent = effort if paper.has_photon_run else replace(effort, photons=0)
+    return measured(run, list(paper.rows.values()), workload, spent)
 
 
 @dataclass(frozen=True, kw_only=True)

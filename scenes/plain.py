@@ -1,6 +1,6 @@
 """A scene made plain: diffuse surfaces and one square light below the ceiling, as a workload that tracers share.
 
-Barczak: A Bounding Volume Hierarchy per Ray (2016) measured traversal with photons of such a scene.
+Barczak: GPU Ray Tracing the Wrong Way (2016) measured traversal with photons of such a scene.
 """
 
 from dataclasses import replace

@@ -273,6 +273,11 @@ class DeviceKernel:
             self.entries[0], blocks, 1, 1, self.strategy.block_size, 1, 1, 0, stream.address, arguments, 0
         )
 
+    def rays_at_once(self, query: Query) -> int:
+        """That the device has room for."""
+        blocks = self.resident_blocks[query] * _device_attribute("MultiProcessorCount")
+        return blocks * self.strategy.block_size // self.strategy.lanes_per_ray
+
     def blocks_for(self, rays: int, query: Query) -> int:
         """Blocks of a launch over so many rays."""
         blocks = self.strategy.blocks_for(rays)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from renderer.bench_files import Run
-    from renderer.end_to_end import EndToEnd
-    from renderer.kernel_benchmark import Comparison
     from renderer.ray_file import RayFile
     from renderer.ray_sources import RaySource
     from renderer.workload import RaySet, Workload
@@ -149,6 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and write what is asked for."""
     from renderer.bench_files import BenchFiles, Run
     from renderer.bench_table import table
+    from renderer.comparison import Effort, measured
     from renderer.image_file import make_default_folder
     from renderer.kernel_benchmark import device_of, kernel_names
     from renderer.ray_file import check_ray_path
@@ -190,9 +187,12 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
     )
     workload = _workload(arguments, job, _source(arguments, job, kinds, replayed), is_judged=bool(peers))
-    found = _compared(job, kernels, peers, workload, arguments.repeat, arguments.bound_rays)
-    if arguments.end_to_end:
-        found = replace(found, photon_runs=_photon_runs(job, kernels, arguments))
+    effort = Effort(
+        repeats=arguments.repeat,
+        bound_rays=arguments.bound_rays,
+        photons=arguments.photons if arguments.end_to_end else 0,
+    )
+    found = measured(job, kernels, workload, effort, peers)
     print(table(found))
     files.write(found, job)
     return 0
@@ -272,53 +272,3 @@ def _workload(arguments: argparse.Namespace, job: Run, source: RaySource, *, is_
         return sets
 
     return Workload(make, is_judged=is_judged)
-
-
-def _compared(
-    job: Run, kernels: list[str], peers: list[str], workload: Workload, repeats: int, bound_rays: int
-) -> Comparison:
-    """All kernels, one after the other, then the peers."""
-    from renderer.kernel_benchmark import Comparison, compare, over_baseline
-    from renderer.kernel_bounds import Bounds
-    from renderer.peer_benchmark import compare_peers
-
-    facts, measurements, peer_facts = [], [], []
-    bounds = Bounds(job.snapshot, job.device, bound_rays) if bound_rays and job.device != "cpu" else None
-    for of_kernel, measured in compare(
-        job.snapshot, job.device, kernels, workload, repeats=repeats, threads=job.threads, bounds=bounds
-    ):
-        facts.append(of_kernel)
-        measurements += measured
-        print(f"{of_kernel.kernel} done", file=sys.stderr, flush=True)
-    for of_peer, measured in compare_peers(
-        peers, job.snapshot.positions, workload, repeats=repeats, threads=job.threads
-    ):
-        peer_facts.append(of_peer)
-        measurements += measured
-        print(f"{of_peer.peer} done", file=sys.stderr, flush=True)
-    if bounds and bounds.missing:
-        print(f"tracecore: no bounds: {bounds.missing}", file=sys.stderr)
-    return Comparison(
-        device=job.device,
-        baseline=job.baseline,
-        kernels=tuple(facts),
-        measurements=tuple(over_baseline(measurements, job.baseline)),
-        peers=tuple(peer_facts),
-    )
-
-
-def _photon_runs(job: Run, kernels: list[str], arguments: argparse.Namespace) -> tuple[EndToEnd, ...]:
-    """With each kernel."""
-    from renderer.end_to_end import end_to_end
-
-    return tuple(
-        end_to_end(
-            job.snapshot,
-            job.device,
-            kernels,
-            photons=arguments.photons,
-            repeats=arguments.repeat,
-            seed=arguments.seed,
-            threads=arguments.threads,
-        )
-    )

@@ -73,8 +73,9 @@ def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and write what is asked for."""
+    from renderer.comparison import Effort
     from renderer.image_file import check_folder, make_default_folder
-    from renderer.reproduction import Effort, Reproduction, reproduce
+    from renderer.reproduction import Reproduction, reproduce
     from renderer.stage import check_scene
 
     paper = PAPERS[arguments.table]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from small_scenes import lamp_in_box
 
-from renderer import cli, reproduction, simulation
+from renderer import cli, comparison, simulation
 from renderer.bench_files import Run
 from renderer.end_to_end import EndToEnd
 from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
@@ -190,7 +190,7 @@ def test_photons_are_traced_in_a_plain_scene(few_rows, monkeypatch, capsys, tmp_
         return [EndToEnd(kernel="while-while", dispatch="emulated", rate=2.0, least=1.0, most=3.0, busy=0.5)]
 
     few_rows(BARCZAK, {"a ray per lane": "while-while"})
-    monkeypatch.setattr(reproduction, "end_to_end", photon_run)
+    monkeypatch.setattr(comparison, "end_to_end", photon_run)
     path = tmp_path / "table.json"
     options = ["--photon-rays", "500", "--photons", "20000", "--json", str(path)]
     assert cli.main(["reproduce", "barczak-2016", "cornell", *SMALL, *options]) == 0
