@@ -181,7 +181,7 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     if command in ("", "render", "photons", "scene"):
         assert f"\n  tracecore {command or 'render'}" in text
     if command == "":
-        assert all(f"\n    {name} " in text for name in cli.COMMANDS)
+        assert all(re.search(rf"\n    {name}\s", text) for name in cli.COMMANDS)
 
 
 def test_help_names_every_driver_and_every_key(capsys: pytest.CaptureFixture[str]) -> None:
