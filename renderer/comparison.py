@@ -2,12 +2,12 @@
 far it is."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from renderer.bench_files import Run
 from renderer.end_to_end import EndToEnd, end_to_end
-from renderer.kernel_benchmark import Comparison, compare, over_baseline
+from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, PeerFacts, compare, over_baseline
 from renderer.kernel_bounds import Bounds
 from renderer.peer_benchmark import compare_peers
 from renderer.workload import Workload
@@ -26,29 +26,52 @@ class Effort:
 def measured(
     run: Run, kernels: Sequence[str], workload: Workload, effort: Effort, peers: Sequence[str] = ()
 ) -> Comparison:
-    """All kernels, then the peers, on the same rays."""
-    facts, measurements, peer_facts = [], [], []
-    for of_kernel, its in compare(
-        run.snapshot, run.device, kernels, workload, repeats=effort.repeats, threads=run.threads
-    ):
-        facts.append(of_kernel)
-        measurements += its
-        _tell(f"{of_kernel.kernel} done")
-    for of_peer, its in compare_peers(
-        peers, run.snapshot.positions, workload, repeats=effort.repeats, threads=run.threads
-    ):
-        peer_facts.append(of_peer)
-        measurements += its
-        _tell(f"{of_peer.peer} done")
-    found = Comparison(
-        device=run.device,
-        baseline=run.baseline,
-        kernels=tuple(facts),
-        measurements=tuple(over_baseline(measurements, run.baseline)),
-        peers=tuple(peer_facts),
-        photon_runs=_photon_runs(run, kernels, effort),
-    )
-    return _bounded(found, run, workload, effort.bound_rays)
+    """All kernels, then the peers, on the same rays, then photon runs and bounds. An interrupt ends it with what there
+    is by then, if that has the baseline."""
+    parts = Parts()
+    try:
+        for of_kernel, its in compare(
+            run.snapshot, run.device, kernels, workload, repeats=effort.repeats, threads=run.threads
+        ):
+            parts.kernels.append(of_kernel)
+            parts.measurements += its
+            _tell(f"{of_kernel.kernel} done")
+        for of_peer, its in compare_peers(
+            peers, run.snapshot.positions, workload, repeats=effort.repeats, threads=run.threads
+        ):
+            parts.peers.append(of_peer)
+            parts.measurements += its
+            _tell(f"{of_peer.peer} done")
+        for one in _photon_runs(run, kernels, effort):
+            parts.photon_runs.append(one)
+            _tell(f"{one.kernel} done, photon run, {one.dispatch}")
+        return _bounded(parts.together(run, finished=True), run, workload, effort.bound_rays)
+    except KeyboardInterrupt:
+        if run.baseline not in [facts.kernel for facts in parts.kernels]:
+            raise
+        return parts.together(run, finished=False)
+
+
+@dataclass(kw_only=True)
+class Parts:
+    """What has been measured so far."""
+
+    kernels: list[KernelFacts] = field(default_factory=list)
+    peers: list[PeerFacts] = field(default_factory=list)
+    measurements: list[Measurement] = field(default_factory=list)
+    photon_runs: list[EndToEnd] = field(default_factory=list)
+
+    def together(self, run: Run, *, finished: bool) -> Comparison:
+        """Of a run that is finished, or was interrupted."""
+        return Comparison(
+            device=run.device,
+            baseline=run.baseline,
+            kernels=tuple(self.kernels),
+            measurements=tuple(over_baseline(self.measurements, run.baseline)),
+            peers=tuple(self.peers),
+            photon_runs=tuple(self.photon_runs),
+            finished=finished,
+        )
 
 
 def _bounded(found: Comparison, run: Run, workload: Workload, rays: int) -> Comparison:
@@ -60,10 +83,9 @@ def _bounded(found: Comparison, run: Run, workload: Workload, rays: int) -> Comp
     return bounded
 
 
-def _photon_runs(run: Run, kernels: Sequence[str], effort: Effort) -> tuple[EndToEnd, ...]:
-    runs: list[EndToEnd] = []
+def _photon_runs(run: Run, kernels: Sequence[str], effort: Effort) -> Iterator[EndToEnd]:
     if effort.photons > 0:
-        for one in end_to_end(
+        yield from end_to_end(
             run.snapshot,
             run.device,
             kernels,
@@ -71,10 +93,7 @@ def _photon_runs(run: Run, kernels: Sequence[str], effort: Effort) -> tuple[EndT
             repeats=effort.repeats,
             seed=run.plan.seed,
             threads=run.threads,
-        ):
-            runs.append(one)
-            _tell(f"{one.kernel} done, photon run, {one.dispatch}")
-    return tuple(runs)
+        )
 
 
 def _tell(text: str) -> None:

@@ -78,7 +78,8 @@ class PeerFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All measurements, and what is known of each kernel and peer. baseline: the kernel that `relative` is over."""
+    """All measurements, and what is known of each kernel and peer. baseline: the kernel that `relative` is over.
+    finished: nobody interrupted it."""
 
     device: Device
     baseline: str
@@ -86,6 +87,7 @@ class Comparison:
     measurements: tuple[Measurement, ...]
     peers: tuple[PeerFacts, ...] = ()
     photon_runs: tuple[EndToEnd, ...] = ()
+    finished: bool = True
 
     @property
     def kinds(self) -> list[str]:

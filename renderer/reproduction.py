@@ -33,11 +33,14 @@ SIGNS = {Mark.QUOTED: "", Mark.RECALLED: "?"}
 
 
 def reproduce(paper: Paper, run: Run, effort: Effort) -> Comparison:
-    """Measure all kernels of a paper."""
+    """Measure all kernels of a paper; half a table is none."""
     rays = PlannedRays(snapshot=run.snapshot, views=run.views, plan=run.plan, kinds=paper.kinds)
     workload = Workload(rays.sets, is_judged=False)
     spent = effort if paper.has_photon_run else replace(effort, photons=0)
-    return measured(run, list(paper.rows.values()), workload, spent)
+    found = measured(run, list(paper.rows.values()), workload, spent)
+    if not found.finished:
+        raise KeyboardInterrupt
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -195,7 +196,9 @@ def run(arguments: argparse.Namespace) -> int:
     found = measured(job, kernels, workload, effort, peers)
     print(table(found))
     files.write(found, job)
-    return 0
+    if not found.finished:
+        print("tracecore: interrupted: what was measured by then is told and written", file=sys.stderr)
+    return 0 if found.finished else 130
 
 
 def _snapshot(arguments: argparse.Namespace) -> Snapshot:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from renderer import cli
+from renderer import cli, kernel_benchmark
 from renderer.bench_table import table
 from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
 from tracecore.strategies import strategy_names
@@ -80,6 +80,26 @@ def test_photon_runs_are_timed_end_to_end(figures):
     runs = figures["photon_runs"]
     assert [(run["kernel"], run["dispatch"]) for run in runs] == [("while-while", "emulated"), ("bvh4", "emulated")]
     assert all(0.0 < run["least"] <= run["rate"] <= run["most"] and 0.0 < run["busy"] <= 1.0 for run in runs)
+
+
+def test_an_interrupt_leaves_what_was_measured(capsys, monkeypatch, tmp_path):
+    def until_the_third(tracer, rays, repeats):
+        if tracer.name == "if-if":
+            raise KeyboardInterrupt
+        return Measurement(kernel=tracer.name, kind=rays.kind, rays=48, rate=1.0, least=1.0, most=1.0)
+
+    monkeypatch.setattr(kernel_benchmark, "measure", until_the_third)
+    path = tmp_path / "part.json"
+    given = [*SMALL, "--rays", "primary", "--kernels", "while-while,bvh4,if-if", "--json", str(path)]
+    status, told = run(capsys, "cornell", *given)
+    assert status == 130
+    assert "interrupted: what was measured by then" in told.err
+    part = json.loads(path.read_text())
+    assert [one["kernel"] for one in part["measurements"]] == ["while-while", "bvh4"]
+    assert not part["finished"]
+    status, told = run(capsys, "cornell", *given, "--baseline", "if-if")
+    assert status == 130
+    assert "what was measured" not in told.err
 
 
 @pytest.mark.parametrize(
