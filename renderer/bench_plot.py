@@ -15,13 +15,16 @@ COLUMNS = 4
 #: Inches: of a panel, of a bar, of the names of kernels, of what is above and below the bars.
 PANEL_WIDTH, BAR_HEIGHT, NAMES_WIDTH, FRAME_HEIGHT = 2.6, 0.19, 1.9, 0.9
 
+#: Family of what is not among the kernels for GPUs, and its colour.
+OTHERS, OTHERS_COLOR = "others", "0.6"
+
 #: Behind numbers, so that lines do not cross them.
 PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
 
 
 def family(kernel: str) -> str:
-    """Kernels of one source belong together; those that are not registered stand for themselves."""
-    return find_strategy(kernel).source.stem.replace("_", "-") if kernel in strategy_names() else kernel
+    """Kernels of one source belong together; what is not registered is a tracer of others, or the CPU's."""
+    return find_strategy(kernel).source.stem.replace("_", "-") if kernel in strategy_names() else OTHERS
 
 
 def plot(found: Comparison, title: str, suffix: str) -> bytes:
@@ -54,7 +57,8 @@ def plot(found: Comparison, title: str, suffix: str) -> bytes:
 def colors_of(kernels: Sequence[str]) -> dict[str, str]:
     """By family, in the order in which they come."""
     families = dict.fromkeys(family(kernel) for kernel in kernels)
-    return {name: f"C{k % 10}" for k, name in enumerate(families)}
+    families.pop(OTHERS, None)
+    return {**{name: f"C{k % 10}" for k, name in enumerate(families)}, OTHERS: OTHERS_COLOR}
 
 
 def relative_range(found: Comparison, mean: Measurement) -> tuple[float, float]:
@@ -96,5 +100,6 @@ def _draw(panel: Any, found: Comparison, means: Comparison, kind: str) -> None:
 def _name_families(figure: Any, kernels: Sequence[str]) -> None:
     from matplotlib.patches import Patch
 
-    patches = [Patch(color=color, label=name) for name, color in colors_of(kernels).items()]
+    present = {family(kernel) for kernel in kernels}
+    patches = [Patch(color=color, label=name) for name, color in colors_of(kernels).items() if name in present]
     figure.legend(handles=patches, loc="outside lower center", ncols=min(len(patches), 7), fontsize=8, frameon=False)

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from renderer.bench_table import COSTS, costs, number, occupancy, peer_notes, registers
+from renderer.bench_table import COSTS, costs, number, occupancy, peer_notes, photon_run_rows, registers
 from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
 
 TEMPLATE = Path(__file__).with_suffix(".html")
@@ -27,6 +27,10 @@ RAY_COSTS = (
     "Of a ray: nodes visited, triangles tested, bytes read and written if no cache held any. Lanes: share of a warp's "
     "lanes that had work of their own in such steps. Bound: what the simulator says could be reached if memory took no "
     "time, in millions of rays per second."
+)
+PHOTON_RUNS = (
+    "Photons traced, shaded and stored, end to end, in millions of rays per second of wall time, by how batches reach "
+    "the kernel; busy: share of the time in which the co-processor had something to trace."
 )
 
 
@@ -87,6 +91,7 @@ def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
         _section("Steps and bounds", _paragraph(RAY_COSTS), *(_costs(means, kind) for kind in kinds_with_costs))
         if kinds_with_costs
         else "",
+        _section("Photon runs", _paragraph(PHOTON_RUNS), _photon_runs(found)) if found.photon_runs else "",
         _section("Kernels", _kernels(found)),
         _section("Peers", *map(_paragraph, peer_notes(found))) if found.peers else "",
         _gallery("Heat maps of the view points", pictures.heat_maps),
@@ -127,6 +132,16 @@ def _cost_cells(one: Measurement) -> list[Cell]:
 def _figure_cell(text: str) -> Cell:
     """Sorted by the number that the text begins with."""
     return Cell(text=text, value=None if text == MISSING else float(text.rstrip("%")))
+
+
+def _photon_runs(found: Comparison) -> str:
+    head, *rows = photon_run_rows(found.photon_runs)
+    cells: list[Row] = [[name, *map(_photon_cell, texts)] for name, *texts in rows]
+    return _table("", head, cells, found.baseline)
+
+
+def _photon_cell(text: str) -> Cell:
+    return Cell(text=text, value=float(text.split()[0].rstrip("%")))
 
 
 def _kernels(found: Comparison) -> str:

@@ -15,7 +15,7 @@ def table(found: Comparison) -> str:
     means = over_views(found)
     blocks = [_rates(means), *(_costs(means, kind) for kind in means.kinds if means.has_costs(kind))]
     if found.photon_runs:
-        blocks.append(_photon_runs(found.photon_runs))
+        blocks.append(photon_run_rows(found.photon_runs))
     texts = [aligned(rows) for rows in blocks]
     return "\n\n".join(texts + ["\n".join(peer_notes(found))] if found.peers else texts)
 
@@ -67,7 +67,7 @@ def _costs(found: Comparison, kind: str) -> list[list[str]]:
     return rows + [[one.kernel, *costs(one, MISSING)] for one in found.measurements if one.kind == kind]
 
 
-def _photon_runs(runs: Sequence[EndToEnd]) -> list[list[str]]:
+def photon_run_rows(runs: Sequence[EndToEnd]) -> list[list[str]]:
     """A row for each kernel, two columns for each way of dispatch."""
     dispatches = list(dict.fromkeys(run.dispatch for run in runs))
     rows = [["photon run", *(head for dispatch in dispatches for head in (dispatch, "busy"))]]

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 import shlex
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -13,6 +14,7 @@ from renderer import bench_files, cli, view_points
 from renderer.bench_files import plain_name
 from renderer.bench_plot import family, plot, relative_range
 from renderer.bench_report import Circumstances, Figure, Pictures, page
+from renderer.end_to_end import EndToEnd
 from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
 from renderer.machine import gpu_facts, machine_facts
 from tracecore import gpu_device
@@ -79,6 +81,7 @@ FOUND = Comparison(
         )
     ),
 )
+RUN = EndToEnd(kernel="while-while", dispatch="resident", rate=123.4, least=100.0, most=150.0, busy=0.98)
 ABOUT = Circumstances(
     words=("bench", "a b.aff", HOSTILE), date="2026-01-02", scene=HOSTILE, triangles=36, machine={"GPU": HOSTILE}
 )
@@ -90,7 +93,7 @@ PICTURES = Pictures(
 
 @pytest.fixture(scope="module")
 def text():
-    return page(FOUND, ABOUT, PICTURES)
+    return page(replace(FOUND, photon_runs=(RUN,)), ABOUT, PICTURES)
 
 
 def test_every_measurement_is_on_the_page(text):
@@ -98,6 +101,7 @@ def test_every_measurement_is_on_the_page(text):
     for one in FOUND.measurements:
         row = next(row for row in rows if row[:3] == [one.kernel, one.kind, one.view])
         assert row[3:8] == ["48", *(f"{x:.4g}" for x in (one.rate, one.least, one.most, one.relative))]
+    assert ["while-while", "123.4 (100-150)", "98%"] in rows
     counted = next(row for row in rows if row[:3] == ["while-while", "ao", "front"])
     assert counted[8:] == ["31.5", "4.25", "1234", "81.5%", "–", "222", "50.0%"]
 
@@ -133,7 +137,7 @@ def test_bars_end_where_views_or_rounds_do():
 
 def test_kernels_of_one_source_are_a_family():
     assert family("replacing-speculative-if-if") == family("if-if") != family("while-while")
-    assert family("nobody knows") == "nobody knows"
+    assert family("nobody knows") == family("embree") == "others"
 
 
 def test_plots_are_of_the_format_that_is_asked_for():
