@@ -8,17 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from renderer.ray_kinds import sample
-from renderer.simulation import Costs
+from renderer.simulation import Costs, simulated_bound
 from renderer.stage import TracerChoice, stage_of
 from renderer.workload import RaySet
 from scenes.model import Snapshot
 from tracecore import Device
-from tracecore.bound import GPUS, bound
+from tracecore.bound import GPUS
 from tracecore.direct import usable_cores
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.gpu_device import gpu_at_hand
-from tracecore.simulator import own_organisation, simulate
 from tracecore.steps import StepsPerRay
 from tracecore.strategies import find_strategy
 
@@ -69,12 +68,7 @@ class Bounds:
         strategy = find_strategy(facts.kernel)
         some = sample(rays.rays, max(self._most // strategy.lanes_per_ray, LEAST_RAYS))
         sequences = emulated.record_steps(some, rays.query)
-        schedule = simulate(
-            sequences, replace(own_organisation(strategy), rounds=_rounds(facts, rays)), self._gpu.width
-        )
-        costs = self._costs(strategy, rays.query)
-        most = None if costs is None else bound(schedule, len(some), costs, self._gpu)
-        return schedule.per_ray(sequences, strategy), most
+        return simulated_bound(strategy, sequences, rays.query, self._gpu, self._costs, _rounds(facts, rays))
 
 
 def _rounds(facts: KernelFacts, rays: RaySet) -> int:

@@ -2,7 +2,7 @@
 `tracecore.simulator`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from renderer.errors import UsageError
@@ -115,11 +115,12 @@ def simulations(
 
 
 def simulated_bound(
-    strategy: KernelStrategy, sequences: StepSequences, query: Query, gpu: Gpu
+    strategy: KernelStrategy, sequences: StepSequences, query: Query, gpu: Gpu, cost_of: Costs, rounds: int
 ) -> tuple[StepsPerRay, float | None]:
-    """What a ray costs in a kernel's own loop on a GPU, with SIMD efficiencies, and a bound as in `Simulated`."""
-    schedule = simulate(sequences, own_organisation(strategy), gpu.width)
-    costs = Costs(gpu.arch)(strategy, query)
+    """What a ray costs in a kernel's own loop on a GPU, with SIMD efficiencies, and a bound as in `Simulated`. rounds:
+    as in `simulator.Lanes`."""
+    schedule = simulate(sequences, replace(own_organisation(strategy), rounds=rounds), gpu.width)
+    costs = cost_of(strategy, query)
     rays = sequences.items * sequences.rays
     return schedule.per_ray(sequences, strategy), None if costs is None else bound(schedule, rays, costs, gpu)
 

@@ -9,7 +9,8 @@
 #   OUT            folder for logs and figures (default: output/gpu)
 #   PYTHON         interpreter (default: python3)
 #   GPU_EXTRA      more commands, one a line, each with a time limit of GPU_EXTRA_LIMIT seconds (default: 300)
-#   GPU_SKIP       parts to leave out, separated by spaces: vectors renderer tracecore memcheck racecheck benchmark
+#   GPU_SKIP       parts to leave out, separated by spaces: vectors renderer tracecore memcheck racecheck
+#                  bench benchmark
 #
 # Every command has a time limit. The last lines are a summary; the exit status is 1 if anything failed.
 set -u
@@ -61,15 +62,11 @@ if [[ $failed == 0 ]]; then
 
     kitchen=$scene_folder/bart-kitchen/aff/kitchen.aff
     if [[ -f $kitchen ]]; then
-        work=$(mktemp -d)
-        trap 'rm -rf "$work"' EXIT
-        rays=$work/kitchen.npz
-        part rays 90 "$PYTHON" tests/scene_rays.py "$kitchen" "$rays"
-        part benchmark 240 "$PYTHON" -m tracecore.gpu_benchmark "$rays" --json "$OUT/benchmark.json"
-        export GPU_SCENE=$rays # for the commands that the caller adds
+        part bench 300 "$PYTHON" -m renderer bench "$kitchen" --samples 4 --ao-rays 8 --json "$OUT/bench.json"
     else
-        part benchmark 240 "$PYTHON" -m tracecore.gpu_benchmark --json "$OUT/benchmark.json"
+        part bench 300 "$PYTHON" -m renderer bench kitchen --samples 4 --ao-rays 8 --json "$OUT/bench.json"
     fi
+    part benchmark 240 "$PYTHON" -m tracecore.gpu_benchmark --json "$OUT/benchmark.json"
 
     count=0
     while IFS= read -r command; do

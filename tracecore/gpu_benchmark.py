@@ -1,8 +1,6 @@
-"""Rates of the GPU's kernels and of streamed dispatch: `python -m tracecore.gpu_benchmark [SCENE.npz]`.
+"""Rates of launches and of both ways of dispatch, nothing done with the hits: `python -m tracecore.gpu_benchmark`.
 
-SCENE.npz holds `triangles`, (t, 3, 3), and sets of rays by name, (n, 8) float32 each, at least `photon`; without it a
-room full of spheres is made. Three more sets follow from the set `primary`: ambient occlusion, and the first and the
-fourth diffuse bounce. Every figure is a median of 5.
+In a room full of spheres. Every figure is a median of 5. `tracecore bench` compares kernels on the rays of a scene.
 """
 
 import argparse
@@ -15,17 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tracecore.compare_embree import View, camera_rays, diffuse_rays, room_of_spheres
+from tracecore.compare_embree import room_of_spheres
 from tracecore.errors import DeviceError
 from tracecore.gpu import GpuTracer, gpu_unavailable_reason
 from tracecore.gpu_device import gpu_name
 from tracecore.kernel_time import kernel_seconds
 from tracecore.rays import BATCH_RAYS, Floats, make_rays
 from tracecore.ring import RingBatch, ring_again
-from tracecore.strategies import strategy_names
 from tracecore.streamed import CopiedBatch, PinnedBatch, StreamedQueue
 from tracecore.tracer import Query, RayQueue
-from tracecore.triangles import checked_triangles
 
 REPEATS = 5
 LAUNCH_RAYS = 1 << 21
@@ -34,69 +30,38 @@ STREAMED_RAYS = 1 << 24
 #: Kernels that are measured in resident dispatch too.
 RESIDENT = ("while-while", "replacing-while-while", "replacing-compressed-bvh8")
 
-#: How far a ray for ambient occlusion goes, of the scene's diagonal.
-OCCLUSION_RADIUS = 0.2
-
 Row = dict[str, str | int | float]
 
 
 def main() -> None:
     """Print the tables; with --json FILE also write them."""
-    parser = argparse.ArgumentParser(description="Rates of the GPU's kernels and of streamed dispatch.")
-    parser.add_argument("scene", nargs="?", help="SCENE.npz: triangles (t, 3, 3) and named sets of rays (n, 8)")
-    parser.add_argument("--kernels", default=",".join(strategy_names()), help="names with commas; default: all")
+    parser = argparse.ArgumentParser(description="Rates of launches and of both ways of dispatch, without shading.")
     parser.add_argument("--json", type=Path, help="write the figures to a file")
     options = parser.parse_args()
     if reason := gpu_unavailable_reason():
         raise DeviceError(f"no GPU can be used: {reason}")
-    triangles, sets = read_scene(options.scene)
-    tracers = [GpuTracer(triangles, name) for name in options.kernels.split(",")]
-    sets |= following_sets(sets.get("primary"), triangles, tracers[0])
-    print(f"{gpu_name()}, {len(triangles)} triangles, {tracers[0].bvh.nodes} nodes; Mrays/s, median of {REPEATS}")
+    triangles, photons = room_of_spheres(), lamp_rays()
+    tracer = GpuTracer(triangles)
+    print(f"{gpu_name()}, {len(triangles)} triangles, {tracer.bvh.nodes} nodes; Mrays/s, median of {REPEATS}")
     tables = {
-        "kernels": list(kernel_rows(tracers, sets)),
-        "launches": list(launch_rows(tracers[0], sets["photon"])),
-        "streamed": list(streamed_rows(tracers[0], sets["photon"])),
-        "resident": [row for name in RESIDENT for row in resident_rows(triangles, name, sets["photon"])],
+        "launches": list(launch_rows(tracer, photons)),
+        "streamed": list(streamed_rows(tracer, photons)),
+        "resident": [row for name in RESIDENT for row in resident_rows(triangles, name, photons)],
     }
     if options.json:
         options.json.write_text(json.dumps({"gpu": gpu_name(), "triangles": len(triangles), **tables}, indent=1))
 
 
-def read_scene(path: str | None) -> tuple[Floats, dict[str, Floats]]:
-    """Triangles and sets of rays, of a file or made up."""
-    if path is not None:
-        with np.load(path) as arrays:
-            sets = {name: arrays[name].astype(np.float32) for name in arrays.files if name != "triangles"}
-            return checked_triangles(arrays["triangles"]), sets
-    triangles = room_of_spheres()
+def lamp_rays() -> Floats:
+    """(LAUNCH_RAYS, 8) from six lamps in the room to all sides, in random order."""
     random = np.random.default_rng(1)
-    view = View(np.array([0.9, 0.3, 0.9]), np.zeros(3), 60.0)
     lamps = random.uniform(-0.9, 0.9, (6, 3))[random.integers(6, size=LAUNCH_RAYS)]
-    photons = make_rays(lamps, random.normal(size=(LAUNCH_RAYS, 3)))
-    return triangles, {"primary": camera_rays(view, 720, random), "photon": photons}
+    return make_rays(lamps, random.normal(size=(LAUNCH_RAYS, 3)))
 
 
-def following_sets(primary: Floats | None, triangles: Floats, tracer: GpuTracer) -> dict[str, Floats]:
-    """What follows from camera rays: short rays for ambient occlusion, and diffuse bounces 1 and 4."""
-    if primary is None:
-        return {}
-    random = np.random.default_rng(2)
-    bounces = [primary]
-    for _ in range(4):
-        bounces.append(diffuse_rays(triangles, bounces[-1], tracer.closest_hit(bounces[-1]), random))
-    occlusion = bounces[1].copy()
-    occlusion[:, 7] = OCCLUSION_RADIUS * np.linalg.norm(np.ptp(triangles.reshape(-1, 3), axis=0))
-    return {"ao": occlusion, "bounce 1": bounces[1], "bounce 4": bounces[4]}
-
-
-def kernel_rates(tracer: GpuTracer, rays: Floats) -> tuple[float, float]:
-    """Millions of rays per second of one launch, by the device's clock, launch alone: closest hit and any hit."""
-
-    def rate(query: Query) -> float:
-        return len(rays) / statistics.median(kernel_seconds(tracer, rays, query, REPEATS)) / 1e6
-
-    return rate(Query.CLOSEST), rate(Query.ANY)
+def kernel_rate(tracer: GpuTracer, rays: Floats) -> float:
+    """Millions of rays per second of one launch, by the device's clock, launch alone."""
+    return len(rays) / statistics.median(kernel_seconds(tracer, rays, Query.CLOSEST, REPEATS)) / 1e6
 
 
 def median(measure: Callable[[], float]) -> float:
@@ -104,37 +69,11 @@ def median(measure: Callable[[], float]) -> float:
     return statistics.median(measure() for _ in range(REPEATS))
 
 
-def kernel_rows(tracers: list[GpuTracer], sets: dict[str, Floats]) -> Iterator[Row]:
-    """Every kernel on every set of rays, closest hit / any hit: a table in Markdown."""
-    print(
-        "\n| kernel | "
-        + " | ".join(sets)
-        + " | registers | occupancy | shared bytes |"
-        + "\n"
-        + "|---" * (len(sets) + 4)
-        + "|"
-    )
-    for tracer in tracers:
-        kernel = tracer.session.kernel
-        row: Row = {"kernel": tracer.name}
-        for name, rays in sets.items():
-            row[f"{name} closest"], row[f"{name} any"] = kernel_rates(tracer, rays[:LAUNCH_RAYS])
-        row["registers"] = " / ".join(map(str, kernel.registers))
-        row["occupancy"] = " / ".join(f"{share:.0%}" for share in kernel.occupancy)
-        row["shared"] = kernel.shared_bytes
-        rates = (f"{row[f'{name} closest']:.0f} / {row[f'{name} any']:.0f}" for name in sets)
-        print(
-            f"| {tracer.name} | {' | '.join(rates)} | {row['registers']} | {row['occupancy']} | {row['shared']} |",
-            flush=True,
-        )
-        yield row
-
-
 def launch_rows(tracer: GpuTracer, rays: Floats) -> Iterator[Row]:
     """One launch at a time, of fewer rays."""
     print(f"\n{tracer.name} on 'photon', one launch at a time\n{'rays':>24} {'closest':>9}")
     for exponent in range(10, 21, 2):
-        rate, _ = kernel_rates(tracer, rays[: 1 << exponent])
+        rate = kernel_rate(tracer, rays[: 1 << exponent])
         print(f"{1 << exponent:24} {rate:9.0f}", flush=True)
         yield {"rays": 1 << exponent, "closest": rate}
 

@@ -51,7 +51,9 @@ def test_one_kernel_is_simulated_alone(monkeypatch):
         lanes=1,
         rays=1,
     )
-    per_ray, bound = simulation.simulated_bound(find_strategy("while-while"), steps, Query.CLOSEST, GPUS["h200"])
+    strategy, gpu = find_strategy("while-while"), GPUS["h200"]
+    costs = simulation.Costs(gpu.arch)
+    per_ray, bound = simulation.simulated_bound(strategy, steps, Query.CLOSEST, gpu, costs, rounds=1)
     assert (per_ray.nodes, per_ray.triangles) == (1.0, 0.5)
     assert (per_ray.node_efficiency, per_ray.triangle_efficiency) == (2 / 32, 1 / 32)
     assert bound == pytest.approx(2 / (60 + 50 + 8 + 70 + 8) * 132 * 1.98e9 * 4 / 1e6)
