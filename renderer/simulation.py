@@ -89,15 +89,22 @@ def ray_sets(
 
 
 def simulations(
-    snapshot: Snapshot, kernel: str, sets: Mapping[str, Floats], machine: Machine, cost_of: Costs
+    snapshot: Snapshot,
+    kernel: str,
+    sets: Mapping[str, Floats],
+    machine: Machine,
+    cost_of: Costs,
+    keep: dict[str, StepSequences] | None = None,
 ) -> Iterator[Simulated]:
-    """A kernel on all sets of rays."""
+    """A kernel on all sets of rays. keep: is given what it does, by "KERNEL/KIND"."""
     strategy = find_strategy(kernel)
     with stage_of(snapshot, TracerChoice(device="emulator", kernel=kernel), load_seconds=0.0) as stage:
         assert isinstance(stage.tracer, EmulatedTracer)
         for kind, rays in sets.items():
             query = query_of(kind)
             sequences = stage.tracer.record_steps(rays, query)
+            if keep is not None:
+                keep[f"{kernel}/{kind}"] = sequences
             costs = cost_of(strategy, query)
             for width, loop in product(machine.widths, machine.loops):
                 if fits(width, sequences.lanes):

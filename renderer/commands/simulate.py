@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.arguments import add_rays, add_scene, names, real, whole
+from renderer.errors import UsageError
 
 if TYPE_CHECKING:
     from renderer.simulation import Simulated
     from tracecore.bound import Gpu
+    from tracecore.steps import StepSequences
 
 SUMMARY = "simulate traversal kernels: SIMD efficiency, and the rate if memory took no time"
 
@@ -63,6 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    parser.add_argument(
+        "--dump",
+        type=Path,
+        metavar="FILE",
+        help="keep the steps of all rays in FILE.npz: for each KERNEL/KIND the arrays kinds (0 node, 1 leaf, 2 "
+        "triangle, 3 inside of its edges), useful (lanes with work) and starts (where each ray or packet begins)",
+    )
     add_rays(parser).add_argument(
         "--rays-at-most",
         type=whole(1, 1 << 26),
@@ -77,11 +86,17 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.atomic_file import atomic_file
     from renderer.image_file import check_folder, make_default_folder
 
-    if arguments.json:
-        check_folder(arguments.json)
-        make_default_folder([arguments.json])
-    gpu, found = _simulated(arguments)
+    if arguments.dump and arguments.dump.suffix.lower() != ".npz":
+        raise UsageError(f"cannot keep steps in '{arguments.dump}': the name must end in .npz")
+    files = [path for path in (arguments.json, arguments.dump) if path]
+    for path in files:
+        check_folder(path)
+    make_default_folder(files)
+    steps: dict[str, StepSequences] | None = {} if arguments.dump else None
+    gpu, found = _simulated(arguments, steps)
     print(table(found))
+    if steps:
+        _write_steps(arguments.dump, steps)
     if arguments.json:
         figures = {"gpu": asdict(gpu), "simulations": [asdict(one) for one in found]}
         with atomic_file(arguments.json) as file:
@@ -89,8 +104,21 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _simulated(arguments: argparse.Namespace) -> tuple[Gpu, list[Simulated]]:
-    """All that is asked for. Raises `UsageError` for a name that there is not, before anything is read."""
+def _write_steps(path: Path, steps: Mapping[str, StepSequences]) -> None:
+    import numpy as np
+
+    from renderer.atomic_file import atomic_file
+
+    arrays = {
+        f"{name}/{array}": getattr(its, array) for name, its in steps.items() for array in ("kinds", "useful", "starts")
+    }
+    with atomic_file(path) as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | None) -> tuple[Gpu, list[Simulated]]:
+    """All that is asked for. keep: as in `simulations`. Raises `UsageError` for a name that there is not, before
+    anything is read."""
     from renderer.ray_kinds import KINDS, RayPlan
     from renderer.simulation import LOOPS, OWN, Costs, Machine, ray_sets, simulations
     from renderer.stage import Moment, check_scene
@@ -114,7 +142,7 @@ def _simulated(arguments: argparse.Namespace) -> tuple[Gpu, list[Simulated]]:
     cost_of = Costs(machine.gpu.arch)
     found: list[Simulated] = []
     for kernel in kernels:
-        found += simulations(snapshot, kernel, sets, machine, cost_of)
+        found += simulations(snapshot, kernel, sets, machine, cost_of, keep)
         print(f"{kernel} done", file=sys.stderr, flush=True)
     if cost_of.missing:
         print(f"tracecore: no bounds: {cost_of.missing}", file=sys.stderr)

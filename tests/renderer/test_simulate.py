@@ -35,11 +35,23 @@ COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, turn=8
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory):
     path = tmp_path_factory.mktemp("simulate") / "simulate.json"
-    options = ["--loops", "own,if-if,queues", "--width", "8,32", "--json", str(path)]
+    dump = path.with_name("steps.npz")
+    options = ["--loops", "own,if-if,queues", "--width", "8,32", "--json", str(path), "--dump", str(dump)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulation, "step_instructions", lambda *_: COSTS)
         assert cli.main(["simulate", *SMALL, *options]) == 0
-    return json.loads(path.read_text())
+    with np.load(dump) as steps:
+        return {**json.loads(path.read_text()), "steps": dict(steps)}
+
+
+def test_steps_of_all_rays_are_dumped(figures):
+    steps = figures["steps"]
+    assert len(steps) == 2 * 2 * 3
+    for one in figures["simulations"]:
+        kinds, starts = (steps[f"{one['kernel']}/{one['kind']}/{name}"] for name in ("kinds", "starts"))
+        items = one["rays"] if one["kernel"] == "while-while" else -(-one["rays"] // 8)
+        assert len(starts) == items + 1
+        assert np.count_nonzero(kinds == Step.NODE) / items == pytest.approx(one["steps"]["nodes"])
 
 
 def test_one_kernel_is_simulated_alone(monkeypatch):
@@ -108,6 +120,8 @@ def test_without_a_compiler_only_bounds_are_missing(capsys, monkeypatch):
         (["--gpu", "abacus"], "unknown GPU 'abacus'; there are h200, rtx-4090, a100, gtx-285"),
         (["--width", "8,33"], "unknown width of a warp '33'; there are 8, 16, 32, 64"),
         (["--loops", "spiral"], "unknown loop 'spiral'; there are own, while-while, if-if, "),
+        (["--dump", "/no/such/folder/steps.npz"], "cannot write '/no/such/folder/steps.npz'"),
+        (["--dump", "steps.txt"], "cannot keep steps in 'steps.txt': the name must end in .npz"),
         (["--json", "/no/such/folder/simulate.json"], "cannot write '/no/such/folder/simulate.json'"),
     ],
 )
