@@ -83,6 +83,8 @@ def test_a_group_has_a_child_or_a_triangle_for_each_lane():
     assert (sequences.lanes, sequences.rays, sequences.items) == (4, 1, len(RAYS))
     assert set(sequences.useful[sequences.kinds == Step.NODE]) <= {2, 3, 4}
     assert set(sequences.useful[sequences.kinds == Step.TRIANGLE]) <= {1, 2, 3, 4}
+    of_nodes = recorded("grouped-8")[0]
+    assert of_nodes.useful[of_nodes.kinds == Step.NODE].min() < 8  # not all have eight children
     strategy = find_strategy("grouped-4")
     assert sequences.per_ray(strategy).triangles == sequences.total_useful(Step.TRIANGLE) / len(RAYS)
 
