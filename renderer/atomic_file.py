@@ -30,3 +30,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         yield file
         file.flush()
         os.fsync(file.fileno())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Make a file of these bytes, or leave what is there."""
+    with atomic_file(path) as file:
+        file.write(content)

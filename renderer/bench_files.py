@@ -15,7 +15,7 @@ from typing import Self
 
 from PIL import Image
 
-from renderer.atomic_file import atomic_file
+from renderer.atomic_file import write_whole
 from renderer.bench_plot import plot
 from renderer.bench_report import Circumstances, Figure, Pictures, page
 from renderer.driver import RenderSettings
@@ -86,17 +86,17 @@ class BenchFiles:
         """All that is asked for."""
         if self.json:
             text = json.dumps({"circumstances": asdict(run.circumstances)} | found.as_dict(), indent=1)
-            _write(self.json, (text + "\n").encode())
+            write_whole(self.json, (text + "\n").encode())
         if self.plot:
-            _write(self.plot, plot(found, run.title, self.plot.suffix.lower()))
+            write_whole(self.plot, plot(found, run.title, self.plot.suffix.lower()))
         heats = list(run.heat_figures(self.heat_kernels)) if self.heat else []
         if self.heat:
             for figure in heats:
-                _write(self.heat.with_stem(f"{self.heat.stem}-{plain_name(figure.caption)}"), figure.content)
+                write_whole(self.heat.with_stem(f"{self.heat.stem}-{plain_name(figure.caption)}"), figure.content)
         if self.html:
             plots = [Figure(caption=run.title, content=plot(found, run.title, ".svg"), media_type="image/svg+xml")]
             pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)
-            _write(self.html, page(found, run.circumstances, pictures).encode())
+            write_whole(self.html, page(found, run.circumstances, pictures).encode())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,8 +183,3 @@ def plain_name(text: str) -> str:
 def _check_suffix(path: Path | None, suffixes: Sequence[str]) -> None:
     if path and path.suffix.lower() not in suffixes:
         raise UsageError(f"cannot write '{path}': the name must end in {' or '.join(suffixes)}")
-
-
-def _write(path: Path, content: bytes) -> None:
-    with atomic_file(path) as file:
-        file.write(content)

@@ -43,7 +43,12 @@ def _rate(one: Measurement | None) -> str:
     if one is None:
         return MISSING
     relative = MISSING if one.relative is None else f"{one.relative:.2f}x"
-    return f"{one.rate:.4g} ({one.least:.4g}-{one.most:.4g}) {relative}"
+    return f"{ranged(one)} {relative}"
+
+
+def ranged(one: Measurement | EndToEnd) -> str:
+    """A rate and its range."""
+    return f"{one.rate:.4g} ({one.least:.4g}-{one.most:.4g})"
 
 
 def _facts(facts: KernelFacts | None) -> tuple[str, str, str]:
@@ -79,7 +84,7 @@ def photon_run_rows(runs: Sequence[EndToEnd]) -> list[list[str]]:
 
 def photon_run(run: EndToEnd) -> tuple[str, str]:
     """Its rate with the range, and the busy share."""
-    return f"{run.rate:.4g} ({run.least:.4g}-{run.most:.4g})", f"{run.busy:.0%}"
+    return ranged(run), f"{run.busy:.0%}"
 
 
 #: What a ray costs: nodes visited, triangles tested, bytes; lanes that had work in such steps; what could be reached.

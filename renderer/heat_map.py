@@ -143,7 +143,4 @@ def ray_figures(tracer: Tracer, rays: Floats) -> dict[str, Doubles]:
 
 def steps_of_rays(sequences: StepSequences, rays: int) -> npt.NDArray[np.int64]:
     """(rays, 4) by `Step`; the rays of a packet take the same ones."""
-    item = np.repeat(np.arange(sequences.items), np.diff(sequences.starts))
-    places = item * len(Step) + sequences.kinds
-    of_items = np.bincount(places, minlength=sequences.items * len(Step)).reshape(-1, len(Step))
-    return of_items.repeat(sequences.rays, axis=0)[:rays]
+    return sequences.of_items.repeat(sequences.rays, axis=0)[:rays]

@@ -13,11 +13,11 @@ from renderer.stage import TracerChoice, stage_of
 from renderer.workload import RaySet
 from scenes.model import Snapshot
 from tracecore import Device
-from tracecore.bound import GPUS
 from tracecore.direct import usable_cores
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.gpu_device import gpu_at_hand
+from tracecore.gpus import GPUS
 from tracecore.steps import StepsPerRay
 from tracecore.strategies import find_strategy
 

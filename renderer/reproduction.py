@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from renderer.bench_files import Run
-from renderer.bench_table import MISSING, aligned, number, photon_run, registers, share
+from renderer.bench_table import MISSING, aligned, number, photon_run, ranged, registers, share
 from renderer.comparison import Effort, measured
 from renderer.kernel_benchmark import Comparison, Measurement, over_views
 from renderer.literature import (
@@ -100,10 +100,6 @@ def _markdown_table(block: Block) -> str:
     return "\n".join([head, "|" + "---|" * len(block[0]), *rows])
 
 
-def _rate(one: Measurement) -> str:
-    return f"{one.rate:.4g} ({one.least:.4g}-{one.most:.4g})"
-
-
 def _ratio(rate: float, of: float) -> str:
     return f"{rate / of:.2f}"
 
@@ -131,7 +127,7 @@ def _aila_laine_block(rows: Rows, kind: str, own: Mapping[str, Measurement]) -> 
     for label, kernel in rows.items():
         one = own[kernel]
         published = (_published(of_scene.get(label, {}).get(kind)) for of_scene in AILA_LAINE_RATES.values())
-        block.append([label, kernel, number(one.bound), _rate(one), share(one.of_bound), *published])
+        block.append([label, kernel, number(one.bound), ranged(one), share(one.of_bound), *published])
     return block
 
 
@@ -168,7 +164,7 @@ def _lier_block(rows: Rows, kind: str, own: Mapping[str, Measurement]) -> Block:
     block = [[f"{kind}: {_count(own)} rays", "kernel", "measured", *(f"over {name}" for name in LIER_REFERENCES)]]
     for label, kernel in rows.items():
         ratios = (_ratio(own[kernel].rate, own[reference].rate) for reference in LIER_REFERENCES.values())
-        block.append([label, kernel, _rate(own[kernel]), *ratios])
+        block.append([label, kernel, ranged(own[kernel]), *ratios])
     return block
 
 
@@ -188,7 +184,7 @@ def barczak(rows: Rows, found: Comparison, _run: Run) -> list[Block]:
         for dispatch in dispatches:
             one = runs[kernel, dispatch]
             cells += [*photon_run(one), _ratio(one.rate, runs[first, dispatch].rate)]
-        block.append([*cells, _rate(own[kernel]), _ratio(own[kernel].rate, own[first].rate), MISSING])
+        block.append([*cells, ranged(own[kernel]), _ratio(own[kernel].rate, own[first].rate), MISSING])
     return [block]
 
 
@@ -224,7 +220,7 @@ def _frames(rows: Rows, found: Comparison, run: Run) -> Block:
             [
                 label,
                 kernel,
-                _rate(own["primary"]),
+                ranged(own["primary"]),
                 number(frames_per_second(frames, [own["primary"]])),
                 number(shadowed),
                 registers(facts[kernel]) or MISSING,

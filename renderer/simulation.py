@@ -5,20 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from renderer.errors import UsageError
-from renderer.ray_kinds import RayPlan, RaySets, query_of, sample
+from renderer.ray_kinds import sample
+from renderer.ray_sources import PlannedRays
 from renderer.stage import TracerChoice, stage_of
+from renderer.workload import RaySet, Workload
 from scenes.model import Snapshot
-from tracecore.bound import Gpu, StepCosts, bound
+from tracecore.bound import StepCosts, bound
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.errors import DeviceError, KernelError
+from tracecore.gpus import Gpu
 from tracecore.instruction_counts import step_instructions
 from tracecore.loop import IF_IF
-from tracecore.rays import Floats
 from tracecore.simulator import Lanes, Organisation, Queues, Work, fits, own_organisation, simulate
-from tracecore.steps import StepSequences, StepsPerRay
+from tracecore.steps import WARP_LANES, StepSequences, StepsPerRay
 from tracecore.strategies import REPLACE_BELOW, find_strategy
-from tracecore.strategy import WARP_LANES, KernelStrategy
+from tracecore.strategy import KernelStrategy
 from tracecore.tracer import Query
 
 #: Of a loop: the one that the kernel has.
@@ -76,22 +77,18 @@ class Costs:
             return None
 
 
-def ray_sets(
-    snapshot: Snapshot, kinds: Sequence[str], plan: RayPlan, most: int, threads: int | None
-) -> dict[str, Floats]:
-    """A sample of each kind of rays. Raises `UsageError` where there are none at all. most: rays of a kind."""
-    with stage_of(snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as stage:
-        made = RaySets(snapshot, stage.tracer, plan)
-        sets = {kind: sample(rays, most) for kind in kinds if len(rays := made.of_kind(kind)) > 0}
-    if not sets:
-        raise UsageError("there are no rays of these kinds: nothing is hit, or there is no light")
-    return sets
+def samples(rays: PlannedRays, most: int, threads: int | None) -> list[RaySet]:
+    """Of each set of rays. Raises `UsageError` where there are none at all. most: rays of a set."""
+    workload = Workload(rays.sets, is_judged=False)
+    with stage_of(rays.snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as stage:
+        workload.prepare(stage.tracer)
+    return [replace(one, rays=sample(one.rays, most)) for one in workload.sets]
 
 
 def simulations(
     snapshot: Snapshot,
     kernel: str,
-    sets: Mapping[str, Floats],
+    sets: Sequence[RaySet],
     machine: Machine,
     cost_of: Costs,
     keep: dict[str, StepSequences] | None = None,
@@ -100,24 +97,23 @@ def simulations(
     strategy = find_strategy(kernel)
     with stage_of(snapshot, TracerChoice(device="emulator", kernel=kernel), load_seconds=0.0) as stage:
         assert isinstance(stage.tracer, EmulatedTracer)
-        for kind, rays in sets.items():
-            query = query_of(kind)
-            sequences = stage.tracer.record_steps(rays, query)
+        for one in sets:
+            sequences = stage.tracer.record_steps(one.rays, one.query)
             if keep is not None:
-                keep[f"{kernel}/{kind}"] = sequences
-            costs = cost_of(strategy, query)
+                keep[f"{kernel}/{one.kind}"] = sequences
+            costs, rays = cost_of(strategy, one.query), len(one.rays)
             for width, loop in product(machine.widths, machine.loops):
                 if fits(width, sequences.lanes):
                     schedule = simulate(sequences, organisation_of(loop, strategy), width)
                     yield Simulated(
                         kernel=kernel,
-                        kind=kind,
+                        kind=one.kind,
                         loop=loop,
                         width=width,
-                        rays=len(rays),
+                        rays=rays,
                         steps=schedule.per_ray(sequences, strategy),
                         efficiency=schedule.efficiency(Work.NODE, Work.TRIANGLE),
-                        bound=None if costs is None else bound(schedule, len(rays), costs, machine.gpu, machine.move),
+                        bound=None if costs is None else bound(schedule, rays, costs, machine.gpu, machine.move),
                     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from renderer import __version__
-from renderer.atomic_file import atomic_file
+from renderer.atomic_file import write_whole
 
 if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not wait for compilers
     from collections.abc import Sequence
@@ -173,8 +173,8 @@ def ratio(part: float, whole: float) -> float:
 
 def write(path: Path, statistics: Statistics) -> None:
     """Write the JSON file, readable and in the order of `FIELDS`; a number that is not finite becomes null."""
-    with atomic_file(path) as file:
-        file.write((json.dumps({key: _plain(value) for key, value in statistics.items()}, indent=2) + "\n").encode())
+    text = json.dumps({key: _plain(value) for key, value in statistics.items()}, indent=2) + "\n"
+    write_whole(path, text.encode())
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from renderer import __version__
-from renderer.atomic_file import atomic_file
+from renderer.atomic_file import write_whole
 from tracecore.port import ON_ITS_WAY, SHADING, WAITING
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ PROCESS, THREAD_ROWS = 1, 4096
 
 def write(path: Path, logs: list[Log]) -> None:
     """Write the logs of all threads. The file says how many rows a thread's log had no room for."""
-    with atomic_file(path) as file:
-        file.write((json.dumps(trace(logs), separators=(",", ":")) + "\n").encode())
+    write_whole(path, (json.dumps(trace(logs), separators=(",", ":")) + "\n").encode())
 
 
 def trace(logs: list[Log]) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009, section 3.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from tracecore.gpus import Gpu
 from tracecore.simulator import Schedule, Work
 
 #: Instructions by which lanes change a ray against one of a queue: 15 words (ray, hit so far, node, leaf, height of the
@@ -30,39 +30,6 @@ class StepCosts(Protocol):
     def ray(self) -> float: ...
     @property
     def turn(self) -> float: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gpu:
-    """A GPU. multiprocessors: their number. clock: GHz, the highest in normal use. issue: instructions of a warp that a
-    multiprocessor begins in a clock. width: lanes of a warp. arch: to compile for, the nearest one there is."""
-
-    name: str
-    multiprocessors: int
-    clock: float
-    issue: float
-    arch: str
-    width: int = 32
-
-    def instruction_rate(self, width: int) -> float:
-        """Instructions per second of warps that are so wide: as many lanes in all as it has."""
-        return self.multiprocessors * self.clock * 1e9 * self.issue * self.width / width
-
-
-#: By name, as in the vendor's documents: NVIDIA H100 Tensor Core GPU Architecture, 2022 (four schedulers, each begins
-#: an instruction a clock), with NVIDIA H200 Tensor Core GPU, data sheet, 2024; NVIDIA Ada GPU Architecture, 2022;
-#: NVIDIA A100 Tensor Core GPU Architecture, 2020; NVIDIA CUDA Programming Guide 2.2, 2009 (a warp's instruction takes
-#: four clocks of eight processors), with GeForce GTX 285, specifications, 2009. The last one is the GPU of the paper;
-#: no compiler of today knows it, so its instructions are those of a later one.
-GPUS = {
-    gpu.name: gpu
-    for gpu in (
-        Gpu(name="h200", multiprocessors=132, clock=1.98, issue=4.0, arch="sm_90"),
-        Gpu(name="rtx-4090", multiprocessors=128, clock=2.52, issue=4.0, arch="sm_89"),
-        Gpu(name="a100", multiprocessors=108, clock=1.41, issue=4.0, arch="sm_80"),
-        Gpu(name="gtx-285", multiprocessors=30, clock=1.476, issue=0.25, arch="sm_75"),
-    )
-}
 
 
 def instructions(schedule: Schedule, costs: StepCosts, move: float = MOVE_INSTRUCTIONS) -> float:

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.bound import Gpu
 from tracecore.errors import DeviceError, KernelError
+from tracecore.gpus import Gpu
 from tracecore.launch import LAUNCH, REPORT, TALLY, describe_faults
 from tracecore.layout.device_layout import PackedScene
 from tracecore.nvrtc import REMEDY, compile_strategy, supported_architectures

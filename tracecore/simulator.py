@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from tracecore.compiled import compiled
 from tracecore.loop import WHILE_WHILE, Loop
-from tracecore.steps import Step, StepSequences, StepsPerRay
-from tracecore.strategy import WARP_LANES, KernelStrategy
+from tracecore.steps import WARP_LANES, Step, StepSequences, StepsPerRay
+from tracecore.strategy import KernelStrategy
 from tracecore.vector import borrowed
 
 Counts = npt.NDArray[np.int64]

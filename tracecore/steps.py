@@ -125,6 +125,13 @@ class StepSequences:
         """Lanes with work of their own in such steps, of all items."""
         return int(self.useful[self.kinds == step].sum(dtype=np.int64))
 
+    @property
+    def of_items(self) -> Integers:
+        """(items, 4) by `Step`."""
+        item = np.repeat(np.arange(self.items), np.diff(self.starts))
+        places = item * len(Step) + self.kinds
+        return np.bincount(places, minlength=self.items * len(Step)).reshape(-1, len(Step))
+
     def per_ray(self, strategy: KernelStrategy) -> StepsPerRay:
         """Means."""
         nodes = self.total(Step.NODE) / self.items

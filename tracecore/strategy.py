@@ -12,9 +12,7 @@ from tracecore.errors import KernelError
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
 from tracecore.loop import WHILE_WHILE, Loop
 from tracecore.rays import Floats
-
-#: Threads of a warp.
-WARP_LANES = 32
+from tracecore.steps import WARP_LANES
 
 #: Entries of a stack that is compiled for no scene in particular.
 USUAL_STACK = 64

@@ -73,6 +73,7 @@ def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and write what is asked for."""
+    from renderer.atomic_file import write_whole
     from renderer.comparison import Effort
     from renderer.image_file import check_folder, make_default_folder
     from renderer.reproduction import Reproduction, reproduce
@@ -96,17 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
     made = Reproduction(paper=paper, run=job, found=reproduce(paper, job, effort))
     print(made.text())
     if arguments.json:
-        _write(arguments.json, json.dumps(made.as_dict(), indent=1) + "\n")
+        write_whole(arguments.json, (json.dumps(made.as_dict(), indent=1) + "\n").encode())
     if arguments.markdown:
-        _write(arguments.markdown, made.markdown())
+        write_whole(arguments.markdown, made.markdown().encode())
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    from renderer.atomic_file import atomic_file
-
-    with atomic_file(path) as file:
-        file.write(text.encode())
 
 
 def _device(choice: Device) -> Device:

@@ -15,7 +15,7 @@ from renderer.errors import UsageError
 
 if TYPE_CHECKING:
     from renderer.simulation import Simulated
-    from tracecore.bound import Gpu
+    from tracecore.gpus import Gpu
     from tracecore.steps import StepSequences
 
 SUMMARY = "simulate traversal kernels: SIMD efficiency, and the rate if memory took no time"
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, print, and write what is asked for."""
-    from renderer.atomic_file import atomic_file
+    from renderer.atomic_file import write_whole
     from renderer.image_file import check_folder, make_default_folder
 
     if arguments.dump and arguments.dump.suffix.lower() != ".npz":
@@ -99,8 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         _write_steps(arguments.dump, steps)
     if arguments.json:
         figures = {"gpu": asdict(gpu), "simulations": [asdict(one) for one in found]}
-        with atomic_file(arguments.json) as file:
-            file.write((json.dumps(figures, indent=1) + "\n").encode())
+        write_whole(arguments.json, (json.dumps(figures, indent=1) + "\n").encode())
     return 0
 
 
@@ -120,9 +119,12 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     """All that is asked for. keep: as in `simulations`. Raises `UsageError` for a name that there is not, before
     anything is read."""
     from renderer.ray_kinds import KINDS, RayPlan
-    from renderer.simulation import LOOPS, OWN, Costs, Machine, ray_sets, simulations
+    from renderer.ray_sources import PlannedRays
+    from renderer.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
     from renderer.stage import Moment, check_scene
-    from tracecore.bound import GPUS, MOVE_INSTRUCTIONS
+    from renderer.view_points import ViewPoint
+    from tracecore.bound import MOVE_INSTRUCTIONS
+    from tracecore.gpus import GPUS
     from tracecore.strategies import strategy_names
 
     kernels = names(arguments.kernels, strategy_names(), "kernel")
@@ -138,7 +140,10 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
 
     snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
     plan = RayPlan.chosen(arguments, snapshot.positions)
-    sets = ray_sets(snapshot, kinds, plan, arguments.rays_at_most, arguments.threads)
+    rays = PlannedRays(
+        snapshot=snapshot, views=[ViewPoint(name="camera", camera=snapshot.camera)], plan=plan, kinds=kinds
+    )
+    sets = samples(rays, arguments.rays_at_most, arguments.threads)
     cost_of = Costs(machine.gpu.arch)
     found: list[Simulated] = []
     for kernel in kernels:
@@ -162,6 +167,8 @@ def table(found: Sequence[Simulated]) -> str:
 
 
 def _row(one: Simulated) -> list[str]:
+    from renderer.bench_table import MISSING, share
+
     steps = one.steps
     shares = (steps.node_efficiency, steps.triangle_efficiency, one.efficiency)
     return [
@@ -170,6 +177,6 @@ def _row(one: Simulated) -> list[str]:
         str(one.width),
         f"{steps.nodes:.1f}",
         f"{steps.triangles:.1f}",
-        *("-" if share is None else f"{share:.1%}" for share in shares),
-        "-" if one.bound is None else f"{one.bound:.0f}",
+        *map(share, shares),
+        MISSING if one.bound is None else f"{one.bound:.0f}",
     ]

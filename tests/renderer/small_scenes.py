@@ -1,5 +1,7 @@
 """Small scenes with known answers."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from scenes.model import Camera, Material, PointLight, Snapshot
@@ -74,6 +76,12 @@ def lamp_in_box(albedo=(0.4, 0.5, 0.6)):
     """A closed diffuse box with a lamp without size in it."""
     lamp = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
     return flat_snapshot(closed_box(), [Material(diffuse=albedo)], lights=[lamp])
+
+
+def inside_of_lamp_box():
+    """The same, looked at along y from inside; up is z."""
+    camera = Camera(eye=(0.5, 0.1, 0.5), forward=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=60.0)
+    return replace(lamp_in_box(), camera=camera)
 
 
 def floor_and_ceiling(*, distance=1.0, materials, lights=()):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
+from small_scenes import closed_box, flat_snapshot, inside_of_lamp_box, quad
 
 import tracecore
 from renderer.ray_kinds import BOUNCES, KINDS, RayPlan, RaySets, morton_order, occlusion_rays, radical_inverse
@@ -17,9 +17,7 @@ GREY = Material(diffuse=(0.5, 0.5, 0.5))
 
 @pytest.fixture(scope="module")
 def box():
-    """A closed box with a lamp in it, from inside."""
-    camera = Camera(eye=(0.5, 0.1, 0.5), forward=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=60.0)
-    return replace(lamp_in_box(), camera=camera)
+    return inside_of_lamp_box()
 
 
 @pytest.fixture(scope="module")

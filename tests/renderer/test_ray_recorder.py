@@ -1,16 +1,13 @@
 """Rays of a driver's run, by what they are for."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from small_scenes import lamp_in_box
+from small_scenes import inside_of_lamp_box
 
 import tracecore
 from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
 from renderer.ray_recorder import KINDS, AttendedTracer, Recorder, Sample, are_valid, driver_rays
-from scenes.model import Camera
 from tracecore.rays import BATCH_RAYS, make_rays
 from tracecore.tracer import Query
 
@@ -19,8 +16,7 @@ SETTINGS = RenderSettings(width=72, height=64, seed=4, threads=1, photons=3000)
 
 @pytest.fixture(scope="module")
 def box():
-    camera = Camera(eye=(0.5, 0.1, 0.5), forward=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=60.0)
-    return replace(lamp_in_box(), camera=camera)
+    return inside_of_lamp_box()
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from renderer import cli, simulation
 from renderer.commands.simulate import table
 from renderer.ray_kinds import CHUNK_RAYS, sample
 from renderer.simulation import Simulated
-from tracecore.bound import GPUS
 from tracecore.errors import DeviceError
+from tracecore.gpus import GPUS
 from tracecore.instruction_counts import StepInstructions
 from tracecore.steps import Step, StepSequences, StepsPerRay
 from tracecore.strategies import find_strategy

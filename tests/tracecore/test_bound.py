@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from tracecore.bound import GPUS, Gpu, bound, instructions
+from tracecore.bound import bound, instructions
+from tracecore.gpus import GPUS, Gpu
 from tracecore.simulator import Schedule
 
 

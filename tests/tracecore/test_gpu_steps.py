@@ -8,7 +8,7 @@ from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.gpu import GpuTracer
 from tracecore.gpu_device import gpu_unavailable_reason
-from tracecore.steps import Step, StepSequences
+from tracecore.steps import Step
 from tracecore.strategies import find_strategy, strategy_names
 from tracecore.tracer import Query
 
@@ -21,14 +21,6 @@ TRIANGLES, RAYS = soup(500), random_rays(5, 3001)
 def gpu() -> None:
     if reason := gpu_unavailable_reason():
         pytest.skip(reason)
-
-
-def steps_of_items(sequences: StepSequences) -> np.ndarray:
-    """(items, 4)."""
-    item = np.repeat(np.arange(sequences.items), np.diff(sequences.starts))
-    table = np.zeros((sequences.items, len(Step)), np.int64)
-    np.add.at(table, (item, sequences.kinds), 1)
-    return table
 
 
 @pytest.mark.parametrize("kernel", strategy_names())
@@ -66,5 +58,5 @@ def test_a_gpu_takes_the_steps_of_the_emulator(kernel: str, query: Query) -> Non
         sequences = tracer.record_steps(RAYS, query)
     first_rays = counts.steps[:: sequences.rays]
     known = [Step.NODE, Step.LEAF, Step.TRIANGLE]  # inside of edges is for each lane to say
-    assert np.array_equal(first_rays[:, known], steps_of_items(sequences)[:, known])
+    assert np.array_equal(first_rays[:, known], sequences.of_items[:, known])
     assert counts.useful[known].tolist() == [sequences.total_useful(step) for step in known]
