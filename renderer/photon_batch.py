@@ -90,7 +90,9 @@ class PhotonTask(NamedTuple):
     """What decides the photons. sequence: the pass. min_bounces: 1 leaves out photons straight from a light.
 
     flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces, 65535 at most.
-    only_caustics: a path ends where anything but a mirror or glass would scatter it.
+    only_caustics: a path ends where anything but a mirror or glass would scatter it. is_corrected: whether stored flux
+    counts about the shading normal of where it landed (`shaders.shading_normals`), for who looks it up without knowing
+    one; else it counts on the flat triangle, as `renderer.photon_map.find` takes it.
     """
 
     seed: np.uint64
@@ -99,6 +101,7 @@ class PhotonTask(NamedTuple):
     max_bounces: int
     flux_unit: float
     only_caustics: bool
+    is_corrected: bool
 
 
 class PhotonScratch(NamedTuple):

@@ -205,7 +205,7 @@ def test_a_flat_normal_map_changes_nothing(side):
     )
     for before, after in zip(plain[:5], mapped[:5], strict=True):
         assert after == pytest.approx(before, abs=1e-6)  # corners are float32
-    assert (mapped.outside, mapped.tilt) == (plain.outside, pytest.approx(1.0))
+    assert (mapped.outside, mapped.correction) == (plain.outside, pytest.approx(1.0))
 
 
 TILT = unit(*((np.array([200, 90, 230]) - 128.0) / 127.5))
@@ -227,7 +227,7 @@ def test_a_constant_tilt_is_a_plane_with_that_normal(side, uvs):
     assert found.shading_normal == pytest.approx(plane.shading_normal, abs=1e-6)
     assert found.geom_normal == plane.geom_normal
     assert found.outside == plane.outside
-    assert found.tilt == pytest.approx(np.dot(found.shading_normal, wo) / np.dot(found.geom_normal, wo))
+    assert found.correction == pytest.approx(np.dot(found.shading_normal, wo) / np.dot(found.geom_normal, wo))
 
 
 def test_a_scale_flattens_normals():
