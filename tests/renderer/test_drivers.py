@@ -446,8 +446,8 @@ def test_occlusion_in_the_corner_of_two_walls_is_a_half():
 
 
 def test_the_radius_shrinks_as_published():
-    """Knaus and Zwicker have r_n^2 / r_1^2 = 1/n (1 + alpha) (1 + alpha / 2) ... (1 + alpha / (n - 1)). With alpha = 2/3
-    this ratio of gamma functions falls as n^-1/3. The first step tells where they begin to count."""
+    """Knaus and Zwicker have r_n^2 / r_1^2 = 1/n (1 + alpha) (1 + alpha / 2) ... (1 + alpha / (n - 1)). This ratio of
+    gamma functions falls as n^-1/3 with alpha = 2/3. The first step tells where they begin to count."""
     assert pass_radius(0.5, 0) == 0.5
     assert pass_radius(1.0, 1) ** 2 == pytest.approx(5.0 / 6.0, rel=1e-12)
     for n in (2, 3, 17, 400):
