@@ -17,6 +17,9 @@ GREY, MIRROR = Material(diffuse=3 * (ALBEDO,)), Material(kind="mirror", specular
 UVS = np.array([[(0, 1), (1, 1), (1, 0)], [(0, 1), (1, 0), (0, 0)]], np.float32)
 FLOOR = quad((-2, -2, 0), (2, -2, 0), (2, 2, 0), (-2, 2, 0))
 
+#: Drivers that follow the eye's path to photons pass by pass.
+FOLLOWING = ("photon", "sppm", "path+caustics", "gather")
+
 #: How a normal comes to lean: those of the corners do, or a map says so.
 LEANS = ("corners", "normal map", "bump map")
 #: Slope of the ramp of heights in a bump map over the floor, per unit of scale.
@@ -75,15 +78,19 @@ def regions_under_a_mirror(degrees, count=3, samples=60):
     return radiance.reshape(count, samples, count, samples).mean(axis=(1, 3))
 
 
-@pytest.mark.parametrize("degrees", TILTS)
-@pytest.mark.parametrize("lean", LEANS)
-@pytest.mark.parametrize("driver", ["photon", "photons-only", "sppm", "path+caustics", "gather"])
+@pytest.mark.parametrize(
+    ("driver", "lean", "degrees"),
+    [
+        *(("photons-only", lean, degrees) for lean in LEANS for degrees in TILTS),
+        *((driver, lean, degrees) for driver in FOLLOWING for lean in LEANS[:2] for degrees in (30.0, 60.0)),
+    ],
+)
 def test_photons_light_a_floor_by_its_shading_normal(driver, lean, degrees):
-    settings = {"width": 18, "height": 18, "photons": 10_000, "radius": 0.03, "max_bounces": 2, "projection": False}
+    settings = {"width": 18, "height": 18, "photons": 8_000, "radius": 0.03, "max_bounces": 2, "projection": False}
     made = independent_pictures(under_a_mirror(lean, degrees), driver, 8, **settings)
     expected = regions_under_a_mirror(degrees)
     scores = z_scores(block_means(made[..., :1], 6)[..., 0], expected, 0.01)
-    assert np.abs(scores).max() < sidak_bound(9 * len(TILTS) * len(LEANS) * 5), scores.round(1)
+    assert np.abs(scores).max() < sidak_bound(9 * 28), scores.round(1)
 
 
 # --- light that a leaning floor reflects, and its irradiance as far rays know it --------------------------------------
@@ -117,9 +124,8 @@ def floor_beside_a_wall(lean, degrees, floor=GREY):
 @pytest.mark.parametrize(
     ("lean", "degrees", "floor"),
     [
-        *((lean, degrees, GREY) for lean in ("corners", "normal map") for degrees in (0.0, 30.0, 45.0, 60.0)),
+        *((lean, degrees, GREY) for lean in LEANS[:2] for degrees in (30.0, 60.0)),
         ("normal map", 30.0, PLASTIC),
-        ("corners", 45.0, PLASTIC),
     ],
 )
 def test_a_leaning_floor_lights_a_wall_as_paths_say(lean, degrees, floor):
@@ -129,7 +135,7 @@ def test_a_leaning_floor_lights_a_wall_as_paths_say(lean, degrees, floor):
     judge = block_means(passes(snapshot, "path", 48, **settings)[..., :1], 6)
     for driver in ("photon", "gather"):
         scores = z_scores(block_means(passes(snapshot, driver, 16, **settings)[..., :1], 6), judge, 0.01)
-        assert np.abs(scores).max() < sidak_bound(2 * 10 * 4), (driver, scores.round(1).ravel())
+        assert np.abs(scores).max() < sidak_bound(2 * 5 * 4), (driver, scores.round(1).ravel())
 
 
 # --- the bound of the correction --------------------------------------------------------------------------------------
