@@ -37,9 +37,11 @@ from shaders.surface import (
     DIFFUSE,
     EMISSION,
     EMISSION_MAP,
+    ETA,
     FILTERED,
     GLOSS,
     IOR,
+    K,
     LOOK,
     MAPPED,
     MIRROR,
@@ -103,6 +105,8 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (EMISSION, material.emission),
         (BACKDROP, material.backdrop),
         (GLOSS, lobes.gloss),
+        (ETA, lobes.eta),
+        (K, lobes.k),
         (ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
     ):
         row[column : column + 3] = color

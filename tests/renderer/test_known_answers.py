@@ -14,8 +14,8 @@ from scenes.model import Camera, DistantLight, Material
 WHITE, BLACK, GLOW = (1.0, 1.0, 1.0), Material(diffuse=(0.0, 0.0, 0.0)), (1.0, 1.0, 1.0)
 GLASS = Material(kind="dielectric", transmittance=1.0, ior=1.5)
 
-#: What loses no light, at least of what falls in straight, and the share of it that may be lost nevertheless: between
-#: facets of glass, and where a Phong lobe reaches below its surface.
+#: What loses no light, at least of what falls in straight, and the share of it that may be lost nevertheless: where the
+#: table of what rough glass reflects and lets through has an error.
 LOSSLESS = {
     "diffuse": (Material(diffuse=WHITE), 0.0),
     "mirror": (Material(kind="mirror", specular=WHITE), 0.0),
@@ -24,7 +24,7 @@ LOSSLESS = {
     "polished plastic": (Material(kind="plastic", diffuse=WHITE, ior=1.5), 0.0),
     "rough plastic": (Material(kind="plastic", diffuse=WHITE, ior=1.5, roughness=0.5), 0.0),
     "clear glass": (GLASS, 0.0),
-    "frosted glass": (Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.25), 0.02),
+    "frosted glass": (Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.7), 0.005),
     "nff": (Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.7, 0.7, 0.7), shine=20.0), 0.0),
 }
 
