@@ -38,10 +38,10 @@ from shaders.surface import (
     EMISSION,
     EMISSION_MAP,
     ETA,
+    EXTINCTION,
     FILTERED,
     GLOSS,
     IOR,
-    K,
     LOOK,
     MAPPED,
     MIRROR,
@@ -106,7 +106,7 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (BACKDROP, material.backdrop),
         (GLOSS, lobes.gloss),
         (ETA, lobes.eta),
-        (K, lobes.k),
+        (EXTINCTION, lobes.k),
         (ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
     ):
         row[column : column + 3] = color

@@ -22,8 +22,8 @@ class Metal(NamedTuple):
 #: Gold, silver and copper: Johnson, Christy: Optical Constants of the Noble Metals, 1972. Chromium, iron, nickel and
 #: titanium: Johnson, Christy: Optical Constants of Transition Metals, 1974. Aluminium: Rakić: Algorithm for the
 #: Determination of Intrinsic Optical Constants of Metal Films, 1995. Platinum and tungsten: Rakić, Djurišić, Elazar,
-#: Majewski: Optical Properties of Metallic Films for Vertical-Cavity Optoelectronic Devices, 1998. Brass, of 70 % copper
-#: and 30 % zinc: Querry: Optical Constants, 1985.
+#: Majewski: Optical Properties of Metallic Films for Vertical-Cavity Optoelectronic Devices, 1998. Brass, of 70 %
+#: copper and 30 % zinc: Querry: Optical Constants, 1985.
 METALS = {
     "aluminium": Metal("Al", (1.441, 0.988, 0.585), (7.558, 6.566, 5.306)),
     "brass": Metal("", (0.433, 0.514, 1.146), (3.584, 2.695, 1.749)),

@@ -6,8 +6,8 @@ from shaders.compilation import compiled
 from shaders.real import HALF, ONE, ZERO
 from shaders.vector import Vec3
 
-#: Cosines and weights of Gauss for means over the hemisphere, in which light from all sides falls in by its cosine. What
-#: Fresnel says has such a mean within 0.002.
+#: Cosines and weights of Gauss for means over the hemisphere, where light from all sides falls in by its cosine. Such
+#: means of Fresnel's reflectance are within 0.002.
 MEAN_COSINES = (0.5 - math.sqrt(0.15), 0.5, 0.5 + math.sqrt(0.15))
 MEAN_WEIGHTS = (MEAN_COSINES[0] * 5.0 / 9.0, MEAN_COSINES[1] * 8.0 / 9.0, MEAN_COSINES[2] * 5.0 / 9.0)
 

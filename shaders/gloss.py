@@ -2,8 +2,8 @@
 
 A metal whose index is known reflects by Fresnel (`shaders.conductor`). Of others a colour alone is known, which is
 their reflectance straight ahead; grazing light is reflected whole (Schlick: An Inexpensive BRDF Model for
-Physically-Based Rendering, 1994). What one bounce between facets misses leaves after more of them, evenly: Kulla, Conty:
-Revisiting Physically Based Shading at Imageworks, 2017, after Kelemen, Szirmay-Kalos: A Microfacet Based Coupled
+Physically-Based Rendering, 1994). What one bounce between facets misses leaves after more of them, evenly: Kulla,
+Conty: Revisiting Physically Based Shading at Imageworks, 2017, after Kelemen, Szirmay-Kalos: A Microfacet Based Coupled
 Specular-Matte BRDF Model with Importance Sampling, 2001. So a white one reflects all light, at any roughness. Facets
 narrower than `LEAST_ALPHA` are a perfect mirror.
 """

@@ -183,11 +183,7 @@ def mean_weight(alpha, cosine, eta, count):
 def test_draws_of_rough_glass_lose_nothing_however_narrow_its_lobes_are(ior, from_inside):
     """What refracts at an index close to 1, or at facets that are almost level, is a needle that quadrature misses."""
     eta = 1.0 / ior if from_inside else ior
-    kept = [
-        mean_weight(alpha, cosine, eta, 8192)
-        for alpha in (0.02, 0.1, 0.3, 0.6, 1.0)
-        for cosine in (1.0, 0.8, 0.5, 0.25, 0.1)
-    ]
+    kept = [mean_weight(alpha, cosine, eta, 1 << 16) for alpha in (0.02, 0.1, 0.3) for cosine in (1.0, 0.5, 0.1)]
     np.testing.assert_allclose(kept, 1.0, atol=0.01)
 
 
