@@ -140,10 +140,12 @@ def add_materials(document: Document, materials: dict[str, dict[str, Any]], plac
 def metal_index(values: dict[str, Any], place: Place) -> dict[str, Any]:
     """The index eta + i k of a metal by its name, which is taken from the values, or as they have it.
 
-    Raises SceneFileError where a name and numbers are given, or where the surface is no metal.
+    Raises SceneFileError where a name and numbers are given, or k alone, or where the surface is no metal.
     """
     name = values.pop("metal")
     if name is None:
+        if any(values["k"] or ()) and not any(values["eta"] or ()):
+            raise place.inside("k").error("expected eta beside it, above 0")
         return {}
     if values["kind"] != "metal":
         raise place.inside("metal").error(f'expected kind = "metal" beside it, got {shown(values["kind"])}')

@@ -846,6 +846,7 @@ BAD = [
     ("[materials.a]\nkind = 'metal'\nmetal = 'glod'", "materials.a.metal", 'did you mean "gold"?'),
     ("[materials.a]\nmetal = 'gold'", "materials.a.metal", 'expected kind = "metal" beside it, got the text "diffuse"'),
     ("[materials.a]\nkind = 'metal'\nmetal = 'gold'\nk = 2", "materials.a.metal", "either metal or eta and k"),
+    ("[materials.a]\nkind = 'metal'\nk = 2", "materials.a.k", "expected eta beside it"),
     ("[materials.a]\nkind = 'metal'\neta = -1", "materials.a.eta", "from 0 to"),
     ("[materials.'a b']\nshine = -1", 'materials."a b".shine', "from 0 to"),
     ("[materials.a]\nioor = 1", "materials.a", 'did you mean "ior"?'),
