@@ -37,6 +37,8 @@ from shaders.surface import (
     DIFFUSE,
     EMISSION,
     EMISSION_MAP,
+    ETA,
+    EXTINCTION,
     FILTERED,
     GLOSS,
     IOR,
@@ -103,6 +105,8 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (EMISSION, material.emission),
         (BACKDROP, material.backdrop),
         (GLOSS, lobes.gloss),
+        (ETA, lobes.eta),
+        (EXTINCTION, lobes.k),
         (ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
     ):
         row[column : column + 3] = color

@@ -105,6 +105,8 @@ def mapped_bsdf(textures: TextureArrays, maps: Maps, uv: Pair, seen: float, bsdf
         bsdf.ior,
         multiply(bsdf.gloss, specular),
         bsdf.alpha * rough * rough,
+        bsdf.eta,
+        bsdf.k,
     )
 
 

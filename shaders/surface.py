@@ -47,7 +47,8 @@ Floats = npt.NDArray[np.float32]
 DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, BACKDROP, SHINE, IOR, TEXTURE = 0, 3, 6, 9, 12, 15, 18, 19, 20
 GLOSS, ALPHA, ABSORPTION, LOOK = 21, 24, 25, 28
 SPECULAR_MAP, ROUGHNESS_MAP, TRANSMISSION_MAP, EMISSION_MAP = 29, 30, 31, 32
-NORMAL_MAP, NORMAL_SCALE, BUMP_MAP, BUMP_SCALE, COLUMNS = 33, 34, 35, 36, 37
+NORMAL_MAP, NORMAL_SCALE, BUMP_MAP, BUMP_SCALE = 33, 34, 35, 36
+ETA, EXTINCTION, COLUMNS = 37, 40, 43
 
 #: What to look at of a material: at most one texture, which repeats; one that has to be filtered too; or maps, or a
 #: texture that does not repeat.
@@ -206,6 +207,8 @@ def bsdf_at(surfaces: SurfaceArrays, triangle: int, paint: Color) -> Bsdf:
         materials[material, IOR],
         material_color(materials, material, GLOSS),
         materials[material, ALPHA],
+        material_color(materials, material, ETA),
+        material_color(materials, material, EXTINCTION),
     )
 
 

@@ -61,7 +61,9 @@ MIRROR = '<bsdf type="conductor"><string name="material" value="none"/></bsdf>'
 INDICES = '<float name="int_ior" value="1.5"/><float name="ext_ior" value="1.0"/>'
 GLASS = f'<bsdf type="dielectric">{INDICES}</bsdf>'
 GGX = '<string name="distribution" value="ggx"/><float name="alpha" value="{alpha}"/>'
-METAL = f'<bsdf type="roughconductor"><string name="material" value="none"/>{GGX.format(alpha=0.1)}</bsdf>'
+# By numbers: by the names of elements the two have other measurements, and other weights for means over the spectrum.
+IRON = '<float name="eta" value="2.9"/><float name="k" value="3"/>'
+METAL = f'<bsdf type="roughconductor">{IRON}{GGX.format(alpha=0.1)}</bsdf>'
 FROSTED = f'<bsdf type="roughdielectric">{INDICES}{GGX.format(alpha=0.2)}</bsdf>'
 PLASTIC = f'<bsdf type="plastic">{INDICES}<rgb name="diffuse_reflectance" value="0.3, 0.5, 0.7"/></bsdf>'
 
