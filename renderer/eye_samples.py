@@ -3,9 +3,9 @@
 Those up to the first surface, where numbers that fill their range evenly pay, are Sobol's. All others are random.
 
 Numbers that fill their range evenly over the passes make passes depend on each other, so that their differences do not
-tell the error of their mean. Hence passes are dealt out to two halves of a picture, each with a sequence of its own: the
-halves are independent, and how much they differ tells the error (randomised quasi-Monte Carlo with two replicates;
-Owen: Monte Carlo Theory, Methods and Examples, 2013, chapter 17).
+tell the error of their mean. Hence passes are dealt out to two halves of a picture, each with a sequence of its own:
+the halves are independent, and how much they differ tells the error, as with any replicates of a randomised sequence
+(L'Ecuyer, Lemieux: Recent Advances in Randomized Quasi-Monte Carlo Methods, 2002).
 """
 
 from __future__ import annotations

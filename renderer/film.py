@@ -1,9 +1,9 @@
 """The film: the mean of the passes of a picture, how far it may be from the truth, and what the eye meets.
 
 Passes are no independent samples, as numbers that fill their range evenly have them keep apart. But the two halves of
-the passes that `half_of` deals out are independent pictures: by how much their means differ tells the error of the mean
-of both, whose square it is on average, for any sampler. That of one pixel is known by one difference alone; what is told
-of it is a mean over its neighbours, and what is told of the whole picture a mean over all pixels.
+the passes that `half_of` deals out are independent pictures. Half of their difference is, on average of its square, as
+large as the error of their mean, whatever the sampler. One pixel has one difference alone: what is told of it is a mean
+over its neighbours, and what is told of the whole picture a mean over all pixels.
 """
 
 import math

@@ -23,10 +23,13 @@ LAMP = np.array([(-1, -1, 9), (-1, 2, 9), (3, -1, 9)], np.float32)
 CAMERA = Camera(eye=(0.0, 0.0, 4.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=60.0)
 
 
-def floor_and_lamp(floor=Material(), camera=CAMERA):
+GREY, GLOWING = Material(), Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 1.0, 1.0))
+
+
+def floor_and_lamp(floor=GREY, camera=CAMERA):
     """A floor seen from above, and a lamp of one triangle over it, which no camera ray meets."""
-    lamp = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 1.0, 1.0))
-    return flat_snapshot(np.concatenate([FLOOR, LAMP[None]]), [floor, lamp], material_ids=[0, 0, 1], camera=camera)
+    triangles = np.concatenate([FLOOR, LAMP[None]])
+    return flat_snapshot(triangles, [floor, GLOWING], material_ids=[0, 0, 1], camera=camera)
 
 
 def rays_of_half(snapshot, driver, kind, half=0):
@@ -59,7 +62,9 @@ def turns_of(x, y):
     return np.arctan2(y, x) / (2.0 * np.pi) % 1.0
 
 
-@pytest.mark.parametrize(("driver", "kind", "half"), [("path", "bounce1", 0), ("path", "bounce1", 1), ("ao", "shadow1", 0)])
+@pytest.mark.parametrize(
+    ("driver", "kind", "half"), [("path", "bounce1", 0), ("path", "bounce1", 1), ("ao", "shadow1", 0)]
+)
 def test_directions_from_the_first_surface_are_evenly_spread(driver, kind, half):
     """A direction by the cosine has the height sqrt(1 - u1) and the angle u2."""
     rays = np.array(rays_of_half(floor_and_lamp(), driver, kind, half))
@@ -70,7 +75,9 @@ def test_directions_from_the_first_surface_are_evenly_spread(driver, kind, half)
 def test_places_on_a_lamp_are_evenly_spread():
     """A place of a triangle has the weights r (1 - u2) and r u2 of its second and third corner, with r^2 = u1."""
     rays = np.array(rays_of_half(floor_and_lamp(), "path", "shadow1"))
-    places = rays[..., :3] + rays[..., 4:7] - LAMP[0].astype(np.float64)
+    hits = rays[..., :3] * (1.0, 1.0, 0.0)  # shadow rays begin right above them, and end a little before the lamp
+    ends = rays[..., :3] + rays[..., 4:7]
+    places = hits + (ends - hits) * (LAMP[0, 2] / ends[..., 2:]) - LAMP[0].astype(np.float64)
     edges = (LAMP[1:] - LAMP[0]).astype(np.float64)
     weights = places[..., :2] @ np.linalg.inv(edges[:, :2])
     both = weights.sum(axis=-1)
