@@ -33,7 +33,8 @@ FIELDS = {
     "threads": "CPU threads that shade",
     "seed": "seed of all random numbers",
     "passes": "passes of the picture; 0 without one",
-    "noise": "of the picture, relative: standard error of its pixels over their brightness, by how much passes differ",
+    "noise": "of the picture, relative: standard error of its pixels over their brightness, by how much two halves of "
+    "the passes differ",
     "bias": "of the photon search, relative as noise is, reckoned as at edges; null where nobody asked for it",
     "seconds.load": "wall time to read the scene and place it at its frame",
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",

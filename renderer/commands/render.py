@@ -88,9 +88,10 @@ Ctrl-C the same command with --resume makes what is missing, with the same bits.
 
 A picture is the mean of passes, each with one sample per pixel: more passes, less noise. Without --passes there are
 {DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. Ctrl-C ends early and saves the passes
-that are finished. How much passes differ tells the noise. --target-noise counts with it the blur of the photon search,
-by how much less a smaller disc would blur: as much as at edges, so that smooth light is better than said. Nothing tells
-of detail that is finer than the discs, of the far map of 'gather', and of light that a driver cannot see.
+that are finished. How much two halves of the passes differ tells the noise, better the more pixels there are.
+--target-noise counts with it the blur of the photon search, by how much less a smaller disc would blur: as much as at
+edges, so that smooth light is better than said. Nothing tells of detail that is finer than the discs, of the blur of
+the far map of 'gather', of the noise in the one map of 'photons-only', and of light that a driver cannot see.
 
 examples:
   tracecore render cornell
@@ -144,8 +145,8 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         "--target-noise",
         type=real(1e-6, 10),
         metavar="E",
-        help="stop when pixels are right to this share of their brightness, such as 0.02, by how much passes differ "
-        "and by the blur of the photon search",
+        help="stop when pixels are right to this share of their brightness, such as 0.02, by how much two halves of "
+        "the passes differ and by the blur of the photon search",
     )
     group.add_argument(
         "--preview",
