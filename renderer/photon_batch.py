@@ -26,8 +26,9 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: starts. shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2),
 #: roulette and rounding. weight, at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is
 #: absorption. wi: direction of the next ray where it is_directed, else the normal that it will be about. tally: of the
-#: hit. per_share: all reflectance over that of the lobe chosen. bent, rich, lobes: lists of places in the chunk. In the
-#: end shading, the words for direction, wi and is_directed are packed for the paths that go on.
+#: hit. per_share: all reflectance over that of the lobe chosen. beyond: rows are read by four words, and this is the
+#: word of a material behind texels, width and height. bent, rich, lobes: lists of places in the chunk. In the end
+#: shading, the words for direction, wi and is_directed are packed for the paths that go on.
 COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -62,7 +63,7 @@ COLUMNS = np.dtype(
         ("texels", "<i4", _SCALAR),
         ("width", "<i4", _SCALAR),
         ("height", "<i4", _SCALAR),
-        ("unused", "<i4", _SCALAR),
+        ("beyond", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
         ("rich", "<i4", _SCALAR),
         ("lobes", "<i4", (LOBES, COLUMN)),

@@ -10,7 +10,8 @@ from scenes.microfacets import BLACK, glass, multiplied, scaled, straight_ahead
 from scenes.mitsuba.elements import Element, listed
 from scenes.mitsuba.properties import COLORS, Properties, color, numbers, transform
 from scenes.model import Color, Doubles, Material, Texture
-from scenes.palette import linear, mean_color, srgb
+from scenes.palette import mean_color, srgb
+from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 
 #: BSDFs within BSDFs.
@@ -262,7 +263,7 @@ def roughness_pattern(surfaces: Surfaces, properties: Properties) -> Pattern | N
     pattern = surfaces.pattern(properties, "alpha", WHITE)
     assert pattern.texture is not None
     texture = pattern.texture
-    alphas = texture.pixels / 255.0 if texture.is_linear else linear(texture.pixels)
+    alphas = texture.pixels / 255.0 if texture.is_linear else decoded(texture.pixels)
     roots = np.rint(255.0 * np.sqrt(alphas)).astype(np.uint8)
     return replace(pattern, texture=replace(texture, pixels=roots, is_linear=True))
 

@@ -158,7 +158,7 @@ ANIMATION = Table(
     "animation",
     "The pictures of an animation: frame i is at `start` + i (`end` - `start`) / (`frames` - 1).",
     (
-        Key(name="start", kind=number, about="Time of the first frame.", default=0.0, example="0.0"),
+        Key(name="start", kind=number, about="Time of the first frame.", default=0.0, example="1.0"),
         Key(name="end", kind=number, about="Time of the last frame.", default=0.0, example="4.0"),
         Key(name="frames", kind=Whole(1, MAX_FRAMES), about="How many there are.", default=1, example="97"),
     ),

@@ -29,7 +29,7 @@ from renderer.film import FLOOR
 from renderer.image_file import read_linear, read_texts
 from renderer.layers import BEAUTY, BIAS, COLUMNS
 from renderer.photon_map import load_photons
-from renderer.statistics import FIELDS
+from renderer.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
 from scenes.errors import SceneFileError
 from scenes.model import Snapshot
 from tracecore import compiled
@@ -184,13 +184,21 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert all(re.search(rf"\n    {name}\s", text) for name in cli.COMMANDS)
 
 
-def test_help_names_every_driver_and_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_driver(capsys: pytest.CaptureFixture[str]) -> None:
     run("render", "--help")
     text = capsys.readouterr().out
     assert all(f"\n  {name}  " in text for name in DRIVERS)
-    run("photons", "--help")
+
+
+@pytest.mark.parametrize(("command", "others"), [("render", OF_PHOTON_RUNS), ("photons", OF_PICTURES)])
+def test_help_explains_the_keys_of_its_own_command(
+    command: str, others: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(command, "--help")
     text = capsys.readouterr().out
-    assert all(f"  {key} " in text for key in FIELDS)
+    explained = {key for key, meaning in FIELDS.items() if re.search(rf"^  {key} +{re.escape(meaning)}$", text, re.M)}
+    assert explained == FIELDS.keys() - {*others}
+    assert f"(not of use here: {', '.join(others)})" in text
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
