@@ -4,9 +4,9 @@ A slot holds the rays of one order, in columns. Its bell tells the device that t
 that the hits are. `kernels/resident.cuh` is the other side and checks the sizes of the records.
 
 What orders memory on this side: a bell and `stop` are stored by `vector.store_release`, after the rays, and a flag is
-loaded by `vector.load_acquire`, before the hits. On x86 both are plain moves, which that processor keeps in order as they
-are; elsewhere LLVM emits what it takes, such as `stlr` and `ldar` on ARM. Rays and hits themselves may be written and
-read in any way, also by NumPy, in the thread that rings and looks.
+loaded by `vector.load_acquire`, before the hits. On x86 both are plain moves, which that processor keeps in order by
+itself; elsewhere LLVM emits what it takes, such as `stlr` and `ldar` on ARM. Rays and hits themselves may be written
+and read in any way, also by NumPy, in the thread that rings and looks.
 """
 
 import threading

@@ -73,6 +73,7 @@ class Service:
 
     def queue(self, timeout: float = 60.0) -> RingQueue:
         """A queue to the ring; `counts` gets what it counts."""
+
         def ring(rays: int) -> RingMemory:
             return self.memory
 

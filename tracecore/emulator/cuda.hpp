@@ -180,7 +180,6 @@ inline void __threadfence() {
 
 inline void __threadfence_system() {
     commit_for_all();
-    renew_host_view();
 }
 
 // ---------------------------------------------------------------------------------------------------------- hand-overs
@@ -210,9 +209,11 @@ inline void release(T& variable, typename Same<T>::Type value, Site site = here(
 }
 
 template <class T>
-inline T acquire_from_host(const T& variable) {
-    renew_host_view();
-    return load_at_once(&variable, __ATOMIC_ACQUIRE);
+inline T acquire_from_host(const T& variable, Site site = here()) {
+    if (!weak.is_on) return load_at_once(&variable, __ATOMIC_ACQUIRE);
+    const T value = load_hosts_word(&variable);
+    take_over_from_host(&variable, value, site);
+    return value;
 }
 
 template <class T>

@@ -10,8 +10,8 @@
 // Sahasrabuddhe, Giroux: A Formal Analysis of the NVIDIA PTX Memory Consistency Model, 2019.
 //
 // Only the functions of kernels/hand_over.cuh, __stcg, __ldcg, atomics, and what reaches the host's memory, __stcs and
-// __ldcv, take part. A lane's loads are made in the order of the program, so that no test of these goes red where an
-// acquire is missing on the device alone, and the host's bells and flags are never old.
+// __ldcv, take part. Fences commit stores and take nothing over. A lane loads the device's words in the order of the
+// program: where an acquire on the device takes over only such words, nothing goes wrong without it.
 #pragma once
 
 #include <string.h>
@@ -26,6 +26,7 @@ constexpr uint32_t LINES = 1 << 13;
 constexpr uint32_t COMMIT_ODDS = 16;  // one in so many accesses commits a store
 constexpr uint32_t FRESH_ODDS = 4;    // one in so many loads of the host's words that may be old reads anew
 constexpr uint32_t HOST_ODDS = 256;   // one in so many pauses of a lane lets the host act
+constexpr uint32_t SWITCH_ODDS = 64;  // one in so many turns of lanes goes to another warp
 constexpr uint64_t LOOK_NANOSECONDS = 1000;
 
 // Whom a store is for.
@@ -41,10 +42,11 @@ struct Store {
     uint32_t owners[MAX_WARPS];  // bit sets of lanes
 };
 
-// A variable that has been released.
+// A variable that has been released, by the device or by the host.
 struct Released {
     const void* address;
-    uint64_t host_view;
+    uint64_t host_view;  // of who acquires it
+    uint64_t value;      // of the host
 };
 
 // A word of the host's memory as it was read last.
@@ -59,7 +61,7 @@ struct WeakMemory {
     bool is_hosts_turn;
     void (*act_as_host)();  // may be null
     uint64_t looks;         // at the clock
-    uint64_t time;          // acquires from the host
+    uint64_t time;          // acquires of new values from the host
     uint64_t host_views[MAX_WARPS][LANES];  // words of the host that are older are not seen any more
     uint32_t waiting;
     uint32_t released_count;
@@ -69,8 +71,8 @@ struct WeakMemory {
 
     void start(bool is_weak, void (*host)()) {
         is_on = is_weak;
+        if (!is_weak) return;
         act_as_host = host;
-        is_hosts_turn = false;
         looks = time = waiting = released_count = 0;
         memset(host_views, 0, sizeof(host_views));
         memset(lines, 0, sizeof(lines));
@@ -227,16 +229,12 @@ inline void commit_for_all() {
     if (weak.is_on) commit_if(owns);
 }
 
-inline void renew_host_view() {
-    host_view() = ++weak.time;
-}
-
 inline uint32_t index_of_released(const void* address, Site site) {
     for (uint32_t i = 0; i < weak.released_count; ++i) {
         if (weak.released[i].address == address) return i;
     }
     if (weak.released_count == MOST_RELEASED) fail(site, "more than %u variables are released", MOST_RELEASED);
-    weak.released[weak.released_count] = {address, 0};
+    weak.released[weak.released_count] = {address, 0, 0};
     return weak.released_count++;
 }
 
@@ -263,6 +261,13 @@ inline void take_over_by(const void* address, Site site) {
 }
 
 // ------------------------------------------------------------------------------------------------------------ the host
+
+// What the host wrote before a value is seen by who acquires the value, and all else may be old.
+inline void take_over_from_host(const void* address, uint64_t value, Site site) {
+    Released& released = weak.released[index_of_released(address, site)];
+    if (released.value != value) released = {address, ++weak.time, value};
+    if (host_view() < released.host_view) host_view() = released.host_view;
+}
 
 // The host acts, now that the lane that runs has written something for it or pauses.
 inline void let_host_act() {

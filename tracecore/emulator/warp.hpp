@@ -67,7 +67,11 @@ inline bool has_ended() {
 
 // Goes on with a lane that can run; returns when it is the turn of the running one again, which is left in `from`.
 [[gnu::always_inline]] inline void take_turns(Fiber& from) {
-    if (block.warp->ready == 0) select_warp();
+    if (block.warp->ready == 0) {
+        select_warp();
+    } else if (weak.is_on && next_random() % SWITCH_ODDS == 0) {
+        block.warp = &block.warps[pick(block.runnable)];
+    }
     Warp& warp = *block.warp;
     const uint32_t index = pick(warp.ready);
     warp.ready &= ~(1u << index);
