@@ -37,7 +37,8 @@ class Residence:
         self._kernel = kernel
         self._scene = scene
         self._device = {name: DeviceMemory.zeros(size) for name, size in memory.device_bytes.items()}
-        self._ring = memory.record({name: own.address for name, own in self._device.items()}, timeout)
+        patience = 4 * timeout  # threads that wait for an order give up first
+        self._ring = memory.record({name: own.address for name, own in self._device.items()}, patience)
         self._pointers = np.array([scene.record.ctypes.data, self._ring.ctypes.data], np.uint64)
         self._stream = Stream()
         self._launches = [Mark(), Mark()]  # of the last but one, and of the last

@@ -207,7 +207,7 @@ def test_a_kernel_whose_orders_are_not_finished_gives_up(kernel: KernelStrategy)
     service.run(is_weak=1)  # nobody says END
     assert service.complaint is None
     for slot in (0, 2):
-        assert "not finished in time" in describe_faults(await_order(service.memory, slot) >> FAULT_SHIFT)
+        assert "has not answered in time" in describe_faults(await_order(service.memory, slot) >> FAULT_SHIFT)
     assert not service.memory.flags[[1, 3]].any()
 
 

@@ -57,9 +57,10 @@ class Request(ctypes.Structure):
     block. order: of lanes, index in `tracer.Order`. time_limit: nanoseconds. memories: address of pairs of addresses,
     uint64, between which the kernel may load and store. seed: of the shuffled order, and of weak memory. log: address
     of places for steps, uint64, where they are counted; log_length: set by the launch, steps that there were, also
-    those that found no place. is_weak: 1 for weak memory (`memory.hpp`), where lanes see late and in any order what is not
-    handed over to them, and a clock that goes by how often it is looked at: such a launch is the same for each seed.
-    host: what the host does when something is released to it, and now and then, while a launch with weak memory runs.
+    those that found no place. is_weak: 1 for weak memory (`memory.hpp`), where lanes see late and in any order what is
+    not handed over to them, and a clock that goes by how often it is looked at: such a launch is the same for each
+    seed. host: what the host does when something is released to it, and now and then, while a launch with weak memory
+    runs.
     """
 
     _fields_ = (

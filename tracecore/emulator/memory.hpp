@@ -1,13 +1,15 @@
 // Weak memory: what a lane writes, others see late and in any order, unless it is handed over to them.
 //
 // A store waits until it is committed: at random, or by a release of a lane that owns it. Its lane owns it, and every
-// lane that it has been handed over to: by __syncwarp and __syncthreads, or by an acquire of what an owner has released.
-// A lane sees the stores that it owns, and what is committed. A release on the device commits what the device reads. What
-// the host reads is committed by a release to the host alone, until when releases and acquires on the device hand it on.
-// The host's words are read through a cache, which keeps old ones: lanes may see these until an acquire from the host is
-// theirs or has been handed over to them. Stores that wait are those of Owens, Sarkar, Sewell: A Better x86 Memory Model:
-// x86-TSO, 2009, but in no order; that owners hand them on makes hand-overs cumulative, as a device's are: Lustig,
-// Sahasrabuddhe, Giroux: A Formal Analysis of the NVIDIA PTX Memory Consistency Model, 2019.
+// lane that it has been handed over to, by __syncwarp and __syncthreads, or by an acquire of what an owner released. A
+// lane sees the stores that it owns, and what is committed. A release on the device commits what the device reads.
+// What the host reads is committed by a release to the host alone; until then, releases and acquires on the device hand
+// it on. The host's words are read through a cache, which keeps old ones: lanes may see these until an acquire of a
+// newer value from the host is theirs or has been handed over to them.
+//
+// Stores that wait are those of Owens, Sarkar, Sewell: A Better x86 Memory Model: x86-TSO, 2009, but in no order. That
+// owners hand them on makes hand-overs cumulative, as a device's are: Lustig, Sahasrabuddhe, Giroux: A Formal Analysis
+// of the NVIDIA PTX Memory Consistency Model, 2019.
 //
 // Only the functions of kernels/hand_over.cuh, __stcg, __ldcg, atomics, and what reaches the host's memory, __stcs and
 // __ldcv, take part. Fences commit stores and take nothing over. A lane loads the device's words in the order of the
@@ -124,10 +126,10 @@ inline void drift() {
     commit(index);
 }
 
-// ------------------------------------------------------------------------------------------------- what a lane accesses
+// ------------------------------------------------------------------------------------------------ what a lane accesses
 
-// As other threads of this process see it, which are the host where memory is not weak. What is too large for that, none of
-// them looks at.
+// As other threads of this process see it, which are the host where memory is not weak. They do not look at what is too
+// large for that.
 template <class T>
 inline void store_at_once(T* address, const T& value, int order) {
     if constexpr (sizeof(T) <= sizeof(uint64_t)) {
@@ -166,7 +168,8 @@ inline T load_weakly(const T* address) {
     T value = load_at_once(address, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < weak.waiting; ++i) {
         const Store& store = weak.stores[i];
-        if (store.address == reinterpret_cast<const char*>(address) && owns(store)) memcpy(&value, store.value, sizeof(T));
+        const bool is_there = store.address == reinterpret_cast<const char*>(address);
+        if (is_there && owns(store)) memcpy(&value, store.value, sizeof(T));
     }
     return value;
 }

@@ -57,7 +57,7 @@ struct Ring {
     Word* flags;           // host
     const Word* stop;      // host
     Word* busy;            // host: nanoseconds with an order at hand
-    Word patience;         // nanoseconds without an order finished, while there are some, after which the scout gives up
+    Word patience;         // nanoseconds in which no order is finished, though there are some, until the scout gives up
     Desk* desk;
     Order* orders;    // one a slot
     unsigned* posts;  // slots of the last orders, at the number of the post modulo `places`
