@@ -19,7 +19,7 @@ from tracecore.gpu_device import (
 )
 from tracecore.port import ATTENDED, LATE, LISTENING, are_ready, await_answer, new_port, no_tree, raise_status
 from tracecore.rays import BATCH_RAYS
-from tracecore.ring import DESK, END, GO_ON, ONCE, RingMemory, RingQueue
+from tracecore.ring import DESK, END, GO_ON, ONCE, RingMemory, RingQueue, say
 from tracecore.streamed import Meter
 from tracecore.turns import move_in, move_out, turn, vacant_device
 
@@ -37,7 +37,8 @@ class Residence:
         self._kernel = kernel
         self._scene = scene
         self._device = {name: DeviceMemory.zeros(size) for name, size in memory.device_bytes.items()}
-        self._ring = memory.record({name: own.address for name, own in self._device.items()})
+        patience = 4 * timeout  # threads that wait for an order give up first
+        self._ring = memory.record({name: own.address for name, own in self._device.items()}, patience)
         self._pointers = np.array([scene.record.ctypes.data, self._ring.ctypes.data], np.uint64)
         self._stream = Stream()
         self._launches = [Mark(), Mark()]  # of the last but one, and of the last
@@ -45,7 +46,7 @@ class Residence:
     def start(self) -> None:
         """Start the kernel, to stay. Another one ends first."""
         with vacant_device():
-            self.memory.stop[0] = GO_ON
+            say(self.memory.stop, GO_ON)
             self._start()
             self._stream.mark()
             self.runs = True
@@ -57,7 +58,7 @@ class Residence:
         if not earlier.has_passed():
             return
         with vacant_device():
-            self.memory.stop[0] = ONCE
+            say(self.memory.stop, ONCE)
             self._start()
             earlier.set(self._stream.address)
             self._launches = [last, earlier]
@@ -78,7 +79,7 @@ class Residence:
             move_in(self)  # for good where it does not end: launches too keep their memory then
             attach_thread()
             if self.runs:
-                self.memory.stop[0] = END
+                say(self.memory.stop, END)
             self._stream.mark()
             if not self._stream.wait(self._timeout):
                 raise DeviceError(f"the resident kernel has not ended in {self._timeout:g} s: end this process")

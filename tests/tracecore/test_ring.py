@@ -12,23 +12,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from cutout_cases import cutout_answers
+from emulated_ring import Service
 from ray_cases import Answers, Floats, answers, assert_same_bits, soup
 from ring_orders import assert_written, await_order, write_order
 
 from tracecore import resident, turns
 from tracecore.brute_force import is_valid
 from tracecore.cutouts import CutoutTables
-from tracecore.emulator.library import LibraryPool, Request, compile_library, emulator_unavailable_reason
-from tracecore.emulator.tracer import EmulatedScene, memory_ranges
+from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import DeviceError, KernelError, RayError
 from tracecore.layout import bvh2
 from tracecore.rays import BATCH_RAYS, MISS, make_rays
 from tracecore.ring import (
     ANY_HIT_BIT,
-    DESK,
     ENDLESS_BIT,
     FAULT_SHIFT,
     NO_UV_BIT,
@@ -37,6 +35,7 @@ from tracecore.ring import (
     RingQueue,
     flag_is_up,
     ring_again,
+    say,
 )
 from tracecore.strategies import find_strategy, strategy_names
 from tracecore.strategy import KernelStrategy
@@ -53,58 +52,6 @@ NO_HITS = np.array([[np.inf, 0.0, 0.0, np.array(MISS, np.uint32).view(np.float32
 def _emulator() -> None:
     if reason := emulator_unavailable_reason():
         pytest.skip(reason)
-
-
-class Service:
-    """A kernel that stays, in a thread. shape: slots, and rays of each."""
-
-    def __init__(
-        self, triangles: Floats, kernel: KernelStrategy, shape: tuple[int, int], cutouts: CutoutTables | None = None
-    ) -> None:
-        packed = kernel.pack(kernel.build(triangles), triangles, cutouts)
-        path = compile_library(kernel, kernel.stack_for(packed), resident=True, has_cutouts=cutouts is not None)
-        self.library = LibraryPool.of(path)
-        self.memory = memory = RingMemory(*shape, np.zeros)
-        self.scene = EmulatedScene(packed, kernel.layout.scene)
-        self.device = {name: np.zeros(size, np.uint8) for name, size in memory.device_bytes.items()}
-        self.complaint: str | None = None
-        self.counts: list[tuple[int, ...]] = []
-        self.record = memory.record({name: array.ctypes.data for name, array in self.device.items()})
-        shared: list[npt.NDArray[Any]] = [memory.rays, memory.hits]
-        self.memories = np.concatenate([self.scene.memories, memory_ranges([*shared, self.device["staged"]])])
-        self.threads = kernel.block_size
-
-    def start(self) -> None:
-        self.memory.stop[0] = 0
-        self.device["desk"][:] = 0
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
-
-    def stop(self) -> None:
-        self.memory.stop[0] = 1
-        self.thread.join()
-        assert self.complaint is None
-        desk = self.device["desk"].view(DESK)
-        assert desk["posted"] == desk["finished"]
-
-    def run(self) -> None:
-        request = Request(
-            scene=self.scene.record.ctypes.data,
-            arguments=self.record.ctypes.data,
-            blocks=1,
-            threads=self.threads,
-            time_limit=60 * 10**9,
-            memories=self.memories.ctypes.data,
-            memories_count=len(self.memories),
-        )
-        with self.library.borrow() as library:
-            self.complaint = library.emulate(request)
-
-    def queue(self, timeout: float = 60.0) -> RingQueue:
-        def ring(rays: int) -> RingMemory:
-            return self.memory
-
-        return RingQueue(ring, "emulated", timeout, lambda: None, lambda *counts: self.counts.append(counts))
 
 
 @contextmanager
@@ -214,7 +161,7 @@ def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
         for i, batch in enumerate(batches[turn:]):
             batch.rays[:] = case.rays[i * 100 : i * 100 + 200]
             queue.submit(batch, 200, Query.CLOSEST)
-        service.memory.stop[0] = ONCE
+        say(service.memory.stop, ONCE)
         service.device["desk"][:] = 0
         service.run()
         assert service.complaint is None
