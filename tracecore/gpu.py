@@ -28,7 +28,7 @@ from tracecore.gpu_device import (
     timeout_seconds,
 )
 from tracecore.nvrtc import CompiledKernel
-from tracecore.port import BATCHES, COUNTERS, INVALID, RAYS
+from tracecore.port import BATCHES, COUNTERS, INVALID, RAYS, Counters
 from tracecore.rays import HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, checked_rays
 from tracecore.resident import RingPort, Service
 from tracecore.ring import RingQueue
@@ -112,7 +112,7 @@ class GpuTracer:
         self.lanes = LANES[dispatch]
         self._lock = threading.Lock()
         self._queues: list[StreamedQueue | RingQueue] = []
-        self._ports: list[RingPort] = []
+        self._tallies: list[Counters] = []  # of all ports there have been
 
     @property
     def session(self) -> Session:
@@ -149,7 +149,7 @@ class GpuTracer:
         self.session.check()
         ports = self._service.open_ports(threads, slots, slot_rays, log_rows)
         with self._lock:
-            self._ports += ports
+            self._tallies += [port.port.tally for port in ports]
         return ports
 
     def closest_hit(self, rays: Floats) -> Floats:
@@ -289,8 +289,7 @@ class GpuTracer:
         block's end. kernel_rays_per_second: all rays by that time, small launches and large ones alike.
         """
         with self._lock:
-            tallies = [port.port.tally for port in self._ports]
-        done = np.sum(tallies, axis=0) if tallies else np.zeros(COUNTERS, np.int64)
+            done = np.sum(self._tallies, axis=0) if self._tallies else np.zeros(COUNTERS, np.int64)
         through_ports = (int(done[BATCHES]), int(done[RAYS]), int(done[INVALID]))
         return self._meter.statistics(self._service.busy_seconds, through_ports)
 
@@ -299,10 +298,10 @@ class GpuTracer:
 
         Raises the first error of what does not end; its memory stays. Nothing happens where the tracer is closed.
         """
-        self._session = None
+        session, self._session = self._session, None
         with self._lock:
             queues, self._queues = self._queues, []
-        do_all([*(queue.close for queue in queues), self._service.close])
+        do_all([*(queue.close for queue in queues), self._service.close, *([session.close] if session else [])])
 
     def __enter__(self) -> Self:
         """The tracer itself."""

@@ -81,6 +81,11 @@ class Session:
         if self.failure:
             raise KernelError(self.failure)
 
+    def close(self) -> None:
+        """Lets go of the scene, once: nothing is launched any more."""
+        self.failure = self.failure or "the tracer is closed; open another one"
+        del self.scene
+
     def finish(self, stream: Stream, silence: str) -> None:
         """Returns once all work before a stream's mark is done.
 
