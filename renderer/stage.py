@@ -64,7 +64,8 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class TracerChoice:
-    """Which tracer. device: as `tracecore.open_tracer` takes it. kernel, dispatch: by name, or None for the device's own choice. threads: None for all cores."""
+    """Which tracer. device: as `open_tracer` takes it. kernel, dispatch: by name, or None for the device's own choice.
+    threads: None for all cores."""
 
     device: str = "auto"
     kernel: str | None = None

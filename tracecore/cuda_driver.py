@@ -198,9 +198,7 @@ class CupyDriver:
         """As `CudaDriver` says."""
         from tracecore.nvrtc import compile_strategy
 
-        return compile_strategy(
-            strategy, arch, stack_size, resident=resident, has_cutouts=has_cutouts, counted=counted
-        )
+        return compile_strategy(strategy, arch, stack_size, resident=resident, has_cutouts=has_cutouts, counted=counted)
 
     def load_module(self, cubin: bytes) -> Any:
         """As `CudaDriver` says."""

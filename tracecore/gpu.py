@@ -62,12 +62,11 @@ class GpuTracer:
     The GPU becomes the current one of the thread that opens the tracer, and of those that trace with it.
 
     triangles: (t, 3, 3) float32, checked. dispatch: how queues' batches reach the device; whole arrays are launched in
-    large pieces. kernel: a registered name, a strategy, or None for the default.
-    threads: CPU threads that a driver should feed it from. tree: over the triangles, of this kernel; by default it is
-    built. cutouts: of the triangles, None if all are solid. gpu: index of the GPU, None for the calling thread's current
-    one. Raises `KernelError` where the kernel is unknown, does not
-    compile or has too small a stack for the tree, `DeviceError` where there is no such GPU or CUDA fails. Waits are bounded
-    (`TRACECORE_GPU_TIMEOUT`, seconds). May be shared by threads; a queue belongs to one.
+    large pieces. kernel: a registered name, a strategy, or None for the default. threads: CPU threads that a driver
+    should feed it from. tree: over the triangles, of this kernel; by default it is built. cutouts: of the triangles,
+    None if all are solid. gpu: index, None for the calling thread's current GPU. Raises `KernelError` where the kernel
+    is unknown, does not compile or has too small a stack for the tree, `DeviceError` where there is no such GPU or CUDA
+    fails. Waits are bounded (`TRACECORE_GPU_TIMEOUT`, seconds). May be shared by threads; a queue belongs to one.
     """
 
     device = "gpu"
@@ -275,9 +274,7 @@ class GpuTracer:
         """Wait for all work in a stream. Raises `KernelError` where it does not end; then what it uses is kept."""
         stream.mark()
         try:
-            self.session.finish(
-                stream, f"the GPU has not answered in {self.session.timeout:g} s: end this process"
-            )
+            self.session.finish(stream, f"the GPU has not answered in {self.session.timeout:g} s: end this process")
         except KernelError:
             keep_for_good(stream, *used)
             raise

@@ -67,8 +67,11 @@ class Meter:
 
 @dataclass
 class Session:
-    """What queues share. timeout: seconds to wait for a launch. failure: why nothing can be launched any more, in words;
-    empty as long as all goes well."""
+    """What queues share.
+
+    timeout: seconds to wait for a launch. failure: why nothing can be launched any more, in words; empty as long as all
+    goes well.
+    """
 
     kernel: DeviceKernel
     scene: DeviceScene
@@ -154,10 +157,12 @@ class CopiedBatch(PinnedBatch):
     def start(self, count: int, query: Query) -> None:
         """Start to copy and trace `rays[:count]`, count > 0."""
         rays, hits = self._on_device
-        self.stream.copy_up(rays.address, self.rays.ctypes.data, count * RAY.itemsize)
-        self._launch.start(count, query, self.stream)
-        self.stream.copy_down(self.hits.ctypes.data, hits.address, count * HIT.itemsize)
-        self.stream.mark()
+        try:
+            self.stream.copy_up(rays.address, self.rays.ctypes.data, count * RAY.itemsize)
+            self._launch.start(count, query, self.stream)
+            self.stream.copy_down(self.hits.ctypes.data, hits.address, count * HIT.itemsize)
+        finally:
+            self.stream.mark()  # also of a copy whose launch is refused
 
 
 class StreamedQueue(FlightQueue[PinnedBatch]):

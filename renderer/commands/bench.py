@@ -74,7 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=device_name,
         default="auto",
         metavar="NAME",
-        help="what traces: auto, gpu, cpu or emulator, gpu:1 for the second of several GPUs; emulator runs the GPU's kernels on the CPU, slowly (default: a GPU if there is one)",
+        help="what traces: auto, gpu, cpu or emulator, gpu:1 for the second of several GPUs; emulator "
+        "runs the GPU's kernels on the CPU, slowly (default: a GPU if there is one)",
     )
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")
     parser.add_argument(

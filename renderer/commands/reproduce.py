@@ -46,7 +46,8 @@ def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
         type=device_name,
         default="auto",
         metavar="NAME",
-        help="what traces: a GPU (auto, gpu, or gpu:1 for the second of several), or, slowly, the CPU in its place (emulator); the CPU has a kernel of its "
+        help="what traces: a GPU (auto, gpu, or gpu:1 for the second of several), or, "
+        "slowly, the CPU in its place (emulator); the CPU has a kernel of its "
         "own, none of the paper's",
     )
     if paper.has_photon_run:

@@ -111,6 +111,7 @@ class FakeDevice:
         self.modules: list[bytes] = []
         self.launches = 0
         self.runs = threading.Lock()  # held by the kernel that runs
+        self.copies = threading.Lock()  # held by the copy that goes on
         self.goes_on = threading.Event()
         self.goes_on.set()
         self.stop_words: list[int] = []  # addresses, of resident kernels
@@ -185,7 +186,8 @@ class FakeCuda:
         return "sm_90"
 
     def device_attribute(self, index: int, name: str) -> int:
-        return {"MultiProcessorCount": 1, "ClockRate": 1_000_000 * (index + 1), "MaxThreadsPerMultiProcessor": 2048}[name]
+        clock = 1_000_000 * (index + 1)
+        return {"MultiProcessorCount": 1, "ClockRate": clock, "MaxThreadsPerMultiProcessor": 2048}[name]
 
     def versions(self) -> tuple[int, int]:
         return 13010, 13000
@@ -284,10 +286,17 @@ class FakeCuda:
         on_device, pinned = {HOST_TO_DEVICE: (to, source), DEVICE_TO_HOST: (source, to)}[direction]
         assert self._is_reached(on_device, size, line.device), "a copy from or to memory that is not the device's"
         assert self._is_reached(pinned, size, None), "a copy from or to memory of the host that is not pinned"
-        line.add(lambda: self._moved(to, source, size))
 
-    def _moved(self, to: int, source: int, size: int) -> None:
-        ctypes.memmove(to, source, size)
+        def move() -> None:
+            with device.copies:
+                moved(device)
+
+        def moved(device: FakeDevice) -> None:
+            if self._is_still_there(on_device, size, device) and self._is_still_there(pinned, size, None):
+                ctypes.memmove(to, source, size)
+
+        device = line.device
+        line.add(move)
 
     def fill(self, address: int, value: int, size: int, stream: int) -> None:
         line = self._handles[stream]
@@ -295,10 +304,19 @@ class FakeCuda:
         assert self._is_reached(address, size, line.device), "memory is set that is not the device's"
 
         def set_bytes() -> None:
-            with line.device.runs:  # like a kernel
-                ctypes.memset(address, value, size)
+            with device.runs:  # like a kernel
+                if self._is_still_there(address, size, device):
+                    ctypes.memset(address, value, size)
 
+        device = line.device
         line.add(set_bytes)
+
+    def _is_still_there(self, address: int, size: int, device: FakeDevice | None) -> bool:
+        """Whether nobody has given the memory back that work is about to touch; it is a complaint otherwise."""
+        is_there = self._is_reached(address, size, device)
+        if not is_there:
+            self.complaints.append(f"{size} bytes were given back before work on them was done")
+        return is_there
 
     def _is_reached(self, address: int, size: int, device: FakeDevice | None) -> bool:
         return any(memory.device is device and memory.has(address, size) for memory in set(self.memory))
@@ -328,7 +346,9 @@ class FakeCuda:
         copied = ctypes.string_at(scene, kernel.scene_bytes), ctypes.string_at(arguments, kernel.argument_bytes)
         line.add(lambda: self._run(kernel, line.device, (grid_x, block_x), copied))
 
-    def _run(self, kernel: FakeFunction, device: FakeDevice, shape: tuple[int, int], copied: tuple[bytes, bytes]) -> None:
+    def _run(
+        self, kernel: FakeFunction, device: FakeDevice, shape: tuple[int, int], copied: tuple[bytes, bytes]
+    ) -> None:
         with device.runs:
             device.goes_on.wait()
             if device.status != SUCCESS:

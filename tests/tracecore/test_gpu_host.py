@@ -242,6 +242,19 @@ def test_more_rays_than_a_launch_takes_are_cut(cuda: FakeCuda, monkeypatch: pyte
         assert_same_bits(tracer.closest_hit(CASE.rays[:250]), CASE.closest[:250], CASE.rays)
 
 
+def test_memory_stays_as_long_as_a_copy_goes_on_whose_launch_is_refused(cuda: FakeCuda) -> None:
+    with open_gpu() as tracer:
+        queue = StreamedQueue(tracer.session, CopiedBatch)
+        batch = queue.batch(10)
+        with cuda.devices[0].copies:
+            cuda.refused = {"launch_kernel"}
+            with pytest.raises(DeviceError, match="cannot launch kernel"):
+                queue.submit(batch, 10, Query.CLOSEST)
+            del batch, queue
+            gc.collect()
+    _rested(cuda)
+
+
 def test_pieces_of_a_round_write_their_own_hits(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the pieces have left in the device's memory is the hits of all rays."""
     kept: list[DeviceMemory] = []
