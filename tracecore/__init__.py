@@ -48,14 +48,13 @@ def open_tracer(
 ) -> Tracer:
     """A tracer of triangles on a device.
 
-    triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, emulator (the GPU's kernels
-    run by the CPU, slow), brute (slower still: defines what is right) or auto, the GPU if there is a usable one,
-    else the CPU. gpu is the calling thread's current GPU, gpu:1 the one of index 1; it becomes the thread's current
-    one. kernel: which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a
-    GPU from, default: all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. tree:
-    over these triangles, by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by default a new
-    one is built. cutouts: where triangles are not there; by default all are solid. Raises TriangleError,
-    CutoutError, DeviceError and KernelError.
+    triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, emulator (the GPU's kernels run
+    by the CPU, slow), brute (slower still: defines what is right) or auto, the GPU if there is a usable one, else the
+    CPU. gpu is the calling thread's current GPU, gpu:1 the one of index 1; it becomes the thread's current one. kernel:
+    which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU from, default:
+    all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. tree: over these triangles, by
+    `bvh.refit` from the `tree` of a tracer of the same device and kernel; by default a new one is built. cutouts: where
+    triangles are not there; by default all are solid. Raises TriangleError, CutoutError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)
     if tree is not None and len(tree.order) != len(checked):

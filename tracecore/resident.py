@@ -33,10 +33,10 @@ class Residence:
     def __init__(self, kernel: DeviceKernel, scene: DeviceScene, timeout: float, memory: RingMemory) -> None:
         self.memory = memory
         self.runs = False
-        self._timeout = timeout
+        self.timeout = timeout
         self._kernel = kernel
         self._scene = scene
-        self._gpu = gpu = kernel.device
+        self.gpu = gpu = kernel.device
         self._device = {name: DeviceMemory.zeros(gpu, size) for name, size in memory.device_bytes.items()}
         self._ring = memory.record({name: own.address for name, own in self._device.items()})
         self._pointers = np.array([scene.record.ctypes.data, self._ring.ctypes.data], np.uint64)
@@ -45,26 +45,26 @@ class Residence:
 
     def start(self) -> None:
         """Start the kernel, to stay. Another one ends first."""
-        with self._gpu.turns.vacant():
+        with self.gpu.turns.vacant():
             self.memory.stop[0] = GO_ON
             self._start()
             self._stream.mark()
             self.runs = True
-            self._gpu.turns.move_in(self)
+            self.gpu.turns.move_in(self)
 
     def launch(self) -> None:
         """Answer what has been rung, unless a launch waits for its turn already."""
         earlier, last = self._launches
         if not earlier.has_passed():
             return
-        with self._gpu.turns.vacant():
+        with self.gpu.turns.vacant():
             self.memory.stop[0] = ONCE
             self._start()
             earlier.set(self._stream.address)
             self._launches = [last, earlier]
 
     def _start(self) -> None:
-        self._gpu.ensure_attached()
+        self.gpu.ensure_attached()
         with cuda_errors("cannot start the kernel that serves the ring"):
             self._stream.clear(self._device["desk"].address, DESK.itemsize)
             self._kernel.start_resident(self._pointers.ctypes.data, self._stream)
@@ -78,8 +78,8 @@ class Residence:
 
         Raises `DeviceError` where one does not end, `KernelError` where it turns out that the device failed.
         """
-        with self._gpu.turns.lock:
-            self._gpu.turns.move_in(self)  # for good where it does not end: launches too keep their memory then
+        with self.gpu.turns.lock:
+            self.gpu.turns.move_in(self)  # for good where it does not end: launches too keep their memory then
             try:
                 self._wait_for_end()
             except KernelError:
@@ -89,26 +89,33 @@ class Residence:
 
     def _leave_device(self) -> None:
         self.runs = False
-        self._gpu.turns.move_out(self)
+        self.gpu.turns.move_out(self)
 
     def _wait_for_end(self) -> None:
-        if self._gpu.is_lost:
+        if self.gpu.is_lost:
             return
         try:
-            self._gpu.attach()
+            self.gpu.attach()
         except RuntimeError as error:
-            raise self._gpu.lost(f"the GPU cannot be used any more ({error})") from error
+            raise self.gpu.lost(f"the GPU cannot be used any more ({error})") from error
         if self.runs:
             self.memory.stop[0] = END
         self._stream.mark()
-        if not self._stream.wait(self._timeout):
-            raise DeviceError(f"the resident kernel has not ended in {self._timeout:g} s: end this process")
+        if not self._stream.wait(self.timeout):
+            raise DeviceError(f"the resident kernel has not ended in {self.timeout:g} s: end this process")
 
 
 def _leave(residence: Residence) -> None:
-    """End the kernel of a service that nobody uses any more."""
-    with suppress(TraceError):
-        residence.end()
+    """End the kernel of a service that nobody uses any more.
+
+    This may be called amid anything that a thread does, also while it has another device to itself. So it does not wait
+    for its turn as long as another thread likes: whoever needs the device next ends the kernel then.
+    """
+    lock = residence.gpu.turns.lock
+    if lock.acquire(timeout=residence.timeout):
+        with suppress(TraceError):
+            residence.end()
+        lock.release()
 
 
 class Service:

@@ -580,6 +580,33 @@ def test_a_service_that_is_dropped_waits_for_its_kernel(make_service: MakeServic
     assert not cuda.devices[0].runs.locked()
 
 
+def test_a_service_that_is_dropped_amid_another_threads_turn_leaves_its_kernel_to_whoever_comes_next(
+    make_service: MakeService,
+) -> None:
+    service, turns = make_service(0.5), find_device(0).turns
+    service.ring(8, 512)
+    service.serve()
+    residence = residence_of(service)
+    is_taken, is_over = threading.Event(), threading.Event()
+
+    def take_the_device() -> None:
+        with turns.lock:
+            is_taken.set()
+            is_over.wait(60.0)
+
+    thread = threading.Thread(target=take_the_device)
+    thread.start()
+    is_taken.wait()
+    del service
+    gc.collect()
+    is_over.set()
+    thread.join()
+    assert residence.runs
+    residence.timeout = 60.0
+    with turns.vacant():
+        assert not residence.runs
+
+
 def test_a_kernel_that_does_not_end_keeps_its_memory(make_service: MakeService, cuda: FakeCuda) -> None:
     service = make_service(0.1)
     service.ring(8, 512)
