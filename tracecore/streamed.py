@@ -119,6 +119,9 @@ class PinnedBatch(FlightBatch):
     The calling thread is attached to the session's device.
     """
 
+    #: Rays and hits in the device's own memory, if the kernel has them there.
+    _on_device: tuple[DeviceMemory, ...] = ()
+
     def __init__(self, capacity: int, session: Session) -> None:
         device = session.kernel.device
         rays = device.pinned((capacity, RAY_FLOATS), np.float32)
@@ -128,8 +131,6 @@ class PinnedBatch(FlightBatch):
         self._launch = Launch(session.kernel, session.scene, self._addresses(session))
         self._launch.used = [rays, hits, *self._on_device]
         weakref.finalize(self, _keep_until_done, self.stream, self._launch).atexit = False
-
-    _on_device: tuple[DeviceMemory, ...] = ()
 
     def _addresses(self, _session: Session) -> tuple[int, int]:
         """Of rays and hits as the kernel sees them."""
@@ -172,6 +173,10 @@ class StreamedQueue(FlightQueue[PinnedBatch]):
         super().__init__(batch_type)
         self._session = session
         self._device = session.kernel.device
+        self._silence = (
+            f"kernel {session.kernel.strategy.name!r} has not come back in {session.timeout:g} s, so it may hang: "
+            "end this process; or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
+        )
 
     def _make(self, capacity: int) -> PinnedBatch:
         self._session.check()
@@ -189,14 +194,9 @@ class StreamedQueue(FlightQueue[PinnedBatch]):
             raise DeviceError(f"cannot launch kernel {self._session.kernel.strategy.name!r}: {error}") from error
 
     def _land(self, batch: PinnedBatch) -> None:
-        session = self._session
-        session.finish(
-            batch.stream,
-            f"kernel {session.kernel.strategy.name!r} has not come back in {session.timeout:g} s, so it may hang: "
-            "end this process; or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared",
-        )
+        self._session.finish(batch.stream, self._silence)
         count, batch.in_flight = batch.in_flight, 0
-        session.meter.add(count, batch.report())
+        self._session.meter.add(count, batch.report())
 
     def _give_up(self, batch: PinnedBatch) -> None:
         if not self._session.failure:

@@ -102,3 +102,9 @@ def test_gpu_and_the_default_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ok", "Some GPU (sm_90)"),
         ("ok", "while-while: closest_hit 48 registers, 16 bytes spilled"),
     ]
+    monkeypatch.setattr(gpu_device, "gpu_count", lambda: 2)
+    monkeypatch.setattr(gpu_device, "gpu_name", lambda index: ("Some GPU", "Another GPU")[index])
+    assert [(finding.name, finding.text) for finding in doctor.gpu()[:2]] == [
+        ("gpu:0", "Some GPU (sm_90)"),
+        ("gpu:1", "Another GPU (sm_90)"),
+    ]

@@ -282,12 +282,17 @@ def test_devices_keep_their_modules_and_memory_apart(cuda: FakeCuda, dispatch: s
         assert (zero.gpu.name, one.gpu.name) == ("Fake A", "Fake B")
         assert [len(device.modules) for device in cuda.devices] == [2, 2]
         queues = zero.open_queue(), one.open_queue()
-        for _ in range(2):  # one thread feeds both
-            for queue in queues:
-                assert_same_bits(traced(queue), CASE.closest[:200], CASE.rays)
+        batches = [queue.batch(200) for queue in queues]
+        for first in (0, 200, 400):  # one thread feeds both in turn
+            rows = slice(first, first + 200)
+            for queue, batch in zip(queues, batches, strict=True):
+                batch.rays[:] = CASE.rays[rows]
+                queue.submit(batch, 200, Query.CLOSEST)
+                queue.wait(batch)
+                assert_same_bits(batch.hits, CASE.closest[rows], CASE.rays[rows])
         assert all(device.launches > 0 for device in cuda.devices)
         zero.close()
-        del zero, queues
+        del zero, queue, queues, batch, batches
         gc.collect()
         assert cuda.memory_on(0) == 0
         assert cuda.memory_on(1) > 0
