@@ -419,10 +419,21 @@ def test_memory_of_a_batch_that_is_dropped_on_its_way_stays(cuda: FakeCuda) -> N
 
 def _rested(cuda: FakeCuda) -> None:
     """Let what hung run to its end, which finds its memory in place."""
-    for device in cuda.devices:
-        while device.launches and device.runs.locked():
-            time.sleep(1e-3)
+    deadline = time.perf_counter() + 60.0
+    while any(device.runs.locked() for device in cuda.devices):
+        assert time.perf_counter() < deadline, "a kernel has not ended in 60 s"
+        time.sleep(1e-3)
     assert cuda.complaints == []
+
+
+def test_a_kernel_is_told_to_end_even_where_a_queue_cannot_be_closed(impatient: FakeCuda) -> None:
+    tracer = open_gpu("resident")
+    queue = tracer.open_queue()
+    with impatient.devices[0].hanging():
+        in_flight(queue)
+        with pytest.raises(KernelError, match=r"has not answered in 0\.3 s"):
+            tracer.close()
+    _rested(impatient)
 
 
 def test_memory_that_is_not_set_in_time_is_an_error(impatient: FakeCuda) -> None:
