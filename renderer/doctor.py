@@ -150,15 +150,19 @@ def cpu_tracing() -> list[Finding]:
 
 
 def gpu() -> list[Finding]:
-    """The GPU, and what the default kernel takes of it."""
+    """All GPUs, as --device names them, and what the default kernel takes of the current one."""
     from tracecore import gpu as device
-    from tracecore.gpu_device import device_architecture, gpu_name
+    from tracecore.gpu_device import device_architecture, gpu_count, gpu_name
 
     reason = device.gpu_unavailable_reason()
     if reason is not None:
         return [Finding(name="GPU", text=reason, fine=False, remedy="the CPU makes the same pictures without one")]
-    found = Finding(name="GPU", text=f"{gpu_name()} ({device_architecture()})")
-    return [found, _kernel(device_architecture())]
+    count = gpu_count()
+    found = [
+        Finding(name="GPU" if count == 1 else f"gpu:{index}", text=f"{gpu_name(index)} ({device_architecture(index)})")
+        for index in range(count)
+    ]
+    return [*found, _kernel(device_architecture())]
 
 
 def _kernel(arch: str) -> Finding:

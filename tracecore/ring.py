@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.clock import nanoseconds
 from tracecore.compiled import compiled
 from tracecore.errors import DeviceError, KernelError
 from tracecore.flight import FlightBatch, FlightQueue
@@ -116,15 +117,23 @@ def flag_is_up(flags: Words, slot: int, number: int) -> bool:
 
 
 @compiled
-def ring_again(bells: Words, flags: Words, first: int, slots: int, rounds: int) -> None:
-    """Have the last orders of so many slots traced so many times again, nothing done with the hits."""
+def ring_again(bells: Words, flags: Words, slots: tuple[int, int], rounds: int, timeout: int) -> bool:
+    """Have the last orders of some slots traced so many times again, nothing done with the hits.
+
+    slots: the first one, and how many. timeout: nanoseconds that an order may take. Returns False, without waiting for
+    the others, where one takes longer.
+    """
+    first, count = slots
     for turn in range(rounds + 1):
-        for slot in range(first, first + slots):
+        for slot in range(first, first + count):
             number = bells[slot] >> np.uint64(32)
+            deadline = nanoseconds() + timeout
             while not flag_is_up(flags, slot, number):
-                pass
+                if nanoseconds() > deadline:
+                    return False
             if turn < rounds:
                 ring_bell(bells, slot, number + np.uint64(1), bells[slot] & np.uint64(0xFFFFFFFF))
+    return True
 
 
 class RingMemory:
@@ -285,12 +294,13 @@ class RingQueue(FlightQueue[RingBatch]):
         self._timeout = timeout
         self._serve = serve
         self._count = count
+        self._failure = ""
 
     def _make(self, capacity: int) -> RingBatch:
         return RingBatch(self._ring(capacity), capacity)
 
     def _start(self, batch: RingBatch, count: int, query: Query) -> None:
-        self._serve()
+        self._see_to_kernel()
         batch.start(count, query)
 
     def _land(self, batch: RingBatch) -> None:
@@ -304,13 +314,25 @@ class RingQueue(FlightQueue[RingBatch]):
     def _come_back(self, batch: RingBatch) -> None:
         deadline = time.perf_counter() + self._timeout
         while not batch.is_done():
-            if time.perf_counter() > deadline:
-                raise KernelError(
+            if time.perf_counter() > deadline and not self._failure:
+                self._failure = (
                     f"kernel {self._kernel!r} has not answered in {self._timeout:g} s, so it may hang: end this "
                     "process; or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
                 )
+            self._see_to_kernel()
+
+    def _see_to_kernel(self) -> None:
+        """Raises `KernelError` where the kernel has failed or does not answer; at once where that is known."""
+        if self._failure:
+            raise KernelError(self._failure)
+        try:
             self._serve()
+        except KernelError as error:
+            self._failure = str(error)
+            raise
 
     def _give_up(self, batch: RingBatch) -> None:
+        if batch.in_flight and self._failure and not batch.is_done():
+            return  # the device may still write there: nobody gets these slots
         self.wait(batch)
         batch.memory.give_back(batch.first, batch.slots)

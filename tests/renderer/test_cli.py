@@ -124,6 +124,8 @@ BAD_ARGUMENTS = [
     (["render", "cornell", "--frame", "-1"], "--frame"),
     (["render", "cornell", "--frame", "1", "--time", "2"], "not allowed with"),
     (["render", "cornell", "--device", "tpu"], "'tpu'"),
+    (["render", "cornell", "--device", "gpu:one"], "gpu:INDEX such as gpu:1, cpu or emulator, got 'gpu:one'"),
+    (["bench", "cornell", "--device", "cpu:1"], "got 'cpu:1'"),
     (["render", "cornell", "--tone-map", "filmic"], "'filmic'"),
     (["photons", "cornell", "--photons", "none"], "whole number"),
     (["scene"], "ACTION"),

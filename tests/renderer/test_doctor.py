@@ -138,9 +138,16 @@ def test_gpu_and_the_default_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = CompiledKernel(arch="sm_90", cubin=b"", resources={"closest_hit": row})
     monkeypatch.setattr(gpu, "gpu_unavailable_reason", lambda: None)
     monkeypatch.setattr(nvrtc, "compile_strategy", lambda strategy, arch: kernel)
-    monkeypatch.setattr(gpu_device, "gpu_name", lambda: "Some GPU")
-    monkeypatch.setattr(gpu_device, "device_architecture", lambda: "sm_90")
+    monkeypatch.setattr(gpu_device, "gpu_count", lambda: 1)
+    monkeypatch.setattr(gpu_device, "gpu_name", lambda index: "Some GPU")
+    monkeypatch.setattr(gpu_device, "device_architecture", lambda index=None: "sm_90")
     assert [(finding.mark, finding.text) for finding in doctor.gpu()] == [
         ("ok", "Some GPU (sm_90)"),
         ("ok", "while-while: closest_hit 48 registers, 16 bytes spilled"),
+    ]
+    monkeypatch.setattr(gpu_device, "gpu_count", lambda: 2)
+    monkeypatch.setattr(gpu_device, "gpu_name", lambda index: ("Some GPU", "Another GPU")[index])
+    assert [(finding.name, finding.text) for finding in doctor.gpu()[:2]] == [
+        ("gpu:0", "Some GPU (sm_90)"),
+        ("gpu:1", "Another GPU (sm_90)"),
     ]
