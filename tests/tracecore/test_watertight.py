@@ -1,4 +1,4 @@
-"""Rays at the edges and vertices of closed meshes: none gets out, and each hits the triangle that exact arithmetic says.
+"""Rays at the edges and vertices of closed meshes: none gets out, and each hits what exact arithmetic says.
 
 Plain rounded products lose no ray either, since rounding is monotone: a sign becomes 0 at worst, never the opposite.
 What they lose is which triangle is hit and where, so these are known answers here, too.
@@ -20,8 +20,8 @@ from tracecore.tracer import Tracer
 
 Integers = npt.NDArray[np.int64]
 
-#: Radius and centre of the mesh on the lattice: float32 holds all coordinates, and all that a shear by quarters makes of
-#: them, but not their products.
+#: Radius and centre of the mesh on the lattice: float32 holds all coordinates, and all that a shear by quarters makes
+#: of them, but not their products.
 RADIUS, CENTRE = 1 << 18, np.array([9_000_000, -12_000_000, 7_500_000])
 
 #: Directions of rays but for the exchange of axes; the last component is the largest, and divides the others exactly.
