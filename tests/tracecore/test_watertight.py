@@ -141,6 +141,21 @@ def test_rays_at_edges_hit_what_exact_arithmetic_says(
         assert np.allclose(got, expected[each, prim_ids], rtol=2.0**-20, atol=0.0)
 
 
+def test_of_components_that_tie_the_first_is_the_axis(tracer_of: Callable[[Floats], Tracer]) -> None:
+    """So say the bits of brute force, which takes the first of equal ones."""
+    vertices, faces = welded_sphere(6)
+    triangles = (vertices + 0.3).astype(np.float32)[faces]
+    random = np.random.default_rng(11)
+    direction = random.choice([-1.0, 1.0], (300, 3)) * random.random((300, 1))
+    for axis in range(3):  # where this one is shorter; of every fourth ray none is
+        direction[axis::4, axis] *= 0.3
+    rays = make_rays(random.uniform(-0.2, 0.8, (300, 3)), direction)
+    expected = BruteForceTracer(triangles).closest_hit(rays)
+    with tracer_of(triangles) as tracer:
+        assert np.array_equal(tracer.closest_hit(rays).view(np.uint32), expected.view(np.uint32))
+    assert (expected.view(np.uint32)[:, 3] != MISS).all()
+
+
 @pytest.mark.parametrize(("scale", "offset"), [(1.0, 0.0), (100.0, 1e6), (1000.0, 1e7)])
 def test_a_closed_sphere_is_watertight(scale: float, offset: float, tracer_of: Callable[[Floats], Tracer]) -> None:
     """No ray from inside at a vertex, or at a point on an edge, gets out; and it ends where it was aimed at."""
