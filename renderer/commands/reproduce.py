@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.atomic_file import write_whole
     from renderer.comparison import Effort
     from renderer.image_file import check_folder, make_default_folder
-    from renderer.reproduction import Reproduction, reproduce
+    from renderer.reproduction import reproduce
     from renderer.stage import check_scene
 
     paper = PAPERS[arguments.table]
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         bound_rays=arguments.bound_rays,
         photons=getattr(arguments, "photons", None) or default_photons,
     )
-    made = Reproduction(paper=paper, run=job, found=reproduce(paper, job, effort))
+    made = reproduce(paper, job, effort)
     print(made.text())
     if arguments.json:
         write_whole(arguments.json, (json.dumps(made.as_dict(), indent=1) + "\n").encode())
@@ -124,11 +124,13 @@ def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     from renderer.ray_kinds import RayPlan
     from renderer.stage import Moment
     from renderer.view_points import chosen_views
-    from scenes.plain import plain
+    from scenes.plain import plain, point_lit
 
     snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
     if paper.has_photon_run:
         snapshot = plain(snapshot)
+    if paper.has_construction:
+        snapshot = point_lit(snapshot)
     return Run(
         words=tuple(arguments.words),
         snapshot=snapshot,

@@ -1,0 +1,13 @@
+"""What papers printed that compare ways to trace rays on a GPU: a module for each, with the kernels of its tables, its
+rays and its figures, all checked against the paper. `PAPERS` has them by their names on the command line.
+
+What a text states as a range is a `Claim`. What is drawn as a chart without numbers is not here.
+"""
+
+from renderer.literature.aila_laine import AILA_LAINE
+from renderer.literature.barczak import BARCZAK
+from renderer.literature.gunther import GUNTHER
+from renderer.literature.lier import LIER
+from renderer.literature.paper import Paper
+
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (AILA_LAINE, LIER, BARCZAK, GUNTHER)}
