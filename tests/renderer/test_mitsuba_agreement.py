@@ -134,6 +134,9 @@ BLUR = {"photon": 0.015, "sppm": 0.015, "gather": 0.01, "path+caustics": 0.005}
 ALL = os.environ.get("TRACECORE_JUDGE") == "all"
 QUICK, QUICK_DRIVERS = ("diffuse ball, envmap", "glass ball"), ("photon",)
 
+#: Of each pixel of a picture, by either renderer.
+SAMPLES = 64 if ALL else 16
+
 
 def write_sky(path):
     """A picture of eight by four coloured squares, each of 64 by 64 texels."""
@@ -205,7 +208,7 @@ def judged(mi, tmp_path_factory):
     @functools.cache
     def made(name):
         path = write_box(tmp_path_factory.mktemp("box"), BOXES[name])
-        return path, theirs(mi, path, samples=64)
+        return path, theirs(mi, path, samples=SAMPLES)
 
     return made
 
@@ -256,7 +259,7 @@ def judge(a, b, bias=0.0):
 @pytest.mark.parametrize("box", BOXES if ALL else QUICK)
 def test_path_tracing_agrees_with_mitsuba(judged, box):
     path, pictures = judged(box)
-    judge(ours(path, "path", passes=64), pictures, BOXES[box].bias)
+    judge(ours(path, "path", passes=SAMPLES), pictures, BOXES[box].bias)
 
 
 @pytest.mark.parametrize("driver", BLUR if ALL else QUICK_DRIVERS)
