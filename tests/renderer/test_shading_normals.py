@@ -95,47 +95,80 @@ def test_photons_light_a_floor_by_its_shading_normal(driver, lean, degrees):
 
 # --- light that a leaning floor reflects, and its irradiance as far rays know it --------------------------------------
 
-WALL = 0.8
+#: The beam covers the floor: a far ray has the light of the nearest photon, also where there is none.
+HALF_FLOOR, WALL_PLACE, LAMP_HEIGHT, BEAM = 0.19, 0.21, 0.6, 25.0
+#: Lowest and highest place of the wall that is seen, above the beam, and its albedo, by which next to nothing comes
+#: back to the floor.
+WALL_SEEN, DARK = (0.18, 0.42), 0.02
 PLASTIC = Material(kind="plastic", diffuse=3 * (ALBEDO,), ior=1.5, roughness=0.5)
 
 
 def floor_beside_a_wall(lean, degrees, floor=GREY):
-    """A floor of a material under a spot, and a wall that gets light from it alone. The floor's normal leans towards
-    the wall, which is seen by parallel rays."""
-    half = 0.4
+    """A floor of a material under a spot, and a wall whose upper part gets light from it alone and is seen by parallel
+    rays. The floor's normal leans towards the wall."""
+    half, place, (low, high) = HALF_FLOOR, WALL_PLACE, WALL_SEEN
     ground = quad((-half, -half, 0), (half, -half, 0), (half, half, 0), (-half, half, 0))
-    wall = quad((0.6, half, 0.0), (0.6, -half, 0.0), (0.6, -half, WALL), (0.6, half, WALL))
+    wall = quad((place, half, 0.0), (place, -half, 0.0), (place, -half, 0.6), (place, half, 0.6))
     spot = SpotLight(
-        position=(0.0, 0.0, 0.6),
+        position=(0.0, 0.0, LAMP_HEIGHT),
         direction=(0.0, 0.0, -1.0),
         intensity=(1.0, 1.0, 1.0),
-        inner_angle=25.0,
-        outer_angle=35.0,
+        inner_angle=BEAM,
+        outer_angle=BEAM + 0.01,
     )
-    camera = Camera(
-        eye=(0.5, 0.0, WALL / 2), forward=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=60.0, height=WALL
-    )
-    made = flat_snapshot(
-        np.concatenate([ground, wall]), [floor, GREY], material_ids=[0, 0, 1, 1], lights=[spot], camera=camera
-    )
+    eye, above = (0.2, 0.0, 0.5 * (low + high)), (0.0, 0.0, 1.0)
+    camera = Camera(eye=eye, forward=(1.0, 0.0, 0.0), up=above, vertical_fov=60.0, height=high - low)
+    materials = [floor, Material(diffuse=3 * (DARK,))]
+    positions = np.concatenate([ground, wall])
+    made = flat_snapshot(positions, materials, material_ids=[0, 0, 1, 1], lights=[spot], camera=camera)
     return leaning(made, lean, degrees)
 
 
-@pytest.mark.parametrize(
-    ("lean", "degrees", "floor"),
-    [
-        *((lean, degrees, GREY) for lean in LEANS[:2] for degrees in (30.0, 60.0)),
-        ("normal map", 30.0, PLASTIC),
-    ],
-)
-def test_a_leaning_floor_lights_a_wall_as_paths_say(lean, degrees, floor):
-    """Photons that it scatters, and its irradiance where rays from the wall end: each counts the lean once."""
-    snapshot = floor_beside_a_wall(lean, degrees, floor)
-    settings = {"width": 12, "height": 12, "max_bounces": 8, "radius": 0.05, "photons": 10_000}
-    judge = block_means(passes(snapshot, "path", 48, **settings)[..., :1], 6)
-    for driver in ("photon", "gather"):
-        scores = z_scores(block_means(passes(snapshot, driver, 16, **settings)[..., :1], 6), judge, 0.01)
-        assert np.abs(scores).max() < sidak_bound(2 * 5 * 4), (driver, scores.round(1).ravel())
+def wall_radiance(degrees, samples=80, rows=24):
+    """Mean radiance of the wall that is seen, by quadrature over the floor and the wall."""
+    places = (np.arange(samples) + 0.5) / samples * 2.0 - 1.0
+    x, y = (HALF_FLOOR * axis for axis in np.meshgrid(places, places))
+    distance = np.sqrt(x**2 + y**2 + LAMP_HEIGHT**2)
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    sent = ALBEDO / math.pi * (LAMP_HEIGHT * c - x * s) / distance**3
+    low, high = WALL_SEEN
+    radiance = []
+    for z in low + (high - low) * (np.arange(rows) + 0.5) / rows:
+        for across in 0.5 * (high - low) * ((np.arange(rows) + 0.5) / rows * 2.0 - 1.0):
+            squared = (WALL_PLACE - x) ** 2 + (across - y) ** 2 + z**2
+            form = z * (WALL_PLACE - x) / squared**2 * (2.0 * HALF_FLOOR / samples) ** 2
+            radiance.append(DARK / math.pi * (sent * form).sum())
+    return float(np.mean(radiance))
+
+
+WALL_TASK = {"width": 24, "height": 24, "max_bounces": 4, "radius": 0.01, "photons": 10_000}
+
+
+@pytest.mark.parametrize("degrees", [30.0, 60.0])
+@pytest.mark.parametrize("lean", LEANS[:2])
+@pytest.mark.parametrize("driver", ["path", "photon"])
+def test_a_leaning_floor_scatters_light_to_a_wall(driver, lean, degrees):
+    """A photon that is scattered counts the lean of the floor once, as a path does."""
+    made = passes(floor_beside_a_wall(lean, degrees), driver, 16, **WALL_TASK).mean(axis=(1, 2))[:, 0]
+    assert abs(z_scores(made, wall_radiance(degrees))) < sidak_bound(8), made.mean() / wall_radiance(degrees)
+
+
+@pytest.mark.parametrize("degrees", [30.0, 60.0])
+@pytest.mark.parametrize("lean", LEANS[:2])
+def test_far_rays_find_the_irradiance_of_a_leaning_floor(lean, degrees):
+    """By the same photons and rays, a floor that leans is to a flat one as their light is."""
+    flat, made = (
+        passes(floor_beside_a_wall(lean, turned), "gather", 12, **WALL_TASK).mean(axis=(1, 2))[:, 0]
+        for turned in (0.0, degrees)
+    )
+    expected = wall_radiance(degrees) / wall_radiance(0.0)
+    assert made.mean() / flat.mean() == pytest.approx(expected, rel=0.03)
+
+
+def test_a_leaning_floor_of_plastic_lights_a_wall_as_paths_say():
+    snapshot = floor_beside_a_wall("normal map", 30.0, PLASTIC)
+    path, photon = (passes(snapshot, driver, 24, **WALL_TASK).mean(axis=(1, 2))[:, 0] for driver in ("path", "photon"))
+    assert abs(z_scores(photon, path)) < sidak_bound(1)
 
 
 # --- the bound of the correction --------------------------------------------------------------------------------------
