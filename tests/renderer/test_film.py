@@ -88,6 +88,17 @@ def test_noise_is_by_how_much_the_halves_differ() -> None:
         np.testing.assert_allclose(film.noise, expected, rtol=1e-6)
 
 
+def test_noise_of_a_pixel_is_a_mean_over_those_next_to_it_and_the_channels() -> None:
+    film = Film(7, 6)
+    for index in range(4):
+        radiance = constant(1.0, 7, 6)
+        radiance[2, 3, 1] += 6.0 * half_of(index)  # the halves differ by 6: off by 3 in one of three channels
+        film.add(radiance)
+    expected = np.zeros((6, 7))
+    expected[1:4, 2:5] = math.sqrt(9.0 / 3.0 / 9.0)
+    np.testing.assert_allclose(film.noise, expected, rtol=1e-6)
+
+
 def places_in_pixels(sampler: str, index: int, width: int, height: int) -> npt.NDArray[np.float64]:
     """(height, width, 2) where in each pixel the camera ray of a pass goes through."""
     camera = Camera(eye=(0, 0, 0), forward=(0, 0, -1), up=(0, 1, 0), vertical_fov=0.0, height=float(height))
