@@ -7,6 +7,7 @@ object with the methods of `CudaDriver` may stand in its place.
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Handle(Protocol):
     ptr: int
 
 
-class CudaDriver(Protocol):
+class CudaDriver(Hashable, Protocol):
     """The calls of CUDA that this package makes.
 
     Addresses, handles of streams and events, and functions are integers. What is allocated, created, loaded or launched

@@ -284,42 +284,49 @@ class FakeCuda:
         line = self._handles[stream]
         self._answer("copy", line.device)
         on_device, pinned = {HOST_TO_DEVICE: (to, source), DEVICE_TO_HOST: (source, to)}[direction]
-        assert self._is_reached(on_device, size, line.device), "a copy from or to memory that is not the device's"
-        assert self._is_reached(pinned, size, None), "a copy from or to memory of the host that is not pinned"
+        assert self._reached(on_device, size, line.device), "a copy from or to memory that is not the device's"
+        assert self._reached(pinned, size, None), "a copy from or to memory of the host that is not pinned"
+        device = line.device
 
         def move() -> None:
-            with device.copies:
-                moved(device)
+            with device.copies, self._touched(device, (on_device, size, device), (pinned, size, None)) as is_there:
+                if is_there:
+                    ctypes.memmove(to, source, size)
 
-        def moved(device: FakeDevice) -> None:
-            if self._is_still_there(on_device, size, device) and self._is_still_there(pinned, size, None):
-                ctypes.memmove(to, source, size)
-
-        device = line.device
         line.add(move)
 
     def fill(self, address: int, value: int, size: int, stream: int) -> None:
         line = self._handles[stream]
         self._answer("fill", line.device)
-        assert self._is_reached(address, size, line.device), "memory is set that is not the device's"
+        assert self._reached(address, size, line.device), "memory is set that is not the device's"
+        device = line.device
 
         def set_bytes() -> None:
-            with device.runs:  # like a kernel
-                if self._is_still_there(address, size, device):
+            with device.runs, self._touched(device, (address, size, device)) as is_there:  # like a kernel
+                if is_there:
                     ctypes.memset(address, value, size)
 
-        device = line.device
         line.add(set_bytes)
 
-    def _is_still_there(self, address: int, size: int, device: FakeDevice | None) -> bool:
-        """Whether nobody has given the memory back that work is about to touch; it is a complaint otherwise."""
-        is_there = self._is_reached(address, size, device)
-        if not is_there:
-            self.complaints.append(f"{size} bytes were given back before work on them was done")
-        return is_there
+    @contextmanager
+    def _touched(self, device: FakeDevice, *places: tuple[int, int, FakeDevice | None]) -> Iterator[bool]:
+        """Whether work of a device may touch memory at these places, which stays meanwhile.
 
-    def _is_reached(self, address: int, size: int, device: FakeDevice | None) -> bool:
-        return any(memory.device is device and memory.has(address, size) for memory in set(self.memory))
+        It is a complaint if the memory was given back before, unless the device has failed and does nothing any more.
+        """
+        memory = [self._reached(*place) for place in places]
+        is_there = all(memory)
+        if not is_there and device.status == SUCCESS:
+            self.complaints.append(f"memory was given back before work on it was done: {places}")
+        yield is_there and device.status == SUCCESS
+        del memory
+
+    def _reached(self, address: int, size: int, device: FakeDevice | None) -> FakeMemory | None:
+        """The memory of a device, or of the host where device is None, that has so many bytes at an address."""
+        for memory in set(self.memory):
+            if memory.device is device and memory.has(address, size):
+                return memory
+        return None
 
     def launch_kernel(
         self,
@@ -363,12 +370,15 @@ class FakeCuda:
                 report = (ctypes.c_uint8 * REPORT.itemsize).from_address(int(arguments.view(LAUNCH)["report"][0]))
                 np.frombuffer(report, REPORT)[["start", "end"]] = self.intervals.pop(0)
 
+    def _ranges(self, device: FakeDevice) -> list[tuple[int, int]]:
+        """Where the memory begins and ends that a device reaches."""
+        reached = [memory for memory in set(self.memory) if memory.device in (device, None)]
+        return [(memory.ptr, memory.ptr + len(memory.bytes)) for memory in reached]
+
     def _emulate(
         self, kernel: FakeFunction, device: FakeDevice, shape: tuple[int, int], records: tuple[Any, Any]
     ) -> str | None:
-        reached = [memory for memory in set(self.memory) if memory.device in (device, None)]
-        ranges = np.array([(memory.ptr, memory.ptr + len(memory.bytes)) for memory in reached], np.uint64)
-        del reached
+        ranges = np.array(self._ranges(device), np.uint64)
         request = Request(
             scene=records[0].ctypes.data,
             arguments=records[1].ctypes.data,
