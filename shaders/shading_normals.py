@@ -3,8 +3,8 @@
 Light is traced to flat triangles, and shading sees it about the shading normal, which is interpolated between the
 corners' normals or bent by a map. Radiance is scattered by the cosine about the shading normal alone. Flux that was
 counted on the flat triangle has to be corrected: Veach: Robust Monte Carlo Methods for Light Transport Simulation,
-1997, section 5.3. Two places do so, each once: whoever asks photons for the irradiance about a shading normal, and
-whoever scatters a photon.
+1997, section 5.3. It is corrected once for each use: where photons are looked up in a disc, by the normal that is
+shaded; or where a photon lands, if it is for irradiance that is looked up without a normal; and where it is scattered.
 
 The correction has no bound, and its square has no finite mean under even light. `MOST_CORRECTION`, a choice of this
 project and not of Veach's, bounds it, which makes light that grazes the flat triangle too dark. Where a normal leans by
