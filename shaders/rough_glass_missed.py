@@ -12,7 +12,7 @@ from shaders.rough_glass_table import ALPHAS, COSINES, ETAS, FILE, UNIT, Shorts
 
 #: (ETAS, ALPHAS, COSINES), in multiples of UNIT, and (ETAS, ALPHAS), shares.
 MISSED: Shorts = np.load(FILE)
-MEAN_MISSED = means(UNIT * MISSED)
+MEAN_MISSED = means(UNIT * MISSED.astype(np.float64))
 
 
 @compiled

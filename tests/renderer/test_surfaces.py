@@ -18,7 +18,6 @@ LOSSLESS = {
     "polished metal": Material(kind="metal", specular=WHITE),
     "rough metal": Material(kind="metal", specular=WHITE, roughness=0.6),
     "dull metal": Material(kind="metal", specular=WHITE, roughness=1.0),
-    "ideal metal": Material(kind="metal", specular=WHITE, roughness=0.6, eta=WHITE, k=(1e6, 1e6, 1e6)),
     "polished plastic": Material(kind="plastic", diffuse=WHITE, ior=1.5),
     "rough plastic": Material(kind="plastic", diffuse=WHITE, ior=1.5, roughness=0.5),
     "clear glass": Material(kind="dielectric", transmittance=1.0, ior=1.5),
@@ -79,11 +78,10 @@ def slab_shares(cosine, absorption):
 @pytest.mark.parametrize("driver", ["path", "photon"])
 @pytest.mark.parametrize("name", LOSSLESS)
 def test_what_loses_no_light_is_invisible_in_a_furnace(name, driver):
-    settings = {"width": 32, "height": 24, "max_bounces": 100, "radius": 0.05}
+    settings = {"width": 64, "height": 48, "max_bounces": 100, "radius": 0.05}
     made = passes(in_furnace(LOSSLESS[name]), driver, 24, **settings)[0].mean(axis=(1, 2, 3))
     error = made.std(ddof=1) / math.sqrt(len(made))
-    print(name, driver, made.mean() - 1.0, error)
-    assert error < 0.003  # else the test would say nothing
+    assert error < 0.005  # else the test would say nothing
     assert abs(made.mean() - 1.0) < 4.0 * error + MISSING[driver]
 
 
