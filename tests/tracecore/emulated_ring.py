@@ -1,7 +1,7 @@
 """Resident dispatch without a GPU: the very kernel, emulated, and the ring that it serves."""
 
 import threading
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -9,9 +9,12 @@ from ray_cases import Floats
 
 from tracecore.cutouts import CutoutTables
 from tracecore.emulator.library import LibraryPool, Request, compile_library
-from tracecore.emulator.tracer import EmulatedScene, memory_ranges
+from tracecore.emulator.tracer import EmulatedScene, Order, memory_ranges
 from tracecore.ring import DESK, END, GO_ON, RingMemory, RingQueue, say
 from tracecore.strategy import KernelStrategy
+
+#: An order of lanes, for requests.
+SHUFFLED = get_args(Order).index("shuffled")
 
 
 class Service:

@@ -6,17 +6,15 @@ away; the scene's `extent` says what.
 """
 
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pytest
-from emulated_ring import Service
+from emulated_ring import SHUFFLED, Service
 from ray_cases import Floats, soup
 from ring_orders import assert_written, await_order, write_order
 
 from tracecore.cuda_source import KERNELS
 from tracecore.emulator.library import Host, emulator_unavailable_reason
-from tracecore.emulator.tracer import Order
 from tracecore.launch import describe_faults
 from tracecore.rays import RAY_FLOATS, make_rays
 from tracecore.ring import END, FAULT_SHIFT, GO_ON, ONCE, RingMemory, say
@@ -108,8 +106,6 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> KernelStrategy:
 
 #: Slots, and rays of each; orders of a run.
 SLOTS, SLOT_RAYS, ORDERS = 4, 256, 40
-
-SHUFFLED = get_args(Order).index("shuffled")
 
 
 class PlayedHost:

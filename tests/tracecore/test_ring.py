@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cutout_cases import cutout_answers
-from emulated_ring import Service
+from emulated_ring import SHUFFLED, Service
 from fake_cuda import FakeCuda, installed
 from ray_cases import Answers, Floats, answers, assert_same_bits, soup
 from ring_orders import assert_written, await_order, write_order
@@ -115,6 +115,23 @@ def test_columns_hold_the_hits_and_nothing_else_is_read_or_written(kernel: str, 
                 expected = case.occlusion if bits & ANY_HIT_BIT else case.closest
                 assert_written(memory, slot, expected[slot * 50 : slot * 50 + count], bits)
             assert (memory.hits[6] == -7.0).all()
+
+
+@pytest.mark.parametrize("kernel", KINDS)
+def test_hits_are_the_same_on_weak_memory(kernel: str) -> None:
+    """Lanes run in random order, and see nothing early that is not handed over to them (`test_hand_over`)."""
+    case = answers("soup", 2000)
+    service = Service(case.triangles, find_strategy(kernel), (2, SLOT_RAYS))
+    for seed in range(2):
+        for slot in range(2):
+            write_order(service.memory, slot, case.rays[100 * seed : 100 * seed + 150], slot * ANY_HIT_BIT)
+        service.device["desk"][:] = 0
+        say(service.memory.stop, ONCE)
+        service.run(order=SHUFFLED, seed=seed, is_weak=1)
+        assert service.complaint is None
+        for slot, expected in enumerate((case.closest, case.occlusion)):
+            assert await_order(service.memory, slot) == 0
+            assert_written(service.memory, slot, expected[100 * seed : 100 * seed + 150])
 
 
 @pytest.mark.parametrize("kernel", KINDS)
