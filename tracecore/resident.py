@@ -65,8 +65,8 @@ class Residence:
             self._launches = [last, earlier]
 
     def _start(self) -> None:
-        self.gpu.ensure_attached()
         with cuda_errors("cannot start the kernel that serves the ring"):
+            self.gpu.attach()
             self._stream.clear(self._device["desk"].address, DESK.itemsize)
             self._kernel.start_resident(self._pointers.ctypes.data, self._stream)
 
@@ -117,6 +117,8 @@ def _leave(residence: Residence) -> None:
         with suppress(TraceError):
             residence.end()
         lock.release()
+    else:
+        residence.gpu.turns.move_in(residence)
 
 
 class Service:

@@ -368,6 +368,16 @@ def test_a_device_that_is_lost_while_nobody_waits_is_told_by_close(cuda: FakeCud
     assert tracer.gpu.turns._tenants == []
 
 
+def test_an_event_that_cannot_be_set_is_a_device_that_is_lost(cuda: FakeCuda) -> None:
+    tracer = open_gpu("resident")
+    traced(tracer.open_queue())
+    cuda.refused = {"record_event"}
+    with pytest.raises(KernelError, match=r"no event can be set \(FakeCudaError: .*GPU 0 is lost to this process"):
+        tracer.close()
+    tracer.close()
+    _rested(cuda)
+
+
 @pytest.mark.parametrize(("dispatch", "silence"), [("streamed", "come back"), ("resident", "answered")])
 def test_a_kernel_that_hangs_is_an_error(impatient: FakeCuda, dispatch: str, silence: str) -> None:
     tracer = open_gpu(dispatch)
