@@ -16,6 +16,7 @@ import numpy.typing as npt
 from renderer.columns import LANES
 from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
+from renderer.halton import radical_inverse
 from renderer.packed_scene import PackedScene, pack_camera, pack_scene
 from renderer.photon_batch import new_batch
 from renderer.photon_shading import shade_batch
@@ -234,17 +235,6 @@ def occlusion_rays(places: Doubles, normals: Doubles, count: int, radius: float,
     rays = make_rays(np.repeat(places, count, axis=0), directions)
     rays[:, 7] = radius
     return rays
-
-
-def radical_inverse(numbers: npt.NDArray[np.int64], base: int) -> Doubles:
-    """Digits of whole numbers, mirrored at the point: Halton, On the Efficiency of Certain Quasi-random Sequences of
-    Points in Evaluating Multi-dimensional Integrals, 1960."""
-    total, share = np.zeros(len(numbers)), 1.0
-    while np.any(numbers > 0):
-        share /= base
-        total += share * (numbers % base)
-        numbers = numbers // base
-    return total
 
 
 def shadow_rays(lights: LightArrays, places: Doubles, random: np.random.Generator) -> Floats:

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.errors import UsageError
+from renderer.halton import radical_inverse
 from renderer.packed_scene import pack_camera
-from renderer.ray_kinds import radical_inverse, unit
+from renderer.ray_kinds import unit
 from renderer.stage import TracerChoice, stage_of
 from scenes.default_view import bounding_sphere, look_at, triple
 from scenes.model import Camera, Snapshot

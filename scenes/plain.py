@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from scenes.geometry import shading_normals
+from scenes.microfacets import metal_color
 from scenes.model import Color, Floats, Material, PointLight, Snapshot
 
 #: The light's edge as a share of the lesser horizontal extent, and its distance below the top as one of the height.
@@ -54,7 +55,7 @@ def point_lit(snapshot: Snapshot) -> Snapshot:
 def plain_material(material: Material) -> Material:
     """Diffuse in the material's brightest colour: its own diffuse one, else that of its highlights or its light."""
     clear: Color = (material.transmittance, material.transmittance, material.transmittance)
-    colors = (material.diffuse, material.specular, clear)
+    colors = (material.diffuse, metal_color(material), clear)
     return Material(name=material.name, diffuse=max(colors, key=sum))
 
 

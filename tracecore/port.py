@@ -25,7 +25,7 @@ from tracecore.errors import KernelError
 from tracecore.launch import describe_faults
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
 from tracecore.ring import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, RingMemory, ring_bell
-from tracecore.vector import address, fetch_add, load_acquire
+from tracecore.vector import address, fetch_add, load_acquire, store_release
 
 #: What is asked of the rays of a slot, to be added up, see `ring`. Typed: for each literal Numba would compile `submit`
 #: anew.
@@ -232,7 +232,7 @@ def pass_gate(port: Port, gate: Counters, threads: int) -> None:
     gate: (2,) int64, zeros: how many are here, and when the last one came, in nanoseconds.
     """
     if fetch_add(address(gate), 1) == threads - 1:
-        gate[1] = nanoseconds()
+        store_release(address(gate) + 8, np.uint64(nanoseconds()))
     while load_acquire(address(gate) + 8) == np.uint64(0) and port.stop[0] == 0:
         give_way()
     port.tally[LEFT] = nanoseconds()

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_rays, add_scene, add_views, check_views, whole
+from renderer.arguments import add_rays, add_scene, add_views, check_views, device_name, whole
 from renderer.errors import UsageError
 from renderer.literature import PAPERS, Paper
 
@@ -43,9 +43,11 @@ def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
     add_scene(parser)
     parser.add_argument(
         "--device",
-        choices=("auto", "gpu", "cpu", "emulator"),
+        type=device_name,
         default="auto",
-        help="what traces: a GPU (auto, gpu), or, slowly, the CPU in its place (emulator); the CPU has a kernel of its "
+        metavar="NAME",
+        help="what traces: a GPU (auto, gpu, or gpu:1 for the second of several), or, "
+        "slowly, the CPU in its place (emulator); the CPU has a kernel of its "
         "own, none of the paper's",
     )
     if paper.has_photon_run:
@@ -103,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _device(choice: Device) -> Device:
+def _device(choice: str) -> Device:
     """Raises UsageError where it does not have the kernels of the papers."""
     from renderer.kernel_benchmark import device_of
 
