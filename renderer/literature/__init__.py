@@ -10,4 +10,6 @@ from renderer.literature.gunther import GUNTHER
 from renderer.literature.lier import LIER
 from renderer.literature.paper import Paper
 
+__all__ = ["AILA_LAINE", "BARCZAK", "GUNTHER", "LIER", "PAPERS", "Paper"]
+
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (AILA_LAINE, LIER, BARCZAK, GUNTHER)}

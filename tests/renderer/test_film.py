@@ -63,6 +63,12 @@ def test_impossible_radiance_is_reported_and_not_added(bad: float) -> None:
     np.testing.assert_array_equal(film.linear, constant(1.0))
 
 
+def test_the_largest_radiance_is_that_of_float32() -> None:
+    film = Film(1, 1)
+    film.add(constant(float(np.finfo(np.float32).max), 1, 1))
+    assert film.linear[0, 0, 0] == np.finfo(np.float32).max
+
+
 def test_wrong_shape() -> None:
     with pytest.raises(RenderError, match=r"\(3, 2, 3\); expected \(2, 3, 3\)"):
         Film(3, 2).add(np.zeros((3, 2, 3)))
