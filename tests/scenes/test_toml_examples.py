@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from scenes import Scene, SceneFileError
+from scenes.metals import METALS
 from scenes.toml_scene import read
 from scenes.toml_scene.keys import TABLES
 from scenes.toml_scene.values import Key, Table
@@ -20,6 +21,7 @@ from scenes.toml_scene.writer import toml
 RED = "materials.red = {}\nmaterials.blue = {}\n"
 TRIANGLE = 'shape = "triangles"\nmaterial = "red"\nvertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]\n'
 OBJECT = RED + "[[object]]\n" + TRIANGLE
+METAL = 'materials.red = { kind = "metal" }\n[[object]]\n' + TRIANGLE
 TABLE = '[[group]]\nname = "table"\ntranslate = [0, 3, 0]\n'
 QUAD = "[[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]"
 TURNED_SKY = [[0, 0, -1], [0, 1, 0], [1, 0, 0]]
@@ -214,6 +216,9 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "transmittance": Example(material("transmittance"), 1),
             "ior": Example(material("ior"), 1.33),
             "roughness": Example(material("roughness"), 0.4),
+            "metal": Example(material("eta"), METALS["gold"].eta, METAL),
+            "eta": Example(material("eta"), [0.2, 0.9, 1.1], METAL),
+            "k": Example(material("k"), [3.9, 2.5, 2.1], METAL.replace(" }", ", eta = [1, 1, 1] }")),
             "absorption": Example(material("absorption"), [12, 2, 4]),
             "emission": Example(material("emission"), [30, 28, 25]),
             "backdrop": Example(material("backdrop"), [0.8] * 3),
