@@ -80,11 +80,8 @@ def pictures(snapshot, driver, side):
 @pytest.mark.parametrize("albedo", [0.5, 0.8])
 @pytest.mark.parametrize("driver", COMPLETE)
 def test_every_surface_in_a_furnace_has_radiance_1_over_1_minus_albedo(driver, albedo):
-    """The whiter the walls, the more all see of what one surface loses.
-
-    A cube of an AFF surface at 0.8 takes two percent from all, as its Phong lobe loses a third of the light from all
-    sides.
-    """
+    """The whiter the walls, the more all see of what one surface loses: a cube of an AFF surface at 0.8 takes two
+    percent from all, as its Phong lobe loses a third of the light from all sides."""
     names = [name for name in LOSSLESS if albedo < 0.8 or name != "nff"]
     made = pictures(cubes_in_furnace(albedo, names), driver, 24)
     faces = made.reshape(-1, 3, 8, 3, 8)[:, :, 3:5, :, 3:5].mean(axis=(2, 4)).reshape(-1, 9)[:, : len(names)]

@@ -168,11 +168,11 @@ def test_rough_glass_reflects_or_lets_through_everything(alpha, ior, from_inside
 
 @compiled
 def mean_weight(alpha, cosine, eta, count):
-    """The mean of f |cos| / pdf over so many draws of rough glass, by points of a Kronecker sequence."""
+    """The mean of f |cos| / pdf over so many draws of rough glass."""
     wo, total = (math.sqrt(1.0 - cosine * cosine), 0.0, cosine), 0.0
     for i in range(count):
-        u = ((0.5 + 0.8191725134 * i) % 1.0, (0.5 + 0.6710436067 * i) % 1.0, (0.5 + 0.5497004779 * i) % 1.0)
-        wi = sample_rough_glass(wo, eta, alpha, u)
+        u = random4(np.uint64(17), 0, i, 0, 0)
+        wi = sample_rough_glass(wo, eta, alpha, (u[0], u[1], u[2]))
         if wi[2] != 0.0:
             total += rough_glass_value(wi, wo, eta, alpha) * abs(wi[2]) / rough_glass_pdf(wi, wo, eta, alpha)
     return total / count
