@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from renderer import __version__
-from renderer.arguments import Parser
 from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
+from renderer.commands.arguments import Parser
 from renderer.interrupts import ignore_from_now_on, interruptible
 
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130

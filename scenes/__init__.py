@@ -15,11 +15,11 @@ from scenes.model import (
     Material,
     Mesh,
     PointLight,
-    Scene,
     Snapshot,
     SpotLight,
     Texture,
 )
+from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
 
 __all__ = [

@@ -6,7 +6,8 @@ import numpy as np
 
 from scenes.geometry import areas
 from scenes.memory import needed_bytes
-from scenes.model import DistantLight, PointLight, Scene, Snapshot, SpotLight
+from scenes.model import DistantLight, PointLight, Snapshot, SpotLight
+from scenes.scene import Scene
 
 Triple = tuple[float, float, float]
 

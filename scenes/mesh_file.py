@@ -30,7 +30,8 @@ from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
 from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_claims import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
 from scenes.mesh_materials import Surfaces
-from scenes.model import Doubles, Floats, Mesh, Scene
+from scenes.model import Doubles, Floats, Mesh
+from scenes.scene import Scene
 from scenes.source_file import as_utf8, read_bytes
 from scenes.stage import DEFAULT_CAMERA, scene_of
 from scenes.transforms import WORLD

@@ -4,7 +4,7 @@ A `Scene` is read once. `Scene.at(time)` gives a `Snapshot`: plain arrays in wor
 Readers of files make scenes; renderers look at snapshots alone. World units are called metres, powers are in watts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scenes.errors import SceneError
 
 if TYPE_CHECKING:
-    from scenes.document import Document
+    pass
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -247,27 +247,3 @@ class AnimationRange:
         """Time of a 0-based frame; frames beyond the last are allowed: a track is held at its ends."""
         step = (self.end - self.start) / (self.frames - 1) if self.frames > 1 else 0.0
         return self.start + frame * step
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
-    """A named, animated scene. `snapshot(time)` does the work; readers supply it.
-
-    source: the file that it was read from. moving_triangles: how many triangles may change with time. document: what
-    the scene was before time was chosen, for those that write it out.
-    """
-
-    name: str
-    snapshot: Callable[[float], Snapshot]
-    animation: AnimationRange = field(default_factory=AnimationRange)
-    source: str = ""
-    moving_triangles: int = 0
-    document: "Document"
-
-    def at(self, time: float) -> Snapshot:
-        """The scene at a time, in the unit of its animation range. Any time will do: a track is held at its ends."""
-        return self.snapshot(time)
-
-    def at_frame(self, frame: int) -> Snapshot:
-        """The scene at a 0-based frame of its animation."""
-        return self.snapshot(self.animation.time_of(frame))

@@ -33,10 +33,10 @@ from scenes.model import (
     Material,
     Mesh,
     PointLight,
-    Scene,
     Snapshot,
     SpotLight,
 )
+from scenes.scene import Scene
 from scenes.tracks import Track
 from scenes.transforms import IDENTITY, Transform
 

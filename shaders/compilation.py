@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar, cast
 
-from tracecore.merging import Whole
+from tracecore.compilation.merging import Whole
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -33,7 +33,7 @@ MIDDLE = 256.0 / 255.0
 #: Normals rise so much over the surface that they are bent, and so do mirrored directions.
 LEAST_RISE, LEAST_MIRRORED = 1e-3, 1e-2
 
-#: A bent normal makes no more than so much of the flux that photons bring, as in `renderer.photon_shading`.
+#: A bent normal makes no more than so much of the flux that photons bring, as in `renderer.photons.shading`.
 MOST_TILT = 4.0
 
 #: Cosine between a ray and a surface from which on what the ray sees of it grows no more.

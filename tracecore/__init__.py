@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import Cutouts, CutoutTables, tables_of
+from tracecore.dispatch.batch import Batch
+from tracecore.dispatch.tracer import Limits, RayQueue, Tracer, TracerStatistics
 from tracecore.errors import DeviceError, KernelError, TriangleError
-from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, as_records, make_rays
-from tracecore.tracer import Batch, Limits, Query, RayQueue, Tracer, TracerStatistics
+from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, Query, as_records, make_rays
 from tracecore.triangles import checked_triangles
 
 Device = Literal["auto", "cpu", "gpu", "emulator", "brute"]
@@ -64,7 +65,7 @@ def open_tracer(
     if device not in get_args(Device):
         raise DeviceError(f"unknown device '{device}'; there are {', '.join(get_args(Device))}")
     if device == "auto":
-        from tracecore.gpu import gpu_unavailable_reason
+        from tracecore.tracers.gpu import gpu_unavailable_reason
 
         device = "gpu" if gpu_unavailable_reason() is None else "cpu"
     if device == "gpu":
@@ -85,7 +86,7 @@ class _Surfaces(NamedTuple):
 
 
 def _open_gpu(surfaces: _Surfaces, kernel: str | None, threads: int | None, dispatch: str | None) -> Tracer:
-    from tracecore.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
+    from tracecore.tracers.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
 
     if dispatch not in (None, *DISPATCHES):
         raise DeviceError(f"unknown dispatch '{dispatch}'; there are {', '.join(DISPATCHES)}")
@@ -97,8 +98,8 @@ def _open_gpu(surfaces: _Surfaces, kernel: str | None, threads: int | None, disp
 
 
 def _open_cpu(surfaces: _Surfaces, device: Device, kernel: str | None, threads: int | None) -> Tracer:
-    from tracecore.brute_force import BruteForceTracer
-    from tracecore.cpu import CpuTracer
+    from tracecore.tracers.brute_force import BruteForceTracer
+    from tracecore.tracers.cpu import CpuTracer
 
     kind = CpuTracer if device == "cpu" else BruteForceTracer
     if kernel not in (None, kind.name):

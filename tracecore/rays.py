@@ -1,5 +1,7 @@
 """Rays in, hits out: the two records that cross the border of the co-processor, and the size of a batch."""
 
+import enum
+
 import numpy as np
 import numpy.typing as npt
 
@@ -62,3 +64,10 @@ def offset_of(record: np.dtype[np.void], name: str) -> int:
 def as_records(array: Floats, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
     """The same bytes seen as `RAY` or `HIT` records: (n, 8) or (n, 4) float32 -> (n,)."""
     return array.view(dtype).reshape(len(array))
+
+
+class Query(enum.IntEnum):
+    """What is asked of a ray: the nearest hit, or whether there is one at all."""
+
+    CLOSEST = 0
+    ANY = 1

@@ -7,18 +7,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_rays, add_scene, add_views, check_views, names, whole
+from renderer.commands.arguments import add_rays, add_scene, add_views, check_views, names, whole
 from renderer.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from renderer.bench_files import Run
-    from renderer.ray_file import RayFile
-    from renderer.ray_sources import RaySource
-    from renderer.workload import RaySet, Workload
+    from renderer.bench.files import Run
+    from renderer.bench.ray_file import RayFile
+    from renderer.bench.ray_sources import RaySource
+    from renderer.bench.workload import RaySet, Workload
     from scenes.model import Snapshot
-    from tracecore.tracer import Tracer
+    from tracecore.dispatch.tracer import Tracer
 
 #: Kinds of rays, where neither a driver nor a file brings them.
 DEFAULT_RAYS = "primary,ao,shadow,bounce1,bounce4,photon"
@@ -144,15 +144,15 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and write what is asked for."""
-    from renderer.bench_files import BenchFiles, Run
-    from renderer.bench_table import table
-    from renderer.comparison import Effort, measured
-    from renderer.image_file import make_default_folder
-    from renderer.kernel_benchmark import device_of, kernel_names
-    from renderer.ray_file import check_ray_path
-    from renderer.ray_kinds import RayPlan
-    from renderer.stage import check_scene
-    from renderer.view_points import chosen_views
+    from renderer.bench.comparison import Effort, measured
+    from renderer.bench.files import BenchFiles, Run
+    from renderer.bench.kernel_benchmark import device_of, kernel_names
+    from renderer.bench.ray_file import check_ray_path
+    from renderer.bench.ray_generators import RayPlan
+    from renderer.bench.table import table
+    from renderer.bench.view_points import chosen_views
+    from renderer.film.image_file import make_default_folder
+    from renderer.scene.render_context import check_scene
     from tracecore.peers import PEERS
 
     device = device_of(arguments.device)
@@ -203,21 +203,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _snapshot(arguments: argparse.Namespace) -> Snapshot:
     import scenes
-    from renderer.stage import Moment
+    from renderer.scene.render_context import Moment
 
     return Moment.chosen(arguments).of(scenes.load(arguments.scene))
 
 
 def _replayed(arguments: argparse.Namespace) -> RayFile | None:
     """What --replay names."""
-    from renderer.ray_file import read_rays
+    from renderer.bench.ray_file import read_rays
 
     return read_rays(arguments.replay) if arguments.replay else None
 
 
 def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:
     """Raise UsageError if rays were recorded in another scene."""
-    from renderer.ray_file import digest
+    from renderer.bench.ray_file import digest
 
     if file.triangles != digest(snapshot.positions):
         raise UsageError(
@@ -227,7 +227,8 @@ def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:
 
 def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]:
     """Kinds of rays asked for. Raises UsageError for one that the plan, the driver or the file does not have."""
-    from renderer import ray_kinds, ray_recorder
+    from renderer.bench import ray_generators as ray_kinds
+    from renderer.bench import ray_recorder
     from renderer.drivers import DRIVERS
 
     if replayed:
@@ -241,8 +242,8 @@ def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]
 
 def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed: RayFile | None) -> RaySource:
     """Where rays come from."""
-    from renderer.driver import RenderSettings
-    from renderer.ray_sources import DriverRays, FileRays, PlannedRays
+    from renderer.bench.ray_sources import DriverRays, FileRays, PlannedRays
+    from renderer.drivers.driver import RenderSettings
 
     if replayed:
         return FileRays(file=replayed, kinds=kinds)
@@ -261,8 +262,8 @@ def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed:
 
 def _workload(arguments: argparse.Namespace, job: Run, source: RaySource, *, is_judged: bool) -> Workload:
     """The rays, which are written, as soon as they are there, to what --record names."""
-    from renderer.ray_file import RayFile, digest, write_rays
-    from renderer.workload import Workload
+    from renderer.bench.ray_file import RayFile, digest, write_rays
+    from renderer.bench.workload import Workload
 
     def make(tracer: Tracer) -> Sequence[RaySet]:
         sets = source.sets(tracer)

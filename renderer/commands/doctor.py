@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(_arguments: argparse.Namespace) -> int:
     """Examine and report; returns the exit status."""
-    from renderer import doctor
+    from renderer.commands import diagnosis as doctor
 
     findings = doctor.examine()
     print(doctor.report(findings))

@@ -22,6 +22,6 @@ def note(work: str) -> None:
 
 def _marker(work: str) -> Path:
     """A file beside the compiled code, which goes with it when a source changes."""
-    from tracecore import compiled
+    from tracecore.compilation import cached as compiled
 
     return compiled.cache_folder("renderer") / f"{work}.done"

@@ -7,17 +7,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from renderer import statistics
-from renderer.arguments import add_max_bounces, add_scene, add_tracing, whole
 from renderer.commands import first_run
+from renderer.commands.arguments import add_max_bounces, add_scene, add_tracing, whole
+from renderer.run import statistics
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-    from renderer.driver import RenderSettings
-    from renderer.headline import PhotonRun
-    from renderer.stage import Stage
-    from renderer.statistics import Statistics
+    from renderer.drivers.driver import RenderSettings
+    from renderer.run.photon_run import PhotonRun
+    from renderer.run.statistics import Statistics
+    from renderer.scene.render_context import Stage
 
 SUMMARY = "trace photons until N are stored, and tell how fast that went and why not faster"
 
@@ -75,9 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Trace and report; returns the exit status."""
-    from renderer.driver import RenderSettings
+    from renderer.drivers.driver import RenderSettings
     from renderer.interrupts import held_back, interrupted, let_through
-    from renderer.stage import Moment, TracerChoice, open_stage
+    from renderer.scene.render_context import Moment, TracerChoice, open_stage
 
     _check_files(arguments)
     first_run.announce("photons", quiet=arguments.quiet)
@@ -104,7 +104,7 @@ def _trace(stage: Stage, settings: RenderSettings, arguments: argparse.Namespace
     """Trace, with a bar on stderr if that is a terminal."""
     from tqdm import tqdm
 
-    from renderer.headline import trace_until_stored
+    from renderer.run.photon_run import trace_until_stored
 
     wanted: int = arguments.photons
     silent = arguments.quiet or not sys.stderr.isatty()
@@ -136,8 +136,8 @@ def _move(bar: tqdm[None], stored: int) -> None:
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
-    from renderer.image_file import check_folder, check_photon_path, make_default_folder
-    from renderer.stage import check_scene
+    from renderer.film.image_file import check_folder, check_photon_path, make_default_folder
+    from renderer.scene.render_context import check_scene
 
     if arguments.save_photons is not None:
         check_photon_path(arguments.save_photons)
@@ -175,14 +175,14 @@ def _report(arguments: argparse.Namespace, told: Statistics, *, finished: bool) 
 
 def _save(path: Path, photon_run: PhotonRun) -> None:
     from renderer.atomic_file import temporary_beside
-    from renderer.photon_map import save_photons
+    from renderer.photons.photon_map import save_photons
 
     with temporary_beside(path) as temporary:
         save_photons(temporary, photon_run.photons, photon_run.scale)
 
 
 def _write_timeline(path: Path, photon_run: PhotonRun) -> None:
-    from renderer import timeline
+    from renderer.run import timeline
 
     timeline.write(path, photon_run.logs)
 

@@ -10,18 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from renderer.arguments import MAX_PIXELS, add_max_bounces, add_scene, add_tracing, frames, real, size, whole
 from renderer.commands import first_run
+from renderer.commands.arguments import MAX_PIXELS, add_max_bounces, add_scene, add_tracing, frames, real, size, whole
 
 if TYPE_CHECKING:
-    from renderer.driver import RenderSettings
     from renderer.drivers import EyeDriver
-    from renderer.motion import Motion
-    from renderer.picture import Made, PictureOrder
-    from renderer.sequence import Seeds
-    from renderer.statistics import Statistics
-    from renderer.tree_updates import Update
-    from scenes.model import Scene, Snapshot
+    from renderer.drivers.driver import RenderSettings
+    from renderer.run.motion import Motion
+    from renderer.run.picture import Made, PictureOrder
+    from renderer.run.sequence import Seeds
+    from renderer.run.statistics import Statistics
+    from renderer.scene.tree_updates import Update
+    from scenes.model import Snapshot
+    from scenes.scene import Scene
 
 D = TypeVar("D")
 
@@ -251,8 +252,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Render; returns the exit status."""
     import scenes
     from renderer.drivers import DRIVERS
-    from renderer.image_file import make_default_folder
-    from renderer.stage import check_scene
+    from renderer.film.image_file import make_default_folder
+    from renderer.scene.render_context import check_scene
 
     given = DEFAULT_DRIVER if arguments.driver is None else arguments.driver
     choose_driver(given, DRIVERS)
@@ -281,8 +282,8 @@ def _make_picture(
     scene: Scene, chosen: argparse.Namespace, order: PictureOrder, path: Path, load_seconds: float
 ) -> tuple[bool, bool]:
     """Whether it is finished, and whether there is anything of it."""
-    from renderer.picture import make_picture
-    from renderer.stage import Moment, TracerChoice, stage_of
+    from renderer.run.picture import make_picture
+    from renderer.scene.render_context import Moment, TracerChoice, stage_of
 
     start = time.perf_counter()
     snapshot = Moment.chosen(chosen).of(scene)
@@ -296,9 +297,9 @@ def _make_picture(
 
 def _make_sequence(scene: Scene, chosen: argparse.Namespace, kind: type[EyeDriver], path: Path) -> tuple[bool, bool]:
     """Whether it is finished, and whether a frame of it is."""
-    from renderer.sequence import SequenceOrder, make_sequence
-    from renderer.stage import Moment, TracerChoice, stage_of
-    from renderer.tree_updates import TreeUpdates
+    from renderer.run.sequence import SequenceOrder, make_sequence
+    from renderer.scene.render_context import Moment, TracerChoice, stage_of
+    from renderer.scene.tree_updates import TreeUpdates
 
     choice, moment = TracerChoice.chosen(chosen), Moment.chosen(chosen)
     _note_blindness(chosen, replace(moment, frame=chosen.frames[0]).of(scene))
@@ -374,8 +375,8 @@ def motion_of(scene: Scene, chosen: argparse.Namespace) -> Motion | None:
     """How the scene moves while the shutter is open, if it is to be seen."""
     if chosen.shutter is None:
         return None
-    from renderer.motion import Motion
-    from renderer.stage import Moment, TracerChoice, stage_of
+    from renderer.run.motion import Motion
+    from renderer.scene.render_context import Moment, TracerChoice, stage_of
 
     choice, moment = TracerChoice.chosen(chosen), Moment.chosen(chosen)
     return Motion(
@@ -389,8 +390,8 @@ def motion_of(scene: Scene, chosen: argparse.Namespace) -> Motion | None:
 
 def order_of(scene: Scene, chosen: argparse.Namespace, kind: type[EyeDriver]) -> PictureOrder:
     """What is asked for, of whatever snapshot."""
-    from renderer.picture import PREVIEW_SECONDS, PictureOrder
-    from renderer.session import Limits
+    from renderer.run.picture import PREVIEW_SECONDS, PictureOrder
+    from renderer.run.session import Limits
 
     return PictureOrder(
         kind=kind,
@@ -417,7 +418,7 @@ def choose_driver(name: str, drivers: Mapping[str, type[D]]) -> type[D]:
 
 def choose_output(arguments: argparse.Namespace, driver: str) -> Path:
     """Where the picture goes, or the frames, checked."""
-    from renderer.image_file import DEFAULT_FOLDER, check_writable
+    from renderer.film.image_file import DEFAULT_FOLDER, check_writable
 
     path: Path | None = arguments.output
     if path is None:
@@ -426,7 +427,7 @@ def choose_output(arguments: argparse.Namespace, driver: str) -> Path:
     if arguments.frames is None:
         check_writable(path)
     else:
-        from renderer.sequence import check_sequence_path
+        from renderer.run.sequence import check_sequence_path
 
         check_sequence_path(path)
     return path
@@ -461,7 +462,7 @@ def check_layers(arguments: argparse.Namespace, path: Path) -> None:
     if arguments.denoise and suffix == ".npy":
         raise UsageError(f"--denoise is for .png and .exr; '{path}' holds the picture as it is; leave it out")
     if arguments.denoise:
-        from renderer.denoising import check_denoiser
+        from renderer.film.denoising import check_denoiser
 
         check_denoiser()
 
@@ -495,7 +496,7 @@ def _option(name: str) -> str:
 def check_photon_file(arguments: argparse.Namespace, kind: type[object]) -> None:
     """Raise `UsageError` if --save-photons cannot be followed."""
     from renderer.errors import UsageError
-    from renderer.image_file import check_photon_path
+    from renderer.film.image_file import check_photon_path
 
     if arguments.save_photons is None:
         return
@@ -513,7 +514,7 @@ def choose_passes(arguments: argparse.Namespace) -> int | None:
 
 def choose_settings(arguments: argparse.Namespace, snapshot: Snapshot) -> RenderSettings:
     """The settings of the drivers; the scene proposes the size."""
-    from renderer.driver import RenderSettings
+    from renderer.drivers.driver import RenderSettings
     from renderer.errors import UsageError
 
     width, height = arguments.size or snapshot.camera.resolution

@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_rays, add_scene, add_views, check_views, whole
+from renderer.bench.literature import PAPERS, Paper
+from renderer.commands.arguments import add_rays, add_scene, add_views, check_views, whole
 from renderer.errors import UsageError
-from renderer.literature import PAPERS, Paper
 
 if TYPE_CHECKING:
-    from renderer.bench_files import Run
+    from renderer.bench.files import Run
     from tracecore import Device
 
 SUMMARY = "make tables of the literature again, with published figures beside ours"
@@ -74,10 +74,10 @@ def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and write what is asked for."""
     from renderer.atomic_file import write_whole
-    from renderer.comparison import Effort
-    from renderer.image_file import check_folder, make_default_folder
-    from renderer.reproduction import Reproduction, reproduce
-    from renderer.stage import check_scene
+    from renderer.bench.comparison import Effort
+    from renderer.bench.reproduction import Reproduction, reproduce
+    from renderer.film.image_file import check_folder, make_default_folder
+    from renderer.scene.render_context import check_scene
 
     paper = PAPERS[arguments.table]
     check_views(arguments)
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _device(choice: Device) -> Device:
     """Raises UsageError where it does not have the kernels of the papers."""
-    from renderer.kernel_benchmark import device_of
+    from renderer.bench.kernel_benchmark import device_of
 
     device = device_of(choice)
     if device == "cpu":
@@ -118,10 +118,10 @@ def _device(choice: Device) -> Device:
 def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     """What is measured."""
     import scenes
-    from renderer.bench_files import Run
-    from renderer.ray_kinds import RayPlan
-    from renderer.stage import Moment
-    from renderer.view_points import chosen_views
+    from renderer.bench.files import Run
+    from renderer.bench.ray_generators import RayPlan
+    from renderer.bench.view_points import chosen_views
+    from renderer.scene.render_context import Moment
     from scenes.plain import plain
 
     snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_scene
+from renderer.commands.arguments import add_scene
 
 if TYPE_CHECKING:
     from scenes import SceneFacts, ShippedScene
@@ -73,7 +73,7 @@ def print_list(_arguments: argparse.Namespace) -> None:
 def print_info(arguments: argparse.Namespace) -> None:
     """What a scene holds at the chosen moment."""
     import scenes
-    from renderer.stage import Moment
+    from renderer.scene.render_context import Moment
 
     scene = scenes.load(arguments.scene)
     facts = scenes.describe(scene, Moment.chosen(arguments).of(scene))

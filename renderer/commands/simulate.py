@@ -10,13 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_rays, add_scene, names, real, whole
+from renderer.commands.arguments import add_rays, add_scene, names, real, whole
 from renderer.errors import UsageError
 
 if TYPE_CHECKING:
-    from renderer.simulation import Simulated
-    from tracecore.gpus import Gpu
-    from tracecore.steps import StepSequences
+    from renderer.bench.simulation import Simulated
+    from tracecore.analysis.steps import StepSequences
+    from tracecore.cuda.gpus import Gpu
 
 SUMMARY = "simulate traversal kernels: SIMD efficiency, and the rate if memory took no time"
 
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, print, and write what is asked for."""
     from renderer.atomic_file import write_whole
-    from renderer.image_file import check_folder, make_default_folder
+    from renderer.film.image_file import check_folder, make_default_folder
 
     if arguments.dump and arguments.dump.suffix.lower() != ".npz":
         raise UsageError(f"cannot keep steps in '{arguments.dump}': the name must end in .npz")
@@ -118,14 +118,14 @@ def _write_steps(path: Path, steps: Mapping[str, StepSequences]) -> None:
 def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | None) -> tuple[Gpu, list[Simulated]]:
     """All that is asked for. keep: as in `simulations`. Raises `UsageError` for a name that there is not, before
     anything is read."""
-    from renderer.ray_kinds import KINDS, RayPlan
-    from renderer.ray_sources import PlannedRays
-    from renderer.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
-    from renderer.stage import Moment, check_scene
-    from renderer.view_points import ViewPoint
-    from tracecore.bound import MOVE_INSTRUCTIONS
-    from tracecore.gpus import GPUS
-    from tracecore.strategies import strategy_names
+    from renderer.bench.ray_generators import KINDS, RayPlan
+    from renderer.bench.ray_sources import PlannedRays
+    from renderer.bench.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
+    from renderer.bench.view_points import ViewPoint
+    from renderer.scene.render_context import Moment, check_scene
+    from tracecore.analysis.bound import MOVE_INSTRUCTIONS
+    from tracecore.cuda.gpus import GPUS
+    from tracecore.kernels.strategies import strategy_names
 
     kernels = names(arguments.kernels, strategy_names(), "kernel")
     kinds = names(arguments.rays, KINDS, "kind of rays")
@@ -156,7 +156,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
 
 def table(found: Sequence[Simulated]) -> str:
     """A row for each kernel, loop and width; a block for each kind of rays."""
-    from renderer.bench_table import aligned
+    from renderer.bench.table import aligned
 
     blocks = []
     for kind in dict.fromkeys(one.kind for one in found):
@@ -167,7 +167,7 @@ def table(found: Sequence[Simulated]) -> str:
 
 
 def _row(one: Simulated) -> list[str]:
-    from renderer.bench_table import MISSING, share
+    from renderer.bench.table import MISSING, share
 
     steps = one.steps
     shares = (steps.node_efficiency, steps.triangle_efficiency, one.efficiency)

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.packed_scene import are_sharp, pack_material, shader_at_point
+from renderer.scene.packed_scene import are_sharp, pack_material, shader_at_point
 from scenes.model import Color, DistantLight, Light, Material, Snapshot
 from shaders.surface import DIFFUSE
 

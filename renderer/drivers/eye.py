@@ -9,18 +9,18 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from renderer.driver import Radiance, RenderSettings, Work
-from renderer.eye_loops import BOUNCE, CAMERA, SHADOW, EyeJob, EyeLanes, run_eye_paths, take_eye_lanes
-from renderer.eye_paths import FOLLOW, MAX_LIGHT_SAMPLES, EyeTask
-from renderer.eye_samples import SAMPLERS
-from renderer.features import FEATURE_PASSES, run_features
-from renderer.feeding import Feeder, Loop, Worker
-from renderer.layers import BIAS, COLUMNS
-from renderer.packed_scene import PackedScene, pack_camera, pack_scene
-from renderer.photon_lookup import PhotonLookup, no_photons
+from renderer.camera_paths.features import FEATURE_PASSES, run_features
+from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeJob, EyeLanes, run_eye_paths, take_eye_lanes
+from renderer.camera_paths.paths import MAX_LIGHT_SAMPLES
+from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
+from renderer.drivers.driver import Radiance, RenderSettings, Work
+from renderer.film.layers import BIAS, COLUMNS
+from renderer.photons.lookup import PhotonLookup, no_photons
+from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
-from tracecore.port import Port
-from tracecore.tracer import Tracer
+from tracecore.dispatch.port import Port
+from tracecore.dispatch.tracer import Tracer
+from tracecore.workers.pool import Feeder, Loop, Worker
 
 #: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
 TILE = 8

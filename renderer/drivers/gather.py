@@ -1,13 +1,13 @@
 """The driver `gather`."""
 
-from renderer.driver import Radiance, RenderSettings
+from renderer.camera_paths.task import GATHER
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.drivers.search_radius import pass_radius, photon_radius, surface_area
-from renderer.eye_paths import GATHER
-from renderer.irradiance import irradiance_map
-from renderer.photon_lookup import PhotonParts, empty_map, look_up
+from renderer.photons.irradiance import irradiance_map
+from renderer.photons.lookup import PhotonParts, empty_map, look_up
 from scenes.model import Snapshot
-from tracecore.tracer import Tracer
+from tracecore.dispatch.tracer import Tracer
 
 #: The irradiance at a photon comes from so many others, where they lie evenly, or from the disc of a caustic.
 IRRADIANCE_PHOTONS = 8.0

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from renderer.driver import Radiance, RenderSettings
+from renderer.camera_paths.loops import run_occlusion
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.eye_loops import run_occlusion
-from renderer.photon_lookup import no_photons
+from renderer.photons.lookup import no_photons
 from scenes.model import Snapshot
-from tracecore.tracer import Tracer
+from tracecore.dispatch.tracer import Tracer
 
 #: Ambient occlusion reaches this share of the scene's diagonal.
 OCCLUSION_REACH = 0.2

@@ -1,7 +1,7 @@
 """The driver `path`."""
 
+from renderer.camera_paths.task import FOLLOW
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.eye_paths import FOLLOW
 
 
 class PathDriver(EyeDriver):

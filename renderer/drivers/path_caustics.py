@@ -1,10 +1,10 @@
 """The driver `path+caustics`."""
 
-from renderer.driver import Radiance
+from renderer.camera_paths.task import CAUSTICS
+from renderer.drivers.driver import Radiance
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import pass_radius
-from renderer.eye_paths import CAUSTICS
-from renderer.photon_lookup import PhotonParts, empty_map, look_up
+from renderer.photons.lookup import PhotonParts, empty_map, look_up
 
 
 class PathCausticsDriver(PhotonDriver):

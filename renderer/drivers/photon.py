@@ -5,18 +5,18 @@ from functools import cached_property
 
 import numpy as np
 
-from renderer.driver import Radiance, RenderSettings
+from renderer.camera_paths.task import INDIRECT
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.eye import Caustics, EyeDriver
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
-from renderer.eye_paths import INDIRECT
-from renderer.packed_scene import PackedScene, are_sharp
-from renderer.photon_batch import PhotonTask
-from renderer.photon_lookup import PhotonParts, empty_map, look_up
-from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map
-from renderer.photon_targets import projected
-from renderer.photon_tracing import trace_photons
+from renderer.photons.batch import PhotonTask
+from renderer.photons.lookup import PhotonParts, empty_map, look_up
+from renderer.photons.photon_map import WORDS, PhotonMap, Words, build_photon_map
+from renderer.photons.targets import projected
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import PackedScene, are_sharp
 from scenes.model import Snapshot
-from tracecore.tracer import Tracer
+from tracecore.dispatch.tracer import Tracer
 
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
 PHOTONS_PER_PIXEL, MOST_PHOTONS = 2, 10_000_000

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from renderer.driver import Radiance, RenderSettings
+from renderer.camera_paths.task import EVERYTHING
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.photon import PhotonDriver, photon_task
-from renderer.eye_paths import EVERYTHING
-from renderer.photon_lookup import look_up
-from renderer.photon_map import build_photon_map, save_photons
+from renderer.photons.lookup import look_up
+from renderer.photons.photon_map import build_photon_map, save_photons
 from scenes.model import Snapshot
-from tracecore.tracer import Tracer
+from tracecore.dispatch.tracer import Tracer
 
 
 class PhotonsOnlyDriver(PhotonDriver):
@@ -33,7 +33,7 @@ class PhotonsOnlyDriver(PhotonDriver):
         return self._trace_eye_paths(self._eye_task(index, self.first_radius), self.lookup)
 
     def save_photons(self, path: Path) -> None:
-        """Keep the map in a file; `renderer.photon_map.load_photons` reads it."""
+        """Keep the map in a file; `renderer.photons.photon_map.load_photons` reads it."""
         save_photons(path, self.photons, self.photon_scale)
 
     def _light_samples(self) -> int:

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from renderer.packed_scene import CameraArrays
+from renderer.scene.packed_scene import CameraArrays
+from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import Floats, make_rays
-from tracecore.tracer import Tracer
 
 #: Share of alpha in the shrinking of the gather radius; Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic
 #: Approach, 2011, with alpha = 2/3.

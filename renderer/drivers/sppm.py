@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.driver import Radiance, RenderSettings
+from renderer.camera_paths.paths import Doubles
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.drivers.search_radius import SHRINK_ALPHA
 from renderer.errors import RenderError
-from renderer.eye_paths import Doubles
-from renderer.photon_lookup import look_up
+from renderer.photons.lookup import look_up
 from scenes.model import Snapshot
-from tracecore.tracer import Tracer
+from tracecore.dispatch.tracer import Tracer
 
 #: The grid of photons has cells no smaller than the largest radius over this.
 MOST_CELLS_PER_RADIUS = 4.0

@@ -1,7 +1,7 @@
 """The driver `whitted`."""
 
+from renderer.camera_paths.task import NOTHING
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.eye_paths import NOTHING
 
 
 class WhittedDriver(EyeDriver):

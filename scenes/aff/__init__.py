@@ -2,7 +2,7 @@ from pathlib import Path
 
 from scenes.aff.parser import read_document
 from scenes.errors import SceneFileError
-from scenes.model import Scene
+from scenes.scene import Scene
 from scenes.stage import scene_of
 
 

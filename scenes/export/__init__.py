@@ -15,7 +15,7 @@ from scenes.export.aff import write_aff
 from scenes.export.glb import write_glb
 from scenes.export.obj import write_obj
 from scenes.export.toml import write_toml
-from scenes.model import Scene
+from scenes.scene import Scene
 from scenes.stage import scene_of
 
 Writer = Callable[[Scene, Path, float], tuple[str, ...]]

@@ -32,7 +32,8 @@ from scenes.export.pictures import write_pictures
 from scenes.export.still import map_losses
 from scenes.export.text import words, write_lines
 from scenes.microfacets import by_phong, phong_losses
-from scenes.model import Camera, Color, Doubles, Material, Mesh, Scene
+from scenes.model import Camera, Color, Doubles, Material, Mesh
+from scenes.scene import Scene
 from scenes.stage import Stage
 from scenes.tracks import Track, VectorTrack
 from scenes.transforms import Transform

@@ -8,7 +8,8 @@ from PIL import Image
 
 from scenes.export.gltf_header import described, lens_losses, light_losses, material_losses, with_view
 from scenes.export.still import Group, distinct, groups, still_losses
-from scenes.model import Scene, Snapshot
+from scenes.model import Snapshot
+from scenes.scene import Scene
 
 
 def write_glb(scene: Scene, path: Path, time: float) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from scenes.export.pictures import write_pictures
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.export.text import words, write_lines
 from scenes.microfacets import by_phong, phong_losses
-from scenes.model import DistantLight, Doubles, Indices, Material, PointLight, Scene, Snapshot, SpotLight
+from scenes.model import DistantLight, Doubles, Indices, Material, PointLight, Snapshot, SpotLight
+from scenes.scene import Scene
 
 #: Models of illumination by the kinds of materials: diffuse, mirror, glass with Fresnel's reflection, highlights.
 ILLUMINATION = {"diffuse": 1, "mirror": 3, "dielectric": 7}

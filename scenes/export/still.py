@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scenes.export.text import words
-from scenes.model import Floats, Indices, Material, Scene, Snapshot
+from scenes.model import Floats, Indices, Material, Snapshot
+from scenes.scene import Scene
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scenes.model import Scene
+from scenes.scene import Scene
 from scenes.toml_scene.writer import write
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from scenes.errors import SceneFileError
 from scenes.mitsuba.reader import read_document
-from scenes.model import Scene
+from scenes.scene import Scene
 from scenes.stage import scene_of
 
 __all__ = ["read"]

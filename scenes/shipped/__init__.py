@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from scenes.errors import UnknownSceneError
-from scenes.model import Scene
+from scenes.scene import Scene
 from scenes.shipped import caustic, cornell, kitchen, museum, outdoor, robots, stress, vases
 
 

@@ -7,7 +7,8 @@ Traité de la lumière, 1690).
 import numpy as np
 
 from scenes.document import Document, Part
-from scenes.model import Doubles, Material, Mesh, Scene
+from scenes.model import Doubles, Material, Mesh
+from scenes.scene import Scene
 from scenes.shapes import rectangle, sphere
 from scenes.shipped.modelling import arc, facing_square, grid, lathe
 from scenes.shipped.viewpoint import viewpoint

@@ -8,7 +8,8 @@ along +z, so that x runs to the left.
 import numpy as np
 
 from scenes.document import Document, Part
-from scenes.model import Camera, Material, Mesh, Scene
+from scenes.model import Camera, Material, Mesh
+from scenes.scene import Scene
 from scenes.shapes import rectangle, sphere
 from scenes.stage import scene_of
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from scenes.document import DistantSource, Document, EnvironmentSource, Part
 from scenes.geometry import unit
-from scenes.model import Color, Doubles, Floats, Material, Mesh, Scene
+from scenes.model import Color, Doubles, Floats, Material, Mesh
+from scenes.scene import Scene
 from scenes.shapes import sphere
 from scenes.shipped.modelling import arc, box, curve, lathe, placed
 from scenes.shipped.viewpoint import viewpoint

@@ -11,7 +11,8 @@ import numpy as np
 
 from scenes.document import Document, Part, corner_indices
 from scenes.geometry import unit
-from scenes.model import Doubles, Material, Mesh, Scene
+from scenes.model import Doubles, Material, Mesh
+from scenes.scene import Scene
 from scenes.shapes import rectangle
 from scenes.shipped.modelling import curve, facing_square, tube
 from scenes.shipped.viewpoint import viewpoint

@@ -11,7 +11,8 @@ import numpy as np
 from scenes.default_view import look_at, triple
 from scenes.document import Document
 from scenes.errors import SceneFileError
-from scenes.model import AnimationRange, Camera, Material, Scene, Texture
+from scenes.model import AnimationRange, Camera, Material, Texture
+from scenes.scene import Scene
 from scenes.source_file import read_bytes, reason
 from scenes.stage import scene_of
 from scenes.texture_file import read_texture

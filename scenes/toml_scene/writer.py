@@ -13,7 +13,8 @@ import numpy as np
 
 from scenes.document import DistantSource, Document, EnvironmentSource, LightSource, PointSource
 from scenes.errors import SceneFileError
-from scenes.model import PICTURES, Scene, Texture
+from scenes.model import PICTURES, Texture
+from scenes.scene import Scene
 from scenes.source_file import reason
 from scenes.texture_file import texture_image
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes

@@ -4,10 +4,11 @@ import threading
 
 import numpy as np
 
-from tracecore.cpu import CpuTracer
+from tracecore.dispatch.port import LISTENING, are_ready, new_port, no_tree
+from tracecore.dispatch.ring import RingMemory
 from tracecore.errors import KernelError
-from tracecore.port import LISTENING, are_ready, new_port, no_tree
-from tracecore.ring import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, FAULT_SHIFT, RingMemory
+from tracecore.kernels.ring_records import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, FAULT_SHIFT
+from tracecore.tracers.cpu import CpuTracer
 
 
 class PlayedPort:

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from renderer import cli, kernel_benchmark
-from renderer.bench_table import table
-from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
-from tracecore.strategies import strategy_names
+from renderer import cli
+from renderer.bench import kernel_benchmark
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
+from renderer.bench.table import table
+from tracecore.kernels.strategies import strategy_names
 
 SMALL = [
     "--device",

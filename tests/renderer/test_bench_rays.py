@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from renderer import cli, peer_benchmark
-from renderer.bench_table import peer_notes, table
-from renderer.kernel_benchmark import Comparison, Measurement, PeerFacts, over_baseline
+from renderer import cli
+from renderer.bench import peer_benchmark
+from renderer.bench.kernel_benchmark import Comparison, Measurement, PeerFacts, over_baseline
+from renderer.bench.table import peer_notes, table
 from tracecore.errors import PeerError
 from tracecore.peers import Rounds
-from tracecore.tracer import Query
+from tracecore.rays import Query
 
 SMALL = [
     "--device",

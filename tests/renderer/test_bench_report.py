@@ -10,16 +10,18 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
-from renderer import bench_files, cli, view_points
-from renderer.bench_files import plain_name
-from renderer.bench_plot import family, plot, relative_range
-from renderer.bench_report import Circumstances, Figure, Pictures, page
-from renderer.end_to_end import EndToEnd
-from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
-from renderer.machine import gpu_facts, machine_facts
-from tracecore import gpu_device
+from renderer import cli
+from renderer.bench import files as bench_files
+from renderer.bench import view_points
+from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.files import plain_name
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
+from renderer.bench.machine import gpu_facts, machine_facts
+from renderer.bench.plot import family, plot, relative_range
+from renderer.bench.report import Circumstances, Figure, Pictures, page
+from tracecore.analysis.steps import StepsPerRay
+from tracecore.cuda import device as gpu_device
 from tracecore.emulator.library import emulator_unavailable_reason
-from tracecore.steps import StepsPerRay
 
 HOSTILE = "<script>alert('\"&"
 

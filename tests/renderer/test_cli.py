@@ -17,24 +17,25 @@ import pytest
 from PIL import Image
 
 import scenes
-from renderer import __version__, cli, headline
-from renderer.arguments import MAX_PIXELS
+from renderer import __version__, cli
 from renderer.commands import photons
+from renderer.commands.arguments import MAX_PIXELS
 from renderer.commands.render import DEFAULT_PASSES, NOT_FOR, choose_settings
-from renderer.driver import Radiance, RenderSettings, Work
 from renderer.drivers import DRIVERS
+from renderer.drivers.driver import Radiance, RenderSettings, Work
 from renderer.drivers.photon import PHOTONS_PER_PIXEL
 from renderer.errors import RadianceError, UsageError
-from renderer.film import FLOOR
-from renderer.image_file import read_linear, read_texts
-from renderer.layers import BEAUTY, BIAS, COLUMNS
-from renderer.photon_map import load_photons
-from renderer.statistics import FIELDS
+from renderer.film.film import FLOOR
+from renderer.film.image_file import read_linear, read_texts
+from renderer.film.layers import BEAUTY, BIAS, COLUMNS
+from renderer.photons.photon_map import load_photons
+from renderer.run import photon_run as headline
+from renderer.run.statistics import FIELDS
 from scenes.errors import SceneFileError
 from scenes.model import Snapshot
-from tracecore import compiled
+from tracecore.compilation import cached as compiled
+from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, TriangleError
-from tracecore.tracer import Tracer
 
 
 class FlatDriver:
@@ -520,7 +521,7 @@ def test_interrupted_render(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
 INTERRUPTED_TWICE = """
 import os, signal, sys
 from renderer import cli
-from renderer import picture
+from renderer.run import picture
 from renderer.commands import photons
 from renderer.drivers import PathDriver, DRIVERS
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from renderer.columns import (
+from renderer.simd.columns import (
     CHUNK,
     COLUMN,
     LANES,
@@ -27,8 +27,8 @@ from renderer.columns import (
     whole,
     whole_pairs,
 )
-from tracecore.compiled import inlined
-from tracecore.vector import address
+from tracecore.compilation.cached import inlined
+from tracecore.compilation.vector import address
 
 #: Bits of all kinds: those of NaN too must pass.
 ROWS = np.random.default_rng(1).integers(0, 2**32, (CHUNK, 12), np.uint64).astype(np.uint32)

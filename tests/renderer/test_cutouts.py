@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from small_scenes import flat_snapshot, quad
 
-from renderer.cutouts import cutouts_of, mask_of
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
-from renderer.sequence import request_of
-from renderer.stage import TracerChoice, stage_of
+from renderer.run.sequence import request_of
+from renderer.scene.cutouts import cutouts_of, mask_of
+from renderer.scene.render_context import TracerChoice, stage_of
 from scenes.model import Camera, Material, PointLight, Texture
 
 WIDTH, HEIGHT = 32, 8

@@ -5,10 +5,10 @@ import pytest
 from driver_passes import opened
 from small_scenes import lamp_in_box
 
-from renderer.denoising import denoised
-from renderer.driver import RenderSettings
-from renderer.film import Film
-from renderer.layers import COLUMNS
+from renderer.drivers.driver import RenderSettings
+from renderer.film.denoising import denoised
+from renderer.film.film import Film
+from renderer.film.layers import COLUMNS
 
 pytest.importorskip("pyoidn", reason="the extra [denoise] is not installed")
 

@@ -4,9 +4,9 @@ import pytest
 from small_scenes import lamp_in_box
 
 import tracecore
-from renderer import dispatch_benchmark
-from renderer.dispatch_benchmark import plot, rows, table
-from renderer.packed_scene import pack_scene
+from renderer.bench import dispatch_benchmark
+from renderer.bench.dispatch_benchmark import plot, rows, table
+from renderer.scene.packed_scene import pack_scene
 
 
 def test_every_size_and_number_in_flight_that_fits_is_measured(monkeypatch):

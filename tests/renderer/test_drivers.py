@@ -10,7 +10,8 @@ from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, furnace, 
 
 import scenes
 import tracecore
-from renderer.driver import PhotonCounts, RayCounts, RenderSettings
+from renderer.camera_paths.paths import new_eye_paths, start_eye_paths
+from renderer.camera_paths.task import FOLLOW, EyeTask
 from renderer.drivers import (
     DRIVERS,
     footprint_radius,
@@ -21,11 +22,12 @@ from renderer.drivers import (
     pixels_by_tile,
     surface_area,
 )
-from renderer.eye_paths import FOLLOW, EyeTask, new_eye_paths, start_eye_paths
-from renderer.feeding import Feeder
-from renderer.packed_scene import pack_camera, pack_scene
-from renderer.photon_map import PHOTON, build_photon_map, load_photons, total_flux
+from renderer.drivers.driver import RayCounts, RenderSettings
+from renderer.photons.counts import PhotonCounts
+from renderer.photons.photon_map import PHOTON, build_photon_map, load_photons, total_flux
+from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.model import Camera, Material, PointLight
+from tracecore.workers.pool import Feeder
 
 STRAIGHT_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
 LOOK_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0)

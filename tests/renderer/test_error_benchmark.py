@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from renderer.driver import RenderSettings
-from renderer.error_benchmark import Moments, by_driver, error_of, pictures, slope
-from renderer.film import FLOOR, LEFT_OUT
-from renderer.stage import Moment, TracerChoice, open_stage
+from renderer.bench.error_benchmark import Moments, by_driver, error_of, pictures, slope
+from renderer.drivers.driver import RenderSettings
+from renderer.film.film import FLOOR, LEFT_OUT
+from renderer.scene.render_context import Moment, TracerChoice, open_stage
 
 
 def test_a_picture_that_is_a_tenth_too_bright_is_off_by_a_tenth():

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import tracecore
-from renderer.feeding import Feeder
-from tracecore.port import (
+from tracecore.dispatch.port import (
     ANY_HIT,
     ENDLESS,
     NO_UV,
@@ -17,6 +16,7 @@ from tracecore.port import (
     next_lane,
     submit,
 )
+from tracecore.workers.pool import Feeder
 
 WALL = np.array([[(-9.0, -9.0, 2.0), (9.0, -9.0, 2.0), (0.0, 18.0, 2.0)]], np.float32)
 

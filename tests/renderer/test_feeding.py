@@ -14,9 +14,8 @@ from numba import njit
 from played_device import PlayedTracer
 
 import tracecore
-from renderer.feeding import Feeder
-from tracecore.errors import KernelError
-from tracecore.port import (
+from tracecore.compilation.vector import address, fetch_add
+from tracecore.dispatch.port import (
     ANY_HIT,
     BATCHES,
     DONE,
@@ -33,8 +32,9 @@ from tracecore.port import (
     next_lane,
     submit,
 )
+from tracecore.errors import KernelError
 from tracecore.rays import MISS, make_rays
-from tracecore.vector import address, fetch_add
+from tracecore.workers.pool import Feeder
 
 WALL = np.array([[(-9.0, -9.0, 2.0), (9.0, -9.0, 2.0), (0.0, 18.0, 2.0)]], np.float32)
 
@@ -355,7 +355,7 @@ def test_the_driver_of_the_readme_runs(capsys):
 INTERRUPTED_RENDER = """
 import os, signal, sys, threading
 from renderer.cli import main
-from renderer.feeding import Feeder
+from tracecore.workers.pool import Feeder
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
 run = Feeder.run

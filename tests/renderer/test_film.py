@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pytest
 
 from renderer.errors import RadianceError, RenderError
-from renderer.film import FLOOR, Film
-from renderer.layers import BIAS, BIAS_FACTOR, COLUMNS
+from renderer.film.film import FLOOR, Film
+from renderer.film.layers import BIAS, BIAS_FACTOR, COLUMNS
 
 
 def constant(value: float, width: int = 3, height: int = 2) -> npt.NDArray[np.float64]:

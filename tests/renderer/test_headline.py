@@ -5,16 +5,17 @@ import pytest
 from small_scenes import floor_and_ceiling, lamp_in_box
 
 import tracecore
-from renderer import headline
-from renderer.driver import PhotonCounts, RenderSettings
 from renderer.drivers import photon_task
+from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
-from renderer.feeding import Feeder
-from renderer.headline import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit, trace_until_stored
-from renderer.packed_scene import pack_scene
-from renderer.photon_map import total_flux
-from renderer.photon_tracing import trace_photons
+from renderer.photons.counts import PhotonCounts
+from renderer.photons.photon_map import total_flux
+from renderer.photons.tracing import trace_photons
+from renderer.run import photon_run as headline
+from renderer.run.photon_run import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit, trace_until_stored
+from renderer.scene.packed_scene import pack_scene
 from scenes.model import Material, PointLight
+from tracecore.workers.pool import Feeder
 
 
 def run_until(photons, *, snapshot=None, threads=1, repeat=1, **settings):

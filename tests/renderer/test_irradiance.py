@@ -5,19 +5,11 @@ import pytest
 from small_scenes import lamp_in_box
 
 import tracecore
-from renderer.feeding import Feeder
-from renderer.irradiance import CROWD, EVERY, irradiance_map, nearest_irradiance, nearest_place, no_irradiance
-from renderer.photon_map import (
-    NORMAL_COSINE,
-    PHOTON,
-    WORDS,
-    build_photon_map,
-    gather,
-    pack_flux,
-    pack_unit,
-    unpack_unit,
-)
+from renderer.photons.irradiance import CROWD, EVERY, irradiance_map, nearest_irradiance, nearest_place, no_irradiance
+from renderer.photons.photon_map import NORMAL_COSINE, PHOTON, WORDS, build_photon_map, gather, pack_flux
 from shaders.compilation import compiled
+from shaders.octahedral import pack_unit, unpack_unit
+from tracecore.workers.pool import Feeder
 
 
 @compiled

@@ -6,11 +6,11 @@ from driver_passes import opened, passes, z_scores
 from small_scenes import flat_snapshot, floor_and_ceiling, quad
 from test_light_transport import COMMON, GLASS, room
 
+from renderer.camera_paths.features import FEATURE_PASSES
 from renderer.drivers import DRIVERS
 from renderer.drivers.eye import Caustics
-from renderer.features import FEATURE_PASSES
-from renderer.film import Film
-from renderer.layers import BEAUTY, BIAS, COLUMNS, DENSITY, LIGHT, layers_of
+from renderer.film.film import Film
+from renderer.film.layers import BEAUTY, BIAS, COLUMNS, DENSITY, LIGHT, layers_of
 from scenes.model import Camera, DistantLight, Material, PointLight
 
 LIT = sorted(name for name, driver in DRIVERS.items() if driver.caustics is not Caustics.NONE)

@@ -8,13 +8,13 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
 import tracecore
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS, photon_task
-from renderer.feeding import Feeder
-from renderer.packed_scene import pack_scene, sphere_around
-from renderer.photon_map import PHOTON, total_flux
-from renderer.photon_tracing import trace_photons
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.photon_map import PHOTON, total_flux
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import pack_scene, sphere_around
 from scenes.model import Camera, DistantLight, Environment, Material, PointLight, SpotLight
+from tracecore.workers.pool import Feeder
 
 GREY, MIRROR = Material(diffuse=(0.5, 0.5, 0.5)), Material(kind="mirror", specular=(1.0, 1.0, 1.0))
 GLASS = Material(kind="dielectric", transmittance=1.0, ior=1.5)

@@ -8,9 +8,9 @@ import pytest
 from driver_passes import opened, passes
 from small_scenes import FURNACE, closed_box, flat_snapshot, quad
 
-from renderer.eye_paths import cone_spread, new_eye_paths, wider
-from renderer.packed_scene import pack_scene
-from renderer.photon_scene import RICH, TEXTURED
+from renderer.camera_paths.paths import cone_spread, new_eye_paths, wider
+from renderer.scene.packed_scene import pack_scene
+from renderer.scene.photon_scene import RICH, TEXTURED
 from scenes.model import Camera, Material, PointLight, Texture
 from shaders.bsdf import sample
 from shaders.lights import emit_from, powers, sample_light

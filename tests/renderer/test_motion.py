@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from small_scenes import flat_snapshot, lamp_in_box, quad
 
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
-from renderer.motion import Motion, MotionDriver, block_of, van_der_corput
-from renderer.stage import TracerChoice, stage_of
+from renderer.drivers.driver import RenderSettings
+from renderer.run.motion import Motion, MotionDriver, block_of, van_der_corput
+from renderer.scene.render_context import TracerChoice, stage_of
 from scenes.model import Camera, Material, PointLight
 
 GLOW = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 1.0, 1.0))

@@ -8,8 +8,8 @@ import pytest
 from small_scenes import furnace, lamp_in_box
 
 import tracecore
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
 from shaders.bsdf import Bsdf
 from shaders.errors import ShaderError
 from shaders.own import Point, shader_address

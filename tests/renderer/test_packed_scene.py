@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
-from renderer.packed_scene import pack_camera, pack_material, pack_scene
+from renderer.scene.packed_scene import pack_camera, pack_material, pack_scene
 from scenes.model import Camera, Material, PointLight, Texture
 from shaders.lights import POINT, POSITION, STRENGTH, TRIANGLE
 from shaders.surface import BACKDROP, COLUMNS, DIFFUSE, EMISSION, IOR, MIRROR, PHONG, SHINE, TEXTURE, TRANSMISSION

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from renderer.errors import PhotonFileError
-from renderer.photon_map import (
+from renderer.photons.photon_map import (
     DISC_THICKNESS,
     FLUX,
     MAX_CELLS,
@@ -18,13 +18,12 @@ from renderer.photon_map import (
     grid_shape,
     load_photons,
     pack_flux,
-    pack_unit,
     save_photons,
     total_flux,
     unpack_flux,
-    unpack_unit,
 )
 from shaders.compilation import compiled
+from shaders.octahedral import pack_unit, unpack_unit
 
 UP = (0.0, 0.0, 1.0)
 

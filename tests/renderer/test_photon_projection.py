@@ -10,17 +10,17 @@ from small_scenes import closed_box, flat_snapshot, quad
 from test_light_kinds import KINDS, SPOT
 
 import tracecore
-from renderer.columns import LANES
-from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
-from renderer.feeding import Feeder
-from renderer.packed_scene import pack_scene
-from renderer.photon_batch import PATH_FLUX, RAY_DIRECTION, new_batch
-from renderer.photon_emission import launch
-from renderer.photon_scene import join_triangles
-from renderer.photon_targets import LEAST_SHARE, MOST_TARGETS, connected, light_budgets, projected, specular_spheres
-from renderer.photon_tracing import trace_photons
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.batch import PATH_FLUX, RAY_DIRECTION, new_batch
+from renderer.photons.emission import launch
+from renderer.photons.targets import LEAST_SHARE, MOST_TARGETS, connected, light_budgets, projected, specular_spheres
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import pack_scene
+from renderer.scene.photon_scene import join_triangles
+from renderer.simd.columns import LANES
 from scenes.model import Camera, Material, PointLight
+from tracecore.workers.pool import Feeder
 
 GREY, MIRROR = Material(diffuse=(0.5, 0.5, 0.5)), Material(kind="mirror", specular=(0.9, 0.9, 0.9))
 GLASS = Material(kind="dielectric", transmittance=1.0, ior=1.5)

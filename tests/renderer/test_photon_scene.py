@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
 
-from renderer.packed_scene import pack_scene
-from renderer.photon_map import unpack_unit
-from renderer.photon_scene import (
+from renderer.scene.packed_scene import pack_scene
+from renderer.scene.photon_scene import (
     BENT,
     EMITTER,
     FACET,
@@ -18,6 +17,7 @@ from renderer.photon_scene import (
     pack_aliases,
 )
 from scenes.model import Material, PointLight, Texture
+from shaders.octahedral import unpack_unit
 
 
 def test_records_fill_their_rows():

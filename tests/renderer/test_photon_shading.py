@@ -9,15 +9,15 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
-from renderer.columns import LANES
-from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
-from renderer.packed_scene import pack_scene
-from renderer.photon_batch import PATH_FLUX, PATH_WORDS, STEPS, new_batch
-from renderer.photon_emission import EVEN, GOLDEN, launch
-from renderer.photon_map import total_flux
-from renderer.photon_shading import needs_uv, shade_batch
-from renderer.photon_store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.batch import PATH_FLUX, PATH_WORDS, STEPS, new_batch
+from renderer.photons.emission import EVEN, GOLDEN, launch
+from renderer.photons.photon_map import total_flux
+from renderer.photons.shading import needs_uv, shade_batch
+from renderer.photons.store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
+from renderer.scene.packed_scene import pack_scene
+from renderer.simd.columns import LANES
 from scenes.model import Material, PointLight, Texture
 
 WHITE = Material(diffuse=(0.9, 0.9, 0.9))

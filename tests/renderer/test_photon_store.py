@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from renderer import photon_store
-from renderer.columns import CHUNK
-from renderer.photon_map import WORDS
-from renderer.photon_store import BLOCK_BYTES, COLUMNS, INDEX, PhotonStore, in_order, room
+from renderer.photons import store as photon_store
+from renderer.photons.photon_map import WORDS
+from renderer.photons.store import BLOCK_BYTES, COLUMNS, INDEX, PhotonStore, in_order, room
+from renderer.simd.columns import CHUNK
 
 
 def keep(store, photons):

@@ -7,15 +7,16 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
-from renderer.columns import CHUNK, LANES
-from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
-from renderer.feeding import Feeder
-from renderer.packed_scene import pack_scene
-from renderer.photon_map import PHOTON, total_flux, unpack_unit
-from renderer.photon_tracing import trace_photons
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.photon_map import PHOTON, total_flux
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import pack_scene
+from renderer.simd.columns import CHUNK, LANES
 from scenes.model import Material, PointLight
-from tracecore.ring import COLUMN_PAD
+from shaders.octahedral import unpack_unit
+from tracecore.kernels.ring_records import COLUMN_PAD
+from tracecore.workers.pool import Feeder
 
 WHITE, BLACK = Material(diffuse=(0.9, 0.9, 0.9)), Material(diffuse=(0.0, 0.0, 0.0))
 

@@ -5,11 +5,10 @@ import pytest
 from small_scenes import inside_of_lamp_box
 
 import tracecore
-from renderer.driver import RenderSettings
+from renderer.bench.ray_recorder import KINDS, AttendedTracer, Recorder, Sample, are_valid, driver_rays
 from renderer.drivers import DRIVERS
-from renderer.ray_recorder import KINDS, AttendedTracer, Recorder, Sample, are_valid, driver_rays
-from tracecore.rays import BATCH_RAYS, make_rays
-from tracecore.tracer import Query
+from renderer.drivers.driver import RenderSettings
+from tracecore.rays import BATCH_RAYS, Query, make_rays
 
 SETTINGS = RenderSettings(width=72, height=64, seed=4, threads=1, photons=3000)
 

@@ -6,16 +6,26 @@ from dataclasses import replace
 import pytest
 from small_scenes import lamp_in_box
 
-from renderer import cli, comparison, simulation
-from renderer.bench_files import Run
-from renderer.end_to_end import EndToEnd
-from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
-from renderer.literature import AILA_LAINE, AILA_LAINE_RATES, BARCZAK, GUNTHER, LIER, LIER_REFERENCES, PAPERS, Mark
-from renderer.ray_kinds import KINDS, RayPlan
-from renderer.reproduction import BLOCKS, Reproduction
-from tracecore.instruction_counts import StepInstructions
-from tracecore.steps import StepsPerRay
-from tracecore.strategies import strategy_names
+from renderer import cli
+from renderer.bench import comparison, simulation
+from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.files import Run
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
+from renderer.bench.literature import (
+    AILA_LAINE,
+    AILA_LAINE_RATES,
+    BARCZAK,
+    GUNTHER,
+    LIER,
+    LIER_REFERENCES,
+    PAPERS,
+    Mark,
+)
+from renderer.bench.ray_generators import KINDS, RayPlan
+from renderer.bench.reproduction import BLOCKS, Reproduction
+from tracecore.analysis.instruction_counts import StepInstructions
+from tracecore.analysis.steps import StepsPerRay
+from tracecore.kernels.strategies import strategy_names
 
 SMALL = ["--device", "emulator", "--size", "8x6", "--ao-rays", "2", "--repeat", "1"]
 COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, turn=8)

@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from renderer import cli
-from renderer.arguments import frames
+from renderer.commands.arguments import frames
 from renderer.drivers import DRIVERS, PathDriver
-from renderer.sequence import write_animation
+from renderer.run.sequence import write_animation
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
 MOVING = """

@@ -5,16 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from renderer import cli, simulation
+from renderer import cli
+from renderer.bench import simulation
+from renderer.bench.ray_generators import CHUNK_RAYS, sample
+from renderer.bench.simulation import Simulated
 from renderer.commands.simulate import table
-from renderer.ray_kinds import CHUNK_RAYS, sample
-from renderer.simulation import Simulated
+from tracecore.analysis.instruction_counts import StepInstructions
+from tracecore.analysis.steps import StepSequences, StepsPerRay
+from tracecore.cuda.gpus import GPUS
 from tracecore.errors import DeviceError
-from tracecore.gpus import GPUS
-from tracecore.instruction_counts import StepInstructions
-from tracecore.steps import Step, StepSequences, StepsPerRay
-from tracecore.strategies import find_strategy
-from tracecore.tracer import Query
+from tracecore.kernels.step_records import Step
+from tracecore.kernels.strategies import find_strategy
+from tracecore.rays import Query
 
 SMALL = [
     "cornell",

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from renderer import __version__, statistics
-from renderer.driver import PhotonCounts, RayCounts, RenderSettings, Work
-from renderer.statistics import FIELDS, Measured, limited_by
-from tracecore.tracer import BvhStatistics, Limits, TracerStatistics
+from renderer import __version__
+from renderer.drivers.driver import RayCounts, RenderSettings, Work
+from renderer.photons.counts import PhotonCounts
+from renderer.run import statistics
+from renderer.run.statistics import FIELDS, Measured, limited_by
+from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
 scene triangles driver kernel device dispatch batch_rays threads seed passes noise bias

@@ -9,13 +9,13 @@ import pytest
 from small_scenes import lamp_in_box
 
 import tracecore
-from renderer import timeline
-from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
-from renderer.feeding import Feeder, Log
-from renderer.packed_scene import pack_scene
-from renderer.photon_tracing import trace_photons
-from tracecore.port import BATCHES, ON_ITS_WAY, RAYS, SHADED, SHADING, WAITED, WAITING
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.tracing import trace_photons
+from renderer.run import timeline
+from renderer.scene.packed_scene import pack_scene
+from tracecore.dispatch.port import BATCHES, ON_ITS_WAY, RAYS, SHADED, SHADING, WAITED, WAITING
+from tracecore.workers.pool import Feeder, Log
 
 MADE_UP = [
     Log(np.array([[SHADING, 0, 5000, 9000, 0], [ON_ITS_WAY, 1, 8500, 9750, 300], [WAITING, 0, 9000, 9750, 0]]), 0),

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from renderer.tone_mapping import CURVES, ToneMapping, encode_srgb, luminance, reinhard, to_bytes
+from renderer.film.tone_mapping import CURVES, ToneMapping, encode_srgb, luminance, reinhard, to_bytes
 
 
 def grey(value: float) -> npt.NDArray[np.float32]:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tracecore.brute_force import BruteForceTracer
-from tracecore.cpu import CpuTracer
 from tracecore.rays import MISS, make_rays
+from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.tracers.cpu import CpuTracer
 
 Floats = npt.NDArray[np.float32]
 Case = tuple[Floats, Floats]

@@ -5,7 +5,8 @@ import time
 import numpy as np
 from ray_cases import Floats
 
-from tracecore.ring import ENDLESS_BIT, NO_UV_BIT, RingMemory, flag_is_up, ring_bell
+from tracecore.dispatch.ring import RingMemory, flag_is_up, ring_bell
+from tracecore.kernels.ring_records import ENDLESS_BIT, NO_UV_BIT
 
 #: What no kernel writes.
 SENTINEL = np.float32(-7.0)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from tracecore.bound import bound, instructions
-from tracecore.gpus import GPUS, Gpu
-from tracecore.simulator import Schedule
+from tracecore.analysis.bound import bound, instructions
+from tracecore.analysis.simulator import Schedule
+from tracecore.cuda.gpus import GPUS, Gpu
 
 
 @dataclass(frozen=True)

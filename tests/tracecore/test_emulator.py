@@ -13,15 +13,14 @@ import numpy.typing as npt
 import pytest
 from ray_cases import answers, assert_same_bits, invalid_rays, random_rays, soup
 
-from tracecore.brute_force import is_valid
 from tracecore.emulator import library, tracer
 from tracecore.emulator.library import compile_library, emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import DeviceError, KernelError
-from tracecore.rays import BATCH_RAYS
-from tracecore.strategies import find_strategy
-from tracecore.strategy import KernelStrategy
-from tracecore.tracer import Query
+from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategy import KernelStrategy
+from tracecore.rays import BATCH_RAYS, Query
+from tracecore.tracers.brute_force import is_valid
 
 pytestmark = pytest.mark.skipif(emulator_unavailable_reason() is not None, reason=str(emulator_unavailable_reason()))
 

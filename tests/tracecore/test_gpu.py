@@ -31,21 +31,22 @@ from ray_cases import (
 from readme_kernel import register_example
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore import gpu_device, strategies
-from tracecore.brute_force import is_valid
-from tracecore.cpu import CpuTracer
-from tracecore.cuda_source import KERNELS
+from tracecore.cuda import device as gpu_device
+from tracecore.cuda.device import timeout_seconds
+from tracecore.dispatch.batch import Batch
+from tracecore.dispatch.streamed import CopiedBatch, StreamedQueue
 from tracecore.errors import DeviceError, KernelError, RayError
-from tracecore.gpu import GpuTracer, gpu_unavailable_reason
-from tracecore.gpu_device import timeout_seconds
-from tracecore.launch import describe_faults
+from tracecore.kernels import strategies
+from tracecore.kernels.launch_records import describe_faults
+from tracecore.kernels.ring_records import ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT
+from tracecore.kernels.source import KERNELS
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
-from tracecore.rays import BATCH_RAYS, MISS, RAY, as_records, make_rays
-from tracecore.ring import ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT
-from tracecore.strategies import find_strategy, strategy_names
-from tracecore.strategy import KernelStrategy
-from tracecore.streamed import CopiedBatch, StreamedQueue
-from tracecore.tracer import Batch, Query
+from tracecore.rays import BATCH_RAYS, MISS, RAY, Query, as_records, make_rays
+from tracecore.tracers.brute_force import is_valid
+from tracecore.tracers.cpu import CpuTracer
+from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
 
 RAYS = 3000
 
@@ -446,8 +447,8 @@ def test_tracers_take_turns_on_the_device(judge: Judge, dispatches: tuple[str, s
 ABANDONED = """
 import sys, time
 import numpy as np
-from tracecore.gpu import GpuTracer
-from tracecore.tracer import Query
+from tracecore.tracers.gpu import GpuTracer
+from tracecore.rays import Query
 tracer = GpuTracer(np.eye(3, dtype=np.float32)[None], dispatch="resident")
 queue = tracer.open_queue()
 batch = queue.batch()

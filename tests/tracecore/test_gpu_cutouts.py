@@ -9,13 +9,12 @@ from cutout_cases import CASES, cutout_answers, random_cutouts
 from ray_cases import MILLION, Answers, assert_same_bits
 from readme_kernel import register_example
 
-from tracecore import strategies
 from tracecore.cutouts import CutoutTables, tables_of
-from tracecore.gpu import GpuTracer, gpu_unavailable_reason
-from tracecore.rays import BATCH_RAYS
-from tracecore.strategies import strategy_names
-from tracecore.strategy import KernelStrategy
-from tracecore.tracer import Query
+from tracecore.kernels import strategies
+from tracecore.kernels.strategies import strategy_names
+from tracecore.kernels.strategy import KernelStrategy
+from tracecore.rays import BATCH_RAYS, Query
+from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
 
 pytestmark = pytest.mark.gpu
 

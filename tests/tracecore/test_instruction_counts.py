@@ -5,15 +5,16 @@ from dataclasses import astuple, replace
 import pytest
 from readme_kernel import register_example
 
-from tracecore import machine_code, strategies
-from tracecore.cuda_source import KERNELS, flatten
+from tracecore.analysis import machine_code
+from tracecore.analysis.instruction_counts import MarkedCode, divide, marked_code, step_instructions
+from tracecore.analysis.machine_code import INSTRUCTION_BYTES, MachineCode, disassemble
+from tracecore.cuda.nvrtc import compile_source, supported_architectures
 from tracecore.errors import DeviceError
-from tracecore.instruction_counts import MarkedCode, divide, marked_code, step_instructions
-from tracecore.machine_code import INSTRUCTION_BYTES, MachineCode, disassemble
-from tracecore.nvrtc import compile_source, supported_architectures
-from tracecore.steps import Step
-from tracecore.strategies import find_strategy
-from tracecore.tracer import Query
+from tracecore.kernels import strategies
+from tracecore.kernels.source import KERNELS, flatten
+from tracecore.kernels.step_records import Step
+from tracecore.kernels.strategies import find_strategy
+from tracecore.rays import Query
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -9,16 +9,16 @@ import pytest
 from chain_tree import chain, slices, vertical_rays
 from ray_cases import Floats, answers, assert_same_bits, soup
 
-from tracecore.brute_force import BruteForceTracer
 from tracecore.bvh.tree import BinaryTree
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import KernelError
+from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
 from tracecore.layout.device_layout import PackedScene
 from tracecore.rays import MISS, make_rays
-from tracecore.strategies import find_strategy
-from tracecore.strategy import KernelStrategy
+from tracecore.tracers.brute_force import BruteForceTracer
 
 PACKETS = {"packet-8": 8, "packet-32": 32}
 WARPS = ("warp", "warp-triangles-8", "warp-triangles-32", "warp-keep-nodes")

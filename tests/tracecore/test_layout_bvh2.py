@@ -10,8 +10,8 @@ import pytest
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.tree import BinaryTree
-from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
+from tracecore.kernels.source import KERNELS
 from tracecore.layout.bvh2 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, pack
 from tracecore.layout.packed_triangle import TRIANGLE
 

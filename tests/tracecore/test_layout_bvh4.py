@@ -10,8 +10,8 @@ from ray_cases import Floats, soup
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.wide import EMPTY, collapse_levels
-from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
+from tracecore.kernels.source import KERNELS
 from tracecore.layout import bvh4
 from tracecore.layout.bvh4 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, WIDTH, pack
 from tracecore.layout.device_layout import PackedScene

@@ -14,8 +14,8 @@ import pytest
 from ray_cases import Floats, grid, kitchen, soup
 
 from tracecore.bvh.binned_sah import build
-from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
+from tracecore.kernels.source import KERNELS
 from tracecore.layout.compressed8 import LAYOUT, NODE, SCENE, WIDTH, _assign, pack
 from tracecore.layout.device_layout import PackedScene
 

@@ -11,8 +11,8 @@ from ray_cases import Floats, soup
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.wide import EMPTY, collapse
-from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
+from tracecore.kernels.source import KERNELS
 from tracecore.layout import wide
 from tracecore.layout.device_layout import PackedScene
 from tracecore.layout.wide import CORNER, LAYOUTS, LEAF_COUNT_BITS, SCENE, WIDTHS, node_of

@@ -18,30 +18,21 @@ from cutout_cases import cutout_answers
 from ray_cases import Answers, Floats, answers, assert_same_bits, soup
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore import resident, turns
-from tracecore.brute_force import is_valid
 from tracecore.cutouts import CutoutTables
+from tracecore.dispatch import device_lock as turns
+from tracecore.dispatch import resident
+from tracecore.dispatch.batch import Batch
+from tracecore.dispatch.ring import RingMemory, RingQueue, flag_is_up, ring_again
+from tracecore.dispatch.streamed import Meter
 from tracecore.emulator.library import LibraryPool, Request, compile_library, emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedScene, memory_ranges
 from tracecore.errors import DeviceError, KernelError, RayError
+from tracecore.kernels.ring_records import ANY_HIT_BIT, DESK, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
-from tracecore.rays import BATCH_RAYS, MISS, make_rays
-from tracecore.ring import (
-    ANY_HIT_BIT,
-    DESK,
-    ENDLESS_BIT,
-    FAULT_SHIFT,
-    NO_UV_BIT,
-    ONCE,
-    RingMemory,
-    RingQueue,
-    flag_is_up,
-    ring_again,
-)
-from tracecore.strategies import find_strategy, strategy_names
-from tracecore.strategy import KernelStrategy
-from tracecore.streamed import Meter
-from tracecore.tracer import Batch, Query
+from tracecore.rays import BATCH_RAYS, MISS, Query, make_rays
+from tracecore.tracers.brute_force import is_valid
 
 #: Of the usual ring.
 SLOTS, SLOT_RAYS = 12, 256

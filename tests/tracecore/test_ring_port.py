@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracecore.dispatch.port import ASK, ATTENDED, LISTENING, ONE_SLOT, PLAIN, next_lane, submit
+from tracecore.dispatch.resident import RingPort
+from tracecore.dispatch.ring import RingMemory
 from tracecore.errors import DeviceError, KernelError
-from tracecore.port import ASK, ATTENDED, LISTENING, ONE_SLOT, PLAIN, next_lane, submit
-from tracecore.resident import RingPort
-from tracecore.ring import RingMemory
 
 
 class Service:

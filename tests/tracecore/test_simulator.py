@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracecore.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
-from tracecore.simulator import Lanes, Queues, Work, own_organisation, simulate
-from tracecore.steps import StepSequences
-from tracecore.strategies import find_strategy, strategy_names
+from tracecore.analysis.simulator import Lanes, Queues, Work, own_organisation, simulate
+from tracecore.analysis.steps import StepSequences
+from tracecore.kernels.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
+from tracecore.kernels.strategies import find_strategy, strategy_names
 
 TWO_TESTS = Loop(nodes=1, leaves=1, tests=2)
 LOOPS = (WHILE_WHILE, IF_IF, TWO_TESTS, NODE_THEN_LEAF)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from ray_cases import random_rays, soup
 
+from tracecore.analysis.steps import StepCounts, StepSequences
 from tracecore.emulator.tracer import EmulatedTracer
-from tracecore.rays import MISS, make_rays
-from tracecore.steps import COUNTS, RAY_COUNTS, Step, StepCounts, StepSequences
-from tracecore.strategies import find_strategy
-from tracecore.tracer import Query
+from tracecore.kernels.step_records import COUNTS, RAY_COUNTS, Step
+from tracecore.kernels.strategies import find_strategy
+from tracecore.rays import MISS, Query, make_rays
 
 #: Far from each other, so that each is a leaf under the only node.
 TWO = np.array([[[x, 0, 0], [x + 1, 0, 0], [x, 1, 0]] for x in (0, 20)], np.float32)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import tracecore
-from tracecore.compiled import has_cached_code
+from tracecore.compilation.cached import has_cached_code
+from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, KernelError, RayError, TriangleError
-from tracecore.rays import HIT, RAY, Floats, as_records, make_rays
-from tracecore.tracer import Query, Tracer
+from tracecore.rays import HIT, RAY, Floats, Query, as_records, make_rays
 from tracecore.triangles import LARGEST_COORDINATE
 
 CORNER = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
@@ -149,7 +149,7 @@ def test_unknown_names_are_answered_with_the_known() -> None:
 
 
 def test_no_gpu_is_an_error_and_auto_falls_to_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracecore.gpu.gpu_unavailable_reason", lambda: "no driver; install one")
+    monkeypatch.setattr("tracecore.tracers.gpu.gpu_unavailable_reason", lambda: "no driver; install one")
     with pytest.raises(DeviceError, match="no driver; install one"):
         open_on("gpu")
     with open_on("auto") as tracer:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from tracecore import vector
-from tracecore.brute_force import fma
+from tracecore.compilation import vector
+from tracecore.tracers.brute_force import fma
 
 
 @njit

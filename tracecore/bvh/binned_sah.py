@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
-from tracecore.compiled import compiled, inlined
-from tracecore.rays import Floats
-from tracecore.vector import (
+from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.vector import (
     address,
     greatest,
     lane,
@@ -27,6 +26,7 @@ from tracecore.vector import (
     splat4,
     store,
 )
+from tracecore.rays import Floats
 
 MIN_BINS, MAX_BINS = 8, 128
 TRIANGLES_PER_BIN = 6

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import CLOSED, TRIANGLE_COST, WideTree, fill_lanes, slot_ranges
-from tracecore.compiled import compiled, inlined
+from tracecore.compilation.cached import compiled, inlined
 
 
 def optimal_collapse(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracecore.bvh.tree import BinaryTree
-from tracecore.compiled import compiled
+from tracecore.compilation.cached import compiled
 from tracecore.errors import TriangleError
 from tracecore.rays import Floats
 

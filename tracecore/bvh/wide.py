@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.bvh.tree import BinaryTree
-from tracecore.compiled import compiled, inlined
+from tracecore.compilation.cached import compiled, inlined
 
 EMPTY = -1
 

@@ -17,10 +17,10 @@ from typing import Self
 
 import numpy as np
 
-from tracecore.compiled import cache_folder
-from tracecore.cuda_source import flatten
+from tracecore.compilation.cached import cache_folder
 from tracecore.errors import DeviceError, KernelError
-from tracecore.strategy import KernelStrategy
+from tracecore.kernels.source import flatten
+from tracecore.kernels.strategy import KernelStrategy
 
 HEADERS = Path(__file__).resolve().parent
 

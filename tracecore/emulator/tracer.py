@@ -7,18 +7,18 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.analysis.steps import StepSequences
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
-from tracecore.direct import DirectTracer
+from tracecore.dispatch.direct import DirectTracer
+from tracecore.dispatch.tracer import BvhStatistics
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.errors import KernelError
-from tracecore.launch import LAUNCH, REPORT, TALLY, describe_faults
+from tracecore.kernels.launch_records import LAUNCH, REPORT, TALLY, describe_faults
+from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout.device_layout import PackedScene
-from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, checked_rays
-from tracecore.steps import StepSequences
-from tracecore.strategies import find_strategy
-from tracecore.strategy import KernelStrategy
-from tracecore.tracer import BvhStatistics, Query
+from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Query, checked_rays
 
 #: How lanes take turns between two collectives, and warps between two barriers.
 Order = Literal["ascending", "descending", "shuffled"]

@@ -1,6 +1,6 @@
 // What a kernel does for its rays, step by step. A kernel marks each step where it begins. Only where COUNTED or MARKED is set
-// are the marks compiled. COUNTED: on a device they add up, in an emulator they are logged (tracecore/steps.py). MARKED: each
-// is an instruction, by which machine code is divided into steps (tracecore/instruction_counts.py); its code is never run.
+// are the marks compiled. COUNTED: on a device they add up, in an emulator they are logged (tracecore/analysis/steps.py). MARKED: each
+// is an instruction, by which machine code is divided into steps (tracecore/analysis/instruction_counts.py); its code is never run.
 //
 // A step's efficiency is that of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009: lanes with work of
 // their own, of all lanes of the warp that issues it.

@@ -13,7 +13,7 @@ from tracecore import cutouts
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, Ints, WideTree
-from tracecore.compiled import compiled, inlined
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene

@@ -7,8 +7,8 @@ each is imported only when it is asked for.
 from dataclasses import dataclass
 from importlib import import_module
 
+from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.errors import PeerError
-from tracecore.gpu_device import gpu_unavailable_reason
 from tracecore.peers.peer import Peer, Rounds, agreement, for_peers, peer_errors
 from tracecore.rays import Floats
 

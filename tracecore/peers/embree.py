@@ -12,8 +12,7 @@ from embreex.mesh_construction import TriangleMesh
 from embreex.rtcore_scene import EmbreeScene
 
 from tracecore.peers.peer import Peer, Rounds
-from tracecore.rays import BATCH_RAYS, Floats
-from tracecore.tracer import Query
+from tracecore.rays import BATCH_RAYS, Floats, Query
 
 
 class Embree:

@@ -12,8 +12,7 @@ import numpy as np
 
 from tracecore.errors import PeerError
 from tracecore.peers.peer import Peer, Rounds
-from tracecore.rays import Floats
-from tracecore.tracer import Query
+from tracecore.rays import Floats, Query
 
 #: Mitsuba's variant on OptiX.
 OPTIX = "cuda_ad_rgb"

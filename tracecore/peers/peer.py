@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from tracecore.errors import PeerError
-from tracecore.rays import Floats
-from tracecore.tracer import Query
+from tracecore.rays import Floats, Query
 
 #: Distances that differ by no more than this share are the same.
 SAME_DISTANCE = 1e-4

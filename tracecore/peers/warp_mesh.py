@@ -11,8 +11,7 @@ import numpy.typing as npt
 import warp as wp
 
 from tracecore.peers.peer import Peer, Rounds
-from tracecore.rays import Floats
-from tracecore.tracer import Query
+from tracecore.rays import Floats, Query
 
 #: Builders of trees, and the triangles of a leaf where Warp's own choice is slower.
 CONSTRUCTORS = {"cubql": None, "sah": 1, "lbvh": None}

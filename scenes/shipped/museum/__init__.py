@@ -1,7 +1,8 @@
 """A museum's hall in which a sculpture of thousands of triangles flies apart and together among polished pillars."""
 
 from scenes.document import Document, Part, triangle_count
-from scenes.model import AnimationRange, Scene
+from scenes.model import AnimationRange
+from scenes.scene import Scene
 from scenes.shipped.museum import hall
 from scenes.shipped.museum.pictures import textures
 from scenes.shipped.museum.sculpture import KEY_TIMES, sculpture

@@ -7,7 +7,8 @@ ways are our own.
 import numpy as np
 
 from scenes.document import Document
-from scenes.model import AnimationRange, Scene
+from scenes.model import AnimationRange
+from scenes.scene import Scene
 from scenes.shipped.robots.gait import Walk, grip
 from scenes.shipped.robots.materials import FIRST_PAINT, MATERIALS, textures
 from scenes.shipped.robots.town import town

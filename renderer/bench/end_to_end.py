@@ -1,0 +1,56 @@
+"""Kernels in the photon run, end to end: traced, shaded and stored, with each kernel in each way of dispatch."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from renderer.drivers.driver import RenderSettings
+from renderer.run.photon_run import trace_until_stored
+from renderer.run.statistics import ratio
+from renderer.scene.render_context import TracerChoice, stage_of
+from scenes.model import Snapshot
+from tracecore import Device
+from tracecore.tracers.gpu import DISPATCHES
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndToEnd:
+    """A photon run. rate, least, most: millions of rays per second of wall time, median and range of the runs. busy:
+    share of the time in which the co-processor had something to trace."""
+
+    kernel: str
+    dispatch: str
+    rate: float
+    least: float
+    most: float
+    busy: float
+
+
+def end_to_end(
+    snapshot: Snapshot,
+    device: Device,
+    kernels: Sequence[str],
+    *,
+    photons: int,
+    repeats: int,
+    seed: int,
+    threads: int | None,
+) -> Iterator[EndToEnd]:
+    """Run after run, each until so many photons are stored. An interrupt ends it, with those that are finished."""
+    settings = RenderSettings(width=1, height=1, seed=seed, threads=threads)
+    for kernel in kernels:
+        for dispatch in DISPATCHES if device == "gpu" else (None,):
+            choice = TracerChoice(device=device, kernel=kernel, dispatch=dispatch, threads=threads)
+            with stage_of(snapshot, choice, load_seconds=0.0) as stage:
+                run = trace_until_stored(stage.snapshot, stage.tracer, settings, photons, repeat=repeats)
+                if not run.finished:
+                    raise KeyboardInterrupt
+                rates = [rate / 1e6 for rate in run.rates]
+                yield EndToEnd(
+                    kernel=kernel,
+                    dispatch=stage.tracer.dispatch,
+                    rate=median(rates),
+                    least=min(rates),
+                    most=max(rates),
+                    busy=ratio(run.busy_seconds, run.seconds),
+                )

@@ -1,0 +1,172 @@
+"""Error at equal time: `python -m renderer.bench.error_benchmark SCENE [--drivers path,photon] [--seconds 30]`.
+
+Each driver makes the same picture for the same time; what it has after 1, 2, 4 ... seconds is compared with a reference
+of many samples, with random numbers of its own. The error is relative: of a pixel the root of the mean square over the
+channels, over its brightness in the reference (plus a hundredth of the mean brightness, for dark pixels); of a picture
+the root of the mean square over the pixels, of which the worst hundredth is left out, so that a few bright specks do
+not stand for the whole. Prints a table; `--plot` draws it (needs matplotlib), `--json` keeps it.
+
+A reference has noise of its own: it should run ten times as long as what is compared with it.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
+from renderer.film.film import Film, relative_error
+from renderer.film.image_file import read_linear, write_array
+from renderer.scene.render_context import Moment, Stage, TracerChoice, open_stage
+
+#: The seed of references; those of what is compared count from 0.
+REFERENCE_SEED = 1 << 32
+
+Picture = npt.NDArray[np.float32]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moments:
+    """When pictures are compared: after so many seconds, twice as many each time, up to `last`."""
+
+    first: float
+    last: float
+
+    def after(self, seconds: float) -> float:
+        """The next moment after so many seconds."""
+        moment = self.first
+        while moment <= seconds:
+            moment *= 2.0
+        return moment
+
+
+def error_of(picture: Picture, reference: Picture) -> float:
+    """Of pictures (height, width, 3), as the head of this file says."""
+    squares = np.square(picture.astype(np.float64) - reference).mean(axis=2)
+    return relative_error(np.sqrt(squares), reference)
+
+
+def pictures(stage: Stage, name: str, settings: RenderSettings, moments: Moments) -> Iterator[tuple[float, Film]]:
+    """The picture of a driver at each moment, or as soon as a pass is finished; and the seconds until then.
+
+    A pass beforehand, which does not count, has everything compiled.
+    """
+    with closing(DRIVERS[name](stage.snapshot, stage.tracer, settings)) as driver:
+        driver.render_pass(0)
+    start = time.perf_counter()
+    with closing(DRIVERS[name](stage.snapshot, stage.tracer, settings)) as driver:
+        film, seconds, moment = Film(settings.width, settings.height), 0.0, moments.first
+        while seconds < moments.last:
+            film.add(driver.render_pass(film.passes))
+            seconds = time.perf_counter() - start
+            if seconds >= min(moment, moments.last):
+                yield seconds, film
+                moment = moments.after(seconds)
+
+
+def reference_of(stage: Stage, name: str, settings: RenderSettings, seconds: float) -> Picture:
+    """A picture of so many seconds."""
+    moments = Moments(first=seconds, last=seconds)
+    ((_, film),) = pictures(stage, name, replace(settings, seed=REFERENCE_SEED), moments)
+    return film.linear
+
+
+def rows(stage: Stage, names: list[str], settings: RenderSettings, moments: Moments, reference: Picture) -> list[Row]:
+    """One for each driver and moment."""
+    return [
+        {"driver": name, "seconds": seconds, "passes": film.passes, "error": error_of(film.linear, reference)}
+        for name in names
+        for seconds, film in pictures(stage, name, settings, moments)
+    ]
+
+
+def slope(found: list[Row]) -> float:
+    """Exponent with which the error falls with time: of the line through the logarithms."""
+    seconds, errors = np.log([row["seconds"] for row in found]), np.log([row["error"] for row in found])
+    return float(np.polyfit(seconds, errors, 1)[0]) if len(found) > 1 else float("nan")
+
+
+def by_driver(found: list[Row]) -> dict[str, list[Row]]:
+    """Rows of each driver, in the order in which they come."""
+    return {row["driver"]: [other for other in found if other["driver"] == row["driver"]] for row in found}
+
+
+def table(found: list[Row]) -> str:
+    """Errors: a line for each driver, a column for each moment."""
+    lines = []
+    for name, own in by_driver(found).items():
+        cells = "  ".join(f"{row['seconds']:.1f} s: {row['error']:.4f} ({row['passes']})" for row in own)
+        lines.append(f"{name:>14}  {cells}  slope {slope(own):.2f}")
+    return "\n".join(lines)
+
+
+def plot(found: list[Row], title: str, path: Path) -> None:
+    """A line for each driver, both axes logarithmic."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    for name, own in by_driver(found).items():
+        axes.loglog([row["seconds"] for row in own], [row["error"] for row in own], marker="o", label=name)
+    axes.set(title=title, xlabel="seconds", ylabel="relative error")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend()
+    figure.savefig(path)
+
+
+def reference_picture(arguments: argparse.Namespace, stage: Stage, settings: RenderSettings) -> Picture:
+    """The one that is given if it is there, else one that is made, and kept there."""
+    if arguments.reference is not None and arguments.reference.is_file():
+        return read_linear(arguments.reference)
+    made = reference_of(stage, arguments.reference_driver, settings, arguments.reference_seconds)
+    if arguments.reference is not None:
+        write_array(arguments.reference, made)
+    return made
+
+
+def parser() -> argparse.ArgumentParser:
+    """What the command takes."""
+    parser = argparse.ArgumentParser(prog="python -m renderer.bench.error_benchmark", description=__doc__)
+    parser.add_argument("scene", nargs="?", default="cornell", metavar="SCENE")
+    parser.add_argument("--drivers", default="path,photon", help="separated by commas (default: %(default)s)")
+    parser.add_argument("--size", type=int, nargs=2, default=(128, 128), metavar=("W", "H"))
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each driver (default: %(default)s)")
+    parser.add_argument("--photons", type=int, help="of a pass (default: the driver's choice)")
+    parser.add_argument("--reference", type=Path, metavar="FILE", help=".npy or .exr; made if it is not there")
+    parser.add_argument("--reference-driver", default="path", metavar="NAME", help="(default: %(default)s)")
+    parser.add_argument("--reference-seconds", type=float, default=300.0, metavar="S", help="(default: %(default)s)")
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "gpu"))
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--plot", type=Path, metavar="FILE")
+    return parser
+
+
+def main() -> None:
+    """Measure, print, and write what is asked for."""
+    arguments = parser().parse_args()
+    width, height = arguments.size
+    settings = RenderSettings(width=width, height=height)
+    if arguments.photons is not None:
+        settings = replace(settings, photons=arguments.photons)
+    with open_stage(arguments.scene, Moment(), TracerChoice(device=arguments.device)) as stage:
+        reference = reference_picture(arguments, stage, settings)
+        moments = Moments(first=1.0, last=arguments.seconds)
+        found = rows(stage, arguments.drivers.split(","), settings, moments, reference)
+        title = f"{stage.snapshot.name}, {width} x {height}, {stage.tracer.name}, {stage.tracer.threads} threads"
+    print(f"{title}: relative error (passes)\n{table(found)}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
+    if arguments.plot:
+        plot(found, title, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()

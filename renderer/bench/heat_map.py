@@ -1,0 +1,147 @@
+"""Heat maps: figures of the rays of a picture, pixel by pixel, in colours.
+
+Inactive lanes by pixel are those of Günther, Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based
+Packet Traversal, 2007, figure 2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+from renderer.bench.ray_generators import RayPlan, morton_order
+from renderer.errors import UsageError
+from tracecore.analysis.steps import StepSequences
+from tracecore.dispatch.tracer import Tracer
+from tracecore.emulator.tracer import EmulatedTracer
+from tracecore.kernels.step_records import Step
+from tracecore.rays import Floats
+from tracecore.tracers.gpu import GpuTracer
+
+Doubles = npt.NDArray[np.float64]
+Pixels = npt.NDArray[np.uint8]
+
+#: What is counted, ray by ray.
+COUNTED = {"node steps": Step.NODE, "triangle tests": Step.TRIANGLE}
+INACTIVE = "inactive lanes"
+
+#: Colours at equal steps, as sRGB: viridis, in which equal steps look equal (van der Walt, Smith, 2015).
+VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
+
+#: Share of the pixels that may be beyond the scale.
+BEYOND = 0.005
+
+#: Pixels: least width of the picture, margins around all, the scale beside it, room for its numbers, and letters.
+LEAST_WIDTH = 320
+MARGIN, SCALE_WIDTH, NUMBERS_WIDTH = 8, 14, 52
+LETTERS = 13
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeatMap:
+    """A figure for each pixel. view, kernel, quantity: what it is of. values: (height, width). is_share: of one, so
+    that the scale ends there."""
+
+    view: str
+    kernel: str
+    quantity: str
+    values: Doubles
+    is_share: bool = False
+
+    @property
+    def title(self) -> str:
+        """With the mean."""
+        return f"{self.kernel}, {self.view}: {self.quantity}, mean {self.label(float(self.values.mean()))}"
+
+    def label(self, value: float) -> str:
+        """A number of the scale."""
+        return f"{value:.0%}" if self.is_share else f"{value:.3g}"
+
+
+def by_pixel(values: npt.ArrayLike, plan: RayPlan) -> Doubles:
+    """(n,) of a plan's camera rays, in their order -> (height, width), means over the samples of a pixel."""
+    width, height = plan.size
+    placed = np.empty(width * height)
+    order = morton_order(width, height) if plan.in_morton_order else slice(None)
+    placed[order] = np.reshape(values, (-1, plan.samples)).mean(axis=1)
+    return placed.reshape(height, width)
+
+
+def top_of(*maps: HeatMap) -> float:
+    """Where a scale for all of them ends: nearly all pixels are below it."""
+    if all(one.is_share for one in maps):
+        return 1.0
+    return max(1.0, *(float(np.quantile(one.values, 1.0 - BEYOND)) for one in maps))
+
+
+def colored(shares: Doubles) -> Pixels:
+    """0..1 -> (..., 3) sRGB."""
+    colors = np.array([tuple(bytes.fromhex(color)) for color in VIRIDIS], np.float64)
+    places = np.linspace(0.0, 1.0, len(colors))
+    channels = [np.interp(shares, places, colors[:, k]) for k in range(3)]
+    return np.round(np.stack(channels, axis=-1)).astype(np.uint8)
+
+
+def heat_map(heat: HeatMap, top: float) -> Image.Image:
+    """The picture: a title, the map, a scale from 0 to `top`."""
+    picture = enlarged(colored(heat.values / top))
+    height, width = picture.shape[:2]
+    title_height = LETTERS + MARGIN
+    left, upper = MARGIN, MARGIN + title_height
+    bar_left = left + width + MARGIN
+    image = Image.new("RGB", (bar_left + SCALE_WIDTH + NUMBERS_WIDTH, upper + height + MARGIN), "white")
+    image.paste(Image.fromarray(picture), (left, upper))
+    bar = np.broadcast_to(np.linspace(1.0, 0.0, height)[:, None], (height, SCALE_WIDTH))
+    image.paste(Image.fromarray(colored(bar)), (bar_left, upper))
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(LETTERS)
+    draw.text((left, MARGIN), heat.title, fill="black", font=font)
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = upper + (1.0 - share) * (height - 1)
+        draw.text(
+            (bar_left + SCALE_WIDTH + 4, y), heat.label(share * top), fill="black", font=font, anchor=_anchor(share)
+        )
+    return image
+
+
+def _anchor(share: float) -> str:
+    """Numbers at the ends of the scale stay beside it."""
+    return {0.0: "ls", 1.0: "la"}.get(share, "lm")
+
+
+def enlarged(pixels: Pixels) -> Pixels:
+    """By a whole number, to at least LEAST_WIDTH."""
+    factor = -(-LEAST_WIDTH // pixels.shape[1])
+    return pixels.repeat(factor, axis=0).repeat(factor, axis=1)
+
+
+def heat_maps(tracer: Tracer, rays: Floats, view: str, plan: RayPlan) -> list[HeatMap]:
+    """Of what a kernel does for the camera rays of a plan, in their order. Only a GPU tells of inactive lanes."""
+    return [
+        HeatMap(
+            view=view,
+            kernel=tracer.name,
+            quantity=quantity,
+            values=by_pixel(values, plan),
+            is_share=quantity == INACTIVE,
+        )
+        for quantity, values in ray_figures(tracer, rays).items()
+    ]
+
+
+def ray_figures(tracer: Tracer, rays: Floats) -> dict[str, Doubles]:
+    """By quantity, (n,) each. Raises UsageError where nothing counts."""
+    if isinstance(tracer, GpuTracer):
+        counts = tracer.count_steps(rays)
+        steps, inactive = counts.steps, {INACTIVE: counts.inactive}
+    elif isinstance(tracer, EmulatedTracer):
+        steps, inactive = steps_of_rays(tracer.record_steps(rays), len(rays)), {}
+    else:
+        raise UsageError(f"kernel {tracer.name} of the {tracer.device} does not count its steps")
+    by_step = {name: steps[:, step].astype(np.float64) for name, step in COUNTED.items()}
+    return by_step | inactive
+
+
+def steps_of_rays(sequences: StepSequences, rays: int) -> npt.NDArray[np.int64]:
+    """(rays, 4) by `Step`; the rays of a packet take the same ones."""
+    return sequences.of_items.repeat(sequences.rays, axis=0)[:rays]

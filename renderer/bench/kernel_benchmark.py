@@ -1,0 +1,256 @@
+"""Kernels side by side: every one on the same rays of a scene, see `renderer.bench.ray_generators`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import median
+from typing import Any
+
+from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.ray_generators import sample
+from renderer.bench.workload import RaySet, Workload
+from renderer.scene.render_context import TracerChoice, stage_of
+from scenes.model import Snapshot
+from tracecore import Device
+from tracecore.analysis.steps import StepsPerRay
+from tracecore.benchmarks.kernel_time import kernel_seconds
+from tracecore.dispatch.tracer import Tracer
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.rays import Floats, Query
+from tracecore.tracers.cpu import CpuTracer
+from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
+
+#: Stands for a view point where there are several.
+MEAN_VIEW = "mean"
+
+#: Rays of a set, at most, whose steps are counted.
+COUNTED_RAYS = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """A kernel on a kind of rays: medians and ranges of rounds, in millions of rays per second.
+
+    view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`. relative: to the
+    baseline. bound: what the device could reach if memory took no time, by the simulator. of_bound: the rate as a share
+    of it. agreement: of a peer, the share of rays that it answers as we do.
+    """
+
+    kernel: str
+    kind: str
+    rays: int
+    rate: float
+    least: float
+    most: float
+    view: str = "camera"
+    relative: float | None = None
+    steps: StepsPerRay | None = None
+    bound: float | None = None
+    agreement: float | None = None
+
+    @property
+    def of_bound(self) -> float | None:
+        """The rate over the bound."""
+        return None if self.bound is None else self.rate / self.bound
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelFacts:
+    """A kernel and its tree. build_seconds: to make the tree ready; of the first tracer in a process, with loading
+    machine code. registers, occupancy, rays that it has room for at once: on a GPU, of closest and any hit."""
+
+    kernel: str
+    nodes: int
+    tree_bytes: int
+    sah_cost: float
+    build_seconds: float | None = None
+    registers: tuple[int, ...] = ()
+    occupancy: tuple[float, ...] = ()
+    rays_at_once: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeerFacts:
+    """A peer, see `tracecore.peers`, and what its seconds are."""
+
+    peer: str
+    clock: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All measurements, and what is known of each kernel and peer. baseline: the kernel that `relative` is over.
+    finished: nobody interrupted it."""
+
+    device: Device
+    baseline: str
+    kernels: tuple[KernelFacts, ...]
+    measurements: tuple[Measurement, ...]
+    peers: tuple[PeerFacts, ...] = ()
+    photon_runs: tuple[EndToEnd, ...] = ()
+    finished: bool = True
+
+    @property
+    def kinds(self) -> list[str]:
+        """Of rays, in order."""
+        return list(dict.fromkeys(one.kind for one in self.measurements))
+
+    @property
+    def kernel_names(self) -> list[str]:
+        """Of all that was measured, in order."""
+        return list(dict.fromkeys(one.kernel for one in self.measurements))
+
+    def has_costs(self, kind: str) -> bool:
+        """Whether steps or bounds of such rays are known."""
+        return any(one.kind == kind and (one.steps or one.bound) for one in self.measurements)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a file."""
+        return asdict(self)
+
+
+def device_of(choice: Device) -> Device:
+    """The device that is meant: auto is the GPU if there is one, else the CPU."""
+    if choice == "auto":
+        return "cpu" if gpu_unavailable_reason() else "gpu"
+    return choice
+
+
+def kernel_names(device: Device) -> list[str]:
+    """All kernels of a device: gpu and emulator have the same ones."""
+    return [CpuTracer.name] if device == "cpu" else list(strategy_names())
+
+
+def compare(
+    snapshot: Snapshot,
+    device: Device,
+    kernels: Sequence[str],
+    workload: Workload,
+    *,
+    repeats: int,
+    threads: int | None,
+) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
+    """Kernel after kernel. All trace the same rays, which the first one found."""
+    for name in kernels:
+        choice = TracerChoice(device=device, kernel=name, threads=threads)
+        with stage_of(snapshot, choice, load_seconds=0.0) as stage:
+            workload.prepare(stage.tracer)
+            yield facts_of(stage.tracer), [measure(stage.tracer, rays, repeats) for rays in workload.sets]
+
+
+def facts_of(tracer: Tracer) -> KernelFacts:
+    """What is known of a tracer's kernel."""
+    facts = KernelFacts(
+        kernel=tracer.name,
+        nodes=tracer.bvh.nodes,
+        tree_bytes=tracer.bvh.bytes,
+        sah_cost=tracer.bvh.sah_cost,
+        build_seconds=tracer.bvh.build_seconds,
+    )
+    if not isinstance(tracer, GpuTracer):
+        return facts
+    kernel = tracer.session.kernel
+    return replace(
+        facts,
+        registers=tuple(kernel.registers),
+        occupancy=tuple(kernel.occupancy),
+        rays_at_once=tuple(kernel.rays_at_once(query) for query in Query),
+    )
+
+
+def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
+    """The rate of a kernel on some rays, and what it does for them."""
+    measured = measurement(tracer.name, rays, kernel_seconds(tracer, rays.rays, rays.query, repeats))
+    return replace(measured, steps=steps_per_ray(tracer, sample(rays.rays, COUNTED_RAYS), rays.query))
+
+
+def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measurement:
+    """Of whatever took so long for the same rays, round after round."""
+    rates = [len(rays.rays) / of_round / 1e6 for of_round in seconds]
+    return Measurement(
+        kernel=name,
+        kind=rays.kind,
+        view=rays.view,
+        rays=len(rays.rays),
+        rate=median(rates),
+        least=min(rates),
+        most=max(rates),
+    )
+
+
+def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | None:
+    """Counted by the GPU; None elsewhere."""
+    if isinstance(tracer, GpuTracer):
+        return tracer.count_steps(rays, query).per_ray(find_strategy(tracer.name))
+    return None
+
+
+def over_baseline(measurements: Sequence[Measurement], baseline: str) -> list[Measurement]:
+    """With `relative`: each rate over that of the baseline on the same rays."""
+    rates = {(one.kind, one.view): one.rate for one in measurements if one.kernel == baseline}
+    return [replace(one, relative=one.rate / rates[one.kind, one.view]) for one in measurements]
+
+
+def over_views(found: Comparison) -> Comparison:
+    """The same with one measurement for each kernel and kind of rays: all rays over the time that all of them take.
+
+    That is the harmonic mean of the rates, where view points have as many rays; each ray counts alike, and so do steps
+    and bounds. least and most are of all rounds from all view points.
+    """
+    by_kind: dict[tuple[str, str], list[Measurement]] = {}
+    for one in found.measurements:
+        by_kind.setdefault((one.kernel, one.kind), []).append(one)
+    means = [own[0] if len(own) == 1 else _mean(own) for own in by_kind.values()]
+    return replace(found, measurements=tuple(over_baseline(means, found.baseline)))
+
+
+def _mean(own: Sequence[Measurement]) -> Measurement:
+    rays = [one.rays for one in own]
+    return replace(
+        own[0],
+        view=MEAN_VIEW,
+        rays=sum(rays),
+        rate=_harmonic(rays, [one.rate for one in own]),
+        least=min(one.least for one in own),
+        most=max(one.most for one in own),
+        steps=_mean_steps(rays, [one.steps for one in own if one.steps is not None]),
+        bound=_harmonic_if_known(rays, [one.bound for one in own]),
+        agreement=_mean_if_known(rays, [one.agreement for one in own]),
+    )
+
+
+def _mean_steps(rays: Sequence[int], steps: Sequence[StepsPerRay]) -> StepsPerRay | None:
+    """None where some are not known. Efficiencies are of all steps: lanes with work over lanes in all."""
+    if len(steps) < len(rays):
+        return None
+    nodes = [count * one.nodes for count, one in zip(rays, steps, strict=True)]
+    triangles = [count * one.triangles for count, one in zip(rays, steps, strict=True)]
+    moved = [count * one.bytes for count, one in zip(rays, steps, strict=True) if one.bytes is not None]
+    return replace(
+        steps[0],
+        nodes=sum(nodes) / sum(rays),
+        triangles=sum(triangles) / sum(rays),
+        bytes=sum(moved) / sum(rays) if len(moved) == len(rays) else None,
+        node_efficiency=_harmonic_if_known(nodes, [one.node_efficiency for one in steps]),
+        triangle_efficiency=_harmonic_if_known(triangles, [one.triangle_efficiency for one in steps]),
+    )
+
+
+def _harmonic(weights: Sequence[float], values: Sequence[float]) -> float:
+    """The weighted harmonic mean."""
+    return sum(weights) / sum(weight / value for weight, value in zip(weights, values, strict=True))
+
+
+def _harmonic_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
+    """None where a value is missing that has weight, and where none has."""
+    known = [(weight, value) for weight, value in zip(weights, values, strict=True) if weight and value is not None]
+    if not known or len(known) < sum(weight > 0 for weight in weights):
+        return None
+    return _harmonic([weight for weight, _ in known], [value for _, value in known])
+
+
+def _mean_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
+    """The weighted mean; None where a value is missing."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return sum(weight * value for weight, value in zip(weights, known, strict=True)) / sum(weights)

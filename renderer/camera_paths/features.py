@@ -1,0 +1,56 @@
+"""What the eye meets first: colour, normal and distance of surfaces, as layers of a picture and to denoise by."""
+
+import numpy as np
+
+from renderer.camera_paths.loops import EyeJob, EyeLanes, lane_paths, start_lane
+from renderer.camera_paths.paths import ray_direction
+from renderer.film.layers import ALBEDO, DEPTH, LOOKED, NORMAL, SEEN, add_color
+from shaders.bsdf import Bsdf, entering_share
+from shaders.compilation import compiled as inlined
+from shaders.surface import local, surface_at
+from shaders.vector import WHITE, Color, Vec3, add, multiply, scale, subtract
+from tracecore.compilation.cached import compiled
+from tracecore.dispatch.port import PLAIN, Port, next_lane, submit
+from tracecore.rays import MISS
+
+#: So many passes are enough: features have little noise.
+FEATURE_PASSES = 16
+
+
+@inlined
+def albedo(bsdf: Bsdf, wo: Vec3) -> Color:
+    """All that a surface reflects towards wo and lets through, no more than 1."""
+    entering = entering_share(bsdf, wo)
+    coated = add(multiply(bsdf.diffuse, entering), subtract(WHITE, entering))
+    total = add(coated, add(bsdf.phong, add(bsdf.mirror, bsdf.transmission)))
+    return (min(total[0], 1.0), min(total[1], 1.0), min(total[2], 1.0))
+
+
+@compiled
+def add_features(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
+    """Features of what the camera rays of a lane met, added to their columns of the job's image."""
+    rays, hits, prim_ids = port.rays[lane], port.hits[lane], lanes.prim_ids[lane]
+    pixels, image = lane_paths(lanes, lane).pixel, job.image
+    for i in range(lanes.active[lane]):
+        image[pixels[i], LOOKED] += 1.0
+        if prim_ids[i] == MISS:
+            continue
+        wo = scale(ray_direction(rays, i), -1.0)
+        hit = surface_at(job.scene.surfaces, prim_ids[i], np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
+        add_color(image, pixels[i], ALBEDO, albedo(hit.bsdf, local(hit, wo)))
+        add_color(image, pixels[i], NORMAL, hit.shading_normal)
+        image[pixels[i], DEPTH] += hits[0, i]
+        image[pixels[i], SEEN] += 1.0
+
+
+@compiled
+def run_features(job: EyeJob, port: Port, lanes: EyeLanes) -> int:
+    """Camera rays until no pixel is left. Returns as `next_lane` does."""
+    lane = next_lane(port, lanes.live, lanes.slots)
+    while lane >= 0:
+        add_features(job, port, lanes, lane)
+        start_lane(job, port, lanes, lane)
+        if lanes.active[lane] > 0:
+            submit(port, lane, lanes.active[lane], PLAIN)
+        lane = next_lane(port, lanes.live, lanes.slots)
+    return lane

@@ -1,0 +1,184 @@
+"""What runs on this machine: one small examination per thing, each with the remedy where it fails."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from renderer import __version__
+
+SUPPORTED_PYTHON = ((3, 11), (3, 13))
+REQUIRED = ("numpy", "numba", "llvmlite", "pillow", "tqdm", "trimesh")
+
+#: Extra -> its modules and what it is for.
+EXTRAS = {"exr": (("OpenEXR",), "linear pictures as .exr")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What was found. fine: whether it is there. needed: whether the CPU cannot render without it."""
+
+    name: str
+    text: str
+    fine: bool = True
+    needed: bool = False
+    remedy: str = ""
+
+    @property
+    def mark(self) -> str:
+        """ok, absent (can be done without) or BROKEN."""
+        return "ok" if self.fine else "BROKEN" if self.needed else "absent"
+
+
+def examine() -> list[Finding]:
+    """All examinations in order. An examination that fails to run is itself a finding."""
+    return [finding for examination in EXAMINATIONS for finding in _safely(examination)]
+
+
+def healthy(findings: Iterable[Finding]) -> bool:
+    """Whether pictures can be made on the CPU."""
+    return all(finding.fine or not finding.needed for finding in findings)
+
+
+def report(findings: Iterable[Finding]) -> str:
+    """The findings, one a line, each remedy below."""
+    lines = [f"tracecore {__version__}"]
+    for finding in findings:
+        lines.append(f"{finding.mark:<7} {finding.name:<14} {finding.text}")
+        if not finding.fine and finding.remedy:
+            lines.append(f"{'':<7} {'':<14} -> {finding.remedy}")
+    return "\n".join(lines)
+
+
+def _safely(examination: Callable[[], list[Finding]]) -> list[Finding]:
+    try:
+        return examination()
+    except Exception as error:
+        name = examination.__name__.removeprefix("_").replace("_", " ")
+        text = f"{type(error).__name__}: {error}"
+        return [Finding(name=name, text=text, fine=False, needed=True, remedy="reinstall the program")]
+
+
+def python() -> list[Finding]:
+    """The interpreter."""
+    oldest, newest = SUPPORTED_PYTHON
+    return [
+        Finding(
+            name="Python",
+            text=f"{platform.python_version()} ({sys.executable})",
+            fine=oldest <= sys.version_info[:2] <= newest,
+            needed=True,
+            remedy=f"use Python {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}",
+        )
+    ]
+
+
+def machine() -> list[Finding]:
+    """Operating system and cores."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return [
+        Finding(name="machine", text=f"{platform.system()} {platform.release()}, {platform.machine()}"),
+        Finding(name="cores", text=f"{cores} to be used, of {os.cpu_count()}"),
+    ]
+
+
+def packages() -> list[Finding]:
+    """The packages that every install has."""
+    return [_package(name) for name in REQUIRED]
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name=name, text=importlib.metadata.version(name), needed=True)
+    except importlib.metadata.PackageNotFoundError:
+        remedy = f"install it with: pip install {name}"
+        return Finding(name=name, text="not installed", fine=False, needed=True, remedy=remedy)
+
+
+def compile_cache() -> list[Finding]:
+    """Where machine code is kept between runs."""
+    from tracecore.compilation.cached import cache_folder, cache_root, has_cached_code
+
+    folder, wanted = cache_folder("renderer"), cache_root()
+    state = "filled" if has_cached_code("renderer") else "empty: the first run compiles"
+    return [
+        Finding(
+            name="compile cache",
+            text=f"{folder} ({state})",
+            fine=folder.is_relative_to(wanted),
+            remedy=f"{wanted} cannot be written to; set TRACECORE_CACHE to a folder that can",
+        )
+    ]
+
+
+def cpu_tracing() -> list[Finding]:
+    """Trace one ray at one triangle on the CPU."""
+    import numpy as np
+
+    import tracecore
+    from tracecore.rays import make_rays
+
+    triangle = np.array([[[-1, -1, 2], [1, -1, 2], [0, 1, 2]]], np.float32)
+    with tracecore.open_tracer(triangle, device="cpu") as tracer:
+        t = float(tracer.closest_hit(make_rays([0, 0, 0], [0, 0, 1]))[0, 0])
+        text = f"kernel {tracer.name}, {tracer.threads} threads: a ray hit at t = {t:g}, expected 2"
+    return [Finding(name="CPU tracing", text=text, fine=t == 2.0, needed=True, remedy="please report this machine")]
+
+
+def gpu() -> list[Finding]:
+    """The GPU, and what the default kernel takes of it."""
+    from tracecore.cuda.device import device_architecture, gpu_name
+    from tracecore.tracers import gpu as device
+
+    reason = device.gpu_unavailable_reason()
+    if reason is not None:
+        return [Finding(name="GPU", text=reason, fine=False, remedy="the CPU makes the same pictures without one")]
+    found = Finding(name="GPU", text=f"{gpu_name()} ({device_architecture()})")
+    return [found, _kernel(device_architecture())]
+
+
+def _kernel(arch: str) -> Finding:
+    from tracecore.cuda import nvrtc
+    from tracecore.kernels.strategies import find_strategy
+
+    default = find_strategy(None)
+    entries = nvrtc.compile_strategy(default, arch).resources.values()
+    needs = "; ".join(f"{row.entry} {row.registers} registers, {row.spill_bytes} bytes spilled" for row in entries)
+    return Finding(name="kernel", text=f"{default.name}: {needs or 'compiles; this compiler tells no registers'}")
+
+
+def kernels() -> list[Finding]:
+    """What --kernel may name, on each device."""
+    from tracecore.kernels.strategies import strategy_names
+    from tracecore.tracers.cpu import CpuTracer
+
+    return [Finding(name="--kernel", text=f"cpu: {CpuTracer.name}; gpu and emulator: {', '.join(strategy_names())}")]
+
+
+def extras() -> list[Finding]:
+    """Optional packages."""
+    return [_extra(name, *row) for name, row in EXTRAS.items()]
+
+
+def _extra(name: str, modules: tuple[str, ...], purpose: str) -> Finding:
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    text = f"{purpose}: {', '.join(missing)} not installed" if missing else purpose
+    remedy = f"install it with: pip install {' '.join(missing)}"
+    return Finding(name=f"[{name}]", text=text, fine=not missing, remedy=remedy)
+
+
+EXAMINATIONS: tuple[Callable[[], list[Finding]], ...] = (
+    python,
+    machine,
+    packages,
+    compile_cache,
+    cpu_tracing,
+    kernels,
+    gpu,
+    extras,
+)

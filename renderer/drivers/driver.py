@@ -1,0 +1,99 @@
+"""What every driver is: one class, handed a scene and a tracer, that makes one pass of a picture after the other."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.photons.counts import PhotonCounts
+
+Radiance = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderSettings:
+    """What the user chooses. width, height: pixels. seed: 0..2^64-1. photons: emitted per pass,
+    or None for as many as suit the picture.
+
+    radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
+    interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
+    pixel_filter: a name of `pixel_filters.FILTERS`. sampler: a name of `eye_samples.SAMPLERS`. layers: what is told
+    beside the picture, a name of `layers.COLUMNS`. projection: whether photons are sent where they matter. aim: share
+    of the photons of `photon` and `sppm` that then go to mirrors and glass, below 1.
+    """
+
+    width: int
+    height: int
+    seed: int = 0
+    photons: int | None = None
+    radius: float | None = None
+    max_bounces: int = 16
+    threads: int | None = None
+    batch_rays: int = 4096
+    pixel_filter: str = "box"
+    sampler: str = "sobol"
+    layers: str = "beauty"
+    projection: bool = True
+    aim: float = 0.0
+
+
+@dataclass(kw_only=True)
+class RayCounts:
+    """Rays traced, by purpose: from the eye, to a light, after an interaction of an eye path, photons."""
+
+    camera: int = 0
+    shadow: int = 0
+    bounce: int = 0
+    photon: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.camera + self.shadow + self.bounce + self.photon
+
+
+@dataclass(kw_only=True)
+class Work:
+    """What a driver has done so far. Seconds are wall time, those of its threads the mean over them.
+
+    trace_seconds: threads traced or waited for hits. wait_seconds: of these they waited; 0 on a CPU that traces in
+    place. shade_seconds: threads did their loops' own work. order_seconds: photons were put in order. bytes_up,
+    bytes_down: of rays and hits, as a device has to read and write them.
+    """
+
+    rays: RayCounts = field(default_factory=RayCounts)
+    photons: PhotonCounts = field(default_factory=PhotonCounts)
+    trace_seconds: float = 0.0
+    wait_seconds: float = 0.0
+    shade_seconds: float = 0.0
+    order_seconds: float = 0.0
+    bytes_up: int = 0
+    bytes_down: int = 0
+
+
+class Driver(Protocol):
+    """A way to make a picture: the mean of all passes converges to it.
+
+    Passes come in order, from 0 on. Most drivers make each an independent estimate; what one learns from those before
+    it stays within the driver.
+    """
+
+    @property
+    def name(self) -> str:
+        """As in `drivers.DRIVERS`."""
+
+    @property
+    def work(self) -> Work:
+        """So far."""
+
+    @property
+    def settings(self) -> RenderSettings:
+        """As used: what the user left open is filled in."""
+
+    def render_pass(self, index: int) -> Radiance:
+        """Pass `index` (0-based): (height, width, columns) float64, first row at the top: linear radiance, and behind
+        it what `settings.layers` asks for, see `layers`."""
+
+    def close(self) -> None:
+        """Give back what the driver holds; the tracer stays open."""

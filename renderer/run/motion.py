@@ -1,0 +1,185 @@
+"""Motion blur: while the shutter is open, passes look at the scene at different times.
+
+The first passes, `samples` of them, have a time each; then come as many times with two passes each, then as many with
+four, and so on, so that going from time to time costs less and less. The times are van der Corput's, shifted by the
+seed: however many passes there are, they are spread evenly over the shutter's span, and what time a pass has depends on
+nothing but its number. (Van der Corput: Verteilungsfunktionen, 1935; Cranley, Patterson: Randomization of Number
+Theoretic Methods for Multiple Integration, 1976.)
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from renderer.drivers.driver import RayCounts, Work
+from renderer.photons.counts import PhotonCounts
+from renderer.run.statistics import ratio
+from renderer.scene.tree_updates import TreeUpdates
+from shaders.random import STREAM_CAMERA, random4
+from tracecore.dispatch.tracer import TracerStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from renderer.drivers.driver import Driver, Radiance, RenderSettings
+    from renderer.scene.render_context import Stage
+    from renderer.scene.tree_updates import Update
+    from scenes.model import Snapshot
+    from tracecore.bvh.tree import BinaryTree
+    from tracecore.dispatch.tracer import Tracer
+
+D = TypeVar("D", Work, RayCounts, PhotonCounts, TracerStatistics)
+
+NOTHING = TracerStatistics(batches=0, rays=0, busy_seconds=0.0, kernel_rays_per_second=0.0, invalid_rays=0)
+
+#: The camera's random numbers have steps; this one is the shift of the times.
+SHIFT_STEP = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion:
+    """How a scene moves while it is looked at.
+
+    shutter: how long it is open, from the picture's time on, in the unit of the animation. samples: times that there
+    are before passes share one. place: the scene at a time. stage: opens a tracer for a snapshot, whose tree may be
+    there already. update: what becomes of the tree from time to time.
+    """
+
+    shutter: float
+    samples: int
+    place: Callable[[float], Snapshot]
+    stage: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[Stage]]
+    update: Update = "auto"
+
+    def time_of(self, block: int, start: float, seed: int) -> float:
+        """Of the passes of a block, in a picture whose time is `start`."""
+        shift = random4(np.uint64(seed), 0, 0, STREAM_CAMERA, SHIFT_STEP)[0]
+        return start + self.shutter * ((van_der_corput(block) + shift) % 1.0)
+
+
+def block_of(index: int, samples: int) -> int:
+    """The block of passes, 0-based, in which pass `index` is: `samples` blocks of one, as many of two, of four, ..."""
+    doublings = (index // samples + 1).bit_length() - 1
+    first = samples * ((1 << doublings) - 1)
+    return samples * doublings + ((index - first) >> doublings)
+
+
+def van_der_corput(number: int) -> float:
+    """The binary digits of a number below 2^32, mirrored at the point."""
+    return int(f"{number:032b}"[::-1], 2) / 2.0**32
+
+
+class MotionDriver:
+    """A driver for each time, one after the other; photons too are those of the time.
+
+    Where nothing moves, it is one driver, with the same bits as without a shutter. All have the settings of the first,
+    which sees the scene at the picture's own time.
+    """
+
+    def __init__(
+        self,
+        kind: Callable[[Snapshot, Tracer, RenderSettings], Driver],
+        stage: Stage,
+        settings: RenderSettings,
+        motion: Motion,
+    ) -> None:
+        self._kind, self._motion, self._start = kind, motion, stage.snapshot.time
+        self._stage = stage
+        self._driver = kind(stage.snapshot, stage.tracer, settings)
+        self._running = ExitStack()
+        self._running.enter_context(closing(self._driver))
+        self._opened = ExitStack()
+        self._updates = TreeUpdates(motion.update)
+        self._block: int | None = None
+        self._work_before, self._traced_before = Work(), NOTHING
+
+    @property
+    def name(self) -> str:
+        """Of the driver at each time."""
+        return self._driver.name
+
+    @property
+    def settings(self) -> RenderSettings:
+        """As used, at all times."""
+        return self._driver.settings
+
+    @property
+    def work(self) -> Work:
+        """At all times together."""
+        return summed(self._work_before, self._driver.work)
+
+    @property
+    def traced(self) -> TracerStatistics:
+        """What all tracers have done."""
+        return both(self._traced_before, self._stage.tracer.statistics())
+
+    def render_pass(self, index: int) -> Radiance:
+        """Pass `index` at its time."""
+        block = block_of(index, self._motion.samples)
+        if block != self._block:
+            self._look_at(self._motion.place(self._motion.time_of(block, self._start, self.settings.seed)))
+            self._block = block
+        return self._driver.render_pass(index)
+
+    def close(self) -> None:
+        """Close the driver, and the tracer but for the first, which is the caller's."""
+        with self._opened:
+            self._running.close()
+
+    def _look_at(self, snapshot: Snapshot) -> None:
+        """Have a driver for a snapshot."""
+        seen, work = self._stage.snapshot, self.work
+        if looks_same(seen, snapshot):
+            return
+        self._running.close()
+        if stands_still(seen, snapshot):
+            self._stage = replace(self._stage, snapshot=snapshot)
+        else:
+            self._open(snapshot)
+        self._driver = self._kind(snapshot, self._stage.tracer, self.settings)
+        self._work_before = work
+        self._running.enter_context(closing(self._driver))
+
+    def _open(self, snapshot: Snapshot) -> None:
+        """Have a tracer for a snapshot, and no longer the one before."""
+        traced, old = self.traced, self._stage
+        trace_seconds = self._driver.work.trace_seconds
+        self._updates.note(old.tracer.tree, is_refitted=old.is_refitted, trace_seconds=trace_seconds)
+        self._opened.close()
+        tree = self._updates.tree_for(snapshot.positions)
+        self._stage = self._opened.enter_context(self._motion.stage(snapshot, 0.0, tree))
+        self._traced_before = traced
+
+
+def looks_same(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two snapshots of a scene have the same picture."""
+    seen = (one.camera, one.lights, one.materials) == (other.camera, other.lights, other.materials)
+    arrays = ("normals", "uvs", "material_ids")
+    return (
+        seen
+        and stands_still(one, other)
+        and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
+    )
+
+
+def stands_still(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two snapshots of a scene have their triangles in the same places."""
+    return np.array_equal(one.positions, other.positions)
+
+
+def summed(one: D, other: D) -> D:
+    """Two counts of the same kind, number by number."""
+    pairs = {field.name: (getattr(one, field.name), getattr(other, field.name)) for field in fields(one)}
+    return type(one)(**{name: summed(a, b) if is_dataclass(a) else a + b for name, (a, b) in pairs.items()})
+
+
+def both(one: TracerStatistics, other: TracerStatistics) -> TracerStatistics:
+    """What two tracers have done."""
+    total = summed(one, other)
+    seconds = sum(ratio(part.rays, part.kernel_rays_per_second) for part in (one, other))
+    return replace(total, kernel_rays_per_second=ratio(total.rays, seconds))

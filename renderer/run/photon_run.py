@@ -1,0 +1,230 @@
+"""The headline workload: trace photons until so many are stored, and see how fast that goes.
+
+A pilot comes first, whose photons are kept. It shows how many are stored per photon emitted, loads compiled code, and
+is not timed. What it leaves to do is timed, and takes one round as a rule. The same may be traced and timed again:
+a fast device is done before processors run at their full clock, and the median of some runs says more than one.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from renderer.drivers import photon_task
+from renderer.drivers.driver import RenderSettings, Work
+from renderer.errors import UsageError
+from renderer.photons.counts import PhotonCounts
+from renderer.photons.photon_map import Words
+from renderer.photons.tracing import TracedPhotons, trace_photons
+from renderer.run.statistics import ratio
+from renderer.scene.packed_scene import pack_scene
+from scenes.model import Snapshot
+from tracecore.dispatch.tracer import Tracer
+from tracecore.rays import Floats
+from tracecore.workers.pool import Feeder, Log
+
+#: Fewest and most photons of the pilot: a sixteenth of those wanted between these.
+PILOT_PHOTONS = (1 << 10, 1 << 16)
+
+#: Parts of the pilot, which show how much the number stored varies.
+PILOT_PARTS = 16
+
+#: Standard errors by which a round is larger than what is expected to be enough.
+MARGIN = 3.0
+
+#: Most photons of a round. Many, since batches are full only amid a round.
+ROUND_PHOTONS = 1 << 24
+
+#: Memory for photons that is made ready, in shares of what is expected: threads get different shares of the work.
+ROOM = 1.25
+
+#: Photons emitted of which none was stored, after which it is given up.
+HOPELESS_PHOTONS = 10_000_000
+
+#: Photons have 32-bit numbers.
+MOST_PHOTONS = 1 << 32
+
+#: Rows of each thread's log, of which a batch takes two or three.
+LOG_ROWS = 1 << 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhotonRun:
+    """photons: (n, WORDS) uint32, in order. scale: watts per unit of their flux. finished: as many as asked for.
+
+    Timed is what comes after the pilot: tracing, shading and storing, from the moment when all threads are ready to the
+    last hit shaded, without loading, building, compiling, having memory ready, and order. seconds: wall time of it, in
+    the median run. rays: traced meanwhile, also those of a round that was cut off. busy_seconds: in which the device
+    traced. work: rays and photons of all that is kept; seconds and bytes of what is timed. rates: rays per second of
+    each run. sample: (n, 8) float32, rays such as photons have. logs: of each thread, the pilot too.
+    """
+
+    photons: Words
+    scale: float
+    work: Work
+    seconds: float
+    rays: int
+    busy_seconds: float
+    rates: list[float]
+    sample: Floats
+    logs: list[Log]
+    finished: bool
+
+
+class _Rounds:
+    """Photons traced so far. trace: traces those of a range, with memory for so many rays at hand."""
+
+    def __init__(self, name: str, wanted: int, trace: Callable[..., TracedPhotons]) -> None:
+        self.pilot: list[TracedPhotons] = []
+        self.timed: list[TracedPhotons] = []
+        self._name = name
+        self._wanted = wanted
+        self._trace = trace
+
+    @property
+    def all(self) -> list[TracedPhotons]:
+        """In the order of their photons."""
+        return self.pilot + self.timed
+
+    @property
+    def counts(self) -> PhotonCounts:
+        """Fates of the photons of all rounds."""
+        total = PhotonCounts()
+        for traced in self.all:
+            total.add(traced.counts)
+        return total
+
+    def trace_pilot(self) -> None:
+        """Rounds of equal size."""
+        fewest, most = PILOT_PHOTONS
+        part = min(max(self._wanted // 16, fewest), most) // PILOT_PARTS
+        for i in range(PILOT_PARTS):
+            self.pilot.append(self._trace(range(i * part, (i + 1) * part)))
+
+    def trace_again(self) -> None:
+        """What is timed, once more; nothing of it is kept."""
+        first = sum(traced.counts.emitted for traced in self.pilot)
+        for traced in self.timed:
+            end = first + traced.counts.emitted
+            self._trace(range(first, end), math.ceil(ROOM * traced.rays))
+            first = end
+
+    def trace_rest(self, on_progress: Callable[[int], None]) -> None:
+        """Rounds until enough are stored."""
+        while (counts := self.counts).stored < self._wanted:
+            on_progress(counts.stored)
+            photons = self._next_round(counts)
+            rays = sum(traced.rays for traced in self.all) / counts.emitted * photons
+            indices = range(counts.emitted, counts.emitted + photons)
+            self.timed.append(self._trace(indices, math.ceil(ROOM * rays)))
+        on_progress(counts.stored)
+
+    def _next_round(self, counts: PhotonCounts) -> int:
+        emitted, stored = counts.emitted, counts.stored
+        if stored == 0 and emitted >= HOPELESS_PHOTONS:
+            raise UsageError(f"scene {self._name}: none of {emitted} photons met a diffuse surface")
+        photons = min(photons_to_emit([part.counts for part in self.pilot], counts, self._wanted), ROUND_PHOTONS)
+        if emitted + photons > MOST_PHOTONS:
+            raise UsageError(
+                f"scene {self._name}: {emitted} photons stored but {stored}, and there are no more than 2^32"
+            )
+        return photons
+
+
+def photons_to_emit(pilot: list[PhotonCounts], counts: PhotonCounts, wanted: int) -> int:
+    """How many more photons will do, nearly always: a function of counts alone.
+
+    A photon emitted stores `mean` on average, with a variance of `variance`. The mean is that of all N emitted so far;
+    the variance is estimated from the pilot's parts of p photons each, as the variance of their sums by p, and is taken
+    for no less than that of a Poisson number. Of w missing, n = w / mean photons are expected to be enough. What n of
+    them store is off by their own variance n * variance, and by that of the mean, n^2 * variance / N. So n is increased
+    by `MARGIN` * sqrt(variance * (n + n^2 / N)) / mean.
+    """
+    if counts.stored == 0:
+        return counts.emitted
+    mean = counts.stored / counts.emitted
+    of_parts = float(np.var([part.stored for part in pilot], ddof=1))
+    variance = max(of_parts / pilot[0].emitted, mean)
+    n = (wanted - counts.stored) / mean
+    return math.ceil(n + MARGIN * math.sqrt(variance * (n + n**2 / counts.emitted)) / mean)
+
+
+def trace_until_stored(
+    snapshot: Snapshot,
+    tracer: Tracer,
+    settings: RenderSettings,
+    photons: int,
+    *,
+    repeat: int = 1,
+    on_progress: Callable[[int], None] = lambda stored: None,
+) -> PhotonRun:
+    """Trace until at least `photons` are stored, in rounds whose sizes depend on counts alone, so that a seed decides
+    which photons there are, whatever the threads.
+
+    repeat: how often what is timed is traced. on_progress: called after the pilot and each round with the number stored
+    so far. An interrupt ends it with the rounds that are finished, if there are any.
+    """
+    scene = pack_scene(snapshot)
+    if scene.lights.power <= 0.0:
+        raise UsageError(f"scene {snapshot.name}: no light with power, so there are no photons to trace")
+    task = photon_task(scene, settings, 0, min_bounces=0)
+    feeder = Feeder(tracer, settings.threads, settings.batch_rays, log_rows=LOG_ROWS)
+    rounds = _Rounds(snapshot.name, photons, partial(trace_photons, scene, task, feeder))
+    start: dict[str, Any] = {}
+    spent: list[dict[str, Any]] = []
+    finished = True
+    try:
+        try:
+            rounds.trace_pilot()
+            while len(spent) < repeat:
+                start = _meters(tracer, feeder)
+                rounds.trace_again() if spent else rounds.trace_rest(on_progress)
+                spent.append(_since(start, tracer, feeder))
+        except KeyboardInterrupt:
+            if not rounds.all:
+                raise
+            finished = False
+            spent = spent or [_since(start, tracer, feeder)]
+        sample = feeder.sample_rays()
+    finally:
+        feeder.close()
+    rates = [ratio(run["rays"], run["seconds"]) for run in spent]
+    timed = sorted(spent, key=lambda run: float(run["seconds"]))[len(spent) // 2]
+    return PhotonRun(
+        photons=np.concatenate([traced.stored for traced in rounds.all]),
+        scale=task.flux_unit / rounds.counts.emitted,
+        seconds=timed.pop("seconds"),
+        rays=timed.pop("rays"),
+        busy_seconds=timed.pop("busy_seconds"),
+        rates=rates,
+        work=_work(rounds, timed),
+        sample=sample,
+        logs=feeder.logs(),
+        finished=finished,
+    )
+
+
+def _since(start: dict[str, Any], tracer: Tracer, feeder: Feeder) -> dict[str, Any]:
+    """What has been spent since the meters were looked at; nothing if they were not."""
+    return {name: meter - start.get(name, meter) for name, meter in _meters(tracer, feeder).items()}
+
+
+def _meters(tracer: Tracer, feeder: Feeder) -> dict[str, Any]:
+    """What has to be looked at before and after what is timed."""
+    return {
+        "seconds": feeder.seconds,
+        "rays": feeder.rays,
+        "busy_seconds": tracer.statistics().busy_seconds,
+        **feeder.tallies(),
+    }
+
+
+def _work(rounds: _Rounds, tallies: dict[str, Any]) -> Work:
+    """tallies: of what is timed, as `Feeder.tallies` calls them."""
+    order_seconds = sum((traced.order_seconds for traced in rounds.timed), 0.0)
+    work = Work(photons=rounds.counts, order_seconds=order_seconds, **tallies)
+    work.rays.photon = sum(traced.rays for traced in rounds.all)
+    return work

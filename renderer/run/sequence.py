@@ -1,0 +1,221 @@
+"""A sequence of frames: numbered pictures, taken up where they stopped, and one animated picture of all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from PIL import Image, features
+
+from renderer import __version__
+from renderer.atomic_file import atomic_file
+from renderer.errors import UsageError
+from renderer.film.image_file import check_writable
+from renderer.run import statistics
+from renderer.run.picture import Made, PictureOrder, make_picture
+
+if TYPE_CHECKING:
+    from renderer.drivers.driver import RenderSettings
+    from renderer.run.statistics import Statistics
+    from renderer.scene.render_context import Stage
+    from renderer.scene.tree_updates import TreeUpdates
+    from scenes.model import Snapshot
+    from tracecore.bvh.tree import BinaryTree
+
+#: Animated pictures, by suffix: how Pillow calls the format, and how it is to write it.
+ANIMATED: dict[str, tuple[str, dict[str, Any]]] = {
+    ".gif": ("GIF", {"loop": 0, "disposal": 1}),
+    ".webp": ("WEBP", {"loop": 0, "quality": 90, "method": 4}),
+    ".apng": ("PNG", {"loop": 0}),
+}
+
+#: What frames may be written as.
+STILLS = (".png", ".exr")
+
+#: Digits of a frame's number in its file name, at least.
+DIGITS = 4
+
+Seeds = Literal["same", "own"]
+
+#: What the statistics of a sequence keep of each frame.
+COLUMNS = (
+    "triangles",
+    "bvh.update",
+    "bvh.update_seconds",
+    "bvh.build_seconds",
+    "bvh.sah_cost",
+    "seconds.load",
+    "seconds.build",
+    "seconds.trace",
+    "seconds.shade",
+    "seconds.total",
+    "rays.total",
+    "rays_per_second",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceOrder:
+    """What is to be made. path: of the animated picture, or the pattern of the frames' names.
+
+    place: the scene at a frame. stage: opens a tracer for a snapshot, whose tree may be there already. seeds: random
+    numbers of every frame, the same in all (noise stands still) or its own (noise changes). resume: keep the frames
+    that are there.
+    """
+
+    path: Path
+    frames: range
+    picture: PictureOrder
+    place: Callable[[int], Snapshot]
+    stage: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[Stage]]
+    updates: TreeUpdates
+    seeds: Seeds = "same"
+    resume: bool = False
+    frames_per_second: float = 25.0
+
+    def frame_path(self, frame: int) -> Path:
+        """Where a frame is written."""
+        digits = max(DIGITS, len(str(self.frames[-1])))
+        suffix = ".png" if self.path.suffix.lower() in ANIMATED else self.path.suffix
+        return self.path.with_name(f"{self.path.stem}-{frame:0{digits}}{suffix}")
+
+
+def check_sequence_path(path: Path) -> None:
+    """Raise `UsageError` now if a sequence could not be written later."""
+    suffix = path.suffix.lower()
+    if suffix not in (*ANIMATED, *STILLS):
+        raise UsageError(
+            f"cannot write frames as '{path}': the name must end in one of {', '.join(ANIMATED)}, {', '.join(STILLS)}"
+        )
+    if suffix == ".webp" and not features.check("webp"):
+        raise UsageError(f"cannot write '{path}': Pillow is here without WebP; take .gif or .apng")
+    check_writable(path.with_suffix(".png") if suffix in ANIMATED else path)
+
+
+def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool], None]) -> bool:
+    """Make all frames that are missing, then the animated picture and the statistics. Returns False if interrupted.
+
+    report: is told of each frame, its statistics, and whether it was there already.
+    """
+    rows = []
+    for frame in order.frames:
+        start = time.perf_counter()
+        snapshot = order.place(frame)
+        load_seconds = time.perf_counter() - start
+        wanted = request_of(snapshot, order, frame)
+        kept = finished_frame(order.frame_path(frame), wanted) if order.resume else None
+        told = kept or _make_frame(order, frame, snapshot, load_seconds)
+        if told is None:
+            return False
+        if kept is None:
+            statistics.write(order.frame_path(frame).with_suffix(".json"), told | {"request": wanted})
+        rows.append(told)
+        report(frame, told, kept is not None)
+    if order.path.suffix.lower() in ANIMATED:
+        write_animation(order.path, map(order.frame_path, order.frames), order.frames_per_second)
+    statistics.write(order.path.with_suffix(".json"), table(order.frames, rows))
+    return True
+
+
+def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_seconds: float) -> Statistics | None:
+    """The statistics of a frame that is made now; None if that was interrupted."""
+    tree = order.updates.tree_for(snapshot.positions)
+    path = order.frame_path(frame)
+    path.with_suffix(".json").unlink(missing_ok=True)  # so that an unfinished frame does not count as one
+    with order.stage(snapshot, load_seconds, tree) as stage:
+        made: Made = make_picture(stage, of_frame(order, frame), path, keep_linear=False)
+        order.updates.note(stage.tracer.tree, is_refitted=stage.is_refitted, trace_seconds=made.trace_seconds)
+    return made.statistics if made.finished else None
+
+
+def of_frame(order: SequenceOrder, frame: int) -> PictureOrder:
+    """The order of one frame's picture, with the seed that it is to have."""
+    if order.seeds == "same":
+        return order.picture
+    choose = order.picture.settings
+
+    def settings(snapshot: Snapshot) -> RenderSettings:
+        chosen = choose(snapshot)
+        seed = np.random.SeedSequence([chosen.seed, frame]).generate_state(1, np.uint64)[0]
+        return replace(chosen, seed=int(seed))
+
+    return replace(order.picture, settings=settings)
+
+
+def request_of(snapshot: Snapshot, order: SequenceOrder, frame: int) -> str:
+    """A name, in hexadecimal digits, for all that decides a frame's pixels: the scene as it is then, and how it is
+    made."""
+    digest = hashlib.sha256()
+    picture = of_frame(order, frame)
+    for moment in (snapshot, *moments(picture, snapshot)):
+        for array in (moment.positions, moment.normals, moment.uvs, moment.material_ids):
+            digest.update(np.ascontiguousarray(array).data)
+        digest.update(repr((moment.lights, moment.camera)).encode())
+    for texture in snapshot.textures:
+        digest.update(repr(texture.pixels.shape).encode() + np.ascontiguousarray(texture.pixels).tobytes())
+        if texture.alpha is not None:
+            digest.update(np.ascontiguousarray(texture.alpha).tobytes())
+    if snapshot.environment is not None:
+        digest.update(snapshot.environment.axes.tobytes())
+        digest.update(np.ascontiguousarray(snapshot.environment.radiance).data)
+    settings = replace(picture.settings(snapshot), threads=None, batch_rays=0)
+    made = (getattr(picture.kind, "name", ""), settings, picture.limits, picture.exposure, picture.curve, __version__)
+    motion = picture.motion and (picture.motion.shutter, picture.motion.samples)
+    seen = (snapshot.materials, snapshot.background, motion)
+    digest.update(repr((made, seen)).encode())
+    if picture.denoise:
+        digest.update(b"denoised")
+    return digest.hexdigest()
+
+
+def moments(picture: PictureOrder, snapshot: Snapshot) -> Iterator[Snapshot]:
+    """The scene at the first times at which a picture looks at it while the shutter is open."""
+    if picture.motion is not None:
+        seed = picture.settings(snapshot).seed
+        for block in range(picture.motion.samples):
+            yield picture.motion.place(picture.motion.time_of(block, snapshot.time, seed))
+
+
+def finished_frame(path: Path, wanted: str) -> Statistics | None:
+    """The statistics of a frame that is there as it is wanted, else None."""
+    try:
+        told: Statistics = json.loads(path.with_suffix(".json").read_text())
+    except (OSError, ValueError):
+        return None
+    if not path.is_file() or not isinstance(told, dict) or told.get("request") != wanted:
+        return None
+    return told
+
+
+def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float) -> None:
+    """All frames, .png files, in one file of the format that its name says; one frame at a time is in memory."""
+    name, options = ANIMATED[path.suffix.lower()]
+    first, *others = frames
+    duration = round(1000.0 / frames_per_second)
+    with atomic_file(path) as file, Image.open(first) as image:
+        image.save(file, name, save_all=True, append_images=_Pictures(others), duration=duration, **options)
+
+
+@dataclass(frozen=True)
+class _Pictures:
+    """Pictures that are read when they are needed, as often as they are: Pillow looks at those of a PNG twice."""
+
+    paths: Sequence[Path]
+
+    def __iter__(self) -> Iterator[Image.Image]:
+        for path in self.paths:
+            with Image.open(path) as image:
+                yield image.convert("RGB")
+
+
+def table(frames: range, rows: list[Statistics]) -> Statistics:
+    """The statistics of a sequence: a list over the frames for each of `COLUMNS`."""
+    columns = {name: [row.get(name) for row in rows] for name in COLUMNS}
+    return {"frames": list(frames), **columns, "version": __version__}

@@ -1,0 +1,228 @@
+"""A snapshot as the compiled loops read it: plain arrays, shaders resolved to lobes, lights by power."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import shaders.materials  # noqa: F401  (registers the built-in shaders)
+from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
+from renderer.scene.pixel_filters import FILTERS, PixelFilter
+from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot, Texture
+from shaders.ggx import LEAST_ALPHA
+from shaders.lights import (
+    NO_SKY,
+    LightArrays,
+    Row,
+    Sphere,
+    pack_lights,
+    picture_row,
+    point_row,
+    sky_row,
+    spot_row,
+    sun_row,
+    triangle_row,
+)
+from shaders.own import shader_address
+from shaders.registry import get_shader
+from shaders.surface import (
+    ABSORPTION,
+    ALPHA,
+    BACKDROP,
+    BUMP_MAP,
+    BUMP_SCALE,
+    COLUMNS,
+    DIFFUSE,
+    EMISSION,
+    EMISSION_MAP,
+    FILTERED,
+    GLOSS,
+    IOR,
+    LOOK,
+    MAPPED,
+    MIRROR,
+    NORMAL_MAP,
+    NORMAL_SCALE,
+    PHONG,
+    PLAIN,
+    ROUGHNESS_MAP,
+    SHINE,
+    SPECULAR_MAP,
+    TEXTURE,
+    TRANSMISSION,
+    TRANSMISSION_MAP,
+    SurfaceArrays,
+)
+from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
+from shaders.vector import BLACK, Color
+
+#: Filters by the names that textures have for them.
+TEXTURE_FILTERS = {"nearest": NEAREST, "bilinear": BILINEAR, "mip": MIP}
+
+#: The sphere around the scene is this much larger than it must be, for what rounding takes.
+SPHERE_MARGIN = 1.0001
+
+
+class CameraArrays(NamedTuple):
+    """A camera for a picture of a size. eye, right, down, forward: (3,) float64; right and down span the picture at
+    distance 1, so that forward + x right + y down, x and y in -1..1, is the direction through a point of it; of
+    parallel rays, eye + x right + y down is the origin. near, focus: along forward; focus is 0 of a pinhole. lens: (2,
+    3) float64, its radii to the right and down."""
+
+    eye: npt.NDArray[np.float64]
+    right: npt.NDArray[np.float64]
+    down: npt.NDArray[np.float64]
+    forward: npt.NDArray[np.float64]
+    near: float
+    is_parallel: bool
+    focus: float
+    lens: npt.NDArray[np.float64]
+    pixel_filter: PixelFilter
+
+
+class PackedScene(NamedTuple):
+    """All that shading reads. background: radiance of a ray that leaves the scene. photon_scene: what photons read."""
+
+    surfaces: SurfaceArrays
+    lights: LightArrays
+    background: Color
+    photon_scene: PhotonScene
+
+
+def pack_material(material: Material) -> npt.NDArray[np.float64]:
+    """(COLUMNS,) float64."""
+    lobes = get_shader(material.kind).mixture(material)
+    row = np.zeros(COLUMNS)
+    for column, color in (
+        (DIFFUSE, lobes.diffuse),
+        (PHONG, lobes.phong),
+        (MIRROR, lobes.mirror),
+        (TRANSMISSION, lobes.transmission),
+        (EMISSION, material.emission),
+        (BACKDROP, material.backdrop),
+        (GLOSS, lobes.gloss),
+        (ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
+    ):
+        row[column : column + 3] = color
+    row[SHINE], row[IOR], row[ALPHA], row[TEXTURE] = lobes.shine, lobes.ior, lobes.alpha, material.texture
+    row[SPECULAR_MAP], row[ROUGHNESS_MAP] = material.specular_map, material.roughness_map
+    row[TRANSMISSION_MAP], row[EMISSION_MAP] = material.transmission_map, material.emission_map
+    row[NORMAL_MAP], row[NORMAL_SCALE] = material.normal_map, material.normal_scale
+    row[BUMP_MAP], row[BUMP_SCALE] = material.bump_map, material.bump_scale
+    return row
+
+
+def look_of(material: Material, textures: Sequence[Texture]) -> float:
+    """PLAIN, FILTERED or MAPPED: what shading has to look at."""
+    others = material.pictures.keys() - {"texture", "cutout"}
+    if others or (material.texture >= 0 and not textures[material.texture].is_plain):
+        return MAPPED
+    return FILTERED if material.texture >= 0 and textures[material.texture].filter == "mip" else PLAIN
+
+
+def texture_look(texture: Texture) -> Look:
+    """How a texture is looked at."""
+    return Look(texture.wrap == "clamp", TEXTURE_FILTERS[texture.filter], texture.is_linear)
+
+
+def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """(m,) whether a material, (m, COLUMNS), is a mirror, a polished coat or clear glass, which turn light without
+    spreading it, or has a shader of its own, (m,), that may make it one."""
+    lobes = {column: materials[:, column : column + 3].max(axis=1) > 0.0 for column in (MIRROR, TRANSMISSION, GLOSS)}
+    is_smooth = (materials[:, ALPHA] < LEAST_ALPHA) | (materials[:, ROUGHNESS_MAP] >= 0.0)
+    is_clear = is_smooth | (materials[:, IOR] == 1.0)
+    return lobes[MIRROR] | (lobes[TRANSMISSION] & is_clear) | (lobes[GLOSS] & is_smooth) | (shaders != 0)
+
+
+def shader_at_point(material: Material) -> int:
+    """Address of what the material's shader does at every hit, or 0."""
+    shader = get_shader(material.kind)
+    return shader_address(shader.name, shader.at_point) if shader.at_point else 0
+
+
+def pack_scene(snapshot: Snapshot) -> PackedScene:
+    """Arrays of a snapshot. Every triangle of a glowing material is a light, and so is the environment."""
+    glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
+    emitters = np.flatnonzero(glowing[snapshot.material_ids])
+    sphere = sphere_around(snapshot)
+    rows = [light_row(light, sphere) for light in snapshot.lights]
+    emitter_ids = np.full(len(snapshot.positions), -1, np.int32)
+    emitter_ids[emitters] = np.arange(len(rows), len(rows) + len(emitters))
+    textures = pack_textures([t.pixels for t in snapshot.textures], [texture_look(t) for t in snapshot.textures])
+    rows += [glowing_row(snapshot, triangle, textures) for triangle in emitters.tolist()]
+    surfaces = SurfaceArrays(
+        positions=np.ascontiguousarray(snapshot.positions, np.float32),
+        normals=np.ascontiguousarray(snapshot.normals, np.float32),
+        uvs=np.ascontiguousarray(snapshot.uvs, np.float32),
+        material_ids=np.ascontiguousarray(snapshot.material_ids, np.int32),
+        materials=np.array([pack_material(m) for m in snapshot.materials]).reshape(-1, COLUMNS),
+        shaders=np.array([shader_at_point(m) for m in snapshot.materials], np.int64),
+        emitter_ids=emitter_ids,
+        textures=textures,
+    )
+    surfaces.materials[:, LOOK] = [look_of(material, snapshot.textures) for material in snapshot.materials]
+    background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
+    sky = NO_SKY
+    if snapshot.environment is not None:
+        sky = snapshot.environment.radiance
+        rows.append(sky_row(sky, snapshot.environment.axes, sphere))
+    lights = pack_lights(rows, sky, textures)
+    return PackedScene(
+        surfaces=surfaces,
+        lights=lights,
+        background=background,
+        photon_scene=pack_photon_scene(surfaces, lights),
+    )
+
+
+def glowing_row(snapshot: Snapshot, triangle: int, textures: TextureArrays) -> Row:
+    """The row of a triangle that glows."""
+    material = snapshot.materials[snapshot.material_ids[triangle]]
+    row = triangle_row(snapshot.positions[triangle].astype(np.float64), material.emission)
+    if material.emission_map < 0:
+        return row
+    return picture_row(row, textures, material.emission_map, snapshot.uvs[triangle])
+
+
+def sphere_around(snapshot: Snapshot) -> Sphere:
+    """About the middle of the box around all triangles; of no size where there are none."""
+    corners = snapshot.positions.reshape(-1, 3)
+    if len(corners) == 0:
+        return Sphere((0.0, 0.0, 0.0), 0.0)
+    middle = 0.5 * (corners.min(axis=0).astype(np.float64) + corners.max(axis=0))
+    offsets = corners - middle.astype(np.float32)
+    radius = SPHERE_MARGIN * math.sqrt(float(np.einsum("ij,ij->i", offsets, offsets).max()))
+    x, y, z = middle.tolist()
+    return Sphere((x, y, z), radius)
+
+
+def light_row(light: Light, sphere: Sphere) -> Row:
+    """The row of a light without triangles."""
+    if isinstance(light, PointLight):
+        return point_row(light.position, light.intensity)
+    if isinstance(light, DistantLight):
+        return sun_row(light.direction, light.irradiance, math.cos(math.radians(light.angular_radius)), sphere)
+    cosines = (math.cos(math.radians(light.inner_angle)), math.cos(math.radians(light.outer_angle)))
+    return spot_row(light.position, light.direction, light.intensity, cosines)
+
+
+def pack_camera(camera: Camera, width: int, height: int, pixel_filter: str = "box") -> CameraArrays:
+    """Arrays of a camera for a picture of this size; what is seen from top to bottom is kept whatever the aspect."""
+    forward, up = np.array(camera.forward, np.float64), np.array(camera.up, np.float64)
+    half_height = math.tan(math.radians(camera.vertical_fov) / 2.0) if camera.height is None else camera.height / 2.0
+    right = np.cross(forward, up)
+    right /= np.linalg.norm(right)
+    down = -np.cross(right, forward)
+    return CameraArrays(
+        eye=np.array(camera.eye, np.float64),
+        right=right * (half_height * width / height),
+        down=down * half_height,
+        forward=forward,
+        near=float(camera.near),
+        is_parallel=camera.height is not None,
+        focus=float(camera.focus) if camera.aperture > 0.0 else 0.0,
+        lens=camera.aperture * np.array([right, down]),
+        pixel_filter=FILTERS[pixel_filter],
+    )

@@ -1,0 +1,479 @@
+"""Loops over columns that become vector instructions, and rows made columns a vector at a time.
+
+A column holds one number of many rays, side by side. Compiled code reads columns by address (see
+`tracecore.compilation.vector.address`), so that nothing is counted or checked in a loop.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+
+from shaders.vector import Vec3
+from tracecore.compilation.cached import inlined
+from tracecore.compilation.merging import has_widest_vectors
+from tracecore.compilation.vector import address, all_lanes, emitting
+from tracecore.rays import Floats
+
+#: Rays handled together; columns of so many stay in the cache next to the core. A multiple of 2 * LANES.
+CHUNK = 224
+
+#: Numbers of the longest vector.
+LANES = 16
+
+#: From one column of scratch to the next, in numbers: CHUNK, and places for a last vector that is not full.
+COLUMN = CHUNK + LANES
+
+#: Bytes of a word, of a line of the cache, and from one column of scratch to the next.
+WORD_BYTES = 4
+LINE_BYTES = 64
+COLUMN_BYTES = WORD_BYTES * COLUMN
+
+FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
+
+#: Words that are packed at a time, and a set of all of them. Eight have a table of 256 sets; for sixteen there is an
+#: instruction where vectors have 512 bits.
+WIDTH = 16 if has_widest_vectors() else 8
+ALL_LANES = (1 << WIDTH) - 1
+WIDE = ir.VectorType(I32, WIDTH)
+
+
+class _Distinct(ir.values.MDValue):
+    """A node of metadata that is equal to none but itself."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module, (), name=str(len(module.metadata)))
+
+    def descr(self, lines: list[str]) -> None:
+        """LLVM's text for it, as llvmlite asks for it."""
+        operands = ", ".join(operand.get_reference() for operand in self.operands)
+        lines += (f"distinct !{{ {operands} }}", "\n")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@emitting
+def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
+    """Call body(i, data) for every i below count: a compiled function that is merged into the loop.
+
+    What it does for one i must depend on nothing that it does for another. Loops in Python cannot say so, and LLVM then
+    compares the addresses of all columns each time, or gives up. data: must hold no arrays, but their addresses. What a
+    `whole` count leaves over is done number by number.
+    """
+    return _loop(typing, body, data, vectors=1)
+
+
+@emitting
+def each_pair(typing: Any, body: Any, count: Any, data: Any) -> Any:
+    """As `each`, two vectors at a time: where one instruction waits for the other, those of the second fill the gaps.
+
+    For short bodies, as registers have to do for both; and for counts that `whole_pairs` hardly changes.
+    """
+    return _loop(typing, body, data, vectors=2)
+
+
+def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
+    if not isinstance(body, types.Dispatcher):
+        raise TypingError(f"each takes a compiled function, not {body}")
+    called = typing.resolve_function_type(body, (types.int64, data), {})
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, last, value = arguments
+        entry, loop = builder.block, builder.append_basic_block("each")
+        done = builder.append_basic_block("each.done")
+        blocks = len(builder.function.blocks)
+        builder.cbranch(builder.icmp_signed(">", last, I64(0)), loop, done)
+        builder.position_at_end(loop)
+        i = builder.phi(I64)
+        i.add_incoming(I64(0), entry)
+        context.get_function(body, called)(builder, (i, value))
+        following = builder.add(i, I64(1), flags=["nsw"])
+        i.add_incoming(following, builder.block)
+        jump = builder.cbranch(builder.icmp_signed("<", following, last), loop, done)
+        _declare_independent(builder.module, [loop, *builder.function.blocks[blocks:]], jump, vectors)
+        builder.position_at_end(done)
+        return context.get_dummy_value()
+
+    return types.void(body, types.int64, data), emit
+
+
+@inlined
+def whole(count: int) -> int:
+    """A count rounded up to whole vectors, where places behind the last one may be written."""
+    return (count + (LANES - 1)) & -LANES
+
+
+@inlined
+def whole_pairs(count: int) -> int:
+    """A count rounded up to whole pairs of vectors."""
+    return (count + (2 * LANES - 1)) & (-2 * LANES)
+
+
+def _declare_independent(module: Any, blocks: list[Any], jump: Any, vectors: int) -> None:
+    """Say that what the calls in a loop read and write does not depend on other turns of it, and how many vectors at a
+    time: by itself LLVM takes as many as it likes, and does what is left at the end number by number."""
+    group, loop = _Distinct(module), _Distinct(module)
+    for block in blocks:
+        for call in block.instructions:
+            if isinstance(call, ir.CallInstr):
+                call.set_metadata("llvm.access.group", group)
+    independent = module.add_metadata([ir.MetaDataString(module, "llvm.loop.parallel_accesses"), group])
+    at_a_time = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), I32(vectors)])
+    loop.operands = (loop, independent, at_a_time)
+    jump.set_metadata("llvm.loop", loop)
+
+
+def _get(kind: Any, value: Any, place: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = builder.inttoptr(arguments[0], value.as_pointer())
+        return builder.load(builder.gep(first, [arguments[1]]), align=WORD_BYTES)
+
+    return kind(types.int64, place), emit
+
+
+@emitting
+def get(typing: Any, column: Any, place: Any) -> Any:
+    """The float32 at a place of the column at an address."""
+    return _get(types.float32, FLOAT, place)
+
+
+@emitting
+def get_int(typing: Any, column: Any, place: Any) -> Any:
+    """The int32 at a place of the column at an address."""
+    return _get(types.int32, I32, place)
+
+
+@emitting
+def get_word(typing: Any, column: Any, place: Any) -> Any:
+    """The uint32 at a place of the column at an address."""
+    return _get(types.uint32, I32, place)
+
+
+@emitting
+def put(typing: Any, column: Any, place: Any, value: Any) -> Any:
+    """Write 32 bits, a float32, int32 or uint32, at a place of the column at an address."""
+    if value not in (types.float32, types.int32, types.uint32):
+        raise TypingError(f"a column takes numbers of 32 bits, not {value}")
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = builder.inttoptr(arguments[0], arguments[2].type.as_pointer())
+        builder.store(arguments[2], builder.gep(first, [arguments[1]]), align=WORD_BYTES)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, place, value), emit
+
+
+@inlined
+def get3(columns: int, step: int, place: int) -> Vec3:
+    """A vector from three columns, `step` bytes apart."""
+    return (get(columns, place), get(columns + step, place), get(columns + 2 * step, place))
+
+
+@inlined
+def put3(columns: int, step: int, place: int, vector: Vec3) -> None:
+    """Write a vector to three columns, `step` bytes apart."""
+    put(columns, place, vector[0])
+    put(columns + step, place, vector[1])
+    put(columns + 2 * step, place, vector[2])
+
+
+@inlined
+def column(scratch: Floats, i: int) -> Vec3:
+    """Vector i of three columns of scratch."""
+    return get3(address(scratch), COLUMN_BYTES, i)
+
+
+@inlined
+def set_column(scratch: Floats, i: int, vector: Vec3) -> None:
+    """Set vector i of three columns of scratch."""
+    put3(address(scratch), COLUMN_BYTES, i, vector)
+
+
+@emitting
+def matches(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
+    """Which of WIDTH uint32 at an address have these bits under a mask: an int64, a bit for each, lane 0 lowest."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place, mask, bits = arguments
+        loaded = builder.load(builder.inttoptr(place, WIDE.as_pointer()), align=WORD_BYTES)
+        masked = builder.and_(loaded, all_lanes(builder, mask, WIDTH))
+        equal = builder.icmp_unsigned("==", masked, all_lanes(builder, bits, WIDTH))
+        return builder.zext(builder.bitcast(equal, ir.IntType(WIDTH)), I64)
+
+    return types.int64(types.int64, types.uint32, types.uint32), emit
+
+
+def _packed_lanes() -> list[int]:
+    """For each set of eight lanes their numbers, a byte each, side by side from the lowest byte on."""
+    sets = ([lane for lane in range(8) if bits >> lane & 1] for bits in range(256))
+    return [sum(lane << 8 * k for k, lane in enumerate(lanes)) for lanes in sets]
+
+
+def _numbers_of(builder: Any, lanes: Any) -> Any:
+    """The numbers of the lanes in a set, side by side, and then anything below WIDTH: one instruction, or a table."""
+    if WIDTH == 8:
+        packed = cgutils.global_constant(builder, "packed_lanes", ir.Constant(ir.ArrayType(I64, 256), _packed_lanes()))
+        entry = builder.load(builder.gep(packed, [I64(0), lanes]))
+        return builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), WIDE)
+    mask = ir.VectorType(ir.IntType(1), WIDTH)
+    kind = ir.FunctionType(WIDE, [WIDE, mask, WIDE])
+    compress = cgutils.get_or_insert_function(builder.module, kind, f"llvm.experimental.vector.compress.v{WIDTH}i32")
+    chosen = builder.bitcast(builder.trunc(lanes, ir.IntType(WIDTH)), mask)
+    return builder.call(compress, [ir.Constant(WIDE, list(range(WIDTH))), chosen, ir.Constant(WIDE, [0] * WIDTH)])
+
+
+@emitting
+def put_lanes(typing: Any, target: Any, lanes: Any, first: Any) -> Any:
+    """Write first + lane, int32, side by side to an address for the lanes of a set; WIDTH are written in all.
+
+    Returns how many lanes they are.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target, lanes, first = arguments
+        places = builder.add(_numbers_of(builder, lanes), all_lanes(builder, builder.trunc(first, I32), WIDTH))
+        builder.store(places, builder.inttoptr(target, WIDE.as_pointer()), align=WORD_BYTES)
+        return builder.ctpop(lanes)
+
+    return types.int64(types.int64, types.int64, types.int64), emit
+
+
+@emitting
+def pack_lanes(typing: Any, lanes: Any, sources: Any, place: Any, targets: Any, packed: Any) -> Any:
+    """Copy the lanes of a set, of WIDTH words from `place` on of each source, side by side to `packed` in its target;
+    WIDTH words are written in all.
+
+    sources, targets: tuples of as many addresses of columns. Returns `packed` and how many lanes they are. LLVM makes
+    one instruction of words taken by number, where a processor has it.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes, sources, place, targets, packed = arguments
+        numbers = _numbers_of(builder, lanes)
+        numbers = [builder.extract_element(numbers, I32(k)) for k in range(WIDTH)]
+        for source, target in zip(
+            cgutils.unpack_tuple(builder, sources), cgutils.unpack_tuple(builder, targets), strict=True
+        ):
+            words = builder.load(_at(builder, source, place), align=WORD_BYTES)
+            chosen = ir.Constant(WIDE, ir.Undefined)
+            for k, number in enumerate(numbers):
+                chosen = builder.insert_element(chosen, builder.extract_element(words, number), I32(k))
+            builder.store(chosen, _at(builder, target, packed), align=WORD_BYTES)
+        return builder.add(packed, builder.ctpop(lanes))
+
+    return types.int64(types.int64, sources, types.int64, targets, types.int64), emit
+
+
+@emitting
+def count_lanes(typing: Any, lanes: Any) -> Any:
+    """How many lanes are in a set."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), emit
+
+
+def _at(builder: Any, column: Any, place: Any) -> Any:
+    """WIDTH words from a place of a column on."""
+    word = builder.gep(builder.inttoptr(column, I32.as_pointer()), [place])
+    return builder.bitcast(word, WIDE.as_pointer())
+
+
+@emitting
+def copy_line(typing: Any, source: Any, target: Any) -> Any:
+    """Copy 64 bytes to an address, a multiple of 64, past the caches: nobody here reads them soon."""
+    line = ir.VectorType(I32, LANES)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        loaded = builder.load(builder.inttoptr(arguments[0], line.as_pointer()), align=WORD_BYTES)
+        stored = builder.store(loaded, builder.inttoptr(arguments[1], line.as_pointer()), align=LINE_BYTES)
+        stored.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), emit
+
+
+@inlined
+def three(columns: int, step: int) -> tuple[int, int, int]:
+    """Addresses of three columns, `step` bytes apart."""
+    return (columns, columns + step, columns + 2 * step)
+
+
+@inlined
+def column_of(scratch: Floats) -> tuple[int, int, int]:
+    """Addresses of three columns of scratch."""
+    return three(address(scratch), COLUMN_BYTES)
+
+
+@inlined
+def lanes_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: int) -> int:
+    """Which of WIDTH words from i on, of a column of `count`, have the wanted bits of a mask. wanted: mask, bits."""
+    mask, bits = wanted
+    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_LANES >> max(0, i + WIDTH - count))
+
+
+@inlined
+def pack_columns(
+    words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
+) -> int:
+    """Where words of a column have the wanted bits of a mask, copy what columns have there, side by side. Returns how
+    many places they are.
+
+    wanted: mask and bits. sources, targets: addresses of columns. A target may be its source. Words behind are written
+    too, none of them behind a `whole` count.
+    """
+    packed = 0
+    for i in range(0, count, WIDTH):
+        packed = pack_lanes(lanes_of(words, wanted, i, count), sources, i, targets, packed)
+    return packed
+
+
+@inlined
+def pack_chunk(
+    words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
+) -> tuple[int, int]:
+    """As `pack_columns`, to columns of scratch until they are full. Returns how many places they are, and how many
+    were looked at."""
+    packed, i = 0, 0
+    while i < count and packed <= CHUNK - WIDTH:
+        lanes = lanes_of(words, wanted, i, count)
+        if lanes != 0:  # where few are wanted, most lines of the other columns need not be read
+            packed = pack_lanes(lanes, sources, i, targets, packed)
+        i += WIDTH
+    return packed, min(i, count)
+
+
+@inlined
+def pack_numbered(
+    words: int,
+    wanted: tuple[np.uint32, np.uint32],
+    count: int,
+    numbers: tuple[int, int],
+    columns: tuple[tuple[int, ...], tuple[int, ...]],
+) -> tuple[int, int]:
+    """As `pack_chunk`, with a column more: the numbers of the places.
+
+    numbers: of place 0, and the address of a column that they go to. columns: sources and targets.
+    """
+    packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
+    while i < count and packed <= CHUNK - WIDTH:
+        lanes = lanes_of(words, wanted, i, count)
+        put_lanes(target + WORD_BYTES * packed, lanes, number + i)
+        packed = pack_lanes(lanes, sources, i, targets, packed)
+        i += WIDTH
+    return packed, min(i, count)
+
+
+@inlined
+def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, columns: tuple[int, ...]) -> int:
+    """As `pack_columns` within columns: what lies in front of the first gap stays where it is."""
+    packed = 0
+    for i in range(0, count, WIDTH):
+        lanes = lanes_of(words, wanted, i, count)
+        if packed == i and lanes & (lanes + 1) == 0:  # none is missing before the last one
+            packed += count_lanes(lanes)
+        else:
+            packed = pack_lanes(lanes, columns, i, columns, packed)
+    return packed
+
+
+@inlined
+def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, places: int) -> int:
+    """List where words of a column have the wanted bits of a mask, and close the list. Returns its length.
+
+    wanted: mask and bits. A list has room for LANES places more than it may have.
+    """
+    length = 0
+    for i in range(0, count, WIDTH):
+        length += put_lanes(places + WORD_BYTES * length, lanes_of(words, wanted, i, count), i)
+    close_list(places, length)
+    return length
+
+
+@inlined
+def close_list(places: int, length: int) -> None:
+    """Add places behind a chunk to a list of places of it, so that `each` may go on to the end of a vector."""
+    for i in range(LANES):
+        put(places, length + i, np.int32(CHUNK + i))
+
+
+@inlined
+def gather_columns(rows: int, row_bytes: int, places: int, count: int, columns: tuple[tuple[int, ...], int]) -> None:
+    """Words of rows become columns of scratch. places: address of the rows' numbers, int32.
+
+    columns: by how many bytes each four words are behind the start of a row, and where the first column goes. WIDTH
+    places at a time are read, also if count is no multiple of it: all of them must exist.
+    """
+    quads, target = columns
+    for i in range(0, count, WIDTH):
+        put_columns(rows, row_bytes, places + WORD_BYTES * i, quads, target + WORD_BYTES * i)
+
+
+@emitting
+def put_columns(typing: Any, rows: Any, row_bytes: Any, places: Any, quads: Any, target: Any) -> Any:
+    """Four words, some bytes behind the start of each of WIDTH rows, become four columns of scratch, and the next ones
+    the next four.
+
+    Two or four rows share a vector, and words change places within its quarters alone. A few rows at a time are read
+    as a whole, so that registers hold their addresses.
+    """
+    quarters = WIDTH // 4
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first, row_bytes, places, quads, target = arguments
+        numbers = builder.inttoptr(places, I32.as_pointer())
+        offsets, vectors = cgutils.unpack_tuple(builder, quads), []
+        for k in range(4):
+            numbered = [
+                builder.load(builder.gep(numbers, [I64(k + 4 * quarter)]), align=WORD_BYTES)
+                for quarter in range(quarters)
+            ]
+            read = [builder.add(first, builder.mul(builder.sext(number, I64), row_bytes)) for number in numbered]
+            vectors.append([_joined(builder, [builder.add(row, offset) for row in read]) for offset in offsets])
+        for quad in range(len(offsets)):
+            for k, words in enumerate(_transposed(builder, [vector[quad] for vector in vectors])):
+                place = builder.add(target, I64((4 * quad + k) * COLUMN_BYTES))
+                builder.store(words, builder.inttoptr(place, WIDE.as_pointer()), align=WORD_BYTES)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, quads, types.int64), emit
+
+
+def _joined(builder: Any, rows: list[Any]) -> Any:
+    """Four words from each of some addresses, side by side."""
+    parts = [builder.load(builder.inttoptr(row, ir.VectorType(I32, 4).as_pointer()), align=WORD_BYTES) for row in rows]
+    while len(parts) > 1:
+        lanes = list(range(2 * parts[0].type.count))
+        parts = [_mixed(builder, a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+def _transposed(builder: Any, vectors: list[Any]) -> list[Any]:
+    """Four vectors: quarter q of vector k has the words of row k + 4 q. They become columns."""
+    low, high = [0, WIDTH, 1, WIDTH + 1], [2, WIDTH + 2, 3, WIDTH + 3]
+    first, second = (
+        [_mixed(builder, vectors[k], vectors[k + 1], _in_quarters(mask)) for mask in (low, high)] for k in (0, 2)
+    )
+    low, high = [0, 1, WIDTH, WIDTH + 1], [2, 3, WIDTH + 2, WIDTH + 3]
+    return [_mixed(builder, first[k], second[k], _in_quarters(mask)) for k in (0, 1) for mask in (low, high)]
+
+
+def _in_quarters(mask: list[int]) -> list[int]:
+    """What is done with the first four words of two vectors, done with all fours."""
+    return [lane + quarter for quarter in range(0, WIDTH, 4) for lane in mask]
+
+
+def _mixed(builder: Any, a: Any, b: Any, mask: list[int]) -> Any:
+    """Words of two vectors."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(mask)), mask))

@@ -1,0 +1,255 @@
+"""The ring (`ring.py`) on an NVIDIA GPU: a kernel that stays serves it, or launches do, each of all that is ready."""
+
+import time
+import weakref
+from contextlib import suppress
+
+import numpy as np
+
+from tracecore.cuda.device import (
+    DeviceKernel,
+    DeviceMemory,
+    DeviceScene,
+    Mark,
+    Stream,
+    attach_thread,
+    cuda_errors,
+    pinned,
+)
+from tracecore.dispatch.device_lock import move_in, move_out, turn, vacant_device
+from tracecore.dispatch.port import ATTENDED, LATE, LISTENING, are_ready, await_answer, new_port, no_tree, raise_status
+from tracecore.dispatch.ring import RingMemory, RingQueue
+from tracecore.dispatch.streamed import Meter
+from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels.ring_records import DESK, END, GO_ON, ONCE
+from tracecore.rays import BATCH_RAYS
+
+
+class Residence:
+    """A ring and the kernel that serves it: all that the device uses while the kernel runs.
+
+    timeout: seconds that the kernel may take to end.
+    """
+
+    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, memory: RingMemory, timeout: float) -> None:
+        self.memory = memory
+        self.runs = False
+        self._timeout = timeout
+        self._kernel = kernel
+        self._scene = scene
+        self._device = {name: DeviceMemory.zeros(size) for name, size in memory.device_bytes.items()}
+        self._ring = memory.record({name: own.address for name, own in self._device.items()})
+        self._pointers = np.array([scene.record.ctypes.data, self._ring.ctypes.data], np.uint64)
+        self._stream = Stream()
+        self._launches = [Mark(), Mark()]  # of the last but one, and of the last
+
+    def start(self) -> None:
+        """Start the kernel, to stay. Another one ends first."""
+        with vacant_device():
+            self.memory.stop[0] = GO_ON
+            self._start()
+            self._stream.mark()
+            self.runs = True
+            move_in(self)
+
+    def launch(self) -> None:
+        """Answer what has been rung, unless a launch waits for its turn already."""
+        earlier, last = self._launches
+        if not earlier.has_passed():
+            return
+        with vacant_device():
+            self.memory.stop[0] = ONCE
+            self._start()
+            earlier.set(self._stream.address)
+            self._launches = [last, earlier]
+
+    def _start(self) -> None:
+        attach_thread()
+        with cuda_errors("cannot start the kernel that serves the ring"):
+            self._stream.clear(self._device["desk"].address, DESK.itemsize)
+            self._kernel.start_resident(self._pointers.ctypes.data, self._stream)
+
+    def has_ended(self) -> bool:
+        """Whether the kernel that was started is there no more."""
+        return self._stream.has_passed()
+
+    def end(self) -> None:
+        """End the kernel, and launches, when their orders are done. Raises `DeviceError` where one does not end."""
+        with turn:
+            move_in(self)  # for good where it does not end: launches too keep their memory then
+            attach_thread()
+            if self.runs:
+                self.memory.stop[0] = END
+            self._stream.mark()
+            if not self._stream.wait(self._timeout):
+                raise DeviceError(f"the resident kernel has not ended in {self._timeout:g} s: end this process")
+            self.runs = False
+            move_out(self)
+
+
+def _leave(residence: Residence) -> None:
+    """End the kernel of a service that nobody uses any more."""
+    with suppress(DeviceError):
+        residence.end()
+
+
+class Service:
+    """A kernel that starts with the first order and stays until it is stopped, and the one ring that it serves.
+
+    kernel: compiled for resident dispatch. timeout: seconds that it, or a batch, may take. slots: of the ring that
+    Python's queues get. by_launches: the kernel does not stay, but is launched when a port asks. Threads may share it.
+    It ends with the interpreter at the latest; a process that dies takes its kernel along.
+    """
+
+    def __init__(
+        self, kernel: DeviceKernel, scene: DeviceScene, timeout: float, slots: int, *, by_launches: bool = False
+    ) -> None:
+        self.name = kernel.strategy.name
+        self.timeout = timeout
+        self.by_launches = by_launches
+        self._kernel = kernel
+        self._scene = scene
+        self._slots = slots
+        self._residence: Residence | None = None
+        self._at_exit: weakref.finalize[..., Service] | None = None
+        self._earlier_busy = 0.0
+
+    @property
+    def busy_seconds(self) -> float:
+        """Wall time, by the device's clock, with an order at hand."""
+        residence = self._residence
+        return self._earlier_busy + (int(residence.memory.busy[0]) * 1e-9 if residence else 0.0)
+
+    def ring(self, slots: int, slot_rays: int) -> RingMemory:
+        """The ring, made anew unless it has at least so many slots, of so many rays each.
+
+        slot_rays: a power of two. Raises `DeviceError` where another ring is in use or memory runs out.
+        """
+        with turn:
+            memory = self._residence.memory if self._residence else None
+            if memory is None or memory.slot_rays != slot_rays or memory.slots < slots:
+                memory = self._new_ring(slots, slot_rays)
+            return memory
+
+    def _new_ring(self, slots: int, slot_rays: int) -> RingMemory:
+        attach_thread()
+        self._leave_ring(f"{slots} slots of {slot_rays} rays")
+        with vacant_device(), cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
+            memory = RingMemory(slots, slot_rays, pinned)
+            residence = Residence(self._kernel, self._scene, memory, self.timeout)
+        self._at_exit = weakref.finalize(self, _leave, residence)
+        self._residence = residence
+        return memory
+
+    def _leave_ring(self, wanted: str) -> None:
+        """Stop, and forget the ring, which nobody may use. wanted: instead, in words."""
+        if self._residence is None or self._at_exit is None:
+            return
+        memory = self._residence.memory
+        if not memory.take_all():
+            raise DeviceError(
+                f"the ring has {memory.slots} slots of {memory.slot_rays} rays, and some are in use, so that there "
+                f"cannot be {wanted}: first close the queues or ports that have them"
+            )
+        self.stop()
+        self._at_exit.detach()
+        self._residence = self._at_exit = None
+
+    def open_queue(self, meter: Meter) -> RingQueue:
+        """A queue for the calling thread. meter: counts its batches."""
+        return RingQueue(self._ring_for, self.name, self.timeout, self.serve, meter.count)
+
+    def _ring_for(self, rays: int) -> RingMemory:
+        return self.ring(max(self._slots, -(-rays // BATCH_RAYS)), BATCH_RAYS)
+
+    def serve(self) -> None:
+        """See to it that the kernel runs. Raises `KernelError` where it has died or there is no ring."""
+        residence = self._residence
+        if self.by_launches or (residence and residence.runs and not residence.has_ended()):
+            return
+        with turn:
+            residence = self._residence
+            if residence is None:
+                raise KernelError("there is no ring to serve: ask for one first")
+            if not residence.runs:
+                residence.start()
+            elif residence.has_ended():
+                raise KernelError(f"kernel {self.name!r} has ended by itself: start the process anew")
+
+    def launch(self) -> None:
+        """Answer what has been rung so far, now or when the launches on their way are done."""
+        with turn:
+            if self._residence:
+                self._residence.launch()
+
+    def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int) -> "list[RingPort]":
+        """Ports to the ring. Raises `DeviceError` where another ring is in use or memory runs out."""
+        memory = self.ring(threads * slots, slot_rays)
+        return [RingPort(self, memory, slots, log_rows) for _ in range(threads)]
+
+    def stop(self) -> None:
+        """End the kernel when its orders are done. Raises `DeviceError` where it does not end."""
+        with turn:
+            residence = self._residence
+            if residence is None:
+                return
+            residence.end()
+            self._earlier_busy = self.busy_seconds
+            residence.memory.busy[0] = 0
+
+
+#: How long a port that is served by launches looks at its flags before it asks for the next launch, in nanoseconds.
+LAUNCH_PATIENCE = 50_000
+
+#: The same between two looks at whether a kernel that stays is still there.
+SETTLE_PATIENCE = 50_000_000
+
+#: Seconds that a thread which is to end waits for what is on its way.
+SETTLE_SECONDS = 1.0
+
+
+class RingPort:
+    """A thread's slots of the ring, see `port`."""
+
+    def __init__(self, service: Service, memory: RingMemory, slots: int, log_rows: int) -> None:
+        self._service = service
+        self._memory = memory
+        self._first = memory.take(slots)
+        self._slots = slots
+        kind = ATTENDED if service.by_launches else LISTENING
+        places = slice(self._first, self._first + slots)
+        self.port = new_port(memory, places, kind, no_tree(), service.timeout, log_rows)
+        self._silent_since = 0.0
+        self._is_lost = False
+
+    def attend(self) -> None:
+        """Have what has been rung launched, and look for an answer for a while."""
+        self._service.launch()
+        now = time.perf_counter()
+        if await_answer(self.port, LAUNCH_PATIENCE):
+            self._silent_since = 0.0
+        elif self._silent_since == 0.0:
+            self._silent_since = now
+        elif now - self._silent_since > self._service.timeout:
+            raise_status(LATE, self.port, self._service.name)
+
+    def check(self) -> None:
+        """See to it that the kernel runs."""
+        self._service.serve()
+
+    def settle(self) -> None:
+        """Let all slots be answered. Raises `KernelError` where they are not soon; then they are never given back."""
+        deadline = time.perf_counter() + min(SETTLE_SECONDS, self._service.timeout)
+        self._is_lost = True
+        while not are_ready(self.port, 0 if self._service.by_launches else SETTLE_PATIENCE):
+            if time.perf_counter() > deadline:
+                raise_status(LATE, self.port, self._service.name)
+            self.check()
+            if self._service.by_launches:
+                self.attend()
+        self._is_lost = False
+
+    def close(self) -> None:
+        """Give the slots back, unless the device may still write there."""
+        if not self._is_lost:
+            self._memory.give_back(self._first, self._slots)

@@ -1,0 +1,259 @@
+"""Threads that run compiled loops, each with a port of its own to the co-processor.
+
+A loop shades the hits that have come back and sends the next rays on their way, without the interpreter, until it has
+no more work or needs Python for something (`tracecore.dispatch.port` has the reasons). What a loop computes may depend on its
+own input alone, never on which thread runs it.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.interrupts import signals_held
+from tracecore.dispatch.port import (
+    ASK,
+    BYTES_DOWN,
+    BYTES_UP,
+    DONE,
+    LEFT,
+    LOGGED,
+    RAYS,
+    SHADED,
+    STOPPED,
+    TRACED,
+    UNLOGGED,
+    WAITED,
+    Counters,
+    OpenPort,
+    are_ready,
+    pass_gate,
+    raise_status,
+    resume,
+)
+from tracecore.dispatch.tracer import Tracer
+from tracecore.rays import BATCH_RAYS, RAY_FLOATS, Floats
+
+#: Seconds between two looks at whether the co-processor still works.
+CHECK_SECONDS = 0.05
+
+#: Lanes of several slots that a thread has at most.
+FEW_LANES = 4
+
+#: What a feeder's threads have spent, as `renderer.drivers.driver.Work` calls it.
+TALLIES = ("trace_seconds", "wait_seconds", "shade_seconds", "bytes_up", "bytes_down")
+
+Longs = npt.NDArray[np.int64]
+
+#: A compiled loop, ready to run: returns DONE, or what it needs.
+Loop = Callable[[], int]
+
+
+class Log(NamedTuple):
+    """What one thread did when. rows: (n, LOG_COLUMNS) int64, see `port`. dropped: rows that there was no room for."""
+
+    rows: Counters
+    dropped: int
+
+
+class Worker:
+    """One thread's port, and what its loops keep from run to run."""
+
+    def __init__(self, opened: OpenPort) -> None:
+        self.opened = opened
+        self.port = opened.port
+        #: Of the loop over eye paths that runs, if one does, for whoever looks on.
+        self.lanes: Any = None
+        self._objects: dict[Any, Any] = {}
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """An object that is kept under `key`; made on first use."""
+        if key not in self._objects:
+            self._objects[key] = make()
+        return self._objects[key]
+
+
+class _Ends:
+    """How the threads of a run ended. (`Thread.join` may return early once it has been interrupted.)"""
+
+    def __init__(self, threads: int) -> None:
+        self.faults: list[BaseException | None] = []
+        self.all = threading.Event()
+        self._threads = threads
+
+    def add(self, fault: BaseException | None) -> None:
+        """Called by each thread as the last thing it does."""
+        self.faults.append(fault)
+        if len(self.faults) == self._threads:
+            self.all.set()
+
+
+class Feeder:
+    """Runs loops on `threads` threads that share a tracer. Close it to give the ports back.
+
+    batch_rays: rays of a batch. lane_slots: most slots that a lane of any loop needs. log_rows: rows of each thread's
+    log of what it did when. lanes: batches in flight for each thread; the tracer knows how many keep it busy. on_ask:
+    called before Python answers what a thread waits for, if it is Python that answers.
+    seconds: wall time of all runs so far, each from the moment when all of its loops are ready to begin.
+    """
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        threads: int | None = None,
+        batch_rays: int = BATCH_RAYS,
+        lane_slots: int = 1,
+        log_rows: int = 0,
+        lanes: int | None = None,
+    ) -> None:
+        self.threads = threads or tracer.threads
+        self._tracer = tracer
+        self._lanes = lanes or tracer.lanes
+        self._slots = max(self._lanes, min(self._lanes, FEW_LANES) * lane_slots)
+        self._batch_rays = batch_rays
+        self._log_rows = log_rows
+        self.on_ask: Callable[[Worker], None] | None = None
+        self.workers: list[Worker] = []
+        self.seconds = 0.0
+
+    def lanes(self, slots: int) -> int:
+        """How many lanes of so many slots a loop should have."""
+        return min(self._lanes, self._slots // slots)
+
+    def run(self, make_loop: Callable[[Worker], Loop]) -> None:
+        """Make a loop for each thread and run them all to their end.
+
+        The loops share the work out among themselves, for example by a counter. The first exception in any of them
+        stops all and is raised here; so does an interrupt of the calling thread.
+        """
+        if not self.workers:
+            ports = self._tracer.open_ports(self.threads, self._slots, self._batch_rays, self._log_rows)
+            self.workers = [Worker(port) for port in ports]
+        for worker in self.workers:
+            worker.port.stop[0] = 0
+        self.workers[0].opened.check()
+        ends, gate = _Ends(len(self.workers)), np.zeros(2, np.int64)
+        threads = [
+            threading.Thread(target=self._guard, args=(worker, make_loop, gate, ends), name=f"feeder_{i}", daemon=True)
+            for i, worker in enumerate(self.workers)
+        ]
+        try:
+            try:
+                with signals_held():  # an interrupt amid a start would lose sight of the thread
+                    for thread in threads:
+                        thread.start()
+                while not ends.all.wait(CHECK_SECONDS):
+                    self.workers[0].opened.check()
+            finally:
+                self._stop_all(threads, ends)
+        finally:
+            self._stop_all(threads, ends)  # another interrupt may have come before the first of these was under way
+            if gate[1] != 0:
+                self.seconds += 1e-9 * (max(self._tallied(LEFT)) - int(gate[1]))
+        for fault in ends.faults:
+            if fault is not None:
+                raise fault
+
+    def _guard(self, worker: Worker, make_loop: Callable[[Worker], Loop], gate: Longs, ends: _Ends) -> None:
+        fault: BaseException | None = None
+        try:
+            self._drive(worker, make_loop, gate)
+        except BaseException as error:
+            self._stop()
+            fault = error
+        ends.add(fault)
+
+    def _stop(self) -> None:
+        for worker in self.workers:
+            worker.port.stop[0] = 1
+
+    def _stop_all(self, threads: list[threading.Thread], ends: _Ends) -> None:
+        """Stop all threads and wait until they have left their loops, however often the user asks meanwhile."""
+        while True:
+            try:
+                self._stop()
+                while len(ends.faults) < sum(thread.ident is not None for thread in threads):
+                    ends.all.wait(0.01)
+                return
+            except KeyboardInterrupt:
+                continue  # the first one is on its way up already
+
+    def _drive(self, worker: Worker, make_loop: Callable[[Worker], Loop], gate: Longs) -> None:
+        opened, port = worker.opened, worker.port
+        try:
+            loop = make_loop(worker)
+            pass_gate(port, gate, len(self.workers))
+            while (status := loop()) not in (DONE, STOPPED):
+                raise_status(status, port, self._tracer.name)
+                assert status == ASK, status
+                if self.on_ask:
+                    self.on_ask(worker)
+                opened.attend()
+                resume(port, True)
+        finally:
+            if not are_ready(port, 0):
+                opened.settle()
+
+    def _tallied(self, counter: int) -> list[int]:
+        return [int(worker.port.tally[counter]) for worker in self.workers]
+
+    @property
+    def rays(self) -> int:
+        """Rays traced so far."""
+        return sum(self._tallied(RAYS))
+
+    @property
+    def trace_seconds(self) -> float:
+        """Wall time spent in tracing or waiting for it, the mean over the threads."""
+        return self._mean_seconds(TRACED) + self.wait_seconds
+
+    @property
+    def wait_seconds(self) -> float:
+        """Wall time spent in waiting for hits, the mean over the threads; 0 where they trace themselves."""
+        return self._mean_seconds(WAITED)
+
+    @property
+    def shade_seconds(self) -> float:
+        """Wall time spent in the loops' own work, the mean over the threads."""
+        return self._mean_seconds(SHADED)
+
+    def _mean_seconds(self, counter: int) -> float:
+        return 1e-9 * float(np.mean(self._tallied(counter))) if self.workers else 0.0
+
+    @property
+    def bytes_up(self) -> int:
+        """Bytes of rays, as a device has to read them."""
+        return sum(self._tallied(BYTES_UP))
+
+    @property
+    def bytes_down(self) -> int:
+        """Bytes of hits, as a device has to write them."""
+        return sum(self._tallied(BYTES_DOWN))
+
+    def tallies(self) -> dict[str, Any]:
+        """The seconds and bytes above, by name."""
+        return {name: getattr(self, name) for name in TALLIES}
+
+    def logs(self) -> list[Log]:
+        """What each thread did when."""
+        ports = [worker.port for worker in self.workers]
+        return [Log(port.log[: port.tally[LOGGED]], int(port.tally[UNLOGGED])) for port in ports]
+
+    def sample_rays(self, most: int = 1 << 20) -> Floats:
+        """(n, 8) float32, n <= most: the rays that a run has left in the slots, taken for endless as photons' are."""
+        rays = np.zeros((most, RAY_FLOATS), np.float32)
+        count = 0
+        for port in [worker.port for worker in self.workers]:
+            for slot in port.rays[:, :, : port.capacity]:
+                left = slot[:, slot[4:7].any(axis=0)].T[: most - count]  # places never used have no direction
+                rays[count : count + len(left)] = left
+                count += len(left)
+        rays[:, 3], rays[:, 7] = 0.0, np.inf
+        return rays[:count].copy()
+
+    def close(self) -> None:
+        """Close the ports. The counts and seconds stay."""
+        for worker in self.workers:
+            worker.opened.close()
