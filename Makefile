@@ -1,9 +1,13 @@
 # make picture: install into .venv-picture and render the shipped scene. No GPU and no compiler is needed.
-# make test:    install into .venv-test with all tools and run every check. GPU tests skip where there is no GPU.
+# make test:    install into .venv-test with all tools and run every check. GPU tests skip where there is no GPU, and
+#               those by independent judges where these cannot be installed.
 # Another Python: make test PYTHON=python3.13
 
 PYTHON ?= python3
 SOURCES := pyproject.toml README.md $(shell find renderer tracecore shaders scenes -type f ! -path '*/__pycache__/*')
+
+# Another renderer and a denoiser, by which pictures are judged.
+JUDGES := mitsuba pyoidn
 
 .PHONY: picture test clean
 
@@ -26,6 +30,10 @@ test: .venv-test/installed
 .venv-test/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-test
 	.venv-test/bin/python -m pip install --quiet --editable '.[dev,gpu,exr]'
+	for judge in $(JUDGES); do \
+	    .venv-test/bin/python -m pip install --quiet --only-binary :all: $$judge \
+	        || echo "$$judge cannot be installed here: its tests skip"; \
+	done
 	touch $@
 
 clean:

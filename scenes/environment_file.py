@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from scenes.errors import SceneFileError
 from scenes.model import Color, Floats
-from scenes.palette import linear
 from scenes.source_file import check_file, reason
+from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 
 #: Texels of an image: 8192 by 4096.
@@ -116,8 +116,7 @@ def read_picture(path: Path) -> Floats:
     """A picture of bytes, its white as radiance 1."""
     pixels = read_texture(path, ("PNG", "JPEG")).pixels
     check_shape(path, pixels.shape)
-    decoded: Floats = linear(np.arange(256, dtype=np.uint8)).astype(np.float32)[pixels]
-    return decoded
+    return decoded(pixels, np.float32)
 
 
 #: Readers of files, by suffix.

@@ -30,7 +30,8 @@ from PIL import Image
 from scenes.errors import SceneFileError
 from scenes.microfacets import BLACK, MIRROR_ALPHA, added, coated, glass, is_dull, multiplied, scaled
 from scenes.model import Color, Doubles, Material, Mesh, Texture
-from scenes.palette import linear, mean_color, painted
+from scenes.palette import mean_color, painted
+from scenes.srgb import decoded
 from scenes.texture_file import OPAQUE, image_texture, read_texture
 
 MAX_PIXELS = 1 << 26
@@ -324,7 +325,7 @@ def face_colors(geometry: Any, is_linear: bool) -> Doubles | None:
     if kind not in ("face", "vertex"):
         return None
     given = geometry.visual.face_colors if kind == "face" else geometry.visual.vertex_colors
-    colors = given[:, :3] / 255.0 if is_linear else linear(given[:, :3])
+    colors = given[:, :3] / 255.0 if is_linear else decoded(given[:, :3])
     if len(colors) != (count if kind == "face" else len(geometry.vertices)):
         return None
     return colors if kind == "face" else colors[geometry.faces].mean(axis=1)

@@ -43,9 +43,9 @@ def coated(name: str, diffuse: Color, specular: Color, alpha: float) -> Material
 def by_phong(material: Material) -> Material:
     """What is most like a material to who knows neither microfacets nor solids that absorb."""
     alpha = material.roughness**2
-    plain = replace(material, roughness=0.0, absorption=BLACK)
+    plain = replace(material, roughness=0.0, absorption=BLACK, eta=BLACK, k=BLACK)
     if material.kind == "metal":
-        like = coated(material.name, BLACK, material.specular, alpha)
+        like = coated(material.name, BLACK, metal_color(material), alpha)
     elif material.kind == "plastic":
         coat = straight_ahead(material.ior)
         like = coated(material.name, material.diffuse, (coat, coat, coat), alpha)
@@ -67,6 +67,19 @@ def phong_losses(material: Material) -> Iterator[str]:
 def straight_ahead(ior: float) -> float:
     """What a dielectric of some index reflects of light that falls in straight."""
     return ((ior - 1.0) / (ior + 1.0)) ** 2 if ior > 0.0 else 0.0
+
+
+def metal_straight_ahead(eta: Color, k: Color) -> Color:
+    """What a metal of index eta + i k reflects of light that falls in straight."""
+    red, green, blue = (((n - 1) ** 2 + a * a) / ((n + 1) ** 2 + a * a) for n, a in zip(eta, k, strict=True))
+    return (red, green, blue)
+
+
+def metal_color(material: Material) -> Color:
+    """What a metal reflects of light that falls in straight; of other surfaces `specular`, as they have no index."""
+    if not any(material.eta):
+        return material.specular
+    return multiplied(material.specular, metal_straight_ahead(material.eta, material.k))
 
 
 def added(first: Color, second: Color) -> Color:

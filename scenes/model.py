@@ -64,6 +64,8 @@ class Material:
 
     diffuse, specular: reflectances in 0..1 per channel, linear. shine: cosine power of the Phong lobe.
     transmittance: share let through in 0..1. ior: refractive index (<= 0 counts as 1: no refraction).
+    eta, k: refractive index and extinction coefficient of a metal, whose reflectance `specular` then multiplies; with a
+    black eta `specular` is what it reflects straight ahead.
     roughness: of microfacets, 0..1, the root of their width alpha. absorption: of the inside of what lets light
     through, 1/m.
     emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.
@@ -90,6 +92,8 @@ class Material:
     cutout: int = -1
     roughness: float = 0.0
     absorption: Color = (0.0, 0.0, 0.0)
+    eta: Color = (0.0, 0.0, 0.0)
+    k: Color = (0.0, 0.0, 0.0)
     specular_map: int = -1
     roughness_map: int = -1
     transmission_map: int = -1

@@ -7,20 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from scenes.model import Color, Doubles, Mesh, Texture
+from scenes.srgb import decoded, encoded
 
 Bytes = npt.NDArray[np.uint8]
 
 
-def linear(encoded: Bytes) -> Doubles:
-    """sRGB bytes to linear float64 of the same shape (IEC 61966-2-1)."""
-    value = np.arange(256) / 255.0
-    table: Doubles = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    return table[encoded]
-
-
 def mean_color(pixels: Bytes) -> Color:
     """The linear mean of sRGB pixels (height, width, 3)."""
-    values = linear(np.arange(256, dtype=np.uint8))
+    values = decoded(np.arange(256, dtype=np.uint8))
     counts = [np.bincount(pixels[..., channel].ravel(), minlength=256) for channel in range(3)]
     red, green, blue = (float(count @ values) / count.sum() for count in counts)
     return (red, green, blue)
@@ -28,8 +22,7 @@ def mean_color(pixels: Bytes) -> Color:
 
 def srgb(colors: Doubles) -> Bytes:
     """Linear colours in 0..1 as sRGB bytes."""
-    value = np.where(colors <= 0.0031308, colors * 12.92, 1.055 * colors ** (1.0 / 2.4) - 0.055)
-    return np.rint(255.0 * value).astype(np.uint8)
+    return np.rint(255.0 * encoded(colors)).astype(np.uint8)
 
 
 def painted(mesh: Mesh, colors: Doubles, name: str) -> tuple[Mesh, Texture]:

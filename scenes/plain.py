@@ -1,6 +1,8 @@
-"""A scene made plain: diffuse surfaces and one square light below the ceiling, as a workload that tracers share.
+"""A scene made plain, as a workload that tracers share: diffuse surfaces and one square light below the ceiling, or one
+point light.
 
-Barczak: GPU Ray Tracing the Wrong Way (2016) measured traversal with photons of such a scene.
+Barczak: GPU Ray Tracing the Wrong Way (2016) measured traversal with photons of such a scene; Günther, Popov, Seidel,
+Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet Traversal, 2007, with the shadows of a point light.
 """
 
 from dataclasses import replace
@@ -8,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from scenes.geometry import shading_normals
-from scenes.model import Color, Floats, Material, Snapshot
+from scenes.microfacets import metal_color
+from scenes.model import Color, Floats, Material, PointLight, Snapshot
 
 #: The light's edge as a share of the lesser horizontal extent, and its distance below the top as one of the height.
 LIGHT_EDGE, LIGHT_DEPTH = 0.25, 0.02
@@ -39,10 +42,20 @@ def plain(snapshot: Snapshot) -> Snapshot:
     )
 
 
+def point_lit(snapshot: Snapshot) -> Snapshot:
+    """The same scene lit by one point light alone: the first that it has, else one in the middle of its box."""
+    corners = snapshot.positions.reshape(-1, 3).astype(np.float64)
+    x, y, z = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
+    middle = PointLight(position=(float(x), float(y), float(z)), intensity=LIGHT_RADIANCE)
+    light = next((one for one in snapshot.lights if isinstance(one, PointLight)), middle)
+    dark = tuple(replace(material, emission=(0.0, 0.0, 0.0)) for material in snapshot.materials)
+    return replace(snapshot, materials=dark, lights=(light,), environment=None)
+
+
 def plain_material(material: Material) -> Material:
     """Diffuse in the material's brightest colour: its own diffuse one, else that of its highlights or its light."""
     clear: Color = (material.transmittance, material.transmittance, material.transmittance)
-    colors = (material.diffuse, material.specular, clear)
+    colors = (material.diffuse, metal_color(material), clear)
     return Material(name=material.name, diffuse=max(colors, key=sum))
 
 

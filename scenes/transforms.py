@@ -35,6 +35,17 @@ def quaternion(axis: Doubles, degrees: float) -> Doubles:
     return np.concatenate([[math.cos(half)], math.sin(half) * scaled / np.linalg.norm(scaled)])
 
 
+def axis_and_degrees(q: Doubles) -> tuple[Doubles, float]:
+    """Returns the unit axis (3,) of a turn, and its angle in degrees, 0 to 360. q: (4,) unit quaternion (w, x, y, z).
+
+    The axis of a turn by nothing is y.
+    """
+    sine = float(np.linalg.norm(q[1:]))
+    if sine == 0.0:
+        return np.array([0.0, 1.0, 0.0]), 0.0
+    return q[1:] / sine, float(np.degrees(2.0 * np.arctan2(sine, q[0])))
+
+
 def rotation(q: Doubles) -> Doubles:
     """The map of a unit quaternion (w, x, y, z)."""
     w, x, y, z = q

@@ -6,6 +6,7 @@ means are those of what is so read, exactly: what one bounce misses can be added
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +24,31 @@ NODES, AZIMUTHS = 32, 12
 MEAN_GRAZING = 1.0 / 21.0
 
 
-def one_bounce(alpha: float, cosine: Doubles) -> Doubles:
-    """(2, n) scale and bias by quadrature over the normals that `shaders.ggx.sample_seen` would draw. cosine: (n,)."""
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+class SeenFacets(NamedTuple):
+    """Points of quadrature over the normals that `shaders.ggx.sample_seen` would draw, for n directions.
+
+    z_o: (n, 1, 1) cosine between the direction and the surface's normal. at_facet: (n, i, j) cosine between the
+    direction and the facet's normal. h_z: (n, i, j) cosine between both normals. weights: (i,), of which the sum over
+    i, divided by j, is 1.
+    """
+
+    z_o: Doubles
+    at_facet: Doubles
+    h_z: Doubles
+    weights: Doubles
+
+
+def seen_facets(alpha: float, cosine: Doubles, count: tuple[int, int]) -> SeenFacets:
+    """Returns the facets that directions see.
+
+    alpha: width of GGX. cosine: (n,) of the directions. count: points along the sampler's two numbers, across the
+    facets' cap and in azimuth.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(count[0])
     # Facets on edge, which hide each other, are drawn by u2 close to 1: points are denser there.
     root = 0.5 - 0.5 * nodes
     u2, weights = 1.0 - root[:, None] ** 2, root * weights
-    azimuth = math.pi * (0.5 + np.arange(AZIMUTHS)) / AZIMUTHS
+    azimuth = math.pi * (0.5 + np.arange(count[1])) / count[1]
     z_o = np.maximum(cosine, 1e-6)[:, None, None]
     x_o = np.sqrt(1.0 - z_o * z_o)
     norm = np.sqrt((alpha * x_o) ** 2 + z_o * z_o)
@@ -38,12 +57,23 @@ def one_bounce(alpha: float, cosine: Doubles) -> Doubles:
     h = np.array([alpha * (radius * np.cos(azimuth) + alpha * x_o / norm), alpha * radius * np.sin(azimuth)])
     h_z = np.maximum(z + z_o / norm, 1e-12) * np.ones_like(azimuth)
     length = np.sqrt(h[0] ** 2 + h[1] ** 2 + h_z**2)
-    at_facet = (x_o * h[0] + z_o * h_z) / length
-    z_i = np.maximum(0.0, 2.0 * at_facet * h_z / length - z_o)
+    at_facet = np.minimum((x_o * h[0] + z_o * h_z) / length, 1.0)
+    return SeenFacets(z_o, at_facet, h_z / length, weights)
+
+
+def kept_by_reflection(alpha: float, facets: SeenFacets) -> Doubles:
+    """Returns G2 / G1, (n, i, j), of light that facets reflect: 0 where they send it below the surface."""
+    z_o, z_i = facets.z_o, np.maximum(0.0, 2.0 * facets.at_facet * facets.h_z - facets.z_o)
     root_o, root_i = (np.sqrt(c * c + alpha**2 * (1.0 - c * c)) for c in (z_o, np.minimum(z_i, 1.0)))
-    kept = z_i * (z_o + root_o) / (z_o * root_i + z_i * root_o)  # G2 / G1
-    grazing = (1.0 - np.minimum(at_facet, 1.0)) ** 5
-    mean: Doubles = np.einsum("knij,i->kn", np.array([kept * (1.0 - grazing), kept * grazing]), weights)
+    kept: Doubles = z_i * (z_o + root_o) / (z_o * root_i + z_i * root_o)
+    return kept
+
+
+def one_bounce(alpha: float, cosine: Doubles) -> Doubles:
+    """(2, n) scale and bias of the light that facets reflect at once. cosine: (n,)."""
+    facets = seen_facets(alpha, cosine, (NODES, AZIMUTHS))
+    kept, grazing = kept_by_reflection(alpha, facets), (1.0 - facets.at_facet) ** 5
+    mean: Doubles = np.einsum("knij,i->kn", np.array([kept * (1.0 - grazing), kept * grazing]), facets.weights)
     return mean / AZIMUTHS
 
 
@@ -54,13 +84,14 @@ def tabulated() -> Doubles:
 
 
 def means(table: Doubles) -> Doubles:
-    """(2, PLACES) cosine-weighted means over the hemisphere of what is linear between the places of a table."""
+    """Returns cosine-weighted means over the hemisphere of a table that is linear between the roots of cosines, its
+    last axis."""
     nodes, weights = np.polynomial.legendre.leggauss(3)
-    share = 0.5 + 0.5 * nodes
-    root = (np.arange(PLACES - 1)[:, None] + share) / (PLACES - 1)
-    between = table[..., :-1, None] * (1.0 - share) + table[..., 1:, None] * share
+    share, last = 0.5 + 0.5 * nodes, table.shape[-1] - 1
+    root = (np.arange(last)[:, None] + share) / last
+    values = table[..., :-1, None] * (1.0 - share) + table[..., 1:, None] * share
     # with cosine = root^2 the weight 2 cosine d(cosine) is 4 root^3 d(root)
-    mean: Doubles = (between * (4.0 * root**3 * weights)).sum(axis=(-2, -1)) / (2.0 * (PLACES - 1))
+    mean: Doubles = (values * (4.0 * root**3 * weights)).sum(axis=(-2, -1)) / (2.0 * last)
     return mean
 
 
@@ -69,11 +100,17 @@ MEAN_SHARES = means(SHARES)
 
 
 @compiled
-def place_of(x: float) -> tuple[int, float]:
-    """The place of the table before the root of x in 0..1, and how far it is to the next one."""
-    root = math.sqrt(min(max(x, 0.0), 1.0)) * (PLACES - 1)
-    place = min(int(root), PLACES - 2)
-    return place, root - place
+def place_of(x: float, places: int) -> tuple[int, float]:
+    """The place of an axis before x in 0..1, and how far it is to the next one, as a share of their distance."""
+    scaled = min(max(x, 0.0), 1.0) * (places - 1)
+    place = min(int(scaled), places - 2)
+    return place, scaled - place
+
+
+@compiled
+def place_of_root(x: float, places: int) -> tuple[int, float]:
+    """As `place_of`, for the root of x."""
+    return place_of(math.sqrt(max(x, 0.0)), places)
 
 
 @called
@@ -82,13 +119,13 @@ def shares_at(alpha: float, cosine: float) -> tuple[float, float]:
     if alpha < LEAST_ALPHA:
         grazing = (1.0 - cosine) ** 5
         return 1.0 - grazing, grazing
-    row, down = place_of(alpha)
-    column, along = place_of(cosine)
+    row, down = place_of_root(alpha, PLACES)
+    column, along = place_of_root(cosine, PLACES)
     return (
-        _between(SHARES[0, row, column], SHARES[0, row, column + 1], along) * (1.0 - down)
-        + _between(SHARES[0, row + 1, column], SHARES[0, row + 1, column + 1], along) * down,
-        _between(SHARES[1, row, column], SHARES[1, row, column + 1], along) * (1.0 - down)
-        + _between(SHARES[1, row + 1, column], SHARES[1, row + 1, column + 1], along) * down,
+        between(SHARES[0, row, column], SHARES[0, row, column + 1], along) * (1.0 - down)
+        + between(SHARES[0, row + 1, column], SHARES[0, row + 1, column + 1], along) * down,
+        between(SHARES[1, row, column], SHARES[1, row, column + 1], along) * (1.0 - down)
+        + between(SHARES[1, row + 1, column], SHARES[1, row + 1, column + 1], along) * down,
     )
 
 
@@ -97,14 +134,14 @@ def mean_shares(alpha: float) -> tuple[float, float]:
     """Cosine-weighted means of `shares_at` over the hemisphere."""
     if alpha < LEAST_ALPHA:
         return 1.0 - MEAN_GRAZING, MEAN_GRAZING
-    row, down = place_of(alpha)
+    row, down = place_of_root(alpha, PLACES)
     return (
-        _between(MEAN_SHARES[0, row], MEAN_SHARES[0, row + 1], down),
-        _between(MEAN_SHARES[1, row], MEAN_SHARES[1, row + 1], down),
+        between(MEAN_SHARES[0, row], MEAN_SHARES[0, row + 1], down),
+        between(MEAN_SHARES[1, row], MEAN_SHARES[1, row + 1], down),
     )
 
 
 @compiled
-def _between(a: float, b: float, share: float) -> float:
-    """From a to b."""
+def between(a: float, b: float, share: float) -> float:
+    """Returns what is a share of the way from a to b."""
     return a + (b - a) * share

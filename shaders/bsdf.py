@@ -15,7 +15,7 @@ from typing import NamedTuple
 from shaders.compilation import called, compiled
 from shaders.dielectric import fresnel, refract
 from shaders.ggx import LEAST_ALPHA
-from shaders.gloss import gloss_albedo, gloss_pdf, gloss_value, mean_gloss_albedo, sample_gloss
+from shaders.gloss import Gloss, gloss_albedo, gloss_pdf, gloss_value, mean_gloss_albedo, sample_gloss
 from shaders.phong import phong_pdf, phong_value, sample_phong
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
 from shaders.sampling import cosine_hemisphere
@@ -33,7 +33,8 @@ class Bsdf(NamedTuple):
     `gloss` is what they reflect straight ahead; black for none.
 
     shine: cosine power of the Phong lobe. ior: refractive index of the inside of the dielectric over that of the
-    outside, > 0. alpha: width of GGX of the gloss and of the dielectric's border, 0..1.
+    outside, > 0. alpha: width of GGX of the gloss and of the dielectric's border, 0..1. eta, k: refractive index and
+    extinction coefficient of a metal, whose reflectance the gloss multiplies then; black where they are not known.
     """
 
     diffuse: Color
@@ -44,6 +45,8 @@ class Bsdf(NamedTuple):
     ior: float
     gloss: Color = BLACK
     alpha: float = 0.0
+    eta: Color = BLACK
+    k: Color = BLACK
 
 
 class BsdfSample(NamedTuple):
@@ -86,6 +89,12 @@ def is_coated(bsdf: Bsdf) -> bool:
 
 
 @compiled
+def gloss_of(bsdf: Bsdf) -> Gloss:
+    """What the microfacets reflect."""
+    return Gloss(bsdf.gloss, bsdf.eta, bsdf.k)
+
+
+@compiled
 def is_rough_glass(bsdf: Bsdf) -> bool:
     """Whether the dielectric spreads light. Where the index does not change, its border is not there."""
     return bsdf.alpha >= LEAST_ALPHA and bsdf.ior != 1.0 and largest(bsdf.transmission) > 0.0
@@ -109,7 +118,7 @@ def entering_share(bsdf: Bsdf, wi: Vec3) -> Color:
     """Share of the light from wi that comes to the diffuse base: what a photon that is stored there has left."""
     if not is_coated(bsdf):
         return WHITE
-    return subtract(WHITE, gloss_albedo(bsdf.gloss, bsdf.alpha, wi[2]))
+    return subtract(WHITE, gloss_albedo(gloss_of(bsdf), bsdf.alpha, wi[2]))
 
 
 @compiled
@@ -117,7 +126,7 @@ def base_reflectance(bsdf: Bsdf, wo: Vec3) -> Color:
     """Reflectance towards wo of the diffuse base, for light that has come through the coat."""
     if not is_coated(bsdf):
         return bsdf.diffuse
-    leaving, mean_albedo = entering_share(bsdf, wo), mean_gloss_albedo(bsdf.gloss, bsdf.alpha)
+    leaving, mean_albedo = entering_share(bsdf, wo), mean_gloss_albedo(gloss_of(bsdf), bsdf.alpha)
     return (
         bsdf.diffuse[0] * leaving[0] / max(1.0 - mean_albedo[0], LEAST_ENTERING),
         bsdf.diffuse[1] * leaving[1] / max(1.0 - mean_albedo[1], LEAST_ENTERING),
@@ -130,7 +139,7 @@ def choice(bsdf: Bsdf, wo: Vec3, with_diffuse: bool) -> Choice:
     """In proportion to what the lobes reflect; without the diffuse lobe where photons stand for it."""
     diffuse, gloss = mean(bsdf.diffuse), 0.0
     if is_coated(bsdf):
-        albedo = gloss_albedo(bsdf.gloss, bsdf.alpha, wo[2])
+        albedo = gloss_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
         diffuse, gloss = mean(multiply(bsdf.diffuse, subtract(WHITE, albedo))), mean(albedo)
     if not with_diffuse:
         diffuse = 0.0
@@ -166,7 +175,7 @@ def evaluate_glossy(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, flux: bool) -
     if bsdf.alpha < LEAST_ALPHA:
         return value
     if wi[2] > 0.0 and is_coated(bsdf):
-        value = add(value, gloss_value(bsdf.gloss, bsdf.alpha, wi, wo))
+        value = add(value, gloss_value(gloss_of(bsdf), bsdf.alpha, wi, wo))
     if is_rough_glass(bsdf):
         eta = eta_seen(bsdf, outside)
         through = rough_glass_value(wi, wo, eta, bsdf.alpha)
@@ -195,7 +204,7 @@ def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, with_diffuse:
     if chosen.phong > 0.0 and wi[2] > 0.0:
         pdf += chosen.phong * phong_pdf(wi, wo, bsdf.shine)
     if bsdf.alpha >= LEAST_ALPHA and chosen.gloss > 0.0 and wi[2] > 0.0:
-        pdf += chosen.gloss * gloss_pdf(bsdf.gloss, bsdf.alpha, wi, wo)
+        pdf += chosen.gloss * gloss_pdf(gloss_of(bsdf), bsdf.alpha, wi, wo)
     if is_rough:
         pdf += chosen.transmission * rough_glass_pdf(wi, wo, eta_seen(bsdf, outside), bsdf.alpha)
     return pdf
@@ -223,10 +232,10 @@ def sample(
         return BsdfSample(mirrored, scale(bsdf.mirror, 1.0 / chosen.mirror), 1.0, 0.0, SPECULAR)
     pick -= chosen.mirror
     if pick < chosen.gloss and bsdf.alpha < LEAST_ALPHA:
-        weight = scale(gloss_albedo(bsdf.gloss, bsdf.alpha, wo[2]), 1.0 / chosen.gloss)
+        weight = scale(gloss_albedo(gloss_of(bsdf), bsdf.alpha, wo[2]), 1.0 / chosen.gloss)
         return BsdfSample(mirrored, weight, 1.0, 0.0, SPECULAR)
     if pick < chosen.gloss:
-        wi = sample_gloss(bsdf.gloss, bsdf.alpha, wo, (pick / chosen.gloss, u[1], u[2]))
+        wi = sample_gloss(gloss_of(bsdf), bsdf.alpha, wo, (pick / chosen.gloss, u[1], u[2]))
         return spread_sample(bsdf, wi, wo, transport, GLOSSY)
     if chosen.transmission <= 0.0:
         return BsdfSample(mirrored, BLACK, 1.0, 0.0, ABSORBED)

@@ -6,6 +6,11 @@ from shaders.compilation import compiled
 from shaders.real import HALF, ONE, ZERO
 from shaders.vector import Vec3
 
+#: Cosines and weights of Gauss for means over the hemisphere, where light from all sides falls in by its cosine. Such
+#: means of Fresnel's reflectance are within 0.002.
+MEAN_COSINES = (0.5 - math.sqrt(0.15), 0.5, 0.5 + math.sqrt(0.15))
+MEAN_WEIGHTS = (MEAN_COSINES[0] * 5.0 / 9.0, MEAN_COSINES[1] * 8.0 / 9.0, MEAN_COSINES[2] * 5.0 / 9.0)
+
 
 @compiled
 def fresnel(cosine: float, eta: float) -> float:
@@ -18,6 +23,16 @@ def fresnel(cosine: float, eta: float) -> float:
     parallel = (eta * cosine - cosine_t) / (eta * cosine + cosine_t)
     perpendicular = (cosine - eta * cosine_t) / (cosine + eta * cosine_t)
     return HALF * (parallel * parallel + perpendicular * perpendicular)
+
+
+@compiled
+def mean_fresnel(eta: float) -> float:
+    """Returns the reflected share of light that falls in evenly from all sides. eta: >= 1."""
+    return (
+        MEAN_WEIGHTS[0] * fresnel(MEAN_COSINES[0], eta)
+        + MEAN_WEIGHTS[1] * fresnel(MEAN_COSINES[1], eta)
+        + MEAN_WEIGHTS[2] * fresnel(MEAN_COSINES[2], eta)
+    )
 
 
 @compiled

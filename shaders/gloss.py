@@ -1,52 +1,97 @@
-"""A shine of microfacets, of metals and coats: GGX, Schlick's Fresnel, and all bounces between the facets.
+"""A shine of microfacets, of metals and coats: GGX, Fresnel's or Schlick's reflectance, and all bounces between facets.
 
-`gloss` is the reflectance straight ahead per channel; grazing light is reflected whole (Schlick: An Inexpensive BRDF
-Model for Physically-Based Rendering, 1994). What one bounce between facets misses leaves after more of them, evenly:
-Kulla, Conty: Revisiting Physically Based Shading at Imageworks, 2017, after Kelemen, Szirmay-Kalos: A Microfacet Based
-Coupled Specular-Matte BRDF Model with Importance Sampling, 2001. So a white one reflects all light, at any roughness.
-Facets narrower than `LEAST_ALPHA` are a perfect mirror.
+A metal whose index is known reflects by Fresnel (`shaders.conductor`). Of others a colour alone is known, which is
+their reflectance straight ahead; grazing light is reflected whole (Schlick: An Inexpensive BRDF Model for
+Physically-Based Rendering, 1994). What one bounce between facets misses leaves after more of them, evenly: Kulla,
+Conty: Revisiting Physically Based Shading at Imageworks, 2017, after Kelemen, Szirmay-Kalos: A Microfacet Based Coupled
+Specular-Matte BRDF Model with Importance Sampling, 2001. So a white one reflects all light, at any roughness. Facets
+narrower than `LEAST_ALPHA` are a perfect mirror.
 """
 
 import math
+from typing import NamedTuple
 
 from shaders.albedo_table import MEAN_GRAZING, mean_shares, shares_at
 from shaders.compilation import called, compiled
+from shaders.conductor import conductor_reflectance, mean_conductor_fresnel
 from shaders.ggx import LEAST_ALPHA, density, mirrored_at, sample_seen, seen_density, unhidden_over_cosines
 from shaders.sampling import cosine_hemisphere
-from shaders.vector import Color, Vec3, add, dot, mean, normalize, scale
+from shaders.vector import WHITE, Color, Vec3, add, dot, largest, mean, multiply, normalize, scale
+
+
+class Gloss(NamedTuple):
+    """What facets reflect. color: reflectance straight ahead, 0..1, or where `eta` is not black what multiplies that of
+    a metal with the refractive index eta and the extinction coefficient k."""
+
+    color: Color
+    eta: Color
+    k: Color
 
 
 @compiled
-def schlick(gloss: Color, cosine: float) -> Color:
-    """Reflectance of a facet at the cosine of incidence."""
+def is_measured(gloss: Gloss) -> bool:
+    """Whether there is a metal's index."""
+    return largest(gloss.eta) > 0.0
+
+
+@compiled
+def schlick(color: Color, cosine: float) -> Color:
+    """Reflectance at the cosine of incidence of what reflects a colour straight ahead."""
     grazing = (1.0 - min(cosine, 1.0)) ** 5
-    return _affine(gloss, 1.0 - grazing, grazing)
+    return _affine(color, 1.0 - grazing, grazing)
 
 
 @called
-def gloss_albedo(gloss: Color, alpha: float, cosine: float) -> Color:
+def facet_reflectance(gloss: Gloss, cosine: float) -> Color:
+    """Reflectance of a facet at the cosine of incidence."""
+    if is_measured(gloss):
+        return multiply(gloss.color, conductor_reflectance(min(cosine, 1.0), gloss.eta, gloss.k))
+    return schlick(gloss.color, cosine)
+
+
+@called
+def alike(gloss: Gloss) -> tuple[Color, Color]:
+    """Returns a factor and the colour straight ahead of what reflects as much light from all sides by Schlick.
+
+    The table of one bounce is for Schlick's reflectance. What it says of rough metals chooses directions to sample, and
+    what light gets to a base below them; of their reflectance the mean alone counts in what they reflect.
+    """
+    if not is_measured(gloss):
+        return WHITE, gloss.color
+    means = (
+        mean_conductor_fresnel(gloss.eta[0], gloss.k[0]),
+        mean_conductor_fresnel(gloss.eta[1], gloss.k[1]),
+        mean_conductor_fresnel(gloss.eta[2], gloss.k[2]),
+    )
+    return gloss.color, _affine(means, 1.0 / (1.0 - MEAN_GRAZING), -MEAN_GRAZING / (1.0 - MEAN_GRAZING))
+
+
+@called
+def gloss_albedo(gloss: Gloss, alpha: float, cosine: float) -> Color:
     """Share of the light at a cosine that is reflected."""
+    if alpha < LEAST_ALPHA:
+        return facet_reflectance(gloss, cosine)
     return _all_bounces(gloss, alpha, shares_at(alpha, cosine))
 
 
 @called
-def mean_gloss_albedo(gloss: Color, alpha: float) -> Color:
+def mean_gloss_albedo(gloss: Gloss, alpha: float) -> Color:
     """Share of light that falls in evenly from all sides that is reflected."""
     return _all_bounces(gloss, alpha, mean_shares(alpha))
 
 
 @called
-def gloss_value(gloss: Color, alpha: float, wi: Vec3, wo: Vec3) -> Color:
+def gloss_value(gloss: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> Color:
     """In 1/sr, without the cosine, of wi and wo above a rough surface."""
     h = normalize(add(wi, wo))
-    once = scale(schlick(gloss, dot(wo, h)), density(h, alpha) * unhidden_over_cosines(wi, wo, alpha))
+    once = scale(facet_reflectance(gloss, dot(wo, h)), density(h, alpha) * unhidden_over_cosines(wi, wo, alpha))
     missed = _missed(alpha, wi[2]) * _missed(alpha, wo[2])
     mean_missed = 1.0 - _sum(mean_shares(alpha))
     return add(once, scale(more_bounces(gloss, alpha), missed / (math.pi * mean_missed)))
 
 
 @called
-def gloss_pdf(gloss: Color, alpha: float, wi: Vec3, wo: Vec3) -> float:
+def gloss_pdf(gloss: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> float:
     """Density in solid angle with which `sample_gloss` draws wi, of wi and wo above a rough surface."""
     h = normalize(add(wi, wo))
     evenly = even_share(gloss, alpha, wo[2])
@@ -54,7 +99,7 @@ def gloss_pdf(gloss: Color, alpha: float, wi: Vec3, wo: Vec3) -> float:
 
 
 @called
-def sample_gloss(gloss: Color, alpha: float, wo: Vec3, u: tuple[float, float, float]) -> Vec3:
+def sample_gloss(gloss: Gloss, alpha: float, wo: Vec3, u: tuple[float, float, float]) -> Vec3:
     """A unit vector by a rough surface; it may lie below it."""
     if u[0] < even_share(gloss, alpha, wo[2]):
         return cosine_hemisphere(u[1], u[2])
@@ -62,21 +107,22 @@ def sample_gloss(gloss: Color, alpha: float, wo: Vec3, u: tuple[float, float, fl
 
 
 @compiled
-def even_share(gloss: Color, alpha: float, cosine: float) -> float:
+def even_share(gloss: Gloss, alpha: float, cosine: float) -> float:
     """Share of what is reflected that has bounced more than once."""
     reflected = mean(gloss_albedo(gloss, alpha, cosine))
     return mean(more_bounces(gloss, alpha)) * _missed(alpha, cosine) / reflected if reflected > 0.0 else 0.0
 
 
 @compiled
-def more_bounces(gloss: Color, alpha: float) -> Color:
+def more_bounces(gloss: Gloss, alpha: float) -> Color:
     """Share that gets out again of light that does not after one bounce.
 
-    A bounce keeps F, the mean of Schlick's reflectance, and lets the share E out, the mean of one bounce of white:
+    A bounce keeps F, the mean of the facets' reflectance, and lets the share E out, the mean of one bounce of white:
     F^2 E + F^3 (1 - E) E + ...
     """
     out = _sum(mean_shares(alpha))
-    red, green, blue = _affine(gloss, 1.0 - MEAN_GRAZING, MEAN_GRAZING)
+    factor, color = alike(gloss)
+    red, green, blue = multiply(factor, _affine(color, 1.0 - MEAN_GRAZING, MEAN_GRAZING))
     return (_geometric(red, out), _geometric(green, out), _geometric(blue, out))
 
 
@@ -87,9 +133,10 @@ def _geometric(kept: float, out: float) -> float:
 
 
 @compiled
-def _all_bounces(gloss: Color, alpha: float, shares: tuple[float, float]) -> Color:
+def _all_bounces(gloss: Gloss, alpha: float, shares: tuple[float, float]) -> Color:
     """Reflected share, of which the first bounce is said by scale and bias."""
-    once = _affine(gloss, shares[0], shares[1])
+    factor, color = alike(gloss)
+    once = multiply(factor, _affine(color, shares[0], shares[1]))
     if alpha < LEAST_ALPHA:
         return once
     return add(once, scale(more_bounces(gloss, alpha), 1.0 - _sum(shares)))

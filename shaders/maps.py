@@ -33,9 +33,6 @@ MIDDLE = 256.0 / 255.0
 #: Normals rise so much over the surface that they are bent, and so do mirrored directions.
 LEAST_RISE, LEAST_MIRRORED = 1e-3, 1e-2
 
-#: A bent normal makes no more than so much of the flux that photons bring, as in `renderer.photons.shading`.
-MOST_TILT = 4.0
-
 #: Cosine between a ray and a surface from which on what the ray sees of it grows no more.
 LEAST_COSINE = 1e-2
 
@@ -108,6 +105,8 @@ def mapped_bsdf(textures: TextureArrays, maps: Maps, uv: Pair, seen: float, bsdf
         bsdf.ior,
         multiply(bsdf.gloss, specular),
         bsdf.alpha * rough * rough,
+        bsdf.eta,
+        bsdf.k,
     )
 
 
@@ -197,10 +196,3 @@ def mirroring_normal(normal: Vec3, geom_normal: Vec3, wo: Vec3) -> Vec3:
     if missing <= 0.0:
         return normal
     return normalize(add(wo, normalize(add(mirrored, scale(geom_normal, missing)))))
-
-
-@compiled
-def tilt(normal: Vec3, geom_normal: Vec3, direction: Vec3) -> float:
-    """What light from a direction counts for on a bent surface over what it counts for on the flat one."""
-    above, below = dot(normal, direction), dot(geom_normal, direction)
-    return min(max(above, 0.0) / below, MOST_TILT) if below > 0.0 else 1.0

@@ -35,7 +35,7 @@ class Point(NamedTuple):
 AtPoint = Callable[[Point, Bsdf], Bsdf]
 
 _THREE = (0.0, 0.0, 0.0)
-_BSDF = numba.typeof(Bsdf(_THREE, _THREE, _THREE, _THREE, 0.0, 1.0, _THREE, 0.0))
+_BSDF = numba.typeof(Bsdf(_THREE, _THREE, _THREE, _THREE, 0.0, 1.0))
 _ARGUMENTS = (numba.typeof(Point(_THREE, _THREE, (0.0, 0.0))), _BSDF)
 
 #: Compiled functions, which must stay as long as loops have their addresses.

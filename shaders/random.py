@@ -29,7 +29,7 @@ UNIT_STEP, HALF_STEP = Real(2.0**-23), Real(2.0**-24)
 Words4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 
 #: What a number is for: each purpose has counters of its own.
-STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, STREAM_EMISSION, STREAM_PHOTON, STREAM_ROUNDING = range(6)
+STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, STREAM_EMISSION, STREAM_PHOTON = range(5)
 
 
 @compiled

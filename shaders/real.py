@@ -13,4 +13,4 @@ Real: Any = np.float32
 Int: Any = np.int32
 
 ZERO, HALF, ONE, TWO = Real(0.0), Real(0.5), Real(1.0), Real(2.0)
-PI, TWO_PI = Real(np.pi), Real(2.0 * np.pi)
+TWO_PI = Real(2.0 * np.pi)

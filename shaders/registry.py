@@ -38,6 +38,14 @@ class Parameters(Protocol):
         """Refractive index; <= 0 stands for 1."""
 
     @property
+    def eta(self) -> Color:
+        """Refractive index of a metal; black stands for unknown."""
+
+    @property
+    def k(self) -> Color:
+        """Extinction coefficient of a metal."""
+
+    @property
     def roughness(self) -> float:
         """Root of the width of facets, 0..1."""
 

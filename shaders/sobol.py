@@ -25,10 +25,11 @@ EVEN_3, EVEN_4 = np.uint32(0xC7AFE638), np.uint32(0x8D22F6E6)
 
 @compiled
 def sobol4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) -> tuple[float, float, float, float]:
-    """Four uniform numbers in (0, 1): two independent points of the unit square, each evenly spread over the passes.
+    """Four uniform numbers in (0, 1): two independent points of the unit square, each evenly spread over a sequence.
 
-    The arguments are those of `random4`. Every aligned run of 2^k passes has one point in each elementary interval of
-    area 2^-k; the points of other indices, streams and steps are independent.
+    sequence: number of the points in their sequence, 0..2^32-1. The other arguments are those of `random4`. Every
+    aligned run of 2^k numbers has one point in each elementary interval of area 2^-k; the sequences of other indices,
+    streams and steps are independent.
     """
     words = philox(
         (np.uint64(index) & LOW, np.uint64(step) & LOW, NO_PASS, np.uint64(stream)),

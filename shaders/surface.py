@@ -18,10 +18,10 @@ from shaders.maps import (
     mirroring_normal,
     mirrors,
     relief_normal,
-    tilt,
 )
 from shaders.own import Point, call_shader
 from shaders.real import ONE
+from shaders.shading_normals import shading_normal_correction
 from shaders.textures import TextureArrays, lookup
 from shaders.vector import (
     WHITE,
@@ -47,7 +47,8 @@ Floats = npt.NDArray[np.float32]
 DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, BACKDROP, SHINE, IOR, TEXTURE = 0, 3, 6, 9, 12, 15, 18, 19, 20
 GLOSS, ALPHA, ABSORPTION, LOOK = 21, 24, 25, 28
 SPECULAR_MAP, ROUGHNESS_MAP, TRANSMISSION_MAP, EMISSION_MAP = 29, 30, 31, 32
-NORMAL_MAP, NORMAL_SCALE, BUMP_MAP, BUMP_SCALE, COLUMNS = 33, 34, 35, 36, 37
+NORMAL_MAP, NORMAL_SCALE, BUMP_MAP, BUMP_SCALE = 33, 34, 35, 36
+ETA, EXTINCTION, COLUMNS = 37, 40, 43
 
 #: What to look at of a material: at most one texture, which repeats; one that has to be filtered too; or maps, or a
 #: texture that does not repeat.
@@ -81,8 +82,9 @@ class Hit(NamedTuple):
     geom_normal: unit, on the side of wo. shading_normal: unit, on the side of wo. tangent, bitangent: the rest of the
     shading frame. clearance: how far off the triangle rays must start, world units. outside: whether wo is on the side
     that the winding and normals of the triangle call front. emission: radiance towards wo. backdrop: radiance that is
-    seen and lights nothing. absorption: of what is inside of the surface, 1 / world unit. tilt: the
-    share of the flux from wo that counts where maps bend the normal.
+    seen and lights nothing. absorption: of what is inside of the surface, 1 / world unit.
+    correction: of flux that came from wo and was counted on the flat triangle (`shaders.shading_normals`); 0 where wo
+    is behind the shading normal, which then has given way to the flat one.
     """
 
     position: Vec3
@@ -96,7 +98,7 @@ class Hit(NamedTuple):
     emission: Color
     backdrop: Color
     absorption: Color
-    tilt: float
+    correction: float
 
 
 @compiled
@@ -205,6 +207,8 @@ def bsdf_at(surfaces: SurfaceArrays, triangle: int, paint: Color) -> Bsdf:
         materials[material, IOR],
         material_color(materials, material, GLOSS),
         materials[material, ALPHA],
+        material_color(materials, material, ETA),
+        material_color(materials, material, EXTINCTION),
     )
 
 
@@ -232,7 +236,6 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
     if not front:
         geom_normal = scale(geom_normal, -1.0)
         emission = (0.0, 0.0, 0.0)
-    share = 1.0
     if surfaces.materials[material, LOOK] == PLAIN:
         paint = texture_color(surfaces, triangle, u, v)
         bsdf = bsdf_at(surfaces, triangle, paint)
@@ -249,10 +252,9 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
             shading_normal = relief_normal(textures, relief, patch, seen, shading_normal)
     if not outside:
         shading_normal = scale(shading_normal, -1.0)
-    if has_relief(surfaces.materials, material):
-        share = tilt(shading_normal, geom_normal, wo)
-        if mirrors(bsdf) and dot(shading_normal, wo) > 1e-6:
-            shading_normal = mirroring_normal(shading_normal, geom_normal, wo)
+    correction = shading_normal_correction(max(dot(shading_normal, wo), 0.0), dot(geom_normal, wo))
+    if has_relief(surfaces.materials, material) and mirrors(bsdf) and dot(shading_normal, wo) > 1e-6:
+        shading_normal = mirroring_normal(shading_normal, geom_normal, wo)
     if dot(shading_normal, wo) <= 1e-6:  # seen from behind the bent normal: only the flat one makes sense
         shading_normal = geom_normal
     tangent, bitangent = frame(shading_normal)
@@ -276,7 +278,7 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
         emission,
         multiply(material_color(surfaces.materials, material, BACKDROP), paint),
         material_color(surfaces.materials, material, ABSORPTION),
-        share,
+        correction,
     )
 
 

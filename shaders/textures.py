@@ -1,4 +1,4 @@
-"""Image textures: repeated over the plane or clamped, filtered, decoded to linear.
+"""Image textures of linear colours: repeated over the plane or clamped, and filtered.
 
 A mip texture has coarser and coarser images of itself, each a mean over about two by two texels of the one before:
 Williams: Pyramidal Parametrics, 1983. What is seen of it is blended from two of them.
@@ -6,13 +6,12 @@ Williams: Pyramidal Parametrics, 1983. What is seen of it is blended from two of
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import called, compiled
-from shaders.real import HALF
 from shaders.vector import Color, add, scale
 
 #: Columns of the table of images: the first texel, sides, whether edges go on for ever, the filter, and the row of the
@@ -24,11 +23,10 @@ Floats = npt.NDArray[np.float32]
 
 
 class Look(NamedTuple):
-    """How an image is looked at. clamps: it does not repeat. filter: BILINEAR or another. is_linear: not sRGB."""
+    """How an image is looked at. clamps: it does not repeat. filter: BILINEAR or another."""
 
     clamps: bool = False
     filter: int = BILINEAR
-    is_linear: bool = False
 
 
 class TextureArrays(NamedTuple):
@@ -39,17 +37,14 @@ class TextureArrays(NamedTuple):
     table: npt.NDArray[np.int64]
 
 
-def decode_srgb(encoded: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """sRGB bytes to linear float32 of the same shape (IEC 61966-2-1)."""
-    value = np.arange(256) / 255.0
-    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    return linear.astype(np.float32)[encoded]
+def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None) -> TextureArrays:
+    """Returns images, and the coarser ones that their filters need, as arrays of a scene.
 
-
-def pack_textures(images: Sequence[npt.NDArray[np.uint8]], looks: Sequence[Look] | None = None) -> TextureArrays:
-    """Pack images of shape (height, width, 3), uint8. looks: of each; plain ones if not told."""
+    images: of shape (height, width, 3) each, float32, linear.
+    looks: how each is looked at; plain if not told.
+    """
     looks = [Look()] * len(images) if looks is None else looks
-    rows = [decoded(image, look) for image, look in zip(images, looks, strict=True)]
+    rows = list(images)
     found = [(look.clamps, look.filter, -1) for look in looks]
     for index, look in enumerate(looks):
         finer = index
@@ -64,11 +59,6 @@ def pack_textures(images: Sequence[npt.NDArray[np.uint8]], looks: Sequence[Look]
         texels=np.concatenate([*(row.reshape(-1, 3) for row in rows), np.zeros((0, 3), np.float32)]),
         table=np.array(table, np.int64).reshape(-1, COLUMNS),
     )
-
-
-def decoded(image: npt.NDArray[np.uint8], look: Look) -> Floats:
-    """Linear float32 of an image."""
-    return (image / 255.0).astype(np.float32) if look.is_linear else decode_srgb(image)
 
 
 def halved(image: Floats) -> Floats:
@@ -94,21 +84,6 @@ def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
         x, y = min(max(x, 0), width - 1), min(max(y, 0), height - 1)
     place = table[texture, OFFSET] + (y % height) * width + x % width
     return (np.float64(texels[place, 0]), np.float64(texels[place, 1]), np.float64(texels[place, 2]))
-
-
-@compiled
-def random_texel(textures: TextureArrays, texture: int, place: tuple[float, float], u: tuple[float, float]) -> Color:
-    """One of the four texels that `lookup` blends at a place, drawn by two uniform numbers with its share."""
-    table = textures.table
-    width, height = table[texture, 1], table[texture, 2]
-    x = (place[0] - np.floor(place[0])) * np.float32(width) - HALF + u[0]
-    y = (place[1] - np.floor(place[1])) * np.float32(height) - HALF + u[1]
-    column, row = int(np.floor(x)), int(np.floor(y))
-    column = column - width if column >= width else (column + width if column < 0 else column)
-    row = row - height if row >= height else (row + height if row < 0 else row)
-    at = table[texture, 0] + row * width + column
-    texels: Any = textures.texels
-    return texels[at, 0], texels[at, 1], texels[at, 2]
 
 
 @compiled

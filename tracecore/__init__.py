@@ -31,6 +31,7 @@ __all__ = [
     "Tracer",
     "TracerStatistics",
     "as_records",
+    "device_and_index",
     "make_rays",
     "open_tracer",
 ]
@@ -39,7 +40,7 @@ __all__ = [
 def open_tracer(
     triangles: npt.ArrayLike,
     *,
-    device: Device = "auto",
+    device: Device | str = "auto",
     kernel: str | None = None,
     threads: int | None = None,
     dispatch: str | None = None,
@@ -50,11 +51,11 @@ def open_tracer(
 
     triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, emulator (the GPU's kernels run
     by the CPU, slow), brute (slower still: defines what is right) or auto, the GPU if there is a usable one, else the
-    CPU. kernel: which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU
-    from, default: all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. tree: over these
-    triangles, by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by default a new one is built.
-    cutouts: where triangles are not there; by default all are solid. Raises TriangleError, CutoutError, DeviceError and
-    KernelError.
+    CPU. gpu is the calling thread's current GPU, gpu:1 the one of index 1; it becomes the thread's current one. kernel:
+    which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU from, default:
+    all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. tree: over these triangles, by
+    `bvh.refit` from the `tree` of a tracer of the same device and kernel; by default a new one is built. cutouts: where
+    triangles are not there; by default all are solid. Raises TriangleError, CutoutError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)
     if tree is not None and len(tree.order) != len(checked):
@@ -62,19 +63,32 @@ def open_tracer(
     surfaces = _Surfaces(checked, tree, tables_of(cutouts, len(checked)))
     if threads is not None and threads < 1:
         raise DeviceError(f"threads must be at least 1, got {threads}")
-    if device not in get_args(Device):
-        raise DeviceError(f"unknown device '{device}'; there are {', '.join(get_args(Device))}")
+    device, index = device_and_index(device)
     if device == "auto":
         from tracecore.tracers.gpu import gpu_unavailable_reason
 
         device = "gpu" if gpu_unavailable_reason() is None else "cpu"
     if device == "gpu":
-        return _open_gpu(surfaces, kernel, threads, dispatch)
+        return _open_gpu(surfaces, index, kernel, threads, dispatch)
     if device == "emulator":
         from tracecore.emulator.tracer import EmulatedTracer
 
         return EmulatedTracer(checked, kernel, threads=threads, tree=tree, cutouts=surfaces.cutouts)
     return _open_cpu(surfaces, device, kernel, threads)
+
+
+def device_and_index(text: str) -> tuple[Device, int | None]:
+    """Returns the device that a text names, and the index of a GPU where it has one, as "gpu:1" has, else None.
+
+    Raises `DeviceError` for other texts.
+    """
+    name, colon, number = text.partition(":")
+    for device in get_args(Device):
+        if name == device and not colon:
+            return device, None
+    if name == "gpu" and number.isascii() and number.isdecimal():
+        return "gpu", int(number)
+    raise DeviceError(f"unknown device '{text}'; there are {', '.join(get_args(Device))}, and gpu:0, gpu:1 and so on")
 
 
 class _Surfaces(NamedTuple):
@@ -85,16 +99,18 @@ class _Surfaces(NamedTuple):
     cutouts: CutoutTables | None
 
 
-def _open_gpu(surfaces: _Surfaces, kernel: str | None, threads: int | None, dispatch: str | None) -> Tracer:
+def _open_gpu(
+    surfaces: _Surfaces, index: int | None, kernel: str | None, threads: int | None, dispatch: str | None
+) -> Tracer:
     from tracecore.tracers.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
 
     if dispatch not in (None, *DISPATCHES):
         raise DeviceError(f"unknown dispatch '{dispatch}'; there are {', '.join(DISPATCHES)}")
-    if reason := gpu_unavailable_reason():
-        raise DeviceError(f"no GPU can be used: {reason}")
+    if reason := gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index):
+        raise DeviceError(f"{'no GPU can' if index is None else f'GPU {index} cannot'} be used: {reason}")
     triangles, tree, cutouts = surfaces
     chosen = dispatch or DISPATCHES[0]
-    return GpuTracer(triangles, kernel, threads=threads, dispatch=chosen, tree=tree, cutouts=cutouts)
+    return GpuTracer(triangles, kernel, threads=threads, dispatch=chosen, tree=tree, cutouts=cutouts, gpu=index)
 
 
 def _open_cpu(surfaces: _Surfaces, device: Device, kernel: str | None, threads: int | None) -> Tracer:

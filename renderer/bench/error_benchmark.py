@@ -7,6 +7,9 @@ the root of the mean square over the pixels, of which the worst hundredth is lef
 not stand for the whole. Prints a table; `--plot` draws it (needs matplotlib), `--json` keeps it.
 
 A reference has noise of its own: it should run ten times as long as what is compared with it.
+
+With `--told 8,16,64` it asks instead how honest the noise is that pictures tell of themselves (`Film.relative_noise`)
+after so many passes: over `--seeds` pictures, what they tell over their error against the mean of all the others.
 """
 
 import argparse
@@ -21,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renderer.camera_paths.task import SAMPLERS
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.film.film import Film, relative_error
@@ -89,6 +93,58 @@ def rows(stage: Stage, names: list[str], settings: RenderSettings, moments: Mome
     ]
 
 
+def told_rows(stage: Stage, names: list[str], settings: RenderSettings, passes: list[int], seeds: int) -> list[Row]:
+    """Returns a row for each driver and number of passes: how much noise pictures of so many seeds tell, and have."""
+    return [
+        {"driver": name, "passes": number} | told_and_true(films)
+        for name in names
+        for number, films in films_of_seeds(stage, name, settings, passes, seeds).items()
+    ]
+
+
+def films_of_seeds(
+    stage: Stage, name: str, settings: RenderSettings, passes: list[int], seeds: int
+) -> dict[int, list[tuple[Picture, float]]]:
+    """Returns, for each number of passes, the pictures of seeds 0 to `seeds` - 1 and the noise that each one tells."""
+    made: dict[int, list[tuple[Picture, float]]] = {number: [] for number in sorted(passes)}
+    for seed in range(seeds):
+        with closing(DRIVERS[name](stage.snapshot, stage.tracer, replace(settings, seed=seed))) as driver:
+            film = Film(settings.width, settings.height)
+            for number, films in made.items():
+                while film.passes < number:
+                    film.add(driver.render_pass(film.passes))
+                films.append((film.linear, film.relative_noise))
+    return made
+
+
+def told_and_true(films: list[tuple[Picture, float]]) -> Row:
+    """Returns the error of pictures that differ by their seeds alone, and what they tell over it: median and range.
+
+    The error of a picture is that against the mean of the n - 1 others, made less by the noise which that mean has: the
+    root of (n - 1) / n. The root of the mean square over the pictures stands for all.
+
+    films: each a picture, (height, width, 3), and the noise that it tells.
+    """
+    seen = np.array([picture for picture, _ in films], np.float64)
+    count, total = len(seen), seen.sum(axis=0)
+    squares = [error_of(picture, (total - picture) / (count - 1)) ** 2 for picture in seen]
+    error = float(np.sqrt(np.mean(squares) * (count - 1) / count))
+    ratios = np.array([told for _, told in films]) / error
+    return {"error": error, "told": float(np.median(ratios)), "least": ratios.min(), "most": ratios.max()}
+
+
+def told_table(found: list[Row]) -> str:
+    """Returns a line for each driver: after so many passes the error, and what is told over it, with its range."""
+    lines = []
+    for name, own in by_driver(found).items():
+        cells = (
+            f"{row['passes']}: {row['error']:.4f}, {row['told']:.2f} ({row['least']:.2f} to {row['most']:.2f})"
+            for row in own
+        )
+        lines.append(f"{name:>14}  {'  '.join(cells)}")
+    return "\n".join(lines)
+
+
 def slope(found: list[Row]) -> float:
     """Exponent with which the error falls with time: of the line through the logarithms."""
     seconds, errors = np.log([row["seconds"] for row in found]), np.log([row["error"] for row in found])
@@ -143,6 +199,9 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--reference", type=Path, metavar="FILE", help=".npy or .exr; made if it is not there")
     parser.add_argument("--reference-driver", default="path", metavar="NAME", help="(default: %(default)s)")
     parser.add_argument("--reference-seconds", type=float, default=300.0, metavar="S", help="(default: %(default)s)")
+    parser.add_argument("--sampler", default="sobol", choices=tuple(SAMPLERS), help="(default: %(default)s)")
+    parser.add_argument("--told", metavar="N,N", help="numbers of passes after which told noise is compared with true")
+    parser.add_argument("--seeds", type=int, default=10, help="pictures for --told (default: %(default)s)")
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "gpu"))
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--plot", type=Path, metavar="FILE")
@@ -152,16 +211,23 @@ def parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Measure, print, and write what is asked for."""
     arguments = parser().parse_args()
+    if arguments.told and arguments.plot:
+        parser().error("--plot draws errors over time, which --told does not measure; leave one of them out")
     width, height = arguments.size
-    settings = RenderSettings(width=width, height=height)
+    names = arguments.drivers.split(",")
+    settings = RenderSettings(width=width, height=height, sampler=arguments.sampler)
     if arguments.photons is not None:
         settings = replace(settings, photons=arguments.photons)
     with open_stage(arguments.scene, Moment(), TracerChoice(device=arguments.device)) as stage:
-        reference = reference_picture(arguments, stage, settings)
-        moments = Moments(first=1.0, last=arguments.seconds)
-        found = rows(stage, arguments.drivers.split(","), settings, moments, reference)
         title = f"{stage.snapshot.name}, {width} x {height}, {stage.tracer.name}, {stage.tracer.threads} threads"
-    print(f"{title}: relative error (passes)\n{table(found)}")
+        if arguments.told:
+            passes = [int(number) for number in arguments.told.split(",")]
+            found = told_rows(stage, names, settings, passes, arguments.seeds)
+            print(f"{title}: passes: relative error, told over true (range)\n{told_table(found)}")
+        else:
+            reference = reference_picture(arguments, stage, settings)
+            found = rows(stage, names, settings, Moments(first=1.0, last=arguments.seconds), reference)
+            print(f"{title}: relative error (passes)\n{table(found)}")
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=1) + "\n")
     if arguments.plot:

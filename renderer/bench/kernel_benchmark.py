@@ -10,9 +10,10 @@ from renderer.bench.ray_generators import sample
 from renderer.bench.workload import RaySet, Workload
 from renderer.scene.render_context import TracerChoice, stage_of
 from scenes.model import Snapshot
-from tracecore import Device
+from tracecore import Device, device_and_index
 from tracecore.analysis.steps import StepsPerRay
 from tracecore.benchmarks.kernel_time import kernel_seconds
+from tracecore.cuda.device import choose_gpu
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.rays import Floats, Query
@@ -108,11 +109,18 @@ class Comparison:
         return asdict(self)
 
 
-def device_of(choice: Device) -> Device:
-    """The device that is meant: auto is the GPU if there is one, else the CPU."""
-    if choice == "auto":
+def device_of(choice: str) -> Device:
+    """Returns the device that is meant: auto is the GPU if there is one, else the CPU.
+
+    A GPU with an index, such as gpu:1, becomes the calling thread's current GPU. Raises `DeviceError` where there is no
+    such GPU.
+    """
+    device, index = device_and_index(choice)
+    if device == "auto":
         return "cpu" if gpu_unavailable_reason() else "gpu"
-    return choice
+    if index is not None:
+        choose_gpu(index)
+    return device
 
 
 def kernel_names(device: Device) -> list[str]:

@@ -18,6 +18,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import new_batch
 from renderer.photons.shading import shade_batch
 from renderer.photons.store import PhotonStore
+from renderer.run.halton import radical_inverse
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from renderer.simd.columns import LANES
 from scenes.model import Snapshot
@@ -234,17 +235,6 @@ def occlusion_rays(places: Doubles, normals: Doubles, count: int, radius: float,
     rays = make_rays(np.repeat(places, count, axis=0), directions)
     rays[:, 7] = radius
     return rays
-
-
-def radical_inverse(numbers: npt.NDArray[np.int64], base: int) -> Doubles:
-    """Digits of whole numbers, mirrored at the point: Halton, On the Efficiency of Certain Quasi-random Sequences of
-    Points in Evaluating Multi-dimensional Integrals, 1960."""
-    total, share = np.zeros(len(numbers)), 1.0
-    while np.any(numbers > 0):
-        share /= base
-        total += share * (numbers % base)
-        numbers = numbers // base
-    return total
 
 
 def shadow_rays(lights: LightArrays, places: Doubles, random: np.random.Generator) -> Floats:

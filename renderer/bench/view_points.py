@@ -15,8 +15,9 @@ from itertools import count
 import numpy as np
 import numpy.typing as npt
 
-from renderer.bench.ray_generators import radical_inverse, unit
+from renderer.bench.ray_generators import unit
 from renderer.errors import UsageError
+from renderer.run.halton import radical_inverse
 from renderer.scene.packed_scene import pack_camera
 from renderer.scene.render_context import TracerChoice, stage_of
 from scenes.default_view import bounding_sphere, look_at, triple

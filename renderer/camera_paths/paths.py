@@ -357,8 +357,8 @@ def advance_eye_paths(
 
         if bounce + 1 >= task.max_bounces:
             continue
-        u = scatter_numbers(task, pixel, bounce)
-        scattered = sample(hit.bsdf, wo_local, hit.outside, False, follow, (u[0], u[1], u[2]))
+        u, chance = scatter_numbers(task, pixel, bounce)
+        scattered = sample(hit.bsdf, wo_local, hit.outside, False, follow, u)
         direction = world(hit, scattered.wi)
         if scattered.lobe == ABSORBED or not leaves(hit, direction, scattered.wi):
             continue
@@ -368,7 +368,7 @@ def advance_eye_paths(
         survival = 1.0
         if bounce >= SURE_BOUNCES or not follow:
             survival = min(1.0, largest(scattered.weight))
-        if u[3] >= survival:
+        if chance >= survival:
             continue
         set_ray(rays, kept, ray_origin(hit, direction), direction)
         paths.pixel[kept] = pixel
@@ -420,8 +420,8 @@ def start_occlusion_rays(
             continue
         wo = scale(ray_direction(rays, i), -1.0)
         hit = surface_at(scene.surfaces, prim_ids[i], np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
-        u = scatter_numbers(task, pixel, 0)
-        direction = world(hit, cosine_hemisphere(u[0], u[1]))
+        u, _ = scatter_numbers(task, pixel, 0)
+        direction = world(hit, cosine_hemisphere(u[1], u[2]))
         if dot(direction, hit.geom_normal) <= 0.0:
             continue
         set_ray(rays, kept, ray_origin(hit, direction), direction)

@@ -100,6 +100,13 @@ def frames(text: str) -> range:
     return found
 
 
+def device_name(text: str) -> str:
+    """Returns the name of a device, unchanged: auto, gpu, cpu, emulator, or a GPU of this index as in gpu:1."""
+    if not re.fullmatch(r"auto|gpu(:[0-9]{1,4})?|cpu|emulator", text):
+        raise argparse.ArgumentTypeError(f"expected auto, gpu, gpu:INDEX such as gpu:1, cpu or emulator, got '{text}'")
+    return text
+
+
 def batch_rays(text: str) -> int:
     """A power of two in MIN_BATCH..MAX_BATCH."""
     value = whole(MIN_BATCH, MAX_BATCH)(text)
@@ -130,10 +137,11 @@ def add_tracing(parser: argparse.ArgumentParser) -> None:
     tracing = parser.add_argument_group("tracing (none of it changes the picture, but for the seed)")
     tracing.add_argument(
         "--device",
-        choices=("auto", "gpu", "cpu", "emulator"),
+        type=device_name,
         default="auto",
-        help="what traces rays; auto takes the GPU if there is one; emulator runs the GPU's kernels on the CPU, slowly "
-        "(default: auto)",
+        metavar="NAME",
+        help="what traces rays: auto, gpu, cpu or emulator; auto takes the GPU if there is one, gpu:1 the second of "
+        "several; emulator runs the GPU's kernels on the CPU, slowly (default: auto)",
     )
     tracing.add_argument(
         "--kernel",

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_rays, add_scene, add_views, check_views, names, whole
+from renderer.commands.arguments import add_rays, add_scene, add_views, check_views, device_name, names, whole
 from renderer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,9 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     parser.add_argument(
         "--device",
-        choices=("auto", "gpu", "cpu", "emulator"),
+        type=device_name,
         default="auto",
-        help="what traces; emulator runs the GPU's kernels on the CPU, slowly (default: a GPU if there is one)",
+        metavar="NAME",
+        help="what traces: auto, gpu, cpu or emulator, gpu:1 for the second of several GPUs; emulator "
+        "runs the GPU's kernels on the CPU, slowly (default: a GPU if there is one)",
     )
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")
     parser.add_argument(

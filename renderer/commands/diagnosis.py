@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import sys
@@ -15,8 +14,20 @@ from renderer import __version__
 SUPPORTED_PYTHON = ((3, 11), (3, 13))
 REQUIRED = ("numpy", "numba", "llvmlite", "pillow", "tqdm", "trimesh")
 
-#: Extra -> its modules and what it is for.
-EXTRAS = {"exr": (("OpenEXR",), "linear pictures as .exr")}
+#: Extra -> what it is for, and the packages that it installs, as pyproject.toml has them.
+EXTRAS = {
+    "gpu": (
+        "tracing on an NVIDIA GPU",
+        ("cupy-cuda13x", "nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-nvdisasm", "cuda-pathfinder"),
+    ),
+    "exr": ("linear pictures as .exr, and skies from such", ("OpenEXR",)),
+    "denoise": ("render --denoise", ("pyoidn",)),
+    "plot": ("bench --plot and --html", ("matplotlib",)),
+    "peers": ("bench --peers warp,optix,embree", ("warp-lang", "mitsuba", "embreex")),
+}
+
+#: Where packages are not made for: pyproject.toml asks for none of them there. By what `platform` calls it.
+NOT_MADE_FOR = {"aarch64": ("embreex",), "Darwin": EXTRAS["gpu"][1]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +104,19 @@ def packages() -> list[Finding]:
 
 
 def _package(name: str) -> Finding:
+    version = _version(name)
+    if version is not None:
+        return Finding(name=name, text=version, needed=True)
+    remedy = f"install it with: pip install {name}"
+    return Finding(name=name, text="not installed", fine=False, needed=True, remedy=remedy)
+
+
+def _version(package: str) -> str | None:
+    """Returns the version of a package as pip names it, or None where it is not installed."""
     try:
-        return Finding(name=name, text=importlib.metadata.version(name), needed=True)
+        return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        remedy = f"install it with: pip install {name}"
-        return Finding(name=name, text="not installed", fine=False, needed=True, remedy=remedy)
+        return None
 
 
 def compile_cache() -> list[Finding]:
@@ -131,15 +150,19 @@ def cpu_tracing() -> list[Finding]:
 
 
 def gpu() -> list[Finding]:
-    """The GPU, and what the default kernel takes of it."""
-    from tracecore.cuda.device import device_architecture, gpu_name
+    """All GPUs, as --device names them, and what the default kernel takes of the current one."""
+    from tracecore.cuda.device import device_architecture, gpu_count, gpu_name
     from tracecore.tracers import gpu as device
 
     reason = device.gpu_unavailable_reason()
     if reason is not None:
         return [Finding(name="GPU", text=reason, fine=False, remedy="the CPU makes the same pictures without one")]
-    found = Finding(name="GPU", text=f"{gpu_name()} ({device_architecture()})")
-    return [found, _kernel(device_architecture())]
+    count = gpu_count()
+    found = [
+        Finding(name="GPU" if count == 1 else f"gpu:{index}", text=f"{gpu_name(index)} ({device_architecture(index)})")
+        for index in range(count)
+    ]
+    return [*found, _kernel(device_architecture())]
 
 
 def _kernel(arch: str) -> Finding:
@@ -161,12 +184,13 @@ def kernels() -> list[Finding]:
 
 
 def extras() -> list[Finding]:
-    """Optional packages."""
+    """Returns a finding for each extra: whether its packages are there."""
     return [_extra(name, *row) for name, row in EXTRAS.items()]
 
 
-def _extra(name: str, modules: tuple[str, ...], purpose: str) -> Finding:
-    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+def _extra(name: str, purpose: str, packages: tuple[str, ...]) -> Finding:
+    not_made = {*NOT_MADE_FOR.get(platform.machine(), ()), *NOT_MADE_FOR.get(platform.system(), ())}
+    missing = [package for package in packages if package not in not_made and _version(package) is None]
     text = f"{purpose}: {', '.join(missing)} not installed" if missing else purpose
     remedy = f"install it with: pip install {' '.join(missing)}"
     return Finding(name=f"[{name}]", text=text, fine=not missing, remedy=remedy)

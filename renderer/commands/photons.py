@@ -32,7 +32,7 @@ A pilot of up to 65536 photons comes first. They count, but are not timed.
 Ctrl-C ends early; what is stored by then is reported and saved.
 
 keys of the statistics:
-{statistics.explain()}
+{statistics.explain(statistics.OF_PICTURES)}
 """
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from renderer.commands import first_run
 from renderer.commands.arguments import MAX_PIXELS, add_max_bounces, add_scene, add_tracing, frames, real, size, whole
+from renderer.run import statistics
 
 if TYPE_CHECKING:
     from renderer.drivers import EyeDriver
@@ -81,17 +82,19 @@ what is written:
              (direct), by mirrors and glass alone (caustic), or otherwise (indirect).
              With --denoise a .png shows the picture without noise, and an .exr has a layer 'denoised' of it; R, G, B
              and .npy stay as they are.
-  FILE.json  statistics; 'tracecore photons --help' explains every key
+  FILE.json  statistics, see below
 
 With --frames each frame goes to a file of its own, FILE-0000.png and its .json and so on (or .exr, as FILE is named);
 FILE.gif, .webp or .apng is made of them in the end, and FILE.json has the statistics of all, a list for each key. After
-Ctrl-C the same command with --resume makes what is missing, with the same bits.
+Ctrl-C the same command with --resume makes what is missing, with the same bits. By the key 'request' of a frame's own
+.json it knows that all is as it was that decides the picture: the scene, the options and the program.
 
 A picture is the mean of passes, each with one sample per pixel: more passes, less noise. Without --passes there are
 {DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. Ctrl-C ends early and saves the passes
-that are finished. How much passes differ tells the noise. --target-noise counts with it the blur of the photon search,
-by how much less a smaller disc would blur: as much as at edges, so that smooth light is better than said. Nothing tells
-of detail that is finer than the discs, of the far map of 'gather', and of light that a driver cannot see.
+that are finished. How much two halves of the passes differ tells the noise, better the more pixels there are.
+--target-noise counts with it the blur of the photon search, by how much less a smaller disc would blur: as much as at
+edges, so that smooth light is better than said. Nothing tells of detail that is finer than the discs, of the blur of
+the far map of 'gather', of the noise in the one map of 'photons-only', and of light that a driver cannot see.
 
 examples:
   tracecore render cornell
@@ -101,6 +104,9 @@ examples:
   tracecore render kitchen --camera table --aperture 0.03 --focus 1.2
   tracecore render kitchen --frame 100 --camera car --shutter 0.2
   tracecore render museum --frames 0:199:4 --size 400x300 --passes 8 -o output/museum.gif
+
+keys of the statistics:
+{statistics.explain(statistics.OF_PHOTON_RUNS)}
 """
 
 
@@ -145,8 +151,8 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         "--target-noise",
         type=real(1e-6, 10),
         metavar="E",
-        help="stop when pixels are right to this share of their brightness, such as 0.02, by how much passes differ "
-        "and by the blur of the photon search",
+        help="stop when pixels are right to this share of their brightness, such as 0.02, by how much two halves of "
+        "the passes differ and by the blur of the photon search",
     )
     group.add_argument(
         "--preview",

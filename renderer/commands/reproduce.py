@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench.literature import PAPERS, Paper
-from renderer.commands.arguments import add_rays, add_scene, add_views, check_views, whole
+from renderer.commands.arguments import add_rays, add_scene, add_views, check_views, device_name, whole
 from renderer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,9 +43,11 @@ def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
     add_scene(parser)
     parser.add_argument(
         "--device",
-        choices=("auto", "gpu", "cpu", "emulator"),
+        type=device_name,
         default="auto",
-        help="what traces: a GPU (auto, gpu), or, slowly, the CPU in its place (emulator); the CPU has a kernel of its "
+        metavar="NAME",
+        help="what traces: a GPU (auto, gpu, or gpu:1 for the second of several), or, "
+        "slowly, the CPU in its place (emulator); the CPU has a kernel of its "
         "own, none of the paper's",
     )
     if paper.has_photon_run:
@@ -75,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and write what is asked for."""
     from renderer.atomic_file import write_whole
     from renderer.bench.comparison import Effort
-    from renderer.bench.reproduction import Reproduction, reproduce
+    from renderer.bench.reproduction import reproduce
     from renderer.film.image_file import check_folder, make_default_folder
     from renderer.scene.render_context import check_scene
 
@@ -94,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         bound_rays=arguments.bound_rays,
         photons=getattr(arguments, "photons", None) or default_photons,
     )
-    made = Reproduction(paper=paper, run=job, found=reproduce(paper, job, effort))
+    made = reproduce(paper, job, effort)
     print(made.text())
     if arguments.json:
         write_whole(arguments.json, (json.dumps(made.as_dict(), indent=1) + "\n").encode())
@@ -103,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _device(choice: Device) -> Device:
+def _device(choice: str) -> Device:
     """Raises UsageError where it does not have the kernels of the papers."""
     from renderer.bench.kernel_benchmark import device_of
 
@@ -122,11 +124,13 @@ def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.view_points import chosen_views
     from renderer.scene.render_context import Moment
-    from scenes.plain import plain
+    from scenes.plain import plain, point_lit
 
     snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
     if paper.has_photon_run:
         snapshot = plain(snapshot)
+    if paper.has_construction:
+        snapshot = point_lit(snapshot)
     return Run(
         words=tuple(arguments.words),
         snapshot=snapshot,

@@ -75,8 +75,9 @@ class Work:
 class Driver(Protocol):
     """A way to make a picture: the mean of all passes converges to it.
 
-    Passes come in order, from 0 on. Most drivers make each an independent estimate; what one learns from those before
-    it stays within the driver.
+    Passes come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
+    passes keep apart, so that passes are not independent; but the two halves that `eye_samples.half_of` deals out are,
+    as far as passes share nothing else, such as the one photon map of `photons-only`.
     """
 
     @property

@@ -34,7 +34,9 @@ class GatherDriver(PhotonDriver):
         """The pixels of a pass, with photons of its own."""
         radius, far_radius = (pass_radius(first, index) for first in (self.first_radius, self.first_far_radius))
         scene = self.projected_scene
-        photons, scale = self._trace_photons(scene, photon_task(scene, self.settings, index, min_bounces=0))
+        # Rays that land far away ask for irradiance where a photon landed, which only that photon's normal can correct.
+        task = photon_task(scene, self.settings, index, min_bounces=0)._replace(is_corrected=True)
+        photons, scale = self._trace_photons(scene, task)
         far = irradiance_map(photons, far_radius, scale, self._feeder)
         caustics = self._caustic_map(index, radius)
         lookup = look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))

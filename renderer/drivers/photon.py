@@ -124,4 +124,5 @@ def photon_task(
         max_bounces=settings.max_bounces,
         flux_unit=scene.photon_scene.lights.strongest_flux or 1.0,
         only_caustics=only_caustics,
+        is_corrected=False,
     )

@@ -8,8 +8,8 @@ from renderer.scene.packed_scene import CameraArrays
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import Floats, make_rays
 
-#: Share of alpha in the shrinking of the gather radius; Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic
-#: Approach, 2011, with alpha = 2/3.
+#: alpha of Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. The variance of the mean of n
+#: passes falls as n^-alpha and its bias as n^(alpha - 1); with 2/3 noise and bias both fall as n^-1/3.
 SHRINK_ALPHA = 2.0 / 3.0
 
 #: The first gather radius in footprints of a pixel ...
@@ -19,8 +19,13 @@ RADIUS_PHOTONS = 2.0
 
 
 def pass_radius(first_radius: float, index: int) -> float:
-    """Gather radius of pass `index`: r^2 shrinks by (i + alpha) / (i + 1) from pass i to the next."""
-    i = np.arange(index, dtype=np.float64)
+    """Returns the radius of the photon search in pass `index`, where pass 0 has the first radius.
+
+    Knaus and Zwicker (2011) count passes from i = 1, and have r^2 shrink by (i + alpha) / (i + 1) from pass i to the
+    next: by 5/6 from the first to the second. Hachisuka and Jensen (2009, `sppm`) start without photons, which is the
+    same law from i = 0: their first step is by alpha itself, and in the long run their discs are alpha times as large.
+    """
+    i = np.arange(1, index + 1, dtype=np.float64)
     return first_radius * float(np.sqrt(np.prod((i + SHRINK_ALPHA) / (i + 1.0))))
 
 

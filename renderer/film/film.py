@@ -1,10 +1,18 @@
-"""The film: the mean of the passes of a picture, how far it may be from the truth, and what the eye meets."""
+"""The film: the mean of the passes of a picture, how far it may be from the truth, and what the eye meets.
+
+Passes are no independent samples, as numbers that fill their range evenly have them keep apart. But the two halves of
+the passes that `half_of` deals out are independent pictures. Half of their difference is, on average of its square, as
+large as the error of their mean, whatever the sampler. One pixel has one difference alone: what is told of it is a mean
+over its neighbours, and what is told of the whole picture a mean over all pixels.
+"""
 
 import math
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
+from renderer.camera_paths.sampler import half_of
 from renderer.errors import RadianceError, RenderError
 from renderer.film.layers import ALBEDO, BEAUTY, BIAS, BIAS_FACTOR, layers_of
 
@@ -18,6 +26,9 @@ FLOOR = 0.01
 
 #: Less than any brightness but 0.
 LEAST = float(np.finfo(np.float64).tiny)
+
+#: So many pixels to each side of a pixel tell its noise, and what is bright around it.
+NOISE_REACH, BRIGHTNESS_REACH = 1, 2
 
 Doubles = npt.NDArray[np.float64]
 
@@ -44,11 +55,13 @@ class Film:
 
         Raises `RadianceError`, and leaves the film as it was, where radiance is negative, not finite or beyond float32.
         """
-        passes, total, squares = self._exposed
+        passes, total, second = self._exposed
         if radiance.shape != total.shape:
             raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.shape}")
         _check(radiance[..., BEAUTY:BIAS], passes)
-        self._exposed = passes + 1, total + radiance, squares + np.square(radiance[..., :ALBEDO])
+        if half_of(passes) == 1:
+            second = second + radiance[..., :ALBEDO]
+        self._exposed = passes + 1, total + radiance, second
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:
@@ -64,18 +77,26 @@ class Film:
 
     @property
     def noise(self) -> npt.NDArray[np.float32]:
-        """(height, width) float32: standard error of `linear`, root mean square over the channels, by how much the
-        passes differ; infinite before the second."""
+        """(height, width) float32: standard error of `linear`, root mean square over the channels and the pixels next
+        to it, by how much the halves of the passes differ; infinite before the second pass.
+
+        What is the same in all passes is not seen: the photon map of `photons-only`, and the bias of the photon search.
+        """
         if self.passes < 2:
             return np.full((self.height, self.width), np.inf, np.float32)
-        return np.sqrt(self._variance[..., BEAUTY:BIAS].mean(axis=2)).astype(np.float32)
+        return np.sqrt(mean_around(self._squared_errors, NOISE_REACH)).astype(np.float32)
 
     @property
     def relative_noise(self) -> float:
-        """Of the whole picture, as `relative_error` measures it; infinite before the second pass."""
+        """Of the whole picture, as `relative_error` measures the error of a picture against a better one; infinite
+        before the second pass.
+
+        Half the difference of two halves is spread as the error of their mean is, so that what is left out of both as
+        the worst is alike. The brightness of the better picture is guessed by `quiet_brightness`.
+        """
         if self.passes < 2:
             return float("inf")
-        return relative_error(self.noise, self.linear)
+        return _trimmed(np.sqrt(self._squared_errors), self._quiet_brightness)
 
     @property
     def relative_bias(self) -> float:
@@ -89,7 +110,7 @@ class Film:
         if passes < 2 or total.shape[2] <= BIAS:
             return float("nan")
         squares = np.square(total[..., BIAS] / passes) - self._variance[..., BIAS]
-        brightness = brightness_of(self.linear)
+        brightness = self._quiet_brightness
         relative = np.divide(squares, np.square(brightness), out=np.zeros(squares.shape), where=brightness > 0.0)
         quiet = np.argsort(self.noise / np.maximum(brightness, LEAST), axis=None)[: kept_pixels(squares.size)]
         return BIAS_FACTOR * float(np.sqrt(max(relative.ravel()[quiet].mean(), 0.0)))
@@ -101,20 +122,33 @@ class Film:
         return math.hypot(self.relative_noise, 0.0 if math.isnan(bias) else bias)
 
     @property
+    def _squared_errors(self) -> Doubles:
+        """(height, width): the variance of the picture's mean by the halves, mean over the channels."""
+        return self._variance[..., BEAUTY:BIAS].mean(axis=2)
+
+    @property
+    def _quiet_brightness(self) -> Doubles:
+        return quiet_brightness(brightness_of(self.linear), self._squared_errors)
+
+    @property
     def _variance(self) -> Doubles:
-        """(height, width, n) of the means of the picture's columns and of the bias; there must be two passes."""
-        passes, total, squares = self._exposed
-        kept = total[..., :ALBEDO]
-        return np.maximum(squares - np.square(kept) / passes, 0.0) / (passes - 1) / passes
+        """(height, width, n): the variance of the means of the picture's columns and of the bias, one degree of freedom
+        each; there must be two passes.
+
+        Of two independent means with the shares a and b = 1 - a of the passes, and variances in inverse proportion,
+        their mean weighted by a and b has a b times the mean square of their difference.
+        """
+        passes, total, second = self._exposed
+        in_second = passes // 2 + passes % 2 * half_of(passes - 1)
+        in_first = passes - in_second
+        difference = (total[..., :ALBEDO] - second) / in_first - second / in_second
+        return np.square(difference) * (in_first * in_second / passes**2)
 
 
 def relative_error(errors: npt.NDArray[np.floating], picture: npt.NDArray[np.floating]) -> float:
     """Errors of pixels, (height, width), against the brightness of a picture (height, width, 3): the root of the mean
     square over the pixels, without the share LEFT_OUT of the worst."""
-    brightness = brightness_of(picture)
-    relative = np.divide(errors, brightness, out=np.zeros(errors.shape), where=brightness > 0.0)
-    squares = np.sort(np.square(relative), axis=None)
-    return float(np.sqrt(squares[: kept_pixels(squares.size)].mean()))
+    return _trimmed(errors, brightness_of(picture))
 
 
 def brightness_of(picture: npt.NDArray[np.floating]) -> Doubles:
@@ -123,9 +157,46 @@ def brightness_of(picture: npt.NDArray[np.floating]) -> Doubles:
     return brightness + FLOOR * brightness.mean()
 
 
+def quiet_brightness(brightness: Doubles, variance: Doubles) -> Doubles:
+    """Returns the brightness with its own where a pixel is quiet, and that of the pixels around it where it is noisy.
+
+    A speck that a rare path leaves is as bright as it is wrong; compared with itself it would count little, and a
+    picture full of specks would pass for a good one. Where the pixels around differ by no more than by the noise of
+    this one, it is their mean that counts. (Lee: Digital Image Enhancement and Noise Filtering by Use of Local
+    Statistics, 1980.)
+
+    brightness: (height, width), see `brightness_of`.
+    variance: (height, width), the square of the standard error of the brightness.
+    """
+    middle = mean_around(brightness, BRIGHTNESS_REACH)
+    spread = np.maximum(mean_around(np.square(brightness), BRIGHTNESS_REACH) - np.square(middle), 0.0)
+    detail = np.maximum(spread - variance, 0.0)
+    share = np.divide(detail, spread, out=np.zeros(spread.shape), where=spread > 0.0)
+    return middle + share * (brightness - middle)
+
+
+def mean_around(values: Doubles, reach: int) -> Doubles:
+    """Returns the mean over the square around each pixel; beyond its edges the picture is mirrored.
+
+    values: (height, width).
+    reach: how many pixels the square has to each side.
+    """
+    for axis in (0, 1):
+        padding = [(reach, reach) if axis == other else (0, 0) for other in (0, 1)]
+        windows = sliding_window_view(np.pad(values, padding, mode="symmetric"), 2 * reach + 1, axis=axis)
+        values = windows.mean(axis=2)
+    return values
+
+
 def kept_pixels(pixels: int) -> int:
     """How many of so many pixels an error of a picture looks at."""
     return pixels - int(LEFT_OUT * pixels)
+
+
+def _trimmed(errors: npt.NDArray[np.floating], brightness: Doubles) -> float:
+    relative = np.divide(errors, brightness, out=np.zeros(errors.shape), where=brightness > 0.0)
+    squares = np.sort(np.square(relative), axis=None)
+    return float(np.sqrt(squares[: kept_pixels(squares.size)].mean()))
 
 
 def _check(radiance: Doubles, pass_index: int) -> None:

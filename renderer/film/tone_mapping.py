@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scenes.srgb import encoded
+
 Linear = npt.NDArray[np.float32]
 
 #: Luminance of linear sRGB (ITU-R BT.709 primaries, D65 white).
@@ -52,15 +54,9 @@ class ToneMapping:
         """(height, width, 3) linear radiance, >= 0 -> (height, width, 3) uint8, sRGB encoded."""
         exposed = np.asarray(radiance, np.float64) * 2.0**self.exposure
         scale = CURVES[self.curve](luminance(exposed), self.white)
-        return to_bytes(encode_srgb(exposed * scale[..., np.newaxis]))
+        return to_bytes(encoded(exposed * scale[..., np.newaxis]))
 
 
-def encode_srgb(linear: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Linear -> sRGB encoded (IEC 61966-2-1), clipped to 0..1; any shape."""
-    clipped = np.clip(linear, 0.0, 1.0)
-    return np.where(clipped <= 0.0031308, 12.92 * clipped, 1.055 * clipped ** (1.0 / 2.4) - 0.055)
-
-
-def to_bytes(encoded: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:
+def to_bytes(shown: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:
     """0..1 -> 0..255, to the nearest, halves up."""
-    return np.floor(encoded * 255.0 + 0.5).astype(np.uint8)
+    return np.floor(shown * 255.0 + 0.5).astype(np.uint8)

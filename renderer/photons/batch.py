@@ -26,8 +26,9 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: starts. shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2),
 #: roulette and rounding. weight, at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is
 #: absorption. wi: direction of the next ray where it is_directed, else the normal that it will be about. tally: of the
-#: hit. per_share: all reflectance over that of the lobe chosen. bent, rich, lobes: lists of places in the chunk. In the
-#: end shading, the words for direction, wi and is_directed are packed for the paths that go on.
+#: hit. per_share: all reflectance over that of the lobe chosen. beyond: rows are read by four words, and this is the
+#: word of a material behind texels, width and height. bent, rich, lobes: lists of places in the chunk. In the end
+#: shading, the words for direction, wi and is_directed are packed for the paths that go on.
 COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -62,7 +63,7 @@ COLUMNS = np.dtype(
         ("texels", "<i4", _SCALAR),
         ("width", "<i4", _SCALAR),
         ("height", "<i4", _SCALAR),
-        ("unused", "<i4", _SCALAR),
+        ("beyond", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
         ("rich", "<i4", _SCALAR),
         ("lobes", "<i4", (LOBES, COLUMN)),
@@ -90,7 +91,9 @@ class PhotonTask(NamedTuple):
     """What decides the photons. sequence: the pass. min_bounces: 1 leaves out photons straight from a light.
 
     flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces, 65535 at most.
-    only_caustics: a path ends where anything but a mirror or glass would scatter it.
+    only_caustics: a path ends where anything but a mirror or glass would scatter it. is_corrected: whether stored flux
+    counts about the shading normal of where it landed (`shaders.shading_normals`), for who looks it up without knowing
+    one; else it counts on the flat triangle, as `renderer.photons.photon_map.find` takes it.
     """
 
     seed: np.uint64
@@ -99,6 +102,7 @@ class PhotonTask(NamedTuple):
     max_bounces: int
     flux_unit: float
     only_caustics: bool
+    is_corrected: bool
 
 
 class PhotonScratch(NamedTuple):

@@ -3,6 +3,9 @@
 Christensen: Faster Photon Map Global Illumination, 1999: the nearest such photon whose surface has a similar normal.
 One photon in `EVERY` is such a place and takes no part in the density of the others: at a photon that counts itself
 light would look denser than it is on average.
+
+A photon keeps the flat normal of its surface and no other. The photons that are given here have to count about the
+shading normal already (`PhotonTask.is_corrected`); nothing corrects them afterwards.
 """
 
 import math
@@ -71,7 +74,7 @@ def no_irradiance() -> IrradianceMap:
 
 
 def irradiance_map(photons: Words, radius: float, scale: float, feeder: Feeder) -> IrradianceMap:
-    """Irradiance by photons (n, WORDS) that bring `scale` watts per unit of flux, searched within a radius."""
+    """Irradiance by photons (n, WORDS) whose corrected flux brings `scale` watts a unit, searched within a radius."""
     is_place = np.arange(len(photons)) % EVERY == 0
     others = build_photon_map(photons[~is_place], radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1))
     places = build_photon_map(photons[is_place], radius, 0.0)

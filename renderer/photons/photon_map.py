@@ -20,6 +20,7 @@ from shaders.elementary import binary_exponent, power_of_two
 from shaders.fused import fma
 from shaders.octahedral import pack_unit, unpack_direction, unpack_unit
 from shaders.real import Int, Real
+from shaders.shading_normals import shading_normal_correction
 from shaders.vector import Color, Vec3
 from tracecore.compilation.cached import compiled
 
@@ -241,12 +242,12 @@ def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: 
                 bent = wi[0] * shading_normal[0] + wi[1] * shading_normal[1] + wi[2] * shading_normal[2]
                 if flat <= 0.0 or bent <= 0.0:
                     continue
-                # The flux was counted on the flat triangle; shading sees it tilted to the bent normal.
-                tilt = min(bent / flat, 4.0) if is_bent else 1.0
+                # The flux was counted on the flat triangle; shading sees it about the bent normal.
+                correction = shading_normal_correction(bent, flat) if is_bent else 1.0
                 flux = unpack_flux(photon_map.photons[i, FLUX])
-                total_r += flux[0] * tilt
-                total_g += flux[1] * tilt
-                total_b += flux[2] * tilt
+                total_r += flux[0] * correction
+                total_g += flux[1] * correction
+                total_b += flux[2] * correction
                 count += 1
     return Found((total_r, total_g, total_b), count)
 

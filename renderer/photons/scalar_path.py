@@ -18,22 +18,32 @@ from tracecore.compilation.cached import compiled
 
 
 @compiled
-def scatter_rich(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: int) -> None:
+def scatter_rich(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: int, is_corrected: bool) -> None:
     """Scatter photons at the first `count` places of the list `chunk.rich`, and say what those stored there carry.
 
     fluxes: address of the column of packed fluxes of the photons that wait, those of the chunk first.
+    is_corrected: whether what they carry counts about the shading normal (`PhotonTask`).
     """
     for k in range(count):
         i = chunk.rich[k]
         wo = scale(in_double(column(chunk.ray, i)), -1.0)
         hit = surface_at(surfaces, chunk.triangle[i], np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i]), wo)
         arriving = arriving_share(hit, np.float64(chunk.distance[i]))
-        put(fluxes, i, scatter_photon(i, hit, wo, arriving, chunk))
+        entering = multiply(arriving, entering_share(hit.bsdf, local(hit, wo)))
+        put(fluxes, i, carried(i, scale(entering, hit.correction if is_corrected else 1.0), chunk))
+        scatter_photon(i, hit, wo, arriving, chunk)
 
 
 @compiled
-def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) -> np.uint32:
-    """Scatter one photon. arriving: share of its flux that comes to the hit. Returns what is stored of it, packed."""
+def carried(i: int, share: Color, chunk: Chunk) -> np.uint32:
+    """Returns the share of a photon's flux that is stored, packed."""
+    flux = multiply(column(chunk.flux, i), in_single(share))
+    return np.uint32(pack_flux(flux, unit32(chunk.words[3, i])))
+
+
+@compiled
+def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) -> None:
+    """Scatter one photon. arriving: share of its flux that comes to the hit."""
     wo_local = local(hit, wo)
     words = (chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i])
     u = (unit32(more4(words)[0]), unit32(words[0]), unit32(words[1]))
@@ -43,9 +53,6 @@ def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) ->
     chunk.is_directed[i] = Int(1)
     chunk.lobe[i] = Int(MIRROR) if scattered.lobe == SPECULAR else Int(DIFFUSE)
     set_column(chunk.weight, i, in_single(multiply(scattered.weight, arriving)))
-    stored = scale(multiply(arriving, entering_share(hit.bsdf, wo_local)), hit.tilt)
-    flux = multiply(column(chunk.flux, i), in_single(stored))
-    return np.uint32(pack_flux(flux, unit32(words[3])))
 
 
 @compiled

@@ -87,6 +87,7 @@ from shaders.octahedral import pack_unit
 from shaders.random import STREAM_PHOTON, Words4, hash4, hash_key, more4, unit32
 from shaders.real import HALF, ONE, TWO, ZERO, Int, Real
 from shaders.sampling import cosine_power, lambertian
+from shaders.shading_normals import shading_normal_correction
 from shaders.surface import SurfaceArrays
 from shaders.vector import Vec3, add, along, dot, frame, largest, mean, multiply, normalize, scale, subtract, to_world
 from tracecore.compilation.cached import compiled, inlined
@@ -109,9 +110,6 @@ PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
     offset_of(MATERIAL, name) for name in ("phong", "mirror", "transmission")
 )
 UVS_BYTES, TEXELS_BYTES, TEXEL_MASK = 32, offset_of(MATERIAL, "texels"), np.uint32(0xFF)
-
-#: A bent normal changes a photon's flux by no more than this factor.
-MOST_TILT = Real(4.0)
 
 #: A bent normal farther from the ray than this cosine gives way to the flat one.
 LEAST_COSINE = Real(1e-6)
@@ -170,6 +168,7 @@ class Limits(NamedTuple):
     max_bounces: np.int32
     key: Words4
     only_caustics: bool
+    is_corrected: bool
 
 
 class Shading(NamedTuple):
@@ -220,6 +219,7 @@ def shade_batch(
         np.int32(min(task.max_bounces, MOST_BOUNCES)),
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
         task.only_caustics,
+        task.is_corrected,
     )
     shading, flux = shading_of(scene, limits), fresh_flux(scene.photon_scene, task)
     first, kept = 0, 0
@@ -342,11 +342,14 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
         each(face, whole(hits), chunk)
         bent = list_places(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
         each(bend_normal, whole(bent), view)
+        if landing.limits.is_corrected:
+            each(correct_photon, whole(bent), view)
         if flags & MIXED:
             scatter_mixed(hits, view)
         if flags & RICH:
             rich = list_places(address(chunk.kind), (RICH, RICH), hits, address(chunk.rich))
-            scatter_rich(surfaces, chunk, rich, view.photons + FLUX * WAITING_STEP)
+            fluxes = view.photons + FLUX * WAITING_STEP
+            scatter_rich(surfaces, chunk, rich, fluxes, landing.limits.is_corrected)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
     if landing.limits.only_caustics and flags & MIXED:
@@ -600,17 +603,36 @@ def bend_normal(k: int, view: View) -> None:
     """The shading normal between those of the corners, as `shaders.surface.surface_at` says."""
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
-    flat, ray = column(chunk.normal, i), column(chunk.ray, i)
-    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
-    corner = Int(get_int(address(chunk.triangle), i) * Int(9))
-    a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
-    shading = normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))
+    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, view)
     # Some files wind a triangle against its vertex normals: those then say which side is outside.
     outside = dot(flat, shading) >= ZERO
     shading = scale(shading, ONE if outside else -ONE)
     seen = dot(shading, ray) < -LEAST_COSINE  # else from behind the bent normal: only the flat one makes sense
     put(address(chunk.is_outside), i, Int(outside))
     set_column(chunk.shading, i, chosen(seen, shading, flat))
+
+
+@inlined
+def corners_normal(i: int, view: View) -> Vec3:
+    """Returns the unit normal between those of a triangle's corners, on whichever side these are."""
+    chunk = view.chunk
+    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
+    corner = Int(get_int(address(chunk.triangle), i) * Int(9))
+    a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
+    return normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))
+
+
+@inlined
+def correct_photon(k: int, view: View) -> None:
+    """Have the flux that is stored count about the normal between the corners' ones: nothing, from behind it."""
+    chunk = view.chunk
+    i = get_int(address(chunk.bent), k)
+    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, view)
+    cosine = dot(shading, ray)
+    bent = max(-cosine if dot(flat, shading) >= ZERO else cosine, ZERO)
+    flux = scale(column(chunk.flux, i), shading_normal_correction(bent, -dot(flat, ray)))
+    number = unit32(get_word(address(chunk.words) + 3 * COLUMN_BYTES, i))
+    put(view.photons + FLUX * WAITING_STEP, i, np.uint32(pack_flux(flux, number)))
 
 
 @inlined
@@ -747,8 +769,8 @@ def bend_flux(k: int, view: View) -> None:
     direct(i, wi, chunk)
     leaves = (dot(wi, flat) > ZERO) == (dot(wi, shading) > ZERO)
     above, below = abs(dot(ray, shading) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, shading))
-    tilt = min(above / below, MOST_TILT) if below > ZERO else ONE
-    set_column(chunk.weight, i, scale(column(chunk.weight, i), tilt if leaves else ZERO))
+    correction = shading_normal_correction(above, below)
+    set_column(chunk.weight, i, scale(column(chunk.weight, i), correction if leaves else ZERO))
 
 
 @inlined

@@ -3,20 +3,20 @@
 The first passes, `samples` of them, have a time each; then come as many times with two passes each, then as many with
 four, and so on, so that going from time to time costs less and less. The times are van der Corput's, shifted by the
 seed: however many passes there are, they are spread evenly over the shutter's span, and what time a pass has depends on
-nothing but its number. (Van der Corput: Verteilungsfunktionen, 1935; Cranley, Patterson: Randomization of Number
-Theoretic Methods for Multiple Integration, 1976.)
+nothing but its number. (Cranley, Patterson: Randomization of Number Theoretic Methods for Multiple Integration, 1976.)
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from renderer.drivers.driver import RayCounts, Work
 from renderer.photons.counts import PhotonCounts
+from renderer.run.halton import radical_inverse
 from renderer.run.statistics import ratio
 from renderer.scene.tree_updates import TreeUpdates
 from shaders.random import STREAM_CAMERA, random4
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    import numpy.typing as npt
+
     from renderer.drivers.driver import Driver, Radiance, RenderSettings
     from renderer.scene.render_context import Stage
     from renderer.scene.tree_updates import Update
@@ -33,12 +35,20 @@ if TYPE_CHECKING:
     from tracecore.bvh.tree import BinaryTree
     from tracecore.dispatch.tracer import Tracer
 
+    Array = npt.NDArray[Any]
+
 D = TypeVar("D", Work, RayCounts, PhotonCounts, TracerStatistics)
 
 NOTHING = TracerStatistics(batches=0, rays=0, busy_seconds=0.0, kernel_rays_per_second=0.0, invalid_rays=0)
 
 #: The camera's random numbers have steps; this one is the shift of the times.
 SHIFT_STEP = 2
+
+#: What of a snapshot may differ between two that have the same picture: its time, and cameras that it is not seen by.
+UNSEEN = ("time", "cameras")
+
+#: What of a snapshot a tracer holds: triangles, and by their textures where there are holes.
+TRACED = ("positions", "uvs", "material_ids", "materials", "textures")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +69,7 @@ class Motion:
     def time_of(self, block: int, start: float, seed: int) -> float:
         """Of the passes of a block, in a picture whose time is `start`."""
         shift = random4(np.uint64(seed), 0, 0, STREAM_CAMERA, SHIFT_STEP)[0]
-        return start + self.shutter * ((van_der_corput(block) + shift) % 1.0)
+        return start + self.shutter * ((float(radical_inverse(block, 2)) + shift) % 1.0)
 
 
 def block_of(index: int, samples: int) -> int:
@@ -67,11 +77,6 @@ def block_of(index: int, samples: int) -> int:
     doublings = (index // samples + 1).bit_length() - 1
     first = samples * ((1 << doublings) - 1)
     return samples * doublings + ((index - first) >> doublings)
-
-
-def van_der_corput(number: int) -> float:
-    """The binary digits of a number below 2^32, mirrored at the point."""
-    return int(f"{number:032b}"[::-1], 2) / 2.0**32
 
 
 class MotionDriver:
@@ -157,19 +162,31 @@ class MotionDriver:
 
 
 def looks_same(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots of a scene have the same picture."""
-    seen = (one.camera, one.lights, one.materials) == (other.camera, other.lights, other.materials)
-    arrays = ("normals", "uvs", "material_ids")
-    return (
-        seen
-        and stands_still(one, other)
-        and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
-    )
+    """Tells whether two snapshots of a scene have the same picture: whether all is equal that is not in `UNSEEN`."""
+    names = [field.name for field in fields(one) if field.name not in UNSEEN]
+    return all(same(getattr(one, name), getattr(other, name)) for name in names)
 
 
 def stands_still(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots of a scene have their triangles in the same places."""
-    return np.array_equal(one.positions, other.positions)
+    """Tells whether two snapshots of a scene have the same triangles, with the same holes, in the same places."""
+    return all(same(getattr(one, name), getattr(other, name)) for name in TRACED)
+
+
+def same(one: object, other: object) -> bool:
+    """Tells whether two values are equal in all that they are made of: dataclasses, tuples, arrays, and what `==`
+    compares."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, cast("Array", other))
+    if isinstance(one, tuple):
+        others = cast("tuple[object, ...]", other)
+        return len(one) == len(others) and all(map(same, one, others))
+    if is_dataclass(one):
+        return all(same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    return one == other
 
 
 def summed(one: D, other: D) -> D:

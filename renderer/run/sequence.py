@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +19,7 @@ from renderer.atomic_file import atomic_file
 from renderer.errors import UsageError
 from renderer.film.image_file import check_writable
 from renderer.run import statistics
+from renderer.run.frame_key import frame_key
 from renderer.run.picture import Made, PictureOrder, make_picture
 
 if TYPE_CHECKING:
@@ -109,13 +110,14 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
         start = time.perf_counter()
         snapshot = order.place(frame)
         load_seconds = time.perf_counter() - start
-        wanted = request_of(snapshot, order, frame)
-        kept = finished_frame(order.frame_path(frame), wanted) if order.resume else None
+        key_of = partial(frame_key, of_frame(order, frame), snapshot)
+        kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
         told = kept or _make_frame(order, frame, snapshot, load_seconds)
         if told is None:
             return False
         if kept is None:
-            statistics.write(order.frame_path(frame).with_suffix(".json"), told | {"request": wanted})
+            keyed = told | {"request": key_of(told["passes"])}
+            statistics.write(order.frame_path(frame).with_suffix(".json"), keyed)
         rows.append(told)
         report(frame, told, kept is not None)
     if order.path.suffix.lower() in ANIMATED:
@@ -149,47 +151,18 @@ def of_frame(order: SequenceOrder, frame: int) -> PictureOrder:
     return replace(order.picture, settings=settings)
 
 
-def request_of(snapshot: Snapshot, order: SequenceOrder, frame: int) -> str:
-    """A name, in hexadecimal digits, for all that decides a frame's pixels: the scene as it is then, and how it is
-    made."""
-    digest = hashlib.sha256()
-    picture = of_frame(order, frame)
-    for moment in (snapshot, *moments(picture, snapshot)):
-        for array in (moment.positions, moment.normals, moment.uvs, moment.material_ids):
-            digest.update(np.ascontiguousarray(array).data)
-        digest.update(repr((moment.lights, moment.camera)).encode())
-    for texture in snapshot.textures:
-        digest.update(repr(texture.pixels.shape).encode() + np.ascontiguousarray(texture.pixels).tobytes())
-        if texture.alpha is not None:
-            digest.update(np.ascontiguousarray(texture.alpha).tobytes())
-    if snapshot.environment is not None:
-        digest.update(snapshot.environment.axes.tobytes())
-        digest.update(np.ascontiguousarray(snapshot.environment.radiance).data)
-    settings = replace(picture.settings(snapshot), threads=None, batch_rays=0)
-    made = (getattr(picture.kind, "name", ""), settings, picture.limits, picture.exposure, picture.curve, __version__)
-    motion = picture.motion and (picture.motion.shutter, picture.motion.samples)
-    seen = (snapshot.materials, snapshot.background, motion)
-    digest.update(repr((made, seen)).encode())
-    if picture.denoise:
-        digest.update(b"denoised")
-    return digest.hexdigest()
+def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | None:
+    """Returns the statistics of a frame that is there as it is wanted, else None.
 
-
-def moments(picture: PictureOrder, snapshot: Snapshot) -> Iterator[Snapshot]:
-    """The scene at the first times at which a picture looks at it while the shutter is open."""
-    if picture.motion is not None:
-        seed = picture.settings(snapshot).seed
-        for block in range(picture.motion.samples):
-            yield picture.motion.place(picture.motion.time_of(block, snapshot.time, seed))
-
-
-def finished_frame(path: Path, wanted: str) -> Statistics | None:
-    """The statistics of a frame that is there as it is wanted, else None."""
+    path: of the frame's picture.
+    key_of: gives the key that the frame has to have, of the number of its passes.
+    """
     try:
         told: Statistics = json.loads(path.with_suffix(".json").read_text())
     except (OSError, ValueError):
         return None
-    if not path.is_file() or not isinstance(told, dict) or told.get("request") != wanted:
+    passes = told.get("passes") if isinstance(told, dict) and path.is_file() else None
+    if not isinstance(passes, int) or passes < 1 or told.get("request") != key_of(passes):
         return None
     return told
 

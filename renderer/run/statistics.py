@@ -33,7 +33,8 @@ FIELDS = {
     "threads": "CPU threads that shade",
     "seed": "seed of all random numbers",
     "passes": "passes of the picture; 0 without one",
-    "noise": "of the picture, relative: standard error of its pixels over their brightness, by how much passes differ",
+    "noise": "of the picture, relative: standard error of its pixels over their brightness, by how much two halves of "
+    "the passes differ",
     "bias": "of the photon search, relative as noise is, reckoned as at edges; null where nobody asked for it",
     "seconds.load": "wall time to read the scene and place it at its frame",
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
@@ -70,6 +71,11 @@ FIELDS = {
     "bvh.update_seconds": "wall time to build or refit the binary tree alone",
     "version": "version of the program",
 }
+
+#: Keys that say something of pictures alone, and of photon runs alone; the others have them too, as 0, null or the
+#: same as another key.
+OF_PICTURES = ("passes", "noise", "bias", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update")
+OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
 
 #: What is needed for this share of the time, at its own full speed, is the limit.
 BUSY = 0.6
@@ -185,6 +191,10 @@ def _plain(value: Any) -> Any:
     return float(value) if math.isfinite(value) else None
 
 
-def explain() -> str:
-    """The keys and their meaning, one a line, for the help of the command line."""
-    return "\n".join(f"  {key:<35} {meaning}" for key, meaning in FIELDS.items())
+def explain(others: Sequence[str] = ()) -> str:
+    """Returns the keys and their meaning, one a line, for the help of the command line.
+
+    others: keys that are in the file and mean nothing there; the last line names them.
+    """
+    lines = [f"  {key:<35} {meaning}" for key, meaning in FIELDS.items() if key not in others]
+    return "\n".join([*lines, *([f"  (not of use here: {', '.join(others)})"] if others else [])])

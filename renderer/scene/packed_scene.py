@@ -11,6 +11,7 @@ import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot, Texture
+from scenes.srgb import decoded
 from shaders.ggx import LEAST_ALPHA
 from shaders.lights import (
     NO_SKY,
@@ -37,6 +38,8 @@ from shaders.surface import (
     DIFFUSE,
     EMISSION,
     EMISSION_MAP,
+    ETA,
+    EXTINCTION,
     FILTERED,
     GLOSS,
     IOR,
@@ -103,6 +106,8 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (EMISSION, material.emission),
         (BACKDROP, material.backdrop),
         (GLOSS, lobes.gloss),
+        (ETA, lobes.eta),
+        (EXTINCTION, lobes.k),
         (ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
     ):
         row[column : column + 3] = color
@@ -124,7 +129,14 @@ def look_of(material: Material, textures: Sequence[Texture]) -> float:
 
 def texture_look(texture: Texture) -> Look:
     """How a texture is looked at."""
-    return Look(texture.wrap == "clamp", TEXTURE_FILTERS[texture.filter], texture.is_linear)
+    return Look(texture.wrap == "clamp", TEXTURE_FILTERS[texture.filter])
+
+
+def texture_colors(texture: Texture) -> npt.NDArray[np.float32]:
+    """Returns the linear colours of a texture, (height, width, 3) float32."""
+    if texture.is_linear:
+        return (texture.pixels / 255.0).astype(np.float32)
+    return decoded(texture.pixels, np.float32)
 
 
 def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -150,7 +162,8 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
     rows = [light_row(light, sphere) for light in snapshot.lights]
     emitter_ids = np.full(len(snapshot.positions), -1, np.int32)
     emitter_ids[emitters] = np.arange(len(rows), len(rows) + len(emitters))
-    textures = pack_textures([t.pixels for t in snapshot.textures], [texture_look(t) for t in snapshot.textures])
+    images = [texture_colors(texture) for texture in snapshot.textures]
+    textures = pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
     rows += [glowing_row(snapshot, triangle, textures) for triangle in emitters.tolist()]
     surfaces = SurfaceArrays(
         positions=np.ascontiguousarray(snapshot.positions, np.float32),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from renderer.scene.projection import NO_PROJECTION, Projection
 from renderer.simd.columns import LINE_BYTES
+from scenes.srgb import decoded
 from shaders.lights import (
     AREA,
     EDGE_1,
@@ -41,7 +42,7 @@ from shaders.surface import (
     TRANSMISSION,
     SurfaceArrays,
 )
-from shaders.textures import TextureArrays, decode_srgb
+from shaders.textures import TextureArrays
 from tracecore.compilation.cached import compiled
 
 #: Flags of a facet, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
@@ -110,7 +111,7 @@ Floats = npt.NDArray[np.float32]
 STRENGTHS = list(range(STRENGTH, STRENGTH + 3))
 
 #: Linear values of sRGB bytes.
-DECODED = decode_srgb(np.arange(256, dtype=np.uint8))
+DECODED = decoded(np.arange(256, dtype=np.uint8), np.float32)
 
 
 class PhotonScene(NamedTuple):

@@ -65,9 +65,10 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class TracerChoice:
-    """Which tracer. kernel, dispatch: by name, or None for the device's own choice. threads: None for all cores."""
+    """Which tracer. device: as `open_tracer` takes it. kernel, dispatch: by name, or None for the device's own choice.
+    threads: None for all cores."""
 
-    device: tracecore.Device = "auto"
+    device: str = "auto"
     kernel: str | None = None
     dispatch: str | None = None
     threads: int | None = None

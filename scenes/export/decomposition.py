@@ -7,7 +7,7 @@ import numpy as np
 
 from scenes.geometry import unit
 from scenes.model import Doubles
-from scenes.transforms import compose, quaternion
+from scenes.transforms import axis_and_degrees, compose, quaternion
 
 #: Columns of a map this close to perpendicular are what rounding leaves of perpendicular ones.
 PERPENDICULAR = 1e-12
@@ -41,7 +41,7 @@ def levels(matrix: Doubles) -> list[Doubles]:
 
 def level(scale: Doubles, turn: Doubles, shift: Doubles) -> Doubles:
     """(10,) numbers of a scale, a turn (3, 3) and a shift: of several that differ by rounding, the closest."""
-    axis, degrees = axis_and_degrees(turn)
+    axis, degrees = axis_and_degrees(quaternion_of(turn))
     angles = [angle for near in rounded(np.array([degrees])) for angle in (near, near - 360.0)]
     wanted = turn * scale
     best, least = np.zeros(10), math.inf
@@ -66,8 +66,8 @@ def axes(axis: Doubles) -> list[Doubles]:
     return [near for length in lengths for near in rounded(axis / length)]
 
 
-def axis_and_degrees(turn: Doubles) -> tuple[Doubles, float]:
-    """(3,) unit axis and angle in 0..360 of a rotation (3, 3).
+def quaternion_of(turn: Doubles) -> Doubles:
+    """Returns the unit quaternion (4,), w, x, y, z, of a rotation (3, 3).
 
     Shepperd: Quaternion from Rotation Matrix (1978), from its largest component, so that nothing cancels.
     """
@@ -85,7 +85,4 @@ def axis_and_degrees(turn: Doubles) -> tuple[Doubles, float]:
         ]
     )
     products += np.tril(products, -1).T
-    w, *axis = unit(products[np.argmax(np.diag(products))])
-    if not any(axis):
-        return np.array([0.0, 1.0, 0.0]), 0.0
-    return unit(np.array(axis)), 2.0 * math.degrees(math.atan2(float(np.linalg.norm(axis)), w))
+    return unit(products[np.argmax(np.diag(products))])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scenes.microfacets import metal_color
 from scenes.model import Camera, Color, DistantLight, Light, Material, PointLight, Snapshot, SpotLight
 
 GLASS, INDEX, STRENGTH, LIGHTS = (
@@ -79,8 +80,9 @@ def base_and_metal(material: Material) -> tuple[Color, float]:
     diffuse = BLACK if material.kind in ("mirror", "metal") else material.diffuse
     if not is_shiny(material):
         return diffuse, 0.0
-    dull = dull_share(sum(diffuse), sum(material.specular))
-    both = [d + s - COAT * dull for d, s in zip(diffuse, material.specular, strict=True)]
+    specular = metal_color(material)
+    dull = dull_share(sum(diffuse), sum(specular))
+    both = [d + s - COAT * dull for d, s in zip(diffuse, specular, strict=True)]
     red, green, blue = (min(1.0, max(0.0, float(channel))) for channel in both)
     return (red, green, blue), 1.0 - dull
 
@@ -108,6 +110,8 @@ def material_losses(material: Material) -> Iterator[str]:
     """What of a material is lost."""
     if any(material.absorption):
         yield f"material {material.name!r} no longer absorbs light inside"
+    if material.kind == "metal" and any(material.eta):
+        yield f"material {material.name!r} keeps of its index no more than what it reflects straight ahead"
     if material.kind == "nff" and is_clear(material):
         yield f"material {material.name!r} is clear glass alone; its other reflectances are left out"
     elif material.kind == "nff" and any(material.diffuse) and any(material.specular):

@@ -5,10 +5,10 @@ from typing import NoReturn
 
 import numpy as np
 
+from scenes import srgb
 from scenes.default_view import look_at
 from scenes.mitsuba.elements import MAX_QUOTE, Element, listed, snake_case
 from scenes.model import Color, Doubles
-from scenes.palette import linear
 from scenes.transforms import quaternion, rotation, scaling, translation
 
 #: No number of a file is larger, so that products of two are finite.
@@ -176,7 +176,7 @@ def hexadecimal(element: Element, text: str) -> Color:
 def decoded(encoded: Color) -> Color:
     """sRGB in 0..1 as linear, to 8 bits."""
     levels = np.rint(np.clip(encoded, 0.0, 1.0) * 255.0).astype(np.uint8)
-    red, green, blue = linear(levels).tolist()
+    red, green, blue = srgb.decoded(levels).tolist()
     return (red, green, blue)
 
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from scenes.metals import BY_SYMBOL
 from scenes.microfacets import BLACK, glass, multiplied, scaled, straight_ahead
 from scenes.mitsuba.elements import Element, listed
 from scenes.mitsuba.properties import COLORS, Properties, color, numbers, transform
 from scenes.model import Color, Doubles, Material, Texture
-from scenes.palette import linear, mean_color, srgb
+from scenes.palette import mean_color, srgb
+from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 
 #: BSDFs within BSDFs.
@@ -21,15 +23,8 @@ CHECKERBOARD_SIDE = 256
 WRAPS, FILTERS = {"clamp": "clamp"}, {"nearest": "nearest", "trilinear": "mip", "ewa": "mip"}
 WHITE: Color = (1.0, 1.0, 1.0)
 HALF: Color = (0.5, 0.5, 0.5)
-#: What metals reflect straight ahead, linear. Lagarde: Feeding a Physically Based Shading Model (2011).
-METALS: dict[str, Color] = {
-    "Ag": (0.972, 0.960, 0.915),
-    "Al": (0.913, 0.921, 0.925),
-    "Au": (1.000, 0.766, 0.336),
-    "Cr": (0.550, 0.556, 0.554),
-    "Cu": (0.955, 0.637, 0.538),
-    "none": WHITE,
-}
+#: The name of a conductor that reflects all light.
+IDEAL = "none"
 #: All of a pane's shine but a hundredth is a mirror, to kind nff.
 PANE_SHINE = 10_000.0
 #: Refractive indices at 589 nm, as tables of physics have them.
@@ -84,7 +79,7 @@ class Surfaces:
 
     def __init__(self, ids: dict[str, Element], copper: bool) -> None:
         self.ids = ids
-        self.default_metal = "Cu" if copper else "none"
+        self.default_metal = "Cu" if copper else IDEAL
         self._known: dict[Element, Surface] = {}
         self._textures: dict[Element, Pattern] = {}
 
@@ -223,28 +218,30 @@ def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
 
 def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     """A smooth or rough conductor."""
-    name = properties.text("material", surfaces.default_metal)
-    if name not in METALS:
-        raise properties.element.error(f"unknown material {name!r} of a conductor; there are: {listed(METALS)}")
-    reflectance = METALS[name]
-    k = properties.color("k", BLACK)
-    if properties.take("eta", *COLORS) is not None:
-        reflectance = fresnel_of(properties.color("eta", BLACK), k)
+    eta, k = metal_index(surfaces, properties)
     tint = surfaces.pattern(properties, "specular_reflectance", WHITE)
     spread = roughness_pattern(surfaces, properties)
     rough = roughness(properties) if spread is None else 1.0
     properties.finish("distribution", "sample_visible")
-    specular = multiplied(reflectance, tint.color)
-    surface = Surface(Material(name="conductor", kind="metal", diffuse=BLACK, specular=specular, roughness=rough))
+    material = Material(
+        name="conductor", kind="metal", diffuse=BLACK, specular=tint.color, roughness=rough, eta=eta, k=k
+    )
+    surface = Surface(material)
     if tint.texture is not None:
         surface = with_map(surface, "specular_map", tint, properties.element)
     return surface if spread is None else with_map(surface, "roughness_map", spread, properties.element)
 
 
-def fresnel_of(eta: Color, k: Color) -> Color:
-    """What a conductor of index eta + i k reflects straight ahead."""
-    red, green, blue = (((n - 1) ** 2 + a * a) / ((n + 1) ** 2 + a * a) for n, a in zip(eta, k, strict=True))
-    return (red, green, blue)
+def metal_index(surfaces: Surfaces, properties: Properties) -> tuple[Color, Color]:
+    """The index eta + i k of a conductor, by numbers or by its element's symbol; black where all light is reflected."""
+    name = properties.text("material", surfaces.default_metal)
+    if name != IDEAL and name not in BY_SYMBOL:
+        there = listed([*BY_SYMBOL, IDEAL])
+        raise properties.element.error(f"unknown material {name!r} of a conductor; there are: {there}")
+    k = properties.color("k", BLACK)
+    if properties.take("eta", *COLORS) is not None:
+        return properties.color("eta", BLACK), k
+    return (BLACK, BLACK) if name == IDEAL else (BY_SYMBOL[name].eta, BY_SYMBOL[name].k)
 
 
 def roughness(properties: Properties) -> float:
@@ -266,7 +263,7 @@ def roughness_pattern(surfaces: Surfaces, properties: Properties) -> Pattern | N
     pattern = surfaces.pattern(properties, "alpha", WHITE)
     assert pattern.texture is not None
     texture = pattern.texture
-    alphas = texture.pixels / 255.0 if texture.is_linear else linear(texture.pixels)
+    alphas = texture.pixels / 255.0 if texture.is_linear else decoded(texture.pixels)
     roots = np.rint(255.0 * np.sqrt(alphas)).astype(np.uint8)
     return replace(pattern, texture=replace(texture, pixels=roots, is_linear=True))
 

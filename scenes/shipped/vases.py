@@ -4,6 +4,7 @@ is clear, that absorbs, and that is frosted. By the light of a window and of a s
 import numpy as np
 
 from scenes.document import Document, EnvironmentSource, Part
+from scenes.metals import METALS
 from scenes.model import Color, Doubles, Floats, Material, Mesh
 from scenes.scene import Scene
 from scenes.shapes import rectangle
@@ -31,9 +32,10 @@ BLACK: Color = (0.0, 0.0, 0.0)
 CLEAR: Color = (1.0, 1.0, 1.0)
 
 
-def metal(name: str, specular: Color, roughness: float) -> Material:
-    """A metal that reflects so much straight ahead."""
-    return Material(name=name, kind="metal", diffuse=BLACK, specular=specular, roughness=roughness)
+def metal(name: str, element: str, roughness: float) -> Material:
+    """A metal by its measured index. element: what `scenes.metals` calls it."""
+    eta, k = METALS[element].eta, METALS[element].k
+    return Material(name=name, kind="metal", diffuse=BLACK, specular=CLEAR, roughness=roughness, eta=eta, k=k)
 
 
 def glass(name: str, roughness: float = 0.0, absorption: Color = BLACK) -> Material:
@@ -53,13 +55,13 @@ def glass(name: str, roughness: float = 0.0, absorption: Color = BLACK) -> Mater
 MATERIALS = (
     Material(name="table", diffuse=(0.60, 0.58, 0.55)),
     Material(name="window", diffuse=BLACK, emission=(14.0, 13.5, 12.5)),
-    metal("gold", (1.0, 0.78, 0.34), 0.15),
+    metal("gold", "gold", 0.15),
     glass("clear glass"),
     Material(name="red plastic", kind="plastic", diffuse=(0.55, 0.05, 0.04), ior=1.5, roughness=0.1),
-    metal("brushed copper", (0.95, 0.64, 0.54), 0.5),
+    metal("brushed copper", "copper", 0.5),
     glass("frosted glass", roughness=0.35),
     glass("bottle glass", absorption=(160.0, 30.0, 110.0)),
-    metal("silver", (0.97, 0.96, 0.92), 0.0),
+    metal("silver", "silver", 0.0),
 )
 TABLE, WINDOW = 0, 1
 FRONT, BACK = (2, 3, 4, 5), (6, 7, 8)

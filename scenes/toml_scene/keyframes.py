@@ -8,6 +8,7 @@ import numpy as np
 from scenes.model import Doubles
 from scenes.toml_scene.place import Place
 from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, product
+from scenes.transforms import axis_and_degrees
 
 #: A spline needs a key before and one after each segment.
 SPLINE_KEYS = 4
@@ -114,11 +115,3 @@ def turned_track(track: Track, frame: Doubles, turn: Doubles) -> Track:
         axes, degrees = np.array([axis for axis, _ in turns]), np.array([angle for _, angle in turns])
         rot = RotationTrack(rot.times, axes, degrees, rot.shapes)
     return Track(transl=transl, rot=rot, scale=track.scale, visibility=track.visibility)
-
-
-def axis_and_degrees(q: Doubles) -> tuple[Doubles, float]:
-    """The axis (3,) and the angle of a unit quaternion (4,)."""
-    sine = float(np.linalg.norm(q[1:]))
-    if sine == 0.0:
-        return np.array([0.0, 1.0, 0.0]), 0.0
-    return q[1:] / sine, float(np.degrees(2.0 * np.arctan2(sine, q[0])))

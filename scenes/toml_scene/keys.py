@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scenes.geometry import MAX_COORDINATE
+from scenes.metals import METALS
 from scenes.toml_scene.place import Place
 from scenes.toml_scene.values import (
     METRES,
@@ -157,7 +158,7 @@ ANIMATION = Table(
     "animation",
     "The pictures of an animation: frame i is at `start` + i (`end` - `start`) / (`frames` - 1).",
     (
-        Key(name="start", kind=number, about="Time of the first frame.", default=0.0, example="0.0"),
+        Key(name="start", kind=number, about="Time of the first frame.", default=0.0, example="1.0"),
         Key(name="end", kind=number, about="Time of the last frame.", default=0.0, example="4.0"),
         Key(name="frames", kind=Whole(1, MAX_FRAMES), about="How many there are.", default=1, example="97"),
     ),
@@ -237,7 +238,8 @@ MATERIAL = Table(
         Key(
             name="specular",
             kind=reflectance,
-            about="Reflectance of the mirror and of the highlight, 0 to 1; of a metal straight ahead.",
+            about="Reflectance of the mirror and of the highlight, 0 to 1; of a metal straight ahead, or, of one with "
+            "an index, what multiplies its own.",
             fallback='0; 1 of kinds "mirror" and "metal"',
             example="0.9",
         ),
@@ -269,6 +271,28 @@ MATERIAL = Table(
             "the root of the alpha of GGX.",
             default=0.0,
             example="0.4",
+        ),
+        Key(
+            name="metal",
+            kind=Choice(tuple(METALS)),
+            about='Which metal it is (kind "metal"): `eta` and `k` as they were measured.',
+            fallback="none",
+            example='"gold"',
+        ),
+        Key(
+            name="eta",
+            kind=Triple(0.0, MAX_NUMBER),
+            about='Refractive index of a metal (kind "metal"), which reflects by Fresnel then. Without it nothing but '
+            "the colour `specular` is known, and more is reflected at grazing angles by Schlick.",
+            fallback="that of `metal`",
+            example="[0.2, 0.9, 1.1]",
+        ),
+        Key(
+            name="k",
+            kind=Triple(0.0, MAX_NUMBER),
+            about="Extinction coefficient of a metal, beside `eta`.",
+            fallback="that of `metal`; 0",
+            example="[3.9, 2.5, 2.1]",
         ),
         Key(
             name="absorption",

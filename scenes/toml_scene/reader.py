@@ -11,6 +11,7 @@ import numpy as np
 from scenes.default_view import look_at, triple
 from scenes.document import Document
 from scenes.errors import SceneFileError
+from scenes.metals import METALS
 from scenes.model import AnimationRange, Camera, Material, Texture
 from scenes.scene import Scene
 from scenes.source_file import read_bytes, reason
@@ -21,7 +22,7 @@ from scenes.toml_scene.keys import FILE_KEYS, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.lights import environment_of, light_of
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
-from scenes.toml_scene.place import Place
+from scenes.toml_scene.place import Place, shown
 from scenes.toml_scene.placing import UP_TURNS, Frame, Hierarchy
 
 MAX_FILE_BYTES = 64_000_000
@@ -132,8 +133,26 @@ def add_materials(document: Document, materials: dict[str, dict[str, Any]], plac
                 textures[own] = len(document.textures)
                 document.textures.append(looked_at(read_texture(path, PICTURES), own))
             pictures[field] = textures[own]
+        values |= metal_index(values, here)
         given = OF_KIND.get(values["kind"], {}) | {key: value for key, value in values.items() if value is not None}
         document.materials.append(Material(**{**given, "name": name, **pictures}))
+
+
+def metal_index(values: dict[str, Any], place: Place) -> dict[str, Any]:
+    """The index eta + i k of a metal by its name, which is taken from the values, or as they have it.
+
+    Raises SceneFileError where a name and numbers are given, or k alone, or where the surface is no metal.
+    """
+    name = values.pop("metal")
+    if name is None:
+        if any(values["k"] or ()) and not any(values["eta"] or ()):
+            raise place.inside("k").error("expected eta beside it, above 0")
+        return {}
+    if values["kind"] != "metal":
+        raise place.inside("metal").error(f'expected kind = "metal" beside it, got {shown(values["kind"])}')
+    if values["eta"] is not None or values["k"] is not None:
+        raise place.inside("metal").error("expected either metal or eta and k, got both")
+    return {"eta": METALS[name].eta, "k": METALS[name].k}
 
 
 def looked_at(texture: Texture, own: tuple[Path, str, str, bool]) -> Texture:

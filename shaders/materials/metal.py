@@ -6,7 +6,8 @@ from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`specular` is reflected straight ahead, more of it at grazing angles; `roughness` spreads it."""
+    """`eta` and `k` say what is reflected, times `specular`; without them `specular` is reflected straight ahead, more
+    of it at grazing angles. `roughness` spreads it."""
     return Bsdf(
         diffuse=BLACK,
         phong=BLACK,
@@ -17,6 +18,8 @@ def mixture(material: Parameters) -> Bsdf:
         gloss=material.specular,
         # Squared, roughness looks even: Burley, Physically-Based Shading at Disney, 2012.
         alpha=material.roughness**2,
+        eta=material.eta,
+        k=material.k,
     )
 
 

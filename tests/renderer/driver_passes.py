@@ -29,11 +29,16 @@ def passes(snapshot, driver, count, **settings):
         return np.array([made.render_pass(i) for i in range(count)])
 
 
+def independent_pictures(snapshot, driver, count, **settings):
+    """(count, height, width, 3) pictures with photons of their own, also where all passes of a driver share one map."""
+    if driver == "photons-only":
+        return np.concatenate([passes(snapshot, driver, 1, seed=seed, **settings) for seed in range(count)])
+    return passes(snapshot, driver, count, **settings)
+
+
 def deviation(samples, expected, tolerance=0.0):
-    """|mean - expected| in standard errors of the mean over (n, ...) samples; a systematic error up to `tolerance` of
-    what is expected is taken into the error."""
-    error2 = samples.var(axis=0, ddof=1) / len(samples) + (tolerance * np.asarray(expected)) ** 2
-    return np.abs(samples.mean(axis=0) - expected) / np.sqrt(error2)
+    """How many standard errors the mean of (n, ...) samples is away from what is expected, as absolute values."""
+    return np.abs(z_scores(samples, expected, tolerance))
 
 
 def block_means(image_passes, size):
@@ -47,9 +52,20 @@ def sidak_bound(comparisons, alpha=0.01):
     return NormalDist().inv_cdf(0.5 + 0.5 * (1.0 - alpha) ** (1.0 / comparisons))
 
 
-def z_scores(made, judge, tolerance):
-    """Differences of the means of two (n, ...) samples in standard errors; a systematic error of a share `tolerance` of
-    the judge's mean counts as one."""
-    error2 = made.var(axis=0, ddof=1) / len(made) + judge.var(axis=0, ddof=1) / len(judge)
-    error2 += (tolerance * judge.mean(axis=0)) ** 2
-    return (made.mean(axis=0) - judge.mean(axis=0)) / np.sqrt(error2 + 1e-300)
+def z_scores(made, judge, tolerance=0.0):
+    """How many standard errors the mean of a sample is above that of a judge, beyond what is tolerated.
+
+    made: (n, ...) independent samples.
+    judge: (m, ...) independent samples too, or (...) what is known.
+    tolerance: share of the judge's mean by which the other mean may be off, beside chance. It is taken off the
+    difference, which a factor on standard errors does not widen.
+    """
+    judge = np.asarray(judge, np.float64)
+    is_known = judge.ndim < made.ndim
+    expected = judge if is_known else judge.mean(axis=0)
+    error2 = made.var(axis=0, ddof=1) / len(made)
+    if not is_known:
+        error2 = error2 + judge.var(axis=0, ddof=1) / len(judge)
+    difference = made.mean(axis=0) - expected
+    beyond = np.maximum(np.abs(difference) - tolerance * np.abs(expected), 0.0)
+    return np.sign(difference) * beyond / np.sqrt(error2 + 1e-300)

@@ -12,7 +12,7 @@ from PIL import Image
 
 from renderer import cli
 from renderer.bench import files as bench_files
-from renderer.bench import view_points
+from renderer.bench import kernel_benchmark, view_points
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.files import plain_name
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
@@ -159,6 +159,14 @@ def test_the_gpu_is_known_by_its_name_and_cuda(monkeypatch):
     monkeypatch.setattr(gpu_device, "device_architecture", lambda: "sm_90")
     monkeypatch.setattr(gpu_device, "cuda_versions", lambda: ("13.1", "13.0"))
     assert gpu_facts() == {"GPU": "Some GPU (sm_90)", "CUDA": "13.0; driver for up to 13.1"}
+
+
+def test_the_gpu_that_is_measured_is_the_one_that_is_named(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(kernel_benchmark, "choose_gpu", chosen.append)
+    found = [kernel_benchmark.device_of(name) for name in ("gpu:1", "gpu", "cpu", "emulator")]
+    assert found == ["gpu", "gpu", "cpu", "emulator"]
+    assert chosen == [1]
 
 
 def test_names_of_files_are_plain():

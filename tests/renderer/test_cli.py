@@ -30,7 +30,7 @@ from renderer.film.image_file import read_linear, read_texts
 from renderer.film.layers import BEAUTY, BIAS, COLUMNS
 from renderer.photons.photon_map import load_photons
 from renderer.run import photon_run as headline
-from renderer.run.statistics import FIELDS
+from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
 from scenes.errors import SceneFileError
 from scenes.model import Snapshot
 from tracecore.compilation import cached as compiled
@@ -125,6 +125,8 @@ BAD_ARGUMENTS = [
     (["render", "cornell", "--frame", "-1"], "--frame"),
     (["render", "cornell", "--frame", "1", "--time", "2"], "not allowed with"),
     (["render", "cornell", "--device", "tpu"], "'tpu'"),
+    (["render", "cornell", "--device", "gpu:one"], "gpu:INDEX such as gpu:1, cpu or emulator, got 'gpu:one'"),
+    (["bench", "cornell", "--device", "cpu:1"], "got 'cpu:1'"),
     (["render", "cornell", "--tone-map", "filmic"], "'filmic'"),
     (["photons", "cornell", "--photons", "none"], "whole number"),
     (["scene"], "ACTION"),
@@ -185,13 +187,21 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert all(re.search(rf"\n    {name}\s", text) for name in cli.COMMANDS)
 
 
-def test_help_names_every_driver_and_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_driver(capsys: pytest.CaptureFixture[str]) -> None:
     run("render", "--help")
     text = capsys.readouterr().out
     assert all(f"\n  {name}  " in text for name in DRIVERS)
-    run("photons", "--help")
+
+
+@pytest.mark.parametrize(("command", "others"), [("render", OF_PHOTON_RUNS), ("photons", OF_PICTURES)])
+def test_help_explains_the_keys_of_its_own_command(
+    command: str, others: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(command, "--help")
     text = capsys.readouterr().out
-    assert all(f"  {key} " in text for key in FIELDS)
+    explained = {key for key, meaning in FIELDS.items() if re.search(rf"^  {key} +{re.escape(meaning)}$", text, re.M)}
+    assert explained == FIELDS.keys() - {*others}
+    assert f"(not of use here: {', '.join(others)})" in text
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -459,16 +469,25 @@ def test_photons_are_kept_whatever_comes(
     assert (tmp_path / "a.npz").read_bytes() == b"photons"
 
 
-def test_a_target_noise_alone_is_no_number_of_passes(tmp_path: Path, flat: type[FlatDriver]) -> None:
-    def error_after(passes: int) -> float:
-        values = np.arange(1.0, passes + 1.0)
-        return float(values.std(ddof=1) / math.sqrt(passes) / values.mean() / (1.0 + FLOOR))
+def test_a_target_noise_alone_is_no_number_of_passes(
+    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of passes of brightness 2 the first is 3 and the second, of the other half, 1."""
 
-    assert run_flat("-o", tmp_path / "a.png", "--target-noise", "0.06") == 0
+    def error_after(passes: int) -> float:
+        return 1.0 / math.sqrt(passes // 2 * ((passes + 1) // 2)) / 2.0 / (1.0 + FLOOR)
+
+    def render_pass(self: FlatDriver, index: int) -> Radiance:
+        image = np.zeros((self.settings.height, self.settings.width, COLUMNS[self.settings.layers]))
+        image[..., BEAUTY:BIAS] = {0: 3.0, 1: 1.0}.get(index, 2.0)
+        return image
+
+    monkeypatch.setattr(flat, "render_pass", render_pass)
+    assert run_flat("-o", tmp_path / "a.png", "--target-noise", "0.0145") == 0
     told = json.loads((tmp_path / "a.json").read_text())
     assert told["passes"] > DEFAULT_PASSES
     assert told["noise"] == pytest.approx(error_after(told["passes"]), rel=1e-5)
-    assert error_after(told["passes"]) <= 0.06 < error_after(told["passes"] - 1)
+    assert error_after(told["passes"]) <= 0.0145 < error_after(told["passes"] - 1)
 
 
 def test_layers_need_a_file_that_holds_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -484,7 +503,7 @@ def test_an_exr_with_all_layers(tmp_path: Path, flat: type[FlatDriver]) -> None:
     colors = [f"{layer}.{c}" for layer in ("direct", "indirect", "caustic", "albedo") for c in "RGB"]
     assert set(planes) == {*"RGBZ", *colors, *(f"normal.{c}" for c in "XYZ"), "noise.Y", "density.Y"}
     assert (planes["G"] == 2.0).all()
-    assert planes["noise.Y"][0, 0] == pytest.approx(math.sqrt(1.0 / 3.0))
+    assert planes["noise.Y"][0, 0] == pytest.approx(math.sqrt(0.5))  # 1 against the mean of 2 and 3, times sqrt(2) / 3
 
 
 def test_denoising_is_not_for_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

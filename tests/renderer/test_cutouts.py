@@ -3,7 +3,6 @@
 import math
 from contextlib import contextmanager
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,9 @@ from small_scenes import flat_snapshot, quad
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
-from renderer.run.sequence import request_of
+from renderer.run.frame_key import frame_key
+from renderer.run.picture import PictureOrder
+from renderer.run.session import Limits
 from renderer.scene.cutouts import cutouts_of, mask_of
 from renderer.scene.render_context import TracerChoice, stage_of
 from scenes.model import Camera, Material, PointLight, Texture
@@ -157,16 +158,8 @@ def test_a_mask_that_is_too_large_is_bad_input():
 
 
 def test_a_frame_with_other_holes_is_another():
-    picture = SimpleNamespace(
-        settings=lambda _: RenderSettings(width=2, height=2),
-        limits=1,
-        exposure=1.0,
-        curve="",
-        kind=0,
-        motion=None,
-        denoise=False,
-    )
-    order = SimpleNamespace(seeds="same", picture=picture)
+    size = RenderSettings(width=2, height=2)
+    picture = PictureOrder(kind=DRIVERS["path"], settings=lambda _: size, limits=Limits(passes=1))
     masks = ([[True, False]], [[False, True]], [[True, False]])
-    first, second, third = (request_of(grid_over_floor(np.array(mask)), order, 0) for mask in masks)
+    first, second, third = (frame_key(picture, grid_over_floor(np.array(mask)), 1) for mask in masks)
     assert first == third != second

@@ -34,7 +34,7 @@ def exposed(driver, passes):
 
 def test_a_denoised_picture_is_closer_to_a_long_one():
     with opened(lamp_in_box(), "path", width=64, height=48, layers="features") as driver:
-        short, long = exposed(driver, 4), exposed(driver, 256)
+        short, long = exposed(driver, 4), exposed(driver, 128)
     error, left = (
         np.abs(picture - long.linear).mean() for picture in (short.linear, denoised(short.linear, short.layers))
     )

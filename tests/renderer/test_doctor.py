@@ -1,7 +1,10 @@
 """The doctor: what is missing is named with its remedy, and only what the CPU needs makes it fail."""
 
-import importlib.util
+import importlib.metadata
+import platform
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,11 +26,10 @@ def find(findings: list[Finding], name: str) -> Finding:
 def test_this_machine_renders(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor"]) == 0
     text = capsys.readouterr().out
-    for part in ("Python", "cores", "numba", "compile cache", "CPU tracing", "GPU", "[exr]"):
+    for part in ("Python", "cores", "numba", "compile cache", "CPU tracing", "GPU", "[gpu]", "[exr]", "[denoise]"):
         assert part in text
     assert "BROKEN" not in text
-    for part in ("[plot]", "[cluster]", "g++"):  # nothing here uses them
-        assert part not in text
+    assert "g++" not in text  # nothing here uses it
 
 
 def test_kernels_are_listed_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,11 +46,52 @@ def test_cpu_tracing_is_tried() -> None:
     assert "t = 2," in finding.text
 
 
-def test_missing_extra_is_absent_with_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    finding = find(doctor.extras(), "[exr]")
-    assert (finding.mark, finding.remedy) == ("absent", "install it with: pip install OpenEXR")
-    assert doctor.healthy(doctor.extras())
+def nowhere(package: str) -> str:
+    raise importlib.metadata.PackageNotFoundError(package)
+
+
+def test_missing_extras_are_absent_with_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", nowhere)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    found = doctor.extras()
+    assert {finding.mark for finding in found} == {"absent"}
+    remedies = {finding.name: finding.remedy.removeprefix("install it with: pip install ") for finding in found}
+    assert remedies["[exr]"] == "OpenEXR"
+    assert remedies["[peers]"] == "warp-lang mitsuba embreex"
+    assert doctor.healthy(found)
+    assert find(found, "[denoise]").text == "render --denoise: pyoidn not installed"
+
+
+def test_extras_that_are_there_are_fine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda package: "1.0")
+    assert {(finding.mark, finding.remedy) for finding in doctor.extras()} == {("ok", "install it with: pip install ")}
+
+
+def test_the_doctor_knows_all_extras_and_their_packages() -> None:
+    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+    asked = {
+        extra: tuple(re.match(r"[\w-]+", requirement)[0] for requirement in requirements)  # type: ignore[index]
+        for extra, requirements in project["optional-dependencies"].items()
+    }
+    asked.pop("dev")  # for those who work on the program
+    assert {name: packages for name, (_, packages) in doctor.EXTRAS.items()} == asked
+    elsewhere = {"platform_machine != 'aarch64'": "aarch64", "sys_platform != 'darwin'": "Darwin"}
+    for extra in asked:
+        for requirement in project["optional-dependencies"][extra]:
+            package, _, condition = (part.strip() for part in requirement.partition(";"))
+            machines = {machine for machine, not_made in doctor.NOT_MADE_FOR.items() if package.startswith(not_made)}
+            assert machines == ({elsewhere[condition]} if condition else set())
+
+
+@pytest.mark.parametrize(("called", "name"), [("aarch64", "[peers]"), ("Darwin", "[gpu]")])
+def test_packages_that_are_not_made_for_a_machine_are_not_missed(
+    called: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = {"aarch64": ("warp-lang", "mitsuba"), "Darwin": ()}[called]
+    monkeypatch.setattr(importlib.metadata, "version", lambda package: "1" if package in there else nowhere(package))
+    monkeypatch.setattr(platform, "machine" if called == "aarch64" else "system", lambda: called)
+    assert find(doctor.extras(), name).fine
 
 
 def test_missing_package_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,9 +141,16 @@ def test_gpu_and_the_default_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = CompiledKernel(arch="sm_90", cubin=b"", resources={"closest_hit": row})
     monkeypatch.setattr(gpu, "gpu_unavailable_reason", lambda: None)
     monkeypatch.setattr(nvrtc, "compile_strategy", lambda strategy, arch: kernel)
-    monkeypatch.setattr(gpu_device, "gpu_name", lambda: "Some GPU")
-    monkeypatch.setattr(gpu_device, "device_architecture", lambda: "sm_90")
+    monkeypatch.setattr(gpu_device, "gpu_count", lambda: 1)
+    monkeypatch.setattr(gpu_device, "gpu_name", lambda index: "Some GPU")
+    monkeypatch.setattr(gpu_device, "device_architecture", lambda index=None: "sm_90")
     assert [(finding.mark, finding.text) for finding in doctor.gpu()] == [
         ("ok", "Some GPU (sm_90)"),
         ("ok", "while-while: closest_hit 48 registers, 16 bytes spilled"),
+    ]
+    monkeypatch.setattr(gpu_device, "gpu_count", lambda: 2)
+    monkeypatch.setattr(gpu_device, "gpu_name", lambda index: ("Some GPU", "Another GPU")[index])
+    assert [(finding.name, finding.text) for finding in doctor.gpu()[:2]] == [
+        ("gpu:0", "Some GPU (sm_90)"),
+        ("gpu:1", "Another GPU (sm_90)"),
     ]

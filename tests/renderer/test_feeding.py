@@ -29,6 +29,7 @@ from tracecore.dispatch.port import (
     TRACED,
     WAITED,
     WAITING,
+    are_ready,
     next_lane,
     submit,
 )
@@ -248,7 +249,7 @@ def test_what_is_on_its_way_lands_before_a_fault_is_told():
 
         with pytest.raises(ArithmeticError):
             feeder.run(make_loop)
-        assert tracer.ports[0].is_settled
+        assert are_ready(tracer.ports[0].port, 0)
 
 
 @pytest.mark.timeout(60, method="thread")

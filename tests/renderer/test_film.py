@@ -6,9 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from renderer.camera_paths.paths import new_eye_paths, start_eye_paths
+from renderer.camera_paths.sampler import half_of
+from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.errors import RadianceError, RenderError
-from renderer.film.film import FLOOR, Film
+from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
 from renderer.film.layers import BIAS, BIAS_FACTOR, COLUMNS
+from renderer.scene.packed_scene import pack_camera
+from scenes.model import Camera
 
 
 def constant(value: float, width: int = 3, height: int = 2) -> npt.NDArray[np.float64]:
@@ -50,13 +55,19 @@ def test_impossible_radiance_is_reported_and_not_added(bad: float) -> None:
     film = Film(3, 2)
     film.add(constant(1.0))
     radiance = constant(2.0)
-    radiance[1, 2, 1] = bad
+    radiance[0, 2, 1] = bad
     radiance[1, 0] = bad
-    with pytest.raises(RadianceError, match=r"pass 1: 2 pixels .* x = 0, y = 1") as caught:
+    with pytest.raises(RadianceError, match=r"pass 1: 2 pixels .* x = 2, y = 0") as caught:
         film.add(radiance)
-    assert (caught.value.pass_index, caught.value.pixel, caught.value.count) == (1, (0, 1), 2)
+    assert (caught.value.pass_index, caught.value.pixel, caught.value.count) == (1, (2, 0), 2)
     assert film.passes == 1
     np.testing.assert_array_equal(film.linear, constant(1.0))
+
+
+def test_the_largest_radiance_is_that_of_float32() -> None:
+    film = Film(1, 1)
+    film.add(constant(float(np.finfo(np.float32).max), 1, 1))
+    assert film.linear[0, 0, 0] == np.finfo(np.float32).max
 
 
 def test_wrong_shape() -> None:
@@ -64,14 +75,60 @@ def test_wrong_shape() -> None:
         Film(3, 2).add(np.zeros((3, 2, 3)))
 
 
-def test_noise_is_the_standard_error_of_the_mean() -> None:
+@pytest.mark.parametrize("passes", [2, 3, 7, 50])
+def test_noise_is_the_standard_error_of_the_mean(passes: int) -> None:
+    """Of 48 x 32 pixels and 3 channels, whose neighbours a pixel's noise counts: 1 % of the mean is two deviations."""
     random = np.random.default_rng(3)
+    film = Film(48, 32)
+    for _ in range(passes):
+        film.add(random.normal(10.0, 1.0, (32, 48, 3)))
+    assert film.noise.dtype == np.float32
+    assert np.square(film.noise).mean() == pytest.approx(1.0 / passes, rel=0.06)
+    assert film.relative_noise == pytest.approx(math.sqrt(1.0 / passes) / 10.1, rel=0.1)
+
+
+def test_noise_is_by_how_much_the_halves_differ() -> None:
+    """The passes 0, 3, 5 and 6 are one half, 1, 2, 4 and 7 the other: means 2 and 3 after four passes."""
     film = Film(3, 2)
-    passes = random.normal(10.0, 1.0, (50, 2, 3, 3))
-    for radiance in passes:
+    for value, expected in ((1.0, math.inf), (2.0, 0.5), (4.0, math.sqrt(2.0 / 9.0) * 2.0), (3.0, 0.5)):
+        film.add(constant(value))
+        np.testing.assert_allclose(film.noise, expected, rtol=1e-6)
+
+
+def test_noise_of_a_pixel_is_a_mean_over_those_next_to_it_and_the_channels() -> None:
+    film = Film(7, 6)
+    for index in range(4):
+        radiance = constant(1.0, 7, 6)
+        radiance[2, 3, 1] += 6.0 * half_of(index)  # the halves differ by 6: off by 3 in one of three channels
         film.add(radiance)
-    expected = np.sqrt(passes.var(axis=0, ddof=1).mean(axis=2) / 50)
-    np.testing.assert_allclose(film.noise, expected, rtol=1e-5)
+    expected = np.zeros((6, 7))
+    expected[1:4, 2:5] = math.sqrt(9.0 / 3.0 / 9.0)
+    np.testing.assert_allclose(film.noise, expected, rtol=1e-6)
+
+
+def places_in_pixels(sampler: str, index: int, width: int, height: int) -> npt.NDArray[np.float64]:
+    """(height, width, 2) where in each pixel the camera ray of a pass goes through."""
+    camera = Camera(eye=(0, 0, 0), forward=(0, 0, -1), up=(0, 1, 0), vertical_fov=0.0, height=float(height))
+    pixels = np.arange(width * height, dtype=np.int32)
+    rays, paths = np.zeros((8, len(pixels)), np.float32), new_eye_paths(len(pixels))
+    task = EyeTask(np.uint64(5), index, FOLLOW, 1, 0, 0.0, SAMPLERS[sampler])
+    start_eye_paths(pack_camera(camera, width, height), task, (width, height), pixels, rays, paths)
+    across, down = rays[0] + width / 2, height / 2 - rays[1]
+    return np.stack([across, down], axis=-1).reshape(height, width, 2).astype(np.float64) % 1.0
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_noise_is_honest_though_samples_keep_apart(sampler: str) -> None:
+    """What is told of pictures is as large as their error, whatever the sampler: of smooth light, an edge, a corner."""
+    truth = np.array([(math.e - 1.0) ** 2, 0.1 + 0.25, 0.6 * 0.7])
+    film = Film(64, 48)
+    for index in range(64):
+        x, y = np.moveaxis(places_in_pixels(sampler, index, 64, 48), -1, 0)
+        film.add(np.stack([np.exp(x + y), x + 2.0 * y < 1.2, (x < 0.6) & (y < 0.7)], axis=-1).astype(np.float64))
+        if film.passes in (4, 8, 16, 64):
+            error = math.sqrt(np.square(film.linear - truth).mean())
+            told = math.sqrt(np.square(film.noise).mean())
+            assert told == pytest.approx(error, rel=0.08), film.passes
 
 
 def test_one_pass_tells_no_noise() -> None:
@@ -83,9 +140,9 @@ def test_one_pass_tells_no_noise() -> None:
 
 def test_noise_is_relative_to_brightness() -> None:
     film = Film(3, 2)
-    for value in (0.9, 1.1, 0.9, 1.1):
-        film.add(constant(value))
-    assert film.relative_noise == pytest.approx(math.sqrt(0.04 / 3 / 4) / (1.0 + FLOOR), rel=1e-5)
+    for index in range(4):
+        film.add(constant(0.9 if half_of(index) else 1.1))
+    assert film.relative_noise == pytest.approx(0.1 / (1.0 + FLOOR), rel=1e-5)
 
 
 def test_a_black_picture_has_no_noise() -> None:
@@ -95,13 +152,41 @@ def test_a_black_picture_has_no_noise() -> None:
     assert film.relative_noise == 0.0
 
 
+def test_specks_count_as_wrong_as_they_are() -> None:
+    """One pixel of 25 shines by 25 times as much in one pass of all: the picture is off by 1 there, 24 over 16 passes,
+    and by no less where the speck itself makes its pixel bright."""
+    film = Film(50, 50)
+    for index in range(16):
+        radiance = constant(1.0, 50, 50)
+        if index == 5:
+            radiance[2::5, 2::5] = 1.0 + 16.0 * 24.0
+        film.add(radiance)
+    brightness = 1.0 + 24.0 / 25.0
+    expected = 24.0 / (brightness * (1.0 + FLOOR)) * math.sqrt(75 / 2475)  # the worst hundredth are 25 specks of 100
+    assert film.relative_noise == pytest.approx(expected, rel=0.02)
+
+
+def test_brightness_is_that_of_the_pixels_around_where_a_pixel_is_noisy() -> None:
+    edge = np.where(np.arange(12) < 6, 1.0, 4.0) * np.ones((9, 1))
+    np.testing.assert_allclose(quiet_brightness(edge, np.zeros(edge.shape)), edge)
+    np.testing.assert_allclose(quiet_brightness(edge, np.full(edge.shape, 9.0)), mean_around(edge, 2))
+
+
+def test_the_mean_around_a_pixel_is_of_the_picture_mirrored_at_its_edges() -> None:
+    values = np.random.default_rng(4).random((5, 7))
+    around = mean_around(values, 2)
+    assert around[2, 3] == pytest.approx(values[0:5, 1:6].mean())
+    assert around[0, 0] == pytest.approx(values[np.ix_([1, 0, 0, 1, 2], [1, 0, 0, 1, 2])].mean())
+    assert mean_around(values[:1, :1], 2) == pytest.approx(values[:1, :1])
+
+
 def bias_film(bias: float, noise: float, passes: int = 12) -> Film:
     """A picture of brightness 1 in which each pass finds the inner disc brighter by -bias and by noise."""
     random = np.random.default_rng(5)
-    film = Film(40, 30, COLUMNS["bias"])
+    film = Film(80, 60, COLUMNS["bias"])
     for _ in range(passes):
-        radiance = np.ones((30, 40, COLUMNS["bias"]))
-        radiance[..., BIAS] = bias + random.normal(0.0, noise, (30, 40))
+        radiance = np.ones((60, 80, COLUMNS["bias"]))
+        radiance[..., BIAS] = bias + random.normal(0.0, noise, (60, 80))
         film.add(radiance)
     return film
 
@@ -109,6 +194,7 @@ def bias_film(bias: float, noise: float, passes: int = 12) -> Film:
 def test_bias_is_told_from_noise() -> None:
     expected = BIAS_FACTOR * 0.02 / (1.0 + FLOOR)
     assert bias_film(0.02, 0.0).relative_bias == pytest.approx(expected)
+    assert bias_film(0.02, 0.0, passes=2).relative_bias == pytest.approx(expected)
     assert bias_film(-0.02, 0.1).relative_bias == pytest.approx(expected, rel=0.15)
     assert bias_film(0.0, 0.1).relative_bias < 0.4 * expected
 
@@ -123,5 +209,6 @@ def test_bias_that_nobody_looked_at_is_not_known() -> None:
     film = Film(3, 2)
     for value in (0.9, 1.1):
         film.add(constant(value))
+    assert film.relative_noise > 0.0
     assert math.isnan(film.relative_bias)
     assert film.relative_deviation == film.relative_noise

@@ -15,8 +15,8 @@ from shaders.octahedral import unpack_unit
 WHITE, BLACK, GLOW = (1.0, 1.0, 1.0), Material(diffuse=(0.0, 0.0, 0.0)), (1.0, 1.0, 1.0)
 GLASS = Material(kind="dielectric", transmittance=1.0, ior=1.5)
 
-#: What loses no light, at least of what falls in straight, and the share of it that may be lost nevertheless: between
-#: facets of glass, and where a Phong lobe reaches below its surface.
+#: What loses no light, at least of what falls in straight, and the share of it that may be lost nevertheless: where the
+#: table of what rough glass reflects and lets through has an error.
 LOSSLESS = {
     "diffuse": (Material(diffuse=WHITE), 0.0),
     "mirror": (Material(kind="mirror", specular=WHITE), 0.0),
@@ -25,7 +25,7 @@ LOSSLESS = {
     "polished plastic": (Material(kind="plastic", diffuse=WHITE, ior=1.5), 0.0),
     "rough plastic": (Material(kind="plastic", diffuse=WHITE, ior=1.5, roughness=0.5), 0.0),
     "clear glass": (GLASS, 0.0),
-    "frosted glass": (Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.25), 0.02),
+    "frosted glass": (Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.7), 0.005),
     "nff": (Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.7, 0.7, 0.7), shine=20.0), 0.0),
 }
 
@@ -81,12 +81,12 @@ def pictures(snapshot, driver, side):
 @pytest.mark.parametrize("albedo", [0.5, 0.8])
 @pytest.mark.parametrize("driver", COMPLETE)
 def test_every_surface_in_a_furnace_has_radiance_1_over_1_minus_albedo(driver, albedo):
-    """The whiter the walls, the more all see of what one surface loses: a cube of glass at 0.8 takes less than half a
-    percent from all, an AFF surface two, as its Phong lobe loses a third of the light from all sides."""
+    """The whiter the walls, the more all see of what one surface loses: a cube of an AFF surface at 0.8 takes two
+    percent from all, as its Phong lobe loses a third of the light from all sides."""
     names = [name for name in LOSSLESS if albedo < 0.8 or name != "nff"]
     made = pictures(cubes_in_furnace(albedo, names), driver, 24)
     faces = made.reshape(-1, 3, 8, 3, 8)[:, :, 3:5, :, 3:5].mean(axis=(2, 4)).reshape(-1, 9)[:, : len(names)]
-    lost = np.array([LOSSLESS[name][1] for name in names]) + COMPLETE[driver] + (0.005 if albedo == 0.8 else 0.0)
+    lost = np.array([LOSSLESS[name][1] for name in names]) + COMPLETE[driver]
     scores = z_scores(faces, np.full((2, len(names)), 1.0 / (1.0 - albedo)), lost)
     assert np.abs(scores).max() < sidak_bound(2 * len(COMPLETE) * len(names)), f"{names}: {scores.round(1)}"
 

@@ -1,7 +1,7 @@
 """Motion blur: what passes see while the shutter is open."""
 
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from small_scenes import flat_snapshot, lamp_in_box, quad
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
-from renderer.run.motion import Motion, MotionDriver, block_of, van_der_corput
+from renderer.run.motion import UNSEEN, Motion, MotionDriver, block_of, looks_same
 from renderer.scene.render_context import TracerChoice, stage_of
-from scenes.model import Camera, Material, PointLight
+from scenes.model import Camera, Environment, Material, PointLight, Snapshot, Texture
 
 GLOW = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 1.0, 1.0))
 FRONT = Camera(eye=(0.0, 0.0, 5.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0, height=4.0)
@@ -61,10 +61,6 @@ def test_seeds_have_times_of_their_own():
     firsts = [motion.time_of(0, 0.0, seed) for seed in range(1000)]
     counts = np.histogram(firsts, bins=10, range=(0.0, 1.0))[0]
     assert ((counts - 100.0) ** 2 / 100.0).sum() < 9.0 + 4.0 * np.sqrt(2.0 * 9.0)
-
-
-def test_van_der_corput():
-    assert [van_der_corput(number) for number in range(5)] == [0.0, 0.5, 0.25, 0.75, 0.125]
 
 
 def test_a_moving_square_is_a_trapezoid():
@@ -134,6 +130,42 @@ def test_a_driver_sees_the_camera_of_its_time_and_keeps_a_tracer_that_fits():
     motion = Motion(shutter=1.0, samples=4, place=place, stage=lambda *_: None)
     assert eyes == [0.0, *(motion.time_of(block, 0.0, 0) for block in range(5))]
     assert opened == []
+
+
+def turned(degrees):
+    """The axes of an environment that has been turned about y."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.array([(c, 0.0, -s), (0.0, 1.0, 0.0), (s, 0.0, c)])
+
+
+def test_a_sky_that_turns_is_seen_at_every_time():
+    """Half of the sky is bright, and turns by a whole turn: straight ahead it is bright for half of the time."""
+    halves = np.zeros((2, 64, 3), np.float32)
+    halves[:, :32] = 1.0
+
+    def place(time):
+        sky = Environment(radiance=halves, axes=turned(360.0 * time))
+        return replace(moving_square(9.0), time=time, environment=sky)
+
+    seen, _ = images(place, range(8), samples=8)
+    assert sorted(seen[..., 0].mean(axis=(1, 2)).round(3)) == [0.0] * 4 + [1.0] * 4
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Snapshot) if field.name not in UNSEEN])
+def test_a_snapshot_that_differs_in_anything_to_be_seen_looks_different(field):
+    still = replace(moving_square(0.0), textures=(Texture(name="", pixels=np.zeros((1, 1, 3), np.uint8)),))
+    other = {
+        "materials": (replace(GLOW, ior=2.0),),
+        "textures": (replace(still.textures[0], wrap="clamp"),),
+        "lights": (PointLight(position=(0.0, 0.0, 1.0), intensity=(1.0, 1.0, 1.0)),),
+        "camera": replace(FRONT, near=1.0),
+        "environment": Environment(radiance=np.ones((1, 1, 3), np.float32)),
+        "name": "other",
+        "background": (0.0, 0.0, 1.0),
+    }
+    value = other[field] if field in other else getattr(still, field) + 1
+    assert looks_same(still, replace(still, time=9.0, cameras={"other": FRONT}, positions=still.positions.copy()))
+    assert not looks_same(still, replace(still, **{field: value}))
 
 
 def test_radius_and_counts_are_those_of_one_picture():

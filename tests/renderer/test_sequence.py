@@ -217,6 +217,21 @@ def test_a_frame_under_another_sky_is_not_kept(counted, tmp_path):
     assert made(f"{text}degrees = 1\n") == 1
 
 
+def test_a_frame_whose_texture_is_looked_at_otherwise_is_not_kept(counted, tmp_path):
+    Image.fromarray(np.arange(24, dtype=np.uint8).reshape(2, 4, 3)).save(tmp_path / "t.png")
+    path = tmp_path / "painted.toml"
+    text = "[materials.red]\ntexture = {{ file = 't.png'{} }}\n[[object]]\nshape = 'sphere'\nmaterial = 'red'\n"
+
+    def made(look) -> int:
+        path.write_text(text.format(look))
+        counted.begun = 0
+        assert render(path, "0:0", tmp_path / "a.png", "--quiet", "--resume") == 0
+        return counted.begun
+
+    looks = ["", ", wrap = 'clamp'", ", filter = 'nearest'", ", filter = 'mip'", ", linear = true"]
+    assert [made(look) for look in looks for _ in range(2)] == [1, 0] * len(looks)
+
+
 def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
     """A process that dies after it has written an unfinished picture over a finished one."""
 

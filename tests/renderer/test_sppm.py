@@ -53,13 +53,17 @@ def test_the_mean_of_the_passes_is_the_published_estimate(monkeypatch):
 
 
 def test_evenly_spread_photons_shrink_all_discs_as_the_global_radius():
-    """Where each pass finds M photons, r^2 falls as the product of (i + alpha) / (i + 1) does."""
-    discs = Discs(0, np.ones(1), np.zeros(1))
-    expected = 1.0
-    for i in range(20):
-        discs = shrunk(discs, np.full(1, 10.0))
-        expected *= (i * SHRINK_ALPHA + SHRINK_ALPHA) / (i * SHRINK_ALPHA + 1.0)
-        assert discs.radius2[0] == pytest.approx(expected, rel=1e-12)
+    """Where photons lie evenly a pass finds as many as its disc is large, however densely they lie. Then r^2 is that of
+    Knaus and Zwicker, of passes counted from 0: Gamma(n + alpha) / (Gamma(alpha) n!), which falls as n^-1/3."""
+    discs = Discs(0, np.full(2, 0.25), np.zeros(2))
+    areas = [discs.radius2 / 0.25]
+    for _ in range(800):
+        discs = shrunk(discs, np.array([3.0, 70.0]) * discs.radius2)
+        areas.append(discs.radius2 / 0.25)
+    for n in (1, 2, 5, 800):
+        logarithm = math.lgamma(n + SHRINK_ALPHA) - math.lgamma(SHRINK_ALPHA) - math.lgamma(n + 1.0)
+        assert areas[n] == pytest.approx(np.full(2, math.exp(logarithm)), rel=1e-9)
+    assert areas[800] / areas[100] == pytest.approx(np.full(2, 0.5), rel=2e-3)
 
 
 def test_photons_of_a_pixel_are_those_within_its_own_disc():

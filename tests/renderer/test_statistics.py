@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ from renderer import __version__
 from renderer.drivers.driver import RayCounts, RenderSettings, Work
 from renderer.photons.counts import PhotonCounts
 from renderer.run import statistics
-from renderer.run.statistics import FIELDS, Measured, limited_by
+from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, Measured, limited_by
 from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
@@ -78,7 +79,20 @@ def collected() -> dict[str, Any]:
 def test_keys_are_those_of_the_design_and_documented() -> None:
     assert list(collected()) == DESIGNED
     assert list(FIELDS) == DESIGNED
-    assert all(key in statistics.explain() for key in DESIGNED)
+    assert all(f"  {key} " in statistics.explain() for key in DESIGNED)
+
+
+def test_keys_that_belong_to_one_command_alone_say_nothing_in_the_other() -> None:
+    """A picture has the same rays timed as traced and no bus measured; a photon run has no eye."""
+    settings = RenderSettings(width=4, height=3)
+    done = replace(work(), rays=RayCounts(photon=40))
+    run = statistics.collect(stage(), "photons", settings, measured(done=done))
+    assert [run[key] for key in OF_PICTURES[3:6]] == [0, 0, 0]
+    assert (run["passes"], math.isnan(run["noise"]), math.isnan(run["bias"])) == (0, True, True)
+    made = statistics.collect(stage(), "path", settings, replace(measured(bus=None), rays=100))
+    assert (made["rays.timed"], made["transfer.limit_bytes_per_second"]) == (made["rays.total"], None)
+    assert made["rays_per_second_of_runs"] == [made["rays_per_second"]]
+    assert {*OF_PICTURES, *OF_PHOTON_RUNS} < {*FIELDS}
 
 
 def test_values() -> None:

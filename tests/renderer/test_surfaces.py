@@ -4,26 +4,28 @@ import math
 
 import numpy as np
 import pytest
-from small_scenes import FURNACE, closed_box, flat_snapshot, quad
+from small_scenes import closed_box, flat_snapshot, quad
 
 import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from scenes.model import Camera, Material, PointLight
-from shaders.dielectric import fresnel
 
 WHITE, BLACK, HALF = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.5, 0.5, 0.5)
-BLACK_FLOOR, GLOWING_FLOOR = Material(diffuse=BLACK), Material(diffuse=BLACK, emission=WHITE)
-#: What no light gets lost in, with the share that is lost in its facets: rough glass has no more than one bounce.
+BLACK_FLOOR, GLOWING = Material(diffuse=BLACK), Material(diffuse=BLACK, emission=WHITE)
+#: What no light gets lost in.
 LOSSLESS = {
-    "polished metal": (Material(kind="metal", specular=WHITE), 0.0),
-    "rough metal": (Material(kind="metal", specular=WHITE, roughness=0.6), 0.004),
-    "dull metal": (Material(kind="metal", specular=WHITE, roughness=1.0), 0.004),
-    "polished plastic": (Material(kind="plastic", diffuse=WHITE, ior=1.5), 0.0),
-    "rough plastic": (Material(kind="plastic", diffuse=WHITE, ior=1.5, roughness=0.5), 0.004),
-    "clear glass": (Material(kind="dielectric", transmittance=1.0, ior=1.5), 0.0),
-    "frosted glass": (Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.25), 0.02),
+    "polished metal": Material(kind="metal", specular=WHITE),
+    "rough metal": Material(kind="metal", specular=WHITE, roughness=0.6),
+    "dull metal": Material(kind="metal", specular=WHITE, roughness=1.0),
+    "polished plastic": Material(kind="plastic", diffuse=WHITE, ior=1.5),
+    "rough plastic": Material(kind="plastic", diffuse=WHITE, ior=1.5, roughness=0.5),
+    "clear glass": Material(kind="dielectric", transmittance=1.0, ior=1.5),
+    "frosted glass": Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.5),
+    "dull glass": Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=1.0),
 }
+#: Share of the light that may be missing: tables of facets are within 0.004, and discs of photons reach over edges.
+MISSING = {"path": 0.004, "photon": 0.01}
 
 
 def passes(snapshot, driver, count, **settings):
@@ -38,11 +40,12 @@ def passes(snapshot, driver, count, **settings):
 
 
 def in_furnace(material):
-    """A cube in a closed box whose walls glow and reflect, seen from close by."""
+    """A cube in a closed box whose walls glow, seen from close by. They reflect nothing, so that there is no noise but
+    that of the cube."""
     cube = 0.35 + 0.3 * closed_box()[:, ::-1]
     camera = Camera(eye=(0.5, 0.1, 0.55), forward=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=25.0)
     positions = np.concatenate([closed_box(), cube])
-    return flat_snapshot(positions, [FURNACE, material], material_ids=[0] * 12 + [1] * 12, camera=camera)
+    return flat_snapshot(positions, [GLOWING, material], material_ids=[0] * 12 + [1] * 12, camera=camera)
 
 
 def slab(material, floor, far, lights=()):
@@ -56,9 +59,17 @@ def slab(material, floor, far, lights=()):
     )
 
 
+def reflected_by_a_face(cosine):
+    """Reflected share at index 1.5 by the sines and tangents of both angles, as Fresnel wrote it."""
+    above = math.acos(min(cosine, 1.0 - 1e-12))
+    below = math.asin(math.sin(above) / 1.5)
+    across, along = (f(above - below) / f(above + below) for f in (math.sin, math.tan))
+    return 0.5 * (across * across + along * along)
+
+
 def slab_shares(cosine, absorption):
     """Reflected and transmitted share of light on a slab of index 1.5 and thickness 1/2, with all bounces inside."""
-    reflected = fresnel(cosine, 1.5)
+    reflected = reflected_by_a_face(cosine)
     kept = math.exp(-0.5 * absorption / math.sqrt(1.0 - (1.0 - cosine**2) / 1.5**2))
     through = (1.0 - reflected) ** 2 * kept / (1.0 - (reflected * kept) ** 2)
     return reflected + through * reflected * kept, through
@@ -67,11 +78,11 @@ def slab_shares(cosine, absorption):
 @pytest.mark.parametrize("driver", ["path", "photon"])
 @pytest.mark.parametrize("name", LOSSLESS)
 def test_what_loses_no_light_is_invisible_in_a_furnace(name, driver):
-    material, lost = LOSSLESS[name]
-    made = passes(in_furnace(material), driver, 24, max_bounces=100, radius=0.05)[0].mean(axis=(1, 2))
-    rim = 0.0 if driver == "path" else 0.006  # discs that reach over an edge lose a little
-    error = np.sqrt(made.var(axis=0, ddof=1) / len(made) + (rim + lost) ** 2)
-    assert np.all(np.abs(made.mean(axis=0) - 1.0) < 4.0 * error), made.mean(axis=0)
+    settings = {"width": 64, "height": 48, "max_bounces": 100, "radius": 0.05}
+    made = passes(in_furnace(LOSSLESS[name]), driver, 24, **settings)[0].mean(axis=(1, 2, 3))
+    error = made.std(ddof=1) / math.sqrt(len(made))
+    assert error < 0.005  # else the test would say nothing
+    assert abs(made.mean() - 1.0) < 4.0 * error + MISSING[driver]
 
 
 @pytest.mark.parametrize("absorption", [0.0, 0.7])
@@ -79,7 +90,7 @@ def test_what_loses_no_light_is_invisible_in_a_furnace(name, driver):
 def test_a_slab_lets_through_what_its_two_faces_and_beer_leave(absorption, roughness):
     colors = (absorption, 2.0 * absorption, 0.0)
     glass = Material(kind="dielectric", transmittance=1.0, ior=1.5, absorption=colors, roughness=roughness)
-    made = passes(slab(glass, GLOWING_FLOOR, 20.0), "path", 200, width=16, height=16)[0].mean(axis=(1, 2))
+    made = passes(slab(glass, GLOWING, 20.0), "path", 200, width=16, height=16)[0].mean(axis=(1, 2))
     expected = [slab_shares(1.0, a)[1] for a in colors]
     assert expected[2] == pytest.approx(0.923077, abs=1e-6)
     assert np.all(np.abs(made.mean(axis=0) - expected) < 4.0 * made.std(axis=0, ddof=1) / math.sqrt(len(made)))
@@ -110,7 +121,7 @@ def test_paths_and_photons_agree_in_a_room(name):
     camera = Camera(eye=(0.5, 0.1, 0.3), forward=(0.0, 0.8, 0.6), up=(0.0, -0.6, 0.8), vertical_fov=70.0)
     snapshot = flat_snapshot(
         np.concatenate([closed_box(), shelf, below]),
-        [Material(diffuse=HALF), LOSSLESS[name][0]],
+        [Material(diffuse=HALF), LOSSLESS[name]],
         material_ids=[0] * 12 + [1] * 4,
         camera=camera,
         lights=[lamp],

@@ -467,6 +467,17 @@ def test_materials_of_glb(tmp_path):
 
 
 GOLD = Material(name="gold", kind="metal", diffuse=(0.0, 0.0, 0.0), specular=(1.0, 0.75, 0.25), roughness=0.5)
+COPPER = Material(
+    name="copper",
+    kind="metal",
+    diffuse=(0.0, 0.0, 0.0),
+    specular=(0.5, 1.0, 1.0),
+    roughness=0.75,
+    eta=(0.25, 1.0, 1.25),
+    k=(3.0, 2.5, 2.0),
+)
+#: ((eta - 1)^2 + k^2) / ((eta + 1)^2 + k^2), of its red one half.
+COPPER_AHEAD = (0.5 * 9.5625 / 10.5625, 6.25 / 10.25, 4.0625 / 9.0625)
 GLAZE = Material(name="glaze", kind="plastic", diffuse=(0.25, 0.5, 0.75), ior=1.5, roughness=0.25)
 ICE = Material(name="ice", kind="dielectric", transmittance=1.0, ior=1.25, roughness=0.5, absorption=(0.5, 0.25, 0.0))
 
@@ -475,12 +486,13 @@ ICE = Material(name="ice", kind="dielectric", transmittance=1.0, ior=1.25, rough
 def test_surfaces_of_microfacets(suffix, tmp_path):
     """Of TOML all comes back, of glTF what is not inside; MTL and AFF have Phong's shine for them."""
     document = animated()
-    document.materials = [GOLD, replace(document.materials[POSTER], texture=1), GLAZE, ICE]
+    document.materials = [GOLD, replace(document.materials[POSTER], texture=1), GLAZE, ICE, COPPER]
+    document.parts = [*document.parts, Part(rectangle((3, 0, 0), (1, 0, 0), (0, 1, 0), len(document.materials) - 1))]
     exported = export(scene(document), tmp_path / f"copy{suffix}", 0.0)
     materials = load(exported.files[0]).at(0.0).materials
     found = {material.name: material for material in materials}
     if suffix == ".toml":
-        assert [found[name] for name in ("gold", "glaze", "ice")] == [GOLD, GLAZE, ICE]
+        assert [found[name] for name in ("gold", "glaze", "ice", "copper")] == [GOLD, GLAZE, ICE, COPPER]
         return
     assert "material 'ice' no longer absorbs light inside" in exported.losses
     if suffix == ".glb":
@@ -488,12 +500,16 @@ def test_surfaces_of_microfacets(suffix, tmp_path):
             two = found[one.name]
             assert (two.kind, two.diffuse, two.specular) == (one.kind, one.diffuse, one.specular)
             assert two.roughness == pytest.approx(one.roughness)
+        assert found["copper"].specular == pytest.approx(COPPER_AHEAD)
+        lost = "material 'copper' keeps of its index no more than what it reflects straight ahead"
+        assert lost in exported.losses
         assert (found["ice"].kind, found["ice"].ior, found["ice"].roughness) == ("dielectric", 1.25, 0.5)
         return
     assert "material 'gold' is no longer a metal but shines by Phong's numbers" in exported.losses
     assert "material 'glaze' is no longer a plastic but shines by Phong's numbers" in exported.losses
     assert "material 'ice' is no longer rough" in exported.losses
     by_color = {material.specular: material for material in materials}  # AFF has no names
+    assert any(specular == pytest.approx(COPPER_AHEAD) for specular in by_color)
     gold, glaze = by_color[GOLD.specular], next(m for m in materials if m.diffuse == GLAZE.diffuse)
     assert (gold.kind, gold.diffuse, gold.shine) == ("nff", (0.0, 0.0, 0.0), pytest.approx(phong_power(0.25)))
     assert (glaze.specular, glaze.shine) == (pytest.approx((0.04,) * 3), pytest.approx(phong_power(0.0625)))

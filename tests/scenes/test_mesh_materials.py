@@ -9,8 +9,9 @@ import trimesh
 from PIL import Image
 
 from scenes import Material, SceneFileError, load
-from scenes.palette import linear, painted
+from scenes.palette import painted
 from scenes.shapes import rectangle
+from scenes.srgb import decoded as linear
 from shaders.textures import lookup, pack_textures
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
@@ -260,7 +261,7 @@ def seen_colors(picture):
     """(n, 3) the linear colours of the triangles, looked up where their corners and their middles are."""
     (material,) = picture.materials
     assert (material.kind, material.diffuse) == ("diffuse", WHITE)
-    textures = pack_textures([texture.pixels for texture in picture.textures])
+    textures = pack_textures([linear(texture.pixels, np.float32) for texture in picture.textures])
     corners = np.concatenate([picture.uvs, picture.uvs.mean(axis=1, keepdims=True)], axis=1)
     found = np.array([[lookup(textures, material.texture, u, v) for u, v in triangle] for triangle in corners])
     assert np.ptp(found, axis=1).max() < 1e-6
@@ -304,7 +305,7 @@ def test_painted_triangles_find_their_texels(count):
     mesh, texture = painted(
         type(square)(vertices=square.vertices, triangles=triangles, material=0), linear(pixels), "p"
     )
-    textures = pack_textures([texture.pixels])
+    textures = pack_textures([linear(texture.pixels, np.float32)])
     for k in range(0, count, max(1, count // 50)):
         u, v = mesh.uvs[mesh.uv_triangles[k, 2]].astype(np.float32)
         assert np.allclose(lookup(textures, 0, u, v), linear(pixels[k]), atol=1e-6)

@@ -9,6 +9,7 @@ from PIL import Image
 
 from scenes import SceneFileError, mitsuba
 from scenes.geometry import double_area_normals
+from scenes.metals import METALS
 from scenes.mitsuba import elements
 from scenes.model import DistantLight, SpotLight
 from scenes.scene import Scene
@@ -378,19 +379,19 @@ def number(name, value):
     return f'<float name="{name}" value="{value}"/>'
 
 
-GOLD, COPPER = (1.0, 0.766, 0.336), (0.955, 0.637, 0.538)
+GOLD, COPPER = METALS["gold"], METALS["copper"]
+WHITE = (1, 1, 1)
 HALF = (0.5, 0.5, 0.5)
 CASES = [
-    ("conductor", "", {"kind": "metal", "specular": (1, 1, 1), "roughness": 0}),
-    ("conductor", string("material", "Au"), {"kind": "metal", "specular": GOLD}),
+    ("conductor", "", {"kind": "metal", "specular": WHITE, "roughness": 0, "eta": (0, 0, 0)}),
+    ("conductor", string("material", "Au"), {"kind": "metal", "specular": WHITE, "eta": GOLD.eta, "k": GOLD.k}),
     (
         "conductor",
         string("material", "Au") + '<rgb name="specular_reflectance" value="0.5"/>',
-        {"specular": (0.5, 0.383, 0.168)},
+        {"specular": (0.5, 0.5, 0.5), "eta": GOLD.eta, "k": GOLD.k},
     ),
-    # ((n - 1)^2 + k^2) / ((n + 1)^2 + k^2) with n = 0.5, k = 2
-    ("conductor", number("eta", 0.5) + number("k", 2), {"kind": "metal", "specular": (0.68, 0.68, 0.68)}),
-    ("roughconductor", string("material", "Cu"), {"kind": "metal", "specular": COPPER, "roughness": 0.1**0.5}),
+    ("conductor", number("eta", 0.5) + number("k", 2), {"specular": WHITE, "eta": (0.5,) * 3, "k": (2,) * 3}),
+    ("roughconductor", string("material", "Cu"), {"kind": "metal", "eta": COPPER.eta, "roughness": 0.1**0.5}),
     (
         "roughconductor",
         number("alpha_u", 0.1) + number("alpha_v", 0.4) + string("distribution", "ggx"),
@@ -399,7 +400,7 @@ CASES = [
     (
         "roughconductor",
         string("material", "Au") + number("alpha", 0.81),
-        {"kind": "metal", "specular": GOLD, "roughness": 0.9},
+        {"kind": "metal", "eta": GOLD.eta, "roughness": 0.9},
     ),
     ("dielectric", "", {"kind": "dielectric", "ior": 1.5046 / 1.000277, "transmittance": 1}),
     ("dielectric", number("int_ior", 1.5) + number("ext_ior", 1.2), {"ior": 1.25}),
@@ -437,7 +438,7 @@ def test_bsdfs(snap, kind, inside, expected):
 
 def test_metals_without_a_name_are_copper_in_06(read):
     scene = read('<scene version="0.6.0"><shape type="cube"><bsdf type="conductor"/></shape></scene>')
-    assert material_of(scene.at(0.0)).specular == COPPER
+    assert material_of(scene.at(0.0)).eta == COPPER.eta
 
 
 def test_textures(tmp_path, snap):
@@ -604,7 +605,7 @@ DIFFUSE = '<shape type="cube"><bsdf type="diffuse">{}</bsdf></shape>'
         (DIFFUSE.replace("diffuse", "twosided").format(""), 'expected a <bsdf> in <bsdf type="twosided">'),
         (
             DIFFUSE.replace("diffuse", "conductor").format(string("material", "Xx")),
-            "unknown material 'Xx' of a conductor; there are: Ag, Al, Au, Cr, Cu, none",
+            "unknown material 'Xx' of a conductor; there are: Ag, Al, Au, Cr, Cu, Fe, Ni, Pt, Ti, W, none",
         ),
         (DIFFUSE.replace("diffuse", "dielectric").format(string("int_ior", "tar")), "unknown material 'tar'"),
         (

@@ -1,10 +1,13 @@
 """Scenes made plain."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import scenes
-from scenes.plain import plain
+from scenes.model import PointLight
+from scenes.plain import plain, point_lit
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +60,16 @@ def test_normals_are_those_of_the_winding(both):
     flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     flat /= np.linalg.norm(flat, axis=1, keepdims=True)
     np.testing.assert_allclose(shown.normals, np.repeat(flat[:, None], 3, axis=1), atol=1e-6)
+
+
+def test_one_point_light_is_the_first_or_in_the_middle(both):
+    real, _ = both
+    lamps = tuple(PointLight(position=(float(k), 1.0, 2.0), intensity=(1.0, 2.0, 3.0)) for k in range(2))
+    assert point_lit(replace(real, lights=lamps)).lights == lamps[:1]
+    lit = point_lit(replace(real, lights=()))
+    corners = real.positions.reshape(-1, 3)
+    (light,) = lit.lights
+    assert light.position == pytest.approx(0.5 * (corners.min(axis=0) + corners.max(axis=0)), rel=1e-5)
+    assert max(real.materials, key=lambda one: max(one.emission)).emission != (0.0, 0.0, 0.0)
+    assert {material.emission for material in lit.materials} == {(0.0, 0.0, 0.0)}
+    assert point_lit(scenes.load("outdoor").at_frame(0)).environment is None

@@ -22,6 +22,7 @@ from shaders.bsdf import (
     evaluate_diffuse,
     evaluate_glossy,
     evaluate_phong,
+    gloss_of,
     is_rough_glass,
     pdf_solid_angle,
     sample,
@@ -56,24 +57,27 @@ class Numbers:
     transmittance: float = 0.2
     ior: float = 1.5
     roughness: float = 0.7
+    eta: tuple[float, float, float] = BLACK
+    k: tuple[float, float, float] = BLACK
 
 
 WHITE = (1.0, 1.0, 1.0)
+GOLD_ETA, GOLD_K = (0.11, 0.49, 1.48), (3.5, 2.3, 1.8)
 MATERIALS = {
     "plastic": Numbers(),
     "dull": Numbers(shine=0.0, transmittance=0.0, ior=0.0),
     "too bright": Numbers(diffuse=WHITE, specular=WHITE, shine=5.0, transmittance=1.0),
-    "metal": Numbers(diffuse=BLACK, specular=WHITE, shine=97.0, transmittance=0.0),
+    "metal": Numbers(diffuse=BLACK, specular=WHITE, shine=97.0, transmittance=0.0, eta=GOLD_ETA, k=GOLD_K),
     "clear": Numbers(diffuse=BLACK, specular=BLACK, transmittance=1.0, ior=1.33),
 }
 
 
-def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0, gloss=BLACK, alpha=0.0):
+def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0, **microfacets):
     """A Bsdf of which all but the named lobes are black."""
-    return Bsdf(diffuse, phong, mirror, transmission, shine, ior, gloss, alpha)
+    return Bsdf(diffuse, phong, mirror, transmission, shine, ior, **microfacets)
 
 
-GOLD, COAT = (1.0, 0.766, 0.336), (0.04, 0.04, 0.04)
+GOLD, COAT = {"gloss": (1.0, 0.9, 0.8), "eta": GOLD_ETA, "k": GOLD_K}, (0.04, 0.04, 0.04)
 RED, GREY, BLUE = (0.7, 0.2, 0.1), (0.3, 0.3, 0.3), (0.1, 0.2, 0.4)
 LOBE_BSDFS = {
     "lambert": lobes(diffuse=RED),
@@ -83,9 +87,9 @@ LOBE_BSDFS = {
     "lambert and phong": lobes(diffuse=RED, phong=GREY, shine=15.0),
     "mirror": lobes(mirror=RED),
     "glass": lobes(transmission=WHITE, ior=1.5),
-    "satin gold": lobes(gloss=GOLD, alpha=0.25),
+    "satin gold": lobes(**GOLD, alpha=0.25),
     "dull white metal": lobes(gloss=WHITE, alpha=0.9),
-    "polished gold": lobes(gloss=GOLD),
+    "polished gold": lobes(**GOLD),
     "satin plastic": lobes(diffuse=RED, gloss=COAT, alpha=0.3),
     "polished plastic": lobes(diffuse=WHITE, gloss=COAT),
     "frosted glass": lobes(transmission=WHITE, ior=1.5, alpha=0.4),
@@ -207,7 +211,7 @@ def without_spread(bsdf, wo):
     if not is_rough_glass(bsdf):
         share += bsdf.transmission
     if max(bsdf.gloss) > 0.0 and bsdf.alpha < LEAST_ALPHA:
-        share += gloss_albedo(bsdf.gloss, bsdf.alpha, wo[2])
+        share += gloss_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
     return share
 
 
@@ -374,7 +378,7 @@ def test_only_refraction_scales_radiance(bsdf, flux):
 @every_bsdf
 def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
     chosen = choice(bsdf, (0.0, 0.0, 1.0), True)
-    coat = np.array(gloss_albedo(bsdf.gloss, bsdf.alpha, 1.0)) if max(bsdf.gloss) > 0.0 else np.zeros(3)
+    coat = np.array(gloss_albedo(gloss_of(bsdf), bsdf.alpha, 1.0)) if max(bsdf.gloss) > 0.0 else np.zeros(3)
     weights = [np.mean(lobe) for lobe in (bsdf.diffuse * (1.0 - coat), *bsdf[1:3], coat, bsdf.transmission)]
     total = sum(weights)
     np.testing.assert_allclose(chosen, np.array(weights) / total if total > 0.0 else 0.0)

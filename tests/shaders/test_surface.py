@@ -25,7 +25,7 @@ from shaders.surface import (
     surface_at,
     world,
 )
-from shaders.textures import decode_srgb, pack_textures
+from shaders.textures import pack_textures
 
 CORNERS = np.array([(1.0, 0.0, 0.5), (4.0, 1.0, 0.5), (2.0, 5.0, 0.5)])
 UP, DOWN = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
@@ -167,7 +167,7 @@ def test_a_triangle_without_area_gives_finite_values(corners, normal):
 
 
 def test_every_triangle_has_its_own_material():
-    grey = np.full((1, 1, 3), 188, np.uint8)
+    grey = np.full((1, 1, 3), 0.5, np.float32)
     materials = [
         material(diffuse=(0.1, 0.2, 0.3), phong=(0.01, 0.02, 0.03), shine=7.0),
         material(diffuse=(0.2, 0.2, 0.2), texture=0.0, mirror=(0.4, 0.5, 0.6), transmission=(0.3, 0.2, 0.1), ior=1.5),
@@ -175,16 +175,16 @@ def test_every_triangle_has_its_own_material():
     surfaces = pack([CORNERS, CORNERS], materials=materials, material_ids=[1, 0], images=[grey])
     first, second = (surface_at(surfaces, triangle, 0.2, 0.2, UP).bsdf for triangle in (0, 1))
     assert (first.mirror, first.transmission, first.ior) == ((0.4, 0.5, 0.6), (0.3, 0.2, 0.1), 1.5)
-    assert first.diffuse == pytest.approx((0.2 * decode_srgb(grey)[0, 0]).tolist())
+    assert first.diffuse == pytest.approx((0.2 * grey[0, 0]).tolist())
     assert (second.diffuse, second.phong, second.shine) == ((0.1, 0.2, 0.3), (0.01, 0.02, 0.03), 7.0)
 
 
 def test_a_texture_multiplies_the_diffuse_lobe_alone():
-    pixels = np.array([[[255, 0, 188], [0, 255, 128]]], np.uint8)
+    pixels = np.array([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.2]]], np.float32)
     painted = material(diffuse=(0.5, 0.6, 0.7), phong=(0.2, 0.2, 0.2), mirror=(0.1, 0.1, 0.1), texture=0.0)
     uvs = [[(0.25, 0.5), (0.75, 0.5), (1.25, 0.5)]]
     surfaces = pack([CORNERS], materials=[painted], uvs=uvs, images=[pixels])
-    linear = decode_srgb(pixels)[0]
+    linear = pixels[0]
     for u, v, texel in ((0.0, 0.0, linear[0]), (1.0, 0.0, linear[1]), (0.0, 1.0, linear[0])):
         bsdf = surface_at(surfaces, 0, u, v, UP).bsdf
         assert bsdf.diffuse == pytest.approx(np.array((0.5, 0.6, 0.7)) * texel)
@@ -193,10 +193,10 @@ def test_a_texture_multiplies_the_diffuse_lobe_alone():
 
 
 def test_a_texture_paints_the_backdrop_and_not_the_emission():
-    pixels = np.array([[[255, 0, 188]]], np.uint8)
+    pixels = np.array([[[1.0, 0.0, 0.5]]], np.float32)
     painted = material(emission=GLOW, backdrop=(0.5, 0.6, 0.7), texture=0.0)
     hit = surface_at(pack([CORNERS], materials=[painted], images=[pixels]), 0, 0.2, 0.2, UP)
-    assert hit.backdrop == pytest.approx(np.array((0.5, 0.6, 0.7)) * decode_srgb(pixels)[0, 0])
+    assert hit.backdrop == pytest.approx(np.array((0.5, 0.6, 0.7)) * pixels[0, 0])
     assert hit.emission == GLOW
     assert surface_at(pack([CORNERS]), 0, 0.2, 0.2, UP).backdrop == (0.0, 0.0, 0.0)
 

@@ -1,43 +1,26 @@
-"""Textures: decoding, packing, repetition and filtering."""
+"""Textures: packing, repetition and filtering."""
 
 import numpy as np
 import pytest
 
-from shaders.textures import COLUMNS, decode_srgb, lookup, pack_textures
+from shaders.textures import COLUMNS, lookup, pack_textures
 
 
 def image(rows):
-    """A grey image of bytes: (height, width, 3) uint8."""
-    return np.repeat(np.array(rows, np.uint8)[:, :, None], 3, axis=2)
+    """A grey image of so many hundredths of linear light: (height, width, 3) float32."""
+    return np.repeat(np.array(rows, np.float32)[:, :, None] / np.float32(100.0), 3, axis=2)
 
 
 def grey(textures, u, v, texture=0):
-    """The colour at a point of a grey image, as a byte's worth of linear light."""
+    """The colour at a point of a grey image."""
     color = lookup(textures, texture, float(u), float(v))
     assert color[0] == color[1] == color[2]
     return color[0]
 
 
-def light(byte):
-    """Linear value of a byte."""
-    return float(decode_srgb(np.array([byte], np.uint8))[0])
-
-
-@pytest.mark.parametrize(
-    ("byte", "linear"),
-    [(0, 0.0), (10, 0.0030352698), (11, 0.0033465358), (64, 0.0512694584), (128, 0.2158605001), (188, 0.5028864580)],
-)
-def test_srgb_is_decoded_by_the_standard(byte, linear):
-    """IEC 61966-2-1: a line up to 0.04045 (byte 10), a power beyond."""
-    assert light(byte) == pytest.approx(linear, rel=1e-6)
-
-
-def test_white_is_one_and_decoding_keeps_shape_and_order():
-    decoded = decode_srgb(np.arange(256, dtype=np.uint8).reshape(16, 16))
-    assert decoded.shape == (16, 16)
-    assert decoded.dtype == np.float32
-    assert decoded[-1, -1] == 1.0
-    assert np.all(np.diff(decoded.ravel()) > 0.0)
+def light(hundredths):
+    """Linear value of a texel of `image`."""
+    return hundredths / 100.0
 
 
 def test_the_middle_of_a_texel_is_the_texel_and_v_runs_down():
@@ -49,8 +32,8 @@ def test_the_middle_of_a_texel_is_the_texel_and_v_runs_down():
 
 
 def test_channels_keep_their_order():
-    textures = pack_textures([np.array([[[255, 0, 188]]], np.uint8)])
-    assert lookup(textures, 0, 0.5, 0.5) == pytest.approx((1.0, 0.0, light(188)))
+    textures = pack_textures([np.array([[[1.0, 0.0, 0.5]]], np.float32)])
+    assert lookup(textures, 0, 0.5, 0.5) == (1.0, 0.0, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
-"""The binned SAH builder: what every tree must be, whatever the triangles."""
+"""The builders: what every tree must be, whatever the triangles, and how close bins come to the exact heuristic."""
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
-from tracecore.bvh.binned_sah import _bin_count, _tests_by_count, build
+from tracecore.bvh import sweep_sah
+from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, _bin_count, _tests_by_count, build
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.rays import Floats
 
@@ -45,11 +49,8 @@ def depths(tree: BinaryTree) -> list[int]:
     return result
 
 
-@pytest.mark.parametrize(("max_leaf", "triangle_block"), [(1, 1), (4, 1), (8, 1), (8, 8), (32, 32), (20, 3)])
-@pytest.mark.parametrize("name", TRIANGLES)
-def test_tree_is_sound(name: str, max_leaf: int, triangle_block: int) -> None:
-    triangles = TRIANGLES[name]
-    tree = build(triangles, max_leaf=max_leaf, triangle_block=triangle_block)
+def check_soundness(tree: BinaryTree, triangles: Floats, max_leaf: int) -> None:
+    """Every triangle is in one leaf, boxes are exact, children come after parents, and all bounds hold."""
     lower, upper = triangles.min(axis=1), triangles.max(axis=1)
     leaves = np.flatnonzero(tree.is_leaf)
     seen = np.zeros(len(triangles), int)
@@ -69,6 +70,64 @@ def test_tree_is_sound(name: str, max_leaf: int, triangle_block: int) -> None:
     assert np.array_equal(tree.upper[inner], np.maximum(tree.upper[left], tree.upper[left + 1]))
     assert sorted([0, *left, *(left + 1)]) == list(range(len(tree.child)))
     assert max(depths(tree)) <= MAX_DEPTH
+
+
+@pytest.mark.parametrize(("max_leaf", "triangle_block"), [(1, 1), (4, 1), (8, 1), (8, 8), (32, 32), (20, 3)])
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_tree_is_sound(name: str, max_leaf: int, triangle_block: int) -> None:
+    triangles = TRIANGLES[name]
+    check_soundness(build(triangles, max_leaf=max_leaf, triangle_block=triangle_block), triangles, max_leaf)
+
+
+@pytest.mark.parametrize("builder", [partial(build, binning=FAST_BINNING), sweep_sah.build], ids=["fast", "sweep"])
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_trees_of_other_builders_are_sound(name: str, builder: Callable[..., BinaryTree]) -> None:
+    check_soundness(builder(TRIANGLES[name], max_leaf=1), TRIANGLES[name], 1)
+
+
+def half_area(triangles: Floats) -> float:
+    """Half of the surface of their box."""
+    x, y, z = np.ptp(triangles.reshape(-1, 3).astype(np.float64), axis=0)
+    return x * y + y * z + z * x
+
+
+@pytest.mark.parametrize("count", [2, 3, 17])
+def test_a_sweep_finds_the_cheapest_of_all_borders(count: int) -> None:
+    for seed in range(5):
+        triangles = soup(count, seed=seed)
+        tree = sweep_sah.build(triangles, max_leaf=1)
+        borders = []
+        for axis in range(3):
+            order = np.argsort(triangles[..., axis].min(axis=1) + triangles[..., axis].max(axis=1))
+            for left in range(1, count):
+                sides = triangles[order[:left]], triangles[order[left:]]
+                borders.append(sum(len(side) * half_area(side) for side in sides))
+        below = [len(side) * half_area(side) for side in sides_of_root(tree, triangles)]
+        assert sum(below) == pytest.approx(min(borders), rel=1e-6)
+
+
+def sides_of_root(tree: BinaryTree, triangles: Floats) -> list[Floats]:
+    """The triangles below each child of the root."""
+    sides = []
+    for top in (1, 2):
+        nodes, slots = [top], []
+        while nodes:
+            node = nodes.pop()
+            slots += range(tree.first[node], tree.first[node] + tree.count[node])
+            nodes += [tree.child[node], tree.child[node] + 1] if tree.child[node] else []
+        sides.append(triangles[tree.order[slots]])
+    return sides
+
+
+def test_more_bins_come_closer_to_the_exact_heuristic() -> None:
+    triangles = soup(3000)
+    exact = sweep_sah.build(triangles).sah_cost
+    default, fast, coarse = (
+        build(triangles, binning=binning).sah_cost for binning in (DEFAULT_BINNING, FAST_BINNING, Binning(2, 2, 1))
+    )
+    assert default == pytest.approx(exact, rel=0.02)
+    assert fast == pytest.approx(exact, rel=0.05)
+    assert coarse > 1.03 * exact
 
 
 def test_depth_is_bounded_where_the_heuristic_alone_would_go_deeper() -> None:
@@ -123,4 +182,4 @@ def test_cost_is_far_below_that_of_a_random_order() -> None:
 
 @pytest.mark.parametrize(("triangles", "bins"), [(2, 8), (53, 8), (54, 9), (600, 100), (768, 128), (10**7, 128)])
 def test_bins_are_a_sixth_of_the_triangles_within_bounds(triangles: int, bins: int) -> None:
-    assert _bin_count.py_func(triangles) == bins  # type: ignore[attr-defined]
+    assert _bin_count.py_func(DEFAULT_BINNING, triangles) == bins  # type: ignore[attr-defined]

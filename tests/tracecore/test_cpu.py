@@ -211,50 +211,6 @@ def test_same_bits_on_lattices_that_hypothesis_finds(
     assert_same_bits(triangles, make_rays(origins, np.array(directions), np.array(t_min)))
 
 
-def welded_sphere(rings: int = 24) -> tuple[Floats, Floats]:
-    """(v, 3) vertices of a closed sphere about (0.3, -0.2, 0.1) and (t, 3, 3) triangles that share them exactly."""
-    u = np.linspace(0, 2 * np.pi, 2 * rings, endpoint=False)
-    v = np.linspace(0, np.pi, rings + 1)[1:-1]
-    ring = np.stack(
-        [np.outer(np.sin(v), np.cos(u)), np.outer(np.sin(v), np.sin(u)), np.outer(np.cos(v), u * 0 + 1)], -1
-    )
-    vertices = np.concatenate([[[0, 0, 1]], ring.reshape(-1, 3), [[0, 0, -1]]]).astype(np.float32)
-    vertices += np.float32([0.3, -0.2, 0.1])
-    index = 1 + np.arange(ring.shape[0] * ring.shape[1]).reshape(ring.shape[:2])
-    right = np.roll(index, -1, axis=1)
-    quads = [(index[:-1], index[1:], right[1:]), (index[:-1], right[1:], right[:-1])]
-    faces = [np.stack(quad, -1).reshape(-1, 3) for quad in quads]
-    faces.append(np.stack([0 * index[0], index[0], right[0]], -1))
-    faces.append(np.stack([0 * index[-1] + len(vertices) - 1, right[-1], index[-1]], -1))
-    return vertices, vertices[np.concatenate(faces)]
-
-
-def test_a_closed_sphere_is_watertight() -> None:
-    """No ray from inside at a vertex, or at a point on an edge, gets out."""
-    vertices, triangles = welded_sphere()
-    random = np.random.default_rng(10)
-    with CpuTracer(triangles, threads=1) as tracer:
-        for _ in range(20):
-            origin = (np.float32([0.3, -0.2, 0.1]) + random.uniform(-0.4, 0.4, 3)).astype(np.float32)
-            share = random.random((len(triangles), 1)).astype(np.float32)
-            on_edge = triangles[:, 0] + share * (triangles[:, 1] - triangles[:, 0])
-            for target in (vertices, on_edge, (triangles[:, 0] + triangles[:, 1]) / 2):
-                direction = target - origin
-                hits = tracer.closest_hit(make_rays(np.broadcast_to(origin, direction.shape), direction))
-                assert (prim_ids(hits) != MISS).all()
-                assert np.allclose(hits[:, 0], 1, atol=1e-3)
-
-
-def test_watertight_from_far_outside() -> None:
-    """Nothing behind the sphere is seen through its edges from a million radii away."""
-    _, triangles = welded_sphere()
-    _, direction = random_rays(11, len(triangles))
-    target = (triangles[:, 0] + triangles[:, 1]) / 2
-    origin = target + direction * 1e6
-    rays = make_rays(origin, target.astype(np.float64) - origin)
-    assert_same_bits(triangles, rays[::8])
-
-
 def test_bits_do_not_depend_on_threads_or_split() -> None:
     triangles = soup(2000)
     origin, direction = random_rays(12, 20_000)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -13,13 +14,14 @@ import numpy.typing as npt
 import pytest
 from ray_cases import answers, assert_same_bits, invalid_rays, random_rays, soup
 
+from tracecore.dispatch import direct
 from tracecore.emulator import library, tracer
 from tracecore.emulator.library import compile_library, emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.rays import BATCH_RAYS, Query
+from tracecore.rays import Query
 from tracecore.tracers.brute_force import is_valid
 
 pytestmark = pytest.mark.skipif(emulator_unavailable_reason() is not None, reason=str(emulator_unavailable_reason()))
@@ -56,10 +58,12 @@ class Kernels:
         row = {"block_size": 32, "defines": {}, **row}
         return replace(find_strategy("while-while"), name="mine", source=self.folder / "mine.cu", **row)
 
-    def run(self, body: str, *, before: str = "", threads: int = 32, order: Order = "ascending", **row: Any) -> Words:
+    def run(
+        self, body: str, *, before: str = "", threads: int = 32, order: Order = "ascending", seed: int = 0, **row: Any
+    ) -> Words:
         """What so many threads answer. body: of `answer`, begins with line 4; before: what stands before it, line 2."""
         text = f"{before}\n{ANSWER} {{\n{body}\n}}\n"
-        with EmulatedTracer(soup(1), self.strategy(text, **row), order=order, threads=1) as opened:
+        with EmulatedTracer(soup(1), self.strategy(text, **row), order=order, seed=seed, threads=1) as opened:
             return opened.closest_hit(random_rays(0, threads)).view(np.uint32)[:, 0]
 
 
@@ -196,7 +200,7 @@ def test_sum_of_a_block(kernels: Kernels, order: Order) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_persistent_warps_share_the_work(kernels: Kernels, order: Order) -> None:
-    """Two blocks are launched, whatever the number of rays; the first one does every piece, once."""
+    """Two blocks are launched, whatever the number of rays; the one that comes first does every piece, once."""
     body = """
     for (unsigned k = threadIdx.x; k < 1000; k += blockDim.x) done[k] = 0;
     __syncthreads();
@@ -212,7 +216,9 @@ def test_persistent_warps_share_the_work(kernels: Kernels, order: Order) -> None
     return sum;"""
     before = "__shared__ unsigned done[1000];"
     got = kernels.run(body, before=before, threads=500, block_size=64, persistent=True, order=order)
-    assert got.tolist() == [2 * 500500] * 64 + [0] * 64 + [0xFFFFFFFF] * 372
+    blocks = [2 * 500500] * 64, [0] * 64
+    possible = {"ascending": [blocks], "descending": [blocks[::-1]], "shuffled": [blocks, blocks[::-1]]}[order]
+    assert got.tolist() in [first + second + [0xFFFFFFFF] * 372 for first, second in possible]
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -255,6 +261,19 @@ def test_lanes_and_warps_take_turns_in_the_order_named(kernels: Kernels) -> None
     assert np.array_equal(descending, ascending[::-1])
     shuffled = kernels.run(body, threads=64, block_size=64, order="shuffled")
     assert sorted(shuffled & 255) == list(range(128, 192)) != (shuffled & 255).tolist()
+
+
+def test_blocks_follow_each_other_in_the_order_named(kernels: Kernels) -> None:
+    def turns(order: Order, seed: int = 0) -> list[int]:
+        body = "return threadIdx.x == 0 ? (*launch.tally)++ : 0;"
+        return kernels.run(body, threads=11 * 32, order=order, seed=seed)[::32].tolist()
+
+    assert turns("ascending") == list(range(11))
+    assert turns("descending") == list(range(11))[::-1]
+    shuffled = [turns("shuffled", seed) for seed in range(3)]
+    assert all(sorted(each) == list(range(11)) for each in shuffled)
+    assert len({tuple(each) for each in [*shuffled, turns("ascending"), turns("descending")]}) == 5
+    assert turns("shuffled", 1) == shuffled[1]
 
 
 def test_an_atomic_lets_the_other_warp_go_on(kernels: Kernels) -> None:
@@ -581,10 +600,20 @@ def test_hits_are_those_of_brute_force(name: str, order: Order) -> None:
         assert_same_bits(opened.any_hit(right.rays), right.occlusion, right.rays)
 
 
-def test_threads_trace_at_the_same_time() -> None:
-    rays = random_rays(3, 5 * BATCH_RAYS + 7)
-    with EmulatedTracer(soup(500), threads=1) as one, EmulatedTracer(soup(500), threads=3) as three:
-        assert_same_bits(three.closest_hit(rays), one.closest_hit(rays), rays)
+def test_threads_trace_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three launches are on their way at once, in any order, and each one's hits come to its own rays."""
+    right = answers("soup", 1500)
+    gate = threading.Barrier(3, timeout=60.0)
+    emulate = library.Library.emulate
+
+    def together(self: library.Library, request: library.Request) -> str | None:
+        gate.wait()
+        return emulate(self, request)
+
+    monkeypatch.setattr(direct, "BATCH_RAYS", 500)
+    monkeypatch.setattr(library.Library, "emulate", together)
+    with EmulatedTracer(right.triangles, threads=3) as opened:
+        assert_same_bits(opened.closest_hit(right.rays), right.closest, right.rays)
 
 
 def test_launches_at_the_same_time_have_their_own_variables(kernels: Kernels) -> None:

@@ -21,9 +21,6 @@ from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 10_000
 
-#: A kernel's tracer for one set of triangles at a time: the cases share few of them.
-ORDERS = ("ascending", "descending", "shuffled")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def _emulator() -> None:

@@ -8,26 +8,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from cutout_cases import cutout_answers
+from emulated_ring import SHUFFLED, Service
+from fake_cuda import FakeCuda, installed
 from ray_cases import Answers, Floats, answers, assert_same_bits, soup
 from ring_orders import assert_written, await_order, write_order
 
+from tracecore.cuda.device import DeviceKernel, DeviceScene, find_device
 from tracecore.cutouts import CutoutTables
-from tracecore.dispatch import device_lock as turns
 from tracecore.dispatch import resident
 from tracecore.dispatch.batch import Batch
-from tracecore.dispatch.ring import RingMemory, RingQueue, flag_is_up, ring_again
+from tracecore.dispatch.ring import RingMemory, RingQueue, flag_is_up, ring_again, say
 from tracecore.dispatch.streamed import Meter
-from tracecore.emulator.library import LibraryPool, Request, compile_library, emulator_unavailable_reason
-from tracecore.emulator.tracer import EmulatedScene, memory_ranges
+from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import DeviceError, KernelError, RayError
-from tracecore.kernels.ring_records import ANY_HIT_BIT, DESK, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
+from tracecore.kernels.ring_records import ANY_HIT_BIT, END, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
@@ -44,58 +43,6 @@ NO_HITS = np.array([[np.inf, 0.0, 0.0, np.array(MISS, np.uint32).view(np.float32
 def _emulator() -> None:
     if reason := emulator_unavailable_reason():
         pytest.skip(reason)
-
-
-class Service:
-    """A kernel that stays, in a thread. shape: slots, and rays of each."""
-
-    def __init__(
-        self, triangles: Floats, kernel: KernelStrategy, shape: tuple[int, int], cutouts: CutoutTables | None = None
-    ) -> None:
-        packed = kernel.pack(kernel.build(triangles), triangles, cutouts)
-        path = compile_library(kernel, kernel.stack_for(packed), resident=True, has_cutouts=cutouts is not None)
-        self.library = LibraryPool.of(path)
-        self.memory = memory = RingMemory(*shape, np.zeros)
-        self.scene = EmulatedScene(packed, kernel.layout.scene)
-        self.device = {name: np.zeros(size, np.uint8) for name, size in memory.device_bytes.items()}
-        self.complaint: str | None = None
-        self.counts: list[tuple[int, ...]] = []
-        self.record = memory.record({name: array.ctypes.data for name, array in self.device.items()})
-        shared: list[npt.NDArray[Any]] = [memory.rays, memory.hits]
-        self.memories = np.concatenate([self.scene.memories, memory_ranges([*shared, self.device["staged"]])])
-        self.threads = kernel.block_size
-
-    def start(self) -> None:
-        self.memory.stop[0] = 0
-        self.device["desk"][:] = 0
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
-
-    def stop(self) -> None:
-        self.memory.stop[0] = 1
-        self.thread.join()
-        assert self.complaint is None
-        desk = self.device["desk"].view(DESK)
-        assert desk["posted"] == desk["finished"]
-
-    def run(self) -> None:
-        request = Request(
-            scene=self.scene.record.ctypes.data,
-            arguments=self.record.ctypes.data,
-            blocks=1,
-            threads=self.threads,
-            time_limit=60 * 10**9,
-            memories=self.memories.ctypes.data,
-            memories_count=len(self.memories),
-        )
-        with self.library.borrow() as library:
-            self.complaint = library.emulate(request)
-
-    def queue(self, timeout: float = 60.0) -> RingQueue:
-        def ring(rays: int) -> RingMemory:
-            return self.memory
-
-        return RingQueue(ring, "emulated", timeout, lambda: None, lambda *counts: self.counts.append(counts))
 
 
 @contextmanager
@@ -160,6 +107,23 @@ def test_columns_hold_the_hits_and_nothing_else_is_read_or_written(kernel: str, 
 
 
 @pytest.mark.parametrize("kernel", KINDS)
+def test_hits_are_the_same_on_weak_memory(kernel: str) -> None:
+    """Lanes run in random order, and see nothing early that is not handed over to them (`test_hand_over`)."""
+    case = answers("soup", 2000)
+    service = Service(case.triangles, find_strategy(kernel), (2, SLOT_RAYS))
+    for seed in range(2):
+        for slot in range(2):
+            write_order(service.memory, slot, case.rays[100 * seed : 100 * seed + 150], slot * ANY_HIT_BIT)
+        service.device["desk"][:] = 0
+        say(service.memory.stop, ONCE)
+        service.run(order=SHUFFLED, seed=seed, is_weak=1)
+        assert service.complaint is None
+        for slot, expected in enumerate((case.closest, case.occlusion)):
+            assert await_order(service.memory, slot) == 0
+            assert_written(service.memory, slot, expected[100 * seed : 100 * seed + 150])
+
+
+@pytest.mark.parametrize("kernel", KINDS)
 def test_columns_hold_the_hits_through_cutouts(kernel: str) -> None:
     tables, case = cutout_answers("soup", 1500)
     with serving(case.triangles, kernel, (4, 1024), tables) as service:
@@ -205,7 +169,7 @@ def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
         for i, batch in enumerate(batches[turn:]):
             batch.rays[:] = case.rays[i * 100 : i * 100 + 200]
             queue.submit(batch, 200, Query.CLOSEST)
-        service.memory.stop[0] = ONCE
+        say(service.memory.stop, ONCE)
         service.device["desk"][:] = 0
         service.run()
         assert service.complaint is None
@@ -224,10 +188,16 @@ def test_the_last_orders_are_rung_for_again() -> None:
             write_order(memory, slot, case.rays[:70], NO_UV_BIT)
             await_order(memory, slot)
             memory.hits[slot] = -7.0
-        ring_again(memory.bells, memory.flags, 0, 2, 3)
+        assert ring_again(memory.bells, memory.flags, (0, 2), 3, 60 * 10**9)
         for slot in (0, 1):
             assert int(memory.flags[slot] >> np.uint64(32)) == 4
             assert_written(memory, slot, case.closest[:70], NO_UV_BIT)
+
+
+def test_orders_that_nobody_answers_are_not_rung_for_again() -> None:
+    memory = RingMemory(2, 256, np.zeros)
+    write_order(memory, 0, answers("soup", 2000).rays[:70])
+    assert not ring_again(memory.bells, memory.flags, (0, 2), 3, 10**6)
 
 
 SLOW_WALK = """
@@ -454,49 +424,35 @@ def test_a_closed_queue_is_refused() -> None:
 # ------------------------------------------------------------------------------------------ the one ring of a service
 
 
-class FakeResidence:
-    """A kernel that answers nothing, but starts and ends."""
-
-    does_end = True
-
-    def __init__(self, kernel: Any, scene: Any, memory: RingMemory, timeout: float) -> None:
-        self.memory = memory
-        self.timeout = timeout
-        self.runs = False
-        self.ends = 0
-
-    def start(self) -> None:
-        with turns.vacant_device():
-            self.runs = True
-            self.memory.busy[0] += np.uint64(10**9)
-            turns.move_in(self)
-
-    def has_ended(self) -> bool:
-        return not self.runs
-
-    def end(self) -> None:
-        self.ends += 1
-        turns.move_in(self)
-        if not self.does_end:
-            raise DeviceError(f"not in {self.timeout:g} s")
-        self.runs = False
-        turns.move_out(self)
+#: Makes a service; its timeout in seconds.
+MakeService = Callable[[float], resident.Service]
 
 
 @pytest.fixture
-def make_service(monkeypatch: pytest.MonkeyPatch) -> Callable[[], resident.Service]:
-    monkeypatch.setattr(resident, "Residence", FakeResidence)
-    monkeypatch.setattr(resident, "pinned", np.zeros)
-    monkeypatch.setattr(resident, "attach_thread", lambda: None)
-    monkeypatch.setattr(turns, "_tenants", [])
-    kernel: Any = SimpleNamespace(strategy=find_strategy(None))
-    scene: Any = None
-    return lambda: resident.Service(kernel, scene, 0.1, 8)
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
+    yield from installed(monkeypatch, devices=1)
 
 
 @pytest.fixture
-def service(make_service: Callable[[], resident.Service]) -> resident.Service:
-    return make_service()
+def make_service(cuda: FakeCuda) -> MakeService:
+    strategy, triangles, device = find_strategy(None), soup(5), find_device(0)
+    packed = strategy.pack(strategy.build(triangles), triangles)
+    device.attach()
+    kernel = DeviceKernel(device, strategy, strategy.stack_for(packed), resident=True)
+    scene = DeviceScene(device, packed, strategy.layout.scene)
+    return lambda timeout: resident.Service(kernel, scene, timeout, 8)
+
+
+@pytest.fixture
+def service(make_service: MakeService) -> Iterator[resident.Service]:
+    made = make_service(60.0)
+    yield made
+    made.close()
+
+
+def work_for_a_second(service: resident.Service) -> None:
+    """As the kernel tells it, which adds to what it finds."""
+    residence_of(service).memory.busy[0] += np.uint64(10**9)
 
 
 def test_a_ring_is_made_anew_only_where_it_does_not_do(service: resident.Service) -> None:
@@ -504,6 +460,7 @@ def test_a_ring_is_made_anew_only_where_it_does_not_do(service: resident.Service
     assert (first.slots, first.slot_rays) == (6, 1024)
     assert service.ring(4, 1024) is first
     assert service.ring(7, 1024) is not first
+    work_for_a_second(service)
     service.serve()
     assert service.busy_seconds == 1.0
     left = weakref.ref(residence_of(service))
@@ -511,6 +468,7 @@ def test_a_ring_is_made_anew_only_where_it_does_not_do(service: resident.Service
     assert (other.slots, other.slot_rays) == (4, 512)
     gc.collect()
     assert left() is None
+    work_for_a_second(service)
     service.serve()
     assert service.busy_seconds == 2.0
     with pytest.raises(DeviceError, match="no 1 of 6 slots"):
@@ -543,47 +501,98 @@ def test_queues_get_a_ring_when_they_need_it(service: resident.Service) -> None:
     assert service.open_queue(Meter()).batch(9 * BATCH_RAYS + 1).capacity == 9 * BATCH_RAYS + 1
 
 
-def residence_of(service: resident.Service) -> FakeResidence:
-    residence: Any = service._residence
+def test_a_closed_service_has_no_ring(service: resident.Service) -> None:
+    service.ring(8, 512)
+    service.close()
+    with pytest.raises(KernelError, match="serves no ring any more: its tracer is closed"):
+        service.ring(8, 512)
+
+
+def test_a_kernel_that_has_ended_by_itself_is_an_error(service: resident.Service) -> None:
+    service.ring(8, 512)
+    service.serve()
+    residence_of(service).memory.stop[0] = END
+    assert residence_of(service)._stream.wait(60.0)
+    with pytest.raises(KernelError, match="'while-while' has ended by itself"):
+        service.serve()
+
+
+def residence_of(service: resident.Service) -> resident.Residence:
+    residence = service._residence
+    assert residence is not None
     return residence
 
 
-@pytest.mark.parametrize("does_end", [True, False])
-def test_a_service_that_is_dropped_waits_for_its_kernel(
-    monkeypatch: pytest.MonkeyPatch, make_service: Callable[[], resident.Service], does_end: bool
+def test_a_service_that_is_dropped_waits_for_its_kernel(make_service: MakeService, cuda: FakeCuda) -> None:
+    service = make_service(60.0)
+    service.ring(8, 512)
+    service.serve()
+    del service
+    gc.collect()
+    assert find_device(0).turns._tenants == []
+    assert not cuda.devices[0].runs.locked()
+
+
+def test_a_service_that_is_dropped_amid_another_threads_turn_leaves_its_kernel_to_whoever_comes_next(
+    make_service: MakeService,
 ) -> None:
-    monkeypatch.setattr(FakeResidence, "does_end", does_end)
-    service = make_service()
+    service, turns = make_service(0.5), find_device(0).turns
     service.ring(8, 512)
     service.serve()
     residence = residence_of(service)
+    is_taken, is_over = threading.Event(), threading.Event()
+
+    def take_the_device() -> None:
+        with turns.lock:
+            is_taken.set()
+            is_over.wait(60.0)
+
+    thread = threading.Thread(target=take_the_device)
+    thread.start()
+    is_taken.wait()
     del service
     gc.collect()
-    assert residence.ends == 1
-    assert turns._tenants == ([] if does_end else [residence])
+    is_over.set()
+    thread.join()
+    assert residence.runs
+    residence.timeout = 60.0
+    with turns.vacant():
+        assert not residence.runs
 
 
-def test_a_kernel_that_does_not_end_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, make_service: Callable[[], resident.Service]
-) -> None:
-    monkeypatch.setattr(FakeResidence, "does_end", False)
-    service, other = make_service(), make_service()
+def test_a_kernel_that_does_not_end_keeps_its_memory(make_service: MakeService, cuda: FakeCuda) -> None:
+    service = make_service(0.1)
     service.ring(8, 512)
-    service.serve()
-    for tried in (service.stop, lambda: other.ring(8, 512), lambda: turns.vacant_device().__enter__()):
-        with pytest.raises(DeviceError, match=r"not in 0.1 s"):
-            tried()
+    with cuda.devices[0].hanging():
+        service.serve()
+        residence, memory = weakref.ref(residence_of(service)), cuda.live()["memory"]
+        del service
+        gc.collect()
+        assert find_device(0).turns._tenants == [residence()]
+        assert cuda.live()["memory"] == memory
 
 
-def test_one_kernel_stays_at_a_time(make_service: Callable[[], resident.Service]) -> None:
-    one, other = make_service(), make_service()
+def test_a_kernel_that_does_not_end_is_an_error(make_service: MakeService, cuda: FakeCuda) -> None:
+    service, other = make_service(0.1), make_service(0.1)
+    service.ring(8, 512)
+    with cuda.devices[0].hanging():
+        service.serve()
+        for tried in (service.stop, lambda: other.ring(8, 512), lambda: find_device(0).turns.vacant().__enter__()):
+            with pytest.raises(DeviceError, match=r"the resident kernel has not ended in 0.1 s: end this process"):
+                tried()
+
+
+def test_one_kernel_stays_at_a_time(make_service: MakeService) -> None:
+    one, other = make_service(60.0), make_service(60.0)
     for service in (one, other):
         service.ring(8, 512)
     for turn in range(1, 4):
+        work_for_a_second(one)
         one.serve()
         assert (residence_of(one).runs, residence_of(other).runs) == (True, False)
+        work_for_a_second(other)
         other.serve()
         assert (residence_of(one).runs, residence_of(other).runs) == (False, True)
-        assert (residence_of(one).ends, one.busy_seconds, other.busy_seconds) == (turn, turn, turn)
-    with turns.vacant_device():
+        assert (one.busy_seconds, other.busy_seconds) == (turn, turn)
+    with find_device(0).turns.vacant():
         assert not residence_of(other).runs

@@ -54,6 +54,29 @@ def test_loops_on_the_same_tree_take_the_same_steps():
     assert np.all(tests[hits.view(np.uint32)[:, 3] != MISS] > 0)
 
 
+def most_at_once(kernel, monkeypatch):
+    """How many long rays are on their way at once, at most, where the first ray of each 32 is long."""
+    logs = []
+    decoded = StepSequences.decoded
+    monkeypatch.setattr(
+        StepSequences, "decoded", lambda entries, *rest: logs.append(entries.copy()) or decoded(entries, *rest)
+    )
+    steps = recorded(kernel)[0].of_items[:, Step.NODE]
+    rays = make_rays(np.full((512, 3), 50.0), [[1.0, 1.0, 1.0]])
+    rays[::32] = RAYS[np.argmax(steps)]
+    recorded(kernel, rays=rays)
+    ray = (logs[-1] >> np.uint64(32)).astype(np.int64)
+    spans = [np.flatnonzero(ray == long)[[0, -1]] for long in range(0, 512, 32)]
+    return max(sum(first <= moment <= last for first, last in spans) for moment, _ in spans)
+
+
+def test_a_warp_that_replaces_rays_is_on_several_tickets(monkeypatch):
+    """Others finish all of 32 rays before they take the next."""
+    warps = find_strategy("replacing-while-while").block_size // 32
+    assert most_at_once("while-while", monkeypatch) <= warps
+    assert most_at_once("replacing-while-while", monkeypatch) > warps
+
+
 def test_speculation_visits_nodes_between_a_leaf_and_its_tests():
     base, _ = recorded("while-while")
     speculative, _ = recorded("speculative-if-if")

@@ -1,6 +1,8 @@
 """Opening a tracer, what it refuses, its queue and its statistics."""
 
 import threading
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 import tracecore
 from tracecore.compilation.cached import has_cached_code
+from tracecore.dispatch import direct
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, KernelError, RayError, TriangleError
 from tracecore.rays import HIT, RAY, Floats, Query, as_records, make_rays
@@ -55,7 +58,8 @@ def test_queue_traces_the_first_rays_of_a_batch(device: str) -> None:
 
 
 def test_statistics_of_many_threads_add_up() -> None:
-    with open_on("cpu") as tracer:
+    start = time.perf_counter()
+    with open_on("cpu", threads=4) as tracer:
 
         def work() -> None:
             queue = tracer.open_queue()
@@ -74,17 +78,43 @@ def test_statistics_of_many_threads_add_up() -> None:
             thread.join()
         done = tracer.statistics()
     assert (done.batches, done.rays, done.invalid_rays) == (200, 12_800, 200)
-    assert done.busy_seconds > 0
-    assert done.kernel_rays_per_second == pytest.approx(done.rays / done.busy_seconds)
+    assert 0.0 < done.busy_seconds <= time.perf_counter() - start  # of four threads the mean
 
 
-def test_limits_of_a_cpu_are_those_of_what_it_did() -> None:
-    with open_on("cpu") as tracer:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """What tracers that answer in place look at; `now` is in seconds."""
+    played = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(direct, "time", SimpleNamespace(perf_counter=lambda: played.now))
+    return played
+
+
+class TimedTracer(direct.DirectTracer):
+    """Takes a hundredth of a second for a ray, by a clock of its own, and hits nothing."""
+
+    name, device = "timed", "cpu"
+
+    def __init__(self, clock: SimpleNamespace, threads: int) -> None:
+        super().__init__(threads)
+        self._clock = clock
+
+    def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
+        self._clock.now += 0.01 * len(rays)
+        return 0
+
+
+def test_busy_time_is_the_mean_over_the_threads(clock: SimpleNamespace) -> None:
+    """Three queues trace for 0.1, 0.2 and 0.3 s, which two threads could share."""
+    with TimedTracer(clock, threads=2) as tracer:
         assert tracer.limits(TOWARDS).kernel_rays_per_second == 0.0
-        tracer.closest_hit(np.concatenate([TOWARDS] * 1000))
-        limits, done = tracer.limits(TOWARDS), tracer.statistics()
-    assert limits.kernel_rays_per_second == pytest.approx(done.rays / done.busy_seconds)
-    assert limits.kernel_rays_per_second > 0.0
+        for count in (10, 20, 30):
+            queue = tracer.open_queue()
+            queue.submit(queue.batch(count), count, Query.CLOSEST)
+            clock.now += 5.0  # in which nothing is traced
+        done, limits = tracer.statistics(), tracer.limits(TOWARDS)
+    assert (done.batches, done.rays) == (3, 60)
+    assert done.busy_seconds == pytest.approx(0.3)
+    assert done.kernel_rays_per_second == limits.kernel_rays_per_second == pytest.approx(200.0)
     assert limits.bus_bytes_per_second is None
 
 
@@ -138,7 +168,9 @@ def test_lists_and_integers_are_triangles() -> None:
 
 
 def test_unknown_names_are_answered_with_the_known() -> None:
-    with pytest.raises(DeviceError, match="unknown device 'tpu'; there are auto, cpu, gpu, emulator, brute"):
+    with pytest.raises(
+        DeviceError, match="unknown device 'tpu'; there are auto, cpu, gpu, emulator, brute, and gpu:0, "
+    ):
         open_on("tpu")
     with pytest.raises(KernelError, match="unknown kernel 'bvh9' for device 'cpu'; there is bvh8"):
         tracecore.open_tracer(CORNER, device="cpu", kernel="bvh9")
@@ -160,3 +192,14 @@ def test_compiled_code_is_found_again() -> None:
     with open_on("cpu") as tracer:
         tracer.closest_hit(TOWARDS)
     assert has_cached_code("tracecore")
+
+
+@pytest.mark.parametrize("text", ["gpu:", "gpu:-1", "gpu:x", "cpu:0", "auto:1", "gpu:1:2", "gpu:²", ""])
+def test_other_texts_name_no_device(text: str) -> None:
+    with pytest.raises(DeviceError, match=f"unknown device '{text}'; there are auto"):
+        open_on(text)
+
+
+def test_a_device_and_its_index() -> None:
+    assert tracecore.device_and_index("gpu") == ("gpu", None)
+    assert tracecore.device_and_index("gpu:12") == ("gpu", 12)

@@ -1,5 +1,6 @@
 """Vectors in compiled code, lane by lane against NumPy; and arrays that are not counted."""
 
+import re
 import sys
 from typing import Any, NamedTuple
 
@@ -112,3 +113,17 @@ def test_borrowed_arrays_are_the_same_and_nobody_counts_them():
     borrowing, counting = (f.inspect_llvm(f.signatures[0]) for f in (borrowed_total, counted_total))
     assert "NRT_incref" not in borrowing
     assert "NRT_incref" in counting
+
+
+@njit
+def hand_over(word: Any) -> Any:
+    vector.store_release(vector.address(word), np.uint64(7))
+    return vector.load_acquire(vector.address(word))
+
+
+def test_hand_overs_are_atomic_and_ordered() -> None:
+    """What x86 keeps in order by itself, other processors and LLVM's optimiser do not."""
+    assert hand_over(np.zeros(1, np.uint64)) == 7
+    (code,) = hand_over.inspect_llvm().values()
+    assert re.search(r"store atomic i64 7, .* release, align 8", code)
+    assert re.search(r"load atomic i64, .* acquire, align 8", code)

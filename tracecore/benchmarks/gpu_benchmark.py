@@ -9,17 +9,18 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 from tracecore.benchmarks.compare_embree import room_of_spheres
 from tracecore.benchmarks.kernel_time import kernel_seconds
-from tracecore.cuda.device import gpu_name
+from tracecore.cuda.device import gpu_name, timeout_seconds
 from tracecore.dispatch.ring import RingBatch, ring_again
 from tracecore.dispatch.streamed import CopiedBatch, PinnedBatch, StreamedQueue
 from tracecore.dispatch.tracer import RayQueue
-from tracecore.errors import DeviceError
+from tracecore.errors import DeviceError, KernelError
 from tracecore.rays import BATCH_RAYS, Floats, Query, make_rays
 from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
 
@@ -131,18 +132,20 @@ def _ring_rate(tracer: GpuTracer, shape: tuple[int, int], rays: Floats) -> tuple
     batches = [_traced_once(queue, rays[: depth * BATCH_RAYS]) for queue in queues]
     rounds = 4 * STREAMED_RAYS // (threads * depth * BATCH_RAYS)
     before, start = tracer.statistics().busy_seconds, time.perf_counter()
-    workers = [
-        threading.Thread(target=ring_again, args=(batch.memory.bells, batch.memory.flags, batch.first, depth, rounds))
-        for batch in batches
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(threads) as pool:
+        answered = list(pool.map(lambda batch: _rung_again(batch, depth, rounds), batches))
     seconds = time.perf_counter() - start
+    if not all(answered):
+        raise KernelError(f"kernel {tracer.name!r} has not answered in {timeout_seconds():g} s: end this process")
     for queue in queues:
         queue.close()
     return rounds * threads * depth * BATCH_RAYS / seconds / 1e6, (tracer.statistics().busy_seconds - before) / seconds
+
+
+def _rung_again(batch: RingBatch, depth: int, rounds: int) -> bool:
+    """Returns whether the orders of so many slots of a batch were all answered, so many times."""
+    memory, timeout = batch.memory, int(timeout_seconds() * 1e9)
+    return ring_again(memory.bells, memory.flags, (batch.first, depth), rounds, timeout)
 
 
 def _traced_once(queue: RayQueue, rays: Floats) -> RingBatch:

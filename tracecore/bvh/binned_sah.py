@@ -28,8 +28,8 @@ from tracecore.compilation.vector import (
 )
 from tracecore.rays import Floats
 
-MIN_BINS, MAX_BINS = 8, 128
-TRIANGLES_PER_BIN = 6
+#: As many bins as there is room for.
+MAX_BINS = 128
 BOX_BYTES, ENTRY_BYTES, UPPER = 32, 32, 16
 COUNTS = MAX_BINS * BOX_BYTES
 COSTS = COUNTS + MAX_BINS * 8
@@ -39,12 +39,28 @@ INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
 
 
-def build(triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> BinaryTree:
+class Binning(NamedTuple):
+    """How many bins the triangles of a node are sorted into: one for so many of them, from `least` to `most`, which is
+    `MAX_BINS` or fewer."""
+
+    least: int
+    most: int
+    triangles_per_bin: int
+
+
+#: The two settings of Günther et al., their table 1: by default, and for the sake of speed.
+DEFAULT_BINNING = Binning(least=8, most=MAX_BINS, triangles_per_bin=6)
+FAST_BINNING = Binning(least=4, most=32, triangles_per_bin=16)
+
+
+def build(
+    triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1, binning: Binning = DEFAULT_BINNING
+) -> BinaryTree:
     """A tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
 
     triangles: (t, 3, 3) float32, finite, corners of each; t may be 0. The same triangles give the same tree.
     triangle_block: how many triangles the traversal tests at once, at least 1; larger blocks make a shallower tree of
-    fuller leaves.
+    fuller leaves. binning: more bins cost time and come closer to the cheapest splits.
     """
     start = time.perf_counter()
     triangles = np.ascontiguousarray(triangles, np.float32)
@@ -55,8 +71,8 @@ def build(triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1) -> B
     capacity = max(2 * len(triangles) - 1, 1)  # both sides of a split hold a triangle
     boxes = np.zeros((capacity, 8), np.float32)
     links = np.zeros((capacity, 3), np.int32)
-    leaves = _Leaves(max_leaf, _tests_by_count(len(triangles), triangle_block))
-    nodes = _split_all(references, order, boxes, links, np.empty(SCRATCH_BYTES, np.uint8), leaves)
+    rules = _Rules(max_leaf, _tests_by_count(len(triangles), triangle_block), binning)
+    nodes = _split_all(references, order, boxes, links, np.empty(SCRATCH_BYTES, np.uint8), rules)
     child, first, count = np.ascontiguousarray(links[:nodes].T)
     return BinaryTree(
         lower=np.ascontiguousarray(boxes[:nodes, 0:3]),
@@ -80,11 +96,12 @@ def _tests_by_count(triangles: int, block: int) -> npt.NDArray[np.float64]:
     return 0.5 * (fraction + np.ceil(fraction))
 
 
-class _Leaves(NamedTuple):
-    """most: triangles that a leaf may hold. tests: (t + 1,) float64, by count."""
+class _Rules(NamedTuple):
+    """max_leaf: triangles that a leaf may hold. tests: (t + 1,) float64, by count. binning: `Binning`."""
 
-    most: Any
+    max_leaf: Any
     tests: Any
+    binning: Any
 
 
 class _Bins(NamedTuple):
@@ -101,7 +118,7 @@ class _Room(NamedTuple):
 
     references: boxes of the triangles, moved together with order: uint32. boxes: of the nodes. Bins of one axis:
     bin_boxes, bin_counts: int64, costs: float64, half the area times the tests of a bin and all above it. stack:
-    int64, node, first and end slot, depth. tests: float64, by count of triangles.
+    int64, node, first and end slot, depth. tests: float64, by count of triangles. binning: `Binning`, of numbers.
     """
 
     references: Any
@@ -112,17 +129,28 @@ class _Room(NamedTuple):
     costs: Any
     stack: Any
     tests: Any
+    binning: Any
 
 
 @compiled
-def _split_all(references: Any, order: Any, boxes: Any, links: Any, scratch: Any, leaves: Any) -> int:
+def _split_all(references: Any, order: Any, boxes: Any, links: Any, scratch: Any, rules: Any) -> int:
     """Split depth first. Returns the number of nodes.
 
     references: (t, 8) float32, boxes of the triangles, and order: (t,) uint32, both permuted. Written: boxes: (n, 8)
-    float32; links: (n, 3) int32, child, first, count. scratch: SCRATCH_BYTES of uint8. leaves: `_Leaves`.
+    float32; links: (n, 3) int32, child, first, count. scratch: SCRATCH_BYTES of uint8. rules: `_Rules`.
     """
-    at, tests = address(scratch), address(leaves.tests)
-    room = _Room(address(references), address(order), address(boxes), at, at + COUNTS, at + COSTS, at + STACK, tests)
+    at, tests = address(scratch), address(rules.tests)
+    room = _Room(
+        address(references),
+        address(order),
+        address(boxes),
+        at,
+        at + COUNTS,
+        at + COSTS,
+        at + STACK,
+        tests,
+        rules.binning,
+    )
     _push(room.stack, 0, 0, len(order), 0)
     pushed = min(len(order), 1)
     nodes = 1
@@ -131,7 +159,7 @@ def _split_all(references: Any, order: Any, boxes: Any, links: Any, scratch: Any
         entry = room.stack + pushed * ENTRY_BYTES
         node, depth = load_long(entry), load_long(entry + 24)
         first, end = load_long(entry + 8), load_long(entry + 16)
-        middle = _split(room, node, first, end, leaves.most, MAX_DEPTH - depth)
+        middle = _split(room, node, first, end, rules.max_leaf, MAX_DEPTH - depth)
         if middle == first:
             links[node, 1], links[node, 2] = first, end - first
             continue
@@ -164,10 +192,11 @@ def _split(room: Any, node: int, first: int, end: int, max_leaf: int, levels: in
         return first
     cost = np.inf
     plane = np.int64(0)
-    best = _bins(low, high, plane, count)
+    bin_count = _bin_count(room.binning, count)
+    best = _bins(low, high, plane, bin_count)
     if 1 << min(levels - 1, 62) >= count:
         for axis in range(3):
-            bins = _bins(low, high, axis, count)
+            bins = _bins(low, high, axis, bin_count)
             if bins.scale > 0.0:
                 _fill(room, first, end, bins)
                 cost_here, plane_here = _sweep(room, bins.count)
@@ -215,14 +244,13 @@ def _measure(room: Any, node: int, first: int, end: int) -> Any:
 
 
 @inlined
-def _bin_count(triangles: int) -> int:
-    return min(max(triangles // TRIANGLES_PER_BIN, MIN_BINS), MAX_BINS)
+def _bin_count(binning: Any, triangles: int) -> int:
+    return min(max(triangles // binning.triangles_per_bin, binning.least), binning.most)
 
 
 @inlined
-def _bins(low: Any, high: Any, axis: int, triangles: int) -> Any:
+def _bins(low: Any, high: Any, axis: int, count: int) -> Any:
     """The bins of one axis between bounds of centroids. The scale is 0 where float32 cannot tell the bounds apart."""
-    count = _bin_count(triangles)
     scale = np.float32(count) / (lane(high, axis) - lane(low, axis))
     return _Bins(axis, lane(low, axis), scale if scale < INFINITY else np.float32(0.0), count)
 

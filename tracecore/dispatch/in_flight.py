@@ -1,14 +1,28 @@
 """Batches in flight: what queues have in common whose device traces while their thread goes on."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Generic, TypeVar
 
 from tracecore.dispatch.batch import Batch
-from tracecore.errors import KernelError, RayError
+from tracecore.errors import KernelError, RayError, TraceError
 from tracecore.rays import BATCH_RAYS, Floats, Query
 
 #: Batches in flight for each thread that shades (NOTES.md): more of them only make the rays wait for their turn.
 DEPTH = 4
+
+
+def do_all(steps: Iterable[Callable[[], None]]) -> None:
+    """Takes all steps of a clean-up, also those after one that fails, and then raises the first `TraceError`."""
+    errors = []
+    for step in steps:
+        try:
+            step()
+        except TraceError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 class FlightBatch(Batch):
@@ -86,11 +100,13 @@ class FlightQueue(ABC, Generic[AnyBatch]):
             self._land(own)
 
     def close(self) -> None:
-        """Wait for what is in flight and give the memory back; of a device that does not answer, the memory stays."""
+        """Wait for what is in flight and give the memory back; of a device that does not answer, the memory stays.
+
+        Every batch is given up. Raises the first error of them, and nothing where the queue is closed already.
+        """
         self._is_open = False
         batches, self._batches = self._batches, []
-        for batch in batches:
-            self._give_up(batch)
+        do_all(partial(self._give_up, batch) for batch in batches)
 
     def _check_open(self) -> None:
         if not self._is_open:

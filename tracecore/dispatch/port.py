@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import give_way, nanoseconds
-from tracecore.compilation.vector import address, fetch_add, load_acquire
+from tracecore.compilation.vector import address, fetch_add, load_acquire, store_release
 from tracecore.cpu.traversal import CpuTree, Table, trace
 from tracecore.cutouts import no_cutouts
 from tracecore.dispatch.ring import RingMemory, ring_bell
@@ -233,7 +233,7 @@ def pass_gate(port: Port, gate: Counters, threads: int) -> None:
     gate: (2,) int64, zeros: how many are here, and when the last one came, in nanoseconds.
     """
     if fetch_add(address(gate), 1) == threads - 1:
-        gate[1] = nanoseconds()
+        store_release(address(gate) + 8, np.uint64(nanoseconds()))
     while load_acquire(address(gate) + 8) == np.uint64(0) and port.stop[0] == 0:
         give_way()
     port.tally[LEFT] = nanoseconds()

@@ -2,25 +2,25 @@
 
 import time
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
 from tracecore.cuda.device import (
+    CudaDevice,
     DeviceKernel,
     DeviceMemory,
     DeviceScene,
     Mark,
     Stream,
-    attach_thread,
     cuda_errors,
-    pinned,
 )
-from tracecore.dispatch.device_lock import move_in, move_out, turn, vacant_device
 from tracecore.dispatch.port import ATTENDED, LATE, LISTENING, are_ready, await_answer, new_port, no_tree, raise_status
-from tracecore.dispatch.ring import RingMemory, RingQueue
+from tracecore.dispatch.ring import RingMemory, RingQueue, say
 from tracecore.dispatch.streamed import Meter
-from tracecore.errors import DeviceError, KernelError
+from tracecore.errors import DeviceError, KernelError, TraceError
 from tracecore.kernels.ring_records import DESK, END, GO_ON, ONCE
 from tracecore.rays import BATCH_RAYS
 
@@ -28,44 +28,46 @@ from tracecore.rays import BATCH_RAYS
 class Residence:
     """A ring and the kernel that serves it: all that the device uses while the kernel runs.
 
-    timeout: seconds that the kernel may take to end.
+    The calling thread is attached to the kernel's device. timeout: seconds that the kernel may take to end.
     """
 
-    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, memory: RingMemory, timeout: float) -> None:
+    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, timeout: float, memory: RingMemory) -> None:
         self.memory = memory
         self.runs = False
-        self._timeout = timeout
+        self.timeout = timeout
         self._kernel = kernel
         self._scene = scene
-        self._device = {name: DeviceMemory.zeros(size) for name, size in memory.device_bytes.items()}
-        self._ring = memory.record({name: own.address for name, own in self._device.items()})
+        self.gpu = gpu = kernel.device
+        self._device = {name: DeviceMemory.zeros(gpu, size) for name, size in memory.device_bytes.items()}
+        patience = 4 * timeout  # threads that wait for an order give up first
+        self._ring = memory.record({name: own.address for name, own in self._device.items()}, patience)
         self._pointers = np.array([scene.record.ctypes.data, self._ring.ctypes.data], np.uint64)
-        self._stream = Stream()
-        self._launches = [Mark(), Mark()]  # of the last but one, and of the last
+        self._stream = Stream(gpu)
+        self._launches = [Mark(gpu), Mark(gpu)]  # of the last but one, and of the last
 
     def start(self) -> None:
         """Start the kernel, to stay. Another one ends first."""
-        with vacant_device():
-            self.memory.stop[0] = GO_ON
+        with self.gpu.turns.vacant():
+            say(self.memory.stop, GO_ON)
             self._start()
             self._stream.mark()
             self.runs = True
-            move_in(self)
+            self.gpu.turns.move_in(self)
 
     def launch(self) -> None:
         """Answer what has been rung, unless a launch waits for its turn already."""
         earlier, last = self._launches
         if not earlier.has_passed():
             return
-        with vacant_device():
-            self.memory.stop[0] = ONCE
+        with self.gpu.turns.vacant():
+            say(self.memory.stop, ONCE)
             self._start()
             earlier.set(self._stream.address)
             self._launches = [last, earlier]
 
     def _start(self) -> None:
-        attach_thread()
         with cuda_errors("cannot start the kernel that serves the ring"):
+            self.gpu.attach()
             self._stream.clear(self._device["desk"].address, DESK.itemsize)
             self._kernel.start_resident(self._pointers.ctypes.data, self._stream)
 
@@ -74,23 +76,50 @@ class Residence:
         return self._stream.has_passed()
 
     def end(self) -> None:
-        """End the kernel, and launches, when their orders are done. Raises `DeviceError` where one does not end."""
-        with turn:
-            move_in(self)  # for good where it does not end: launches too keep their memory then
-            attach_thread()
-            if self.runs:
-                self.memory.stop[0] = END
-            self._stream.mark()
-            if not self._stream.wait(self._timeout):
-                raise DeviceError(f"the resident kernel has not ended in {self._timeout:g} s: end this process")
-            self.runs = False
-            move_out(self)
+        """End the kernel, and launches, when their orders are done; a device that failed has ended them.
+
+        Raises `DeviceError` where one does not end, `KernelError` where it turns out that the device failed.
+        """
+        with self.gpu.turns.lock:
+            self.gpu.turns.move_in(self)  # for good where it does not end: launches too keep their memory then
+            try:
+                self._wait_for_end()
+            except KernelError:
+                self._leave_device()
+                raise
+            self._leave_device()
+
+    def _leave_device(self) -> None:
+        self.runs = False
+        self.gpu.turns.move_out(self)
+
+    def _wait_for_end(self) -> None:
+        if self.gpu.is_lost:
+            return
+        try:
+            self.gpu.attach()
+        except RuntimeError as error:
+            raise self.gpu.lost(f"the GPU cannot be used any more ({error})") from error
+        if self.runs:
+            say(self.memory.stop, END)
+        self._stream.mark()
+        if not self._stream.wait(self.timeout):
+            raise DeviceError(f"the resident kernel has not ended in {self.timeout:g} s: end this process")
 
 
 def _leave(residence: Residence) -> None:
-    """End the kernel of a service that nobody uses any more."""
-    with suppress(DeviceError):
-        residence.end()
+    """End the kernel of a service that nobody uses any more.
+
+    This may be called amid anything that a thread does, also while it has another device to itself. So it does not wait
+    for its turn as long as another thread likes: whoever needs the device next ends the kernel then.
+    """
+    lock = residence.gpu.turns.lock
+    if lock.acquire(timeout=residence.timeout):
+        with suppress(TraceError):
+            residence.end()
+        lock.release()
+    else:
+        residence.gpu.turns.move_in(residence)
 
 
 class Service:
@@ -107,8 +136,8 @@ class Service:
         self.name = kernel.strategy.name
         self.timeout = timeout
         self.by_launches = by_launches
-        self._kernel = kernel
-        self._scene = scene
+        self._gpu: CudaDevice = kernel.device
+        self._make_residence: Callable[[RingMemory], Residence] | None = partial(Residence, kernel, scene, timeout)
         self._slots = slots
         self._residence: Residence | None = None
         self._at_exit: weakref.finalize[..., Service] | None = None
@@ -123,27 +152,30 @@ class Service:
     def ring(self, slots: int, slot_rays: int) -> RingMemory:
         """The ring, made anew unless it has at least so many slots, of so many rays each.
 
-        slot_rays: a power of two. Raises `DeviceError` where another ring is in use or memory runs out.
+        slot_rays: a power of two. Raises `DeviceError` where another ring is in use or memory runs out, `KernelError`
+        where the service is closed.
         """
-        with turn:
+        with self._gpu.turns.lock:
             memory = self._residence.memory if self._residence else None
             if memory is None or memory.slot_rays != slot_rays or memory.slots < slots:
                 memory = self._new_ring(slots, slot_rays)
             return memory
 
     def _new_ring(self, slots: int, slot_rays: int) -> RingMemory:
-        attach_thread()
+        if self._make_residence is None:
+            raise KernelError(f"kernel {self.name!r} serves no ring any more: its tracer is closed")
         self._leave_ring(f"{slots} slots of {slot_rays} rays")
-        with vacant_device(), cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
-            memory = RingMemory(slots, slot_rays, pinned)
-            residence = Residence(self._kernel, self._scene, memory, self.timeout)
+        with self._gpu.turns.vacant(), cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
+            self._gpu.attach()
+            memory = RingMemory(slots, slot_rays, self._gpu.pinned)
+            residence = self._make_residence(memory)
         self._at_exit = weakref.finalize(self, _leave, residence)
         self._residence = residence
         return memory
 
     def _leave_ring(self, wanted: str) -> None:
         """Stop, and forget the ring, which nobody may use. wanted: instead, in words."""
-        if self._residence is None or self._at_exit is None:
+        if self._residence is None:
             return
         memory = self._residence.memory
         if not memory.take_all():
@@ -152,7 +184,12 @@ class Service:
                 f"cannot be {wanted}: first close the queues or ports that have them"
             )
         self.stop()
-        self._at_exit.detach()
+        self._forget_ring()
+
+    def _forget_ring(self) -> None:
+        """Give the ring's memory back. Its kernel has ended."""
+        if self._at_exit is not None:
+            self._at_exit.detach()
         self._residence = self._at_exit = None
 
     def open_queue(self, meter: Meter) -> RingQueue:
@@ -167,7 +204,7 @@ class Service:
         residence = self._residence
         if self.by_launches or (residence and residence.runs and not residence.has_ended()):
             return
-        with turn:
+        with self._gpu.turns.lock:
             residence = self._residence
             if residence is None:
                 raise KernelError("there is no ring to serve: ask for one first")
@@ -178,7 +215,7 @@ class Service:
 
     def launch(self) -> None:
         """Answer what has been rung so far, now or when the launches on their way are done."""
-        with turn:
+        with self._gpu.turns.lock:
             if self._residence:
                 self._residence.launch()
 
@@ -188,14 +225,22 @@ class Service:
         return [RingPort(self, memory, slots, log_rows) for _ in range(threads)]
 
     def stop(self) -> None:
-        """End the kernel when its orders are done. Raises `DeviceError` where it does not end."""
-        with turn:
+        """End the kernel when its orders are done. Raises as `Residence.end`."""
+        with self._gpu.turns.lock:
             residence = self._residence
             if residence is None:
                 return
             residence.end()
             self._earlier_busy = self.busy_seconds
             residence.memory.busy[0] = 0
+
+    def close(self) -> None:
+        """Stop for good, and give the memory of the ring and of the scene back. Raises as `Residence.end`; then the
+        memory stays."""
+        with self._gpu.turns.lock:
+            self.stop()
+            self._forget_ring()
+            self._make_residence = None
 
 
 #: How long a port that is served by launches looks at its flags before it asks for the next launch, in nanoseconds.

@@ -2,6 +2,11 @@
 
 A slot holds the rays of one order, in columns. Its bell tells the device that they are there, its flag tells the thread
 that the hits are. `kernels/resident.cuh` is the other side and checks the sizes of the records.
+
+What orders memory on this side: a bell and `stop` are stored by `vector.store_release`, after the rays, and a flag is
+loaded by `vector.load_acquire`, before the hits. On x86 both are plain moves, which that processor keeps in order by
+itself; elsewhere LLVM emits what it takes, such as `stlr` and `ldar` on ARM. Rays and hits themselves may be written
+and read in any way, also by NumPy, in the thread that rings and looks.
 """
 
 import threading
@@ -13,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.compilation.cached import compiled
+from tracecore.compilation.clock import nanoseconds
 from tracecore.compilation.vector import address, load_acquire, store_release
 from tracecore.dispatch.in_flight import FlightBatch, FlightQueue
 from tracecore.errors import DeviceError, KernelError
@@ -38,7 +44,7 @@ Allocate = Callable[[tuple[int, ...], npt.DTypeLike], npt.NDArray[Any]]
 
 @compiled
 def ring_bell(bells: Words, slot: int, number: int, low: int) -> None:
-    """Tell the device that the rays of a slot are written.
+    """Tell the device that the rays of a slot are written: the store is a release.
 
     number: of the slot's order, not 0 and not the last one. low: how many rays, at least 1, and what is asked of them.
     """
@@ -46,8 +52,20 @@ def ring_bell(bells: Words, slot: int, number: int, low: int) -> None:
 
 
 @compiled
+def say(stop: Words, word: int) -> None:
+    """Tell the device GO_ON, END or ONCE; it hears all bells that have been rung before.
+
+    stop: (1,) uint64. The store is a release, as that of `ring_bell`.
+    """
+    store_release(address(stop), np.uint64(word))
+
+
+@compiled
 def flag_is_up(flags: Words, slot: int, number: int) -> bool:
-    """Whether an order is done. Looks for a while."""
+    """Whether an order is done. Looks for a while.
+
+    The load is an acquire: who has seen the flag sees the hits, which the device wrote before it.
+    """
     looks = 0
     while looks < LOOKS and load_acquire(address(flags) + 8 * slot) >> np.uint64(32) != np.uint64(number):
         looks += 1
@@ -55,15 +73,23 @@ def flag_is_up(flags: Words, slot: int, number: int) -> bool:
 
 
 @compiled
-def ring_again(bells: Words, flags: Words, first: int, slots: int, rounds: int) -> None:
-    """Have the last orders of so many slots traced so many times again, nothing done with the hits."""
+def ring_again(bells: Words, flags: Words, slots: tuple[int, int], rounds: int, timeout: int) -> bool:
+    """Have the last orders of some slots traced so many times again, nothing done with the hits.
+
+    slots: the first one, and how many. timeout: nanoseconds that an order may take. Returns False, without waiting for
+    the others, where one takes longer.
+    """
+    first, count = slots
     for turn in range(rounds + 1):
-        for slot in range(first, first + slots):
+        for slot in range(first, first + count):
             number = bells[slot] >> np.uint64(32)
+            deadline = nanoseconds() + timeout
             while not flag_is_up(flags, slot, number):
-                pass
+                if nanoseconds() > deadline:
+                    return False
             if turn < rounds:
                 ring_bell(bells, slot, number + np.uint64(1), bells[slot] & np.uint64(0xFFFFFFFF))
+    return True
 
 
 class RingMemory:
@@ -87,7 +113,7 @@ class RingMemory:
         self.hits = allocate((slots, HIT_FLOATS, column), np.float32)
         self.bells: Words = allocate((slots,), np.uint64)
         self.flags: Words = allocate((slots,), np.uint64)
-        self.stop = allocate((1,), np.uint32)
+        self.stop: Words = allocate((1,), np.uint64)
         self.busy: Words = allocate((1,), np.uint64)
         self._lock = threading.Lock()
         self._taken = np.zeros(slots, bool)
@@ -106,9 +132,14 @@ class RingMemory:
             "staged": self.slots * self.slot_rays * HIT.itemsize,
         }
 
-    def record(self, device: Mapping[str, int]) -> npt.NDArray[np.void]:
-        """(1,) `RING`. device: addresses of memory with `device_bytes`."""
+    def record(self, device: Mapping[str, int], patience: float) -> npt.NDArray[np.void]:
+        """What the kernel is told of this memory: (1,) `RING`.
+
+        device: addresses of memory with `device_bytes`. patience: seconds; when no order has been finished for so long
+        although there are some, the kernel raises their flags with the fault OVERDUE and ends.
+        """
         record = np.zeros(1, RING)
+        record["patience"] = int(patience * 1e9)
         for name in ("rays", "hits", "bells", "flags", "stop", "busy"):
             record[name] = getattr(self, name).ctypes.data
         for name, place in device.items():
@@ -219,12 +250,13 @@ class RingQueue(FlightQueue[RingBatch]):
         self._timeout = timeout
         self._serve = serve
         self._count = count
+        self._failure = ""
 
     def _make(self, capacity: int) -> RingBatch:
         return RingBatch(self._ring(capacity), capacity)
 
     def _start(self, batch: RingBatch, count: int, query: Query) -> None:
-        self._serve()
+        self._see_to_kernel()
         batch.start(count, query)
 
     def _land(self, batch: RingBatch) -> None:
@@ -238,13 +270,25 @@ class RingQueue(FlightQueue[RingBatch]):
     def _come_back(self, batch: RingBatch) -> None:
         deadline = time.perf_counter() + self._timeout
         while not batch.is_done():
-            if time.perf_counter() > deadline:
-                raise KernelError(
+            if time.perf_counter() > deadline and not self._failure:
+                self._failure = (
                     f"kernel {self._kernel!r} has not answered in {self._timeout:g} s, so it may hang: end this "
                     "process; or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
                 )
+            self._see_to_kernel()
+
+    def _see_to_kernel(self) -> None:
+        """Raises `KernelError` where the kernel has failed or does not answer; at once where that is known."""
+        if self._failure:
+            raise KernelError(self._failure)
+        try:
             self._serve()
+        except KernelError as error:
+            self._failure = str(error)
+            raise
 
     def _give_up(self, batch: RingBatch) -> None:
+        if batch.in_flight and self._failure and not batch.is_done():
+            return  # the device may still write there: nobody gets these slots
         self.wait(batch)
         batch.memory.give_back(batch.first, batch.slots)

@@ -1,6 +1,8 @@
 """Streamed dispatch: one launch per batch, each batch with pinned memory and a stream of its own."""
 
 import threading
+import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +13,10 @@ from tracecore.cuda.device import (
     DeviceScene,
     Launch,
     Stream,
-    attach_thread,
     cuda_errors,
-    pinned,
+    keep_for_good,
 )
-from tracecore.dispatch.batch import Batch
 from tracecore.dispatch.busy_time import BusyTime
-from tracecore.dispatch.device_lock import vacant_device
 from tracecore.dispatch.in_flight import FlightBatch, FlightQueue
 from tracecore.dispatch.tracer import TracerStatistics
 from tracecore.errors import DeviceError, KernelError
@@ -68,28 +67,72 @@ class Meter:
 
 @dataclass
 class Session:
-    """What queues share. timeout: seconds to wait for a launch. is_lost: one has not come back."""
+    """What queues share.
+
+    timeout: seconds to wait for a launch. failure: why nothing can be launched any more, in words; empty as long as all
+    goes well.
+    """
 
     kernel: DeviceKernel
     scene: DeviceScene
     meter: Meter
     timeout: float
-    is_lost: bool = False
+    failure: str = ""
+
+    def check(self) -> None:
+        """Raises `KernelError` where the device has failed or a launch has not come back."""
+        if self.failure:
+            raise KernelError(self.failure)
+
+    def close(self) -> None:
+        """Lets go of the scene, once: nothing is launched any more."""
+        self.failure = self.failure or "the tracer is closed; open another one"
+        del self.scene
+
+    def finish(self, stream: Stream, silence: str) -> None:
+        """Returns once all work before a stream's mark is done.
+
+        silence: what it means that it never is, in words. Raises `KernelError` where that is so or the device failed,
+        and at once where that was so before.
+        """
+        self.check()
+        try:
+            has_come_back = stream.wait(self.timeout)
+        except KernelError as error:
+            self.failure = str(error)
+            raise
+        if not has_come_back:
+            self.failure = silence
+            self.check()
 
 
-#: Batches whose launch never came back: the device may still write there, so that their memory must stay.
-_abandoned: list[Batch] = []
+def _keep_until_done(stream: Stream, launch: Launch) -> None:
+    """Keeps for good what a batch holds that is dropped while it is being traced: the device may still write there."""
+    with suppress(KernelError):
+        if not stream.has_passed():
+            keep_for_good(stream, launch)
 
 
 class PinnedBatch(FlightBatch):
-    """A batch whose rays the kernel reads, and whose hits it writes, straight in the host's memory."""
+    """A batch whose rays the kernel reads, and whose hits it writes, straight in the host's memory.
+
+    The calling thread is attached to the session's device.
+    """
+
+    #: Rays and hits in the device's own memory, if the kernel has them there.
+    _on_device: tuple[DeviceMemory, ...] = ()
 
     def __init__(self, capacity: int, session: Session) -> None:
-        super().__init__(pinned((capacity, RAY_FLOATS), np.float32), pinned((capacity, HIT_FLOATS), np.float32))
-        self.stream = Stream()
-        self._launch = Launch(session.kernel, session.scene, self._addresses())
+        device = session.kernel.device
+        rays = device.pinned((capacity, RAY_FLOATS), np.float32)
+        hits = device.pinned((capacity, HIT_FLOATS), np.float32)
+        super().__init__(rays, hits)
+        self.stream = Stream(device)
+        self._launch = Launch(session.kernel, session.scene, self._addresses(session))
+        self._launch.used = [rays, hits, *self._on_device]
+        weakref.finalize(self, _keep_until_done, self.stream, self._launch).atexit = False
 
-    def _addresses(self) -> tuple[int, int]:
+    def _addresses(self, _session: Session) -> tuple[int, int]:
         """Of rays and hits as the kernel sees them."""
         return self.rays.ctypes.data, self.hits.ctypes.data
 
@@ -106,17 +149,21 @@ class PinnedBatch(FlightBatch):
 class CopiedBatch(PinnedBatch):
     """A batch that is copied to the device and back."""
 
-    def _addresses(self) -> tuple[int, int]:
-        self._device_rays = DeviceMemory.zeros(self.rays.nbytes)
-        self._device_hits = DeviceMemory.zeros(self.hits.nbytes)
-        return self._device_rays.address, self._device_hits.address
+    def _addresses(self, session: Session) -> tuple[int, int]:
+        device = session.kernel.device
+        rays, hits = DeviceMemory.zeros(device, self.rays.nbytes), DeviceMemory.zeros(device, self.hits.nbytes)
+        self._on_device = (rays, hits)
+        return rays.address, hits.address
 
     def start(self, count: int, query: Query) -> None:
         """Start to copy and trace `rays[:count]`, count > 0."""
-        self.stream.copy_up(self._device_rays.address, self.rays.ctypes.data, count * RAY.itemsize)
-        self._launch.start(count, query, self.stream)
-        self.stream.copy_down(self.hits.ctypes.data, self._device_hits.address, count * HIT.itemsize)
-        self.stream.mark()
+        rays, hits = self._on_device
+        try:
+            self.stream.copy_up(rays.address, self.rays.ctypes.data, count * RAY.itemsize)
+            self._launch.start(count, query, self.stream)
+            self.stream.copy_down(self.hits.ctypes.data, hits.address, count * HIT.itemsize)
+        finally:
+            self.stream.mark()  # also of a copy whose launch is refused
 
 
 class StreamedQueue(FlightQueue[PinnedBatch]):
@@ -125,42 +172,32 @@ class StreamedQueue(FlightQueue[PinnedBatch]):
     def __init__(self, session: Session, batch_type: type[PinnedBatch] = PinnedBatch) -> None:
         super().__init__(batch_type)
         self._session = session
-        self._thread = 0
+        self._device = session.kernel.device
+        self._silence = (
+            f"kernel {session.kernel.strategy.name!r} has not come back in {session.timeout:g} s, so it may hang: "
+            "end this process; or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
+        )
 
     def _make(self, capacity: int) -> PinnedBatch:
-        self._attach()
-        with vacant_device(), cuda_errors(f"cannot make a batch of {capacity} rays"):
+        self._session.check()
+        with self._device.turns.vacant(), cuda_errors(f"cannot make a batch of {capacity} rays"):
+            self._device.attach()
             return self._batch_type(capacity, self._session)
 
     def _start(self, batch: PinnedBatch, count: int, query: Query) -> None:
-        self._attach()
+        self._session.check()
         try:
-            with vacant_device():
+            with self._device.turns.vacant():
+                self._device.ensure_attached()
                 batch.start(count, query)
         except RuntimeError as error:
             raise DeviceError(f"cannot launch kernel {self._session.kernel.strategy.name!r}: {error}") from error
 
     def _land(self, batch: PinnedBatch) -> None:
-        session = self._session
-        if session.is_lost or not batch.stream.wait(session.timeout):
-            session.is_lost = True
-            _abandoned.append(batch)
-            raise KernelError(
-                f"kernel {session.kernel.strategy.name!r} has not come back in {session.timeout:g} s, so it may hang: "
-                "end this process; or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
-            )
+        self._session.finish(batch.stream, self._silence)
         count, batch.in_flight = batch.in_flight, 0
-        session.meter.add(count, batch.report())
+        self._session.meter.add(count, batch.report())
 
     def _give_up(self, batch: PinnedBatch) -> None:
-        if batch.in_flight and self._session.is_lost:
-            _abandoned.append(batch)
-        else:
+        if not self._session.failure:
             self.wait(batch)
-
-    def _attach(self) -> None:
-        """CUDA has to be told once by every thread."""
-        thread = threading.get_ident()
-        if thread != self._thread:
-            attach_thread()
-            self._thread = thread

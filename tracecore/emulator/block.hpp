@@ -26,6 +26,7 @@ struct Warp;
 // Something that lanes of a warp do together.
 struct Collective {
     const char* name;
+    bool answers;                                 // so that lanes of one mask meet in the same line
     void (*combine)(Warp& warp, uint32_t lanes);  // makes the lanes' results of what they brought; may be null
 };
 
@@ -68,7 +69,7 @@ struct Warp {
     uint32_t ended;
 };
 
-// In which order lanes run between two collectives, and warps between two barriers.
+// In which order lanes run between two collectives, warps between two barriers, and blocks.
 enum class Order : uint32_t { ASCENDING, DESCENDING, SHUFFLED };
 
 struct Block {
@@ -97,6 +98,15 @@ inline Site place_of(const Lane& lane) {
 
 inline int lane_index() {
     return block.lane->thread.x % LANES;
+}
+
+// Marsaglia: Xorshift RNGs, 2003.
+inline uint32_t next_random() {
+    uint32_t x = block.random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return block.random = x;
 }
 
 inline uint32_t all_warps() {

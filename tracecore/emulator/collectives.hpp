@@ -43,15 +43,20 @@ inline void combine_match(Warp& warp, uint32_t lanes) {
     });
 }
 
-inline constexpr Collective SYNC = {"__syncwarp", nullptr};
-inline constexpr Collective SHUFFLE = {"__shfl_sync", combine_shuffle};
-inline constexpr Collective SHUFFLE_UP = {"__shfl_up_sync", combine_shuffle};
-inline constexpr Collective SHUFFLE_DOWN = {"__shfl_down_sync", combine_shuffle};
-inline constexpr Collective SHUFFLE_XOR = {"__shfl_xor_sync", combine_shuffle};
-inline constexpr Collective BALLOT = {"__ballot_sync", combine_vote};
-inline constexpr Collective ANY = {"__any_sync", combine_vote};
-inline constexpr Collective ALL = {"__all_sync", combine_vote};
-inline constexpr Collective MATCH = {"__match_any_sync", combine_match};
+// Hands memory over, and is the only one that does.
+inline void combine_sync(Warp&, uint32_t lanes) {
+    hand_over_in_warp(lanes);
+}
+
+inline constexpr Collective SYNC = {"__syncwarp", false, combine_sync};
+inline constexpr Collective SHUFFLE = {"__shfl_sync", true, combine_shuffle};
+inline constexpr Collective SHUFFLE_UP = {"__shfl_up_sync", true, combine_shuffle};
+inline constexpr Collective SHUFFLE_DOWN = {"__shfl_down_sync", true, combine_shuffle};
+inline constexpr Collective SHUFFLE_XOR = {"__shfl_xor_sync", true, combine_shuffle};
+inline constexpr Collective BALLOT = {"__ballot_sync", true, combine_vote};
+inline constexpr Collective ANY = {"__any_sync", true, combine_vote};
+inline constexpr Collective ALL = {"__all_sync", true, combine_vote};
+inline constexpr Collective MATCH = {"__match_any_sync", true, combine_match};
 
 // The bytes of a value, cut or filled up with zeros.
 template <class To, class From>

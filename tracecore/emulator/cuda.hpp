@@ -89,6 +89,11 @@ inline void log_step(uint32_t ray, uint32_t lane, uint32_t kind, bool is_useful)
     ++step_log->length;
 }
 
+template <class T>
+inline T load_plainly(const T* address) {
+    return *address;
+}
+
 // T itself, but no place to deduce it from.
 template <class T>
 struct Same {
@@ -105,31 +110,31 @@ constexpr int warpSize = LANES;
 
 // -------------------------------------------------------------------------------------------------------------- memory
 
-#define EMULATOR_LOAD(name)                               \
+#define EMULATOR_LOAD(name, load)                         \
     template <class T>                                    \
     inline T name(const T* address, Site site = here()) { \
-        return *checked(address, site);                   \
+        return load(checked(address, site));              \
     }
 
-EMULATOR_LOAD(__ldg)
-EMULATOR_LOAD(__ldca)
-EMULATOR_LOAD(__ldcg)
-EMULATOR_LOAD(__ldcs)
-EMULATOR_LOAD(__ldcv)
-EMULATOR_LOAD(__ldlu)
+EMULATOR_LOAD(__ldg, load_plainly)
+EMULATOR_LOAD(__ldca, load_plainly)
+EMULATOR_LOAD(__ldcg, load_weakly)
+EMULATOR_LOAD(__ldcs, load_plainly)
+EMULATOR_LOAD(__ldcv, load_hosts_word)
+EMULATOR_LOAD(__ldlu, load_plainly)
 
 #undef EMULATOR_LOAD
 
-#define EMULATOR_STORE(name)                                                         \
+#define EMULATOR_STORE(name, reader)                                                 \
     template <class T>                                                               \
     inline void name(T* address, typename Same<T>::Type value, Site site = here()) { \
-        *checked(address, site) = value;                                             \
+        store_weakly<T>(checked(address, site), value, reader);                      \
     }
 
-EMULATOR_STORE(__stwb)
-EMULATOR_STORE(__stcg)
-EMULATOR_STORE(__stcs)
-EMULATOR_STORE(__stwt)
+EMULATOR_STORE(__stwb, Reader::DEVICE)
+EMULATOR_STORE(__stcg, Reader::DEVICE)
+EMULATOR_STORE(__stcs, Reader::HOST)
+EMULATOR_STORE(__stwt, Reader::DEVICE)
 
 #undef EMULATOR_STORE
 
@@ -138,6 +143,7 @@ EMULATOR_STORE(__stwt)
 #define EMULATOR_ATOMIC(name, expression)                                         \
     template <class T>                                                            \
     inline T name(T* address, typename Same<T>::Type value, Site site = here()) { \
+        commit_own(address);                                                      \
         const T old = *aligned(address, site);                                    \
         *address = expression;                                                    \
         sleep(site);                                                              \
@@ -159,15 +165,75 @@ EMULATOR_ATOMIC(atomicDec, old == 0 || old > value ? value : old - 1)
 
 template <class T>
 inline T atomicCAS(T* address, typename Same<T>::Type expected, typename Same<T>::Type value, Site site = here()) {
+    commit_own(address);
     const T old = *aligned(address, site);
     if (old == expected) *address = value;
     sleep(site);
     return old;
 }
 
-inline void __threadfence() {}
 inline void __threadfence_block() {}
-inline void __threadfence_system() {}
+
+inline void __threadfence() {
+    commit_for_device();
+}
+
+inline void __threadfence_system() {
+    commit_for_all();
+}
+
+// ---------------------------------------------------------------------------------------------------------- hand-overs
+
+// The functions of kernels/hand_over.cuh.
+
+template <class T>
+inline T current(const T& variable) {
+    return load_weakly(&variable);
+}
+
+template <class T>
+inline void publish(T& variable, typename Same<T>::Type value) {
+    store_weakly<T>(&variable, value, Reader::DEVICE);
+}
+
+template <class T>
+inline T acquire(const T& variable, Site site = here()) {
+    take_over_by(&variable, site);
+    return load_weakly(&variable);
+}
+
+template <class T>
+inline void release(T& variable, typename Same<T>::Type value, Site site = here()) {
+    hand_over_by(&variable, site);
+    store_at_once<T>(&variable, value, __ATOMIC_RELEASE);
+}
+
+template <class T>
+inline T acquire_from_host(const T& variable, Site site = here()) {
+    if (!weak.is_on) return load_at_once(&variable, __ATOMIC_ACQUIRE);
+    const T value = load_hosts_word(&variable);
+    take_over_from_host(&variable, value, site);
+    return value;
+}
+
+template <class T>
+inline void release_to_host(T& variable, typename Same<T>::Type value) {
+    commit_for_all();
+    commit_own(&variable);
+    store_at_once<T>(&variable, value, __ATOMIC_RELEASE);
+    let_host_act();
+}
+
+inline unsigned count_down(unsigned& variable, Site site = here()) {
+    hand_over_by(&variable, site);
+    take_over_by(&variable, site);
+    return atomicSub(&variable, 1u, site);
+}
+
+inline void count_up(unsigned long long& variable, Site site = here()) {
+    hand_over_by(&variable, site);
+    atomicAdd(&variable, 1ull, site);
+}
 
 // ------------------------------------------------------------------------------------------------------------- control
 

@@ -17,7 +17,10 @@ struct Request {
     uint64_t time_limit;  // nanoseconds
     const Memory* memories;  // that loads and stores may touch
     uint32_t memories_count;
+    uint32_t seed;  // of the shuffled order, and of weak memory
     StepLog log;
+    void (*host)();  // what the host does while a launch with weak memory runs; may be null
+    uint32_t is_weak;
 };
 
 inline Request* request;
@@ -42,11 +45,12 @@ inline const char* emulate(Request* the_request) {
     memories_count = request->memories_count;
     block.kernel = run_kernel;
     block.order = request->order;
-    block.random = 1;
+    block.random = request->seed * 0x9e3779b9u | 1;
     block.ticks_left = TICKS;
     block.start = wall_nanoseconds();
     block.time_limit = request->time_limit;
     step_log = &request->log;
+    weak.start(request->is_weak != 0, request->host);
     run_grid(request->blocks, {request->stacks, request->threads});
     return complaint.length == 0 ? nullptr : complaint.bytes;
 }

@@ -77,7 +77,34 @@ inline void run_block(uint32_t index, const Stacks& stacks) {
     block.runnable = all_warps();
     block.warp = &block.warps[pick(block.runnable)];
     take_turns(block.host);
+    while (weak.is_hosts_turn) {
+        weak.is_hosts_turn = false;
+        weak.act_as_host();
+        tracecore_switch_fiber(&block.host, &block.lane->fiber);
+    }
+    commit_if([](const Store&) { return true; });
 }
+
+// Places of all blocks, each once, in the order in which they run: the numbers of a full cycle of a linear congruential
+// generator (Hull, Dobell: Random Number Generators, 1962) that are places. Others are passed over.
+class Places {
+   public:
+    explicit Places(uint32_t blocks) : mask(blocks > 1 ? ~0u >> __builtin_clz(blocks - 1) : 0), factor(1) {
+        step = block.order == Order::DESCENDING ? ~0u : 1;
+        place = block.order == Order::DESCENDING ? 0 : ~0u;
+        if (block.order == Order::SHUFFLED) {
+            factor = next_random() << 2 | 1;
+            step = next_random() | 1;
+        }
+    }
+
+    uint32_t next() {
+        return place = (factor * place + step) & mask;
+    }
+
+   private:
+    uint32_t mask, factor, step, place;
+};
 
 // All blocks, or as far as the first complaint.
 inline void run_grid(uint32_t blocks, Stacks stacks) {
@@ -85,7 +112,13 @@ inline void run_grid(uint32_t blocks, Stacks stacks) {
     block.size = {stacks.threads};
     block.grid = {blocks};
     stacks.poison();
-    for (uint32_t i = 0; i < blocks && complaint.length == 0; ++i) run_block(i, stacks);
+    Places places(blocks);
+    for (uint32_t left = blocks; left > 0 && complaint.length == 0;) {
+        const uint32_t place = places.next();
+        if (place >= blocks) continue;
+        run_block(place, stacks);
+        --left;
+    }
     stacks.check();
 }
 

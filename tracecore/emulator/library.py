@@ -46,13 +46,21 @@ COMPILE_TIMEOUT = 300.0
 MESSAGE_LINES = 20
 
 
+#: What the host does while a launch with weak memory runs.
+Host = ctypes.CFUNCTYPE(None)
+
+
 class Request(ctypes.Structure):
     """A launch, as `entry.hpp` reads it.
 
     scene, arguments: addresses of what the kernel is called with. stacks: address, set by `Library`. threads: of a
     block. order: of lanes, index in `tracer.Order`. time_limit: nanoseconds. memories: address of pairs of addresses,
-    uint64, between which the kernel may load and store. log: address of places for steps, uint64, where they are
-    counted; log_length: set by the launch, steps that there were, also those that found no place.
+    uint64, between which the kernel may load and store. seed: of the shuffled order, and of weak memory. log: address
+    of places for steps, uint64, where they are counted; log_length: set by the launch, steps that there were, also
+    those that found no place. is_weak: 1 for weak memory (`memory.hpp`), where lanes see late and in any order what is
+    not handed over to them, and a clock that goes by how often it is looked at: such a launch is the same for each
+    seed. host: what the host does when something is released to it, and now and then, while a launch with weak memory
+    runs.
     """
 
     _fields_ = (
@@ -66,9 +74,12 @@ class Request(ctypes.Structure):
         ("time_limit", ctypes.c_uint64),
         ("memories", ctypes.c_uint64),
         ("memories_count", ctypes.c_uint32),
+        ("seed", ctypes.c_uint32),
         ("log", ctypes.c_uint64),
         ("log_places", ctypes.c_uint64),
         ("log_length", ctypes.c_uint64),
+        ("host", Host),
+        ("is_weak", ctypes.c_uint32),
     )
 
 

@@ -20,7 +20,7 @@ from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout.device_layout import PackedScene
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Query, checked_rays
 
-#: How lanes take turns between two collectives, and warps between two barriers.
+#: How lanes take turns between two collectives, and warps between two barriers; and how blocks follow each other.
 Order = Literal["ascending", "descending", "shuffled"]
 
 #: Seconds after which a launch is given up.
@@ -44,8 +44,9 @@ class EmulatedTracer(DirectTracer):
 
     triangles: (t, 3, 3) float32, checked. kernel: a registered name, a strategy, or None for the default. threads:
     launches at a time. tree: over the triangles, of this kernel; by default it is built. cutouts: of the triangles,
-    None if all are solid. order: of lanes; hits that depend on it show a missing `__syncwarp`. Each warp's 32 lanes
-    take turns in one CPU thread, and the blocks of a launch run one after another. Raises `KernelError` where the
+    None if all are solid. order: of lanes, and of blocks; hits that depend on it show a missing `__syncwarp`. seed: of
+    the shuffled order, not negative. Each warp's 32 lanes take turns in one CPU thread, and the blocks of a launch run
+    one after another. Raises `KernelError` where the
     kernel is unknown or does not compile, and from a launch that breaks CUDA's rules; `DeviceError` where there is no
     g++.
     """
@@ -60,11 +61,13 @@ class EmulatedTracer(DirectTracer):
         *,
         threads: int | None = None,
         order: Order = "ascending",
+        seed: int = 0,
         tree: BinaryTree | None = None,
         cutouts: CutoutTables | None = None,
     ) -> None:
         start = time.perf_counter()
         self._order = _index(order)
+        self._seed = seed
         self._strategy = find_strategy(kernel)
         self.name = self._strategy.name
         super().__init__(threads)
@@ -116,6 +119,7 @@ class EmulatedTracer(DirectTracer):
             blocks=min(blocks, PERSISTENT_BLOCKS) if self._strategy.persistent else blocks,
             threads=self._strategy.block_size,
             order=self._order,
+            seed=self._seed,
             time_limit=int(TIMEOUT * 1e9),
             memories=memories.ctypes.data,
             memories_count=len(memories),

@@ -4,20 +4,11 @@
 
 #include <time.h>
 
-#include "complaint.hpp"
+#include "memory.hpp"
 
 namespace emulator {
 
 // ---------------------------------------------------------------------------------------------------------- whose turn
-
-// Marsaglia: Xorshift RNGs, 2003.
-inline uint32_t next_random() {
-    uint32_t x = block.random;
-    x ^= x << 13;
-    x ^= x >> 17;
-    x ^= x << 5;
-    return block.random = x;
-}
 
 // One of a set that is not empty.
 inline uint32_t pick(uint32_t set) {
@@ -50,6 +41,7 @@ inline void open_barrier() {
     if (present == 0) fail_in_block("deadlock:");
     if (absent != 0) fail_in_block("a __syncthreads that some threads never reach:");
     if (elsewhere != 0) fail_in_block("threads meet in different __syncthreads:");
+    hand_over_in_block();
     for_each(all_warps(), [](int i) {
         block.warps[i].ready = block.warps[i].at_barrier;
         block.warps[i].at_barrier = 0;
@@ -75,7 +67,11 @@ inline bool has_ended() {
 
 // Goes on with a lane that can run; returns when it is the turn of the running one again, which is left in `from`.
 [[gnu::always_inline]] inline void take_turns(Fiber& from) {
-    if (block.warp->ready == 0) select_warp();
+    if (block.warp->ready == 0) {
+        select_warp();
+    } else if (weak.is_on && next_random() % SWITCH_ODDS == 0) {
+        block.warp = &block.warps[pick(block.runnable)];
+    }
     Warp& warp = *block.warp;
     const uint32_t index = pick(warp.ready);
     warp.ready &= ~(1u << index);
@@ -91,6 +87,11 @@ inline unsigned long long wall_nanoseconds() {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+// The clock as kernels see it. That of a weak memory goes by how often it is looked at: the same in every run.
+inline unsigned long long nanoseconds() {
+    return weak.is_on ? ++weak.looks * LOOK_NANOSECONDS : wall_nanoseconds();
 }
 
 [[gnu::cold, gnu::noinline]] inline void look_at_time(Site site) {
@@ -117,7 +118,7 @@ inline void tick(Site site) {
             can = false;  // it waits for other lanes first
         } else if (wait.collective != last.wait.collective) {
             fail_in_warp("lanes of one mask meet in different collectives:");
-        } else if (wait.line != last.wait.line && wait.collective->combine != nullptr) {
+        } else if (wait.line != last.wait.line && wait.collective->answers) {
             fail_in_warp("lanes of one mask meet in collectives of different lines:");
         }
     });
@@ -165,7 +166,7 @@ inline bool do_all_wait_for(const Wait& wait, const Warp& warp) {
     return lane.result;
 }
 
-inline constexpr Collective BARRIER = {"__syncthreads", nullptr};
+inline constexpr Collective BARRIER = {"__syncthreads", false, nullptr};
 
 [[gnu::noinline]] inline void wait_at_barrier(Site site) {
     tick(site);
@@ -179,6 +180,7 @@ inline constexpr Collective BARRIER = {"__syncthreads", nullptr};
 // Until no thread of the block can run.
 [[gnu::noinline]] inline void sleep(Site site) {
     tick(site);
+    if (weak.is_on && next_random() % HOST_ODDS == 0) let_host_act();
     block.warp->asleep |= block.lane->bit;
     take_turns(block.lane->fiber);
 }

@@ -3,7 +3,7 @@
 
 __device__ inline unsigned long long nanoseconds() {
 #ifdef TRACECORE_EMULATOR
-    return emulator::wall_nanoseconds();
+    return emulator::nanoseconds();
 #else
     unsigned long long now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

@@ -2,3 +2,4 @@
 #pragma once
 
 constexpr unsigned STACK_OVERFLOW = 1;
+constexpr unsigned OVERDUE = 2;

@@ -16,7 +16,10 @@ REPORT = np.dtype([("start", "<u8"), ("end", "<u8"), ("invalid_rays", "<u4"), ("
 TALLY = np.dtype([("blocks_done", "<u4"), ("rays_taken", "<u4"), ("invalid_rays", "<u4"), ("faults", "<u4")])
 
 #: What a kernel can complain of (`kernels/fault.cuh`), and what to do about it.
-FAULTS = {1: "its traversal stack overflowed; register the strategy with a larger stack_size"}
+FAULTS = {
+    1: "its traversal stack overflowed; register the strategy with a larger stack_size",
+    2: "it has not answered in time and gave up; raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared",
+}
 
 #: Named constants for every kernel.
 DEFINES = {

@@ -6,7 +6,27 @@
 // order's last ticket raises the slot's flag. Persistent threads: Aila, Laine: Understanding the Efficiency of Ray
 // Traversal on GPUs, 2009; a queue of tasks that they poll: Tzeng, Patney, Owens: Task Management for
 // Irregular-Parallel Workloads on the GPU, 2010.
+//
+// Who hands what over, by which release and acquire (hand_over.cuh):
+//
+//     from           to              what                         by
+//     host           scout's lanes   rays, before their bell      ring_bell of ring.py, acquire_from_host in `hear`
+//     host           scout's lanes   bells, before `stop`         say of ring.py, acquire_from_host in `scout`
+//     scout's lanes  its lane 0      the same, orders and posts   __syncwarp in `scout`
+//     scout          workers         the same                     release and acquire of Desk::posted
+//     lane 0         its warp        the same                     __syncwarp in `fetch`
+//     lanes          their warp      fetched rays                 the other __syncwarp in `fetch`
+//     lanes          their warp      staged hits                  __syncwarp in `settle`
+//     lanes          their lane 0    hits, complaints             __syncwarp in `deliver`
+//     workers        the last one    the same                     count_down of Order::left
+//     the last one   host            the same                     release_to_host in `finish`, flag_is_up of ring.py
+//     the last one   scout           that Order::left is 0        count_up and acquire of Desk::finished
+//
+// The scout alone waits for others without a bound of its own: workers wait for the scout, which closes the desk when
+// it ends. It ends when the host says so, or gives up when no order has been finished for as long as the host said.
 #pragma once
+
+#include "hand_over.cuh"
 
 typedef unsigned long long Word;
 
@@ -35,8 +55,9 @@ struct Ring {
     float* hits;           // host: 4 columns a slot
     const Word* bells;     // host
     Word* flags;           // host
-    const unsigned* stop;  // host
+    const Word* stop;      // host
     Word* busy;            // host: nanoseconds with an order at hand
+    Word patience;         // nanoseconds in which no order is finished, though there are some, until the scout gives up
     Desk* desk;
     Order* orders;    // one a slot
     unsigned* posts;  // slots of the last orders, at the number of the post modulo `places`
@@ -60,17 +81,6 @@ constexpr Word NO_TICKET = ~0ull;
 constexpr unsigned LEAST_PAUSE = 64;  // nanoseconds
 constexpr unsigned LONGEST_PAUSE = 1024;
 
-// What others change meanwhile.
-template <class T>
-__device__ inline T current(const T& value) {
-    return *const_cast<const volatile T*>(&value);
-}
-
-template <class T>
-__device__ inline void publish(T& variable, T value) {
-    *const_cast<volatile T*>(&variable) = value;
-}
-
 __device__ inline unsigned high_half(Word word) {
     return static_cast<unsigned>(word >> 32);
 }
@@ -81,58 +91,79 @@ __device__ inline unsigned low_half(Word word) {
 
 // ----------------------------------------------------------------------------------------------------------- the scout
 
-// Waits until nobody needs a post's place any more: the order that was posted there the last time around is done.
-__device__ inline void clear_place(const Ring& ring, unsigned post) {
-    const Order& earlier = ring.orders[ring.posts[post & (ring.places - 1)]];
-    while (high_half(current(earlier.claim)) == post - ring.places && current(earlier.left) != 0) __nanosleep(100);
+// Whether nobody needs a post's place any more: the order that was posted there the last time around is done.
+__device__ inline bool is_clear(const Ring& ring, unsigned post) {
+    const Order& earlier = ring.orders[current(ring.posts[post & (ring.places - 1)])];
+    return high_half(current(earlier.claim)) != post - ring.places || acquire(earlier.left) == 0;
 }
 
 __device__ inline void post_order(const Ring& ring, unsigned post, unsigned slot, Word bell) {
-    clear_place(ring, post);
     Order& order = ring.orders[slot];
-    order.number = high_half(bell);
-    order.left = ((low_half(bell) & COUNT_MASK) + WARP_LANES - 1) >> TICKET_BITS;
-    order.complaint = 0;
+    publish(order.number, high_half(bell));
+    publish(order.left, ((low_half(bell) & COUNT_MASK) + WARP_LANES - 1) >> TICKET_BITS);
+    publish(order.complaint, 0u);
     publish(order.claim, static_cast<Word>(post) << 32 | low_half(bell));
-    ring.posts[post & (ring.places - 1)] = slot;
+    publish(ring.posts[post & (ring.places - 1)], slot);
 }
 
-// Posts what has been rung since the last time. All lanes together. Returns how many orders are posted.
+// Posts what has been rung since the last time, as far as there are places; the next time tries the rest. All lanes
+// together. Returns how many orders are posted.
 __device__ inline Word hear(const Ring& ring, Word posted) {
     for (unsigned first = 0; first < ring.slots; first += WARP_LANES) {
         const unsigned slot = first + lane_index();
-        const Word bell = slot < ring.slots ? current(ring.bells[slot]) : 0;
-        const bool fresh = slot < ring.slots && high_half(bell) != ring.orders[slot].number;
-        const unsigned rung = __ballot_sync(WHOLE_WARP, fresh);
-        if (fresh) post_order(ring, low_half(posted) + __popc(rung & lanes_below(lane_index())), slot, bell);
-        posted += __popc(rung);
+        const Word bell = slot < ring.slots ? acquire_from_host(ring.bells[slot]) : 0;
+        const bool is_rung = slot < ring.slots && high_half(bell) != current(ring.orders[slot].number);
+        const unsigned rung = __ballot_sync(WHOLE_WARP, is_rung);
+        const unsigned post = low_half(posted) + __popc(rung & lanes_below(lane_index()));
+        const unsigned held_up = __ballot_sync(WHOLE_WARP, is_rung && !is_clear(ring, post));
+        const unsigned clear = rung & (held_up - 1) & ~held_up;  // before the first that is held up
+        if (clear >> lane_index() & 1) post_order(ring, post, slot, bell);
+        posted += __popc(clear);
+        if (held_up != 0) break;
     }
     return posted;
+}
+
+// Raises the flags of all orders that are not done, to say that they are overdue. From now on workers find none.
+__device__ inline void give_up(const Ring& ring) {
+    for (unsigned slot = lane_index(); slot < ring.slots; slot += WARP_LANES) {
+        const unsigned number = high_half(current(ring.bells[slot]));
+        if (number == high_half(current(ring.flags[slot]))) continue;
+        release_to_host(ring.flags[slot], static_cast<Word>(number) << 32 | OVERDUE << FAULT_SHIFT);
+    }
+    if (lane_index() == 0) publish(ring.desk->posted, Word(0));
 }
 
 // Until the host says stop and everything is done; if it says ONCE, until that is done which has been rung by now.
 __device__ inline void scout(const Ring& ring) {
     Word posted = 0;
+    Word finished = 0;
     Word busy = current(*ring.busy);
     Word before = nanoseconds();
+    Word progress = before;  // when an order was finished, or there was none
     for (bool is_first = true;; is_first = false) {
-        const unsigned stop = current(*ring.stop);
         const Word posted_before = posted;
+        const Word finished_before = finished;
+        const Word stop = acquire_from_host(*ring.stop);
+        finished = acquire(ring.desk->finished);  // before the bells: if everything is done, no place holds `hear` up
         if (is_first || stop != ONCE) posted = hear(ring, posted);
-        __threadfence();
-        __syncwarp(WHOLE_WARP);
-        const Word finished = current(ring.desk->finished);
+        __syncwarp(WHOLE_WARP);  // lane 0 takes over what all lanes have heard and written
+        const bool is_idle = posted_before == finished;
         const Word now = nanoseconds();
-        if (posted_before != finished) busy += now - before;
+        if (!is_idle) busy += now - before;
+        if (is_idle || finished != finished_before) progress = now;
         before = now;
         if (lane_index() == 0) {
-            publish(ring.desk->posted, posted);
+            if (posted != posted_before) release(ring.desk->posted, posted);
             publish(*ring.busy, busy);
         }
-        if (__all_sync(WHOLE_WARP, stop != 0 && posted == posted_before && posted == finished)) break;
+        if (__all_sync(WHOLE_WARP, stop != 0 && is_idle && posted == posted_before)) break;
+        if (__any_sync(WHOLE_WARP, now - progress > ring.patience)) {
+            give_up(ring);
+            break;
+        }
         if (posted == posted_before) __nanosleep(LEAST_PAUSE);
     }
-    __threadfence_system();
     if (lane_index() == 0) publish(ring.desk->closed, Word(1));
 }
 
@@ -150,6 +181,7 @@ __device__ inline void fetch(const Ring& ring, unsigned first, bool endless) {
     const unsigned slot = first >> ring.slot_bits;
     const float* ray = ring.rays + slot * 8 * ring.column() + (first & (ring.slot_rays() - 1)) + lane_index();
     float words[8];
+    __syncwarp(WHOLE_WARP);  // takes over what lane 0 has acquired; and all have read what is overwritten below
 #pragma unroll
     for (unsigned row = 0; row < 8; ++row) {
         if (row == T_MIN_ROW || row == T_MAX_ROW) continue;
@@ -157,16 +189,18 @@ __device__ inline void fetch(const Ring& ring, unsigned first, bool endless) {
     }
     words[T_MIN_ROW] = endless ? 0.0f : __ldcv(ray + T_MIN_ROW * ring.column());
     words[T_MAX_ROW] = endless ? infinity() : __ldcv(ray + T_MAX_ROW * ring.column());
-    __syncwarp(WHOLE_WARP);  // all have read what this overwrites
 #pragma unroll
-    for (unsigned row = 0; row < 8; ++row) fetched[warp_index()][row][lane_index()] = words[row];
-    __syncwarp(WHOLE_WARP);
+    for (unsigned row = 0; row < 8; ++row) publish(fetched[warp_index()][row][lane_index()], words[row]);
+    __syncwarp(WHOLE_WARP);  // all lanes' words are there
 }
 
 __device__ inline Ray fetched_ray(unsigned index) {
     const float(*rows)[WARP_LANES] = fetched[warp_index()];
     const unsigned i = index % WARP_LANES;
-    return {{rows[0][i], rows[1][i], rows[2][i]}, rows[3][i], {rows[4][i], rows[5][i], rows[6][i]}, rows[7][i]};
+    float words[8];
+#pragma unroll
+    for (unsigned row = 0; row < 8; ++row) words[row] = current(rows[row][i]);
+    return {{words[0], words[1], words[2]}, words[3], {words[4], words[5], words[6]}, words[7]};
 }
 
 // A ticket that is for rays. asked: the low half of their bell.
@@ -233,7 +267,7 @@ class Turn {
                 ticket = atomicAdd(&ring.desk->tickets, Word(1));
             }
             if (!is_posted(ticket)) return false;
-            __threadfence();
+            acquire(ring.desk->posted);  // once a ticket, not while polling: it empties the multiprocessor's cache
             if (read(task)) return true;
             ticket = NO_TICKET;
         }
@@ -342,15 +376,14 @@ class RingRays {
                 __stcs(words + 2 * column, hit.z);
             }
         }
-        __threadfence_system();
-        __syncwarp(WHOLE_WARP);
-        if (lane_index() == 0 && atomicSub(&order.left, 1u) == 1) finish(order, ring.flags[first >> ring.slot_bits]);
+        __syncwarp(WHOLE_WARP);  // lane 0 hands in what all lanes have written
+        if (lane_index() == 0 && count_down(order.left) == 1) finish(order, ring.flags[first >> ring.slot_bits]);
     }
 
     __device__ void finish(const Order& order, Word& flag) {
-        __threadfence_system();
-        publish(flag, static_cast<Word>(current(order.number)) << 32 | current(order.complaint));
-        atomicAdd(&ring.desk->finished, Word(1));
+        const Word answer = static_cast<Word>(current(order.number)) << 32 | current(order.complaint);
+        release_to_host(flag, answer);
+        count_up(ring.desk->finished);
     }
 };
 

@@ -6,7 +6,7 @@ import numpy as np
 LEAST_SLOT_RAYS, MOST_SLOT_RAYS = 1 << 8, 1 << 16
 #: Words behind each column, so that columns begin in other sets of a cache, and at a multiple of 128 bytes.
 COLUMN_PAD = 32
-#: Pointers are addresses as the device sees them. slot_bits: a slot has 2^slot_bits rays.
+#: Pointers are addresses as the device sees them. patience: nanoseconds. slot_bits: a slot has 2^slot_bits rays.
 RING = np.dtype(
     [
         ("rays", "<u8"),
@@ -15,6 +15,7 @@ RING = np.dtype(
         ("flags", "<u8"),
         ("stop", "<u8"),
         ("busy", "<u8"),
+        ("patience", "<u8"),
         ("desk", "<u8"),
         ("orders", "<u8"),
         ("posts", "<u8"),

@@ -19,6 +19,10 @@ from tracecore.rays import Floats
 
 #: Entries of a stack that is compiled for no scene in particular.
 USUAL_STACK = 64
+
+#: Threads of a launch at most, and as many rays, so that 32 bits hold the index of each with room to spare: of the two
+#: halves that a ray is loaded by, and of the rays that persistent warps ask for beyond the last one.
+MOST_THREADS = 1 << 31
 _LEAST_STACK = 32
 
 
@@ -121,6 +125,11 @@ class KernelStrategy:
                 "register the strategy with a larger stack_size, or with none"
             )
         return self.stack_size
+
+    @property
+    def most_rays(self) -> int:
+        """Rays that one launch takes at most: more are cut into launches. Indices of threads have 32 bits."""
+        return MOST_THREADS // self.lanes_per_ray
 
     def blocks_for(self, rays: int) -> int:
         """Blocks whose threads take so many rays, one each."""

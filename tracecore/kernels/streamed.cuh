@@ -73,6 +73,7 @@ class LaunchRays {
     __device__ bool place_in_grid(unsigned& index) {
         if (!left) return false;
         left = false;
+        // Fits 32 bits: the host cuts launches at KernelStrategy.most_rays.
         index = (blockIdx.x * BLOCK_SIZE + threadIdx.x) / LANES_PER_RAY;
         if (index >= launch.count) index = NO_RAY;
         return true;

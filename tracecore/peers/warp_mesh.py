@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
+from tracecore.cuda.device import find_device
 from tracecore.peers.peer import Peer, Rounds
 from tracecore.rays import Floats, Query
 
@@ -95,5 +96,5 @@ class WarpPeer:
 
 
 def open_way(way: str, triangles: Floats, _threads: int) -> Peer:
-    """`warp:` and a constructor, on the first GPU."""
-    return WarpPeer(triangles, way.removeprefix("warp:"), "cuda:0")
+    """`warp:` and a constructor, on the current GPU."""
+    return WarpPeer(triangles, way.removeprefix("warp:"), f"cuda:{find_device().index}")

@@ -2,9 +2,11 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,18 +18,17 @@ from tracecore.cuda.device import (
     DeviceScene,
     Launch,
     Stream,
-    attach_thread,
     cuda_errors,
+    find_device,
     gpu_unavailable_reason,
-    pinned,
+    keep_for_good,
     timeout_seconds,
 )
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
-from tracecore.dispatch.device_lock import vacant_device
 from tracecore.dispatch.direct import usable_cores
-from tracecore.dispatch.in_flight import DEPTH
-from tracecore.dispatch.port import BATCHES, COUNTERS, INVALID, RAYS
+from tracecore.dispatch.in_flight import DEPTH, do_all
+from tracecore.dispatch.port import BATCHES, COUNTERS, INVALID, RAYS, Counters
 from tracecore.dispatch.resident import RingPort, Service
 from tracecore.dispatch.ring import RingQueue
 from tracecore.dispatch.streamed import CopiedBatch, Meter, Session, StreamedQueue
@@ -36,7 +37,7 @@ from tracecore.errors import KernelError
 from tracecore.kernels.step_records import COUNTS, RAY_COUNTS
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS, Floats, Query, checked_rays
+from tracecore.rays import HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, Query, checked_rays
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
@@ -52,20 +53,21 @@ LEAST_SLOTS = 64
 #: Rays of one launch when a whole array is traced.
 CHUNK_RAYS = 1 << 21
 
-
 #: Launches and copies of which the fastest tells how fast it can be; bytes of a copy.
 LIMIT_ROUNDS, LIMIT_BYTES = 5, 1 << 26
 
 
 class GpuTracer:
-    """Traces on the current GPU.
+    """Traces on a GPU.
+
+    The GPU becomes the current one of the thread that opens the tracer, and of those that trace with it.
 
     triangles: (t, 3, 3) float32, checked. dispatch: how queues' batches reach the device; whole arrays are launched in
-    large pieces. kernel: a registered name, a strategy, or None for the default.
-    threads: CPU threads that a driver should feed it from. tree: over the triangles, of this kernel; by default it is
-    built. cutouts: of the triangles, None if all are solid. Raises `KernelError` where the kernel is unknown, does not
-    compile or has too small a stack for the tree, `DeviceError` where CUDA fails. Waits are bounded
-    (`TRACECORE_GPU_TIMEOUT`, seconds). May be shared by threads; a queue belongs to one.
+    large pieces. kernel: a registered name, a strategy, or None for the default. threads: CPU threads that a driver
+    should feed it from. tree: over the triangles, of this kernel; by default it is built. cutouts: of the triangles,
+    None if all are solid. gpu: index, None for the calling thread's current GPU. Raises `KernelError` where the kernel
+    is unknown, does not compile or has too small a stack for the tree, `DeviceError` where there is no such GPU or CUDA
+    fails. Waits are bounded (`TRACECORE_GPU_TIMEOUT`, seconds). May be shared by threads; a queue belongs to one.
     """
 
     device = "gpu"
@@ -79,8 +81,10 @@ class GpuTracer:
         dispatch: str = DISPATCHES[0],
         tree: BinaryTree | None = None,
         cutouts: CutoutTables | None = None,
+        gpu: int | None = None,
     ) -> None:
         start = time.perf_counter()
+        self.gpu = find_device(gpu)
         strategy = find_strategy(kernel)
         tree = tree or strategy.build(triangles)
         self.tree: BinaryTree | None = tree
@@ -94,12 +98,12 @@ class GpuTracer:
             sah_cost=tree.sah_cost,
             build_seconds=time.perf_counter() - start,
         )
-        with vacant_device(), cuda_errors("cannot set up the GPU"):
-            attach_thread()
-            scene = DeviceScene(packed, strategy.layout.scene)
-            self._load = partial(DeviceKernel, strategy, stack_size, has_cutouts=has_cutouts)
-            launched = self._load()
-            self.session = Session(launched, scene, Meter(), timeout_seconds())
+        with self._vacant_gpu("cannot set up the GPU"):
+            scene = DeviceScene(self.gpu, packed, strategy.layout.scene)
+            self._load = partial(DeviceKernel, self.gpu, strategy, stack_size, has_cutouts=has_cutouts)
+            self._launched_kernel = self._load()
+            self._meter = Meter()
+            self._session: Session | None = Session(self._launched_kernel, scene, self._meter, timeout_seconds())
             ring_kernel = self._load(resident=True)
             slots = max(2 * DEPTH * self.threads, LEAST_SLOTS)
             by_launches = dispatch == "streamed"
@@ -108,29 +112,44 @@ class GpuTracer:
         self.lanes = LANES[dispatch]
         self._lock = threading.Lock()
         self._queues: list[StreamedQueue | RingQueue] = []
-        self._ports: list[RingPort] = []
-        self._is_open = True
+        self._tallies: list[Counters] = []  # of all ports there have been
+
+    @property
+    def session(self) -> Session:
+        """What queues of launches share. Raises `KernelError` where the tracer is closed."""
+        if self._session is None:
+            raise KernelError(f"the tracer '{self.name}' is closed; open another one")
+        return self._session
 
     @property
     def compiled(self) -> CompiledKernel:
         """The kernel in use, with its resources."""
-        return self.session.kernel.compiled
+        return self._launched_kernel.compiled
+
+    @contextmanager
+    def _vacant_gpu(self, failing: str) -> Iterator[None]:
+        """Nothing else of this process runs on the GPU meanwhile, which is the calling thread's current one.
+
+        failing: what it means that CUDA fails meanwhile, in words, for the `DeviceError`.
+        """
+        with self.gpu.turns.vacant(), cuda_errors(failing):
+            self.gpu.attach()
+            yield
 
     def open_queue(self) -> StreamedQueue | RingQueue:
         """A queue for the calling thread."""
-        self._check_open()
-        service = self._service
-        queue = StreamedQueue(self.session) if service.by_launches else service.open_queue(self.session.meter)
+        session, service = self.session, self._service
+        queue = StreamedQueue(session) if service.by_launches else service.open_queue(session.meter)
         with self._lock:
             self._queues.append(queue)
         return queue
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[RingPort]:
         """Ports for compiled loops, one for each of so many threads, see `port`."""
-        self._check_open()
+        self.session.check()
         ports = self._service.open_ports(threads, slots, slot_rays, log_rows)
         with self._lock:
-            self._ports += ports
+            self._tallies += [port.port.tally for port in ports]
         return ports
 
     def closest_hit(self, rays: Floats) -> Floats:
@@ -142,12 +161,12 @@ class GpuTracer:
         return self._trace_all(rays, Query.ANY)
 
     def _trace_all(self, rays: Floats, query: Query) -> Floats:
-        self._check_open()
+        self.session.check()
         rays = checked_rays(rays)
         hits = np.empty((len(rays), HIT_FLOATS), np.float32)
         if len(rays) == 0:
             return hits
-        with vacant_device():
+        with self.gpu.turns.vacant():
             self._launch_all(rays, hits, query)
         return hits
 
@@ -168,10 +187,9 @@ class GpuTracer:
         The rays are repeated to fill the device, lie in its own memory, and are traced in one launch, timed by its
         clock. Nothing else of this process runs there meanwhile.
         """
-        self._check_open()
+        self.session.check()
         rays = checked_rays(rays)
-        attach_thread()
-        with vacant_device(), cuda_errors("cannot measure what limits the GPU"):
+        with self._vacant_gpu("cannot measure what limits the GPU"):
             return Limits(kernel_rays_per_second=self._kernel_rate(rays), bus_bytes_per_second=self._bus_rate())
 
     def _kernel_rate(self, rays: Floats) -> float:
@@ -180,64 +198,87 @@ class GpuTracer:
         many = np.resize(rays, (CHUNK_RAYS, RAY_FLOATS))  # whole copies one after the other
         return len(many) / min(self._launched(many, Query.CLOSEST, LIMIT_ROUNDS))
 
-    def launch_seconds(self, rays: Floats, query: Query, launches: int) -> list[float]:
-        """Of so many launches over all rays, (n, 8) float32, n > 0, one after the other, by the device's clock; rays
-        and hits lie in its memory. Nothing else of this process runs there meanwhile."""
-        self._check_open()
-        rays = checked_rays(rays)
-        attach_thread()
-        with vacant_device(), cuda_errors(f"cannot trace {len(rays)} rays"):
-            return self._launched(rays, query, launches)
+    def launch_seconds(self, rays: Floats, query: Query, rounds: int) -> list[float]:
+        """Returns the seconds that each of so many rounds over all rays took, by the device's clock.
 
-    def _launched(self, rays: Floats, query: Query, launches: int) -> list[float]:
-        on_device, hits = DeviceMemory.holding(rays), DeviceMemory.zeros(len(rays) * HIT.itemsize)
-        launch = Launch(self.session.kernel, self.session.scene, (on_device.address, hits.address))
-        stream = Stream()
+        A round is one launch, or as many as it takes where the rays are more than `KernelStrategy.most_rays`. Rays and
+        hits lie in the device's memory. Nothing else of this process runs there meanwhile.
+
+        rays: (n, 8) float32, n > 0.
+        """
+        self.session.check()
+        rays = checked_rays(rays)
+        with self._vacant_gpu(f"cannot trace {len(rays)} rays"):
+            return self._launched(rays, query, rounds)
+
+    def _launched(self, rays: Floats, query: Query, rounds: int) -> list[float]:
+        most = self.session.kernel.strategy.most_rays
+        on_device, hits = self._room_for(rays)
+        parts = [
+            (self._launch(on_device, hits, start), min(len(rays) - start, most)) for start in range(0, len(rays), most)
+        ]
+        stream = Stream(self.gpu)
         seconds = []
-        for _ in range(launches):
-            launch.start(len(rays), query, stream)
-            self._pass(stream)
-            start, end, _ = launch.report()
-            seconds.append((end - start) / 1e9)
+        for _ in range(rounds):
+            reports = [self._report_of(launch, count, query, stream) for launch, count in parts]
+            seconds.append(sum(end - start for start, end in reports) / 1e9)
         return seconds
+
+    def _room_for(self, rays: Floats) -> tuple[DeviceMemory, DeviceMemory]:
+        """Returns rays on the device, and room for their hits."""
+        return DeviceMemory.holding(self.gpu, rays), DeviceMemory.zeros(self.gpu, len(rays) * HIT.itemsize)
+
+    def _launch(self, rays: DeviceMemory, hits: DeviceMemory, first: int) -> Launch:
+        """Returns a launch over rays on the device from the index `first` on."""
+        addresses = rays.address + first * RAY.itemsize, hits.address + first * HIT.itemsize
+        launch = Launch(self.session.kernel, self.session.scene, addresses)
+        launch.used = [rays, hits]
+        return launch
+
+    def _report_of(self, launch: Launch, count: int, query: Query, stream: Stream) -> tuple[int, int]:
+        """Launches over so many rays. Returns start and end in nanoseconds."""
+        launch.start(count, query, stream)
+        self._pass(stream, launch)
+        start, end, _ = launch.report()
+        return start, end
 
     def count_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepCounts:
         """What the kernel does for rays, (n, 8) float32, n > 0, in launches of a build that counts."""
-        self._check_open()
+        self.session.check()
         rays = checked_rays(rays)
-        attach_thread()
-        with vacant_device(), cuda_errors("cannot count steps"):
+        with self._vacant_gpu("cannot count steps"):
             kernel = self._load(counted=True)
             parts = (rays[start : start + CHUNK_RAYS] for start in range(0, len(rays), CHUNK_RAYS))
             return StepCounts.joined([self._counted(kernel, part, query) for part in parts])
 
     def _counted(self, kernel: DeviceKernel, rays: Floats, query: Query) -> StepCounts:
         """Of one launch."""
-        on_device, hits = DeviceMemory.holding(rays), DeviceMemory.zeros(len(rays) * HIT.itemsize)
-        counts = DeviceMemory.zeros(COUNTS.itemsize + len(rays) * RAY_COUNTS.itemsize)
+        on_device, hits = self._room_for(rays)
+        counts = DeviceMemory.zeros(self.gpu, COUNTS.itemsize + len(rays) * RAY_COUNTS.itemsize)
         launch = Launch(kernel, self.session.scene, (on_device.address, hits.address), counts.address)
-        stream = Stream()
-        launch.start(len(rays), query, stream)
-        self._pass(stream)
-        launch.report()
+        launch.used = [on_device, hits, counts]
+        self._report_of(launch, len(rays), query, Stream(self.gpu))
         return StepCounts.read(counts.copied())
 
     def _bus_rate(self) -> float:
-        host, device, stream = pinned(LIMIT_BYTES, np.uint8), DeviceMemory.zeros(LIMIT_BYTES), Stream()
+        host, stream = self.gpu.pinned(LIMIT_BYTES, np.uint8), Stream(self.gpu)
+        device = DeviceMemory.zeros(self.gpu, LIMIT_BYTES)
         seconds = []
         for _ in range(LIMIT_ROUNDS):
             start = time.perf_counter()
             stream.copy_up(device.address, host.ctypes.data, LIMIT_BYTES)
-            self._pass(stream)
+            self._pass(stream, host, device)
             seconds.append(time.perf_counter() - start)
         return LIMIT_BYTES / min(seconds)
 
-    def _pass(self, stream: Stream) -> None:
-        """Wait for all work in a stream. Raises `KernelError` where it does not end."""
+    def _pass(self, stream: Stream, *used: Any) -> None:
+        """Wait for all work in a stream. Raises `KernelError` where it does not end; then what it uses is kept."""
         stream.mark()
-        if not stream.wait(self.session.timeout):
-            self.session.is_lost = True
-            raise KernelError(f"the GPU has not answered in {self.session.timeout:g} s: end this process")
+        try:
+            self.session.finish(stream, f"the GPU has not answered in {self.session.timeout:g} s: end this process")
+        except KernelError:
+            keep_for_good(stream, *used)
+            raise
 
     def statistics(self) -> TracerStatistics:
         """What has been done so far: launches that have been waited for.
@@ -246,23 +287,19 @@ class GpuTracer:
         block's end. kernel_rays_per_second: all rays by that time, small launches and large ones alike.
         """
         with self._lock:
-            tallies = [port.port.tally for port in self._ports]
-        done = np.sum(tallies, axis=0) if tallies else np.zeros(COUNTERS, np.int64)
+            done = np.sum(self._tallies, axis=0) if self._tallies else np.zeros(COUNTERS, np.int64)
         through_ports = (int(done[BATCHES]), int(done[RAYS]), int(done[INVALID]))
-        return self.session.meter.statistics(self._service.busy_seconds, through_ports)
+        return self._meter.statistics(self._service.busy_seconds, through_ports)
 
     def close(self) -> None:
-        """Wait for what is in flight and give memory back. Statistics can still be read."""
-        self._is_open = False
+        """Wait for what is in flight and give memory back. Statistics can still be read.
+
+        Raises the first error of what does not end; its memory stays. Nothing happens where the tracer is closed.
+        """
+        session, self._session = self._session, None
         with self._lock:
             queues, self._queues = self._queues, []
-        for queue in queues:
-            queue.close()
-        self._service.stop()
-
-    def _check_open(self) -> None:
-        if not self._is_open:
-            raise KernelError(f"the tracer '{self.name}' is closed; open another one")
+        do_all([*(queue.close for queue in queues), self._service.close, *([session.close] if session else [])])
 
     def __enter__(self) -> Self:
         """The tracer itself."""

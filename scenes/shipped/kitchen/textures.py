@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from scenes.model import Color, Doubles, Texture
 from scenes.shipped.painting import painted
+from scenes.srgb import encoded
 
 #: Pixels along an edge.
 SIZE = 512
@@ -22,9 +23,9 @@ def noise(smoothness: tuple[float, float], seed: int) -> Doubles:
 
 
 def image(name: str, reflectance: Doubles) -> Texture:
-    """Linear reflectances (SIZE, SIZE, 3) as sRGB (IEC 61966-2-1)."""
+    """Linear reflectances (SIZE, SIZE, 3) as sRGB."""
     linear = np.clip(reflectance, 0.04, 0.82)
-    return painted(name, 1.055 * linear ** (1.0 / 2.4) - 0.055)
+    return painted(name, encoded(linear))
 
 
 def blend(first: Color, second: Color, share: npt.ArrayLike) -> Doubles:

@@ -1,0 +1,70 @@
+"""How much of the light that falls on rough glass one facet does not send on: a table over index, roughness and angle.
+
+What a facet sends to the wrong side of the surface, or what other facets hide, meets more of them; models of one bounce
+lose it. The share that is lost depends on the index of the far side over that of the near one, `eta`, on the width
+`alpha` of GGX and on the cosine. Places are equal steps of the roots of alpha, of the cosine and of
+|eta - 1| / (eta + 1), as Fresnel's reflectance rises steeply where media are almost alike.
+
+The table takes half a minute to make, so that it is kept in a file beside the code, which
+`python -m shaders.rough_glass_table` writes and `shaders.rough_glass_missed` reads.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.albedo_table import Doubles, kept_by_reflection, seen_facets
+from shaders.ggx import LEAST_ALPHA
+
+Shorts = npt.NDArray[np.uint16]
+
+#: Places along eta, from media that let nothing in to those that let nothing out, along alpha and along the cosine.
+ETAS, ALPHAS, COSINES = 49, 20, 20
+
+#: Points of quadrature over the facets: many, as total reflection begins with an edge.
+FACETS = (64, 24)
+
+#: What a share is stored as multiples of, and the largest index that counts as finite.
+UNIT, LARGEST_ETA = 1.0 / 65535.0, 1e4
+
+FILE = Path(__file__).with_suffix(".npy")
+
+
+def missed_at_once(eta: float, alpha: float, cosine: Doubles) -> Doubles:
+    """Returns (n,) shares of the light at cosines (n,) that one facet neither reflects nor refracts to where it leaves.
+
+    Walter, Marschner, Li, Torrance: Microfacet Models for Refraction through Rough Surfaces, 2007, by quadrature over
+    the facets that are seen.
+    """
+    facets = seen_facets(alpha, cosine, FACETS)
+    at_facet = facets.at_facet
+    far = np.sqrt(np.maximum(0.0, 1.0 - (1.0 - at_facet**2) / (eta * eta)))
+    parallel = (eta * at_facet - far) / (eta * at_facet + far)
+    perpendicular = (at_facet - eta * far) / (at_facet + eta * far)
+    reflected = 0.5 * (parallel**2 + perpendicular**2)
+    below = np.clip(facets.z_o / eta - facets.h_z * (at_facet / eta - far), 0.0, 1.0)
+    seen_below = 2.0 * below / np.maximum(below + np.sqrt(below**2 + alpha**2 * (1.0 - below**2)), 1e-30)
+    kept = reflected * kept_by_reflection(alpha, facets) + (1.0 - reflected) * seen_below
+    mean: Doubles = np.einsum("nij,i->n", kept, facets.weights) / FACETS[1]
+    return np.clip(1.0 - mean, 0.0, 1.0)
+
+
+def eta_at(place: int) -> float:
+    """Returns the index at a place of the table, from 1 / LARGEST_ETA to LARGEST_ETA."""
+    root = 2.0 * place / (ETAS - 1) - 1.0
+    ratio = root * abs(root)
+    return min(max((1.0 + ratio) / max(1.0 - ratio, 1e-30), 1.0 / LARGEST_ETA), LARGEST_ETA)
+
+
+def tabulated() -> Shorts:
+    """Returns (ETAS, ALPHAS, COSINES) missed shares, in multiples of UNIT."""
+    alphas, cosines = (np.linspace(0.0, 1.0, count) ** 2 for count in (ALPHAS, COSINES))
+    shares = [
+        [missed_at_once(eta_at(place), max(alpha, LEAST_ALPHA), cosines) for alpha in alphas] for place in range(ETAS)
+    ]
+    return np.rint(np.array(shares) / UNIT).astype(np.uint16)
+
+
+if __name__ == "__main__":
+    np.save(FILE, tabulated())

@@ -1,0 +1,256 @@
+"""Keys of frames: whatever can change a bit of a picture changes its key, whether or not anybody thought of it."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass, make_dataclass, replace
+from enum import Enum
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from small_scenes import lamp_in_box
+
+from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
+from renderer.run import frame_key as keys
+from renderer.run.fingerprint import Fingerprints
+from renderer.run.frame_key import frame_key
+from renderer.run.motion import Motion, block_of
+from renderer.run.picture import PictureOrder
+from renderer.run.session import Limits
+from scenes import model
+from scenes.model import Camera, DistantLight, Environment, Material, PointLight, Snapshot, SpotLight, Texture
+from shaders import registry
+from shaders.registry import Shader, get_shader, register_shader
+
+X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+
+
+def everything() -> Snapshot:
+    """A scene that has something of every kind."""
+    box = lamp_in_box()
+    texture = Texture(name="a", pixels=np.zeros((2, 3, 3), np.uint8), alpha=np.zeros((2, 3), np.uint8))
+    lights = (
+        PointLight(position=X, intensity=Y),
+        SpotLight(position=X, direction=Y, intensity=X, inner_angle=20.0, outer_angle=30.0),
+        DistantLight(direction=X, irradiance=Y),
+    )
+    sky = Environment(radiance=np.ones((2, 4, 3), np.float32))
+    camera = replace(box.camera, height=2.0)
+    return replace(box, textures=(texture,), lights=lights, environment=sky, camera=camera, cameras={"a": box.camera})
+
+
+def order(**given: Any) -> PictureOrder:
+    """What is asked for, of a size that leaves the rest open."""
+    size = RenderSettings(width=4, height=3)
+    common = {"kind": DRIVERS["path"], "settings": lambda _: size, "limits": Limits(passes=2)}
+    return PictureOrder(**(common | given))
+
+
+def settings_key(settings: RenderSettings) -> str:
+    return frame_key(order(settings=lambda _: settings), everything(), 2)
+
+
+def changed(value: Any) -> Any:
+    """Another value of the same kind, as near as it can be."""
+    match value:
+        case None:
+            return 1
+        case bool():
+            return not value
+        case Enum():
+            return next(other for other in type(value) if other is not value)
+        case int():
+            return value + 1
+        case float():
+            return math.nextafter(value, math.inf)
+        case str():
+            return value + "'"
+        case np.ndarray():
+            other = value.copy()
+            other.reshape(-1).view(np.uint8)[-1] ^= 1
+            return other
+        case tuple():
+            return (*value[:-1], changed(value[-1])) if value else (1,)
+        case _ if is_dataclass(value):
+            first = fields(value)[0].name
+            return replace(value, **{first: changed(getattr(value, first))})
+    raise TypeError(f"this test cannot change a {type(value).__name__}; teach it")
+
+
+def neighbours(value: Any, where: str) -> Iterator[tuple[str, Any]]:
+    """Values in which one field of one dataclass differs, at any depth, and the path to it."""
+    if is_dataclass(value):
+        for field in fields(value):
+            if field.name == "cameras":  # a frame is seen through `camera` alone
+                continue
+            inner, path = getattr(value, field.name), f"{where}.{field.name}"
+            for found, other in neighbours(inner, path):
+                yield found, replace(value, **{field.name: other})
+            if not is_dataclass(inner):
+                yield path, replace(value, **{field.name: changed(inner)})
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            for found, other in neighbours(item, f"{where}[{index}]"):
+                yield found, (*value[:index], other, *value[index + 1 :])
+
+
+def test_every_field_of_every_dataclass_of_a_scene_is_in_the_key(monkeypatch):
+    monkeypatch.setattr(keys, "get_shader", lambda kind: None)  # there is none of a changed name
+    scene = everything()
+    key, found = frame_key(order(), scene, 2), dict(neighbours(scene, "scene"))
+    assert [path for path, other in found.items() if frame_key(order(), other, 2) == key] == []
+    reached = {path.rpartition(".")[2] for path in found}
+    kinds = (Snapshot, Texture, Material, PointLight, SpotLight, DistantLight, Environment, Camera)
+    missing = {field.name for kind in kinds for field in fields(kind)} - reached
+    assert missing == {"cameras", "camera", "environment"}
+    known = {kind for kind in vars(model).values() if isinstance(kind, type) and is_dataclass(kind)}
+    assert known - {*kinds} == {model.Mesh, model.Scene, model.AnimationRange}  # of which a snapshot has none
+
+
+@pytest.mark.parametrize("field", ["wrap", "filter", "is_linear", "pixels", "alpha", "name"])
+def test_how_a_texture_is_looked_at_is_in_the_key_of_a_frame(field):
+    scene = everything()
+    (texture,) = scene.textures
+    other = replace(texture, **{field: changed(getattr(texture, field))})
+    assert frame_key(order(), replace(scene, textures=(other,)), 2) != frame_key(order(), scene, 2)
+
+
+@pytest.mark.parametrize("base", [Texture, Material, Environment, PointLight, Camera, Snapshot])
+def test_a_field_that_nobody_thought_of_is_in_the_key(base):
+    kind = make_dataclass("Newer", [("novelty", float, 0.0)], bases=(base,), frozen=True, kw_only=True)
+    scene = everything()
+    parts = {
+        Texture: lambda part: replace(scene, textures=(part,)),
+        Material: lambda part: replace(scene, materials=(part,)),
+        Environment: lambda part: replace(scene, environment=part),
+        PointLight: lambda part: replace(scene, lights=(part,)),
+        Camera: lambda part: replace(scene, camera=part),
+        Snapshot: lambda part: part,
+    }
+    old = {
+        Texture: scene.textures[0],
+        Material: scene.materials[0],
+        Environment: scene.environment,
+        PointLight: scene.lights[0],
+        Camera: scene.camera,
+        Snapshot: scene,
+    }[base]
+    values = {field.name: getattr(old, field.name) for field in fields(base)}
+    first, second, again = (parts[base](kind(**values, novelty=value)) for value in (0.0, 1.0, 0.0))
+    assert frame_key(order(), first, 2) == frame_key(order(), again, 2) != frame_key(order(), second, 2)
+
+
+def test_every_setting_is_in_the_key_but_those_that_change_no_bit():
+    settings = RenderSettings(width=4, height=3, photons=5, radius=0.5, threads=1)
+    same = {
+        field.name
+        for field in fields(settings)
+        if settings_key(replace(settings, **{field.name: changed(getattr(settings, field.name))}))
+        == settings_key(settings)
+    }
+    assert same == {"threads", "batch_rays"}
+
+
+def test_every_part_of_an_order_is_in_the_key_but_those_that_change_no_bit(monkeypatch):
+    monkeypatch.setattr(keys, "program", lambda *, is_denoised: {})  # the denoiser may not be there
+    scene = everything()
+    motion = Motion(shutter=0.5, samples=1, place=lambda time: scene, stage=lambda *_: None)
+    first = order(motion=motion)
+    others = {
+        "kind": DRIVERS["photon"],
+        "limits": Limits(passes=3),
+        "settings": lambda _: RenderSettings(width=4, height=3, threads=2),
+        "photon_path": None,
+        "motion": replace(motion, stage=lambda *_: 1, update="rebuild"),
+    }
+    same = set()
+    for field in fields(first):
+        value = others[field.name] if field.name in others else changed(getattr(first, field.name))
+        if frame_key(replace(first, **{field.name: value}), scene, 1) == frame_key(first, scene, 1):
+            same.add(field.name)
+    assert same == {"settings", "photon_path", "preview", "quiet", "motion"}
+    for name, value in {"shutter": 0.6, "samples": 2}.items():
+        other = replace(first, motion=replace(motion, **{name: value}))
+        assert frame_key(other, scene, 1) != frame_key(first, scene, 1)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 5])
+def test_all_times_at_which_the_passes_look_are_in_the_key_and_no_others(passes):
+    """With 2 samples passes 0 and 1 have a time each, 2 and 3 one, 4 and 5 one."""
+    still = everything()
+    looks = Motion(shutter=1.0, samples=2, place=lambda time: replace(still, time=time), stage=lambda *_: None)
+
+    def place(moved, time):
+        return replace(looks.place(time), background=X if time == moved else Y)
+
+    for block in range(6):
+        moved = looks.time_of(block, 0.0, 0)
+        first, second = (order(motion=replace(looks, place=partial(place, when))) for when in (None, moved))
+        is_seen = block in {block_of(index, 2) for index in range(passes)}
+        assert (frame_key(first, still, passes) != frame_key(second, still, passes)) == is_seen
+
+
+def test_what_the_program_computes_with_is_in_the_key(monkeypatch):
+    before = frame_key(order(), everything(), 2)
+    monkeypatch.setattr(keys, "program", lambda *, is_denoised: {"sources": "others"})
+    assert frame_key(order(), everything(), 2) != before
+
+
+def test_shaders_of_ones_own_are_in_the_key(monkeypatch):
+    monkeypatch.setattr(registry, "_shaders", {"diffuse": get_shader("diffuse")})
+
+    def shader(share):
+        return Shader(name="own", summary="", mixture=get_shader("diffuse").mixture, at_point=lambda _, lobes: share)
+
+    scene = replace(everything(), materials=(Material(kind="own"),))
+    found = []
+    for share in (0.1, 0.2, 0.1):
+        register_shader(shader(share))
+        found.append(frame_key(order(), scene, 2))
+    assert found[0] == found[2] != found[1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("ab", "c"), ("a", "bc")),
+        ((1,), (1.0,)),
+        ((1,), (True,)),
+        ((0.0,), (-0.0,)),
+        ((), ((),)),
+        ((1, 2), [1, 2]),
+        ({"a": 1}, {"a": 2}),
+        ({"a": 1}, {"b": 1}),
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (np.zeros(2, np.float32), np.zeros(2, np.int32)),
+        (np.zeros(0), None),
+        (np.array([0.0, 1.0, 2.0, 3.0])[::2], np.array([0.0, 1.0, 2.0, 3.0])[:2]),
+    ],
+)
+def test_what_looks_alike_has_fingerprints_of_its_own(one, other):
+    assert Fingerprints().of(one) != Fingerprints().of(other)
+    assert Fingerprints().of(one) == Fingerprints().of(one)
+
+
+def test_what_was_remembered_has_the_same_fingerprint():
+    numbers = np.arange(12.0).reshape(3, 4)
+    fingerprints = Fingerprints()
+    fingerprints.remember({"a": (numbers, [numbers[:, :2]])})
+    begin = numbers.reshape(-1)[:6].reshape(3, 2)
+    for view in (numbers, numbers[:], numbers.T, numbers[1:], numbers.view(np.int64), begin):
+        assert fingerprints.of(view) == Fingerprints().of(view)
+
+
+@dataclass
+class Holder:
+    """Holds something."""
+
+    held: object
+
+
+@pytest.mark.parametrize("held", [{1, 2}, object(), np.array([object()]), iter([])])
+def test_what_has_no_fingerprint_is_an_error_that_says_where(held):
+    with pytest.raises(TypeError, match=r"no fingerprint of Holder\.held\[1\]: got an? "):
+        Fingerprints().of(Holder((0, held)))

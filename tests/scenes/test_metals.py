@@ -1,0 +1,26 @@
+"""Metals by their names: what they reflect is what others found of such measurements."""
+
+import pytest
+
+from scenes.metals import METALS
+from scenes.microfacets import metal_straight_ahead
+
+#: Linear colours straight ahead. Lagarde: Feeding a Physically Based Shading Model, 2011; they are cut off at 1.
+LAGARDE = {
+    "aluminium": (0.913, 0.921, 0.925),
+    "chromium": (0.550, 0.556, 0.554),
+    "copper": (0.955, 0.637, 0.538),
+    "gold": (1.0, 0.766, 0.336),
+    "silver": (0.972, 0.960, 0.915),
+}
+
+
+@pytest.mark.parametrize("name", LAGARDE)
+def test_colors_of_metals(name):
+    assert metal_straight_ahead(METALS[name].eta, METALS[name].k) == pytest.approx(LAGARDE[name], abs=0.065)
+
+
+def test_every_metal_absorbs():
+    for name, metal in METALS.items():
+        assert min(metal.eta) > 0.0, name
+        assert min(metal.k) > 1.0, name

@@ -1,0 +1,84 @@
+"""Resident dispatch without a GPU: the very kernel, emulated, and the ring that it serves."""
+
+import threading
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+from ray_cases import Floats
+
+from tracecore.cutouts import CutoutTables
+from tracecore.dispatch.ring import RingMemory, RingQueue, say
+from tracecore.emulator.library import LibraryPool, Request, compile_library
+from tracecore.emulator.tracer import EmulatedScene, Order, memory_ranges
+from tracecore.kernels.ring_records import DESK, END, GO_ON
+from tracecore.kernels.strategy import KernelStrategy
+
+#: An order of lanes, for requests.
+SHUFFLED = get_args(Order).index("shuffled")
+
+
+class Service:
+    """A resident kernel and its ring, emulated.
+
+    shape: slots, and rays of each. patience: seconds, see `RingMemory.record`.
+    """
+
+    def __init__(
+        self,
+        triangles: Floats,
+        kernel: KernelStrategy,
+        shape: tuple[int, int],
+        cutouts: CutoutTables | None = None,
+        patience: float = 60.0,
+    ) -> None:
+        packed = kernel.pack(kernel.build(triangles), triangles, cutouts)
+        path = compile_library(kernel, kernel.stack_for(packed), resident=True, has_cutouts=cutouts is not None)
+        self.library = LibraryPool.of(path)
+        self.memory = memory = RingMemory(*shape, np.zeros)
+        self.scene = EmulatedScene(packed, kernel.layout.scene)
+        self.device = {name: np.zeros(size, np.uint8) for name, size in memory.device_bytes.items()}
+        self.complaint: str | None = None
+        self.counts: list[tuple[int, ...]] = []
+        self.record = memory.record({name: array.ctypes.data for name, array in self.device.items()}, patience)
+        shared: list[npt.NDArray[Any]] = [memory.rays, memory.hits]
+        self.memories = np.concatenate([self.scene.memories, memory_ranges([*shared, self.device["staged"]])])
+        self.threads = kernel.block_size
+
+    def start(self) -> None:
+        """Start the kernel in a thread of its own, to stay."""
+        say(self.memory.stop, GO_ON)
+        self.device["desk"][:] = 0
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def stop(self) -> None:
+        """Let the kernel end when all is done."""
+        say(self.memory.stop, END)
+        self.thread.join()
+        assert self.complaint is None
+        desk = self.device["desk"].view(DESK)
+        assert desk["posted"] == desk["finished"]
+
+    def run(self, **chosen: Any) -> None:
+        """Run the kernel in this thread until it ends. chosen: fields of the request."""
+        request = Request(
+            scene=self.scene.record.ctypes.data,
+            arguments=self.record.ctypes.data,
+            blocks=1,
+            threads=self.threads,
+            time_limit=60 * 10**9,
+            memories=self.memories.ctypes.data,
+            memories_count=len(self.memories),
+            **chosen,
+        )
+        with self.library.borrow() as library:
+            self.complaint = library.emulate(request)
+
+    def queue(self, timeout: float = 60.0) -> RingQueue:
+        """A queue to the ring; `counts` gets what it counts."""
+
+        def ring(rays: int) -> RingMemory:
+            return self.memory
+
+        return RingQueue(ring, "emulated", timeout, lambda: None, lambda *counts: self.counts.append(counts))

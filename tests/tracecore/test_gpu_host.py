@@ -1,0 +1,566 @@
+"""The host code of the GPU without a GPU: CUDA is played by the emulator (`fake_cuda`)."""
+
+import gc
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_cuda import FakeCuda, FakeCudaError, installed
+from ray_cases import answers, assert_same_bits
+
+import tracecore
+from tracecore.cuda import device as gpu_device
+from tracecore.cuda.device import DeviceMemory, choose_gpu, find_device, gpu_at_hand, gpu_name, gpu_unavailable_reason
+from tracecore.dispatch.port import ENDLESS, ONE_SLOT, PLAIN, next_lane, submit
+from tracecore.dispatch.resident import RingPort
+from tracecore.dispatch.streamed import CopiedBatch, StreamedQueue
+from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.errors import DeviceError, KernelError, RayError
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategy import MOST_THREADS
+from tracecore.rays import HIT, Floats, Query
+from tracecore.tracers.gpu import GpuTracer
+
+DISPATCHES = ("streamed", "resident")
+CASE = answers("soup", 600)
+
+#: CUDA's status of a device that is gone.
+LOST = 719
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _emulator() -> None:
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
+    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "30")
+    yield from installed(monkeypatch)
+
+
+@pytest.fixture
+def impatient(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
+    """Waits end soon."""
+    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
+    return cuda
+
+
+def open_gpu(dispatch: str = "streamed", gpu: int | None = None, **options: Any) -> GpuTracer:
+    return GpuTracer(CASE.triangles, "while-while", threads=2, dispatch=dispatch, gpu=gpu, **options)
+
+
+def traced(queue: Any, count: int = 200, query: Query = Query.CLOSEST) -> Floats:
+    """The hits of the case's first rays through a queue."""
+    batch = queue.batch(count)
+    batch.rays[:] = CASE.rays[:count]
+    queue.submit(batch, count, query)
+    queue.wait(batch)
+    return batch.hits.copy()
+
+
+def in_flight(queue: Any) -> Any:
+    """A batch on its way."""
+    batch = queue.batch(10)
+    batch.rays[:] = CASE.rays[:10]
+    queue.submit(batch, 10, Query.CLOSEST)
+    return batch
+
+
+def in_thread(do: Any) -> Any:
+    """What a thread of its own returns."""
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(do()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+# --------------------------------------------------------------------------------------------------------------- hits
+
+
+def test_whole_arrays_hit_what_brute_force_hits(cuda: FakeCuda) -> None:
+    with open_gpu() as tracer:
+        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+        assert_same_bits(tracer.any_hit(CASE.rays), CASE.occlusion, CASE.rays)
+        assert tracer.closest_hit(CASE.rays[:0]).shape == (0, 4)
+        assert tracer.statistics().rays == 2 * len(CASE.rays)
+
+
+@pytest.mark.parametrize("query", list(Query))
+@pytest.mark.parametrize("dispatch", [*DISPATCHES, "copied"])
+def test_queues_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str, query: Query) -> None:
+    expected = (CASE.closest, CASE.occlusion)[query]
+    with open_gpu("streamed" if dispatch == "copied" else dispatch) as tracer:
+        queue = StreamedQueue(tracer.session, CopiedBatch) if dispatch == "copied" else tracer.open_queue()
+        for count in (200, 33):
+            assert_same_bits(traced(queue, count, query), expected[:count], CASE.rays)
+        queue.close()
+        assert (tracer.statistics().batches, tracer.statistics().rays) == (2, 233)
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_ports_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str) -> None:
+    with open_gpu(dispatch) as tracer:
+        (opened,) = tracer.open_ports(1, 2, 256)
+        assert isinstance(opened, RingPort)
+        opened.check()
+        for slot, options in enumerate((PLAIN, ENDLESS)):  # the rays have no ends
+            opened.port.rays[slot, :, :100] = CASE.rays[100 * slot : 100 * slot + 100].T
+            submit(opened.port, slot, 100, options)
+        live = np.ones(2, np.int64)
+        while live.any():
+            if (lane := next_lane(opened.port, live, ONE_SLOT)) < 0:
+                opened.attend()
+                continue
+            hits = opened.port.hits[lane, :, :100].T
+            assert_same_bits(hits, CASE.closest[100 * lane : 100 * lane + 100], CASE.rays)
+            live[lane] = 0
+        opened.close()
+        assert tracer.statistics().rays == 200
+        assert tracer.statistics().busy_seconds > 0.0
+
+
+def test_a_launch_amid_a_kernel_that_stays_has_the_device(cuda: FakeCuda) -> None:
+    """The kernel leaves, and comes back when its ring is next rung."""
+    with open_gpu("resident") as tracer:
+        queue = tracer.open_queue()
+        for _ in range(2):
+            assert_same_bits(traced(queue), CASE.closest[:200], CASE.rays)
+            assert_same_bits(tracer.closest_hit(CASE.rays[:50]), CASE.closest[:50], CASE.rays)
+
+
+def test_two_tracers_take_turns_on_a_device(cuda: FakeCuda) -> None:
+    with open_gpu("resident") as one, open_gpu("resident") as other:
+        queues = one.open_queue(), other.open_queue()
+        for _ in range(2):
+            for queue in queues:
+                assert_same_bits(traced(queue), CASE.closest[:200], CASE.rays)
+        assert one.statistics().rays == other.statistics().rays == 400
+
+
+def test_a_batch_takes_the_same_calls_however_often(cuda: FakeCuda) -> None:
+    """A launch and a mark, and none to attach the thread again."""
+    with open_gpu() as tracer:
+        queue = tracer.open_queue()
+        batch = queue.batch(10)
+        cuda.calls.clear()
+        for _ in range(3):
+            queue.submit(batch, 10, Query.CLOSEST)
+            queue.wait(batch)
+        assert cuda.calls == ["launch_kernel", "record_event"] * 3
+
+
+# ------------------------------------------------------------------------------------------------------- what it tells
+
+
+def test_busy_time_is_the_union_of_the_launches(cuda: FakeCuda) -> None:
+    """Three launches, of which two overlap: 3 ms and 4 ms, not the 9 ms that they last together."""
+    cuda.intervals = [(10_000_000, 12_000_000), (11_000_000, 13_000_000), (20_000_000, 24_000_000)]
+    with open_gpu() as tracer:
+        queue = tracer.open_queue()
+        for _ in range(3):
+            traced(queue, 70)
+        found = tracer.statistics()
+    assert found.busy_seconds == pytest.approx(7e-3, rel=1e-12)
+    assert found.kernel_rays_per_second == pytest.approx(210 / 7e-3, rel=1e-12)
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_busy_time_is_no_more_than_there_was(cuda: FakeCuda, dispatch: str) -> None:
+    start = time.perf_counter()
+    with open_gpu(dispatch) as tracer:
+        (opened,) = tracer.open_ports(1, 1, 256)
+        opened.check()
+        for _ in range(3):
+            opened.port.rays[0, :, :100] = CASE.rays[:100].T
+            submit(opened.port, 0, 100, PLAIN)
+            while next_lane(opened.port, np.ones(1, np.int64), ONE_SLOT) < 0:
+                opened.attend()
+        opened.close()
+    assert 0.0 < tracer.statistics().busy_seconds <= time.perf_counter() - start
+
+
+def test_invalid_rays_are_counted(cuda: FakeCuda) -> None:
+    rays = CASE.rays[:50].copy()
+    rays[::5, 4:7] = 0.0
+    with open_gpu() as tracer:
+        tracer.closest_hit(rays)
+        assert tracer.statistics().invalid_rays == 10
+
+
+def test_limits_and_kernel_facts(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracecore.tracers.gpu.CHUNK_RAYS", 64)
+    with open_gpu(gpu=1) as tracer:
+        found = tracer.limits(CASE.rays[:8])
+        assert found.kernel_rays_per_second > 0.0
+        assert found.bus_bytes_per_second is not None
+        assert tracer.limits(CASE.rays[:0]).kernel_rays_per_second == 0.0
+        kernel = tracer.session.kernel
+        assert (kernel.registers, kernel.shared_bytes, kernel.occupancy) == ((32, 32), 0, (1 / 16, 1 / 16))
+        assert kernel.rays_at_once(Query.ANY) == 128
+        assert gpu_at_hand().clock == 2.0
+
+
+def test_memory_is_copied_piece_by_piece(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_device, "STAGING_BYTES", 64)
+    device = find_device(1)
+    device.attach()
+    content = np.arange(100, dtype=np.float32)
+    memory = DeviceMemory.holding(device, content)
+    assert np.array_equal(memory.copied().view(np.float32), content)
+    assert not DeviceMemory.zeros(device, 100).copied().any()
+    assert len(DeviceMemory.holding(device, content[:0]).copied()) == 0
+    assert cuda.memory_on(0) == 0
+
+
+# ------------------------------------------------------------------------------------------------------- large launches
+
+
+@pytest.mark.parametrize("kernel", strategy_names())
+def test_the_last_thread_of_the_largest_launch_has_an_index_of_32_bits(kernel: str) -> None:
+    strategy = find_strategy(kernel)
+    assert strategy.blocks_for(strategy.most_rays) * strategy.block_size < 2**32
+    assert 2 * strategy.most_rays <= 2**32  # halves of rays
+    assert strategy.most_rays == MOST_THREADS // strategy.lanes_per_ray >= tracecore.tracers.gpu.CHUNK_RAYS  # type: ignore[attr-defined]
+
+
+def test_more_rays_than_a_launch_takes_are_cut(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_gpu() as tracer:
+        monkeypatch.setattr("tracecore.kernels.strategy.MOST_THREADS", 250)
+        before = cuda.devices[0].launches
+        cuda.intervals = [(0, 10**9), (5 * 10**9, 7 * 10**9), (10**10, 10**10 + 4 * 10**9)] * 2
+        assert tracer.launch_seconds(CASE.rays, Query.CLOSEST, 2) == [7.0, 7.0]
+        assert cuda.devices[0].launches == before + 6
+        with pytest.raises(RayError, match=r"a launch of kernel 'while-while' takes at most 250 rays, got 600: cut"):
+            tracer.closest_hit(CASE.rays)
+        assert_same_bits(tracer.closest_hit(CASE.rays[:250]), CASE.closest[:250], CASE.rays)
+
+
+def test_memory_stays_as_long_as_a_copy_goes_on_whose_launch_is_refused(cuda: FakeCuda) -> None:
+    with open_gpu() as tracer:
+        queue = StreamedQueue(tracer.session, CopiedBatch)
+        batch = queue.batch(10)
+        with cuda.devices[0].copies:
+            cuda.refused = {"launch_kernel"}
+            with pytest.raises(DeviceError, match="cannot launch kernel"):
+                queue.submit(batch, 10, Query.CLOSEST)
+            del batch, queue
+            gc.collect()
+    _rested(cuda)
+
+
+def test_pieces_of_a_round_write_their_own_hits(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the pieces have left in the device's memory is the hits of all rays."""
+    kept: list[DeviceMemory] = []
+    room_for = GpuTracer._room_for
+
+    def watched(self: GpuTracer, rays: Floats) -> tuple[DeviceMemory, DeviceMemory]:
+        found = room_for(self, rays)
+        kept.extend(found)
+        return found
+
+    monkeypatch.setattr(GpuTracer, "_room_for", watched)
+    with open_gpu() as tracer:
+        monkeypatch.setattr("tracecore.kernels.strategy.MOST_THREADS", 250)
+        tracer.launch_seconds(CASE.rays, Query.CLOSEST, 1)
+        hits = kept[1].copied().view(np.float32).reshape(-1, HIT.itemsize // 4)
+        assert_same_bits(hits, CASE.closest, CASE.rays)
+
+
+# --------------------------------------------------------------------------------------------------------- two devices
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_devices_keep_their_modules_and_memory_apart(cuda: FakeCuda, dispatch: str) -> None:
+    with open_gpu(dispatch, gpu=0) as zero, open_gpu(dispatch, gpu=1) as one:
+        assert (zero.gpu.name, one.gpu.name) == ("Fake A", "Fake B")
+        assert [len(device.modules) for device in cuda.devices] == [2, 2]
+        queues = zero.open_queue(), one.open_queue()
+        batches = [queue.batch(200) for queue in queues]
+        for first in (0, 200, 400):  # one thread feeds both in turn
+            rows = slice(first, first + 200)
+            for queue, batch in zip(queues, batches, strict=True):
+                batch.rays[:] = CASE.rays[rows]
+                queue.submit(batch, 200, Query.CLOSEST)
+                queue.wait(batch)
+                assert_same_bits(batch.hits, CASE.closest[rows], CASE.rays[rows])
+        assert all(device.launches > 0 for device in cuda.devices)
+        zero.close()
+        del zero, queue, queues, batch, batches
+        gc.collect()
+        assert cuda.memory_on(0) == 0
+        assert cuda.memory_on(1) > 0
+        assert_same_bits(one.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+        assert_same_bits(in_thread(lambda: traced(one.open_queue())), CASE.closest[:200], CASE.rays)
+
+
+def test_a_kernel_that_stays_on_one_device_does_not_hold_up_another(cuda: FakeCuda) -> None:
+    with open_gpu("resident", gpu=0) as zero, open_gpu("resident", gpu=1) as one:
+        traced(zero.open_queue())
+        traced(one.open_queue())
+        assert all(device.runs.locked() for device in cuda.devices)
+
+
+def test_a_kernel_is_loaded_once_for_each_device(cuda: FakeCuda) -> None:
+    for gpu in (1, 1, 0):
+        open_gpu(gpu=gpu).close()
+    assert [len(device.modules) for device in cuda.devices] == [2, 2]
+
+
+def test_the_default_is_the_current_gpu(cuda: FakeCuda) -> None:
+    with open_gpu() as tracer:
+        assert tracer.gpu.index == 0
+    choose_gpu(1)
+    with open_gpu() as tracer:
+        assert (tracer.gpu.index, gpu_name(), gpu_at_hand().name) == (1, "Fake B", "Fake B")
+        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+    assert cuda.memory_on(0) == cuda.devices[0].launches == 0
+    assert in_thread(gpu_name) == "Fake A"  # CUDA keeps one for each thread
+
+
+def test_a_gpu_by_its_name(cuda: FakeCuda) -> None:
+    with tracecore.open_tracer(CASE.triangles, device="gpu:1", kernel="while-while") as tracer:
+        assert isinstance(tracer, GpuTracer)
+        assert (tracer.device, tracer.gpu.index) == ("gpu", 1)
+    there = r"there is no GPU 2; there are: 0 \(Fake A\), 1 \(Fake B\); see nvidia-smi and CUDA_VISIBLE_DEVICES"
+    with pytest.raises(DeviceError, match=f"GPU 2 cannot be used: {there}"):
+        tracecore.open_tracer(CASE.triangles, device="gpu:2")
+    with pytest.raises(DeviceError, match=there):
+        open_gpu(gpu=2)
+    with pytest.raises(DeviceError, match="there is no GPU -1"):
+        open_gpu(gpu=-1)
+    with pytest.raises(DeviceError, match=f"GPU 2 cannot be used: {there}"):
+        choose_gpu(2)
+
+
+# ------------------------------------------------------------------------------------------------ when things go wrong
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_a_device_that_is_lost_is_told_once(cuda: FakeCuda, dispatch: str) -> None:
+    """By whoever waits; closing is quiet then, and whoever wants more is told again."""
+    tracer = open_gpu(dispatch)
+    queue = tracer.open_queue()
+    with cuda.devices[0].hanging():
+        batch = in_flight(queue)
+        cuda.devices[0].fail(LOST)
+        with pytest.raises(KernelError, match=r"CUDA error 719 while tracing; GPU 0 is lost to this process"):
+            queue.wait(batch)
+        with pytest.raises(KernelError, match="CUDA error 719"):
+            in_flight(queue)
+    tracer.close()
+    tracer.close()
+
+
+def test_a_device_that_is_lost_while_nobody_waits_is_told_by_close(cuda: FakeCuda) -> None:
+    tracer = open_gpu("resident")
+    traced(tracer.open_queue())
+    cuda.devices[0].fail(LOST)
+    with pytest.raises(KernelError, match=r"GPU 0 is lost to this process"):
+        tracer.close()
+    tracer.close()
+    assert tracer.gpu.turns._tenants == []
+
+
+def test_an_event_that_cannot_be_set_is_a_device_that_is_lost(cuda: FakeCuda) -> None:
+    tracer = open_gpu("resident")
+    traced(tracer.open_queue())
+    cuda.refused = {"record_event"}
+    with pytest.raises(KernelError, match=r"no event can be set \(FakeCudaError: .*GPU 0 is lost to this process"):
+        tracer.close()
+    tracer.close()
+    _rested(cuda)
+
+
+@pytest.mark.parametrize(("dispatch", "silence"), [("streamed", "come back"), ("resident", "answered")])
+def test_a_kernel_that_hangs_is_an_error(impatient: FakeCuda, dispatch: str, silence: str) -> None:
+    tracer = open_gpu(dispatch)
+    queue = tracer.open_queue()
+    start = time.perf_counter()
+    batches = [queue.batch(10) for _ in range(4)]
+    with impatient.devices[0].hanging():
+        for batch in batches:
+            queue.submit(batch, 10, Query.CLOSEST)
+        for batch in batches:  # all but the first at once
+            with pytest.raises(KernelError, match=rf"'while-while' has not {silence} in 0\.3 s.*TRACECORE_GPU_TIMEOUT"):
+                queue.wait(batch)
+        if dispatch == "streamed":
+            tracer.close()
+        else:
+            with pytest.raises(DeviceError, match=r"has not ended in 0\.3 s"):
+                tracer.close()
+    assert time.perf_counter() - start < 20.0
+
+
+def test_memory_of_a_launch_that_hangs_stays(impatient: FakeCuda) -> None:
+    """Of all batches on their way, though their queue, their tracer and their owner are gone."""
+    tracer = open_gpu()
+    queue = tracer.open_queue()
+    batches = [queue.batch(10) for _ in range(3)]
+    with impatient.devices[0].hanging():
+        for batch in batches:
+            queue.submit(batch, 10, Query.CLOSEST)
+        before = impatient.live()["memory"]
+        with pytest.raises(KernelError, match="has not come back"):
+            tracer.close()
+        del tracer, queue, batch, batches
+        gc.collect()
+        assert impatient.live()["memory"] == before
+    _rested(impatient)
+
+
+def test_memory_of_a_batch_that_is_dropped_on_its_way_stays(cuda: FakeCuda) -> None:
+    tracer = open_gpu()
+    with cuda.devices[0].hanging():
+        queue = tracer.open_queue()
+        in_flight(queue)
+        before = cuda.live()["memory"]
+        del queue, tracer
+        gc.collect()
+        assert cuda.live()["memory"] == before
+    _rested(cuda)
+
+
+def _rested(cuda: FakeCuda) -> None:
+    """Let what hung run to its end, which finds its memory in place."""
+    deadline = time.perf_counter() + 60.0
+    while any(device.runs.locked() for device in cuda.devices):
+        assert time.perf_counter() < deadline, "a kernel has not ended in 60 s"
+        time.sleep(1e-3)
+    assert cuda.complaints == []
+
+
+def test_a_kernel_is_told_to_end_even_where_a_queue_cannot_be_closed(impatient: FakeCuda) -> None:
+    tracer = open_gpu("resident")
+    queue = tracer.open_queue()
+    with impatient.devices[0].hanging():
+        in_flight(queue)
+        with pytest.raises(KernelError, match=r"has not answered in 0\.3 s"):
+            tracer.close()
+    _rested(impatient)
+
+
+def test_memory_that_is_not_set_in_time_is_an_error(impatient: FakeCuda) -> None:
+    """A kernel runs that the process does not know of as one that stays."""
+    device = find_device(0)
+    device.attach()
+    with impatient.devices[0].runs, pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s"):
+        DeviceMemory.zeros(device, 100)
+    assert impatient.live()["memory"] == 1
+
+
+@pytest.mark.parametrize("call", ["allocate", "allocate_pinned", "create_stream", "load_module"])
+def test_what_cuda_refuses_is_an_error_of_the_device(cuda: FakeCuda, call: str) -> None:
+    cuda.refused = {call}
+    with pytest.raises(DeviceError, match=f"cannot set up the GPU: FakeCudaError: {call} is refused; is the GPU's"):
+        open_gpu()
+    cuda.refused = set()
+    open_gpu().close()
+
+
+def test_a_launch_that_cuda_refuses_is_an_error_of_the_device(cuda: FakeCuda) -> None:
+    for dispatch, doing in (("streamed", "cannot launch kernel"), ("resident", "cannot start the kernel that serves")):
+        with open_gpu(dispatch) as tracer:
+            cuda.refused = {"launch_kernel"}
+            with pytest.raises(DeviceError, match=doing):
+                traced(tracer.open_queue())
+            cuda.refused = set()
+
+
+# -------------------------------------------------------------------------------------------------------------- the end
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_close_gives_everything_back_and_may_be_called_again(cuda: FakeCuda, dispatch: str) -> None:
+    tracer = open_gpu(dispatch)
+    tracer.closest_hit(CASE.rays[:50])
+    queue = tracer.open_queue()
+    traced(queue)
+    if dispatch == "streamed":
+        (port,) = tracer.open_ports(1, 2, 256)
+        port.close()
+        del port
+    told = tracer.statistics()
+    tracer.close()
+    tracer.close()
+    gc.collect()
+    assert cuda.live() == {"memory": 0, "streams": 0, "events": 0}
+    assert tracer.statistics() == told
+    assert tracer.compiled.arch == "sm_90"
+    assert not any(device.runs.locked() for device in cuda.devices)
+    for refused in (tracer.open_queue, lambda: tracer.closest_hit(CASE.rays), lambda: tracer.open_ports(1, 1, 256)):
+        with pytest.raises(KernelError, match="the tracer 'while-while' is closed; open another one"):
+            refused()
+    with pytest.raises(KernelError, match="queue is closed"):
+        queue.batch(10)
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_a_tracer_that_is_dropped_gives_everything_back(cuda: FakeCuda, dispatch: str) -> None:
+    tracer = open_gpu(dispatch)
+    traced(tracer.open_queue())
+    del tracer
+    gc.collect()
+    assert cuda.live() == {"memory": 0, "streams": 0, "events": 0}
+    assert not any(device.runs.locked() for device in cuda.devices)
+
+
+# ------------------------------------------------------------------------------------------------ the real driver
+
+
+class Recorder:
+    """Notes calls by name, and answers each with the same."""
+
+    def __init__(self, answer: Any = None) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self.answer = answer
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.calls.append(arguments)
+        return self.answer
+
+
+def test_calls_of_cupy_name_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it")
+    from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE, CupyDriver
+
+    runtime = cupy.cuda.runtime
+    asked = {name: Recorder(7) for name in ("setDevice", "free", "deviceGetAttribute", "getDevice")}
+    for name, recorder in asked.items():
+        monkeypatch.setattr(runtime, name, recorder)
+    driver = CupyDriver()
+    driver.use_device(3)
+    assert (asked["setDevice"].calls, asked["free"].calls) == ([(3,)], [(0,)])
+    assert driver.device_attribute(5, "MultiProcessorCount") == 7
+    assert driver.device_attribute(5, "MaxThreadsPerMultiProcessor") == 7
+    assert driver.device_attribute(5, "ClockRate") == 7
+    assert asked["deviceGetAttribute"].calls == [(16, 5), (39, 5), (13, 5)]  # as in CUDA's header
+    assert driver.current_device() == 7
+    assert (runtime.memcpyHostToDevice, runtime.memcpyDeviceToHost) == (HOST_TO_DEVICE, DEVICE_TO_HOST)
+    assert driver.launch_kernel.__name__ == "launchKernel"
+    assert (driver.record_event.__name__, driver.query_event.__name__) == ("eventRecord", "eventQuery")
+    assert (driver.copy.__name__, driver.fill.__name__) == ("memcpyAsync", "memsetAsync")
+
+
+def test_cupys_errors_are_those_that_are_caught() -> None:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it")
+    from cupy_backends.cuda.api import driver
+
+    for error in (cupy.cuda.runtime.CUDARuntimeError, driver.CUDADriverError, FakeCudaError):
+        assert issubclass(error, RuntimeError)
+    assert issubclass(cupy.cuda.memory.OutOfMemoryError, MemoryError)
+    for name in ("NUM_REGS", "SHARED_SIZE_BYTES"):
+        assert hasattr(driver, f"CU_FUNC_ATTRIBUTE_{name}")
+
+
+def test_the_reason_names_what_is_wrong(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert gpu_unavailable_reason(0) is None
+    monkeypatch.setattr(cuda, "supported_architectures", lambda: ("sm_75",))
+    assert "does not know this GPU (sm_90); pip install --upgrade" in str(gpu_unavailable_reason(1))
+    monkeypatch.setattr(cuda, "devices", [])
+    assert "no NVIDIA GPU is visible" in str(gpu_unavailable_reason(5))
