@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.counts import PhotonCounts
+from renderer.settings.picture import DRIVER_SETTINGS
 
 Radiance = npt.NDArray[np.float64]
 
@@ -70,6 +71,18 @@ class Work:
     order_seconds: float = 0.0
     bytes_up: int = 0
     bytes_down: int = 0
+
+
+def settings_taken(driver: type[object]) -> frozenset[str]:
+    """Return which of `settings.picture.DRIVER_SETTINGS` a driver takes; one that does not say takes all."""
+    taken: frozenset[str] = getattr(driver, "takes", frozenset(DRIVER_SETTINGS))
+    return taken
+
+
+def curve_of(driver: type[object]) -> str:
+    """Return the name of the curve that a driver's pictures are shown by, where the user names none."""
+    curve: str = getattr(driver, "curve", "reinhard")
+    return curve
 
 
 class Driver(Protocol):

@@ -1,6 +1,5 @@
 """Opening a tracer, what it refuses, its queue and its statistics."""
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import tracecore
 from tracecore.compilation.cached import has_cached_code
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, KernelError, RayError, TriangleError
-from tracecore.rays import HIT, RAY, Floats, Query, as_records, make_rays
+from tracecore.rays import HIT, RAY, Floats, as_records, make_rays
 from tracecore.triangles import LARGEST_COORDINATE
 
 CORNER = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
@@ -32,52 +31,6 @@ def test_describes_itself(device: str) -> None:
         assert tracer.threads >= 1
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_queue_traces_the_first_rays_of_a_batch(device: str) -> None:
-    with open_on(device) as tracer:
-        queue = tracer.open_queue()
-        batch = queue.batch(4)
-        batch.rays[:] = TOWARDS
-        queue.submit(batch, 3, Query.CLOSEST)
-        queue.wait(batch)
-        assert batch.hits[:, 0].tolist() == [1, 1, 1, 0]
-        queue.submit(batch, 2, Query.ANY)
-        queue.wait(batch)
-        assert batch.hits[:, 0].tolist() == [0, 0, 1, 0]
-        assert tracer.statistics().rays == 5
-        queue.close()
-        queue.close()
-        assert tracer.statistics().rays == 5
-        assert tracer.statistics().batches == 2
-        for count in (-1, 5):
-            with pytest.raises(RayError, match=f"{count} rays in a batch of 4"):
-                queue.submit(batch, count, Query.ANY)
-
-
-def test_statistics_of_many_threads_add_up() -> None:
-    with open_on("cpu") as tracer:
-
-        def work() -> None:
-            queue = tracer.open_queue()
-            batch = queue.batch(64)
-            batch.rays[:] = TOWARDS
-            batch.rays[0, 4:7] = 0
-            for _ in range(50):
-                queue.submit(batch, 64, Query.CLOSEST)
-                queue.wait(batch)
-            queue.close()
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        done = tracer.statistics()
-    assert (done.batches, done.rays, done.invalid_rays) == (200, 12_800, 200)
-    assert done.busy_seconds > 0
-    assert done.kernel_rays_per_second == pytest.approx(done.rays / done.busy_seconds)
-
-
 def test_limits_of_a_cpu_are_those_of_what_it_did() -> None:
     with open_on("cpu") as tracer:
         assert tracer.limits(TOWARDS).kernel_rays_per_second == 0.0
@@ -90,10 +43,7 @@ def test_limits_of_a_cpu_are_those_of_what_it_did() -> None:
 
 def test_a_closed_tracer_refuses() -> None:
     tracer = open_on("cpu")
-    queue = tracer.open_queue()
     tracer.close()
-    with pytest.raises(KernelError, match="is closed"):
-        queue.submit(queue.batch(1), 1, Query.CLOSEST)
     with pytest.raises(KernelError, match="is closed"):
         tracer.closest_hit(np.concatenate([TOWARDS] * 10_000))
 

@@ -29,7 +29,7 @@ MONTH_SECONDS = 30 * 24 * 3600.0
 def source_hash(package: str) -> str:
     """Hash of every compiled source in reach of a package, of the compiler's versions and of the processor chosen."""
     digest = hashlib.sha256()
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     for reached in REACH[package]:
         for path in sorted((root / reached).rglob("*.py")):
             source = path.read_bytes()
