@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
     arguments = make_parser().parse_args(argv)
     arguments.words = list(sys.argv[1:] if argv is None else argv)
-    with interruptible(), _scenes_heard():
+    with interruptible(), _logs_heard():
         status = _run(arguments)
         if status == INTERRUPTED and argv is None:
             ignore_from_now_on()
@@ -82,23 +82,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _scenes_heard() -> Iterator[None]:
-    """Show on stderr what scenes have to say, a line each."""
-    log, handler = logging.getLogger("scenes"), logging.StreamHandler()
+def _logs_heard() -> Iterator[None]:
+    """Show on stderr what scenes and the renderer have to say, a line each."""
+    logs, handler = [logging.getLogger(name) for name in ("scenes", "renderer")], logging.StreamHandler()
     handler.setFormatter(logging.Formatter("tracecore: %(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    for log in logs:
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
     try:
         yield
     finally:
-        log.removeHandler(handler)
+        for log in logs:
+            log.removeHandler(handler)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        _load_plugins(arguments)
         return int(arguments.run(arguments))
-    except KeyboardInterrupt:
-        print("tracecore: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"tracecore: interrupted{f': {interrupt}' if str(interrupt) else ''}", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         status = status_of(error)
@@ -106,6 +109,16 @@ def _run(arguments: argparse.Namespace) -> int:
             raise
         print(f"tracecore: error: {_line(error)}", file=sys.stderr)
         return status
+
+
+def _load_plugins(arguments: argparse.Namespace) -> None:
+    """Load what installed packages bring, and the files of --plugin, for a command that has use for them."""
+    if hasattr(arguments, "plugin"):
+        from renderer.plugins import load_installed, load_plugin
+
+        load_installed()
+        for path in arguments.plugin:
+            load_plugin(path)
 
 
 def status_of(error: Exception) -> int | None:

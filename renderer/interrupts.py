@@ -73,19 +73,6 @@ def ignore_from_now_on() -> None:
 
 
 @contextmanager
-def signals_held() -> Iterator[None]:
-    """Let signals wait until the block is done, which should be short."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
 def _holding(*, held: bool) -> Iterator[None]:
     if not _in_main_thread():
         yield

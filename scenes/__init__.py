@@ -1,5 +1,6 @@
 """Scenes: the model that the renderer sees, the readers of scene files, and the scenes that come with the program."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,7 @@ __all__ = [
     "UnknownSceneError",
     "describe",
     "load",
+    "register_reader",
     "shipped_scenes",
 ]
 
@@ -56,6 +58,21 @@ READERS: dict[str, Callable[[Path], Scene]] = {
     ".glb": read_mesh_file,
     ".gltf": read_mesh_file,
 }
+
+
+def register_reader(suffix: str, reader: Callable[[Path], Scene]) -> None:
+    """Make files of a format readable.
+
+    suffix: what their names end in, in small letters, such as `.ply`. reader: from a path to a scene; what it finds
+    wrong with a file it raises as `SceneFileError`.
+
+    Raises `SceneError` where the suffix is none, or is taken.
+    """
+    if not re.fullmatch(r"\.[a-z0-9_]+", suffix):
+        raise SceneError(f"expected a suffix such as '.ply', a dot and small letters or digits, got {suffix!r}")
+    if suffix in READERS:
+        raise SceneError(f"files that end in {suffix} have a reader already")
+    READERS[suffix] = reader
 
 
 def shipped_scenes() -> tuple[ShippedScene, ...]:

@@ -6,6 +6,7 @@ is there once, and every part that shows it refers to it.
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -86,6 +87,7 @@ class PointSource:
     files give it whose lights have no falloff.
     """
 
+    plural: ClassVar[str] = "point lights"
     position: Doubles
     strength: Color
     transform: Transform = WORLD
@@ -98,6 +100,7 @@ class PointSource:
 class SpotSource:
     """A spot in its place, as `scenes.model.SpotLight`. direction: of any length. track: as of a point light."""
 
+    plural: ClassVar[str] = "spots"
     position: Doubles
     direction: Doubles
     intensity: Color
@@ -112,6 +115,7 @@ class SpotSource:
 class DistantSource:
     """A distant light, as `scenes.model.DistantLight`, which its transform turns. direction: of any length."""
 
+    plural: ClassVar[str] = "distant lights"
     direction: Doubles
     irradiance: Color
     angular_radius: float = 0.0

@@ -1,12 +1,13 @@
 """What there is to say of a scene in a few lines."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from scenes.geometry import areas
 from scenes.memory import needed_bytes
-from scenes.model import DistantLight, PointLight, Snapshot, SpotLight
+from scenes.model import Snapshot
 from scenes.scene import Scene
 
 Triple = tuple[float, float, float]
@@ -18,9 +19,9 @@ class SceneFacts:
 
     stored_triangles: with every shape counted once, wherever it stands. memory_bytes: what the scene takes from reading
     to tracing, about. lower, upper: corners of the bounding box. surface: area of all triangles. textures: name, width
-    and height. emitters: triangles that emit. environment: width and height of its image, 1 and 1 of a colour, 0 and 0
-    where there is none. cut_out_triangles: those that may have holes. moving_triangles: those that may change with
-    time. cameras: by name. frame times in the file's unit.
+    and height. lights: kind and number. emitters: triangles that emit. environment: width and height of its image, 1
+    and 1 of a colour, 0 and 0 where there is none. cut_out_triangles: those that may have holes. moving_triangles:
+    those that may change with time. cameras: by name. frame times in the file's unit.
     """
 
     name: str
@@ -33,9 +34,7 @@ class SceneFacts:
     materials: int
     material_kinds: tuple[str, ...]
     textures: tuple[tuple[str, int, int], ...]
-    point_lights: int
-    spot_lights: int
-    distant_lights: int
+    lights: tuple[tuple[str, int], ...]
     environment: tuple[int, int]
     emitters: int
     cut_out_triangles: int
@@ -76,9 +75,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         materials=len(snapshot.materials),
         material_kinds=tuple(sorted({material.kind for material in snapshot.materials})),
         textures=tuple((t.name, t.pixels.shape[1], t.pixels.shape[0]) for t in snapshot.textures),
-        point_lights=sum(isinstance(light, PointLight) for light in snapshot.lights),
-        spot_lights=sum(isinstance(light, SpotLight) for light in snapshot.lights),
-        distant_lights=sum(isinstance(light, DistantLight) for light in snapshot.lights),
+        lights=tuple(Counter(light.kind for light in snapshot.lights).items()),
         environment=(0, 0) if sky is None else (sky.radiance.shape[1], sky.radiance.shape[0]),
         emitters=int(np.count_nonzero(emitting[snapshot.material_ids])),
         cut_out_triangles=int(np.count_nonzero(snapshot.cut_out)),

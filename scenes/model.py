@@ -6,7 +6,7 @@ Readers of files make scenes; renderers look at snapshots alone. World units are
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -118,8 +118,15 @@ class Material:
 class PointLight:
     """A light without size. intensity: W/sr per channel, the same in all directions."""
 
+    kind: ClassVar[str] = "point"
+    has_size: ClassVar[bool] = False
     position: tuple[float, float, float]
     intensity: Color
+
+    @property
+    def strength(self) -> Color:
+        """What its brightness is given as."""
+        return self.intensity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,11 +137,18 @@ class SpotLight:
     the other it ends; between them it is the smooth step 3 t^2 - 2 t^3 of the cosine.
     """
 
+    kind: ClassVar[str] = "spot"
+    has_size: ClassVar[bool] = False
     position: tuple[float, float, float]
     direction: tuple[float, float, float]
     intensity: Color
     inner_angle: float
     outer_angle: float
+
+    @property
+    def strength(self) -> Color:
+        """What its brightness is given as."""
+        return self.intensity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,9 +156,20 @@ class DistantLight:
     """A light so far away that it comes from the same direction everywhere, as the sun. direction: unit, along the
     light. irradiance: W/m^2 on a plane across it. angular_radius: of its disc, degrees below 90; 0 has none."""
 
+    kind: ClassVar[str] = "distant"
     direction: tuple[float, float, float]
     irradiance: Color
     angular_radius: float = 0.0
+
+    @property
+    def strength(self) -> Color:
+        """What its brightness is given as."""
+        return self.irradiance
+
+    @property
+    def has_size(self) -> bool:
+        """Whether a ray can meet it by chance."""
+        return self.angular_radius > 0.0
 
 
 Light = PointLight | SpotLight | DistantLight

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import Cutouts, CutoutTables, tables_of
-from tracecore.dispatch.batch import Batch
-from tracecore.dispatch.tracer import Limits, RayQueue, Tracer, TracerStatistics
+from tracecore.dispatch.tracer import Limits, Tracer, TracerStatistics
 from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, Query, as_records, make_rays
 from tracecore.triangles import checked_triangles
@@ -22,12 +21,10 @@ __all__ = [
     "HIT",
     "MISS",
     "RAY",
-    "Batch",
     "Cutouts",
     "Device",
     "Limits",
     "Query",
-    "RayQueue",
     "Tracer",
     "TracerStatistics",
     "as_records",

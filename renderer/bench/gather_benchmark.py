@@ -1,4 +1,6 @@
-"""What the photon gather costs: `python -m renderer.bench.gather_benchmark [SCENE] [--photons N] [--points N] [--found K]`.
+"""What the photon gather costs.
+
+    python -m renderer.bench.gather_benchmark [SCENE] [--photons N] [--points N] [--found K]
 
 The driver photons-only traces its map, and one ray per pixel looks at it, a square of so many pixels. Then the same
 rays are traced with no photons in the map; the difference is the gather. The radius is such that it finds K photons

@@ -1,4 +1,4 @@
-"""What shading a photon costs: `python -m renderer.bench.shading_benchmark [SCENE] [--threads N]`, in nanoseconds per ray.
+"""What shading a photon costs, in nanoseconds per ray: `python -m renderer.bench.shading_benchmark [SCENE]`.
 
 Hits are traced once by the CPU tracer. Then each thread shades eight batches of its own one after the other, again and
 again in compiled code, which is as much memory as a thread has under way. Putting rays and hits back in their first

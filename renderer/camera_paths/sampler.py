@@ -8,18 +8,11 @@ the halves are independent, and how much they differ tells the error, as with an
 (L'Ecuyer, Lemieux: Recent Advances in Randomized Quasi-Monte Carlo Methods, 2002).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from renderer.camera_paths.task import SOBOL
+from renderer.camera_paths.task import SOBOL, EyeTask
+from renderer.film.halves import half_of
 from shaders.compilation import compiled as inlined
 from shaders.random import STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, random4
 from shaders.sobol import sobol4
-
-if TYPE_CHECKING:
-    from renderer.camera_paths.task import EyeTask
-
 
 #: Bounces whose numbers are Sobol's: more of them bring nothing that can be measured.
 SOBOL_BOUNCES = 1
@@ -34,23 +27,7 @@ SECOND_HALF = 1 << 16
 Pair = tuple[float, float]
 
 
-def half_of(index: int) -> int:
-    """Returns the half, 0 or 1, of a picture's passes to which a pass belongs.
-
-    Passes 2 k and 2 k + 1 lie in different halves, so that a pass is number `index // 2` of its half. The halves follow
-    the sequence of Thue and Morse, the parity of the ones among the binary digits, and not that of the last digit
-    alone: whatever goes on slowly from pass to pass, or takes its turns by powers of two as the times of motion blur
-    do, is shared evenly. (Allouche, Shallit: The Ubiquitous Prouhet-Thue-Morse Sequence, 1999.)
-
-    index: of the pass, 0..2^32-1.
-    """
-    ones = index ^ (index >> 16)
-    ones ^= ones >> 8
-    ones ^= ones >> 4
-    ones ^= ones >> 2
-    return (ones ^ (ones >> 1)) & 1
-
-
+#: As compiled loops call it.
 _half_of = inlined(half_of)
 
 

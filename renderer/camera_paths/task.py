@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.camera_paths.task import SOBOL
+#: Where the numbers of the first surface come from.
+RANDOM, SOBOL = range(2)
+SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
 
 #: What eye paths do with diffuse reflection: follow it (path tracing), or ask the photons for all light but the
 #: direct (photon mapping), or for all light (the map shown as it is). NOTHING: direct light alone, and no gloss is
@@ -26,8 +28,3 @@ class EyeTask(NamedTuple):
     light_samples: int
     radius: float
     sampler: int = SOBOL
-
-
-#: Where the numbers of the first surface come from.
-RANDOM, SOBOL = range(2)
-SAMPLERS = {"random": RANDOM, "sobol": SOBOL}

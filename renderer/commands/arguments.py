@@ -4,17 +4,17 @@ Nothing here imports a compiler, NumPy or the scenes, so that help and errors co
 """
 
 import argparse
-import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
+from renderer.settings.picture import MAX_FRAME, TRACING, Settings
+from renderer.settings.setting import Choice, Flag, Kind, Real, Setting, Whole, settings_of
 
-MAX_SIDE = 16384
-MAX_FRAME = 10**9
-MAX_PIXELS = 1 << 26
-MIN_BATCH, MAX_BATCH = 256, 65536
+S = TypeVar("S")
 
 #: What begins with a minus and is a value all the same. Python 3.11 would take -1e3 for an option.
 NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
@@ -23,43 +23,44 @@ NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors take one line, and that wants options in full."""
 
+    #: Makes the epilog when help is asked for; it may import what is heavy.
+    make_epilog: Callable[[], str] | None = None
+
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
         self._negative_number_matcher = NEGATIVE_NUMBER
+
+    def format_help(self) -> str:
+        """Return the help, with the epilog that is made now, if it is to be."""
+        if self.make_epilog is not None:
+            self.epilog = self.make_epilog()
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Print one line on stderr and exit with status 2."""
         self.exit(2, f"tracecore: error: {message} (see: {self.prog} --help)\n")
 
 
-def whole(least: int, most: int) -> Callable[[str], int]:
-    """Type of a whole number in least..most."""
+def argument_type(kind: Kind) -> Callable[[str], Any]:
+    """Return the type that argparse reads a value of a kind with."""
 
-    def parse(text: str) -> int:
+    def parse(text: str) -> Any:
         try:
-            value = int(text)
-        except ValueError:
-            value = None
-        if value is None or not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"expected a whole number from {least} to {most}, got '{text}'")
-        return value
+            return kind.clean(kind.read(text))
+        except (TypeError, ValueError):
+            raise argparse.ArgumentTypeError(f"expected {kind.expected}, got '{text}'") from None
 
     return parse
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Type of a whole number in least..most."""
+    return argument_type(Whole(least, most))
 
 
 def real(least: float, most: float) -> Callable[[str], float]:
     """Type of a number in least..most."""
-
-    def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"expected a number from {least:g} to {most:g}, got '{text}'")
-        return value
-
-    return parse
+    return argument_type(Real(least, most))
 
 
 def positive(text: str) -> float:
@@ -71,19 +72,6 @@ def positive(text: str) -> float:
     if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a positive number, got '{text}'")
     return value
-
-
-def size(text: str) -> tuple[int, int]:
-    """WxH -> (width, height) in pixels."""
-    try:
-        width, height = (int(side) for side in text.lower().split("x"))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected WIDTHxHEIGHT such as 800x600, got '{text}'") from None
-    if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
-        raise argparse.ArgumentTypeError(f"expected sides from 1 to {MAX_SIDE} pixels, got '{text}'")
-    if width * height > MAX_PIXELS:
-        raise argparse.ArgumentTypeError(f"expected at most {MAX_PIXELS} pixels in all, got {width * height}")
-    return width, height
 
 
 def frames(text: str) -> range:
@@ -100,88 +88,77 @@ def frames(text: str) -> range:
     return found
 
 
-def device_name(text: str) -> str:
-    """Returns the name of a device, unchanged: auto, gpu, cpu, emulator, or a GPU of this index as in gpu:1."""
-    if not re.fullmatch(r"auto|gpu(:[0-9]{1,4})?|cpu|emulator", text):
-        raise argparse.ArgumentTypeError(f"expected auto, gpu, gpu:INDEX such as gpu:1, cpu or emulator, got '{text}'")
-    return text
+def add_settings(container: argparse._ActionsContainer, owner: type, *names: str, **defaults: Any) -> None:
+    """Add options for settings of a dataclass.
+
+    names: of the settings. defaults: by name, what holds in this command instead of the setting's own default.
+    """
+    known = {one.name: one for one in settings_of(owner)}
+    for name in names:
+        one = known[name]
+        add_setting(container, replace(one, default=defaults[name], otherwise="") if name in defaults else one)
 
 
-def batch_rays(text: str) -> int:
-    """A power of two in MIN_BATCH..MAX_BATCH."""
-    value = whole(MIN_BATCH, MAX_BATCH)(text)
-    if value & (value - 1):
-        raise argparse.ArgumentTypeError(f"expected a power of two from {MIN_BATCH} to {MAX_BATCH}, got '{text}'")
-    return value
+def add_setting(container: argparse._ActionsContainer, one: Setting) -> None:
+    """Add the option of one setting, whose help is the same in every command but for the default."""
+    flags = (*(alias for alias in one.aliases if not alias.startswith("--")), one.option)
+    flags += tuple(alias for alias in one.aliases if alias.startswith("--"))
+    if isinstance(one.kind, Flag):
+        container.add_argument(*flags, action="store_true", help=one.about)
+        return
+    shown = "x".join(map(str, one.default)) if isinstance(one.default, tuple) else one.default
+    default = "" if shown is None and not one.otherwise else f" (default: {one.otherwise or shown})"
+    taken: dict[str, Any] = {"type": argument_type(one.kind), "metavar": one.kind.metavar}
+    if isinstance(one.kind, Choice):
+        taken = {"choices": one.kind.names}
+    container.add_argument(*flags, default=one.default, help=one.about + default, **taken)
+
+
+def chosen_settings(owner: type[S], arguments: argparse.Namespace) -> S:
+    """Return a dataclass of settings, with what the arguments have of them."""
+    given = vars(arguments)
+    return owner(**{one.name: given[one.name] for one in settings_of(owner) if one.name in given})
 
 
 def add_scene(parser: argparse.ArgumentParser) -> None:
-    """SCENE and the moment in it."""
+    """SCENE and the moment in it, and --plugin, which may bring what reads it."""
     parser.add_argument(
         "scene",
         metavar="SCENE",
-        help="a file (.aff .nff .toml .xml .obj .ply .stl .glb .gltf) or a shipped scene (tracecore scene list)",
+        help="a file, or a shipped scene; 'tracecore scene list' tells which there are, and what files may end in",
     )
+    add_settings(parser, Settings, "camera")
+    add_settings(parser.add_mutually_exclusive_group(), Settings, "frame", "time")
+    add_plugin(parser)
+
+
+def add_plugin(parser: argparse.ArgumentParser) -> None:
+    """--plugin, which `renderer.cli` follows before the command runs."""
     parser.add_argument(
-        "--camera", metavar="NAME", help="look through the camera of this name (default: the scene's first)"
+        "--plugin",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="Python file that registers shaders, drivers, kernels or readers of scene files; may be given again",
     )
-    moment = parser.add_mutually_exclusive_group()
-    moment.add_argument(
-        "--frame", type=whole(0, MAX_FRAME), default=0, metavar="N", help="frame of the animation, from 0 (default: 0)"
-    )
-    moment.add_argument("--time", type=real(-1e9, 1e9), metavar="T", help="or a time, in the unit of the animation")
 
 
 def add_tracing(parser: argparse.ArgumentParser) -> None:
     """How rays are traced. None of it changes the picture but the seed."""
-    tracing = parser.add_argument_group("tracing (none of it changes the picture, but for the seed)")
-    tracing.add_argument(
-        "--device",
-        type=device_name,
-        default="auto",
-        metavar="NAME",
-        help="what traces rays: auto, gpu, cpu or emulator; auto takes the GPU if there is one, gpu:1 the second of "
-        "several; emulator runs the GPU's kernels on the CPU, slowly (default: auto)",
-    )
-    tracing.add_argument(
-        "--kernel",
-        metavar="NAME",
-        help="traversal kernel, by a name that 'tracecore doctor' lists for the device (default: its best)",
-    )
-    tracing.add_argument(
-        "--dispatch",
-        choices=("resident", "streamed"),
-        help="how batches reach a GPU: read by a kernel that stays, or by launches of it (default: resident)",
-    )
-    tracing.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
-    tracing.add_argument(
-        "--batch-rays",
-        type=batch_rays,
-        default=4096,
-        metavar="N",
-        help=f"rays handed over at a time, a power of two from {MIN_BATCH} to {MAX_BATCH} (default: %(default)s)",
-    )
-    tracing.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="of all random numbers (default: 0)")
-
-
-def add_max_bounces(parser: argparse._ActionsContainer) -> None:
-    """--max-bounces, which every light transport has."""
-    parser.add_argument(
-        "--max-bounces",
-        type=whole(1, 1024),
-        metavar="N",
-        help="longest path, in interactions with surfaces (default: 16)",
-    )
+    group = parser.add_argument_group(TRACING)
+    add_settings(group, Settings, "device", "kernel", "dispatch", "threads", "batch_rays", "seed")
 
 
 def add_rays(
     parser: argparse.ArgumentParser, *, pixels: tuple[int, int] = (512, 384), samples: int = 8, order: str = "rows"
 ) -> argparse._ActionsContainer:
-    """Which rays of a scene are compared on, see `renderer.bench.ray_generators.RayPlan`, and the defaults that differ among
-    commands. Returns their group."""
+    """Which rays of a scene are compared on, and the defaults that differ among commands. Returns their group.
+
+    They become a `renderer.bench.ray_generators.RayPlan`.
+    """
     rays = parser.add_argument_group("rays")
-    width, height = pixels
-    rays.add_argument("--size", type=size, default=pixels, metavar="WxH", help=f"pixels (default: {width}x{height})")
+    add_settings(rays, Settings, "size", "seed", size=pixels, seed=0)
     rays.add_argument(
         "--samples",
         type=whole(1, 1024),
@@ -207,7 +184,6 @@ def add_rays(
         metavar="N",
         help="of the photons' stream (default: %(default)s)",
     )
-    rays.add_argument("--seed", type=whole(0, 2**64 - 1), default=0, metavar="N", help="of all random numbers")
     return rays
 
 

@@ -2,11 +2,14 @@
 
 import argparse
 
+from renderer.commands.arguments import add_plugin
+
 SUMMARY = "tell what runs on this machine, what is missing and how to get it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes: nothing."""
+    """What the command takes: plugins, whose kernels are listed too."""
+    add_plugin(parser)
     parser.epilog = "exit status: 0 if pictures can be made on the CPU, else 1"
 
 

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from renderer.commands import first_run
-from renderer.commands.arguments import add_max_bounces, add_scene, add_tracing, whole
-from renderer.run import statistics
+from renderer.commands.arguments import add_scene, add_settings, add_tracing
+from renderer.run import first_run, statistics
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -24,8 +25,8 @@ SUMMARY = "trace photons until N are stored, and tell how fast that went and why
 EXAMPLES = f"""\
 examples:
   tracecore photons cornell
-  tracecore photons kitchen.aff --plain --photons 10000000 --repeat 9
-  tracecore photons kitchen.aff --photons 10000000 --json output/photons.json
+  tracecore photons kitchen.aff --plain --store 10000000 --repeat 9
+  tracecore photons kitchen.aff --store 10000000 --json output/photons.json
   tracecore photons cornell --timeline output/timeline.json
 
 A pilot of up to 65536 photons comes first. They count, but are not timed.
@@ -40,28 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
-    parser.add_argument(
-        "--photons",
-        type=whole(1, 2 * 10**9),
-        default=1_000_000,
-        metavar="N",
-        help="photons to store (default: %(default)s)",
-    )
+    add_settings(parser, Measurement, "store", "repeat", "json")
     parser.add_argument(
         "--plain",
         action="store_true",
         help="take all surfaces for diffuse and light them by one square below the ceiling, as benchmarks do",
     )
-    parser.add_argument(
-        "--repeat",
-        type=whole(1, 1000),
-        default=1,
-        metavar="N",
-        help="trace and time the same photons N times, and tell of the median run (default: %(default)s)",
-    )
-    add_max_bounces(parser)
-    parser.add_argument("--save-photons", type=Path, metavar="FILE", help="keep the photons in FILE.npz")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the statistics to FILE")
+    add_settings(parser, Settings, "max_bounces", "save_photons", "quiet")
     parser.add_argument(
         "--timeline",
         type=Path,
@@ -70,7 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ui.perfetto.dev",
     )
     add_tracing(parser)
-    parser.add_argument("--quiet", action="store_true", help="print errors alone")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -106,7 +91,7 @@ def _trace(stage: Stage, settings: RenderSettings, arguments: argparse.Namespace
 
     from renderer.run.photon_run import trace_until_stored
 
-    wanted: int = arguments.photons
+    wanted: int = arguments.store
     silent = arguments.quiet or not sys.stderr.isatty()
     options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": sys.stderr, "leave": False}
     with tqdm(total=wanted, desc="tracing", disable=silent, **options) as bar:

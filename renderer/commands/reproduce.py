@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench.literature import PAPERS, Paper
-from renderer.commands.arguments import add_rays, add_scene, add_views, check_views, device_name, whole
+from renderer.commands.arguments import add_rays, add_scene, add_setting, add_settings, add_views, check_views
 from renderer.errors import UsageError
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
+from renderer.settings.setting import Setting, Whole, settings_of
 
 if TYPE_CHECKING:
     from renderer.bench.files import Run
@@ -21,6 +25,9 @@ SUMMARY = "make tables of the literature again, with published figures beside ou
 GPU_PHOTONS, EMULATED_PHOTONS = 10_000_000, 20_000
 
 EXAMPLES = """\
+The tables are of kernels of a GPU: --device auto and gpu take one, emulator runs them, slowly, on the CPU, whose own
+kernel (--device cpu) is none of the papers'.
+
 examples:
   tracecore reproduce aila-laine-2009 sibenik.obj --views 5 --markdown output/aila-laine.md
   tracecore reproduce lier-2018 kitchen.aff --views all,5
@@ -41,36 +48,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
     add_scene(parser)
-    parser.add_argument(
-        "--device",
-        type=device_name,
-        default="auto",
-        metavar="NAME",
-        help="what traces: a GPU (auto, gpu, or gpu:1 for the second of several), or, "
-        "slowly, the CPU in its place (emulator); the CPU has a kernel of its "
-        "own, none of the paper's",
-    )
+    add_settings(parser, Settings, "device", "threads")
     if paper.has_photon_run:
-        parser.add_argument(
-            "--photons",
-            type=whole(EMULATED_PHOTONS, 2 * 10**9),
-            metavar="N",
-            help=f"to store in a photon run (default: {GPU_PHOTONS}; emulated {EMULATED_PHOTONS})",
-        )
-    parser.add_argument(
-        "--bound-rays",
-        type=whole(0, 1 << 26),
-        default=paper.bound_rays,
-        metavar="N",
-        help="of each kind, from which SIMD efficiencies and bounds are simulated; 0: none (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--repeat", type=whole(1, 1000), default=paper.repeats, metavar="N", help="rounds (default: %(default)s)"
-    )
-    parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+        add_setting(parser, _photons_to_store())
+    defaults = {"bound_rays": paper.bound_rays, "repeat": paper.repeats}
+    add_settings(parser, Measurement, *defaults, "json", **defaults)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
     add_views(add_rays(parser, pixels=paper.size, samples=1, order="morton"))
+
+
+def _photons_to_store() -> Setting:
+    """Return the setting of how long a photon run is, whose default is that of the device."""
+    (store,) = (one for one in settings_of(Measurement) if one.name == "store")
+    otherwise = f"{GPU_PHOTONS}; emulated {EMULATED_PHOTONS}"
+    return replace(store, default=None, kind=Whole(EMULATED_PHOTONS, 2 * 10**9), otherwise=otherwise)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     effort = Effort(
         repeats=arguments.repeat,
         bound_rays=arguments.bound_rays,
-        photons=getattr(arguments, "photons", None) or default_photons,
+        photons=getattr(arguments, "store", None) or default_photons,
     )
     made = reproduce(paper, job, effort)
     print(made.text())

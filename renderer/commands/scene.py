@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_scene
+from renderer.commands.arguments import add_plugin, add_scene
 
 if TYPE_CHECKING:
     from scenes import SceneFacts, ShippedScene
@@ -43,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.epilog = EXAMPLES
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    actions.add_parser("list", help="shipped scenes").set_defaults(act=print_list)
+    shipped = actions.add_parser("list", help="shipped scenes, and formats of files")
+    add_plugin(shipped)
+    shipped.set_defaults(act=print_list)
     info = actions.add_parser("info", help="what a scene holds, at a frame")
     add_scene(info)
     info.set_defaults(act=print_info)
@@ -63,11 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_list(_arguments: argparse.Namespace) -> None:
-    """Names and summaries of the shipped scenes."""
+    """Names and summaries of the shipped scenes, and what files may end in."""
     import scenes
 
     for shipped in scenes.shipped_scenes():
         print(f"{shipped.name:<12} {shipped.summary}{_sizes(shipped)}")
+    print(f"files        whose names end in {' '.join(scenes.READERS)}")
 
 
 def print_info(arguments: argparse.Namespace) -> None:
@@ -118,10 +121,8 @@ def table(facts: SceneFacts) -> dict[str, str]:
 
 
 def _lights(facts: SceneFacts) -> str:
-    """The lights by kind, of which a scene need not have spots, distant ones and an environment."""
-    words = [_count(facts.point_lights, "point")]
-    words += [_count(facts.spot_lights, "spot")] if facts.spot_lights else []
-    words += [f"{facts.distant_lights} distant"] if facts.distant_lights else []
+    """The lights by kind, of which a scene need not have any."""
+    words = [_count(number, f"{kind} light") for kind, number in facts.lights]
     words.append(f"{_count(facts.emitters, 'triangle')} that shine")
     width, height = facts.environment
     if width:

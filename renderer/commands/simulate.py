@@ -10,8 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_rays, add_scene, names, real, whole
+from renderer.commands.arguments import add_rays, add_scene, add_settings, names, real, whole
 from renderer.errors import UsageError
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
     from renderer.bench.simulation import Simulated
@@ -50,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rays",
         metavar="KINDS",
         default="primary,ao,bounce1,photon",
-        help="kinds, as for 'tracecore bench', separated by commas (default: %(default)s)",
+        help="kinds of rays, separated by commas (default: %(default)s)",
     )
     parser.add_argument("--gpu", metavar="NAME", default="h200", help="that bounds are for (default: %(default)s)")
     parser.add_argument(
@@ -63,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="instructions by which lanes change rays against those of a queue (default: to write and read 15 words)",
     )
-    parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    add_settings(parser, Settings, "threads")
+    add_settings(parser, Measurement, "json")
     parser.add_argument(
         "--dump",
         type=Path,

@@ -1,12 +1,10 @@
 """Which light of a scene a driver cannot see, to be said rather than left out in silence."""
 
-import re
-
 import numpy as np
 
 from renderer.drivers.eye import Caustics, EyeDriver
 from renderer.scene.packed_scene import are_sharp, pack_material, shader_at_point
-from scenes.model import Color, DistantLight, Light, Material, Snapshot
+from scenes.model import Material, Snapshot
 from shaders.surface import DIFFUSE
 
 
@@ -33,29 +31,13 @@ def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
     """Kinds of lights that shine in a scene and whose caustics are not seen, in words."""
     if caustics is Caustics.ALL:
         return []
-    shining = [light for light in snapshot.lights if max(strength(light)) > 0.0]
-    unseen = sorted({kind_of(light) for light in shining if caustics is Caustics.NONE or not has_size(light)})
+    shining = [light for light in snapshot.lights if max(light.strength) > 0.0]
+    unseen = sorted({f"{light.kind} lights" for light in shining if caustics is Caustics.NONE or not light.has_size})
     if caustics is Caustics.NONE:
         glows = any(max(snapshot.materials[i].emission) > 0.0 for i in set(snapshot.material_ids.tolist()))
         unseen += ["glowing surfaces"] if glows else []
         unseen += ["the environment"] if snapshot.environment is not None else []
     return unseen
-
-
-def strength(light: Light) -> Color:
-    """What its brightness is given as."""
-    return light.irradiance if isinstance(light, DistantLight) else light.intensity
-
-
-def has_size(light: Light) -> bool:
-    """Whether a ray can meet it by chance."""
-    return isinstance(light, DistantLight) and light.angular_radius > 0.0
-
-
-def kind_of(light: object) -> str:
-    """`point lights` of a PointLight."""
-    words = re.findall("[A-Z][a-z]*", type(light).__name__)
-    return " ".join(words).lower() + "s"
 
 
 def is_sharp(material: Material) -> bool:

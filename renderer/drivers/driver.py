@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.counts import PhotonCounts
+from renderer.settings.picture import DRIVER_SETTINGS
 
 Radiance = npt.NDArray[np.float64]
 
@@ -72,12 +73,24 @@ class Work:
     bytes_down: int = 0
 
 
+def settings_taken(driver: type[object]) -> frozenset[str]:
+    """Return which of `settings.picture.DRIVER_SETTINGS` a driver takes; one that does not say takes all."""
+    taken: frozenset[str] = getattr(driver, "takes", frozenset(DRIVER_SETTINGS))
+    return taken
+
+
+def curve_of(driver: type[object]) -> str:
+    """Return the name of the curve that a driver's pictures are shown by, where the user names none."""
+    curve: str = getattr(driver, "curve", "reinhard")
+    return curve
+
+
 class Driver(Protocol):
     """A way to make a picture: the mean of all passes converges to it.
 
     Passes come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
-    passes keep apart, so that passes are not independent; but the two halves that `eye_samples.half_of` deals out are,
-    as far as passes share nothing else, such as the one photon map of `photons-only`.
+    passes keep apart, so that passes are not independent; but the two halves of them (`renderer.film.halves`) are, as
+    far as passes share nothing else, such as the one photon map of `photons-only`.
     """
 
     @property

@@ -44,9 +44,17 @@ def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
 
 
 class EyeDriver:
-    """What all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
+    """What all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays.
+
+    A driver says of itself, as fields of its class, its `name`; a `summary` of one line for the help; which of
+    `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
+    none; what its paths do with `diffuse` reflection; and which `caustics` it sees.
+    """
 
     name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    takes: ClassVar[frozenset[str]] = frozenset({"max_bounces"})
+    curve: ClassVar[str] = "reinhard"
     diffuse: ClassVar[int] = FOLLOW
     caustics: ClassVar[Caustics]
 

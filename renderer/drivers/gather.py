@@ -23,6 +23,8 @@ class GatherDriver(PhotonDriver):
     """
 
     name = "gather"
+    summary = "final gather: photons light what the eye's surfaces see; smoother than photon, slower"
+    takes = PhotonDriver.takes - {"aim"}
     diffuse = GATHER
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:

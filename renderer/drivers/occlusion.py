@@ -17,6 +17,9 @@ class OcclusionDriver(EyeDriver):
     """Ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the scene's diagonal."""
 
     name = "ao"
+    summary = "ambient occlusion, to look at shapes"
+    takes = frozenset()
+    curve = "linear"
     caustics = Caustics.NONE
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:

@@ -11,5 +11,6 @@ class PathDriver(EyeDriver):
     """
 
     name = "path"
+    summary = "path tracing: slow, and right; the judge of the others; blind to caustics of lamps without size"
     diffuse = FOLLOW
     caustics = Caustics.OF_LIGHTS_WITH_SIZE

@@ -15,6 +15,8 @@ class PathCausticsDriver(PhotonDriver):
     """
 
     name = "path+caustics"
+    summary = "path tracing, and photons for what mirrors and glass bring to other surfaces"
+    takes = PhotonDriver.takes - {"aim"}
     diffuse = CAUSTICS
 
     def trace_pass(self, index: int) -> Radiance:

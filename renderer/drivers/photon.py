@@ -34,6 +34,8 @@ class PhotonDriver(EyeDriver):
     """
 
     name = "photon"
+    summary = "progressive photon mapping: all light, caustics too"
+    takes = frozenset({"photons", "radius", "aim", "max_bounces"})
     diffuse = INDIRECT
     caustics = Caustics.ALL
 

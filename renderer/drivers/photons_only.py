@@ -18,6 +18,8 @@ class PhotonsOnlyDriver(PhotonDriver):
     """
 
     name = "photons-only"
+    summary = "one photon map, shown as it is"
+    takes = PhotonDriver.takes - {"aim"}
     diffuse = EVERYTHING
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:

@@ -35,6 +35,7 @@ class StochasticDriver(PhotonDriver):
     """
 
     name = "sppm"
+    summary = "progressive photon mapping with a radius for each pixel that shrinks where photons come"
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)

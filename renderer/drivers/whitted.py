@@ -12,5 +12,6 @@ class WhittedDriver(EyeDriver):
     """
 
     name = "whitted"
+    summary = "direct light, mirrors and glass alone"
     diffuse = NOTHING
     caustics = Caustics.NONE

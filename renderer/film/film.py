@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from renderer.camera_paths.sampler import half_of
 from renderer.errors import RadianceError, RenderError
+from renderer.film.halves import half_of
 from renderer.film.layers import ALBEDO, BEAUTY, BIAS, BIAS_FACTOR, layers_of
 
 LARGEST = float(np.finfo(np.float32).max)

@@ -1,5 +1,6 @@
 """Pictures on disk: `.png` for screens with text about how it was made, `.npy` and `.exr` for linear radiance."""
 
+import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -73,14 +74,21 @@ def _check_exr(path: Path) -> None:
 
 def write_png(path: Path, pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> None:
     """Write (height, width, 3) uint8 sRGB; `texts` are kept in the file as its text chunks."""
+    with atomic_file(path) as file:
+        file.write(png_content(pixels, texts))
+
+
+def png_content(pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> bytes:
+    """Return the bytes of a .png file of (height, width, 3) uint8 sRGB; `texts` are its text chunks."""
     from PIL import Image, PngImagePlugin
 
     info = PngImagePlugin.PngInfo()
     info.add(b"sRGB", b"\0")  # rendering intent: perceptual
     for keyword, text in texts.items():
         info.add_text(keyword, text.encode("utf-8", "replace").decode("utf-8"))
-    with atomic_file(path) as file:
-        Image.fromarray(pixels).save(file, "PNG", pnginfo=info)
+    content = io.BytesIO()
+    Image.fromarray(pixels).save(content, "PNG", pnginfo=info)
+    return content.getvalue()
 
 
 def read_texts(path: Path) -> dict[str, str]:

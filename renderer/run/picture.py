@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,26 +18,21 @@ from renderer.atomic_file import temporary_beside
 from renderer.film import image_file
 from renderer.film.film import Film
 from renderer.film.layers import COLUMNS
+from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping
 from renderer.interrupts import held_back
 from renderer.run import statistics
-from renderer.run.session import Limits, render
+from renderer.run.session import Limits, expose, render
+from renderer.settings.picture import DEFAULT_PREVIEW
 from tracecore.dispatch.tracer import Limits as TracerLimits
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from renderer.drivers.driver import Driver, RenderSettings
     from renderer.run.motion import Motion, MotionDriver
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import Stage
     from scenes.model import Snapshot
     from tracecore.dispatch.tracer import Tracer
-
-
-#: Between two unfinished pictures, unless something else is asked for.
-PREVIEW_SECONDS = 5.0
 
 
 class PhotonKeeper(Protocol):
@@ -61,7 +58,7 @@ class PictureOrder:
     exposure: float = 0.0
     curve: str = "reinhard"
     photon_path: Path | None = None
-    preview: float = PREVIEW_SECONDS
+    preview: float = DEFAULT_PREVIEW
     denoise: bool = False
     motion: Motion | None = None
     quiet: bool = False
@@ -69,19 +66,18 @@ class PictureOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """A picture that has been made. finished: to its limits. passes: that are saved, 0 if there is no picture.
+    """A picture that has been made. picture: None where no pass was finished. finished: to its limits.
 
     trace_seconds: wall time in which the CPU threads traced or waited for hits.
     """
 
+    picture: Picture | None
     finished: bool
-    passes: int
-    statistics: Statistics
     trace_seconds: float
 
 
-def make_picture(stage: Stage, order: PictureOrder, path: Path, *, keep_linear: bool = True) -> Made:
-    """Make a picture, and write its files. keep_linear: linear radiance beside a .png too."""
+def make_picture(stage: Stage, order: PictureOrder, path: Path | None, *, keep_linear: bool = True) -> Made:
+    """Make a picture, and write its files unless `path` is None. keep_linear: linear radiance beside a .png too."""
     start = time.perf_counter()
     settings = order.settings(stage.snapshot)
     with closing(driver_of(stage, order, settings)) as driver, held_back():
@@ -91,12 +87,19 @@ def make_picture(stage: Stage, order: PictureOrder, path: Path, *, keep_linear: 
         finished = render(driver, film, order.limits, files, quiet=order.quiet)
         if film.passes and order.photon_path is not None:
             save_photons(order.photon_path, cast("PhotonKeeper", driver))
-        return Made(
-            finished=finished,
-            passes=film.passes,
-            statistics=files.statistics,
-            trace_seconds=driver.work.trace_seconds,
-        )
+        made = None if files.picture is None else dataclasses.replace(files.picture, is_finished=finished)
+        return Made(picture=made, finished=finished, trace_seconds=driver.work.trace_seconds)
+
+
+def picture_by_pass(stage: Stage, order: PictureOrder) -> Iterator[Picture]:
+    """Yield the picture after each pass, up to its limits; no file is written."""
+    start = time.perf_counter()
+    settings = order.settings(stage.snapshot)
+    with closing(driver_of(stage, order, settings)) as driver:
+        record = PictureRecord(stage, driver, order, start)
+        film = Film(settings.width, settings.height, COLUMNS[settings.layers])
+        for is_last in expose(driver, film, order.limits):
+            yield dataclasses.replace(record.picture(film), is_finished=is_last)
 
 
 def driver_of(stage: Stage, order: PictureOrder, settings: RenderSettings) -> Driver:
@@ -115,10 +118,17 @@ class PictureRecord:
         self._stage, self._driver, self._start = stage, driver, start
         self.order = order
 
-    @property
-    def has_layers(self) -> bool:
-        """Whether all layers are asked for."""
-        return self._driver.settings.layers == "all"
+    def picture(self, film: Film) -> Picture:
+        """Return the picture so far, which stays as it is when the film goes on."""
+        return Picture(
+            film=copy.copy(film),
+            texts=self.texts(film.passes),
+            statistics=self.statistics(film),
+            mapping=ToneMapping(exposure=self.order.exposure, curve=self.order.curve),
+            has_layers=self._driver.settings.layers == "all",
+            is_denoised=self.order.denoise,
+            is_finished=False,
+        )
 
     def texts(self, passes: int) -> dict[str, str]:
         """What is kept in the picture itself: all that decides its pixels, so that the file is the same whatever
@@ -165,47 +175,30 @@ class PictureRecord:
 
 
 class PictureFiles:
-    """The files of a picture: `path`, beside it .json, and for a .png also .npy if linear radiance is kept."""
+    """The files of a picture: `path`, beside it .json, and for a .png also .npy if linear radiance is kept.
 
-    def __init__(self, path: Path, record: PictureRecord, *, keep_linear: bool = True) -> None:
+    Without a path no file is written. picture: as it was in the end, None before.
+    """
+
+    def __init__(self, path: Path | None, record: PictureRecord, *, keep_linear: bool = True) -> None:
         self.path, self.record, self.keep_linear = path, record, keep_linear
-        self.interval = record.order.preview
-        self.statistics: Statistics = {}
+        self.interval = math.inf if path is None else record.order.preview
+        self.picture: Picture | None = None
 
     def save_picture(self, film: Film) -> None:
         """Write the picture alone."""
-        texts = self.record.texts(film.passes)
-        match self.path.suffix.lower():
-            case ".exr":
-                image_file.write_exr(self.path, self._layers(film), texts)
-            case ".npy":
-                image_file.write_array(self.path, film.linear)
-            case _:
-                mapping = ToneMapping(exposure=self.record.order.exposure, curve=self.record.order.curve)
-                shown = self._denoised(film) if self.record.order.denoise else film.linear
-                image_file.write_png(self.path, mapping(shown), texts)
+        if self.path is not None:
+            self.record.picture(film).write(self.path)
 
     def save_all(self, film: Film) -> None:
         """Write the picture, the linear data and the statistics."""
-        self.statistics = self.record.statistics(film)
-        self.save_picture(film)
+        self.picture = self.record.picture(film)
+        if self.path is None:
+            return
+        self.picture.write(self.path)
         if self.path.suffix.lower() == ".png" and self.keep_linear:
-            image_file.write_array(self.path.with_suffix(".npy"), film.linear)
-        statistics.write(self.path.with_suffix(".json"), self.statistics)
-
-    def _layers(self, film: Film) -> dict[str, npt.NDArray[np.float32]]:
-        """What an .exr holds."""
-        layers = {"beauty": film.linear}
-        if self.record.has_layers:
-            layers |= film.layers | {"noise": film.noise}
-        if self.record.order.denoise:
-            layers["denoised"] = self._denoised(film)
-        return layers
-
-    def _denoised(self, film: Film) -> npt.NDArray[np.float32]:
-        from renderer.film.denoising import denoised
-
-        return denoised(film.linear, film.layers)
+            image_file.write_array(self.path.with_suffix(".npy"), self.picture.image)
+        statistics.write(self.path.with_suffix(".json"), self.picture.statistics)
 
 
 def save_photons(path: Path, driver: PhotonKeeper) -> None:

@@ -134,7 +134,7 @@ def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_secon
     with order.stage(snapshot, load_seconds, tree) as stage:
         made: Made = make_picture(stage, of_frame(order, frame), path, keep_linear=False)
         order.updates.note(stage.tracer.tree, is_refitted=stage.is_refitted, trace_seconds=made.trace_seconds)
-    return made.statistics if made.finished else None
+    return made.picture.statistics if made.finished and made.picture else None
 
 
 def of_frame(order: SequenceOrder, frame: int) -> PictureOrder:

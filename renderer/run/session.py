@@ -2,10 +2,11 @@
 
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from renderer.drivers.driver import Driver
 from renderer.errors import UsageError
@@ -68,7 +69,9 @@ def render(driver: Driver, film: Film, limits: Limits, results: Results, *, quie
     with interruptible(), held_back():
         try:
             with let_through(), _progress_bar(limits, quiet) as bar:
-                _expose(driver, film, limits, _Observer(driver, film, results, bar))
+                observer = _Observer(driver, film, results, bar)
+                for _ in expose(driver, film, limits):
+                    observer.after_pass()
             finished = True
         except KeyboardInterrupt:
             pass
@@ -105,12 +108,17 @@ class _Observer:
         self._next_save = end + max(self._results.interval, SAVE_SPACING * (end - begin))
 
 
-def _expose(driver: Driver, film: Film, limits: Limits, observer: _Observer) -> None:
-    while not limits.reached(film, observer.seconds):
+def expose(driver: Driver, film: Film, limits: Limits) -> Iterator[bool]:
+    """Add passes to a film up to the limits, and yield after each whether it was the last."""
+    start = time.perf_counter()
+    is_last = False
+    while not is_last:
         film.add(driver.render_pass(film.passes))
-        observer.after_pass()
+        is_last = limits.reached(film, time.perf_counter() - start)
+        yield is_last
 
 
 def _progress_bar(limits: Limits, quiet: bool) -> "tqdm[None]":
-    silent = quiet or not sys.stderr.isatty()
+    is_notebook = "ipykernel" in sys.modules
+    silent = quiet or not (sys.stderr.isatty() or is_notebook)
     return tqdm(total=limits.passes, desc="rendering", unit="pass", disable=silent, file=sys.stderr, leave=False)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot, Texture

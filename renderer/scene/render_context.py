@@ -12,6 +12,7 @@ import scenes
 import tracecore
 from renderer.errors import UsageError
 from renderer.scene.cutouts import cutouts_of
+from renderer.settings.picture import Settings
 from scenes.model import Camera, Snapshot
 from scenes.plain import plain
 from scenes.scene import Scene
@@ -34,7 +35,7 @@ class Moment:
     is_plain: bool = False
 
     @classmethod
-    def chosen(cls, arguments: argparse.Namespace) -> Self:
+    def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
         """By --frame or --time, by --camera, and --aperture, --focus and --plain where a command has them."""
         return cls(
             frame=arguments.frame,
@@ -47,7 +48,10 @@ class Moment:
 
     def of(self, scene: Scene) -> Snapshot:
         """The scene at this moment."""
-        snapshot = scene.at_frame(self.frame) if self.time is None else scene.at(self.time)
+        return self.seen(scene.at_frame(self.frame) if self.time is None else scene.at(self.time))
+
+    def seen(self, snapshot: Snapshot) -> Snapshot:
+        """Return a snapshot through this camera and lens, made plain if it is to be; its time stays."""
         seen = snapshot if self.camera is None else snapshot.seen_by(self.camera)
         seen = replace(seen, camera=self._with_lens(seen.camera))
         return plain(seen) if self.is_plain else seen
@@ -74,7 +78,7 @@ class TracerChoice:
     threads: int | None = None
 
     @classmethod
-    def chosen(cls, arguments: argparse.Namespace) -> Self:
+    def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
         """By --device, --kernel, --dispatch and --threads."""
         return cls(
             device=arguments.device, kernel=arguments.kernel, dispatch=arguments.dispatch, threads=arguments.threads

@@ -18,13 +18,11 @@ import numpy as np
 from scenes.aff.parser import CAMERA, SMALLEST_NEAR
 from scenes.default_view import look_at
 from scenes.document import (
-    DistantSource,
     Document,
     KeyedTriangles,
     LightSource,
     Part,
     PointSource,
-    SpotSource,
     triangle_count,
 )
 from scenes.export.decomposition import levels
@@ -324,10 +322,8 @@ def losses(document: Document) -> Iterator[str]:
         yield f"cameras left out, since AFF has one: {quoted(others)}"
     if first in document.cameras and document.cameras[first].near < SMALLEST_NEAR:
         yield f"camera {first!r} sees from {SMALLEST_NEAR:g} on, not from {document.cameras[first].near:g}"
-    for name, kind in (("spots", SpotSource), ("distant lights", DistantSource)):
-        count = sum(isinstance(light, kind) for light in document.lights)
-        if count:
-            yield f"{name} left out: {count}"
+    for name, count in Counter(light.plural for light in document.lights if not isinstance(light, PointSource)).items():
+        yield f"{name} left out: {count}"
     if document.environment is not None:
         yield "environment left out"
     if first in document.cameras:

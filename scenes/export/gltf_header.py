@@ -7,6 +7,7 @@ Microfacet Models for Refraction through Rough Surfaces, 2007; Fisher, Woo: R.E 
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,8 @@ GLASS, INDEX, STRENGTH, LIGHTS = (
     "KHR_lights_punctual",
 )
 BLACK: Color = (0.0, 0.0, 0.0)
+#: What glTF calls the kinds of lights that it has.
+TYPES = {"point": "point", "spot": "spot", "distant": "directional"}
 #: Specular reflectance of every surface that is no metal.
 COAT = 0.04
 #: Cones of glTF fade over some angle, radians, and are at most half a turn wide.
@@ -126,8 +129,8 @@ def with_view(tree: dict[str, Any], snapshot: Snapshot) -> None:
     tree["scenes"][0]["nodes"] = [*tree["scenes"][0]["nodes"], *roots]
     tree["cameras"] = [lens(name, camera) for name, camera in snapshot.cameras.items()]
     used = {name for material in tree["materials"] for name in material["extensions"]}
-    if snapshot.lights:
-        tree["extensions"] = {LIGHTS: {"lights": [lamp(light) for light in snapshot.lights]}}
+    if lights := punctual_lights(snapshot):
+        tree["extensions"] = {LIGHTS: {"lights": [lamp(light) for light in lights]}}
         used.add(LIGHTS)
     if used:
         tree["extensionsUsed"] = sorted(used)
@@ -164,9 +167,14 @@ def lens_losses(snapshot: Snapshot) -> Iterator[str]:
             yield f"camera {name!r} is a pinhole; its lens of radius {camera.aperture:g} is left out"
 
 
+def punctual_lights(snapshot: Snapshot) -> list[Light]:
+    """Return the lights that glTF has words for."""
+    return [light for light in snapshot.lights if light.kind in TYPES]
+
+
 def light_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     """A node for each light, which shines along its -z."""
-    for number, light in enumerate(snapshot.lights):
+    for number, light in enumerate(punctual_lights(snapshot)):
         node: dict[str, Any] = {"extensions": {LIGHTS: {"light": number}}}
         if not isinstance(light, DistantLight):
             node["translation"] = list(light.position)
@@ -186,14 +194,10 @@ def turn_to(direction: tuple[float, float, float]) -> list[float]:
 
 def lamp(light: Light) -> dict[str, Any]:
     """A light with its colour at most 1."""
-    strength = light.irradiance if isinstance(light, DistantLight) else light.intensity
-    intensity = max(*strength, 1e-30)
-    made: dict[str, Any] = {"intensity": intensity, "color": [channel / intensity for channel in strength]}
-    if isinstance(light, PointLight):
-        return {"type": "point", **made}
-    if isinstance(light, DistantLight):
-        return {"type": "directional", **made}
-    return {"type": "spot", **made, "spot": cone(light)}
+    intensity = max(*light.strength, 1e-30)
+    color = [channel / intensity for channel in light.strength]
+    made: dict[str, Any] = {"type": TYPES[light.kind], "intensity": intensity, "color": color}
+    return made | {"spot": cone(light)} if isinstance(light, SpotLight) else made
 
 
 def cone(light: SpotLight) -> dict[str, float]:
@@ -204,6 +208,8 @@ def cone(light: SpotLight) -> dict[str, float]:
 
 def light_losses(snapshot: Snapshot) -> Iterator[str]:
     """What of lights is lost."""
+    for kind, count in Counter(light.kind for light in snapshot.lights if light.kind not in TYPES).items():
+        yield f"{kind} lights left out: {count}"
     for light in snapshot.lights:
         if isinstance(light, DistantLight) and light.angular_radius > 0.0:
             yield f"a distant light has no disc any more, which was {light.angular_radius:g} degrees in radius"

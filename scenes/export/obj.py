@@ -4,6 +4,7 @@ Numbers have nine digits, from which the same float32 is read, and texture coord
 turns v upward. Triangles stand in groups of one material.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from scenes.export.pictures import write_pictures
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.export.text import words, write_lines
 from scenes.microfacets import by_phong, phong_losses
-from scenes.model import DistantLight, Doubles, Indices, Material, PointLight, Snapshot, SpotLight
+from scenes.model import Doubles, Indices, Material, Snapshot
 from scenes.scene import Scene
 
 #: Models of illumination by the kinds of materials: diffuse, mirror, glass with Fresnel's reflection, highlights.
@@ -36,10 +37,8 @@ def write_obj(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
 
 def light_losses(snapshot: Snapshot) -> Iterator[str]:
     """A line for each kind of lights, none of which are written."""
-    for name, kind in (("point", PointLight), ("spot", SpotLight), ("distant", DistantLight)):
-        count = sum(isinstance(light, kind) for light in snapshot.lights)
-        if count:
-            yield f"{name} lights left out: {count}"
+    for kind, count in Counter(light.kind for light in snapshot.lights).items():
+        yield f"{kind} lights left out: {count}"
 
 
 def obj_lines(snapshot: Snapshot, mtl: str) -> Iterator[str]:

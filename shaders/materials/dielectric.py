@@ -1,7 +1,7 @@
 """Glass or water: a smooth or rough border that reflects and refracts. The inside may absorb (`shaders.surface`)."""
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import BLACK
 
 
@@ -19,4 +19,4 @@ def mixture(material: Parameters) -> Bsdf:
     )
 
 
-register_shader(Shader(name="dielectric", summary="glass, clear or rough, reflecting and refracting", mixture=mixture))
+SHADER = Shader(name="dielectric", summary="glass, clear or rough, reflecting and refracting", mixture=mixture)

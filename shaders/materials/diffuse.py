@@ -1,7 +1,7 @@
 """Lambert's surface: the same radiance in all directions. Photons are stored on it."""
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import BLACK
 
 
@@ -10,4 +10,4 @@ def mixture(material: Parameters) -> Bsdf:
     return Bsdf(diffuse=material.diffuse, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0)
 
 
-register_shader(Shader(name="diffuse", summary="Lambert's surface", mixture=mixture))
+SHADER = Shader(name="diffuse", summary="Lambert's surface", mixture=mixture)

@@ -1,7 +1,7 @@
 """A metal, polished or rough."""
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import BLACK
 
 
@@ -23,4 +23,4 @@ def mixture(material: Parameters) -> Bsdf:
     )
 
 
-register_shader(Shader(name="metal", summary="metal, polished or rough", mixture=mixture))
+SHADER = Shader(name="metal", summary="metal, polished or rough", mixture=mixture)

@@ -9,7 +9,7 @@ between surfaces, which photons bring: it is dropped.
 """
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import Color
 
 #: Shine at which half of the specular reflectance is a mirror.
@@ -36,4 +36,4 @@ def _scaled(color: Color, factor: float) -> Color:
     return (color[0] * factor, color[1] * factor, color[2] * factor)
 
 
-register_shader(Shader(name="nff", summary="NFF/AFF surface: diffuse, Phong, mirror and glass in one", mixture=mixture))
+SHADER = Shader(name="nff", summary="NFF/AFF surface: diffuse, Phong, mirror and glass in one", mixture=mixture)

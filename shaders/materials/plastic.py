@@ -1,7 +1,7 @@
 """Plastic, lacquer or glaze: a diffuse base under a clear coat, polished or rough. Photons are stored on the base."""
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import BLACK
 
 
@@ -21,4 +21,4 @@ def mixture(material: Parameters) -> Bsdf:
     )
 
 
-register_shader(Shader(name="plastic", summary="diffuse under a clear coat, polished or rough", mixture=mixture))
+SHADER = Shader(name="plastic", summary="diffuse under a clear coat, polished or rough", mixture=mixture)

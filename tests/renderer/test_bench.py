@@ -37,7 +37,7 @@ def figures(tmp_path_factory):
     path = tmp_path_factory.mktemp("bench") / "bench.json"
     options = [
         "--end-to-end",
-        "--photons",
+        "--store",
         "3000",
         "--kernels",
         "while-while,bvh4",

@@ -19,10 +19,9 @@ from PIL import Image
 import scenes
 from renderer import __version__, cli
 from renderer.commands import photons
-from renderer.commands.arguments import MAX_PIXELS
-from renderer.commands.render import DEFAULT_PASSES, NOT_FOR, choose_settings
+from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
-from renderer.drivers.driver import Radiance, RenderSettings, Work
+from renderer.drivers.driver import Radiance, RenderSettings, Work, settings_taken
 from renderer.drivers.photon import PHOTONS_PER_PIXEL
 from renderer.errors import RadianceError, UsageError
 from renderer.film.film import FLOOR
@@ -30,7 +29,10 @@ from renderer.film.image_file import read_linear, read_texts
 from renderer.film.layers import BEAUTY, BIAS, COLUMNS
 from renderer.photons.photon_map import load_photons
 from renderer.run import photon_run as headline
+from renderer.run.rendering import driver_settings
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
+from renderer.settings.picture import DEFAULT_PASSES, Settings
+from renderer.settings.setting import MAX_PIXELS
 from scenes.errors import SceneFileError
 from scenes.model import Snapshot
 from tracecore.compilation import cached as compiled
@@ -128,7 +130,8 @@ BAD_ARGUMENTS = [
     (["render", "cornell", "--device", "gpu:one"], "gpu:INDEX such as gpu:1, cpu or emulator, got 'gpu:one'"),
     (["bench", "cornell", "--device", "cpu:1"], "got 'cpu:1'"),
     (["render", "cornell", "--tone-map", "filmic"], "'filmic'"),
-    (["photons", "cornell", "--photons", "none"], "whole number"),
+    (["photons", "cornell", "--store", "none"], "whole number"),
+    (["photons", "cornell", "--photons", "10"], "--photons"),
     (["scene"], "ACTION"),
     (["scene", "info"], "SCENE"),
     (["doctor", "now"], "now"),
@@ -168,7 +171,7 @@ def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) 
     snapshot = scenes.load("cornell").at_frame(0)
     width, height = snapshot.camera.resolution
     settings = RenderSettings(width=width, height=height)
-    assert choose_settings(arguments, snapshot) == settings
+    assert driver_settings(chosen_settings(Settings, arguments), snapshot) == settings
     run("render", "--help")
     text = " ".join(capsys.readouterr().out.split())
     assert PHOTONS_PER_PIXEL == 2
@@ -357,7 +360,7 @@ def test_default_folder_of_a_picture(
 )
 def test_default_folder_of_photons(option: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "10", "--quiet", *option) == 0
+    assert run("photons", "cornell", "--device", "cpu", "--store", "10", "--quiet", *option) == 0
     assert Path(option[1]).is_file()
 
 
@@ -665,7 +668,7 @@ def test_compilation_is_announced_for_photons(
 ) -> None:
     monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path)
     for told in (1, 0):
-        assert run("photons", "cornell", "--device", "cpu", "--photons", "10") == 0
+        assert run("photons", "cornell", "--device", "cpu", "--store", "10") == 0
         assert capsys.readouterr().err.count("compiling for this machine") == told
 
 
@@ -675,7 +678,7 @@ def test_compilation_is_announced_for_photons(
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
     options: list[Any] = ["--driver", driver, "--device", "cpu", "--size", "8x6", "--passes", "2"]
-    if "photons" not in NOT_FOR.get(driver, ()):
+    if "photons" in settings_taken(DRIVERS[driver]):
         options += ["--photons", "500"]
     assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
     told = json.loads((tmp_path / "a.json").read_text())
@@ -693,7 +696,7 @@ def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
 
 def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "1000", *files) == 0
+    assert run("photons", "cornell", "--device", "cpu", "--store", "1000", *files) == 0
     text = capsys.readouterr().out
     told = json.loads((tmp_path / "a.json").read_text())
     assert list(told) == list(FIELDS)
@@ -711,7 +714,7 @@ def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_report_of_a_photon_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "50000", "--json", tmp_path / "a.json") == 0
+    assert run("photons", "cornell", "--device", "cpu", "--store", "50000", "--json", tmp_path / "a.json") == 0
     rows = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.replace("limited by", "limit").splitlines())
     told = json.loads((tmp_path / "a.json").read_text())
     assert f"{told['rays.timed']} in" in rows["rays"]
@@ -743,7 +746,7 @@ def test_report_of_a_device() -> None:
 
 
 def test_photons_traced_again(tmp_path: Path) -> None:
-    common = ("photons", "cornell", "--device", "cpu", "--photons", "20000", "--quiet", "--json", tmp_path / "a.json")
+    common = ("photons", "cornell", "--device", "cpu", "--store", "20000", "--quiet", "--json", tmp_path / "a.json")
     told = []
     for repeat in (1, 3):
         assert run(*common, "--repeat", str(repeat)) == 0
@@ -756,7 +759,7 @@ def test_photons_traced_again(tmp_path: Path) -> None:
 
 def test_timeline_of_photons(tmp_path: Path) -> None:
     files = ("--json", tmp_path / "a.json", "--timeline", tmp_path / "t.json")
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "20000", "--quiet", *files) == 0
+    assert run("photons", "cornell", "--device", "cpu", "--store", "20000", "--quiet", *files) == 0
     told = json.loads((tmp_path / "a.json").read_text())
     trace = json.loads((tmp_path / "t.json").read_text())
     batches = [event for event in trace["traceEvents"] if event["name"] == "batch"]
@@ -772,7 +775,7 @@ def test_files_of_photons_need_a_folder(option: str, tmp_path: Path, capsys: pyt
 
 
 def test_photons_of_a_plain_scene(tmp_path: Path) -> None:
-    common = ("cornell", "--device", "cpu", "--photons", "1000", "--quiet", "--json", tmp_path / "a.json")
+    common = ("cornell", "--device", "cpu", "--store", "1000", "--quiet", "--json", tmp_path / "a.json")
     counts = []
     for options in ((), ("--plain",)):
         assert run("photons", *common, *options) == 0
@@ -798,7 +801,7 @@ def test_interrupted_photons_are_kept(
 ) -> None:
     interrupt_photons(monkeypatch, rounds=headline.PILOT_PARTS)
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "100000", *files) == 130
+    assert run("photons", "cornell", "--device", "cpu", "--store", "100000", *files) == 130
     captured = capsys.readouterr()
     told = json.loads((tmp_path / "a.json").read_text())
     stored = told["photons.stored"]
@@ -823,7 +826,7 @@ def test_bar_of_photons_is_for_terminals(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     for quiet in ((), ("--quiet",)):
-        assert run("photons", "cornell", "--device", "cpu", "--photons", "3000", *quiet) == 0
+        assert run("photons", "cornell", "--device", "cpu", "--store", "3000", *quiet) == 0
         err = capsys.readouterr().err
         assert ("tracing" in err) == (terminal and not quiet)
 
@@ -841,7 +844,7 @@ def test_scene_info(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     triangles = len(scenes.load("cornell").at_frame(0).positions)
     assert f"triangles  {triangles}, of which 0 move" in text
-    assert "0 points, 2 triangles that shine" in text
+    assert "lights     2 triangles that shine" in text
     assert "cameras    front\n" in text
 
 
@@ -949,6 +952,11 @@ def test_photons_can_be_aimed_where_the_driver_lets_choose(
     for driver in ("path", "whitted", "ao", "gather", "path+caustics", "photons-only"):
         assert run("render", "cornell", "--driver", driver, "--aim", "0.25", "-o", tmp_path / "b.png") == 2
         assert f"--aim does nothing for the driver {driver}" in capsys.readouterr().err
+
+
+def test_a_proposed_exposure_is_no_reason_to_refuse_linear_files(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    assert run("render", proposing(tmp_path, "flat"), "--device", "cpu", "-o", tmp_path / "a.npy", "--quiet") == 0
+    assert read_linear(tmp_path / "a.npy").shape == (5, 6, 3)
 
 
 def test_what_is_said_wins_over_what_is_proposed(tmp_path: Path, flat: type[FlatDriver]) -> None:

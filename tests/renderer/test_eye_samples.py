@@ -8,9 +8,9 @@ from small_scenes import flat_snapshot, quad
 
 import tracecore
 from renderer.bench.ray_recorder import AttendedTracer, Recorder
-from renderer.camera_paths.sampler import half_of
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
+from renderer.film.halves import half_of
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera, Material
 

@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pytest
 
 from renderer.camera_paths.paths import new_eye_paths, start_eye_paths
-from renderer.camera_paths.sampler import half_of
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.errors import RadianceError, RenderError
 from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
+from renderer.film.halves import half_of
 from renderer.film.layers import BIAS, BIAS_FACTOR, COLUMNS
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera

@@ -289,7 +289,7 @@ def test_photons_are_traced_in_a_plain_scene(few_rows, monkeypatch, capsys, tmp_
     few_rows(BARCZAK, {"a ray per lane": "while-while"})
     monkeypatch.setattr(comparison, "end_to_end", photon_run)
     path = tmp_path / "table.json"
-    options = ["--photon-rays", "500", "--photons", "20000", "--json", str(path)]
+    options = ["--photon-rays", "500", "--store", "20000", "--json", str(path)]
     assert cli.main(["reproduce", "barczak-2016", "cornell", *SMALL, *options]) == 0
     found = json.loads(path.read_text())
     assert asked == [(18060 + 2, "emulator", ["while-while"], 20000, 1)]  # two of the light
@@ -305,8 +305,8 @@ def test_photons_are_traced_in_a_plain_scene(few_rows, monkeypatch, capsys, tmp_
     ("words", "said"),
     [
         (["whitted-1980", "cornell"], "invalid choice: 'whitted-1980'"),
-        (["lier-2018", "cornell", "--photons", "9"], "unrecognized arguments: --photons 9"),
-        (["barczak-2016", "cornell", "--photons", "9"], "expected a whole number from 20000"),
+        (["lier-2018", "cornell", "--store", "9"], "unrecognized arguments: --store 9"),
+        (["barczak-2016", "cornell", "--store", "9"], "expected a whole number from 20000"),
         (
             ["lier-2018", "nosuch.aff", "--device", "cpu"],
             "the CPU does not have the kernels of the papers; use --device",

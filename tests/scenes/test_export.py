@@ -17,7 +17,7 @@ from scenes.document import (
     PointSource,
     SpotSource,
 )
-from scenes.export import WRITERS, export, looking_through
+from scenes.export import WRITERS, export, gltf_header, looking_through, obj
 from scenes.export.decomposition import levels
 from scenes.export.text import words
 from scenes.geometry import unit
@@ -325,6 +325,16 @@ def test_obj_says_which_lights_it_leaves_out(tmp_path):
     losses = export(scene(with_all_lights()), tmp_path / "copy.obj", 0.0).losses
     expected = {"point lights left out: 1", "spot lights left out: 2", "distant lights left out: 1"}
     assert {"environment left out", *expected} <= set(losses)
+
+
+def test_lights_that_a_format_has_no_words_for_are_told():
+    class GlobeLight:
+        kind, has_size, strength = "globe", True, (1.0, 1.0, 1.0)
+
+    seen = replace(scene(with_all_lights()).at(0.0), lights=(GlobeLight(), GlobeLight()))
+    assert list(obj.light_losses(seen)) == ["globe lights left out: 2"]
+    assert list(gltf_header.light_losses(seen)) == ["globe lights left out: 2"]
+    assert gltf_header.punctual_lights(seen) == []
 
 
 def test_glb_has_spots_and_distant_lights(tmp_path):

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from shaders.bsdf import (
     ABSORBED,
     DIFFUSE,

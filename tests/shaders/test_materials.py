@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from shaders.bsdf import SPECULAR, sample
 from shaders.registry import get_shader
 from shaders.vector import BLACK

@@ -2,7 +2,6 @@
 
 import pytest
 
-import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from shaders import registry
 from shaders.bsdf import ABSORBED, Bsdf, sample
 from shaders.errors import ShaderError, UnknownShaderError

@@ -21,7 +21,6 @@ from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.rays import Query
 from tracecore.tracers.brute_force import is_valid
 
 pytestmark = pytest.mark.skipif(emulator_unavailable_reason() is not None, reason=str(emulator_unavailable_reason()))
@@ -644,18 +643,6 @@ def test_describes_itself_and_counts() -> None:
         done = opened.statistics()
         assert (done.rays, done.batches, done.invalid_rays) == (300, 1, int((~is_valid(rays)).sum()))
         assert opened.closest_hit(rays[:0]).shape == (0, 4)
-
-
-def test_a_batch_in_place() -> None:
-    right = answers("soup", 1500)
-    with EmulatedTracer(right.triangles) as opened:
-        queue = opened.open_queue()
-        batch = queue.batch(2000)
-        batch.rays[:1500] = right.rays
-        queue.submit(batch, 1500, Query.ANY)
-        queue.wait(batch)
-        assert_same_bits(batch.hits[:1500], right.occlusion, right.rays)
-        assert not batch.hits[1500:].any()
 
 
 def test_a_fault_of_the_kernel_is_an_error(kernels: Kernels) -> None:

@@ -1,7 +1,7 @@
 """How well a SIMD machine is used by rays whose steps are known. Aila, Laine: Understanding the Efficiency of Ray
 Traversal on GPUs, 2009, simulate their kernels so, with memory that takes no time.
 
-Steps come from the kernels themselves (`tracecore.analysis.steps`). Here warps of any width do them: a step is issued when one
+Steps come from the kernels themselves (`steps`). Here warps of any width do them: a step is issued when one
 lane of a warp wants it, and lanes that want another one idle.
 """
 

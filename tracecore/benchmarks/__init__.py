@@ -1,1 +1,1 @@
-"""x."""
+"""Measurements that need no scene: rates of launches and of dispatch, and the CPU tracer against Embree."""

@@ -1,4 +1,7 @@
-"""Rates of launches and of both ways of dispatch, nothing done with the hits: `python -m tracecore.benchmarks.gpu_benchmark`.
+"""Rates of launches and of both ways of dispatch, nothing done with the hits.
+
+    python -m tracecore.benchmarks.gpu_benchmark
+
 
 In a room full of spheres. Every figure is a median of 5. `tracecore bench` compares kernels on the rays of a scene.
 """

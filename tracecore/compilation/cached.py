@@ -30,7 +30,7 @@ def source_hash(package: str) -> str:
     """Hash of every compiled source and table in reach of a package, of the compiler's versions and of the processor
     chosen."""
     digest = hashlib.sha256()
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     for reached in REACH[package]:
         for path in sorted((root / reached).rglob("*.py")):
             source = path.read_bytes()

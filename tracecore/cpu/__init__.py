@@ -1,1 +1,1 @@
-"""x."""
+"""Traversal on the CPU: one ray through an 8-wide tree, in compiled code that any thread may call."""

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.cuda.device_lock import Turns
 from tracecore.cuda.driver import (
     DEVICE_TO_HOST,
     HOST_TO_DEVICE,
@@ -26,7 +27,6 @@ from tracecore.cuda.driver import (
 )
 from tracecore.cuda.gpus import Gpu
 from tracecore.cuda.nvrtc import REMEDY
-from tracecore.dispatch.device_lock import Turns
 from tracecore.errors import DeviceError, KernelError, RayError
 from tracecore.kernels.launch_records import LAUNCH, REPORT, TALLY, describe_faults
 from tracecore.kernels.strategy import USUAL_STACK, KernelStrategy

@@ -14,11 +14,11 @@ import numpy as np
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cpu.traversal import CpuTree
-from tracecore.dispatch.batch import Batch
 from tracecore.dispatch.port import ATTENDED, BATCHES, DIRECT, INVALID, RAYS, TRACED, asked_of, new_port, no_tree
+from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.ring import RingMemory
-from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
-from tracecore.errors import KernelError, RayError
+from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, TracerStatistics
+from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Query, checked_rays
 
 #: Seconds after which a port that is not served would complain; nothing here is ever late.
@@ -40,33 +40,6 @@ class Counts:
         self.rays += other.rays
         self.invalid += other.invalid
         self.seconds += other.seconds
-
-
-class DirectQueue:
-    """Queue of a `DirectTracer`: `submit` has traced the batch when it returns."""
-
-    depth = 1
-
-    def __init__(self, tracer: "DirectTracer") -> None:
-        self._tracer = tracer
-        self.counts = Counts()
-
-    def batch(self, capacity: int = BATCH_RAYS) -> Batch:
-        """A new batch in plain memory."""
-        return Batch.in_memory(capacity)
-
-    def submit(self, batch: Batch, count: int, query: Query) -> None:
-        """Trace `rays[:count]`. Raises RayError if the batch has no room for so many."""
-        if not 0 <= count <= batch.capacity:
-            raise RayError(f"cannot trace {count} rays in a batch of {batch.capacity}")
-        self._tracer.trace(batch.rays[:count], batch.hits[:count], query, self.counts)
-
-    def wait(self, batch: Batch) -> None:
-        """Nothing to wait for."""
-
-    def close(self) -> None:
-        """Leave the work done with the tracer."""
-        self._tracer.retire(self)
 
 
 class DirectPort:
@@ -128,7 +101,7 @@ class DirectTracer(ABC):
         self.threads = usable_cores() if threads is None else threads
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=f"tracer-{self.name}")
         self._lock = threading.Lock()
-        self._in_use: list[DirectQueue | DirectPort] = []
+        self._in_use: list[DirectPort] = []
         self._retired = Counts()
         self._is_open = True
 
@@ -150,12 +123,9 @@ class DirectTracer(ABC):
         if not self._is_open:
             raise KernelError(f"the tracer '{self.name}' is closed; open another one")
 
-    def open_queue(self) -> DirectQueue:
-        """A queue for the calling thread."""
-        queue = DirectQueue(self)
-        with self._lock:
-            self._in_use.append(queue)
-        return queue
+    def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> RayQueue:
+        """Returns a queue for the calling thread, as `Tracer.open_queue` says."""
+        return RayQueue(self.open_ports(1, depth, batch_rays)[0], self.name)
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[DirectPort]:
         """Ports for compiled loops, one for each of so many threads, see `port`."""
@@ -169,8 +139,8 @@ class DirectTracer(ABC):
         """What compiled code needs to trace in place, for one thread; None where only Python can."""
         return None
 
-    def retire(self, user: DirectQueue | DirectPort) -> None:
-        """Keep the counts of a queue or port that is used no more."""
+    def retire(self, user: DirectPort) -> None:
+        """Keep the counts of a port that is used no more."""
         with self._lock:
             if user in self._in_use:
                 self._in_use.remove(user)

@@ -251,6 +251,18 @@ def are_ready(port: Port, nanoseconds_left: int) -> bool:
 
 
 @compiled
+def is_answered(port: Port, slot: int) -> bool:
+    """Returns whether the hits of a slot are there, or nothing was ever asked of it."""
+    return _is_ready(port, slot, ONE_SLOT)
+
+
+@compiled
+def receive(port: Port, slot: int) -> int:
+    """Count what the flag of an answered slot tells. Returns the slot, or FAULTY."""
+    return _receive(port, slot, ONE_SLOT)
+
+
+@compiled
 def await_answer(port: Port, nanoseconds_left: int) -> bool:
     """Return True when one more slot is answered, or none waits; False after so long."""
     deadline = nanoseconds() + nanoseconds_left

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
-from tracecore.dispatch.batch import Batch
-from tracecore.rays import BATCH_RAYS, Floats, Query
+from tracecore.rays import BATCH_RAYS, Floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
 
     from tracecore.bvh.tree import BinaryTree
     from tracecore.dispatch.port import OpenPort
+    from tracecore.dispatch.queue import RayQueue
+
+#: Batches that a queue has in flight at most, unless its owner asks for more.
+DEPTH = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,24 +59,6 @@ class Limits:
     bus_bytes_per_second: float | None
 
 
-class RayQueue(Protocol):
-    """Batches on their way, owned by one thread. `depth` batches in flight keep the device busy."""
-
-    depth: int
-
-    def batch(self, capacity: int = BATCH_RAYS) -> Batch:
-        """A new batch for this queue."""
-
-    def submit(self, batch: Batch, count: int, query: Query) -> None:
-        """Start to trace `rays[:count]`. The batch must not be touched until `wait` returns."""
-
-    def wait(self, batch: Batch) -> None:
-        """Return once `hits[:count]` of the submitted batch are there."""
-
-    def close(self) -> None:
-        """Give the queue's resources back."""
-
-
 class Tracer(Protocol):
     """Triangles that can be asked for hits. `name` is the kernel's, `device` cpu, gpu or brute, `dispatch` direct,
     emulated, streamed or resident, `threads` how many CPU threads a driver should feed it from, `lanes` how many
@@ -87,8 +72,12 @@ class Tracer(Protocol):
     bvh: BvhStatistics
     tree: BinaryTree | None
 
-    def open_queue(self) -> RayQueue:
-        """A queue for the calling thread."""
+    def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> RayQueue:
+        """Returns a queue for the calling thread.
+
+        depth: how many batches can be in flight.
+        batch_rays: how many rays a batch holds at most, a power of two from 256 to 65536.
+        """
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> Sequence[OpenPort]:
         """For the compiled loops of so many threads, a port each, with so many slots of so many rays: see `port`."""

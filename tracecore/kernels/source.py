@@ -10,7 +10,7 @@ from pathlib import Path
 from tracecore.errors import KernelError
 
 #: The project's own kernels and headers; found by every kernel, wherever it lies.
-KERNELS = Path(__file__).resolve().parent / "kernels"
+KERNELS = Path(__file__).resolve().parent
 
 _INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
 _PRAGMA_ONCE = re.compile(r"\s*#\s*pragma\s+once\b")

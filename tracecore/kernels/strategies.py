@@ -1,5 +1,6 @@
 """The kernel strategies: one row and one `.cu` file each. Anyone can register more (`README.md`)."""
 
+import re
 from dataclasses import replace
 
 from tracecore.errors import KernelError
@@ -15,7 +16,13 @@ DEFAULT_KERNEL = "while-while"
 
 
 def register_strategy(strategy: KernelStrategy) -> KernelStrategy:
-    """Make a strategy known by its name. Raises `KernelError` where the name is taken."""
+    """Make a strategy known by its name.
+
+    Raises `KernelError` where the name is taken, or is not letters, digits and - _ . alone, as lists of names have
+    commas between them.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", strategy.name):
+        raise KernelError(f"a kernel's name is made of letters, digits and - _ . , got {strategy.name!r}")
     if strategy.name in _strategies:
         raise KernelError(f"kernel {strategy.name!r} is registered already; choose another name")
     _strategies[strategy.name] = strategy

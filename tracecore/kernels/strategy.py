@@ -5,13 +5,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tracecore import cutouts
-from tracecore.analysis import steps
 from tracecore.bvh import binned_sah
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
-from tracecore.dispatch import ring
 from tracecore.errors import KernelError
-from tracecore.kernels import launch_records as launch
+from tracecore.kernels import launch_records, ring_records, step_records
 from tracecore.kernels.loop import WHILE_WHILE, Loop
 from tracecore.kernels.step_records import WARP_LANES
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
@@ -88,10 +86,10 @@ class KernelStrategy:
             **self.defines,
         }
         return {
-            **launch.DEFINES,
-            **ring.DEFINES,
+            **launch_records.DEFINES,
+            **ring_records.DEFINES,
             **cutouts.DEFINES,
-            **steps.DEFINES,
+            **step_records.DEFINES,
             **self.layout.defines,
             **{name: str(value) for name, value in own.items()},
         }

@@ -1,18 +1,19 @@
 """Threads that run compiled loops, each with a port of its own to the co-processor.
 
 A loop shades the hits that have come back and sends the next rays on their way, without the interpreter, until it has
-no more work or needs Python for something (`tracecore.dispatch.port` has the reasons). What a loop computes may depend on its
-own input alone, never on which thread runs it.
+no more work or needs Python for something (`tracecore.dispatch.port` has the reasons). What a loop computes may depend
+on its own input alone, never on which thread runs it.
 """
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from renderer.interrupts import signals_held
 from tracecore.dispatch.port import (
     ASK,
     BYTES_DOWN,
@@ -42,6 +43,9 @@ CHECK_SECONDS = 0.05
 #: Lanes of several slots that a thread has at most.
 FEW_LANES = 4
 
+#: What would interrupt the start of a thread.
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 #: What a feeder's threads have spent, as `renderer.drivers.driver.Work` calls it.
 TALLIES = ("trace_seconds", "wait_seconds", "shade_seconds", "bytes_up", "bytes_down")
 
@@ -49,6 +53,19 @@ Longs = npt.NDArray[np.int64]
 
 #: A compiled loop, ready to run: returns DONE, or what it needs.
 Loop = Callable[[], int]
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let signals wait until the block is done, which should be short."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Log(NamedTuple):
