@@ -7,6 +7,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from renderer.version import __version__
+
 if TYPE_CHECKING:
     from renderer.film.picture import Picture
     from renderer.plugins import load_plugin
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Picture", "Settings", "__version__", "load_plugin", "render", "render_passes"]
 
-__version__ = "0.1.0"
 
 #: Where what is offered here is defined.
 _HOMES = {

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from renderer import __version__
 from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
 from renderer.commands.arguments import Parser
 from renderer.interrupts import ignore_from_now_on, interruptible
+from renderer.version import __version__
 
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 

@@ -1,6 +1,6 @@
 """A scene before time is chosen: shapes in their places, lights, cameras and the tracks that move them.
 
-Readers of files and the shipped scenes make documents; `scenes.stage` plays them. A mesh that stands in several places
+Readers of files and the shipped scenes make documents; `scenes.evaluator` plays them. A mesh that stands in several places
 is there once, and every part that shows it refers to it.
 """
 

@@ -17,7 +17,7 @@ import numpy as np
 from scenes.default_view import VERTICAL_FOV, look_at, triple
 from scenes.document import DistantSource, Document, LightSource, Origin, PointSource, SpotSource
 from scenes.errors import SceneFileError
-from scenes.mesh_claims import GLB_HEADER_BYTES, check_gltf
+from scenes.mesh_validation import GLB_HEADER_BYTES, check_gltf
 from scenes.model import Camera, Doubles
 from scenes.transforms import IDENTITY, compose
 

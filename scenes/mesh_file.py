@@ -25,15 +25,15 @@ import numpy as np
 from scenes.default_view import SKY, default_camera, default_light
 from scenes.document import Document, Origin, Part, PointSource
 from scenes.errors import SceneFileError
+from scenes.evaluator import DEFAULT_CAMERA, scene_of
 from scenes.geometry import MAX_COORDINATE
 from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
 from scenes.memory import MAX_TRIANGLES
-from scenes.mesh_claims import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
 from scenes.mesh_materials import Surfaces
+from scenes.mesh_validation import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
 from scenes.model import Doubles, Floats, Mesh
 from scenes.scene import Scene
 from scenes.source_file import as_utf8, read_bytes
-from scenes.stage import DEFAULT_CAMERA, scene_of
 from scenes.transforms import WORLD
 
 MAX_FILE_BYTES = 1 << 30
@@ -61,7 +61,7 @@ def read_mesh_document(path: Path) -> Document:
     """
     data = read_bytes(path, MAX_FILE_BYTES)
     header = header_of(path, data)
-    expected = check_claims(path, data)
+    expected = check_counts(path, data)
     reader = MeshReader(path, header)
     try:
         with np.errstate(all="ignore"):  # what overflows is not finite, and found later
@@ -100,7 +100,7 @@ def under(matrix: Doubles, points: Doubles) -> Doubles:
     return moved
 
 
-def check_claims(path: Path, data: bytes) -> int | None:
+def check_counts(path: Path, data: bytes) -> int | None:
     """Checks what a file says of itself; how many triangles it has where that is known."""
     suffix = path.suffix.lower()
     if suffix == ".obj":

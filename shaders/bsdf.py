@@ -4,7 +4,7 @@ Conventions. `wi` and `wo` are unit vectors that point away from the surface, in
 shading normal on the side of `wo`. `evaluate` excludes the cosine. The transport direction is an argument: radiance
 (from the eye) or flux (from a light). Photons are stored where `diffuse` is not black.
 
-A gloss covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and comes out
+A specular lobe covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and comes out
 as evenly as it must so that nothing is lost: Kelemen, Szirmay-Kalos: A Microfacet Based Coupled Specular-Matte BRDF
 Model with Importance Sampling, 2001. Photons on such a base are those that came through.
 """
@@ -15,10 +15,17 @@ from typing import NamedTuple
 from shaders.compilation import called, compiled
 from shaders.dielectric import fresnel, refract
 from shaders.ggx import LEAST_ALPHA
-from shaders.gloss import Gloss, gloss_albedo, gloss_pdf, gloss_value, mean_gloss_albedo, sample_gloss
 from shaders.phong import phong_pdf, phong_value, sample_phong
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
 from shaders.sampling import cosine_hemisphere
+from shaders.specular_lobe import (
+    Gloss,
+    mean_specular_albedo,
+    sample_specular_lobe,
+    specular_albedo,
+    specular_pdf,
+    specular_value,
+)
 from shaders.vector import BLACK, WHITE, Color, Vec3, add, largest, mean, multiply, scale, subtract
 
 #: What a sample turned out to be.
@@ -30,11 +37,11 @@ LEAST_ENTERING = 1e-9
 
 class Bsdf(NamedTuple):
     """Reflectances in 0..1 of the five lobes: Lambert, Phong, perfect mirror, clear dielectric, and microfacets, whose
-    `gloss` is what they reflect straight ahead; black for none.
+    `specular lobe` is what they reflect straight ahead; black for none.
 
     shine: cosine power of the Phong lobe. ior: refractive index of the inside of the dielectric over that of the
-    outside, > 0. alpha: width of GGX of the gloss and of the dielectric's border, 0..1. eta, k: refractive index and
-    extinction coefficient of a metal, whose reflectance the gloss multiplies then; black where they are not known.
+    outside, > 0. alpha: width of GGX of the specular lobe and of the dielectric's border, 0..1. eta, k: refractive index and
+    extinction coefficient of a metal, whose reflectance the specular lobe multiplies then; black where they are not known.
     """
 
     diffuse: Color
@@ -43,7 +50,7 @@ class Bsdf(NamedTuple):
     transmission: Color
     shine: float
     ior: float
-    gloss: Color = BLACK
+    specular_lobe: Color = BLACK
     alpha: float = 0.0
     eta: Color = BLACK
     k: Color = BLACK
@@ -78,20 +85,20 @@ class Choice(NamedTuple):
     diffuse: float
     phong: float
     mirror: float
-    gloss: float
+    specular_lobe: float
     transmission: float
 
 
 @compiled
 def is_coated(bsdf: Bsdf) -> bool:
-    """Whether there is a gloss."""
-    return largest(bsdf.gloss) > 0.0
+    """Whether there is a specular lobe."""
+    return largest(bsdf.specular_lobe) > 0.0
 
 
 @compiled
 def gloss_of(bsdf: Bsdf) -> Gloss:
     """What the microfacets reflect."""
-    return Gloss(bsdf.gloss, bsdf.eta, bsdf.k)
+    return Gloss(bsdf.specular_lobe, bsdf.eta, bsdf.k)
 
 
 @compiled
@@ -118,7 +125,7 @@ def entering_share(bsdf: Bsdf, wi: Vec3) -> Color:
     """Share of the light from wi that comes to the diffuse base: what a photon that is stored there has left."""
     if not is_coated(bsdf):
         return WHITE
-    return subtract(WHITE, gloss_albedo(gloss_of(bsdf), bsdf.alpha, wi[2]))
+    return subtract(WHITE, specular_albedo(gloss_of(bsdf), bsdf.alpha, wi[2]))
 
 
 @compiled
@@ -126,7 +133,7 @@ def base_reflectance(bsdf: Bsdf, wo: Vec3) -> Color:
     """Reflectance towards wo of the diffuse base, for light that has come through the coat."""
     if not is_coated(bsdf):
         return bsdf.diffuse
-    leaving, mean_albedo = entering_share(bsdf, wo), mean_gloss_albedo(gloss_of(bsdf), bsdf.alpha)
+    leaving, mean_albedo = entering_share(bsdf, wo), mean_specular_albedo(gloss_of(bsdf), bsdf.alpha)
     return (
         bsdf.diffuse[0] * leaving[0] / max(1.0 - mean_albedo[0], LEAST_ENTERING),
         bsdf.diffuse[1] * leaving[1] / max(1.0 - mean_albedo[1], LEAST_ENTERING),
@@ -137,17 +144,17 @@ def base_reflectance(bsdf: Bsdf, wo: Vec3) -> Color:
 @compiled
 def choice(bsdf: Bsdf, wo: Vec3, with_diffuse: bool) -> Choice:
     """In proportion to what the lobes reflect; without the diffuse lobe where photons stand for it."""
-    diffuse, gloss = mean(bsdf.diffuse), 0.0
+    diffuse, specular_lobe = mean(bsdf.diffuse), 0.0
     if is_coated(bsdf):
-        albedo = gloss_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
-        diffuse, gloss = mean(multiply(bsdf.diffuse, subtract(WHITE, albedo))), mean(albedo)
+        albedo = specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
+        diffuse, specular_lobe = mean(multiply(bsdf.diffuse, subtract(WHITE, albedo))), mean(albedo)
     if not with_diffuse:
         diffuse = 0.0
     phong, mirror, transmission = mean(bsdf.phong), mean(bsdf.mirror), mean(bsdf.transmission)
-    total = diffuse + phong + mirror + transmission + gloss
+    total = diffuse + phong + mirror + transmission + specular_lobe
     if total <= 0.0:
         return Choice(0.0, 0.0, 0.0, 0.0, 0.0)
-    return Choice(diffuse / total, phong / total, mirror / total, gloss / total, transmission / total)
+    return Choice(diffuse / total, phong / total, mirror / total, specular_lobe / total, transmission / total)
 
 
 @compiled
@@ -175,7 +182,7 @@ def evaluate_glossy(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, flux: bool) -
     if bsdf.alpha < LEAST_ALPHA:
         return value
     if wi[2] > 0.0 and is_coated(bsdf):
-        value = add(value, gloss_value(gloss_of(bsdf), bsdf.alpha, wi, wo))
+        value = add(value, specular_value(gloss_of(bsdf), bsdf.alpha, wi, wo))
     if is_rough_glass(bsdf):
         eta = eta_seen(bsdf, outside)
         through = rough_glass_value(wi, wo, eta, bsdf.alpha)
@@ -203,8 +210,8 @@ def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, with_diffuse:
     pdf = chosen.diffuse * max(wi[2], 0.0) / math.pi
     if chosen.phong > 0.0 and wi[2] > 0.0:
         pdf += chosen.phong * phong_pdf(wi, wo, bsdf.shine)
-    if bsdf.alpha >= LEAST_ALPHA and chosen.gloss > 0.0 and wi[2] > 0.0:
-        pdf += chosen.gloss * gloss_pdf(gloss_of(bsdf), bsdf.alpha, wi, wo)
+    if bsdf.alpha >= LEAST_ALPHA and chosen.specular_lobe > 0.0 and wi[2] > 0.0:
+        pdf += chosen.specular_lobe * specular_pdf(gloss_of(bsdf), bsdf.alpha, wi, wo)
     if is_rough:
         pdf += chosen.transmission * rough_glass_pdf(wi, wo, eta_seen(bsdf, outside), bsdf.alpha)
     return pdf
@@ -231,15 +238,15 @@ def sample(
     if pick < chosen.mirror:
         return BsdfSample(mirrored, scale(bsdf.mirror, 1.0 / chosen.mirror), 1.0, 0.0, SPECULAR)
     pick -= chosen.mirror
-    if pick < chosen.gloss and bsdf.alpha < LEAST_ALPHA:
-        weight = scale(gloss_albedo(gloss_of(bsdf), bsdf.alpha, wo[2]), 1.0 / chosen.gloss)
+    if pick < chosen.specular_lobe and bsdf.alpha < LEAST_ALPHA:
+        weight = scale(specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2]), 1.0 / chosen.specular_lobe)
         return BsdfSample(mirrored, weight, 1.0, 0.0, SPECULAR)
-    if pick < chosen.gloss:
-        wi = sample_gloss(gloss_of(bsdf), bsdf.alpha, wo, (pick / chosen.gloss, u[1], u[2]))
+    if pick < chosen.specular_lobe:
+        wi = sample_specular_lobe(gloss_of(bsdf), bsdf.alpha, wo, (pick / chosen.specular_lobe, u[1], u[2]))
         return spread_sample(bsdf, wi, wo, transport, GLOSSY)
     if chosen.transmission <= 0.0:
         return BsdfSample(mirrored, BLACK, 1.0, 0.0, ABSORBED)
-    return sample_glass(bsdf, wo, transport, chosen, ((pick - chosen.gloss) / chosen.transmission, u[1], u[2]))
+    return sample_glass(bsdf, wo, transport, chosen, ((pick - chosen.specular_lobe) / chosen.transmission, u[1], u[2]))
 
 
 @compiled

@@ -3,7 +3,7 @@
 import math
 
 from shaders.compilation import compiled
-from shaders.real import HALF, ONE, ZERO
+from shaders.float32 import HALF, ONE, ZERO
 from shaders.vector import Vec3
 
 #: Cosines and weights of Gauss for means over the hemisphere, where light from all sides falls in by its cosine. Such

@@ -103,7 +103,7 @@ def mapped_bsdf(textures: TextureArrays, maps: Maps, uv: Pair, seen: float, bsdf
         multiply(bsdf.transmission, through),
         bsdf.shine,
         bsdf.ior,
-        multiply(bsdf.gloss, specular),
+        multiply(bsdf.specular_lobe, specular),
         bsdf.alpha * rough * rough,
         bsdf.eta,
         bsdf.k,
@@ -180,7 +180,7 @@ def rise(textures: TextureArrays, texture: int, uv: Pair, step: Pair, seen: floa
 @compiled
 def mirrors(bsdf: Bsdf) -> bool:
     """Whether there is a lobe about the mirrored direction."""
-    return max(largest(bsdf.phong), largest(bsdf.mirror), largest(bsdf.gloss), largest(bsdf.transmission)) > 0.0
+    return max(largest(bsdf.phong), largest(bsdf.mirror), largest(bsdf.specular_lobe), largest(bsdf.transmission)) > 0.0
 
 
 @called

@@ -8,16 +8,16 @@ import math
 import numpy as np
 
 from shaders.compilation import compiled as inlined
-from shaders.fused import fma
-from shaders.real import ONE, ZERO, Real
+from shaders.float32 import ONE, ZERO, Float32
+from shaders.fma import fma
 from shaders.vector import Vec3, normalize
 
 
 @inlined
 def pack_unit(v: Vec3) -> np.uint32:
     """A unit vector in 32 bits, right to about 1e-4 rad."""
-    per_norm = ONE / Real(abs(v[0]) + abs(v[1]) + abs(v[2]))
-    x, y = Real(v[0]) * per_norm, Real(v[1]) * per_norm
+    per_norm = ONE / Float32(abs(v[0]) + abs(v[1]) + abs(v[2]))
+    x, y = Float32(v[0]) * per_norm, Float32(v[1]) * per_norm
     folded_x = (ONE - abs(y)) * (ONE if x >= ZERO else -ONE)
     folded_y = (ONE - abs(x)) * (ONE if y >= ZERO else -ONE)
     x, y = (folded_x, folded_y) if v[2] < ZERO else (x, y)
@@ -27,7 +27,7 @@ def pack_unit(v: Vec3) -> np.uint32:
 @inlined
 def _map_step(x: float) -> np.uint32:
     """A coordinate in -1..1 in 16 bits."""
-    return np.uint32(np.int32(fma(x, Real(32767.0), Real(32768.0))))
+    return np.uint32(np.int32(fma(x, Float32(32767.0), Float32(32768.0))))
 
 
 @inlined

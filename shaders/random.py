@@ -7,8 +7,8 @@ seed) and its counter (what it is for), so that results depend on no order of wo
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.fused import fma
-from shaders.real import Real
+from shaders.float32 import Float32
+from shaders.fma import fma
 
 MULTIPLIER_0 = np.uint64(0xD2511F53)
 MULTIPLIER_1 = np.uint64(0xCD9E8D57)
@@ -24,7 +24,7 @@ SIXTEEN = np.uint32(16)
 
 #: The lower bits of a word, of which `unit32` makes no use.
 LOWER_BITS = np.uint32(9)
-UNIT_STEP, HALF_STEP = Real(2.0**-23), Real(2.0**-24)
+UNIT_STEP, HALF_STEP = Float32(2.0**-23), Float32(2.0**-24)
 
 Words4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 
@@ -123,4 +123,4 @@ def _stir(x: np.uint32, y: np.uint32, z: np.uint32, w: np.uint32) -> Words4:
 @compiled
 def unit32(word: np.uint32) -> float:
     """The upper bits of a word as a float32 in the open interval (0, 1): an odd multiple of 2^-24."""
-    return fma(Real(np.int32(word >> LOWER_BITS)), UNIT_STEP, HALF_STEP)
+    return fma(Float32(np.int32(word >> LOWER_BITS)), UNIT_STEP, HALF_STEP)

@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.elementary import exp2_minus_1, inverse_root, log2, sine_cosine
-from shaders.fused import fma
-from shaders.real import ONE, TWO, ZERO, Real
+from shaders.float32 import ONE, TWO, ZERO, Float32
+from shaders.fma import fma
 from shaders.vector import Vec3, dot, scale
 
 #: Squares of lengths below this one count as it.
-LEAST_SQUARE = Real(2.0**-80)
+LEAST_SQUARE = Float32(2.0**-80)
 
 
 @compiled
@@ -39,7 +39,7 @@ def lambertian(normal: Vec3, u1: float, u2: float) -> Vec3:
     The sphere about the normal's tip touches the surface, and a point of it is seen from there by Lambert's law: no
     frame of coordinates is needed.
     """
-    u1 = Real(u1)
+    u1 = Float32(u1)
     square = u1 * (ONE - u1)
     radius = TWO * square * inverse_root(square)
     sine, cosine = sine_cosine(u2)

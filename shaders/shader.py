@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shaders.bsdf import Bsdf
-from shaders.own import AtPoint
+from shaders.custom import AtPoint
 from shaders.vector import Color
 
 

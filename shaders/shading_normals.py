@@ -16,10 +16,10 @@ above the triangle than its bound loses nothing.
 """
 
 from shaders.compilation import compiled
-from shaders.real import ONE, ZERO, Real
+from shaders.float32 import ONE, ZERO, Float32
 
 #: The largest factor by which a shading normal may change flux.
-MOST_CORRECTION = Real(4.0)
+MOST_CORRECTION = Float32(4.0)
 
 
 @compiled

@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from shaders.bsdf import Bsdf
 from shaders.compilation import compiled
+from shaders.custom import Point, call_shader
+from shaders.float32 import ONE
 from shaders.maps import (
     Maps,
     Patch,
@@ -19,8 +21,6 @@ from shaders.maps import (
     mirrors,
     relief_normal,
 )
-from shaders.own import Point, call_shader
-from shaders.real import ONE
 from shaders.shading_normals import shading_normal_correction
 from shaders.textures import TextureArrays, lookup
 from shaders.vector import (
@@ -45,7 +45,7 @@ Floats = npt.NDArray[np.float32]
 
 #: Columns of a packed material.
 DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, BACKDROP, SHINE, IOR, TEXTURE = 0, 3, 6, 9, 12, 15, 18, 19, 20
-GLOSS, ALPHA, ABSORPTION, LOOK = 21, 24, 25, 28
+SPECULAR_LOBE, ALPHA, ABSORPTION, LOOK = 21, 24, 25, 28
 SPECULAR_MAP, ROUGHNESS_MAP, TRANSMISSION_MAP, EMISSION_MAP = 29, 30, 31, 32
 NORMAL_MAP, NORMAL_SCALE, BUMP_MAP, BUMP_SCALE = 33, 34, 35, 36
 ETA, EXTINCTION, COLUMNS = 37, 40, 43
@@ -205,7 +205,7 @@ def bsdf_at(surfaces: SurfaceArrays, triangle: int, paint: Color) -> Bsdf:
         material_color(materials, material, TRANSMISSION),
         materials[material, SHINE],
         materials[material, IOR],
-        material_color(materials, material, GLOSS),
+        material_color(materials, material, SPECULAR_LOBE),
         materials[material, ALPHA],
         material_color(materials, material, ETA),
         material_color(materials, material, EXTINCTION),

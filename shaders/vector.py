@@ -3,8 +3,8 @@
 import math
 
 from shaders.compilation import compiled
-from shaders.fused import fma
-from shaders.real import ONE, ZERO, Real
+from shaders.float32 import ONE, ZERO, Float32
+from shaders.fma import fma
 
 Vec3 = tuple[float, float, float]
 Color = tuple[float, float, float]
@@ -85,7 +85,7 @@ def largest_magnitude(a: Vec3) -> float:
 @compiled
 def mean(a: Vec3) -> float:
     """The mean of the components."""
-    return (a[0] + a[1] + a[2]) / Real(3.0)
+    return (a[0] + a[1] + a[2]) / Float32(3.0)
 
 
 @compiled

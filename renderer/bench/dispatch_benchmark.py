@@ -21,10 +21,10 @@ from renderer.scene.packed_scene import PackedScene, pack_scene
 from scenes.plain import plain
 from tracecore.dispatch.tracer import Tracer
 from tracecore.tracers.gpu import DISPATCHES
-from tracecore.workers.pool import Feeder
+from tracecore.workers.pool import WorkerPool
 
 BATCHES = (256, 1024, 4096, 16384, 65536)
-LANES = (1, 2, 4, 8, 16, 32, 64)
+IN_FLIGHT = (1, 2, 4, 8, 16, 32, 64)
 
 #: Most rays in slots: 800 MB of pinned memory.
 MOST_RAYS = 1 << 24
@@ -34,13 +34,13 @@ REPETITIONS = 3
 Row = dict[str, Any]
 
 
-def rate(scene: PackedScene, task: PhotonTask, feeder: Feeder, photons: int) -> float:
+def rate(scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: int) -> float:
     """Rays per second of a run, the median, by the clock of the photon run: no start of threads, no order."""
     rates = []
     for _ in range(REPETITIONS + 1):
-        before = feeder.seconds
-        traced = trace_photons(scene, task, feeder, range(photons))
-        rates.append(traced.rays / (feeder.seconds - before))
+        before = pool.seconds
+        traced = trace_photons(scene, task, pool, range(photons))
+        rates.append(traced.rays / (pool.seconds - before))
     return median(rates[1:])
 
 
@@ -48,18 +48,18 @@ def rows(tracer: Tracer, scene: PackedScene, photons: int) -> Iterator[Row]:
     """One for each size of batch and number of them in flight."""
     task = photon_task(scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
     for batch_rays in BATCHES:
-        for lanes in LANES:
-            if tracer.threads * lanes * batch_rays > MOST_RAYS:
+        for batches in IN_FLIGHT:
+            if tracer.threads * batches * batch_rays > MOST_RAYS:
                 continue
-            feeder = Feeder(tracer, batch_rays=batch_rays, lanes=lanes)
-            found = rate(scene, task, feeder, photons)
-            feeder.close()
-            yield {"dispatch": tracer.dispatch, "batch_rays": batch_rays, "lanes": lanes, "rays_per_second": found}
+            pool = WorkerPool(tracer, batch_rays=batch_rays, batches=batches)
+            found = rate(scene, task, pool, photons)
+            pool.close()
+            yield {"dispatch": tracer.dispatch, "batch_rays": batch_rays, "lanes": batches, "rays_per_second": found}
 
 
 def table(found: list[Row]) -> str:
     """Millions of rays per second: a line for each dispatch and size of batch, a column for each number in flight."""
-    lines = [f"{'in flight per thread':>24}" + "".join(f"{lanes:>8}" for lanes in LANES)]
+    lines = [f"{'in flight per thread':>24}" + "".join(f"{batches:>8}" for batches in IN_FLIGHT)]
     for dispatch in DISPATCHES:
         for batch_rays in BATCHES:
             rates = {
@@ -67,7 +67,7 @@ def table(found: list[Row]) -> str:
                 for row in found
                 if (row["dispatch"], row["batch_rays"]) == (dispatch, batch_rays)
             }
-            cells = (f"{rates[lanes] / 1e6:8.0f}" if lanes in rates else f"{'-':>8}" for lanes in LANES)
+            cells = (f"{rates[batches] / 1e6:8.0f}" if batches in rates else f"{'-':>8}" for batches in IN_FLIGHT)
             lines.append(f"{dispatch:>14} {batch_rays:>9}" + "".join(cells))
     return "\n".join(lines)
 
@@ -83,7 +83,7 @@ def plot(found: list[Row], title: str, path: Path) -> None:
             rates = [row["rays_per_second"] / 1e6 for row in line]
             panel.plot([row["lanes"] for row in line], rates, marker="o", label=f"{batch_rays} rays")
         panel.set(title=dispatch, xlabel="batches in flight per thread", xscale="log")
-        panel.set_xticks(LANES, map(str, LANES))
+        panel.set_xticks(IN_FLIGHT, map(str, IN_FLIGHT))
         panel.grid(alpha=0.3)
     panels[0].set(ylabel="Mrays/s, end to end", ylim=(0, None))
     panels[0].legend()

@@ -7,7 +7,7 @@ from statistics import median
 from renderer.drivers.driver import RenderSettings
 from renderer.run.photon_run import trace_until_stored
 from renderer.run.statistics import ratio
-from renderer.scene.render_context import TracerChoice, stage_of
+from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.tracers.gpu import DISPATCHES
@@ -41,14 +41,14 @@ def end_to_end(
     for kernel in kernels:
         for dispatch in DISPATCHES if device == "gpu" else (None,):
             choice = TracerChoice(device=device, kernel=kernel, dispatch=dispatch, threads=threads)
-            with stage_of(snapshot, choice, load_seconds=0.0) as stage:
-                run = trace_until_stored(stage.snapshot, stage.tracer, settings, photons, repeat=repeats)
+            with context_of(snapshot, choice, load_seconds=0.0) as context:
+                run = trace_until_stored(context.snapshot, context.tracer, settings, photons, repeat=repeats)
                 if not run.finished:
                     raise KeyboardInterrupt
                 rates = [rate / 1e6 for rate in run.rates]
                 yield EndToEnd(
                     kernel=kernel,
-                    dispatch=stage.tracer.dispatch,
+                    dispatch=context.tracer.dispatch,
                     rate=median(rates),
                     least=min(rates),
                     most=max(rates),

@@ -29,7 +29,7 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.film.film import Film, relative_error
 from renderer.film.image_file import read_linear, write_array
-from renderer.scene.render_context import Moment, Stage, TracerChoice, open_stage
+from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, open_context
 
 #: The seed of references; those of what is compared count from 0.
 REFERENCE_SEED = 1 << 32
@@ -59,15 +59,17 @@ def error_of(picture: Picture, reference: Picture) -> float:
     return relative_error(np.sqrt(squares), reference)
 
 
-def pictures(stage: Stage, name: str, settings: RenderSettings, moments: Moments) -> Iterator[tuple[float, Film]]:
+def pictures(
+    context: RenderContext, name: str, settings: RenderSettings, moments: Moments
+) -> Iterator[tuple[float, Film]]:
     """The picture of a driver at each moment, or as soon as a pass is finished; and the seconds until then.
 
     A pass beforehand, which does not count, has everything compiled.
     """
-    with closing(DRIVERS[name](stage.snapshot, stage.tracer, settings)) as driver:
+    with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         driver.render_pass(0)
     start = time.perf_counter()
-    with closing(DRIVERS[name](stage.snapshot, stage.tracer, settings)) as driver:
+    with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         film, seconds, moment = Film(settings.width, settings.height), 0.0, moments.first
         while seconds < moments.last:
             film.add(driver.render_pass(film.passes))
@@ -77,38 +79,42 @@ def pictures(stage: Stage, name: str, settings: RenderSettings, moments: Moments
                 moment = moments.after(seconds)
 
 
-def reference_of(stage: Stage, name: str, settings: RenderSettings, seconds: float) -> Picture:
+def reference_of(context: RenderContext, name: str, settings: RenderSettings, seconds: float) -> Picture:
     """A picture of so many seconds."""
     moments = Moments(first=seconds, last=seconds)
-    ((_, film),) = pictures(stage, name, replace(settings, seed=REFERENCE_SEED), moments)
+    ((_, film),) = pictures(context, name, replace(settings, seed=REFERENCE_SEED), moments)
     return film.linear
 
 
-def rows(stage: Stage, names: list[str], settings: RenderSettings, moments: Moments, reference: Picture) -> list[Row]:
+def rows(
+    context: RenderContext, names: list[str], settings: RenderSettings, moments: Moments, reference: Picture
+) -> list[Row]:
     """One for each driver and moment."""
     return [
         {"driver": name, "seconds": seconds, "passes": film.passes, "error": error_of(film.linear, reference)}
         for name in names
-        for seconds, film in pictures(stage, name, settings, moments)
+        for seconds, film in pictures(context, name, settings, moments)
     ]
 
 
-def told_rows(stage: Stage, names: list[str], settings: RenderSettings, passes: list[int], seeds: int) -> list[Row]:
+def told_rows(
+    context: RenderContext, names: list[str], settings: RenderSettings, passes: list[int], seeds: int
+) -> list[Row]:
     """Returns a row for each driver and number of passes: how much noise pictures of so many seeds tell, and have."""
     return [
         {"driver": name, "passes": number} | told_and_true(films)
         for name in names
-        for number, films in films_of_seeds(stage, name, settings, passes, seeds).items()
+        for number, films in films_of_seeds(context, name, settings, passes, seeds).items()
     ]
 
 
 def films_of_seeds(
-    stage: Stage, name: str, settings: RenderSettings, passes: list[int], seeds: int
+    context: RenderContext, name: str, settings: RenderSettings, passes: list[int], seeds: int
 ) -> dict[int, list[tuple[Picture, float]]]:
     """Returns, for each number of passes, the pictures of seeds 0 to `seeds` - 1 and the noise that each one tells."""
     made: dict[int, list[tuple[Picture, float]]] = {number: [] for number in sorted(passes)}
     for seed in range(seeds):
-        with closing(DRIVERS[name](stage.snapshot, stage.tracer, replace(settings, seed=seed))) as driver:
+        with closing(DRIVERS[name](context.snapshot, context.tracer, replace(settings, seed=seed))) as driver:
             film = Film(settings.width, settings.height)
             for number, films in made.items():
                 while film.passes < number:
@@ -129,7 +135,7 @@ def told_and_true(films: list[tuple[Picture, float]]) -> Row:
     count, total = len(seen), seen.sum(axis=0)
     squares = [error_of(picture, (total - picture) / (count - 1)) ** 2 for picture in seen]
     error = float(np.sqrt(np.mean(squares) * (count - 1) / count))
-    ratios = np.array([told for _, told in films]) / error
+    ratios = np.array([figures for _, figures in films]) / error
     return {"error": error, "told": float(np.median(ratios)), "least": ratios.min(), "most": ratios.max()}
 
 
@@ -178,11 +184,11 @@ def plot(found: list[Row], title: str, path: Path) -> None:
     figure.savefig(path)
 
 
-def reference_picture(arguments: argparse.Namespace, stage: Stage, settings: RenderSettings) -> Picture:
+def reference_picture(arguments: argparse.Namespace, context: RenderContext, settings: RenderSettings) -> Picture:
     """The one that is given if it is there, else one that is made, and kept there."""
     if arguments.reference is not None and arguments.reference.is_file():
         return read_linear(arguments.reference)
-    made = reference_of(stage, arguments.reference_driver, settings, arguments.reference_seconds)
+    made = reference_of(context, arguments.reference_driver, settings, arguments.reference_seconds)
     if arguments.reference is not None:
         write_array(arguments.reference, made)
     return made
@@ -211,22 +217,22 @@ def parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Measure, print, and write what is asked for."""
     arguments = parser().parse_args()
-    if arguments.told and arguments.plot:
+    if arguments.figures and arguments.plot:
         parser().error("--plot draws errors over time, which --told does not measure; leave one of them out")
     width, height = arguments.size
     names = arguments.drivers.split(",")
     settings = RenderSettings(width=width, height=height, sampler=arguments.sampler)
     if arguments.photons is not None:
         settings = replace(settings, photons=arguments.photons)
-    with open_stage(arguments.scene, Moment(), TracerChoice(device=arguments.device)) as stage:
-        title = f"{stage.snapshot.name}, {width} x {height}, {stage.tracer.name}, {stage.tracer.threads} threads"
-        if arguments.told:
-            passes = [int(number) for number in arguments.told.split(",")]
-            found = told_rows(stage, names, settings, passes, arguments.seeds)
+    with open_context(arguments.scene, SceneView(), TracerChoice(device=arguments.device)) as context:
+        title = f"{context.snapshot.name}, {width} x {height}, {context.tracer.name}, {context.tracer.threads} threads"
+        if arguments.figures:
+            passes = [int(number) for number in arguments.figures.split(",")]
+            found = told_rows(context, names, settings, passes, arguments.seeds)
             print(f"{title}: passes: relative error, told over true (range)\n{told_table(found)}")
         else:
-            reference = reference_picture(arguments, stage, settings)
-            found = rows(stage, names, settings, Moments(first=1.0, last=arguments.seconds), reference)
+            reference = reference_picture(arguments, context, settings)
+            found = rows(context, names, settings, Moments(first=1.0, last=arguments.seconds), reference)
             print(f"{title}: relative error (passes)\n{table(found)}")
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=1) + "\n")

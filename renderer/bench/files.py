@@ -30,7 +30,7 @@ from renderer.film.film import Film
 from renderer.film.image_file import check_folder, make_default_folder
 from renderer.film.layers import COLUMNS
 from renderer.film.tone_mapping import ToneMapping
-from renderer.scene.render_context import TracerChoice, stage_of
+from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.dispatch.tracer import Tracer
@@ -131,12 +131,12 @@ class Run:
 
     def view_figures(self) -> Iterator[Figure]:
         """A picture for each view point."""
-        with stage_of(self.snapshot, TracerChoice(device="cpu", threads=self.threads), load_seconds=0.0) as stage:
+        with context_of(self.snapshot, TracerChoice(device="cpu", threads=self.threads), load_seconds=0.0) as context:
             for view in self.views:
                 camera = view.camera
                 places = (", ".join(f"{x:.3g}" for x in vector) for vector in (camera.eye, camera.forward))
                 caption = "{}: from ({}) towards ({})".format(view.name, *places)
-                yield Figure(caption=caption, content=png(view_picture(self.snapshot, view, stage.tracer)))
+                yield Figure(caption=caption, content=png(view_picture(self.snapshot, view, context.tracer)))
 
     def heat_figures(self, kernels: Sequence[str]) -> Iterator[Figure]:
         """Heat maps of kernels from all view points; of a quantity all have the same scale."""
@@ -151,10 +151,10 @@ class Run:
 
     def _heat_maps(self, kernel: str) -> Iterator[HeatMap]:
         choice = TracerChoice(device=self.device, kernel=kernel, threads=self.threads)
-        with stage_of(self.snapshot, choice, load_seconds=0.0) as stage:
+        with context_of(self.snapshot, choice, load_seconds=0.0) as context:
             for view in self.views:
-                rays = RaySets(replace(self.snapshot, camera=view.camera), stage.tracer, self.plan).primary
-                yield from heat_maps(stage.tracer, rays, view.name, self.plan)
+                rays = RaySets(replace(self.snapshot, camera=view.camera), context.tracer, self.plan).primary
+                yield from heat_maps(context.tracer, rays, view.name, self.plan)
 
 
 def view_picture(snapshot: Snapshot, view: ViewPoint, tracer: Tracer) -> Image.Image:

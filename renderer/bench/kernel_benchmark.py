@@ -8,7 +8,7 @@ from typing import Any
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.ray_generators import sample
 from renderer.bench.workload import RaySet, Workload
-from renderer.scene.render_context import TracerChoice, stage_of
+from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device, device_and_index
 from tracecore.analysis.steps import StepsPerRay
@@ -140,9 +140,9 @@ def compare(
     """Kernel after kernel. All trace the same rays, which the first one found."""
     for name in kernels:
         choice = TracerChoice(device=device, kernel=name, threads=threads)
-        with stage_of(snapshot, choice, load_seconds=0.0) as stage:
-            workload.prepare(stage.tracer)
-            yield facts_of(stage.tracer), [measure(stage.tracer, rays, repeats) for rays in workload.sets]
+        with context_of(snapshot, choice, load_seconds=0.0) as context:
+            workload.prepare(context.tracer)
+            yield facts_of(context.tracer), [measure(context.tracer, rays, repeats) for rays in workload.sets]
 
 
 def facts_of(tracer: Tracer) -> KernelFacts:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from renderer.bench.ray_generators import sample
 from renderer.bench.simulation import Costs, simulated_bound
 from renderer.bench.workload import RaySet
-from renderer.scene.render_context import TracerChoice, stage_of
+from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.analysis.steps import StepsPerRay
@@ -59,9 +59,9 @@ class Bounds:
 
     def _of_kernel(self, facts: KernelFacts, sets: Sequence[RaySet]) -> Found:
         choice = TracerChoice(device="emulator", kernel=facts.kernel, threads=1)
-        with stage_of(self._snapshot, choice, load_seconds=0.0) as stage:
-            assert isinstance(stage.tracer, EmulatedTracer)
-            emulated = stage.tracer
+        with context_of(self._snapshot, choice, load_seconds=0.0) as context:
+            assert isinstance(context.tracer, EmulatedTracer)
+            emulated = context.tracer
             return {(facts.kernel, one.kind, one.view): self._of_rays(facts, emulated, one) for one in sets}
 
     def _of_rays(self, facts: KernelFacts, emulated: EmulatedTracer, rays: RaySet) -> tuple[StepsPerRay, float | None]:

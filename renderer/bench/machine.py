@@ -5,7 +5,7 @@ import os
 import platform
 from pathlib import Path
 
-from renderer import __version__
+from renderer.version import __version__
 
 #: Packages whose versions may matter to speed.
 PACKAGES = ("numpy", "numba", "cupy-cuda13x", "nvidia-cuda-nvrtc")

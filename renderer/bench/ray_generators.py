@@ -20,7 +20,7 @@ from renderer.photons.shading import shade_batch
 from renderer.photons.store import PhotonStore
 from renderer.run.halton import radical_inverse
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
-from renderer.simd.columns import LANES
+from renderer.simd.columns import ELEMENTS
 from scenes.model import Snapshot
 from shaders.lights import LightArrays, sample_light
 from tracecore.compilation.cached import compiled
@@ -163,7 +163,7 @@ class RaySets:
             return np.zeros((0, RAY_FLOATS), np.float32)
         width, height = self.plan.size
         task = photon_task(self.scene, RenderSettings(width=width, height=height, seed=self.plan.seed), 0, 0)
-        rays, hits = (np.zeros((words, BATCH_RAYS + 2 * LANES), np.float32) for words in (RAY_FLOATS, HIT_FLOATS))
+        rays, hits = (np.zeros((words, BATCH_RAYS + 2 * ELEMENTS), np.float32) for words in (RAY_FLOATS, HIT_FLOATS))
         batch, store, supply = new_batch(rays, hits, BATCH_RAYS), PhotonStore(), np.array([0, ENDLESS_SUPPLY])
         stream: list[Floats] = []
         while sum(map(len, stream)) < self.plan.photon_rays:

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.bench.workload import NO_VIEW, RaySet
-from renderer.camera_paths.loops import EyeLanes
+from renderer.camera_paths.loops import EyeBatches
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from scenes.model import Snapshot
@@ -74,7 +74,7 @@ class Recorder:
         for asked in asked_of(worker.port):
             rays = asked.rays[are_valid(asked.rays)]
             if len(rays):
-                self._samples.setdefault(kind_of(asked, worker.lanes), Sample(self._most)).add(rays)
+                self._samples.setdefault(kind_of(asked, worker.batches), Sample(self._most)).add(rays)
 
     @property
     def sets(self) -> list[RaySet]:
@@ -91,11 +91,11 @@ class Recorder:
         ]
 
 
-def kind_of(asked: Asked, lanes: EyeLanes) -> str:
-    """One of KINDS. Photons' rays alone are endless; a lane of eye paths knows how many hits lie behind it."""
+def kind_of(asked: Asked, batches: EyeBatches) -> str:
+    """One of KINDS. Photons' rays alone are endless; a batch of eye paths knows how many hits lie behind it."""
     if asked.is_endless:
         return "photon"
-    hits = int(lanes.bounce[asked.slot // lanes.slots])
+    hits = int(batches.bounce[asked.slot // batches.slots])
     if hits == 0 and not asked.is_any:
         return "camera"
     depth = min(max(hits, 1), DEEPEST)

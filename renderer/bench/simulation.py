@@ -8,7 +8,7 @@ from itertools import product
 from renderer.bench.ray_generators import sample
 from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.workload import RaySet, Workload
-from renderer.scene.render_context import TracerChoice, stage_of
+from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore.analysis.bound import StepCosts, bound
 from tracecore.analysis.instruction_counts import step_instructions
@@ -81,8 +81,8 @@ class Costs:
 def samples(rays: PlannedRays, most: int, threads: int | None) -> list[RaySet]:
     """Of each set of rays. Raises `UsageError` where there are none at all. most: rays of a set."""
     workload = Workload(rays.sets, is_judged=False)
-    with stage_of(rays.snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as stage:
-        workload.prepare(stage.tracer)
+    with context_of(rays.snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as context:
+        workload.prepare(context.tracer)
     return [replace(one, rays=sample(one.rays, most)) for one in workload.sets]
 
 
@@ -96,10 +96,10 @@ def simulations(
 ) -> Iterator[Simulated]:
     """A kernel on all sets of rays. keep: is given what it does, by "KERNEL/KIND"."""
     strategy = find_strategy(kernel)
-    with stage_of(snapshot, TracerChoice(device="emulator", kernel=kernel), load_seconds=0.0) as stage:
-        assert isinstance(stage.tracer, EmulatedTracer)
+    with context_of(snapshot, TracerChoice(device="emulator", kernel=kernel), load_seconds=0.0) as context:
+        assert isinstance(context.tracer, EmulatedTracer)
         for one in sets:
-            sequences = stage.tracer.record_steps(one.rays, one.query)
+            sequences = context.tracer.record_steps(one.rays, one.query)
             if keep is not None:
                 keep[f"{kernel}/{one.kind}"] = sequences
             costs, rays = cost_of(strategy, one.query), len(one.rays)

@@ -19,7 +19,7 @@ from renderer.bench.ray_generators import unit
 from renderer.errors import UsageError
 from renderer.run.halton import radical_inverse
 from renderer.scene.packed_scene import pack_camera
-from renderer.scene.render_context import TracerChoice, stage_of
+from renderer.scene.render_context import TracerChoice, context_of
 from scenes.default_view import bounding_sphere, look_at, triple
 from scenes.model import Camera, Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -91,8 +91,8 @@ def view_points(snapshot: Snapshot, views: Views, *, seed: int, threads: int | N
     free_names = (name for k in count(1) if (name := f"view{k}") not in snapshot.cameras)
     if views.drawn == 0:
         return own
-    with stage_of(snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as stage:
-        cameras = drawn_cameras(snapshot, stage.tracer, views.drawn, seed)
+    with context_of(snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as context:
+        cameras = drawn_cameras(snapshot, context.tracer, views.drawn, seed)
     return own + [ViewPoint(name=next(free_names), camera=camera) for camera in cameras]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from renderer.camera_paths.loops import EyeJob, EyeLanes, lane_paths, start_lane
+from renderer.camera_paths.loops import EyeBatches, EyeJob, batch_paths, start_batch
 from renderer.camera_paths.paths import ray_direction
 from renderer.film.layers import ALBEDO, DEPTH, LOOKED, NORMAL, SEEN, add_color
 from shaders.bsdf import Bsdf, entering_share
@@ -10,7 +10,7 @@ from shaders.compilation import compiled as inlined
 from shaders.surface import local, surface_at
 from shaders.vector import WHITE, Color, Vec3, add, multiply, scale, subtract
 from tracecore.compilation.cached import compiled
-from tracecore.dispatch.port import PLAIN, Port, next_lane, submit
+from tracecore.dispatch.port import PLAIN, Port, next_batch, submit
 from tracecore.rays import MISS
 
 #: So many passes are enough: features have little noise.
@@ -27,11 +27,11 @@ def albedo(bsdf: Bsdf, wo: Vec3) -> Color:
 
 
 @compiled
-def add_features(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
-    """Features of what the camera rays of a lane met, added to their columns of the job's image."""
-    rays, hits, prim_ids = port.rays[lane], port.hits[lane], lanes.prim_ids[lane]
-    pixels, image = lane_paths(lanes, lane).pixel, job.image
-    for i in range(lanes.active[lane]):
+def add_features(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
+    """Features of what the camera rays of a batch met, added to their columns of the job's image."""
+    rays, hits, prim_ids = port.rays[index], port.hits[index], batches.prim_ids[index]
+    pixels, image = batch_paths(batches, index).pixel, job.image
+    for i in range(batches.active[index]):
         image[pixels[i], LOOKED] += 1.0
         if prim_ids[i] == MISS:
             continue
@@ -44,13 +44,13 @@ def add_features(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
 
 
 @compiled
-def run_features(job: EyeJob, port: Port, lanes: EyeLanes) -> int:
-    """Camera rays until no pixel is left. Returns as `next_lane` does."""
-    lane = next_lane(port, lanes.live, lanes.slots)
-    while lane >= 0:
-        add_features(job, port, lanes, lane)
-        start_lane(job, port, lanes, lane)
-        if lanes.active[lane] > 0:
-            submit(port, lane, lanes.active[lane], PLAIN)
-        lane = next_lane(port, lanes.live, lanes.slots)
-    return lane
+def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
+    """Camera rays until no pixel is left. Returns as `next_batch` does."""
+    index = next_batch(port, batches.live, batches.slots)
+    while index >= 0:
+        add_features(job, port, batches, index)
+        start_batch(job, port, batches, index)
+        if batches.active[index] > 0:
+            submit(port, index, batches.active[index], PLAIN)
+        index = next_batch(port, batches.live, batches.slots)
+    return index

@@ -20,11 +20,11 @@ from renderer.photons.lookup import PhotonLookup
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, borrowed, fetch_add
-from tracecore.dispatch.port import ANY_HIT, PLAIN, Port, next_lane, submit
+from tracecore.dispatch.port import ANY_HIT, PLAIN, Port, next_batch, submit
 from tracecore.rays import Ids
-from tracecore.workers.pool import Feeder, Worker
+from tracecore.workers.pool import Worker, WorkerPool
 
-#: What a lane's `rays` count.
+#: What a batch's `rays` count.
 CAMERA, SHADOW, BOUNCE, PURPOSES = range(4)
 
 Longs = npt.NDArray[np.int64]
@@ -49,12 +49,12 @@ class EyeJob(NamedTuple):
     image: Doubles
 
 
-class EyeLanes(NamedTuple):
-    """A thread's lanes. Each has a slot for its paths, and `slots` - 1 behind it for their shadow rays.
+class EyeBatches(NamedTuple):
+    """A thread's batches. Each has a slot for its paths, and `slots` - 1 behind it for their shadow rays.
 
-    live, active, shadows, bounce: (lanes,) int64: whether it has work, rays on their way, shadow rays on their way, and
-    which bounce. paths: of `EyePaths`, with a row for each lane. pixel, radiance, layer: of `ShadowRays`, likewise.
-    prim_ids: (lanes * slots, column) uint32. rays: (PURPOSES,) int64, traced so far.
+    live, active, shadows, bounce: (batches,) int64: whether it has work, rays on their way, shadow rays on their way, and
+    which bounce. paths: of `EyePaths`, with a row for each batch. pixel, radiance, layer: of `ShadowRays`, likewise.
+    prim_ids: (batches * slots, column) uint32. rays: (PURPOSES,) int64, traced so far.
     """
 
     slots: int
@@ -70,31 +70,31 @@ class EyeLanes(NamedTuple):
     rays: Longs
 
 
-def new_eye_lanes(port: Port, lanes: int, slots: int) -> EyeLanes:
-    """Lanes of so many slots each."""
+def new_eye_batches(port: Port, batches: int, slots: int) -> EyeBatches:
+    """Batches of so many slots each."""
     rays = port.capacity
-    return EyeLanes(
+    return EyeBatches(
         slots=slots,
-        live=np.zeros(lanes, np.int64),
-        active=np.zeros(lanes, np.int64),
-        shadows=np.zeros(lanes, np.int64),
-        bounce=np.zeros(lanes, np.int64),
-        paths=new_eye_paths(lanes, rays),
-        pixel=np.zeros((lanes, (slots - 1) * rays), np.int32),
-        radiance=np.zeros((lanes, (slots - 1) * rays, 3)),
-        layer=np.zeros((lanes, (slots - 1) * rays), np.uint8),
-        prim_ids=port.hits[: lanes * slots, 3].view(np.uint32),
+        live=np.zeros(batches, np.int64),
+        active=np.zeros(batches, np.int64),
+        shadows=np.zeros(batches, np.int64),
+        bounce=np.zeros(batches, np.int64),
+        paths=new_eye_paths(batches, rays),
+        pixel=np.zeros((batches, (slots - 1) * rays), np.int32),
+        radiance=np.zeros((batches, (slots - 1) * rays, 3)),
+        layer=np.zeros((batches, (slots - 1) * rays), np.uint8),
+        prim_ids=port.hits[: batches * slots, 3].view(np.uint32),
         rays=np.zeros(PURPOSES, np.int64),
     )
 
 
-def take_eye_lanes(worker: Worker, feeder: Feeder, slots: int) -> EyeLanes:
-    """The worker's lanes of so many slots, all with work."""
-    lanes: EyeLanes = worker.kept(("eye", slots), lambda: new_eye_lanes(worker.port, feeder.lanes(slots), slots))
-    worker.lanes = lanes
-    lanes.live[:] = 1
-    lanes.active[:] = lanes.shadows[:] = 0
-    return lanes
+def take_eye_batches(worker: Worker, pool: WorkerPool, slots: int) -> EyeBatches:
+    """The worker's batches of so many slots, all with work."""
+    batches: EyeBatches = worker.kept(("eye", slots), lambda: new_eye_batches(worker.port, pool.batches(slots), slots))
+    worker.batches = batches
+    batches.live[:] = 1
+    batches.active[:] = batches.shadows[:] = 0
+    return batches
 
 
 @inlined
@@ -105,65 +105,65 @@ def take_pixels(job: EyeJob, count: int) -> npt.NDArray[np.int32]:
 
 
 @inlined
-def lane_paths(lanes: EyeLanes, lane: int) -> EyePaths:
-    """The paths of a lane."""
-    paths = lanes.paths
+def batch_paths(batches: EyeBatches, index: int) -> EyePaths:
+    """The paths of a batch."""
+    paths = batches.paths
     return EyePaths(
-        paths.pixel[lane],
-        paths.throughput[lane],
-        paths.pdf_solid_angle[lane],
-        paths.straight[lane],
-        paths.gathers[lane],
-        paths.spreads[lane],
-        paths.unmapped[lane],
-        paths.cone[lane],
+        paths.pixel[index],
+        paths.throughput[index],
+        paths.pdf_solid_angle[index],
+        paths.specular_only[index],
+        paths.after_diffuse[index],
+        paths.diffuse_depth[index],
+        paths.unmapped[index],
+        paths.cone[index],
     )
 
 
 @compiled
-def run_eye_paths(job: EyeJob, port: Port, lanes: EyeLanes) -> int:
-    """Follow paths until no pixel is left. Returns as `next_lane` does."""
-    job, port, lanes = borrowed(job), borrowed(port), borrowed(lanes)
-    lane = next_lane(port, lanes.live, lanes.slots)
-    while lane >= 0:
-        if lanes.active[lane] == 0 and lanes.shadows[lane] == 0:
-            start_lane(job, port, lanes, lane)
+def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
+    """Follow paths until no pixel is left. Returns as `next_batch` does."""
+    job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
+    index = next_batch(port, batches.live, batches.slots)
+    while index >= 0:
+        if batches.active[index] == 0 and batches.shadows[index] == 0:
+            start_batch(job, port, batches, index)
         else:
-            advance_lane(job, port, lanes, lane)
-        if lanes.active[lane] > 0:
-            submit(port, lane * lanes.slots, lanes.active[lane], PLAIN)
-        submit_shadows(port, lane * lanes.slots + 1, lanes.shadows[lane])
-        lane = next_lane(port, lanes.live, lanes.slots)
-    return lane
+            advance_batch(job, port, batches, index)
+        if batches.active[index] > 0:
+            submit(port, index * batches.slots, batches.active[index], PLAIN)
+        submit_shadows(port, index * batches.slots + 1, batches.shadows[index])
+        index = next_batch(port, batches.live, batches.slots)
+    return index
 
 
 @inlined
-def start_lane(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
+def start_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
     """Camera rays of the next pixels."""
     pixels = take_pixels(job, port.capacity)
-    rays = port.rays[lane * lanes.slots]
-    lanes.active[lane] = start_eye_paths(job.camera, job.task, job.size, pixels, rays, lane_paths(lanes, lane))
-    lanes.live[lane] = lanes.active[lane]
-    lanes.bounce[lane] = 0
-    lanes.rays[CAMERA] += lanes.active[lane]
+    rays = port.rays[index * batches.slots]
+    batches.active[index] = start_eye_paths(job.camera, job.task, job.size, pixels, rays, batch_paths(batches, index))
+    batches.live[index] = batches.active[index]
+    batches.bounce[index] = 0
+    batches.rays[CAMERA] += batches.active[index]
 
 
 @inlined
-def advance_lane(job: EyeJob, port: Port, lanes: EyeLanes, lane: int) -> None:
+def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
     """Take in what the shadow rays tell, then shade the hits."""
-    first, slots = lane * lanes.slots, lanes.slots
-    rays, layer = port.rays[first + 1 : first + slots], lanes.layer[lane]
-    shadows = ShadowRays(rays, lanes.pixel[lane], lanes.radiance[lane], layer, port.capacity)
-    add_unshadowed(shadows, lanes.prim_ids[first + 1 : first + slots], lanes.shadows[lane], job.image)
-    batch = (port.rays[first], port.hits[first], lanes.prim_ids[first])
-    progress = (lanes.active[lane], lanes.bounce[lane])
-    paths = lane_paths(lanes, lane)
-    lanes.active[lane], lanes.shadows[lane] = advance_eye_paths(
+    first, slots = index * batches.slots, batches.slots
+    rays, layer = port.rays[first + 1 : first + slots], batches.layer[index]
+    shadows = ShadowRays(rays, batches.pixel[index], batches.radiance[index], layer, port.capacity)
+    add_unshadowed(shadows, batches.prim_ids[first + 1 : first + slots], batches.shadows[index], job.image)
+    batch = (port.rays[first], port.hits[first], batches.prim_ids[first])
+    progress = (batches.active[index], batches.bounce[index])
+    paths = batch_paths(batches, index)
+    batches.active[index], batches.shadows[index] = advance_eye_paths(
         job.scene, job.lookup, job.task, batch, paths, progress, shadows, job.image
     )
-    lanes.bounce[lane] += 1
-    lanes.rays[BOUNCE] += lanes.active[lane]
-    lanes.rays[SHADOW] += lanes.shadows[lane]
+    batches.bounce[index] += 1
+    batches.rays[BOUNCE] += batches.active[index]
+    batches.rays[SHADOW] += batches.shadows[index]
 
 
 @inlined
@@ -174,28 +174,28 @@ def submit_shadows(port: Port, first: int, count: int) -> None:
 
 
 @compiled
-def run_occlusion(job: EyeJob, port: Port, lanes: EyeLanes) -> int:
+def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Camera rays, and from what each meets one ray that shows whether the sky is free."""
-    job, port, lanes = borrowed(job), borrowed(port), borrowed(lanes)
-    lane = next_lane(port, lanes.live, lanes.slots)
-    while lane >= 0:
-        if lanes.shadows[lane] > 0:
-            paths = lane_paths(lanes, lane)
-            rays, layer = port.rays[lane : lane + 1], paths.spreads  # all 0: direct light
+    job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
+    index = next_batch(port, batches.live, batches.slots)
+    while index >= 0:
+        if batches.shadows[index] > 0:
+            paths = batch_paths(batches, index)
+            rays, layer = port.rays[index : index + 1], paths.diffuse_depth  # all 0: direct light
             open_sky = ShadowRays(rays, paths.pixel, paths.throughput, layer, port.capacity)
-            add_unshadowed(open_sky, lanes.prim_ids[lane : lane + 1], lanes.shadows[lane], job.image)
-            lanes.shadows[lane] = 0
-        if lanes.active[lane] == 0:
-            start_lane(job, port, lanes, lane)
-            if lanes.active[lane] > 0:
-                submit(port, lane, lanes.active[lane], PLAIN)
+            add_unshadowed(open_sky, batches.prim_ids[index : index + 1], batches.shadows[index], job.image)
+            batches.shadows[index] = 0
+        if batches.active[index] == 0:
+            start_batch(job, port, batches, index)
+            if batches.active[index] > 0:
+                submit(port, index, batches.active[index], PLAIN)
         else:
-            batch = (port.rays[lane], port.hits[lane], lanes.prim_ids[lane])
-            lanes.shadows[lane] = start_occlusion_rays(
-                job.scene, job.task, batch, lane_paths(lanes, lane), lanes.active[lane], job.reach, job.image
+            batch = (port.rays[index], port.hits[index], batches.prim_ids[index])
+            batches.shadows[index] = start_occlusion_rays(
+                job.scene, job.task, batch, batch_paths(batches, index), batches.active[index], job.reach, job.image
             )
-            lanes.active[lane] = 0
-            lanes.rays[SHADOW] += lanes.shadows[lane]
-            submit_shadows(port, lane, lanes.shadows[lane])
-        lane = next_lane(port, lanes.live, lanes.slots)
-    return lane
+            batches.active[index] = 0
+            batches.rays[SHADOW] += batches.shadows[index]
+            submit_shadows(port, index, batches.shadows[index])
+        index = next_batch(port, batches.live, batches.slots)
+    return index

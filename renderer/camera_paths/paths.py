@@ -54,8 +54,8 @@ Doubles = npt.NDArray[np.float64]
 
 class EyePaths(NamedTuple):
     """Paths on their way, one row per ray. pixel: (n,) int32. throughput: (n, 3) float64. pdf_solid_angle: (n,)
-    float64, of the ray's direction, 0 for one without spread (the camera's, a mirror's). straight: (n,) bool, whether
-    mirrors and glass alone lie between the ray and the eye. gathers: (n,) bool, whether a diffuse bounce does. spreads:
+    float64, of the ray's direction, 0 for one without spread (the camera's, a mirror's). specular_only: (n,) bool, whether
+    mirrors and glass alone lie between the ray and the eye. after_diffuse: (n,) bool, whether a diffuse bounce does. diffuse_depth:
     (n,) uint8, bounces that spread light, 2 for all that are more.
     unmapped: (n, 3) float64, the share of light met by mirrors and glass alone, since the last spread bounce, that no
     caustic map has brought. cone: (n, 2) float64, of what the path stands for: how wide it is where the ray starts,
@@ -64,9 +64,9 @@ class EyePaths(NamedTuple):
     pixel: npt.NDArray[np.int32]
     throughput: Doubles
     pdf_solid_angle: Doubles
-    straight: npt.NDArray[np.bool_]
-    gathers: npt.NDArray[np.bool_]
-    spreads: npt.NDArray[np.uint8]
+    specular_only: npt.NDArray[np.bool_]
+    after_diffuse: npt.NDArray[np.bool_]
+    diffuse_depth: npt.NDArray[np.uint8]
     unmapped: Doubles
     cone: Doubles
 
@@ -88,9 +88,9 @@ def new_eye_paths(*shape: int) -> EyePaths:
         pixel=np.zeros(shape, np.int32),
         throughput=np.zeros((*shape, 3)),
         pdf_solid_angle=np.zeros(shape),
-        straight=np.zeros(shape, np.bool_),
-        gathers=np.zeros(shape, np.bool_),
-        spreads=np.zeros(shape, np.uint8),
+        specular_only=np.zeros(shape, np.bool_),
+        after_diffuse=np.zeros(shape, np.bool_),
+        diffuse_depth=np.zeros(shape, np.uint8),
         unmapped=np.zeros((*shape, 3)),
         cone=np.zeros((*shape, 2)),
     )
@@ -121,9 +121,9 @@ def start_eye_paths(
         rays[3, i] = camera.near / dot(direction, forward)
         paths.pixel[i] = pixel
         paths.pdf_solid_angle[i] = 0.0
-        paths.straight[i] = True
-        paths.gathers[i] = False
-        paths.spreads[i] = 0
+        paths.specular_only[i] = True
+        paths.after_diffuse[i] = False
+        paths.diffuse_depth[i] = 0
         side = 2.0 * length((camera.down[0], camera.down[1], camera.down[2])) / height
         paths.cone[i, 0], paths.cone[i, 1] = (side, 0.0) if camera.is_parallel else (0.0, side)
         for channel in range(3):
@@ -145,11 +145,11 @@ def ray_direction(rays: Floats, row: int) -> Vec3:
 
 
 @inlined
-def task_at(task: EyeTask, gathers: bool, distance: float, near: float) -> EyeTask:
+def task_at(task: EyeTask, after_diffuse: bool, distance: float, near: float) -> EyeTask:
     """What is to be done at a hit: a final gather says it anew. distance: of the ray. near: where it is not trusted."""
     diffuse = task.diffuse
     if diffuse == GATHER:
-        diffuse = EVERYTHING if gathers and distance >= near else CAUSTICS
+        diffuse = EVERYTHING if after_diffuse and distance >= near else CAUSTICS
     return EyeTask(task.seed, task.sequence, diffuse, task.max_bounces, task.light_samples, task.radius, task.sampler)
 
 
@@ -248,9 +248,9 @@ def add_shadow_rays(
 @inlined
 def layer_of_met(paths: EyePaths, row: int) -> int:
     """Of light that a path meets."""
-    if paths.spreads[row] == 0:
+    if paths.diffuse_depth[row] == 0:
         return DIRECT_LIGHT
-    if paths.spreads[row] > 1:
+    if paths.diffuse_depth[row] > 1:
         return INDIRECT_LIGHT
     return DIRECT_LIGHT if paths.pdf_solid_angle[row] > 0.0 else CAUSTIC_LIGHT
 
@@ -324,7 +324,7 @@ def advance_eye_paths(
         throughput = (paths.throughput[i, 0], paths.throughput[i, 1], paths.throughput[i, 2])
         triangle = prim_ids[i]
         if triangle == MISS:
-            if paths.straight[i]:  # a backdrop for the eye, no light
+            if paths.specular_only[i]:  # a backdrop for the eye, no light
                 add_radiance(image, pixel, multiply(throughput, scene.background), DIRECT_LIGHT)
             arriving = light_from_outside(scene, task, normalize(ray_direction(rays, i)), paths.pdf_solid_angle[i])
             met = unmapped_light(paths, i, multiply(throughput, arriving))
@@ -340,19 +340,19 @@ def advance_eye_paths(
             weight = emission_weight(scene, task, ray, scene.surfaces.emitter_ids[triangle], paths.pdf_solid_angle[i])
             met = scale(multiply(throughput, hit.emission), weight)
             add_radiance(image, pixel, unmapped_light(paths, i, met), layer_of_met(paths, i))
-        if paths.straight[i]:
+        if paths.specular_only[i]:
             add_radiance(image, pixel, multiply(throughput, hit.backdrop), DIRECT_LIGHT)
         wo_local = local(hit, wo)
-        here = task_at(task, paths.gathers[i], np.float64(hits[0, i]), lookup.irradiance.radius)
+        here = task_at(task, paths.after_diffuse[i], np.float64(hits[0, i]), lookup.irradiance.radius)
         follow = follows(here)
-        path = (pixel, bounce, throughput, DIRECT_LIGHT if paths.straight[i] else INDIRECT_LIGHT)
+        path = (pixel, bounce, throughput, DIRECT_LIGHT if paths.specular_only[i] else INDIRECT_LIGHT)
         shadow_count = add_shadow_rays(scene, here, hit, wo_local, path, shadows, shadow_count)
         if here.diffuse != FOLLOW and here.diffuse != NOTHING and largest(hit.bsdf.diffuse) > 0.0:
             is_far = task.diffuse == GATHER and here.diffuse == EVERYTHING
             irradiance = irradiance_at(lookup, hit, pixel, task.radius, is_far)
             reflected = scale(multiply(base_reflectance(hit.bsdf, wo_local), irradiance), 1.0 / math.pi)
             seen = multiply(throughput, reflected)
-            light = PhotonLight(pixel, task.radius, paths.straight[i], is_far, irradiance, seen)
+            light = PhotonLight(pixel, task.radius, paths.specular_only[i], is_far, irradiance, seen)
             add_photons(image, lookup, hit, light)
 
         if bounce + 1 >= task.max_bounces:
@@ -373,9 +373,9 @@ def advance_eye_paths(
         set_ray(rays, kept, ray_origin(hit, direction), direction)
         paths.pixel[kept] = pixel
         paths.pdf_solid_angle[kept] = scattered.pdf_solid_angle
-        paths.straight[kept] = paths.straight[i] and scattered.lobe == SPECULAR
-        paths.gathers[kept] = paths.gathers[i] or scattered.lobe == DIFFUSE
-        paths.spreads[kept] = min(paths.spreads[i] + (0 if scattered.lobe == SPECULAR else 1), 2)
+        paths.specular_only[kept] = paths.specular_only[i] and scattered.lobe == SPECULAR
+        paths.after_diffuse[kept] = paths.after_diffuse[i] or scattered.lobe == DIFFUSE
+        paths.diffuse_depth[kept] = min(paths.diffuse_depth[i] + (0 if scattered.lobe == SPECULAR else 1), 2)
         paths.cone[kept, 0] = cone
         paths.cone[kept, 1] = max(paths.cone[i, 1], cone_spread(scattered.pdf_solid_angle))
         unmapped = unmapped_share(unmapped_at(paths, i), here, hit, wo_local, scattered)

@@ -9,7 +9,7 @@ RANDOM, SOBOL = range(2)
 SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
 
 #: What eye paths do with diffuse reflection: follow it (path tracing), or ask the photons for all light but the
-#: direct (photon mapping), or for all light (the map shown as it is). NOTHING: direct light alone, and no gloss is
+#: direct (photon mapping), or for all light (the map shown as it is). NOTHING: direct light alone, and no specular lobe is
 #: followed. CAUSTICS: follow it, but ask the photons for light that came by mirrors and glass. GATHER: that up to a
 #: diffuse bounce and beyond it what is near; farther off ask the irradiance at photons for all light.
 FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER = range(6)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
-from renderer.settings.setting import Choice, Flag, Kind, Real, Setting, Whole, settings_of
+from renderer.settings.setting import Choice, Flag, Float32, Kind, Setting, Whole, settings_of
 
 S = TypeVar("S")
 
@@ -60,7 +60,7 @@ def whole(least: int, most: int) -> Callable[[str], int]:
 
 def real(least: float, most: float) -> Callable[[str], float]:
     """Type of a number in least..most."""
-    return argument_type(Real(least, most))
+    return argument_type(Float32(least, most))
 
 
 def positive(text: str) -> float:

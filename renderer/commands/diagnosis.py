@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from renderer import __version__
+from renderer.version import __version__
 
 SUPPORTED_PYTHON = ((3, 11), (3, 13))
 REQUIRED = ("numpy", "numba", "llvmlite", "pillow", "tqdm", "trimesh")

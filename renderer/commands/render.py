@@ -145,12 +145,12 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
     if not picture.is_finished:
         print(f"tracecore: interrupted: {passes} saved in {path}", file=sys.stderr)
     elif not quiet:
-        told = picture.statistics
-        noise = f", noise {told['noise']:.1%}" if picture.passes > 1 else ""
-        noise += f", bias {told['bias']:.1%}" if told["bias"] > 0.0 else ""
+        figures = picture.statistics
+        noise = f", noise {figures['noise']:.1%}" if picture.passes > 1 else ""
+        noise += f", bias {figures['bias']:.1%}" if figures["bias"] > 0.0 else ""
         print(
-            f"{path}: {picture.film.width}x{picture.film.height}, {passes}{noise}, {told['seconds.total']:.1f} s, "
-            f"{told['rays_per_second'] / 1e6:.2f} Mrays/s, limited by {told['limited_by']}"
+            f"{path}: {picture.film.width}x{picture.film.height}, {passes}{noise}, {figures['seconds.total']:.1f} s, "
+            f"{figures['rays_per_second'] / 1e6:.2f} Mrays/s, limited by {figures['limited_by']}"
         )
 
 
@@ -187,7 +187,7 @@ def sequence_of(arguments: argparse.Namespace, plan: Plan, path: Path) -> Sequen
         frames=arguments.frames,
         picture=plan.order(),
         place=lambda frame: plan.snapshot(frame=frame),
-        stage=plan.stage,
+        context=plan.context,
         updates=TreeUpdates(plan.settings.update or DEFAULT_UPDATE),
         seeds=arguments.frame_seeds or DEFAULT_SEEDS,
         resume=arguments.resume,
@@ -210,11 +210,11 @@ class FrameReport:
         self.path, self.frames, self.quiet = path, frames, quiet
         self.done = 0
 
-    def __call__(self, frame: int, told: Statistics, is_kept: bool) -> None:
+    def __call__(self, frame: int, figures: Statistics, is_kept: bool) -> None:
         """Tell of a frame. is_kept: it was there already."""
         if not self.quiet:
             print(FRAME_HEAD if self.done == 0 else "", end="")
-            print(frame_row(frame, told, is_kept), flush=True)
+            print(frame_row(frame, figures, is_kept), flush=True)
         self.done += 1
 
     def end(self, is_finished: bool) -> None:
@@ -232,10 +232,10 @@ class FrameReport:
 FRAME_HEAD = "  frame  triangles  tree       tree ms    SAH cost   trace s   total s\n"
 
 
-def frame_row(frame: int, told: Statistics, is_kept: bool) -> str:
+def frame_row(frame: int, figures: Statistics, is_kept: bool) -> str:
     """What is told of a frame when it is done. is_kept: it was there already."""
-    update = "(kept)" if is_kept else told["bvh.update"]
+    update = "(kept)" if is_kept else figures["bvh.update"]
     return (
-        f"{frame:7} {told['triangles']:10} {update:>9} {1e3 * told['bvh.update_seconds']:9.1f} "
-        f"{told['bvh.sah_cost']:11.2f} {told['seconds.trace']:9.2f} {told['seconds.total']:9.2f}"
+        f"{frame:7} {figures['triangles']:10} {update:>9} {1e3 * figures['bvh.update_seconds']:9.1f} "
+        f"{figures['bvh.sah_cost']:11.2f} {figures['seconds.trace']:9.2f} {figures['seconds.total']:9.2f}"
     )

@@ -114,10 +114,10 @@ def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     from renderer.bench.files import Run
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.view_points import chosen_views
-    from renderer.scene.render_context import Moment
+    from renderer.scene.render_context import SceneView
     from scenes.plain import plain, point_lit
 
-    snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
+    snapshot = SceneView.chosen(arguments).of(scenes.load(arguments.scene))
     if paper.has_photon_run:
         snapshot = plain(snapshot)
     if paper.has_construction:

@@ -76,10 +76,10 @@ def print_list(_arguments: argparse.Namespace) -> None:
 def print_info(arguments: argparse.Namespace) -> None:
     """What a scene holds at the chosen moment."""
     import scenes
-    from renderer.scene.render_context import Moment
+    from renderer.scene.render_context import SceneView
 
     scene = scenes.load(arguments.scene)
-    facts = scenes.describe(scene, Moment.chosen(arguments).of(scene))
+    facts = scenes.describe(scene, SceneView.chosen(arguments).of(scene))
     for name, text in table(facts).items():
         print(f"{name:<10} {text}")
 

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--gpu", metavar="NAME", default="h200", help="that bounds are for (default: %(default)s)")
     parser.add_argument(
-        "--width", metavar="LANES", default="32", help=f"of a warp, from {', '.join(WIDTHS)} (default: %(default)s)"
+        "--width", metavar="ELEMENTS", default="32", help=f"of a warp, from {', '.join(WIDTHS)} (default: %(default)s)"
     )
     parser.add_argument("--loops", metavar="NAMES", default="own", help="separated by commas (default: %(default)s)")
     parser.add_argument(
@@ -124,7 +124,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     from renderer.bench.ray_sources import PlannedRays
     from renderer.bench.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
     from renderer.bench.view_points import ViewPoint
-    from renderer.scene.render_context import Moment, check_scene
+    from renderer.scene.render_context import SceneView, check_scene
     from tracecore.analysis.bound import MOVE_INSTRUCTIONS
     from tracecore.cuda.gpus import GPUS
     from tracecore.kernels.strategies import strategy_names
@@ -140,7 +140,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     check_scene(arguments.scene)
     import scenes
 
-    snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
+    snapshot = SceneView.chosen(arguments).of(scenes.load(arguments.scene))
     plan = RayPlan.chosen(arguments, snapshot.positions)
     rays = PlannedRays(
         snapshot=snapshot, views=[ViewPoint(name="camera", camera=snapshot.camera)], plan=plan, kinds=kinds

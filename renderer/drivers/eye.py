@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.camera_paths.features import FEATURE_PASSES, run_features
-from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeJob, EyeLanes, run_eye_paths, take_eye_lanes
+from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, EyeJob, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Radiance, RenderSettings, Work
@@ -20,7 +20,7 @@ from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
 from tracecore.dispatch.port import Port
 from tracecore.dispatch.tracer import Tracer
-from tracecore.workers.pool import Feeder, Loop, Worker
+from tracecore.workers.pool import Loop, Worker, WorkerPool
 
 #: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
 TILE = 8
@@ -65,7 +65,7 @@ class EyeDriver:
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self.work = Work()
         self._eye_slots = 1 + self._light_samples()
-        self._feeder = Feeder(tracer, settings.threads, settings.batch_rays, self._eye_slots)
+        self._pool = WorkerPool(tracer, settings.threads, settings.batch_rays, self._eye_slots)
         self._tiles = pixels_by_tile(settings.width, settings.height)
 
     def render_pass(self, index: int) -> Radiance:
@@ -82,12 +82,12 @@ class EyeDriver:
         return self._trace_eye_paths(self._eye_task(index), no_photons())
 
     def watch(self, look: Callable[[Worker], None]) -> None:
-        """Have `look` called whenever Python answers what a thread waits for, see `Feeder`."""
-        self._feeder.on_ask = look
+        """Have `look` called whenever Python answers what a thread waits for, see `WorkerPool`."""
+        self._pool.on_ask = look
 
     def close(self) -> None:
         """Give the ports back."""
-        self._feeder.close()
+        self._pool.close()
 
     def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
         return EyeTask(
@@ -120,17 +120,17 @@ class EyeDriver:
             image=np.zeros((self.settings.height * self.settings.width, COLUMNS[self.settings.layers])),
         )
 
-    def _run_eye_loop(self, run: Callable[[EyeJob, Port, EyeLanes], int], job: EyeJob, slots: int) -> Radiance:
-        """Run a loop of `eye_loops` on all threads. slots: of a lane."""
+    def _run_eye_loop(self, run: Callable[[EyeJob, Port, EyeBatches], int], job: EyeJob, slots: int) -> Radiance:
+        """Run a loop of `eye_loops` on all threads. slots: of a batch."""
 
         def make_loop(worker: Worker) -> Loop:
-            lanes = take_eye_lanes(worker, self._feeder, slots)
-            lanes.rays[:] = 0
-            traced.append(lanes.rays)
-            return lambda: run(job, worker.port, lanes)
+            batches = take_eye_batches(worker, self._pool, slots)
+            batches.rays[:] = 0
+            traced.append(batches.rays)
+            return lambda: run(job, worker.port, batches)
 
         traced: list[npt.NDArray[np.int64]] = []
-        self._feeder.run(make_loop)
+        self._pool.run(make_loop)
         total = np.sum(traced, axis=0)
         self.work.rays.camera += int(total[CAMERA])
         self.work.rays.shadow += int(total[SHADOW])
@@ -143,4 +143,4 @@ class EyeDriver:
         try:
             yield
         finally:
-            self.work = replace(self.work, **self._feeder.tallies())
+            self.work = replace(self.work, **self._pool.counters())

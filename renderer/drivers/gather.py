@@ -39,7 +39,7 @@ class GatherDriver(PhotonDriver):
         # Rays that land far away ask for irradiance where a photon landed, which only that photon's normal can correct.
         task = photon_task(scene, self.settings, index, min_bounces=0)._replace(is_corrected=True)
         photons, scale = self._trace_photons(scene, task)
-        far = irradiance_map(photons, far_radius, scale, self._feeder)
+        far = irradiance_map(photons, far_radius, scale, self._pool)
         caustics = self._caustic_map(index, radius)
         lookup = look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))
         return self._trace_eye_paths(self._eye_task(index, radius), lookup)

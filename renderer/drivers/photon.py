@@ -96,7 +96,7 @@ class PhotonDriver(EyeDriver):
         """Photons of a pass, and the watts of a stored flux of 1."""
         if scene.lights.power <= 0.0:
             return np.empty((0, WORDS), np.uint32), 0.0
-        photons = trace_photons(scene, task, self._feeder, range(self.emitted))
+        photons = trace_photons(scene, task, self._pool, range(self.emitted))
         self.work.photons.add(photons.counts)
         self.work.rays.photon += photons.rays
         self.work.order_seconds += photons.order_seconds

@@ -20,7 +20,7 @@ DIFFUSE, PHONG, MIRROR, GLASS = (np.uint32(lobe) for lobe in range(LOBES))
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
-#: Columns of a chunk of hits. The first ones are FACET, of which land turns `normal` to the side of the ray's origin.
+#: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which land turns `normal` to the side of the ray's origin.
 #: origin, ray, distance, uv, triangle, photon, steps, flux: of the ray, hit and
 #: path, of which steps and flux become those that the path goes on with. position: of the hit, later where the next ray
 #: starts. shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2),
@@ -56,7 +56,7 @@ COLUMNS = np.dtype(
         ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
         ("is_directed", "<i4", _SCALAR),
-        ("tally", "<u4", _SCALAR),
+        ("counters", "<u4", _SCALAR),
         ("lobe", "<i4", _SCALAR),
         ("per_share", "<f4", _SCALAR),
         ("uvs", "<f4", (8, COLUMN)),
@@ -65,7 +65,7 @@ COLUMNS = np.dtype(
         ("height", "<i4", _SCALAR),
         ("beyond", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
-        ("rich", "<i4", _SCALAR),
+        ("scalar", "<i4", _SCALAR),
         ("lobes", "<i4", (LOBES, COLUMN)),
     ]
 )
@@ -117,9 +117,9 @@ class PhotonBatch(NamedTuple):
 
     rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
     the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, steps, and the flux (float32
-    bits) in units of the task's. capacity: rays that it may have; columns have 2 * LANES places more.
+    bits) in units of the task's. capacity: rays that it may have; columns have 2 * ELEMENTS places more.
 
-    fresh: (2,) int64: from which place on, a multiple of LANES, no ray has met anything yet, and the photon of this
+    fresh: (2,) int64: from which place on, a multiple of ELEMENTS, no ray has met anything yet, and the photon of this
     ray. The next ones are of the next photons, so that their index and steps are not in `paths`, nor is their flux
     where all come from one lamp and are sent nowhere in particular.
     """

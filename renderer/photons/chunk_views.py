@@ -7,26 +7,26 @@ import numpy as np
 
 from renderer.photons.batch import Chunk
 from renderer.photons.store import WAITING
-from renderer.scene.photon_scene import FACET, MATERIAL
+from renderer.scene.photon_scene import MATERIAL, TRIANGLE_RECORD
 from renderer.simd.columns import CHUNK, WORD_BYTES
+from shaders.float32 import Float32, Int
 from shaders.random import Words4
-from shaders.real import Int, Real
 from shaders.vector import Vec3
 from tracecore.rays import offset_of
 
 MOST_BOUNCES = 0xFFFF
 #: A path's steps: surfaces that it has met.
 NO_STEP, ONE_STEP = np.uint32(0), np.uint32(1)
-FACET_BYTES, MATERIAL_BYTES = FACET.itemsize, MATERIAL.itemsize
-#: Where words of a facet, a material and corners' coordinates begin, by fours. Of a facet: what all hits need, and all.
-FLAT_QUADS, FACET_QUADS, UVS_QUADS, TEXELS_QUADS = (0, 16, 32), (0, 16, 32, 48), (0, 16), (0,)
+RECORD_BYTES, MATERIAL_BYTES = TRIANGLE_RECORD.itemsize, MATERIAL.itemsize
+#: Where words of a triangle record, a material and corners' coordinates begin, by fours. Of a triangle record: what all hits need, and all.
+FLAT_QUADS, RECORD_QUADS, UVS_QUADS, TEXELS_QUADS = (0, 16, 32), (0, 16, 32, 48), (0, 16), (0,)
 MATERIAL_STRIDE = Int(MATERIAL_BYTES // 4)
 PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
     offset_of(MATERIAL, name) for name in ("phong", "mirror", "transmission")
 )
 UVS_BYTES, TEXELS_BYTES, TEXEL_MASK = 32, offset_of(MATERIAL, "texels"), np.uint32(0xFF)
 #: A bent normal farther from the ray than this cosine gives way to the flat one.
-LEAST_COSINE = Real(1e-6)
+LEAST_COSINE = Float32(1e-6)
 #: What a ray's triangle has in this bit if there is none.
 MISS_BIT = np.uint32(1 << 31)
 #: Tallies of a hit: whether a photon was stored, and what ended the path. A byte for each, so that all are added up at
@@ -82,12 +82,12 @@ class Limits(NamedTuple):
 
 
 class Shading(NamedTuple):
-    """How a batch is shaded. flags: all that facets have. is_alike: whether all fresh photons carry the same flux. The
+    """How a batch is shaded. flags: all that triangle records have. is_alike: whether all fresh photons carry the same flux. The
     others: addresses of the scene's tables."""
 
     flags: np.uint32
     is_alike: bool
-    facets: int
+    records: int
     materials: int
     normals: int
     uvs: int

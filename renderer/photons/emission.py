@@ -23,9 +23,9 @@ from renderer.simd.columns import (
     whole,
     whole_pairs,
 )
+from shaders.float32 import ONE, Float32, Int
 from shaders.lights import KIND, NORMAL, POINT, TRIANGLE, emit_from, triple
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Words4, hash4, hash_key, more4, unit32
-from shaders.real import ONE, Int, Real
 from shaders.sampling import lambertian
 from shaders.vector import Vec3, along, scale
 from tracecore.compilation.cached import compiled, inlined
@@ -87,7 +87,7 @@ def is_all_alike(scene: PhotonScene) -> bool:
 def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
     """The first light, which is that of all photons where these are all alike."""
     row = address(scene.emitters)
-    flux = scale(get3(row, WORD_BYTES, 12), Real(1.0 / task.flux_unit))
+    flux = scale(get3(row, WORD_BYTES, 12), Float32(1.0 / task.flux_unit))
     corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 3), get3(row, WORD_BYTES, 6)
     return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 9), flux, get(row, 15))
 
@@ -121,7 +121,7 @@ def launch_chunk(
         step=4 * batch.rays.shape[1],
         photon=np.uint32(photon),
         words=words_of(np.uint32(photon), hash4(key, np.uint32(0), np.uint32(0))),
-        per_unit=Real(1.0 / task.flux_unit),
+        per_unit=Float32(1.0 / task.flux_unit),
         key=key,
         chunk=batch.scratch.launch[0],
         only=only_light(scene, task),
@@ -251,7 +251,7 @@ def leave_projected(scene: PhotonScene, count: int, data: Launch) -> None:
         flux = get3(data.paths + PATH_FLUX * step, step, i)
         put3(data.rays, step, i, reals(photon.origin))
         put3(data.rays + RAY_DIRECTION * step, step, i, reals(photon.direction))
-        put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Real(photon.weight)))
+        put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
 
 
 @inlined
@@ -287,7 +287,7 @@ def fine_unit(coarse: np.uint32, fine: np.uint32) -> float:
 @inlined
 def reals(a: Vec3) -> Vec3:
     """The nearest float32."""
-    return (Real(a[0]), Real(a[1]), Real(a[2]))
+    return (Float32(a[0]), Float32(a[1]), Float32(a[2]))
 
 
 @inlined

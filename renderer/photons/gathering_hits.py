@@ -4,13 +4,13 @@ import numpy as np
 
 from renderer.photons.batch import HIT_ID, PATH_FLUX, RAY_DIRECTION, STEPS, Chunk
 from renderer.photons.chunk_views import (
-    FACET_BYTES,
-    FACET_QUADS,
     FLAT_QUADS,
     MATERIAL_BYTES,
     MISS_BIT,
     NO_STEP,
     NO_TALLY,
+    RECORD_BYTES,
+    RECORD_QUADS,
     TEXELS_BYTES,
     TEXELS_QUADS,
     UVS_BYTES,
@@ -22,7 +22,7 @@ from renderer.photons.chunk_views import (
 from renderer.scene.photon_scene import BENT, MATERIAL_MASK, MIXED, TEXTURED
 from renderer.simd.columns import (
     COLUMN_BYTES,
-    LANES,
+    ELEMENTS,
     column_of,
     each,
     gather_columns,
@@ -35,7 +35,7 @@ from renderer.simd.columns import (
     whole,
 )
 from shaders.compilation import compiled as inlined
-from shaders.real import Int
+from shaders.float32 import Int
 from shaders.vector import Vec3
 from tracecore.compilation.vector import address
 
@@ -103,29 +103,29 @@ def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
 
 
 @inlined
-def meet_facets(shading: Shading, view: View, count: int) -> None:
+def gather_records(shading: Shading, view: View, count: int) -> None:
     """Facets of the hits, and which materials they have."""
     chunk, triangles = view.chunk, address(view.chunk.triangle)
-    for i in range(LANES):
+    for i in range(ELEMENTS):
         put(triangles, count + i, Int(0))
     columns = address(chunk.normal)
     if shading.flags & MIXED:
-        gather_columns(shading.facets, FACET_BYTES, triangles, whole(count), (FACET_QUADS, columns))
+        gather_columns(shading.records, RECORD_BYTES, triangles, whole(count), (RECORD_QUADS, columns))
     else:
-        gather_columns(shading.facets, FACET_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
+        gather_columns(shading.records, RECORD_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
     if shading.flags & (MIXED | TEXTURED):
-        each(meet_material, whole(count), chunk)
+        each(gather_material, whole(count), chunk)
 
 
 @inlined
-def meet_material(i: int, chunk: Chunk) -> None:
-    """The facet's material."""
+def gather_material(i: int, chunk: Chunk) -> None:
+    """The triangle record's material."""
     chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
 
 
 @inlined
-def meet_textures(shading: Shading, view: View, count: int) -> None:
-    """Texture coordinates of the facets' corners and textures of their materials."""
+def gather_textures(shading: Shading, view: View, count: int) -> None:
+    """Texture coordinates of the triangle records' corners and textures of their materials."""
     chunk = view.chunk
     uvs, texels = (UVS_QUADS, address(chunk.uvs)), (TEXELS_QUADS, address(chunk.texels))
     gather_columns(shading.uvs, UVS_BYTES, address(chunk.triangle), whole(count), uvs)

@@ -29,8 +29,8 @@ from shaders.octahedral import unpack_unit
 from shaders.vector import Color, Vec3
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import address, fetch_add
-from tracecore.dispatch.port import ONE_SLOT, STOPPED, Port, next_lane
-from tracecore.workers.pool import Feeder, Loop, Worker
+from tracecore.dispatch.port import ONE_SLOT, STOPPED, Port, next_batch
+from tracecore.workers.pool import Loop, Worker, WorkerPool
 
 #: One photon in so many is a place where irradiance is known.
 EVERY = 4
@@ -73,7 +73,7 @@ def no_irradiance() -> IrradianceMap:
     return IrradianceMap(build_photon_map(np.empty((0, WORDS), np.uint32), 1.0, 0.0), np.empty((0, 3)), 0.0)
 
 
-def irradiance_map(photons: Words, radius: float, scale: float, feeder: Feeder) -> IrradianceMap:
+def irradiance_map(photons: Words, radius: float, scale: float, pool: WorkerPool) -> IrradianceMap:
     """Irradiance by photons (n, WORDS) whose corrected flux brings `scale` watts a unit, searched within a radius."""
     is_place = np.arange(len(photons)) % EVERY == 0
     others = build_photon_map(photons[~is_place], radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1))
@@ -85,19 +85,19 @@ def irradiance_map(photons: Words, radius: float, scale: float, feeder: Feeder) 
     def make_loop(worker: Worker) -> Loop:
         return lambda: run_irradiance(job, worker.port, np.zeros(1, np.int64))
 
-    feeder.run(make_loop)
+    pool.run(make_loop)
     return job.irradiance
 
 
 @compiled
 def run_irradiance(job: IrradianceJob, port: Port, idle: Longs) -> int:
-    """Work out the irradiance at places that no other thread has taken. Returns as `next_lane` does."""
+    """Work out the irradiance at places that no other thread has taken. Returns as `next_batch` does."""
     places, values = job.irradiance.places, job.irradiance.values
     while True:
         first = fetch_add(address(job.taken), SHARE)
         for i in range(first, min(first + SHARE, len(values))):
             values[i, 0], values[i, 1], values[i, 2] = irradiance_of(job, places, i)
-        status = next_lane(port, idle, ONE_SLOT)
+        status = next_batch(port, idle, ONE_SLOT)
         if status == STOPPED or first >= len(values):
             return status
 

@@ -46,7 +46,7 @@ def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
     """Store the photons of a chunk, which wait already, with gaps where one is not to stay."""
     photons, last = view.photons, view.photons + 6 * WAITING_STEP
     columns = three(photons, WAITING_STEP) + three(photons + 3 * WAITING_STEP, WAITING_STEP) + (last,)
-    waits = output.waits[0] + close_gaps(address(view.chunk.tally), (ONE_STORED, ONE_STORED), count, columns)
+    waits = output.waits[0] + close_gaps(address(view.chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
     if waits >= CHUNK:
         waits -= CHUNK
         fill_block(address(output.waiting), address(output.blocks) + BLOCK_BYTES * output.filled[0], waits)
@@ -72,11 +72,11 @@ def move_photon(i: int, waiting: int) -> None:
 
 
 @inlined
-def add_tallies(count: int, chunk: Chunk, output: PhotonOutput) -> None:
+def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
     """Count what became of the hits of a chunk."""
     total = NO_TALLY
     for i in range(count):
-        total = np.uint32(total + chunk.tally[i])
+        total = np.uint32(total + chunk.counters[i])
     for counter in (STORED, ABSORBED, TERMINATED):
         output.counters[counter] += np.int64(total & TALLY_MASK)
         total >>= TALLY_BITS
@@ -89,7 +89,7 @@ def keep_paths(flags: np.uint32, view: View, count: int) -> int:
     A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
     chunk, step, words = view.chunk, view.step, address(view.chunk.words)
-    fates, numbers = address(chunk.tally), (words, words + COLUMN_BYTES)
+    fates, numbers = address(chunk.counters), (words, words + COLUMN_BYTES)
     path = column_of(chunk.position) + (address(chunk.photon), address(chunk.steps)) + column_of(chunk.flux)
     kept_path = (
         three(view.kept_rays, step)

@@ -21,9 +21,9 @@ from renderer.photons.photon_map import FLUX, pack_flux
 from renderer.scene.photon_scene import STORES
 from renderer.simd.columns import COLUMN_BYTES, column, get, get3, get_int, get_word, put, put3, set_column
 from shaders.compilation import compiled as inlined
+from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.octahedral import pack_unit
 from shaders.random import hash4, more4, unit32
-from shaders.real import HALF, ONE, ZERO, Int, Real
 from shaders.shading_normals import shading_normal_correction
 from shaders.vector import Vec3, add, along, dot, largest, multiply, normalize, scale
 from tracecore.compilation.vector import address
@@ -53,7 +53,7 @@ def bounce_with(i: int, flux: Vec3, steps: np.uint32, data: Landing) -> None:
     chunk.steps[i] = np.uint32(steps + ONE_STEP)
     left, fate = roulette(flux, column(chunk.weight, i), unit32(words[2]), is_cut(steps, data.limits))
     set_column(chunk.flux, i, left)
-    chunk.tally[i] = stored(i, steps, data) + fate
+    chunk.counters[i] = stored(i, steps, data) + fate
     set_column(chunk.position, i, along(position, normal, chunk.clearance[i]))
 
 
@@ -68,12 +68,12 @@ def land(i: int, data: Landing) -> None:
     words = hash4(data.limits.key, chunk.photon[i], steps)
     chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i] = words
     put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(words[3])), data)
-    chunk.tally[i] = stored(i, steps, data)
+    chunk.counters[i] = stored(i, steps, data)
 
 
 @inlined
 def hit_point(i: int, chunk: Chunk) -> tuple[Vec3, Vec3, bool]:
-    """Where a ray ends, the facet's normal on the side of its origin, and whether that is the outer one."""
+    """Where a ray ends, the triangle record's normal on the side of its origin, and whether that is the outer one."""
     ray, normal = column(chunk.ray, i), column(chunk.normal, i)
     position = along(column(chunk.origin, i), ray, chunk.distance[i])
     # Along the ray rounding takes the point off the triangle; back to its plane.
@@ -127,7 +127,7 @@ def paint(i: int, view: View) -> None:
 @inlined
 def texel_step(x: float, u: float, size: int) -> int:
     """One of two texels of a row or column that are blended at x, where each 1 repeats."""
-    step = Int(np.floor((x - np.floor(x)) * Real(size) - HALF + u))
+    step = Int(np.floor((x - np.floor(x)) * Float32(size) - HALF + u))
     step = Int(Int(step - size) if step >= size else (Int(step + size) if step < Int(0) else step))
     return Int(min(max(step, Int(0)), Int(size - Int(1))))  # places that are not there may hold anything
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from renderer.errors import PhotonFileError, RenderError
 from shaders.compilation import compiled as inlined
 from shaders.elementary import binary_exponent, power_of_two
-from shaders.fused import fma
+from shaders.float32 import Float32, Int
+from shaders.fma import fma
 from shaders.octahedral import pack_unit, unpack_direction, unpack_unit
-from shaders.real import Int, Real
 from shaders.shading_normals import shading_normal_correction
 from shaders.vector import Color, Vec3
 from tracecore.compilation.cached import compiled
@@ -47,7 +47,7 @@ _MANTISSA = 512
 _MANTISSA_BITS, _STEP = Int(9), Int(1)
 _LEAST_EXPONENT, _MOST_EXPONENT = Int(-_EXPONENT_BIAS), Int(31 - _EXPONENT_BIAS)
 _FLUX_BIAS = Int(_EXPONENT_BIAS + 9)
-_MOST_STEPS, _LEAST_FLUX = Real(_MANTISSA - 1), Real(2.0**-40)
+_MOST_STEPS, _LEAST_FLUX = Float32(_MANTISSA - 1), Float32(2.0**-40)
 
 Words = npt.NDArray[np.uint32]
 
@@ -55,7 +55,7 @@ Words = npt.NDArray[np.uint32]
 @inlined
 def pack_flux(flux: Color, u: float) -> np.uint32:
     """Three channels in 0..2^7 in 32 bits, rounded by the uniform number u so that the mean is right."""
-    red, green, blue = Real(flux[0]), Real(flux[1]), Real(flux[2])
+    red, green, blue = Float32(flux[0]), Float32(flux[1]), Float32(flux[2])
     top = max(red, green, blue)
     exponent = min(max(binary_exponent(top), _LEAST_EXPONENT), _MOST_EXPONENT)
     # Where rounding up might need a tenth bit, whatever u: a step that u chose would leave the other channels biased.
@@ -64,9 +64,9 @@ def pack_flux(flux: Color, u: float) -> np.uint32:
     per_step = power_of_two(_MANTISSA_BITS - exponent)
     packed = (
         np.uint32(exponent - _LEAST_EXPONENT) << np.uint32(27)
-        | _flux_step(fma(blue, per_step, Real(u))) << np.uint32(18)
-        | _flux_step(fma(green, per_step, Real(u))) << np.uint32(9)
-        | _flux_step(fma(red, per_step, Real(u)))
+        | _flux_step(fma(blue, per_step, Float32(u))) << np.uint32(18)
+        | _flux_step(fma(green, per_step, Float32(u))) << np.uint32(9)
+        | _flux_step(fma(red, per_step, Float32(u)))
     )
     return packed if top > _LEAST_FLUX else np.uint32(0)
 

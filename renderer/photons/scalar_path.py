@@ -10,22 +10,22 @@ from renderer.photons.batch import DIFFUSE, MIRROR, Chunk
 from renderer.photons.photon_map import pack_flux
 from renderer.simd.columns import column, put, set_column
 from shaders.bsdf import SPECULAR, entering_share, sample
+from shaders.float32 import Float32, Int
 from shaders.random import more4, unit32
-from shaders.real import Int, Real
 from shaders.surface import Hit, SurfaceArrays, arriving_share, local, surface_at, world
 from shaders.vector import Color, Vec3, multiply, scale
 from tracecore.compilation.cached import compiled
 
 
 @compiled
-def scatter_rich(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: int, is_corrected: bool) -> None:
+def scatter_scalar(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: int, is_corrected: bool) -> None:
     """Scatter photons at the first `count` places of the list `chunk.rich`, and say what those stored there carry.
 
     fluxes: address of the column of packed fluxes of the photons that wait, those of the chunk first.
     is_corrected: whether what they carry counts about the shading normal (`PhotonTask`).
     """
     for k in range(count):
-        i = chunk.rich[k]
+        i = chunk.scalar[k]
         wo = scale(in_double(column(chunk.ray, i)), -1.0)
         hit = surface_at(surfaces, chunk.triangle[i], np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i]), wo)
         arriving = arriving_share(hit, np.float64(chunk.distance[i]))
@@ -64,4 +64,4 @@ def in_double(vector: Vec3) -> Vec3:
 @compiled
 def in_single(vector: Vec3) -> Vec3:
     """In float32."""
-    return (Real(vector[0]), Real(vector[1]), Real(vector[2]))
+    return (Float32(vector[0]), Float32(vector[1]), Float32(vector[2]))

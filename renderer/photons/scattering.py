@@ -35,8 +35,8 @@ from renderer.simd.columns import (
 )
 from shaders.compilation import compiled as inlined
 from shaders.dielectric import fresnel
+from shaders.float32 import ONE, TWO, ZERO, Int
 from shaders.random import unit32
-from shaders.real import ONE, TWO, ZERO, Int
 from shaders.sampling import cosine_power
 from shaders.shading_normals import shading_normal_correction
 from shaders.vector import Vec3, add, along, dot, frame, mean, scale, subtract, to_world
@@ -148,7 +148,7 @@ def scatter_dielectric(k: int, view: View) -> None:
 @inlined
 def end_path(i: int, chunk: Chunk) -> None:
     """A path ends as one that was absorbed."""
-    chunk.tally[i] = (chunk.tally[i] & TALLY_MASK) | ONE_ABSORBED
+    chunk.counters[i] = (chunk.counters[i] & TALLY_MASK) | ONE_ABSORBED
 
 
 @inlined
@@ -190,5 +190,5 @@ def decide(i: int, data: Landing) -> None:
     left, fate = roulette(flux, weight, unit32(chunk.words[2, i]), is_cut(steps, data.limits))
     set_column(chunk.flux, i, left)
     chunk.steps[i] = np.uint32(steps + ONE_STEP)
-    chunk.tally[i] += fate
+    chunk.counters[i] += fate
     set_column(chunk.position, i, along(column(chunk.position, i), column(chunk.normal, i), chunk.clearance[i]))

@@ -20,11 +20,11 @@ from renderer.photons.batch import (
 )
 from renderer.photons.chunk_views import MOST_BOUNCES, WAITING_STEP, Landing, Limits, Shading, Span, View
 from renderer.photons.emission import is_all_alike, launch, only_light
-from renderer.photons.gathering_hits import meet_facets, meet_textures, pick_fresh, pick_hits
-from renderer.photons.keeping import add_tallies, keep_paths, keep_photons
+from renderer.photons.gathering_hits import gather_records, gather_textures, pick_fresh, pick_hits
+from renderer.photons.keeping import add_fates, keep_paths, keep_photons
 from renderer.photons.landing import bend_normal, bounce, bounce_first, correct_photon, face, land, paint
 from renderer.photons.photon_map import FLUX
-from renderer.photons.scalar_path import scatter_rich
+from renderer.photons.scalar_path import scatter_scalar
 from renderer.photons.scattering import bend_flux, choose_side, decide, end_path, end_spread, scatter_mixed
 from renderer.photons.store import (
     EMITTED,
@@ -36,7 +36,7 @@ from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import (
     BENT,
     MIXED,
-    RICH,
+    SCALAR,
     TEXTURED,
     PhotonScene,
 )
@@ -45,8 +45,8 @@ from renderer.simd.columns import (
     list_places,
     whole,
 )
+from shaders.float32 import ZERO
 from shaders.random import STREAM_PHOTON, hash_key
-from shaders.real import ZERO
 from shaders.surface import SurfaceArrays
 from shaders.vector import Vec3
 from tracecore.compilation.cached import compiled, inlined
@@ -99,7 +99,7 @@ def shading_of(scene: PackedScene, limits: Limits) -> Shading:
     return Shading(
         flags=scene.photon_scene.flags,
         is_alike=is_all_alike(scene.photon_scene),
-        facets=address(scene.photon_scene.facets),
+        records=address(scene.photon_scene.records),
         materials=address(scene.photon_scene.materials),
         normals=address(scene.surfaces.normals),
         uvs=address(scene.photon_scene.uvs),
@@ -157,7 +157,7 @@ def shade_chunk(
         chunk=batch.scratch.chunk[0],
     )
     hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
-    meet_facets(shading, view, hits)
+    gather_records(shading, view, hits)
     landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
     if shading.flags & (TEXTURED | BENT | MIXED):
         shade_all_lobes(surfaces, shading, view, hits, landing)
@@ -184,7 +184,7 @@ def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: Ph
     hits, rays = counts
     output.counters[ESCAPED] += rays - hits
     keep_photons(view, hits, output)
-    add_tallies(hits, view.chunk, output)
+    add_fates(hits, view.chunk, output)
     return keep_paths(flags, view, hits)
 
 
@@ -194,7 +194,7 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
     flags, chunk = shading.flags, view.chunk
     each(land, whole(hits), landing)
     if flags & TEXTURED:
-        meet_textures(shading, view, hits)
+        gather_textures(shading, view, hits)
         each(paint, whole(hits), view)
     if flags & (BENT | MIXED):
         each(face, whole(hits), chunk)
@@ -204,10 +204,10 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
             each(correct_photon, whole(bent), view)
         if flags & MIXED:
             scatter_mixed(hits, view)
-        if flags & RICH:
-            rich = list_places(address(chunk.kind), (RICH, RICH), hits, address(chunk.rich))
+        if flags & SCALAR:
+            scalar = list_places(address(chunk.kind), (SCALAR, SCALAR), hits, address(chunk.scalar))
             fluxes = view.photons + FLUX * WAITING_STEP
-            scatter_rich(surfaces, chunk, rich, fluxes, landing.limits.is_corrected)
+            scatter_scalar(surfaces, chunk, scalar, fluxes, landing.limits.is_corrected)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)
     if landing.limits.only_caustics and flags & MIXED:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.photon_map import WORDS, Words
-from renderer.simd.columns import CHUNK, LANES
+from renderer.simd.columns import CHUNK, ELEMENTS
 from tracecore.compilation.cached import compiled
 
 #: A column beside those of a photon: its index.
@@ -28,7 +28,7 @@ BLOCK_BYTES = 4 * COLUMNS * CHUNK
 
 #: From one column of photons that wait to the next, in numbers: those of a block that is not full, of a chunk, and of a
 #: last vector that is not full.
-WAITING = 2 * CHUNK + LANES
+WAITING = 2 * CHUNK + ELEMENTS
 
 #: Memory is asked for in pieces of this size.
 SEGMENT_BYTES = 16 << 20

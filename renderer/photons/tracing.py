@@ -29,8 +29,8 @@ from renderer.photons.store import (
 from renderer.scene.packed_scene import PackedScene
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import borrowed
-from tracecore.dispatch.port import ENDLESS, FULL, NO_UV, ONE_SLOT, Port, next_lane, submit
-from tracecore.workers.pool import Feeder, Loop, Worker
+from tracecore.dispatch.port import ENDLESS, FULL, NO_UV, ONE_SLOT, Port, next_batch, submit
+from tracecore.workers.pool import Loop, Worker, WorkerPool
 
 Longs = npt.NDArray[np.int64]
 
@@ -45,9 +45,9 @@ class PhotonJob(NamedTuple):
     options: np.int64
 
 
-class PhotonLanes(NamedTuple):
-    """A thread's lanes, one slot each. live, active: (lanes,) int64: whether it has work, and rays on their way. paths:
-    (lanes, PATH_WORDS, column) uint32, and fresh: (lanes, 2) int64, of `PhotonBatch`."""
+class PhotonBatches(NamedTuple):
+    """A thread's batches, one slot each. live, active: (batches,) int64: whether it has work, and rays on their way. paths:
+    (batches, PATH_WORDS, column) uint32, and fresh: (batches, 2) int64, of `PhotonBatch`."""
 
     live: Longs
     active: Longs
@@ -66,37 +66,39 @@ class TracedPhotons(NamedTuple):
 
 
 @compiled
-def run_photons(job: PhotonJob, port: Port, lanes: PhotonLanes, scratch: PhotonScratch, output: PhotonOutput) -> int:
-    """Shade what comes back and fill up with fresh photons until all paths have ended. Returns as `next_lane` does, or
+def run_photons(
+    job: PhotonJob, port: Port, batches: PhotonBatches, scratch: PhotonScratch, output: PhotonOutput
+) -> int:
+    """Shade what comes back and fill up with fresh photons until all paths have ended. Returns as `next_batch` does, or
     FULL where `output` has no room for a batch more."""
-    job, port, lanes = borrowed(job), borrowed(port), borrowed(lanes)
+    job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
     scratch, output = borrowed(scratch), borrowed(output)
-    lane = next_lane(port, lanes.live, ONE_SLOT)
-    while lane >= 0:
+    index = next_batch(port, batches.live, ONE_SLOT)
+    while index >= 0:
         if room(output) < port.capacity:
             return FULL
-        paths, fresh = lanes.paths[lane], lanes.fresh[lane]
-        batch = PhotonBatch(port.rays[lane], port.hits[lane], paths, fresh, scratch, port.capacity)
-        active = shade_batch(job.scene, job.task, batch, lanes.active[lane], job.supply, output)
-        lanes.live[lane] = lanes.active[lane] = active
+        paths, fresh = batches.paths[index], batches.fresh[index]
+        batch = PhotonBatch(port.rays[index], port.hits[index], paths, fresh, scratch, port.capacity)
+        active = shade_batch(job.scene, job.task, batch, batches.active[index], job.supply, output)
+        batches.live[index] = batches.active[index] = active
         if active > 0:
-            submit(port, lane, active, job.options)
-        lane = next_lane(port, lanes.live, ONE_SLOT)
-    return lane
+            submit(port, index, active, job.options)
+        index = next_batch(port, batches.live, ONE_SLOT)
+    return index
 
 
-def new_lanes(port: Port, lanes: int) -> PhotonLanes:
-    """Lanes with nothing on its way."""
-    return PhotonLanes(
-        live=np.zeros(lanes, np.int64),
-        active=np.zeros(lanes, np.int64),
-        paths=np.zeros((lanes, PATH_WORDS, port.rays.shape[2]), np.uint32),
-        fresh=np.zeros((lanes, 2), np.int64),
+def new_batches(port: Port, batches: int) -> PhotonBatches:
+    """Batches with nothing on its way."""
+    return PhotonBatches(
+        live=np.zeros(batches, np.int64),
+        active=np.zeros(batches, np.int64),
+        paths=np.zeros((batches, PATH_WORDS, port.rays.shape[2]), np.uint32),
+        fresh=np.zeros((batches, 2), np.int64),
     )
 
 
 def trace_photons(
-    scene: PackedScene, task: PhotonTask, feeder: Feeder, photons: range, expected_rays: int = 0
+    scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: range, expected_rays: int = 0
 ) -> TracedPhotons:
     """Trace the photons of these indices. What comes out depends on no thread and no size of batch.
 
@@ -108,24 +110,24 @@ def trace_photons(
 
     def make_loop(worker: Worker) -> Loop:
         store: PhotonStore = worker.kept("photon store", PhotonStore)
-        lanes: PhotonLanes = worker.kept("photon lanes", lambda: new_lanes(worker.port, feeder.lanes(1)))
+        batches: PhotonBatches = worker.kept("photon lanes", lambda: new_batches(worker.port, pool.batches(1)))
         scratch = new_scratch()
         store.clear()
         stores.append(store)
-        lanes.live[:], lanes.active[:] = 1, 0
-        store.reserve(expected_rays // feeder.threads)
+        batches.live[:], batches.active[:] = 1, 0
+        store.reserve(expected_rays // pool.threads)
 
         def loop() -> int:
             status = FULL
             while status == FULL:
-                status = int(run_photons(job, worker.port, lanes, scratch, store.output(worker.port.capacity)))
+                status = int(run_photons(job, worker.port, batches, scratch, store.output(worker.port.capacity)))
             return status
 
         return loop
 
-    feeder.run(make_loop)
+    pool.run(make_loop)
     started = time.perf_counter()
-    stored = in_order(stores, photons.start, len(photons), feeder.threads)
+    stored = in_order(stores, photons.start, len(photons), pool.threads)
     seconds = time.perf_counter() - started
     counters = np.sum([store.counters for store in stores], axis=0)
     counts = PhotonCounts(

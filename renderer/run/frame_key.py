@@ -12,11 +12,11 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from renderer import __version__
 from renderer.drivers.driver import RenderSettings
 from renderer.run.fingerprint import Fingerprints, LeftOut
 from renderer.run.motion import Motion, block_of
 from renderer.run.picture import PictureOrder
+from renderer.version import __version__
 from scenes.model import Snapshot
 from shaders.registry import get_shader
 
@@ -58,7 +58,7 @@ def frame_key(picture: PictureOrder, snapshot: Snapshot, passes: int) -> str:
     fingerprints.remember(snapshot)
     settings = picture.settings(snapshot)
     shaders = [get_shader(kind) for kind in sorted({material.kind for material in snapshot.materials})]
-    seen = [fingerprints.of(moment) for moment in moments(picture, snapshot, settings.seed, passes)]
+    seen = [fingerprints.of(scene_view) for scene_view in moments(picture, snapshot, settings.seed, passes)]
     return fingerprints.of((snapshot, seen, picture, settings, shaders, program(is_denoised=picture.denoise)))
 
 

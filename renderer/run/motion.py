@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from renderer.drivers.driver import Driver, Radiance, RenderSettings
-    from renderer.scene.render_context import Stage
+    from renderer.scene.render_context import RenderContext
     from renderer.scene.tree_updates import Update
     from scenes.model import Snapshot
     from tracecore.bvh.tree import BinaryTree
@@ -63,7 +63,7 @@ class Motion:
     shutter: float
     samples: int
     place: Callable[[float], Snapshot]
-    stage: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[Stage]]
+    context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
     update: Update = "auto"
 
     def time_of(self, block: int, start: float, seed: int) -> float:
@@ -89,13 +89,13 @@ class MotionDriver:
     def __init__(
         self,
         kind: Callable[[Snapshot, Tracer, RenderSettings], Driver],
-        stage: Stage,
+        context: RenderContext,
         settings: RenderSettings,
         motion: Motion,
     ) -> None:
-        self._kind, self._motion, self._start = kind, motion, stage.snapshot.time
-        self._stage = stage
-        self._driver = kind(stage.snapshot, stage.tracer, settings)
+        self._kind, self._motion, self._start = kind, motion, context.snapshot.time
+        self._context = context
+        self._driver = kind(context.snapshot, context.tracer, settings)
         self._running = ExitStack()
         self._running.enter_context(closing(self._driver))
         self._opened = ExitStack()
@@ -121,7 +121,7 @@ class MotionDriver:
     @property
     def traced(self) -> TracerStatistics:
         """What all tracers have done."""
-        return both(self._traced_before, self._stage.tracer.statistics())
+        return both(self._traced_before, self._context.tracer.statistics())
 
     def render_pass(self, index: int) -> Radiance:
         """Pass `index` at its time."""
@@ -138,26 +138,26 @@ class MotionDriver:
 
     def _look_at(self, snapshot: Snapshot) -> None:
         """Have a driver for a snapshot."""
-        seen, work = self._stage.snapshot, self.work
+        seen, work = self._context.snapshot, self.work
         if looks_same(seen, snapshot):
             return
         self._running.close()
         if stands_still(seen, snapshot):
-            self._stage = replace(self._stage, snapshot=snapshot)
+            self._context = replace(self._context, snapshot=snapshot)
         else:
             self._open(snapshot)
-        self._driver = self._kind(snapshot, self._stage.tracer, self.settings)
+        self._driver = self._kind(snapshot, self._context.tracer, self.settings)
         self._work_before = work
         self._running.enter_context(closing(self._driver))
 
     def _open(self, snapshot: Snapshot) -> None:
         """Have a tracer for a snapshot, and no longer the one before."""
-        traced, old = self.traced, self._stage
+        traced, old = self.traced, self._context
         trace_seconds = self._driver.work.trace_seconds
         self._updates.note(old.tracer.tree, is_refitted=old.is_refitted, trace_seconds=trace_seconds)
         self._opened.close()
         tree = self._updates.tree_for(snapshot.positions)
-        self._stage = self._opened.enter_context(self._motion.stage(snapshot, 0.0, tree))
+        self._context = self._opened.enter_context(self._motion.context(snapshot, 0.0, tree))
         self._traced_before = traced
 
 

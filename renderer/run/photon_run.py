@@ -24,7 +24,7 @@ from renderer.scene.packed_scene import pack_scene
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import Floats
-from tracecore.workers.pool import Feeder, Log
+from tracecore.workers.pool import Log, WorkerPool
 
 #: Fewest and most photons of the pilot: a sixteenth of those wanted between these.
 PILOT_PHOTONS = (1 << 10, 1 << 16)
@@ -171,8 +171,8 @@ def trace_until_stored(
     if scene.lights.power <= 0.0:
         raise UsageError(f"scene {snapshot.name}: no light with power, so there are no photons to trace")
     task = photon_task(scene, settings, 0, min_bounces=0)
-    feeder = Feeder(tracer, settings.threads, settings.batch_rays, log_rows=LOG_ROWS)
-    rounds = _Rounds(snapshot.name, photons, partial(trace_photons, scene, task, feeder))
+    pool = WorkerPool(tracer, settings.threads, settings.batch_rays, log_rows=LOG_ROWS)
+    rounds = _Rounds(snapshot.name, photons, partial(trace_photons, scene, task, pool))
     start: dict[str, Any] = {}
     spent: list[dict[str, Any]] = []
     finished = True
@@ -180,17 +180,17 @@ def trace_until_stored(
         try:
             rounds.trace_pilot()
             while len(spent) < repeat:
-                start = _meters(tracer, feeder)
+                start = _meters(tracer, pool)
                 rounds.trace_again() if spent else rounds.trace_rest(on_progress)
-                spent.append(_since(start, tracer, feeder))
+                spent.append(_since(start, tracer, pool))
         except KeyboardInterrupt:
             if not rounds.all:
                 raise
             finished = False
-            spent = spent or [_since(start, tracer, feeder)]
-        sample = feeder.sample_rays()
+            spent = spent or [_since(start, tracer, pool)]
+        sample = pool.sample_rays()
     finally:
-        feeder.close()
+        pool.close()
     rates = [ratio(run["rays"], run["seconds"]) for run in spent]
     timed = sorted(spent, key=lambda run: float(run["seconds"]))[len(spent) // 2]
     return PhotonRun(
@@ -202,29 +202,29 @@ def trace_until_stored(
         rates=rates,
         work=_work(rounds, timed),
         sample=sample,
-        logs=feeder.logs(),
+        logs=pool.logs(),
         finished=finished,
     )
 
 
-def _since(start: dict[str, Any], tracer: Tracer, feeder: Feeder) -> dict[str, Any]:
+def _since(start: dict[str, Any], tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
     """What has been spent since the meters were looked at; nothing if they were not."""
-    return {name: meter - start.get(name, meter) for name, meter in _meters(tracer, feeder).items()}
+    return {name: meter - start.get(name, meter) for name, meter in _meters(tracer, pool).items()}
 
 
-def _meters(tracer: Tracer, feeder: Feeder) -> dict[str, Any]:
+def _meters(tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
     """What has to be looked at before and after what is timed."""
     return {
-        "seconds": feeder.seconds,
-        "rays": feeder.rays,
+        "seconds": pool.seconds,
+        "rays": pool.rays,
         "busy_seconds": tracer.statistics().busy_seconds,
-        **feeder.tallies(),
+        **pool.counters(),
     }
 
 
-def _work(rounds: _Rounds, tallies: dict[str, Any]) -> Work:
+def _work(rounds: _Rounds, counters: dict[str, Any]) -> Work:
     """tallies: of what is timed, as `Feeder.tallies` calls them."""
     order_seconds = sum((traced.order_seconds for traced in rounds.timed), 0.0)
-    work = Work(photons=rounds.counts, order_seconds=order_seconds, **tallies)
+    work = Work(photons=rounds.counts, order_seconds=order_seconds, **counters)
     work.rays.photon = sum(traced.rays for traced in rounds.all)
     return work

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from renderer import __version__
 from renderer.atomic_file import temporary_beside
 from renderer.film import image_file
 from renderer.film.film import Film
@@ -24,13 +23,14 @@ from renderer.interrupts import held_back
 from renderer.run import statistics
 from renderer.run.session import Limits, expose, render
 from renderer.settings.picture import DEFAULT_PREVIEW
+from renderer.version import __version__
 from tracecore.dispatch.tracer import Limits as TracerLimits
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver, RenderSettings
     from renderer.run.motion import Motion, MotionDriver
     from renderer.run.statistics import Statistics
-    from renderer.scene.render_context import Stage
+    from renderer.scene.render_context import RenderContext
     from scenes.model import Snapshot
     from tracecore.dispatch.tracer import Tracer
 
@@ -76,12 +76,12 @@ class Made:
     trace_seconds: float
 
 
-def make_picture(stage: Stage, order: PictureOrder, path: Path | None, *, keep_linear: bool = True) -> Made:
+def make_picture(context: RenderContext, order: PictureOrder, path: Path | None, *, keep_linear: bool = True) -> Made:
     """Make a picture, and write its files unless `path` is None. keep_linear: linear radiance beside a .png too."""
     start = time.perf_counter()
-    settings = order.settings(stage.snapshot)
-    with closing(driver_of(stage, order, settings)) as driver, held_back():
-        record = PictureRecord(stage, driver, order, start)
+    settings = order.settings(context.snapshot)
+    with closing(driver_of(context, order, settings)) as driver, held_back():
+        record = PictureRecord(context, driver, order, start)
         files = PictureFiles(path, record, keep_linear=keep_linear)
         film = Film(settings.width, settings.height, COLUMNS[settings.layers])
         finished = render(driver, film, order.limits, files, quiet=order.quiet)
@@ -91,31 +91,31 @@ def make_picture(stage: Stage, order: PictureOrder, path: Path | None, *, keep_l
         return Made(picture=made, finished=finished, trace_seconds=driver.work.trace_seconds)
 
 
-def picture_by_pass(stage: Stage, order: PictureOrder) -> Iterator[Picture]:
+def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Picture]:
     """Yield the picture after each pass, up to its limits; no file is written."""
     start = time.perf_counter()
-    settings = order.settings(stage.snapshot)
-    with closing(driver_of(stage, order, settings)) as driver:
-        record = PictureRecord(stage, driver, order, start)
+    settings = order.settings(context.snapshot)
+    with closing(driver_of(context, order, settings)) as driver:
+        record = PictureRecord(context, driver, order, start)
         film = Film(settings.width, settings.height, COLUMNS[settings.layers])
         for is_last in expose(driver, film, order.limits):
             yield dataclasses.replace(record.picture(film), is_finished=is_last)
 
 
-def driver_of(stage: Stage, order: PictureOrder, settings: RenderSettings) -> Driver:
+def driver_of(context: RenderContext, order: PictureOrder, settings: RenderSettings) -> Driver:
     """What makes the picture."""
     if order.motion is None:
-        return order.kind(stage.snapshot, stage.tracer, settings)
+        return order.kind(context.snapshot, context.tracer, settings)
     from renderer.run.motion import MotionDriver
 
-    return MotionDriver(order.kind, stage, settings, order.motion)
+    return MotionDriver(order.kind, context, settings, order.motion)
 
 
 class PictureRecord:
     """What is known of how a picture is being made. start: `time.perf_counter()` when rendering began."""
 
-    def __init__(self, stage: Stage, driver: Driver, order: PictureOrder, start: float) -> None:
-        self._stage, self._driver, self._start = stage, driver, start
+    def __init__(self, context: RenderContext, driver: Driver, order: PictureOrder, start: float) -> None:
+        self._context, self._driver, self._start = context, driver, start
         self.order = order
 
     def picture(self, film: Film) -> Picture:
@@ -137,9 +137,9 @@ class PictureRecord:
             "passes": passes,
             "exposure": self.order.exposure,
             "tone_map": self.order.curve,
-            "time": self._stage.snapshot.time,
+            "time": self._context.snapshot.time,
         }
-        camera = self._stage.snapshot.camera
+        camera = self._context.snapshot.camera
         if camera.aperture > 0.0:
             settings |= {"aperture": camera.aperture, "focus": camera.focus}
         if self.order.motion is not None:
@@ -150,7 +150,7 @@ class PictureRecord:
             del settings[name]
         return {
             "Software": f"tracecore {__version__}",
-            "scene": self._stage.snapshot.name,
+            "scene": self._context.snapshot.name,
             "driver": self._driver.name,
             "settings": json.dumps(settings),
             "version": __version__,
@@ -159,7 +159,7 @@ class PictureRecord:
     def statistics(self, film: Film) -> Statistics:
         """The statistics so far."""
         driver = self._driver
-        traced = self._stage.tracer.statistics() if self.order.motion is None else cast("MotionDriver", driver).traced
+        traced = self._context.tracer.statistics() if self.order.motion is None else cast("MotionDriver", driver).traced
         measured = statistics.Measured(
             work=driver.work,
             seconds=time.perf_counter() - self._start,
@@ -170,8 +170,8 @@ class PictureRecord:
             noise=film.relative_noise,
             bias=film.relative_bias,
         )
-        told = statistics.collect(self._stage, driver.name, driver.settings, measured)
-        return told | {"coprocessor.batches": traced.batches}
+        figures = statistics.collect(self._context, driver.name, driver.settings, measured)
+        return figures | {"coprocessor.batches": traced.batches}
 
 
 class PictureFiles:

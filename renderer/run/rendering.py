@@ -25,7 +25,7 @@ from renderer.run import first_run
 from renderer.run.motion import Motion
 from renderer.run.picture import Made, PictureOrder, make_picture, picture_by_pass
 from renderer.run.session import Limits
-from renderer.scene.render_context import Moment, Stage, TracerChoice, check_scene, stage_of
+from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, context_of
 from renderer.settings.picture import (
     DEFAULT_DRIVER,
     DEFAULT_FILTER,
@@ -111,16 +111,16 @@ class Plan:
             quiet=chosen.quiet,
         )
 
-    def snapshot(self, **moment: Any) -> Snapshot:
+    def snapshot(self, **scene_view: Any) -> Snapshot:
         """Return the scene at the moment chosen, or at another. moment: `frame` or `time`."""
-        view = replace(Moment.chosen(self.settings), **moment)
+        view = replace(SceneView.chosen(self.settings), **scene_view)
         return view.seen(self.scene) if isinstance(self.scene, Snapshot) else view.of(self.scene)
 
-    def stage(
+    def context(
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
-    ) -> AbstractContextManager[Stage]:
+    ) -> AbstractContextManager[RenderContext]:
         """Return an open tracer for a snapshot, which is closed at the end of the block."""
-        return stage_of(snapshot, TracerChoice.chosen(self.settings), load_seconds=load_seconds, tree=tree)
+        return context_of(snapshot, TracerChoice.chosen(self.settings), load_seconds=load_seconds, tree=tree)
 
     def note_blindness(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""
@@ -136,7 +136,7 @@ class Plan:
             shutter=self.settings.shutter,
             samples=self.settings.motion_samples or DEFAULT_MOTION_SAMPLES,
             place=lambda time: self.snapshot(time=time),
-            stage=self.stage,
+            context=self.context,
             update=self.settings.update or DEFAULT_UPDATE,
         )
 
@@ -168,21 +168,21 @@ def render_plan(plan: Plan) -> Picture:
 
     Raises `KeyboardInterrupt` where Ctrl-C came before the first pass was finished.
     """
-    with opened(plan) as stage:
-        made: Made = make_picture(stage, plan.order(), plan.settings.output)
+    with opened(plan) as context:
+        made: Made = make_picture(context, plan.order(), plan.settings.output)
     if made.picture is None:
         raise KeyboardInterrupt("before the first pass was finished")
     first_run.note(work_of(plan))
     return made.picture
 
 
-def opened(plan: Plan) -> AbstractContextManager[Stage]:
+def opened(plan: Plan) -> AbstractContextManager[RenderContext]:
     """Return the scene at its moment with an open tracer, which is closed at the end of the block."""
     first_run.announce(work_of(plan), quiet=plan.settings.quiet)
     start = time.perf_counter()
     snapshot = plan.snapshot()
     plan.note_blindness(snapshot)
-    return plan.stage(snapshot, plan.load_seconds + time.perf_counter() - start)
+    return plan.context(snapshot, plan.load_seconds + time.perf_counter() - start)
 
 
 def work_of(plan: Plan) -> str:
@@ -191,8 +191,8 @@ def work_of(plan: Plan) -> str:
 
 
 def _pictures(plan: Plan) -> Iterator[Picture]:
-    with opened(plan) as stage:
-        for picture in picture_by_pass(stage, plan.order()):
+    with opened(plan) as context:
+        for picture in picture_by_pass(context, plan.order()):
             first_run.note(work_of(plan))
             yield picture
 

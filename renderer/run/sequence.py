@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from PIL import Image, features
 
-from renderer import __version__
 from renderer.atomic_file import atomic_file
 from renderer.errors import UsageError
 from renderer.film.image_file import check_writable
 from renderer.run import statistics
 from renderer.run.frame_key import frame_key
 from renderer.run.picture import Made, PictureOrder, make_picture
+from renderer.version import __version__
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
     from renderer.run.statistics import Statistics
-    from renderer.scene.render_context import Stage
+    from renderer.scene.render_context import RenderContext
     from renderer.scene.tree_updates import TreeUpdates
     from scenes.model import Snapshot
     from tracecore.bvh.tree import BinaryTree
@@ -75,7 +75,7 @@ class SequenceOrder:
     frames: range
     picture: PictureOrder
     place: Callable[[int], Snapshot]
-    stage: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[Stage]]
+    context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
     updates: TreeUpdates
     seeds: Seeds = "same"
     resume: bool = False
@@ -112,14 +112,14 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
         load_seconds = time.perf_counter() - start
         key_of = partial(frame_key, of_frame(order, frame), snapshot)
         kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
-        told = kept or _make_frame(order, frame, snapshot, load_seconds)
-        if told is None:
+        figures = kept or _make_frame(order, frame, snapshot, load_seconds)
+        if figures is None:
             return False
         if kept is None:
-            keyed = told | {"request": key_of(told["passes"])}
+            keyed = figures | {"request": key_of(figures["passes"])}
             statistics.write(order.frame_path(frame).with_suffix(".json"), keyed)
-        rows.append(told)
-        report(frame, told, kept is not None)
+        rows.append(figures)
+        report(frame, figures, kept is not None)
     if order.path.suffix.lower() in ANIMATED:
         write_animation(order.path, map(order.frame_path, order.frames), order.frames_per_second)
     statistics.write(order.path.with_suffix(".json"), table(order.frames, rows))
@@ -131,9 +131,9 @@ def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_secon
     tree = order.updates.tree_for(snapshot.positions)
     path = order.frame_path(frame)
     path.with_suffix(".json").unlink(missing_ok=True)  # so that an unfinished frame does not count as one
-    with order.stage(snapshot, load_seconds, tree) as stage:
-        made: Made = make_picture(stage, of_frame(order, frame), path, keep_linear=False)
-        order.updates.note(stage.tracer.tree, is_refitted=stage.is_refitted, trace_seconds=made.trace_seconds)
+    with order.context(snapshot, load_seconds, tree) as context:
+        made: Made = make_picture(context, of_frame(order, frame), path, keep_linear=False)
+        order.updates.note(context.tracer.tree, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
     return made.picture.statistics if made.finished and made.picture else None
 
 
@@ -158,13 +158,13 @@ def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | Non
     key_of: gives the key that the frame has to have, of the number of its passes.
     """
     try:
-        told: Statistics = json.loads(path.with_suffix(".json").read_text())
+        figures: Statistics = json.loads(path.with_suffix(".json").read_text())
     except (OSError, ValueError):
         return None
-    passes = told.get("passes") if isinstance(told, dict) and path.is_file() else None
-    if not isinstance(passes, int) or passes < 1 or told.get("request") != key_of(passes):
+    passes = figures.get("passes") if isinstance(figures, dict) and path.is_file() else None
+    if not isinstance(passes, int) or passes < 1 or figures.get("request") != key_of(passes):
         return None
-    return told
+    return figures
 
 
 def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float) -> None:

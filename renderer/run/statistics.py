@@ -8,15 +8,15 @@ import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from renderer import __version__
 from renderer.atomic_file import write_whole
+from renderer.version import __version__
 
 if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not wait for compilers
     from collections.abc import Sequence
     from pathlib import Path
 
     from renderer.drivers.driver import RenderSettings, Work
-    from renderer.scene.render_context import Stage
+    from renderer.scene.render_context import RenderContext
     from tracecore.dispatch.tracer import Limits
 
     Statistics = dict[str, Any]  # of str, int, float and lists of float
@@ -98,31 +98,31 @@ class Measured:
     bias: float = math.nan
 
 
-def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
+def collect(context: RenderContext, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
     """The statistics of a run, with the keys of `FIELDS`."""
-    work, bvh, limits, seconds = measured.work, stage.tracer.bvh, measured.limits, measured.seconds
+    work, bvh, limits, seconds = measured.work, context.tracer.bvh, measured.limits, measured.seconds
     rays, photons = work.rays, work.photons
-    has_bus = stage.tracer.device == "gpu"
+    has_bus = context.tracer.device == "gpu"
     return {
-        "scene": stage.snapshot.name,
-        "triangles": len(stage.snapshot.positions),
+        "scene": context.snapshot.name,
+        "triangles": len(context.snapshot.positions),
         "driver": driver,
-        "kernel": stage.tracer.name,
-        "device": stage.tracer.device,
-        "dispatch": stage.tracer.dispatch,
+        "kernel": context.tracer.name,
+        "device": context.tracer.device,
+        "dispatch": context.tracer.dispatch,
         "batch_rays": settings.batch_rays,
-        "threads": settings.threads or stage.tracer.threads,
+        "threads": settings.threads or context.tracer.threads,
         "seed": settings.seed,
         "passes": measured.passes,
         "noise": measured.noise,
         "bias": measured.bias,
-        "seconds.load": stage.load_seconds,
-        "seconds.build": stage.build_seconds,
+        "seconds.load": context.load_seconds,
+        "seconds.build": context.build_seconds,
         "seconds.trace": work.trace_seconds,
         "seconds.wait": work.wait_seconds,
         "seconds.shade": work.shade_seconds,
         "seconds.order": work.order_seconds,
-        "seconds.total": stage.load_seconds + stage.build_seconds + seconds,
+        "seconds.total": context.load_seconds + context.build_seconds + seconds,
         "rays.camera": rays.camera,
         "rays.shadow": rays.shadow,
         "rays.bounce": rays.bounce,
@@ -133,7 +133,7 @@ def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measu
         "rays_per_second_of_runs": list(measured.rates) or [ratio(measured.rays, seconds)],
         "coprocessor.busy_fraction": ratio(measured.busy_seconds, seconds),
         "coprocessor.kernel_rays_per_second": limits.kernel_rays_per_second,
-        "coprocessor.batches": stage.tracer.statistics().batches,
+        "coprocessor.batches": context.tracer.statistics().batches,
         "shading.rays_per_second": ratio(measured.rays, work.shade_seconds),
         "transfer.bytes_per_second": ratio(work.bytes_up + work.bytes_down, seconds) if has_bus else 0.0,
         "transfer.limit_bytes_per_second": limits.bus_bytes_per_second,
@@ -147,8 +147,8 @@ def collect(stage: Stage, driver: str, settings: RenderSettings, measured: Measu
         "bvh.bytes": bvh.bytes,
         "bvh.sah_cost": bvh.sah_cost,
         "bvh.build_seconds": bvh.build_seconds,
-        "bvh.update": "refitted" if stage.is_refitted else "built",
-        "bvh.update_seconds": tree.build_seconds if (tree := stage.tracer.tree) else 0.0,
+        "bvh.update": "refitted" if context.is_refitted else "built",
+        "bvh.update_seconds": tree.build_seconds if (tree := context.tracer.tree) else 0.0,
         "version": __version__,
     }
 

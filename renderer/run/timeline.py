@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from renderer import __version__
 from renderer.atomic_file import write_whole
+from renderer.version import __version__
 from tracecore.dispatch.port import ON_ITS_WAY, SHADING, WAITING
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot, Texture
 from scenes.srgb import decoded
+from shaders.custom import shader_address
 from shaders.ggx import LEAST_ALPHA
 from shaders.lights import (
     NO_SKY,
@@ -25,7 +26,6 @@ from shaders.lights import (
     sun_row,
     triangle_row,
 )
-from shaders.own import shader_address
 from shaders.registry import get_shader
 from shaders.surface import (
     ABSORPTION,
@@ -40,7 +40,6 @@ from shaders.surface import (
     ETA,
     EXTINCTION,
     FILTERED,
-    GLOSS,
     IOR,
     LOOK,
     MAPPED,
@@ -51,6 +50,7 @@ from shaders.surface import (
     PLAIN,
     ROUGHNESS_MAP,
     SHINE,
+    SPECULAR_LOBE,
     SPECULAR_MAP,
     TEXTURE,
     TRANSMISSION,
@@ -104,7 +104,7 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (TRANSMISSION, lobes.transmission),
         (EMISSION, material.emission),
         (BACKDROP, material.backdrop),
-        (GLOSS, lobes.gloss),
+        (SPECULAR_LOBE, lobes.specular_lobe),
         (ETA, lobes.eta),
         (EXTINCTION, lobes.k),
         (ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
@@ -141,10 +141,12 @@ def texture_colors(texture: Texture) -> npt.NDArray[np.float32]:
 def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """(m,) whether a material, (m, COLUMNS), is a mirror, a polished coat or clear glass, which turn light without
     spreading it, or has a shader of its own, (m,), that may make it one."""
-    lobes = {column: materials[:, column : column + 3].max(axis=1) > 0.0 for column in (MIRROR, TRANSMISSION, GLOSS)}
+    lobes = {
+        column: materials[:, column : column + 3].max(axis=1) > 0.0 for column in (MIRROR, TRANSMISSION, SPECULAR_LOBE)
+    }
     is_smooth = (materials[:, ALPHA] < LEAST_ALPHA) | (materials[:, ROUGHNESS_MAP] >= 0.0)
     is_clear = is_smooth | (materials[:, IOR] == 1.0)
-    return lobes[MIRROR] | (lobes[TRANSMISSION] & is_clear) | (lobes[GLOSS] & is_smooth) | (shaders != 0)
+    return lobes[MIRROR] | (lobes[TRANSMISSION] & is_clear) | (lobes[SPECULAR_LOBE] & is_smooth) | (shaders != 0)
 
 
 def shader_at_point(material: Material) -> int:

@@ -30,7 +30,6 @@ from shaders.surface import (
     ABSORPTION,
     ALPHA,
     DIFFUSE,
-    GLOSS,
     IOR,
     LOOK,
     MAPPED,
@@ -38,6 +37,7 @@ from shaders.surface import (
     ORIGIN_OFFSET,
     PHONG,
     SHINE,
+    SPECULAR_LOBE,
     TEXTURE,
     TRANSMISSION,
     SurfaceArrays,
@@ -45,16 +45,16 @@ from shaders.surface import (
 from shaders.textures import TextureArrays
 from tracecore.compilation.cached import compiled
 
-#: Flags of a facet, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
-#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. RICH: it
+#: Flags of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
+#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. SCALAR: it
 #: has what loops over columns know nothing of, and is shaded hit by hit; then it is BENT and MIXED, and not TEXTURED.
-RICH, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
+SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
 MATERIAL_MASK = np.uint32((1 << 27) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: material and flags. packed_front, packed_back: the normal and its opposite as photons keep them. diffuse,
 #: shine, ior: of the material, as in `shaders.bsdf.Bsdf`; means: of phong, mirror and transmission over the channels.
-FACET = np.dtype(
+TRIANGLE_RECORD = np.dtype(
     [
         ("normal", "<f4", 3),
         ("plane", "<f4"),
@@ -115,13 +115,13 @@ DECODED = decoded(np.arange(256, dtype=np.uint8), np.float32)
 
 
 class PhotonScene(NamedTuple):
-    """facets: (n,) FACET. materials: (m,) MATERIAL. emitters: (lights,) EMITTER. aliases: (lights,) ALIAS. uvs: (n, 8)
-    float32, of the three corners and twice nothing; no rows where no facet is textured. texels: (t + 1,) uint32, red in
-    the lowest byte, sRGB; the last one white. decoded: (256,) float32, linear. flags: all that facets have. others:
+    """triangle records: (n,) TRIANGLE_RECORD. materials: (m,) MATERIAL. emitters: (lights,) EMITTER. aliases: (lights,) ALIAS. uvs: (n, 8)
+    float32, of the three corners and twice nothing; no rows where no triangle record is textured. texels: (t + 1,) uint32, red in
+    the lowest byte, sRGB; the last one white. decoded: (256,) float32, linear. flags: all that triangle records have. others:
     (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty where
     all are. projection: where photons are sent, see `photon_targets.projected`."""
 
-    facets: Records
+    records: Records
     materials: Records
     emitters: Records
     aliases: Records
@@ -136,11 +136,11 @@ class PhotonScene(NamedTuple):
 
 def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
     """Records of surfaces and lights."""
-    facets = pack_facets(surfaces)
+    records = pack_records(surfaces)
     rows, probability, is_square = join_triangles(lights)
-    flags = np.uint32(np.bitwise_or.reduce(facets["kind"] & ~MATERIAL_MASK, initial=0))
+    flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
     return PhotonScene(
-        facets=facets,
+        records=records,
         materials=pack_materials(surfaces.materials, surfaces.textures),
         emitters=pack_emitters(rows, probability, is_square),
         aliases=pack_aliases(probability),
@@ -154,26 +154,26 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
     )
 
 
-def pack_facets(surfaces: SurfaceArrays) -> Records:
-    """(n,) FACET."""
+def pack_records(surfaces: SurfaceArrays) -> Records:
+    """(n,) TRIANGLE_RECORD."""
     corners = surfaces.positions.astype(np.float64)
     normals = flat_normals(corners)
     materials, ids = surfaces.materials, surfaces.material_ids
-    facets = in_lines(len(corners), FACET)
-    facets["normal"] = normals
-    facets["plane"] = np.einsum("ni,ni->n", facets["normal"].astype(np.float64), corners.mean(axis=1))
-    facets["clearance"] = ORIGIN_OFFSET * np.abs(surfaces.positions).max(axis=(1, 2), initial=0.0)
-    facets["kind"] = ids | material_flags(materials, surfaces.shaders)[ids]
-    facets["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
-    pack_units(normals, facets["packed_front"])
-    pack_units(-normals, facets["packed_back"])
-    facets["diffuse"] = materials[:, DIFFUSE : DIFFUSE + 3][ids]
+    records = in_lines(len(corners), TRIANGLE_RECORD)
+    records["normal"] = normals
+    records["plane"] = np.einsum("ni,ni->n", records["normal"].astype(np.float64), corners.mean(axis=1))
+    records["clearance"] = ORIGIN_OFFSET * np.abs(surfaces.positions).max(axis=(1, 2), initial=0.0)
+    records["kind"] = ids | material_flags(materials, surfaces.shaders)[ids]
+    records["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
+    pack_units(normals, records["packed_front"])
+    pack_units(-normals, records["packed_back"])
+    records["diffuse"] = materials[:, DIFFUSE : DIFFUSE + 3][ids]
     for lobe, column in enumerate((PHONG, MIRROR, TRANSMISSION)):
-        facets["means"][:, lobe] = (
+        records["means"][:, lobe] = (
             materials[:, column : column + 3].astype(np.float32).mean(axis=1, dtype=np.float64)[ids]
         )
-    facets["shine"], facets["ior"] = materials[ids, SHINE], materials[ids, IOR]
-    return facets
+    records["shine"], records["ior"] = materials[ids, SHINE], materials[ids, IOR]
+    return records
 
 
 def in_lines(count: int, record: np.dtype[np.void]) -> Records:
@@ -197,15 +197,17 @@ def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.N
 
 
 def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-    """(m,) STORES, TEXTURED, MIXED and RICH where they apply, and BENT where that goes with it."""
+    """(m,) STORES, TEXTURED, MIXED and SCALAR where they apply, and BENT where that goes with it."""
     scatters = materials[:, DIFFUSE : DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
     is_mixed = materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
-    is_rich = (shaders != 0) | (materials[:, [*range(GLOSS, GLOSS + 3), ALPHA]].max(axis=1, initial=0.0) > 0.0)
-    is_rich |= materials[:, ABSORPTION : ABSORPTION + 3].max(axis=1, initial=0.0) > 0.0
-    is_rich |= materials[:, LOOK] == MAPPED
+    is_scalar = (shaders != 0) | (
+        materials[:, [*range(SPECULAR_LOBE, SPECULAR_LOBE + 3), ALPHA]].max(axis=1, initial=0.0) > 0.0
+    )
+    is_scalar |= materials[:, ABSORPTION : ABSORPTION + 3].max(axis=1, initial=0.0) > 0.0
+    is_scalar |= materials[:, LOOK] == MAPPED
     flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
-    flags |= np.where(scatters & ~is_rich & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
-    flags |= np.where(is_rich, RICH | BENT | MIXED, np.uint32(0))
+    flags |= np.where(scatters & ~is_scalar & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
+    flags |= np.where(is_scalar, SCALAR | BENT | MIXED, np.uint32(0))
     return flags.astype(np.uint32)
 
 
@@ -316,14 +318,14 @@ def pack_aliases(probability: Doubles) -> Records:
     aliases = np.zeros(len(probability), ALIAS)
     rest = probability * len(probability)
     aliases["alias"] = np.argmax(probability) if len(probability) else 0
-    poor, rich = list(np.flatnonzero(rest < 1.0)), list(np.flatnonzero(rest >= 1.0))
-    while poor and rich:
-        taker, giver = poor.pop(), rich[-1]
+    poor, scalar = list(np.flatnonzero(rest < 1.0)), list(np.flatnonzero(rest >= 1.0))
+    while poor and scalar:
+        taker, giver = poor.pop(), scalar[-1]
         aliases[taker] = (rest[taker] * (2.0**32 - 1.0), giver)
         rest[giver] -= 1.0 - rest[taker]
         if rest[giver] < 1.0:
-            poor.append(rich.pop())
-    full = np.array(rich, np.int64)
+            poor.append(scalar.pop())
+    full = np.array(scalar, np.int64)
     aliases["share"][full], aliases["alias"][full] = 2**32 - 1, full
     return aliases
 

@@ -22,7 +22,7 @@ from tracecore.errors import CutoutError, KernelError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class SceneView:
     """What of a scene: at a time if one is given, else at a 0-based frame; through the camera of a name, or through the
     first; with a lens of this radius, in focus at this distance, in world units, or as the scene says; made plain by
     `scenes.plain` if is_plain."""
@@ -86,7 +86,7 @@ class TracerChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class RenderContext:
     """A scene and an open tracer, and the wall time to read the one and to build the other.
 
     is_refitted: whether the tree is that of the frame before, made to fit.
@@ -108,18 +108,18 @@ def check_scene(scene: str) -> None:
 
 
 @contextmanager
-def open_stage(scene: str, moment: Moment, choice: TracerChoice) -> Iterator[Stage]:
+def open_context(scene: str, scene_view: SceneView, choice: TracerChoice) -> Iterator[RenderContext]:
     """Load a scene (a file, or the name of a shipped one) and open a tracer for it, which is closed at the end."""
     start = time.perf_counter()
-    snapshot = moment.of(scenes.load(scene))
-    with stage_of(snapshot, choice, load_seconds=time.perf_counter() - start) as stage:
-        yield stage
+    snapshot = scene_view.of(scenes.load(scene))
+    with context_of(snapshot, choice, load_seconds=time.perf_counter() - start) as context:
+        yield context
 
 
 @contextmanager
-def stage_of(
+def context_of(
     snapshot: Snapshot, choice: TracerChoice, *, load_seconds: float, tree: BinaryTree | None = None
-) -> Iterator[Stage]:
+) -> Iterator[RenderContext]:
     """Open a tracer for a snapshot, which is closed at the end. tree: refitted to it, or None to build one."""
     start = time.perf_counter()
     with _open_tracer(snapshot, choice, tree) as tracer:
@@ -127,7 +127,7 @@ def stage_of(
             raise UsageError(
                 f"--dispatch {choice.dispatch} is not for the {tracer.device}, which has {tracer.dispatch}"
             )
-        yield Stage(
+        yield RenderContext(
             snapshot=snapshot,
             tracer=tracer,
             load_seconds=load_seconds,

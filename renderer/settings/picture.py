@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from renderer.errors import UsageError
-from renderer.settings.setting import Checked, Choice, DeviceName, File, Flag, Name, Real, Size, Whole, setting
+from renderer.settings.setting import Checked, Choice, DeviceName, File, Flag, Float32, Name, Size, Whole, setting
 
 MAX_FRAME = 10**9
 MIN_BATCH, MAX_BATCH = 256, 65536
@@ -47,7 +47,7 @@ class Settings(Checked):
     )
     frame: int = setting(Whole(0, MAX_FRAME), "frame of the animation, from 0", default=0, group="scene")
     time: float | None = setting(
-        Real(-1e9, 1e9, "T"), "or a time, in the unit of the animation", otherwise="that of the frame", group="scene"
+        Float32(-1e9, 1e9, "T"), "or a time, in the unit of the animation", otherwise="that of the frame", group="scene"
     )
     driver: str | None = setting(
         Name(),
@@ -59,7 +59,7 @@ class Settings(Checked):
         File(), "picture to write, .png, .exr or .npy", otherwise="none is written", group=_FILES, aliases=("-o",)
     )
     preview: float | None = setting(
-        Real(0, 1e9, "S"),
+        Float32(0, 1e9, "S"),
         "write the unfinished picture every so many seconds",
         otherwise=f"{DEFAULT_PREVIEW:g}",
         group=_FILES,
@@ -80,10 +80,10 @@ class Settings(Checked):
         aliases=("--spp",),
     )
     time_limit: float | None = setting(
-        Real(1e-3, 1e9, "S"), "begin no pass after so many seconds", otherwise="no limit", group=_PICTURE
+        Float32(1e-3, 1e9, "S"), "begin no pass after so many seconds", otherwise="no limit", group=_PICTURE
     )
     target_noise: float | None = setting(
-        Real(1e-6, 10, "E"),
+        Float32(1e-6, 10, "E"),
         "stop when pixels are right to this share of their brightness, such as 0.02, by how much two halves of the "
         "passes differ and by the blur of the photon search",
         otherwise="no target",
@@ -98,25 +98,27 @@ class Settings(Checked):
     denoise: bool = setting(
         Flag(), "show the picture without noise (Open Image Denoise, extra denoise)", default=False, group=_PICTURE
     )
-    exposure: float | None = setting(Real(-64, 64, "EV"), "stops, +1 is twice as bright", otherwise="0", group=_PICTURE)
+    exposure: float | None = setting(
+        Float32(-64, 64, "EV"), "stops, +1 is twice as bright", otherwise="0", group=_PICTURE
+    )
     tone_map: str | None = setting(
         Choice(("reinhard", "linear")), "curve for the brights", otherwise="what suits the driver", group=_PICTURE
     )
 
     aperture: float | None = setting(
-        Real(0, 1e9, "R"),
+        Float32(0, 1e9, "R"),
         "radius of the lens, world units: what is not in focus is blurred; 0 for a pinhole",
         otherwise="the scene's",
         group=_CAMERA,
     )
     focus: float | None = setting(
-        Real(1e-9, 1e9, "D"),
+        Float32(1e-9, 1e9, "D"),
         "distance along the view of what is sharp, world units",
         otherwise="the scene's",
         group=_CAMERA,
     )
     shutter: float | None = setting(
-        Real(1e-9, 1e9, "S"),
+        Float32(1e-9, 1e9, "S"),
         "motion blur: the shutter is open so long, in the unit of the animation's time, from the frame's time on",
         otherwise="one moment is seen",
         group=_CAMERA,
@@ -148,13 +150,13 @@ class Settings(Checked):
         Whole(1, 2 * 10**9), "photons sent out in each pass", otherwise="two for each pixel", group=_LIGHT
     )
     radius: float | None = setting(
-        Real(1e-12, 1e12, "R"),
+        Float32(1e-12, 1e12, "R"),
         "first radius of the photon search, world units",
         otherwise="two pixels, or where photons are few what two of them need",
         group=_LIGHT,
     )
     aim: float | None = setting(
-        Real(0, 0.9, "SHARE"),
+        Float32(0, 0.9, "SHARE"),
         "of the photons of photon and sppm, sent to mirrors and glass: less noise in caustics, more elsewhere, and "
         "more time for each photon",
         otherwise="0",

@@ -67,7 +67,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Real:
+class Float32:
     """A number from `least` to `most`; what is not a number is out of bounds."""
 
     least: float

@@ -18,17 +18,17 @@ from numba.core.errors import TypingError
 from shaders.vector import Vec3
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.merging import has_widest_vectors
-from tracecore.compilation.vector import address, all_lanes, emitting
+from tracecore.compilation.vector import address, all_elements, emitting
 from tracecore.rays import Floats
 
-#: Rays handled together; columns of so many stay in the cache next to the core. A multiple of 2 * LANES.
+#: Rays handled together; columns of so many stay in the cache next to the core. A multiple of 2 * ELEMENTS.
 CHUNK = 224
 
 #: Numbers of the longest vector.
-LANES = 16
+ELEMENTS = 16
 
 #: From one column of scratch to the next, in numbers: CHUNK, and places for a last vector that is not full.
-COLUMN = CHUNK + LANES
+COLUMN = CHUNK + ELEMENTS
 
 #: Bytes of a word, of a line of the cache, and from one column of scratch to the next.
 WORD_BYTES = 4
@@ -110,13 +110,13 @@ def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
 @inlined
 def whole(count: int) -> int:
     """A count rounded up to whole vectors, where places behind the last one may be written."""
-    return (count + (LANES - 1)) & -LANES
+    return (count + (ELEMENTS - 1)) & -ELEMENTS
 
 
 @inlined
 def whole_pairs(count: int) -> int:
     """A count rounded up to whole pairs of vectors."""
-    return (count + (2 * LANES - 1)) & (-2 * LANES)
+    return (count + (2 * ELEMENTS - 1)) & (-2 * ELEMENTS)
 
 
 def _declare_independent(module: Any, blocks: list[Any], jump: Any, vectors: int) -> None:
@@ -201,65 +201,67 @@ def set_column(scratch: Floats, i: int, vector: Vec3) -> None:
 
 @emitting
 def matches(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
-    """Which of WIDTH uint32 at an address have these bits under a mask: an int64, a bit for each, lane 0 lowest."""
+    """Which of WIDTH uint32 at an address have these bits under a mask: an int64, a bit for each, element 0 lowest."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place, mask, bits = arguments
         loaded = builder.load(builder.inttoptr(place, WIDE.as_pointer()), align=WORD_BYTES)
-        masked = builder.and_(loaded, all_lanes(builder, mask, WIDTH))
-        equal = builder.icmp_unsigned("==", masked, all_lanes(builder, bits, WIDTH))
+        masked = builder.and_(loaded, all_elements(builder, mask, WIDTH))
+        equal = builder.icmp_unsigned("==", masked, all_elements(builder, bits, WIDTH))
         return builder.zext(builder.bitcast(equal, ir.IntType(WIDTH)), I64)
 
     return types.int64(types.int64, types.uint32, types.uint32), emit
 
 
-def _packed_lanes() -> list[int]:
-    """For each set of eight lanes their numbers, a byte each, side by side from the lowest byte on."""
-    sets = ([lane for lane in range(8) if bits >> lane & 1] for bits in range(256))
-    return [sum(lane << 8 * k for k, lane in enumerate(lanes)) for lanes in sets]
+def _packed_elements() -> list[int]:
+    """For each set of eight elements their numbers, a byte each, side by side from the lowest byte on."""
+    sets = ([element for element in range(8) if bits >> element & 1] for bits in range(256))
+    return [sum(element << 8 * k for k, element in enumerate(elements)) for elements in sets]
 
 
-def _numbers_of(builder: Any, lanes: Any) -> Any:
-    """The numbers of the lanes in a set, side by side, and then anything below WIDTH: one instruction, or a table."""
+def _numbers_of(builder: Any, elements: Any) -> Any:
+    """The numbers of the elements in a set, side by side, and then anything below WIDTH: one instruction, or a table."""
     if WIDTH == 8:
-        packed = cgutils.global_constant(builder, "packed_lanes", ir.Constant(ir.ArrayType(I64, 256), _packed_lanes()))
-        entry = builder.load(builder.gep(packed, [I64(0), lanes]))
+        packed = cgutils.global_constant(
+            builder, "packed_lanes", ir.Constant(ir.ArrayType(I64, 256), _packed_elements())
+        )
+        entry = builder.load(builder.gep(packed, [I64(0), elements]))
         return builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), WIDE)
     mask = ir.VectorType(ir.IntType(1), WIDTH)
     kind = ir.FunctionType(WIDE, [WIDE, mask, WIDE])
     compress = cgutils.get_or_insert_function(builder.module, kind, f"llvm.experimental.vector.compress.v{WIDTH}i32")
-    chosen = builder.bitcast(builder.trunc(lanes, ir.IntType(WIDTH)), mask)
+    chosen = builder.bitcast(builder.trunc(elements, ir.IntType(WIDTH)), mask)
     return builder.call(compress, [ir.Constant(WIDE, list(range(WIDTH))), chosen, ir.Constant(WIDE, [0] * WIDTH)])
 
 
 @emitting
-def put_lanes(typing: Any, target: Any, lanes: Any, first: Any) -> Any:
-    """Write first + lane, int32, side by side to an address for the lanes of a set; WIDTH are written in all.
+def put_elements(typing: Any, target: Any, elements: Any, first: Any) -> Any:
+    """Write first + element, int32, side by side to an address for the elements of a set; WIDTH are written in all.
 
-    Returns how many lanes they are.
+    Returns how many elements they are.
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        target, lanes, first = arguments
-        places = builder.add(_numbers_of(builder, lanes), all_lanes(builder, builder.trunc(first, I32), WIDTH))
+        target, elements, first = arguments
+        places = builder.add(_numbers_of(builder, elements), all_elements(builder, builder.trunc(first, I32), WIDTH))
         builder.store(places, builder.inttoptr(target, WIDE.as_pointer()), align=WORD_BYTES)
-        return builder.ctpop(lanes)
+        return builder.ctpop(elements)
 
     return types.int64(types.int64, types.int64, types.int64), emit
 
 
 @emitting
-def pack_lanes(typing: Any, lanes: Any, sources: Any, place: Any, targets: Any, packed: Any) -> Any:
-    """Copy the lanes of a set, of WIDTH words from `place` on of each source, side by side to `packed` in its target;
+def pack_elements(typing: Any, elements: Any, sources: Any, place: Any, targets: Any, packed: Any) -> Any:
+    """Copy the elements of a set, of WIDTH words from `place` on of each source, side by side to `packed` in its target;
     WIDTH words are written in all.
 
-    sources, targets: tuples of as many addresses of columns. Returns `packed` and how many lanes they are. LLVM makes
+    sources, targets: tuples of as many addresses of columns. Returns `packed` and how many elements they are. LLVM makes
     one instruction of words taken by number, where a processor has it.
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lanes, sources, place, targets, packed = arguments
-        numbers = _numbers_of(builder, lanes)
+        elements, sources, place, targets, packed = arguments
+        numbers = _numbers_of(builder, elements)
         numbers = [builder.extract_element(numbers, I32(k)) for k in range(WIDTH)]
         for source, target in zip(
             cgutils.unpack_tuple(builder, sources), cgutils.unpack_tuple(builder, targets), strict=True
@@ -269,14 +271,14 @@ def pack_lanes(typing: Any, lanes: Any, sources: Any, place: Any, targets: Any, 
             for k, number in enumerate(numbers):
                 chosen = builder.insert_element(chosen, builder.extract_element(words, number), I32(k))
             builder.store(chosen, _at(builder, target, packed), align=WORD_BYTES)
-        return builder.add(packed, builder.ctpop(lanes))
+        return builder.add(packed, builder.ctpop(elements))
 
     return types.int64(types.int64, sources, types.int64, targets, types.int64), emit
 
 
 @emitting
-def count_lanes(typing: Any, lanes: Any) -> Any:
-    """How many lanes are in a set."""
+def count_elements(typing: Any, elements: Any) -> Any:
+    """How many elements are in a set."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -293,7 +295,7 @@ def _at(builder: Any, column: Any, place: Any) -> Any:
 @emitting
 def copy_line(typing: Any, source: Any, target: Any) -> Any:
     """Copy 64 bytes to an address, a multiple of 64, past the caches: nobody here reads them soon."""
-    line = ir.VectorType(I32, LANES)
+    line = ir.VectorType(I32, ELEMENTS)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         loaded = builder.load(builder.inttoptr(arguments[0], line.as_pointer()), align=WORD_BYTES)
@@ -317,7 +319,7 @@ def column_of(scratch: Floats) -> tuple[int, int, int]:
 
 
 @inlined
-def lanes_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: int) -> int:
+def elements_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: int) -> int:
     """Which of WIDTH words from i on, of a column of `count`, have the wanted bits of a mask. wanted: mask, bits."""
     mask, bits = wanted
     return matches(words + WORD_BYTES * i, mask, bits) & (ALL_LANES >> max(0, i + WIDTH - count))
@@ -335,7 +337,7 @@ def pack_columns(
     """
     packed = 0
     for i in range(0, count, WIDTH):
-        packed = pack_lanes(lanes_of(words, wanted, i, count), sources, i, targets, packed)
+        packed = pack_elements(elements_of(words, wanted, i, count), sources, i, targets, packed)
     return packed
 
 
@@ -347,9 +349,9 @@ def pack_chunk(
     were looked at."""
     packed, i = 0, 0
     while i < count and packed <= CHUNK - WIDTH:
-        lanes = lanes_of(words, wanted, i, count)
-        if lanes != 0:  # where few are wanted, most lines of the other columns need not be read
-            packed = pack_lanes(lanes, sources, i, targets, packed)
+        elements = elements_of(words, wanted, i, count)
+        if elements != 0:  # where few are wanted, most lines of the other columns need not be read
+            packed = pack_elements(elements, sources, i, targets, packed)
         i += WIDTH
     return packed, min(i, count)
 
@@ -368,9 +370,9 @@ def pack_numbered(
     """
     packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
     while i < count and packed <= CHUNK - WIDTH:
-        lanes = lanes_of(words, wanted, i, count)
-        put_lanes(target + WORD_BYTES * packed, lanes, number + i)
-        packed = pack_lanes(lanes, sources, i, targets, packed)
+        elements = elements_of(words, wanted, i, count)
+        put_elements(target + WORD_BYTES * packed, elements, number + i)
+        packed = pack_elements(elements, sources, i, targets, packed)
         i += WIDTH
     return packed, min(i, count)
 
@@ -380,11 +382,11 @@ def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, colu
     """As `pack_columns` within columns: what lies in front of the first gap stays where it is."""
     packed = 0
     for i in range(0, count, WIDTH):
-        lanes = lanes_of(words, wanted, i, count)
-        if packed == i and lanes & (lanes + 1) == 0:  # none is missing before the last one
-            packed += count_lanes(lanes)
+        elements = elements_of(words, wanted, i, count)
+        if packed == i and elements & (elements + 1) == 0:  # none is missing before the last one
+            packed += count_elements(elements)
         else:
-            packed = pack_lanes(lanes, columns, i, columns, packed)
+            packed = pack_elements(elements, columns, i, columns, packed)
     return packed
 
 
@@ -392,11 +394,11 @@ def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, colu
 def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, places: int) -> int:
     """List where words of a column have the wanted bits of a mask, and close the list. Returns its length.
 
-    wanted: mask and bits. A list has room for LANES places more than it may have.
+    wanted: mask and bits. A list has room for ELEMENTS places more than it may have.
     """
     length = 0
     for i in range(0, count, WIDTH):
-        length += put_lanes(places + WORD_BYTES * length, lanes_of(words, wanted, i, count), i)
+        length += put_elements(places + WORD_BYTES * length, elements_of(words, wanted, i, count), i)
     close_list(places, length)
     return length
 
@@ -404,7 +406,7 @@ def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, pla
 @inlined
 def close_list(places: int, length: int) -> None:
     """Add places behind a chunk to a list of places of it, so that `each` may go on to the end of a vector."""
-    for i in range(LANES):
+    for i in range(ELEMENTS):
         put(places, length + i, np.int32(CHUNK + i))
 
 
@@ -454,8 +456,8 @@ def _joined(builder: Any, rows: list[Any]) -> Any:
     """Four words from each of some addresses, side by side."""
     parts = [builder.load(builder.inttoptr(row, ir.VectorType(I32, 4).as_pointer()), align=WORD_BYTES) for row in rows]
     while len(parts) > 1:
-        lanes = list(range(2 * parts[0].type.count))
-        parts = [_mixed(builder, a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+        elements = list(range(2 * parts[0].type.count))
+        parts = [_mixed(builder, a, b, elements) for a, b in zip(parts[::2], parts[1::2], strict=True)]
     return parts[0]
 
 
@@ -471,7 +473,7 @@ def _transposed(builder: Any, vectors: list[Any]) -> list[Any]:
 
 def _in_quarters(mask: list[int]) -> list[int]:
     """What is done with the first four words of two vectors, done with all fours."""
-    return [lane + quarter for quarter in range(0, WIDTH, 4) for lane in mask]
+    return [element + quarter for quarter in range(0, WIDTH, 4) for element in mask]
 
 
 def _mixed(builder: Any, a: Any, b: Any, mask: list[int]) -> Any:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 from scenes.aff.parser import read_document
 from scenes.errors import SceneFileError
+from scenes.evaluator import scene_of
 from scenes.scene import Scene
-from scenes.stage import scene_of
 
 
 def read(path: Path) -> Scene:

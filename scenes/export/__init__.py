@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scenes.errors import SceneError
+from scenes.evaluator import scene_of
 from scenes.export.aff import write_aff
 from scenes.export.glb import write_glb
 from scenes.export.obj import write_obj
 from scenes.export.toml import write_toml
 from scenes.scene import Scene
-from scenes.stage import scene_of
 
 Writer = Callable[[Scene, Path, float], tuple[str, ...]]
 

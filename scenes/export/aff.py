@@ -25,6 +25,7 @@ from scenes.document import (
     PointSource,
     triangle_count,
 )
+from scenes.evaluator import SceneEvaluator
 from scenes.export.decomposition import levels
 from scenes.export.pictures import write_pictures
 from scenes.export.still import map_losses
@@ -32,7 +33,6 @@ from scenes.export.text import words, write_lines
 from scenes.microfacets import by_phong, phong_losses
 from scenes.model import Camera, Color, Doubles, Material, Mesh
 from scenes.scene import Scene
-from scenes.stage import Stage
 from scenes.tracks import Track, VectorTrack
 from scenes.transforms import Transform
 
@@ -303,7 +303,7 @@ def strengths(document: Document) -> list[Color]:
 
 def light_distance(document: Document) -> float:
     """The distance at which the reader takes the strengths of a document's lights to be meant."""
-    return Stage("lights", document).light_distance
+    return SceneEvaluator("lights", document).light_distance
 
 
 def scaled(light: PointSource, factor: float, distance: float) -> Color:

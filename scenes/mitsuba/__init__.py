@@ -25,9 +25,9 @@ pictures lie beside the file that names them.
 from pathlib import Path
 
 from scenes.errors import SceneFileError
+from scenes.evaluator import scene_of
 from scenes.mitsuba.reader import read_document
 from scenes.scene import Scene
-from scenes.stage import scene_of
 
 __all__ = ["read"]
 

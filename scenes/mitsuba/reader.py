@@ -10,6 +10,7 @@ import numpy as np
 from scenes.default_view import VERTICAL_FOV, triple
 from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
 from scenes.errors import SceneFileError
+from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import unit
 from scenes.gltf import new_name
 from scenes.memory import MAX_TRIANGLES
@@ -21,7 +22,6 @@ from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.shapes import Shapes, mapped_uvs
 from scenes.mitsuba.surfaces import WHITE, Surface, Surfaces
 from scenes.model import Camera, Color, Doubles, Material, Mesh, Texture
-from scenes.stage import DEFAULT_CAMERA
 from scenes.transforms import IDENTITY, WORLD
 
 MAX_RESOLUTION = 16_384

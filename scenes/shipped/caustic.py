@@ -7,12 +7,12 @@ Traité de la lumière, 1690).
 import numpy as np
 
 from scenes.document import Document, Part
+from scenes.evaluator import scene_of
 from scenes.model import Doubles, Material, Mesh
 from scenes.scene import Scene
 from scenes.shapes import rectangle, sphere
 from scenes.shipped.modelling import arc, facing_square, grid, lathe
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 from scenes.transforms import WORLD, translation
 
 #: Metres. All things stand clear of the table by this.

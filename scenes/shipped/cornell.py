@@ -8,10 +8,10 @@ along +z, so that x runs to the left.
 import numpy as np
 
 from scenes.document import Document, Part
+from scenes.evaluator import scene_of
 from scenes.model import Camera, Material, Mesh
 from scenes.scene import Scene
 from scenes.shapes import rectangle, sphere
-from scenes.stage import scene_of
 
 #: Size of the box in metres: x, y, z. The front, z = 0, is open.
 WIDTH, HEIGHT, DEPTH = 0.5528, 0.5488, 0.5592

@@ -9,13 +9,13 @@ import math
 import numpy as np
 
 from scenes.document import DistantSource, Document, EnvironmentSource, Part
+from scenes.evaluator import scene_of
 from scenes.geometry import unit
 from scenes.model import Color, Doubles, Floats, Material, Mesh
 from scenes.scene import Scene
 from scenes.shapes import sphere
 from scenes.shipped.modelling import arc, box, curve, lathe, placed
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 
 #: Where the sun stands: degrees above the horizon, and to the right from -z.
 SUN_HEIGHT, SUN_TURN = 36.0, -118.0

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from scenes.document import Document, Part, corner_indices
+from scenes.evaluator import scene_of
 from scenes.geometry import unit
 from scenes.model import Doubles, Material, Mesh
 from scenes.scene import Scene
 from scenes.shapes import rectangle
 from scenes.shipped.modelling import curve, facing_square, tube
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 from scenes.transforms import WORLD, Transform, compose, quaternion
 
 SEED = 20160620

@@ -4,13 +4,13 @@ is clear, that absorbs, and that is frosted. By the light of a window and of a s
 import numpy as np
 
 from scenes.document import Document, EnvironmentSource, Part
+from scenes.evaluator import scene_of
 from scenes.metals import METALS
 from scenes.model import Color, Doubles, Floats, Material, Mesh
 from scenes.scene import Scene
 from scenes.shapes import rectangle
 from scenes.shipped.modelling import arc, curve, grid, lathe, placed
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 
 #: Metres. Vases stand clear of the table by this.
 GAP = 0.0005

@@ -11,11 +11,11 @@ import numpy as np
 from scenes.default_view import look_at, triple
 from scenes.document import Document
 from scenes.errors import SceneFileError
+from scenes.evaluator import scene_of
 from scenes.metals import METALS
 from scenes.model import AnimationRange, Camera, Material, Texture
 from scenes.scene import Scene
 from scenes.source_file import read_bytes, reason
-from scenes.stage import scene_of
 from scenes.texture_file import read_texture
 from scenes.toml_scene.keyframes import track_of, turned_track
 from scenes.toml_scene.keys import FILE_KEYS, LINEAR, PICTURE_KEYS

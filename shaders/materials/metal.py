@@ -15,7 +15,7 @@ def mixture(material: Parameters) -> Bsdf:
         transmission=BLACK,
         shine=0.0,
         ior=1.0,
-        gloss=material.specular,
+        specular_lobe=material.specular,
         # Squared, roughness looks even: Burley, Physically-Based Shading at Disney, 2012.
         alpha=material.roughness**2,
         eta=material.eta,

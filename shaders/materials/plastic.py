@@ -16,7 +16,7 @@ def mixture(material: Parameters) -> Bsdf:
         transmission=BLACK,
         shine=0.0,
         ior=1.0,
-        gloss=(straight_ahead, straight_ahead, straight_ahead),
+        specular_lobe=(straight_ahead, straight_ahead, straight_ahead),
         alpha=material.roughness**2,
     )
 

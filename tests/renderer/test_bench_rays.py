@@ -84,9 +84,9 @@ def test_rays_of_another_scene_are_refused(capsys, recorded):
 )
 def test_what_cannot_be_is_refused_before_anything_is_read(capsys, options, said):
     assert bench("nosuch.aff", *options) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("\n") == 1
+    figures = capsys.readouterr().err
+    assert said in figures
+    assert figures.count("\n") == 1
 
 
 def test_embree_beside_ours(tmp_path, capsys):

@@ -219,9 +219,9 @@ FILES = {"--json": "bench.json", "--plot": "bench.png", "--html": "bench.html", 
 )
 def test_what_cannot_be_written_is_refused_before_anything_is_read(capsys, options, said):
     assert cli.main(["bench", "nosuch.aff", "--device", "emulator", *options]) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("\n") == 1
+    figures = capsys.readouterr().err
+    assert said in figures
+    assert figures.count("\n") == 1
 
 
 @pytest.mark.parametrize("option", ["--plot", "--html"])

@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 import scenes
-from renderer import __version__, cli
+from renderer import cli
 from renderer.commands import photons
 from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
@@ -33,6 +33,7 @@ from renderer.run.rendering import driver_settings
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
 from renderer.settings.picture import DEFAULT_PASSES, Settings
 from renderer.settings.setting import MAX_PIXELS
+from renderer.version import __version__
 from scenes.errors import SceneFileError
 from scenes.model import Snapshot
 from tracecore.compilation import cached as compiled
@@ -387,9 +388,9 @@ def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
     path = tmp_path / "a.png"
     assert run_flat("-o", path, "--passes", "3", "--seed", "7", "--exposure", "-1") == 0
     np.testing.assert_array_equal(read_linear(tmp_path / "a.npy"), np.full((3, 4, 3), 2.0))
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert list(told) == list(FIELDS)
-    assert (told["scene"], told["driver"], told["seed"], told["rays.camera"]) == ("cornell", "flat", 7, 36)
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert list(figures) == list(FIELDS)
+    assert (figures["scene"], figures["driver"], figures["seed"], figures["rays.camera"]) == ("cornell", "flat", 7, 36)
     with Image.open(path) as image:
         assert image.getpixel((0, 0)) == (193, 193, 193)  # 2 a stop darker is 1, of which the curve makes 0.53125
     texts = read_texts(path)
@@ -487,10 +488,10 @@ def test_a_target_noise_alone_is_no_number_of_passes(
 
     monkeypatch.setattr(flat, "render_pass", render_pass)
     assert run_flat("-o", tmp_path / "a.png", "--target-noise", "0.0145") == 0
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert told["passes"] > DEFAULT_PASSES
-    assert told["noise"] == pytest.approx(error_after(told["passes"]), rel=1e-5)
-    assert error_after(told["passes"]) <= 0.0145 < error_after(told["passes"] - 1)
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert figures["passes"] > DEFAULT_PASSES
+    assert figures["noise"] == pytest.approx(error_after(figures["passes"]), rel=1e-5)
+    assert error_after(figures["passes"]) <= 0.0145 < error_after(figures["passes"] - 1)
 
 
 def test_layers_need_a_file_that_holds_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -657,9 +658,9 @@ def test_compilation_is_announced_until_a_pass_is_finished(
     at_pass = flat.at_pass
     flat.at_pass = staticmethod(interrupt)
     rows = [("flat", 130, 1), ("flat", 0, 1), ("flat", 0, 0), ("other", 0, 1), ("other", 0, 0)]
-    for driver, status, told in rows:
+    for driver, status, figures in rows:
         assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--driver", driver) == status
-        assert capsys.readouterr().err.count("compiling for this machine") == told
+        assert capsys.readouterr().err.count("compiling for this machine") == figures
         flat.at_pass = staticmethod(at_pass)
 
 
@@ -667,9 +668,9 @@ def test_compilation_is_announced_for_photons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path)
-    for told in (1, 0):
+    for figures in (1, 0):
         assert run("photons", "cornell", "--device", "cpu", "--store", "10") == 0
-        assert capsys.readouterr().err.count("compiling for this machine") == told
+        assert capsys.readouterr().err.count("compiling for this machine") == figures
 
 
 # Real drivers
@@ -681,8 +682,8 @@ def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
     if "photons" in settings_taken(DRIVERS[driver]):
         options += ["--photons", "500"]
     assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert told["rays.camera"] == 2 * 8 * 6
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert figures["rays.camera"] == 2 * 8 * 6
     assert read_linear(tmp_path / "a.npy").max() > 0.0
 
 
@@ -698,17 +699,20 @@ def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
     assert run("photons", "cornell", "--device", "cpu", "--store", "1000", *files) == 0
     text = capsys.readouterr().out
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert list(told) == list(FIELDS)
-    assert told["photons.stored"] >= 1000
-    assert told["photons.emitted"] == told["photons.absorbed"] + told["photons.escaped"] + told["photons.terminated"]
-    assert len(load_photons(tmp_path / "a.npz")[0]) == told["photons.stored"]
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert list(figures) == list(FIELDS)
+    assert figures["photons.stored"] >= 1000
+    assert (
+        figures["photons.emitted"]
+        == figures["photons.absorbed"] + figures["photons.escaped"] + figures["photons.terminated"]
+    )
+    assert len(load_photons(tmp_path / "a.npz")[0]) == figures["photons.stored"]
     for part in (
         "Mrays/s",
         "busy",
         "limited by",
-        f"{told['photons.emitted']} emitted",
-        f"{told['photons.escaped']} escaped",
+        f"{figures['photons.emitted']} emitted",
+        f"{figures['photons.escaped']} escaped",
     ):
         assert part in text
 
@@ -716,29 +720,29 @@ def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_report_of_a_photon_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("photons", "cornell", "--device", "cpu", "--store", "50000", "--json", tmp_path / "a.json") == 0
     rows = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.replace("limited by", "limit").splitlines())
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert f"{told['rays.timed']} in" in rows["rays"]
-    assert 0 < told["rays.timed"] < told["rays.total"]
-    assert f"{told['rays_per_second'] / 1e6:.2f} Mrays/s" in rows["rays"]
-    cores = 1e9 * told["threads"] / told["rays.timed"]
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert f"{figures['rays.timed']} in" in rows["rays"]
+    assert 0 < figures["rays.timed"] < figures["rays.total"]
+    assert f"{figures['rays_per_second'] / 1e6:.2f} Mrays/s" in rows["rays"]
+    cores = 1e9 * figures["threads"] / figures["rays.timed"]
     assert (
-        f"{told['shading.rays_per_second'] / 1e6:.2f} Mrays/s: {cores * told['seconds.shade']:.1f} ns"
+        f"{figures['shading.rays_per_second'] / 1e6:.2f} Mrays/s: {cores * figures['seconds.shade']:.1f} ns"
         in rows["shading"]
     )
-    assert rows["tracing"].startswith(f"{cores * told['seconds.trace']:.1f} ns")
+    assert rows["tracing"].startswith(f"{cores * figures['seconds.trace']:.1f} ns")
     assert rows["waiting"].startswith("0%")
     assert rows["transfer"] == "none, there is no bus"
-    assert rows["order"].startswith(f"{told['seconds.order']:.3f} s")
-    assert rows["limit"] == told["limited_by"] in ("kernel", "shading")
+    assert rows["order"].startswith(f"{figures['seconds.order']:.3f} s")
+    assert rows["limit"] == figures["limited_by"] in ("kernel", "shading")
 
 
 def test_report_of_a_device() -> None:
     texts = {"scene": "box", "kernel": "bvh8", "device": "gpu", "dispatch": "resident", "limited_by": "transfer"}
-    told = dict.fromkeys(FIELDS, 8) | texts
-    told |= {"seconds.load": 1, "seconds.build": 3, "seconds.total": 8.0, "seconds.wait": 1.0}
-    told |= {"transfer.bytes_per_second": 5e9, "transfer.limit_bytes_per_second": 2.5e10}
-    told |= {"rays_per_second": 3e6, "rays_per_second_of_runs": [4e6, 1e6, 3e6]}
-    lines = photons.report(told).splitlines()
+    figures = dict.fromkeys(FIELDS, 8) | texts
+    figures |= {"seconds.load": 1, "seconds.build": 3, "seconds.total": 8.0, "seconds.wait": 1.0}
+    figures |= {"transfer.bytes_per_second": 5e9, "transfer.limit_bytes_per_second": 2.5e10}
+    figures |= {"rays_per_second": 3e6, "rays_per_second_of_runs": [4e6, 1e6, 3e6]}
+    lines = photons.report(figures).splitlines()
     assert "rays          8 in 4.000 s: 3.00 Mrays/s, the median of 3 from 1.00 to 4.00" in lines
     assert "waiting       25% of the threads' time" in lines
     assert "transfer      5.00 GB/s both ways; the bus takes 25.00 GB/s up" in lines
@@ -747,24 +751,24 @@ def test_report_of_a_device() -> None:
 
 def test_photons_traced_again(tmp_path: Path) -> None:
     common = ("photons", "cornell", "--device", "cpu", "--store", "20000", "--quiet", "--json", tmp_path / "a.json")
-    told = []
+    figures = []
     for repeat in (1, 3):
         assert run(*common, "--repeat", str(repeat)) == 0
-        told.append(json.loads((tmp_path / "a.json").read_text()))
-    assert [len(one["rays_per_second_of_runs"]) for one in told] == [1, 3]
-    assert told[1]["rays_per_second"] == sorted(told[1]["rays_per_second_of_runs"])[1]
+        figures.append(json.loads((tmp_path / "a.json").read_text()))
+    assert [len(one["rays_per_second_of_runs"]) for one in figures] == [1, 3]
+    assert figures[1]["rays_per_second"] == sorted(figures[1]["rays_per_second_of_runs"])[1]
     for key in ("photons.stored", "photons.emitted", "rays.photon", "rays.timed"):
-        assert told[0][key] == told[1][key]
+        assert figures[0][key] == figures[1][key]
 
 
 def test_timeline_of_photons(tmp_path: Path) -> None:
     files = ("--json", tmp_path / "a.json", "--timeline", tmp_path / "t.json")
     assert run("photons", "cornell", "--device", "cpu", "--store", "20000", "--quiet", *files) == 0
-    told = json.loads((tmp_path / "a.json").read_text())
+    figures = json.loads((tmp_path / "a.json").read_text())
     trace = json.loads((tmp_path / "t.json").read_text())
     batches = [event for event in trace["traceEvents"] if event["name"] == "batch"]
-    assert len(batches) == told["coprocessor.batches"]
-    assert sum(batch["args"]["rays"] for batch in batches) == told["rays.total"]
+    assert len(batches) == figures["coprocessor.batches"]
+    assert sum(batch["args"]["rays"] for batch in batches) == figures["rays.total"]
 
 
 @pytest.mark.parametrize("option", ["--json", "--timeline"])
@@ -803,8 +807,8 @@ def test_interrupted_photons_are_kept(
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
     assert run("photons", "cornell", "--device", "cpu", "--store", "100000", *files) == 130
     captured = capsys.readouterr()
-    told = json.loads((tmp_path / "a.json").read_text())
-    stored = told["photons.stored"]
+    figures = json.loads((tmp_path / "a.json").read_text())
+    stored = figures["photons.stored"]
     assert 0 < stored < 100_000
     assert len(load_photons(tmp_path / "a.npz")[0]) == stored
     assert f"{stored} stored" in captured.out
@@ -938,10 +942,10 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
 def test_lens_shutter_and_filter_are_in_the_picture(tmp_path: Path, flat: type[FlatDriver]) -> None:
     camera = ("--aperture", "0.1", "--focus", "2", "--shutter", "0.5", "--filter", "tent", "--sampler", "random")
     assert run_flat(*camera, "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
-    told = told_settings(tmp_path / "a.png")
+    figures = told_settings(tmp_path / "a.png")
     expected = {"aperture": 0.1, "focus": 2.0, "shutter": 0.5, "motion_samples": 16, "pixel_filter": "tent"}
-    assert expected.items() <= told.items()
-    assert told["sampler"] == "random"
+    assert expected.items() <= figures.items()
+    assert figures["sampler"] == "random"
 
 
 def test_photons_can_be_aimed_where_the_driver_lets_choose(
@@ -964,16 +968,16 @@ def test_what_is_said_wins_over_what_is_proposed(tmp_path: Path, flat: type[Flat
     scene = proposing(tmp_path, "path")
     options = ("--driver", "flat", "--device", "cpu", *said.split(), "--quiet")
     assert run("render", scene, *options, "-o", tmp_path / "a.png") == 0
-    told = told_settings(tmp_path / "a.png")
-    assert [told[name] for name in ("width", "height", "passes", "photons", "max_bounces")] == [4, 3, 2, 5, 2]
-    assert [told[name] for name in ("radius", "exposure", "tone_map", "seed")] == [1.0, 0.0, "reinhard", 0]
+    figures = told_settings(tmp_path / "a.png")
+    assert [figures[name] for name in ("width", "height", "passes", "photons", "max_bounces")] == [4, 3, 2, 5, 2]
+    assert [figures[name] for name in ("radius", "exposure", "tone_map", "seed")] == [1.0, 0.0, "reinhard", 0]
 
 
 def test_proposals_that_the_driver_has_no_use_for_are_left_out(tmp_path: Path) -> None:
     scene = proposing(tmp_path, "ao")
     assert run("render", scene, "--device", "cpu", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
-    told = told_settings(tmp_path / "a.png")
-    assert (told["photons"], told["width"]) == (RenderSettings.photons, 6)
+    figures = told_settings(tmp_path / "a.png")
+    assert (figures["photons"], figures["width"]) == (RenderSettings.photons, 6)
 
 
 def test_a_driver_that_is_proposed_and_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from renderer.scene.packed_scene import pack_scene
 
 def test_every_size_and_number_in_flight_that_fits_is_measured(monkeypatch):
     monkeypatch.setattr(dispatch_benchmark, "BATCHES", (256, 512))
-    monkeypatch.setattr(dispatch_benchmark, "LANES", (1, 4))
+    monkeypatch.setattr(dispatch_benchmark, "IN_FLIGHT", (1, 4))
     monkeypatch.setattr(dispatch_benchmark, "MOST_RAYS", 2 * 4 * 256)
     snapshot = lamp_in_box()
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:

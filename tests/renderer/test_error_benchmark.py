@@ -15,7 +15,7 @@ from renderer.bench.error_benchmark import (
 )
 from renderer.drivers.driver import RenderSettings
 from renderer.film.film import FLOOR, LEFT_OUT
-from renderer.scene.render_context import Moment, TracerChoice, open_stage
+from renderer.scene.render_context import SceneView, TracerChoice, open_context
 
 
 def test_a_picture_that_is_a_tenth_too_bright_is_off_by_a_tenth():
@@ -46,9 +46,10 @@ def test_moments_double():
 
 def test_the_last_picture_is_that_of_all_the_time():
     settings = RenderSettings(width=8, height=6)
-    with open_stage("cornell", Moment(), TracerChoice(device="cpu")) as stage:
+    with open_context("cornell", SceneView(), TracerChoice(device="cpu")) as context:
         seen = [
-            (seconds, film.passes) for seconds, film in pictures(stage, "path", settings, Moments(first=0.1, last=0.3))
+            (seconds, film.passes)
+            for seconds, film in pictures(context, "path", settings, Moments(first=0.1, last=0.3))
         ]
     assert len(seen) >= 2
     assert seen[-1][0] >= 0.3
@@ -58,7 +59,9 @@ def test_the_last_picture_is_that_of_all_the_time():
 def test_noise_that_is_told_is_compared_with_the_error_of_one_picture():
     """Pictures of brightness 1 that are off by 0.05: by the mean of the others, whose noise is taken out."""
     random = np.random.default_rng(2)
-    made = [(random.normal(1.0, 0.05, (40, 50, 3)).astype(np.float32), told) for told in (0.03, 0.04, 0.05, 0.05, 0.2)]
+    made = [
+        (random.normal(1.0, 0.05, (40, 50, 3)).astype(np.float32), figures) for figures in (0.03, 0.04, 0.05, 0.05, 0.2)
+    ]
     row = told_and_true(made)
     kept = 0.98  # of the error, without the worst hundredth of the pixels
     assert row["error"] == pytest.approx(kept * 0.05 / (1.0 + FLOOR), rel=0.03)
@@ -67,8 +70,8 @@ def test_noise_that_is_told_is_compared_with_the_error_of_one_picture():
 
 def test_pictures_of_a_driver_tell_their_noise():
     settings = RenderSettings(width=16, height=12)
-    with open_stage("cornell", Moment(), TracerChoice(device="cpu")) as stage:
-        found = told_rows(stage, ["ao"], settings, [16, 4], 6)
+    with open_context("cornell", SceneView(), TracerChoice(device="cpu")) as context:
+        found = told_rows(context, ["ao"], settings, [16, 4], 6)
     assert [(row["driver"], row["passes"]) for row in found] == [("ao", 4), ("ao", 16)]
     assert found[1]["error"] < 0.6 * found[0]["error"]
     assert 0.75 < found[1]["told"] < 1.25

@@ -127,8 +127,8 @@ def test_noise_is_honest_though_samples_keep_apart(sampler: str) -> None:
         film.add(np.stack([np.exp(x + y), x + 2.0 * y < 1.2, (x < 0.6) & (y < 0.7)], axis=-1).astype(np.float64))
         if film.passes in (4, 8, 16, 64):
             error = math.sqrt(np.square(film.linear - truth).mean())
-            told = math.sqrt(np.square(film.noise).mean())
-            assert told == pytest.approx(error, rel=0.08), film.passes
+            figures = math.sqrt(np.square(film.noise).mean())
+            assert figures == pytest.approx(error, rel=0.08), film.passes
 
 
 def test_one_pass_tells_no_noise() -> None:

@@ -94,8 +94,8 @@ from renderer.cli import main
 from tracecore.workers.pool import Feeder
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
 run = Feeder.run
-def run_and_tell(feeder, make_loop):
-    run(feeder, make_loop)
+def run_and_tell(pool, make_loop):
+    run(pool, make_loop)
     print("ran", flush=True)
 Feeder.run = run_and_tell
 sys.exit(main(sys.argv[1:]))

@@ -17,7 +17,7 @@ from renderer.photons.photon_map import total_flux
 from renderer.photons.shading import needs_uv, shade_batch
 from renderer.photons.store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
 from renderer.scene.packed_scene import pack_scene
-from renderer.simd.columns import LANES
+from renderer.simd.columns import ELEMENTS
 from scenes.model import Material, PointLight, Texture
 
 WHITE = Material(diffuse=(0.9, 0.9, 0.9))
@@ -159,7 +159,7 @@ def test_a_batch_stays_full_until_no_photon_is_left():
         active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
         sizes.append(active)
         photons = photons_of(batch, active)
-        assert batch.fresh[0] % LANES == 0
+        assert batch.fresh[0] % ELEMENTS == 0
         assert len(set(photons.tolist())) == active
         stay = before[np.isin(before, photons)]  # who goes on comes first, in the same order
         assert np.array_equal(stay, photons[: len(stay)])
@@ -188,7 +188,7 @@ def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
     shoot = Shooter(flat_snapshot(closed_box(), [WHITE], lights=lights))
     batch = columns(shoot.scene, 64)
     launch(shoot.scene.photon_scene, shoot.task, batch, (kept, 100, 64 - kept))
-    first = -(-kept // LANES) * LANES
+    first = -(-kept // ELEMENTS) * ELEMENTS
     assert batch.fresh.tolist() == [first, 100 + first - kept]
     assert batch.paths[0, kept:first].tolist() == list(range(100, 100 + first - kept))
     assert not batch.paths[STEPS, kept:first].any()
@@ -249,8 +249,8 @@ def test_only_what_is_ours_is_written():
         active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
         shoot.trace(batch, active)
     assert np.all(batch.rays[[3, 7]] == FILLED)
-    assert np.all(batch.rays[:, 500 + 2 * LANES :] == FILLED)
-    assert not batch.paths[:, 500 + 2 * LANES :].any()
+    assert np.all(batch.rays[:, 500 + 2 * ELEMENTS :] == FILLED)
+    assert not batch.paths[:, 500 + 2 * ELEMENTS :].any()
     assert batch.paths.shape == (PATH_WORDS, 540)
 
 

@@ -143,9 +143,9 @@ def test_scenes_by_name_path_and_object(whitted: Picture, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("moment", [{"frame": 1}, {"time": 0.5}, {"shutter": 0.1}])
-def test_a_snapshot_has_one_moment(moment: dict[str, Any]) -> None:
+def test_a_snapshot_has_one_moment(scene_view: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="one moment of a scene"):
-        renderer.render(scenes.load("cornell").at_frame(0), SMALL, **moment)
+        renderer.render(scenes.load("cornell").at_frame(0), SMALL, **scene_view)
 
 
 def test_what_a_driver_cannot_see_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -283,11 +283,11 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_the_page_tells_of_every_setting() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    told = {name: (about, value, default) for name, about, value, default in rows}
+    figures = {name: (about, value, default) for name, about, value, default in rows}
     for one in settings_of(Settings):
         default = one.otherwise or ("None" if one.default is None else f"`{one.default!r}`")
-        assert told[one.name] == (one.about, one.kind.expected, default)
-    assert len(told) == len(list(settings_of(Settings)))
+        assert figures[one.name] == (one.about, one.kind.expected, default)
+    assert len(figures) == len(list(settings_of(Settings)))
 
 
 # Lightness

@@ -251,10 +251,14 @@ def test_a_table_is_printed_and_written(few_rows, monkeypatch, capsys, tmp_path)
     figures, page = tmp_path / "table.json", tmp_path / "table.md"
     files = ["--json", str(figures), "--markdown", str(page), "--bound-rays", "64"]
     assert cli.main(["reproduce", "aila-laine-2009", "cornell", *SMALL, *files]) == 0
-    told = capsys.readouterr().out
-    assert told.splitlines()[0].startswith("Aila, Laine: Understanding")
-    assert all(note in told and note in page.read_text() for note in AILA_LAINE.notes)
-    assert [line.split()[0] for line in told.splitlines() if "of simulated" in line] == ["primary:", "ao:", "diffuse:"]
+    figures = capsys.readouterr().out
+    assert figures.splitlines()[0].startswith("Aila, Laine: Understanding")
+    assert all(note in figures and note in page.read_text() for note in AILA_LAINE.notes)
+    assert [line.split()[0] for line in figures.splitlines() if "of simulated" in line] == [
+        "primary:",
+        "ao:",
+        "diffuse:",
+    ]
     found = json.loads(figures.read_text())
     assert [(one["kernel"], one["kind"]) for one in found["measurements"]] == [
         (kernel, kind) for kernel in ("packet-8", "while-while") for kind in AILA_LAINE.kinds
@@ -296,9 +300,9 @@ def test_photons_are_traced_in_a_plain_scene(few_rows, monkeypatch, capsys, tmp_
     assert found["circumstances"]["triangles"] == 18060 + 2
     assert [run["rate"] for run in found["photon_runs"]] == [2.0]
     assert [(alone["kind"], alone["rays"]) for alone in found["measurements"]] == [("photon", 500)]
-    told = capsys.readouterr().out
-    assert "made plain" in told
-    assert "2 (1-3)" in told
+    figures = capsys.readouterr().out
+    assert "made plain" in figures
+    assert "2 (1-3)" in figures
 
 
 @pytest.mark.parametrize(
@@ -322,7 +326,7 @@ def test_what_cannot_be_is_refused_at_once(capsys, words, said):
         status = cli.main(["reproduce", *words])
     except SystemExit as ended:
         status = ended.code
-    told = capsys.readouterr()
+    figures = capsys.readouterr()
     assert status == 2
-    assert said in told.err
-    assert told.err.count("\n") == 1
+    assert said in figures.err
+    assert figures.err.count("\n") == 1

@@ -109,9 +109,9 @@ def test_without_a_compiler_only_bounds_are_missing(capsys, monkeypatch):
 
     monkeypatch.setattr(simulation, "step_instructions", fails)
     assert cli.main(["simulate", *SMALL, "--kernels", "while-while", "--rays", "primary"]) == 0
-    told = capsys.readouterr()
-    assert told.out.splitlines()[1].split()[-1] == "-"
-    assert told.err.splitlines()[-1] == "tracecore: no bounds: no compiler; pip install one"
+    figures = capsys.readouterr()
+    assert figures.out.splitlines()[1].split()[-1] == "-"
+    assert figures.err.splitlines()[-1] == "tracecore: no bounds: no compiler; pip install one"
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_without_a_compiler_only_bounds_are_missing(capsys, monkeypatch):
 )
 def test_wrong_names_are_refused_before_anything_is_read(capsys, options, said):
     assert cli.main(["simulate", "nosuch.aff", *options]) == 2
-    told = capsys.readouterr()
-    assert said in told.err
-    assert told.err.count("\n") == 1
+    figures = capsys.readouterr()
+    assert said in figures.err
+    assert figures.err.count("\n") == 1
 
 
 def test_a_sample_is_whole_chunks_from_all_over():

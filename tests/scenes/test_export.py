@@ -17,6 +17,7 @@ from scenes.document import (
     PointSource,
     SpotSource,
 )
+from scenes.evaluator import scene_of
 from scenes.export import WRITERS, export, gltf_header, looking_through, obj
 from scenes.export.decomposition import levels
 from scenes.export.text import words
@@ -24,7 +25,6 @@ from scenes.geometry import unit
 from scenes.microfacets import phong_power
 from scenes.model import AnimationRange, Camera, Material, Mesh, Texture
 from scenes.shapes import rectangle, sphere
-from scenes.stage import scene_of
 from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 from scenes.transforms import WORLD, compose, quaternion
 

@@ -29,9 +29,9 @@ from shaders.bsdf import (
 from shaders.compilation import compiled
 from shaders.dielectric import fresnel
 from shaders.ggx import LEAST_ALPHA
-from shaders.gloss import gloss_albedo
 from shaders.random import random4
 from shaders.registry import get_shader, shader_names
+from shaders.specular_lobe import specular_albedo
 from shaders.vector import BLACK, add
 
 #: Draws of tests of means, and of those of counts.
@@ -76,7 +76,7 @@ def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.
     return Bsdf(diffuse, phong, mirror, transmission, shine, ior, **microfacets)
 
 
-GOLD, COAT = {"gloss": (1.0, 0.9, 0.8), "eta": GOLD_ETA, "k": GOLD_K}, (0.04, 0.04, 0.04)
+GOLD, COAT = {"specular_lobe": (1.0, 0.9, 0.8), "eta": GOLD_ETA, "k": GOLD_K}, (0.04, 0.04, 0.04)
 RED, GREY, BLUE = (0.7, 0.2, 0.1), (0.3, 0.3, 0.3), (0.1, 0.2, 0.4)
 LOBE_BSDFS = {
     "lambert": lobes(diffuse=RED),
@@ -87,10 +87,10 @@ LOBE_BSDFS = {
     "mirror": lobes(mirror=RED),
     "glass": lobes(transmission=WHITE, ior=1.5),
     "satin gold": lobes(**GOLD, alpha=0.25),
-    "dull white metal": lobes(gloss=WHITE, alpha=0.9),
+    "dull white metal": lobes(specular_lobe=WHITE, alpha=0.9),
     "polished gold": lobes(**GOLD),
-    "satin plastic": lobes(diffuse=RED, gloss=COAT, alpha=0.3),
-    "polished plastic": lobes(diffuse=WHITE, gloss=COAT),
+    "satin plastic": lobes(diffuse=RED, specular_lobe=COAT, alpha=0.3),
+    "polished plastic": lobes(diffuse=WHITE, specular_lobe=COAT),
     "frosted glass": lobes(transmission=WHITE, ior=1.5, alpha=0.4),
     "all": lobes(diffuse=BLUE, phong=GREY, mirror=(0.2, 0.1, 0.0), transmission=(0.1, 0.1, 0.2), shine=8.0, ior=1.5),
 }
@@ -209,8 +209,8 @@ def without_spread(bsdf, wo):
     share = np.array(bsdf.mirror)
     if not is_rough_glass(bsdf):
         share += bsdf.transmission
-    if max(bsdf.gloss) > 0.0 and bsdf.alpha < LEAST_ALPHA:
-        share += gloss_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
+    if max(bsdf.specular_lobe) > 0.0 and bsdf.alpha < LEAST_ALPHA:
+        share += specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
     return share
 
 
@@ -377,14 +377,14 @@ def test_only_refraction_scales_radiance(bsdf, flux):
 @every_bsdf
 def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
     chosen = choice(bsdf, (0.0, 0.0, 1.0), True)
-    coat = np.array(gloss_albedo(gloss_of(bsdf), bsdf.alpha, 1.0)) if max(bsdf.gloss) > 0.0 else np.zeros(3)
+    coat = np.array(specular_albedo(gloss_of(bsdf), bsdf.alpha, 1.0)) if max(bsdf.specular_lobe) > 0.0 else np.zeros(3)
     weights = [np.mean(lobe) for lobe in (bsdf.diffuse * (1.0 - coat), *bsdf[1:3], coat, bsdf.transmission)]
     total = sum(weights)
     np.testing.assert_allclose(chosen, np.array(weights) / total if total > 0.0 else 0.0)
     if total > 0.0:
         counts = counted_draws(bsdf, (0.0, 0.0, 1.0)).lobes.sum(axis=1)
         smooth = bsdf.alpha < LEAST_ALPHA
-        expected = [chosen.diffuse, chosen.mirror + (chosen.gloss + chosen.transmission if smooth else 0.0)]
+        expected = [chosen.diffuse, chosen.mirror + (chosen.specular_lobe + chosen.transmission if smooth else 0.0)]
         counts = [counts[DIFFUSE], counts[SPECULAR], counts[GLOSSY] + counts[ABSORBED]]
         assert_fits(counts, MANY_DRAWS * np.array([*expected, max(0.0, 1.0 - sum(expected))]))
 

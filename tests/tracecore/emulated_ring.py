@@ -18,7 +18,7 @@ from tracecore.kernels.strategy import KernelStrategy
 SHUFFLED = get_args(Order).index("shuffled")
 
 
-class Service:
+class KernelHost:
     """A resident kernel and its ring, emulated.
 
     shape: slots, and rays of each. patience: seconds, see `RingMemory.record`.
@@ -38,7 +38,7 @@ class Service:
         self.memory = memory = RingMemory(*shape, np.zeros)
         self.scene = EmulatedScene(packed, kernel.layout.scene)
         self.device = {name: np.zeros(size, np.uint8) for name, size in memory.device_bytes.items()}
-        self.complaint: str | None = None
+        self.error: str | None = None
         self.counts: list[tuple[int, ...]] = []
         self.record = memory.record({name: array.ctypes.data for name, array in self.device.items()}, patience)
         shared: list[npt.NDArray[Any]] = [memory.rays, memory.hits]
@@ -56,7 +56,7 @@ class Service:
         """Let the kernel end when all is done."""
         say(self.memory.stop, END)
         self.thread.join()
-        assert self.complaint is None
+        assert self.error is None
         desk = self.device["desk"].view(DESK)
         assert desk["posted"] == desk["finished"]
 
@@ -73,7 +73,7 @@ class Service:
             **chosen,
         )
         with self.library.borrow() as library:
-            self.complaint = library.emulate(request)
+            self.error = library.emulate(request)
 
     def queue(self, timeout: float = 60.0) -> RingQueue:
         """A queue to the ring; `counts` gets what it counts."""

@@ -136,7 +136,7 @@ class FakeDevice:
 class FakeCuda:
     """`CudaDriver` of some devices.
 
-    complaints: what the emulator found wrong with kernels. intervals: start and end in nanoseconds that the next
+    errors: what the emulator found wrong with kernels. intervals: start and end in nanoseconds that the next
     launches shall report as theirs. refused: names of calls that fail from now on. calls: how often hot calls came.
     """
 
@@ -312,7 +312,7 @@ class FakeCuda:
     def _touched(self, device: FakeDevice, *places: tuple[int, int, FakeDevice | None]) -> Iterator[bool]:
         """Whether work of a device may touch memory at these places, which stays meanwhile.
 
-        It is a complaint if the memory was given back before, unless the device has failed and does nothing any more.
+        It is a error if the memory was given back before, unless the device has failed and does nothing any more.
         """
         memory = [self._reached(*place) for place in places]
         is_there = all(memory)
@@ -363,8 +363,8 @@ class FakeCuda:
             scene, arguments = (np.frombuffer(part, np.uint8).copy() for part in copied)
             if kernel.entry == "resident":
                 device.stop_words.append(int(arguments.view(RING)["stop"][0]))
-            if complaint := self._emulate(kernel, device, shape, (scene, arguments)):
-                self.complaints.append(complaint)
+            if error := self._emulate(kernel, device, shape, (scene, arguments)):
+                self.complaints.append(error)
                 device.fail(ILLEGAL_ADDRESS)
             elif kernel.entry != "resident" and self.intervals:
                 report = (ctypes.c_uint8 * REPORT.itemsize).from_address(int(arguments.view(LAUNCH)["report"][0]))

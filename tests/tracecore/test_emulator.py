@@ -409,7 +409,7 @@ def test_atomics(kernels: Kernels, type_: str) -> None:
 # ------------------------------------------------------------------------------------------------------- what is wrong
 
 #: Lines 4 and 5 of a kernel of 64 threads, what is said of it, and the details in ascending order.
-COMPLAINTS = {
+ERRORS = {
     "own-mask": (
         "__syncwarp(i == 37 ? 0xff00u : ALL);",
         "",
@@ -535,9 +535,9 @@ RECURSION = (
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("name", COMPLAINTS)
+@pytest.mark.parametrize("name", ERRORS)
 def test_complaints(kernels: Kernels, name: str, order: Order) -> None:
-    line4, line5, said, details = COMPLAINTS[name]
+    line4, line5, said, details = ERRORS[name]
     with pytest.raises(KernelError, match=f"^kernel 'mine' is wrong: (.|\n)*{re.escape(said)}") as raised:
         kernels.run(f"{line4}\n{line5}\nreturn 0;", before=RECURSION, threads=64, block_size=64, order=order)
     if order == "ascending":

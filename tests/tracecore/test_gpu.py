@@ -182,7 +182,7 @@ def test_records_and_empty_arrays_are_rays_too() -> None:
 def test_a_batch_is_used_again_and_only_its_count_is_written(batch_type: type[CopiedBatch] | None) -> None:
     triangles, rays, closest, occlusion = answers("soup", RAYS)
     with open_gpu(triangles) as tracer:
-        queue = tracer.open_queue() if batch_type is None else StreamedQueue(tracer.session, batch_type)
+        queue = tracer.open_queue() if batch_type is None else StreamedQueue(tracer.launch_context, batch_type)
         batch = queue.batch(1000)
         assert batch.capacity == 1000
         for count in (1, 31, 32, 33, 127, 128, 129, 999, 1000, 0, 5):
@@ -381,16 +381,16 @@ def test_a_resident_kernel_reads_and_writes_only_what_it_should(judge: Judge, ke
     triangles, rays, closest, occlusion = judge.of_case("soup")  # rays without ends
     asked = [0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT, ENDLESS_BIT | NO_UV_BIT, ANY_HIT_BIT | ENDLESS_BIT | NO_UV_BIT]
     with GpuTracer(triangles, kernel, dispatch="resident") as tracer:
-        service = tracer._service
-        memory = service.ring(6 * len(asked), slot_rays)
-        for turn in range(20):
+        host = tracer._host
+        memory = host.ring(6 * len(asked), slot_rays)
+        for device_lock in range(20):
             orders = [
-                (slot, asked[slot % 6], slice(100 * slot, 100 * slot + slot_rays - (slot * turn) % slot_rays))
+                (slot, asked[slot % 6], slice(100 * slot, 100 * slot + slot_rays - (slot * device_lock) % slot_rays))
                 for slot in range(memory.slots)
             ]
             for slot, bits, rows in orders:
                 write_order(memory, slot, rays[rows], bits)
-                service.serve()
+                host.serve()
             for slot, bits, rows in orders:
                 assert await_order(memory, slot) == 0
                 assert_written(memory, slot, (occlusion if bits & ANY_HIT_BIT else closest)[rows], bits)
@@ -409,9 +409,9 @@ def test_a_ring_may_be_made_anew_and_a_tracer_dropped(judge: Judge) -> None:
             queue.wait(batch)
             assert_same_bits(batch.hits, closest[:capacity], rays)
             queue.close()
-            memory = tracer._service.ring(4, slot_rays)
+            memory = tracer._host.ring(4, slot_rays)
             write_order(memory, 3, rays[:100])
-            tracer._service.serve()
+            tracer._host.serve()
             assert await_order(memory, 3) == 0
             assert_written(memory, 3, closest[:100])
         del tracer, queue, batch, memory
@@ -428,15 +428,15 @@ def test_tracers_take_turns_on_the_device(judge: Judge, dispatches: tuple[str, s
     ]
     queues = [tracer.open_queue() for tracer in tracers]
     batches = [queue.batch() for queue in queues]
-    for turn in range(20):
-        rows = slice(turn * BATCH_RAYS, (turn + 1) * BATCH_RAYS)
+    for device_lock in range(20):
+        rows = slice(device_lock * BATCH_RAYS, (device_lock + 1) * BATCH_RAYS)
         for queue, batch in zip(queues, batches, strict=True):
             batch.rays[:] = rays[rows]
             queue.submit(batch, BATCH_RAYS, Query.CLOSEST)
         for queue, batch in zip(queues, batches, strict=True):
             queue.wait(batch)
             assert_same_bits(batch.hits, closest[rows], rays[rows])
-        if turn % 5 == 0:
+        if device_lock % 5 == 0:
             assert_same_bits(open_gpu(triangles).closest_hit(rays[rows]), closest[rows], rays[rows])  # and drop it
     for tracer in tracers:
         assert tracer.statistics().rays >= 20 * BATCH_RAYS

@@ -96,7 +96,7 @@ def test_whole_arrays_hit_what_brute_force_hits(cuda: FakeCuda) -> None:
 def test_queues_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str, query: Query) -> None:
     expected = (CASE.closest, CASE.occlusion)[query]
     with open_gpu("streamed" if dispatch == "copied" else dispatch) as tracer:
-        queue = StreamedQueue(tracer.session, CopiedBatch) if dispatch == "copied" else tracer.open_queue()
+        queue = StreamedQueue(tracer.launch_context, CopiedBatch) if dispatch == "copied" else tracer.open_queue()
         for count in (200, 33):
             assert_same_bits(traced(queue, count, query), expected[:count], CASE.rays)
         queue.close()
@@ -115,7 +115,7 @@ def test_ports_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str) -> None:
         live = np.ones(2, np.int64)
         while live.any():
             if (lane := next_lane(opened.port, live, ONE_SLOT)) < 0:
-                opened.attend()
+                opened.poll()
                 continue
             hits = opened.port.hits[lane, :, :100].T
             assert_same_bits(hits, CASE.closest[100 * lane : 100 * lane + 100], CASE.rays)
@@ -180,7 +180,7 @@ def test_busy_time_is_no_more_than_there_was(cuda: FakeCuda, dispatch: str) -> N
             opened.port.rays[0, :, :100] = CASE.rays[:100].T
             submit(opened.port, 0, 100, PLAIN)
             while next_lane(opened.port, np.ones(1, np.int64), ONE_SLOT) < 0:
-                opened.attend()
+                opened.poll()
         opened.close()
     assert 0.0 < tracer.statistics().busy_seconds <= time.perf_counter() - start
 
@@ -200,7 +200,7 @@ def test_limits_and_kernel_facts(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch
         assert found.kernel_rays_per_second > 0.0
         assert found.bus_bytes_per_second is not None
         assert tracer.limits(CASE.rays[:0]).kernel_rays_per_second == 0.0
-        kernel = tracer.session.kernel
+        kernel = tracer.launch_context.kernel
         assert (kernel.registers, kernel.shared_bytes, kernel.occupancy) == ((32, 32), 0, (1 / 16, 1 / 16))
         assert kernel.rays_at_once(Query.ANY) == 128
         assert gpu_at_hand().clock == 2.0
@@ -243,7 +243,7 @@ def test_more_rays_than_a_launch_takes_are_cut(cuda: FakeCuda, monkeypatch: pyte
 
 def test_memory_stays_as_long_as_a_copy_goes_on_whose_launch_is_refused(cuda: FakeCuda) -> None:
     with open_gpu() as tracer:
-        queue = StreamedQueue(tracer.session, CopiedBatch)
+        queue = StreamedQueue(tracer.launch_context, CopiedBatch)
         batch = queue.batch(10)
         with cuda.devices[0].copies:
             cuda.refused = {"launch_kernel"}
@@ -364,7 +364,7 @@ def test_a_device_that_is_lost_while_nobody_waits_is_told_by_close(cuda: FakeCud
     with pytest.raises(KernelError, match=r"GPU 0 is lost to this process"):
         tracer.close()
     tracer.close()
-    assert tracer.gpu.turns._tenants == []
+    assert tracer.gpu.turns._persistent == []
 
 
 def test_an_event_that_cannot_be_set_is_a_device_that_is_lost(cuda: FakeCuda) -> None:

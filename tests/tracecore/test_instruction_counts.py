@@ -59,7 +59,7 @@ def test_a_binary_tree_takes_what_one_counts_by_hand(arch):
     # 4 products, 2 multiply-adds, a reciprocal of 4 to 8, t, u, v, 3 comparisons
     assert 18 <= found.inside <= 45
     assert 3 <= found.leaf <= 25
-    assert 3 <= found.turn <= 25
+    assert 3 <= found.device_lock <= 25
     assert 150 <= found.ray <= 350
 
 
@@ -76,7 +76,7 @@ def test_wider_nodes_take_more():
 def test_lanes_that_trace_a_ray_together_share_a_visit(query):
     found = step_instructions(find_strategy("grouped-8"), "sm_90", query)
     assert 45 <= found.node <= 120
-    assert 15 <= found.turn <= 40
+    assert 15 <= found.device_lock <= 40
     assert 60 <= found.triangle <= 110
 
 
@@ -102,7 +102,7 @@ def test_marks_leave_the_code_as_it_is():
 def test_a_kernel_without_marks_is_known_by_its_triangle_test(tmp_path, monkeypatch):
     monkeypatch.setattr(strategies, "_strategies", {})
     found = step_instructions(register_example(tmp_path), "sm_90")
-    assert (found.node, found.leaf, found.triangle, found.turn) == (0, 0, 0, 0)
+    assert (found.node, found.leaf, found.triangle, found.device_lock) == (0, 0, 0, 0)
     assert found.ray > 0
 
 

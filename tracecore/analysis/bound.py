@@ -29,7 +29,7 @@ class StepCosts(Protocol):
     @property
     def ray(self) -> float: ...
     @property
-    def turn(self) -> float: ...
+    def device_lock(self) -> float: ...
 
 
 def instructions(schedule: Schedule, costs: StepCosts, move: float = MOVE_INSTRUCTIONS) -> float:
@@ -40,7 +40,7 @@ def instructions(schedule: Schedule, costs: StepCosts, move: float = MOVE_INSTRU
         Work.TRIANGLE: costs.triangle,
         Work.INSIDE: costs.inside,
         Work.RAYS: costs.ray,
-        Work.TURN: costs.turn,
+        Work.TURN: costs.device_lock,
         Work.MOVE: move,
     }
     return float(np.dot(schedule.issued, [of_work[work] for work in Work]))

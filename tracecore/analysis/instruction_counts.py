@@ -43,7 +43,7 @@ class StepInstructions:
     leaf: int
     triangle: int
     inside: int
-    turn: int
+    device_lock: int
 
 
 def step_instructions(
@@ -94,7 +94,7 @@ class Parts:
     leaf: Places
     triangle: Places
     inside: Places
-    turn: Places
+    device_lock: Places
 
 
 def count(code: MachineCode) -> StepInstructions:
@@ -107,7 +107,7 @@ def count(code: MachineCode) -> StepInstructions:
         leaf=marked.fewest(Step.LEAF, parts.leaf),
         triangle=marked.fewest(Step.TRIANGLE, parts.triangle, must_load=True),
         inside=marked.fewest(Step.INSIDE, parts.inside),
-        turn=marked.fewest_of_a_turn(parts.turn),
+        device_lock=marked.fewest_of_a_turn(parts.device_lock),
     )
 
 
@@ -131,7 +131,7 @@ def divide(marked: MarkedCode) -> Parts:
         leaf=leaf - marks,
         triangle=triangle - marks,
         inside=inside - marks,
-        turn=steps - node - leaf - triangle - marks,
+        device_lock=steps - node - leaf - triangle - marks,
     )
 
 

@@ -103,7 +103,9 @@ def streamed_rate(tracer: GpuTracer, kind: type[PinnedBatch], shape: tuple[int, 
     def seconds() -> float:
         ready = threading.Barrier(threads + 1)
         workers = [
-            threading.Thread(target=_feed, args=(StreamedQueue(tracer.session, kind), rays, (depth, rounds), ready))
+            threading.Thread(
+                target=_feed, args=(StreamedQueue(tracer.launch_context, kind), rays, (depth, rounds), ready)
+            )
             for _ in range(threads)
         ]
         for worker in workers:
@@ -148,7 +150,7 @@ def _ring_rate(tracer: GpuTracer, shape: tuple[int, int], rays: Floats) -> tuple
 def _rung_again(batch: RingBatch, depth: int, rounds: int) -> bool:
     """Returns whether the orders of so many slots of a batch were all answered, so many times."""
     memory, timeout = batch.memory, int(timeout_seconds() * 1e9)
-    return ring_again(memory.bells, memory.flags, (batch.first, depth), rounds, timeout)
+    return ring_again(memory.doorbells, memory.flags, (batch.first, depth), rounds, timeout)
 
 
 def _traced_once(queue: RayQueue, rays: Floats) -> RingBatch:

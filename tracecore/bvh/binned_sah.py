@@ -14,8 +14,8 @@ from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (
     address,
+    element,
     greatest,
-    lane,
     least,
     load4,
     load8,
@@ -118,7 +118,7 @@ class _Room(NamedTuple):
 
     references: boxes of the triangles, moved together with order: uint32. boxes: of the nodes. Bins of one axis:
     bin_boxes, bin_counts: int64, costs: float64, half the area times the tests of a bin and all above it. stack:
-    int64, node, first and end slot, depth. tests: float64, by count of triangles. binning: `Binning`, of numbers.
+    int64, node, first and end leaf index, depth. tests: float64, by count of triangles. binning: `Binning`, of numbers.
     """
 
     references: Any
@@ -181,7 +181,7 @@ def _push(entry: int, node: int, first: int, end: int, depth: int) -> None:
 
 @inlined
 def _split(room: Any, node: int, first: int, end: int, max_leaf: int, levels: int) -> int:
-    """Write the node's box and sort its slots by side. Returns the first slot of the right side, or `first` for a leaf.
+    """Write the node's box and sort its leaf indices by side. Returns the first leaf index of the right side, or `first` for a leaf.
 
     levels: how many more the tree may have below this node. Halves need the logarithm of the count of them, so the
     heuristic is followed while there is one to spare.
@@ -223,9 +223,9 @@ def _put(box: int, lower: Any, upper: Any) -> None:
 @inlined
 def _half_area(lower: Any, upper: Any) -> float:
     """Half of the surface, in float64: no finite box overflows."""
-    x = np.float64(lane(upper, 0)) - np.float64(lane(lower, 0))
-    y = np.float64(lane(upper, 1)) - np.float64(lane(lower, 1))
-    z = np.float64(lane(upper, 2)) - np.float64(lane(lower, 2))
+    x = np.float64(element(upper, 0)) - np.float64(element(lower, 0))
+    y = np.float64(element(upper, 1)) - np.float64(element(lower, 1))
+    z = np.float64(element(upper, 2)) - np.float64(element(lower, 2))
     return x * y + y * z + z * x
 
 
@@ -251,8 +251,8 @@ def _bin_count(binning: Any, triangles: int) -> int:
 @inlined
 def _bins(low: Any, high: Any, axis: int, count: int) -> Any:
     """The bins of one axis between bounds of centroids. The scale is 0 where float32 cannot tell the bounds apart."""
-    scale = np.float32(count) / (lane(high, axis) - lane(low, axis))
-    return _Bins(axis, lane(low, axis), scale if scale < INFINITY else np.float32(0.0), count)
+    scale = np.float32(count) / (element(high, axis) - element(low, axis))
+    return _Bins(axis, element(low, axis), scale if scale < INFINITY else np.float32(0.0), count)
 
 
 @inlined
@@ -307,7 +307,7 @@ def _sweep(room: Any, bins: int) -> Any:
 
 @inlined
 def _partition(room: Any, first: int, end: int, bins: Any, plane: int) -> int:
-    """Move the triangles of the bins below `plane` to the front. Returns the first slot behind them."""
+    """Move the triangles of the bins below `plane` to the front. Returns the first leaf index behind them."""
     left, right = first, end
     while left < right:
         box = room.references + left * BOX_BYTES

@@ -40,8 +40,8 @@ def _refit(child: Any, first: Any, count: Any, order: Any, triangles: Any, lower
                 low, high = min(lower[left, axis], lower[left + 1, axis]), max(upper[left, axis], upper[left + 1, axis])
             else:
                 low, high = np.float32(np.inf), np.float32(-np.inf)
-                for slot in range(first[node], first[node] + count[node]):
+                for leaf_index in range(first[node], first[node] + count[node]):
                     for corner in range(3):
-                        value = triangles[order[slot], corner, axis]
+                        value = triangles[order[leaf_index], corner, axis]
                         low, high = min(low, value), max(high, value)
             lower[node, axis], upper[node, axis] = low, high

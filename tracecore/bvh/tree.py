@@ -21,8 +21,8 @@ class BinaryTree:
     `MAX_DEPTH`.
 
     lower, upper: (n, 3) float32, exact bounds of the triangles below. child: (n,) int32, index of the left child, the
-    right one follows it; 0 in a leaf. first, count: (n,) int32, the leaf's range of slots; count is 0 in an inner node
-    (and in the root of no triangles). order: (t,) uint32, slot -> `prim_id`. A child's index is greater than its
+    right one follows it; 0 in a leaf. first, count: (n,) int32, the leaf's range of leaf indices; count is 0 in an inner node
+    (and in the root of no triangles). order: (t,) uint32, leaf index -> `prim_id`. A child's index is greater than its
     parent's. triangle_block: how many triangles the traversal tests at once. build_seconds: wall time.
     """
 

@@ -1,11 +1,11 @@
-"""Short vectors of float32 in compiled code: the lanes of a processor's vector unit.
+"""Short vectors of float32 in compiled code: the elements of a processor's vector unit.
 
 LLVM does not turn loops over eight boxes or four triangles into vector instructions by itself, so these Numba
 intrinsics emit its vector types directly. It lowers them to what the processor has: one AVX instruction or two of SSE
-for eight lanes.
+for eight elements.
 
-A `Vector` lives inside compiled functions only. `+ - * /` and unary `-` work lane by lane, each rounded once to
-nearest: no product and sum are ever contracted. Comparisons give an `int64` with one bit per lane, lane 0 the lowest;
+A `Vector` lives inside compiled functions only. `+ - * /` and unary `-` work element by element, each rounded once to
+nearest: no product and sum are ever contracted. Comparisons give an `int64` with one bit per element, element 0 the lowest;
 NaN compares false.
 """
 
@@ -29,11 +29,11 @@ I64 = ir.IntType(64)
 
 
 class Vector(types.Type):
-    """Numba's type of some float32 lanes."""
+    """Numba's type of some float32 elements."""
 
-    def __init__(self, lanes: int) -> None:
-        super().__init__(name=f"Vector({lanes})")
-        self.lanes = lanes
+    def __init__(self, elements: int) -> None:
+        super().__init__(name=f"Vector({elements})")
+        self.elements = elements
 
 
 @register_model(Vector)
@@ -41,7 +41,7 @@ class VectorModel(models.PrimitiveModel):
     """A vector is one LLVM value."""
 
     def __init__(self, manager: Any, kind: Vector) -> None:
-        super().__init__(manager, kind, ir.VectorType(FLOAT, kind.lanes))
+        super().__init__(manager, kind, ir.VectorType(FLOAT, kind.elements))
 
 
 FLOAT4 = Vector(4)
@@ -150,34 +150,34 @@ def store(typing: Any, place: Any, value: Any) -> Any:
     return types.void(types.int64, value), emit
 
 
-def all_lanes(builder: Any, value: Any, lanes: int) -> Any:
+def all_elements(builder: Any, value: Any, elements: int) -> Any:
     """LLVM's vector of one value of it, for functions that emit instructions."""
-    first = builder.insert_element(ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined), value, I32(0))
-    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+    first = builder.insert_element(ir.Constant(ir.VectorType(value.type, elements), ir.Undefined), value, I32(0))
+    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, elements), [0] * elements))
 
 
-def _splat(lanes: int) -> Any:
+def _splat(elements: int) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return all_lanes(builder, arguments[0], lanes)
+        return all_elements(builder, arguments[0], elements)
 
-    return Vector(lanes)(types.float32), emit
+    return Vector(elements)(types.float32), emit
 
 
 @emitting
 def splat4(typing: Any, value: Any) -> Any:
-    """Four lanes of one value, rounded to float32."""
+    """Four elements of one value, rounded to float32."""
     return _splat(4)
 
 
 @emitting
 def splat8(typing: Any, value: Any) -> Any:
-    """Eight lanes of one value, rounded to float32."""
+    """Eight elements of one value, rounded to float32."""
     return _splat(8)
 
 
 @emitting
-def lane(typing: Any, value: Any, index: Any) -> Any:
-    """One lane as float32."""
+def element(typing: Any, value: Any, index: Any) -> Any:
+    """One element as float32."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.extract_element(arguments[0], builder.trunc(arguments[1], I32))
@@ -216,13 +216,13 @@ def _select(comparison: str, left: Any, right: Any) -> Any:
 
 @emitting
 def least(typing: Any, left: Any, right: Any) -> Any:
-    """Lane by lane `left if left < right else right`: the right one where either is NaN."""
+    """Lane by element `left if left < right else right`: the right one where either is NaN."""
     return _select("<", left, right)
 
 
 @emitting
 def greatest(typing: Any, left: Any, right: Any) -> Any:
-    """Lane by lane `left if left > right else right`: the right one where either is NaN."""
+    """Lane by element `left if left > right else right`: the right one where either is NaN."""
     return _select(">", left, right)
 
 
@@ -239,7 +239,7 @@ def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _ternary(
-            builder, f"llvm.fma.v{kind.lanes}f32" if isinstance(kind, Vector) else "llvm.fma.f32", arguments
+            builder, f"llvm.fma.v{kind.elements}f32" if isinstance(kind, Vector) else "llvm.fma.f32", arguments
         )
 
     return kind(kind, kind, kind), emit
@@ -248,26 +248,26 @@ def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
 def _compare(comparison: str, left: Any, right: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         bits = builder.fcmp_ordered(comparison, *arguments)
-        return builder.zext(builder.bitcast(bits, ir.IntType(left.lanes)), I64)
+        return builder.zext(builder.bitcast(bits, ir.IntType(left.elements)), I64)
 
     return types.int64(left, right), emit
 
 
 @emitting
 def less(typing: Any, left: Any, right: Any) -> Any:
-    """Bits of the lanes where left < right."""
+    """Bits of the elements where left < right."""
     return _compare("<", left, right)
 
 
 @emitting
 def less_equal(typing: Any, left: Any, right: Any) -> Any:
-    """Bits of the lanes where left <= right."""
+    """Bits of the elements where left <= right."""
     return _compare("<=", left, right)
 
 
 @emitting
 def equal(typing: Any, left: Any, right: Any) -> Any:
-    """Bits of the lanes where left == right."""
+    """Bits of the elements where left == right."""
     return _compare("==", left, right)
 
 
@@ -286,7 +286,7 @@ def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """a * b + c, rounded once or twice, whichever is faster here: for bounds with a margin, never for hits."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _ternary(builder, f"llvm.fmuladd.v{a.lanes}f32", arguments)
+        return _ternary(builder, f"llvm.fmuladd.v{a.elements}f32", arguments)
 
     return a(a, a, a), emit
 

@@ -11,11 +11,11 @@ from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import (
     address,
     bits_float,
+    element,
     equal,
     float_bits,
     fma,
     greatest,
-    lane,
     least,
     less,
     less_equal,
@@ -52,7 +52,7 @@ PRIM_ID = offset_of(TRIANGLES, "prim_id")
 PLANES_BYTES = WIDTH * 4  # the planes of one axis in a node
 AXIS_BYTES = BLOCK * 4  # one component of one corner of the triangles in a block
 CORNER_BYTES = 3 * AXIS_BYTES
-LANES = (1 << BLOCK) - 1
+ELEMENTS = (1 << BLOCK) - 1
 LONG_BYTES = 8
 WORD_BYTES = 4
 CUTOUT_BYTES = CUTOUT.itemsize
@@ -210,15 +210,15 @@ def _traverse(tree: Any, ray: Any, interval: Any, hit: Any, any_hit: bool) -> No
         while found != 0:
             k = lowest_bit(found)
             found &= found - 1
-            t_here, prim_id = lane(t, k), load_int(block + PRIM_ID + 4 * k) & LOW_HALF
+            t_here, prim_id = element(t, k), load_int(block + PRIM_ID + 4 * k) & LOW_HALF
             if t_here < t_best or (t_here == t_best and prim_id < best):
-                if tree.cutouts.exist and not _is_there(tree.cutouts, prim_id, lane(u, k), lane(v, k)):
+                if tree.cutouts.exist and not _is_there(tree.cutouts, prim_id, element(u, k), element(v, k)):
                     continue
                 if any_hit:
                     _write(hit, ZERO, ZERO, ZERO, 0)
                     return
                 t_best, best = t_here, prim_id
-                _write(hit, t_here, lane(u, k), lane(v, k), prim_id)
+                _write(hit, t_here, element(u, k), element(v, k), prim_id)
 
 
 @inlined
@@ -253,7 +253,7 @@ def _slab(origin: Any, direction: Any, reach: Any, flat: Any) -> Any:
 def _push_children(node: int, slabs: Any, t_min: Any, t_best: Any, top: int, any_hit: bool) -> int:
     """Put the children that the ray meets on the stack, the nearest on top, or if `any_hit` the last. Returns the top.
 
-    Empty lanes are met by no ray unless t is NaN on every axis: then `greatest` and `least` keep what they had, and the
+    Empty elements are met by no ray unless t is NaN on every axis: then `greatest` and `least` keep what they had, and the
     leaf that they link to is visited once more.
     """
     inverse, origin, planes = slabs.inverse, slabs.origin_in, slabs.planes_in
@@ -291,7 +291,7 @@ def _push_children(node: int, slabs: Any, t_min: Any, t_best: Any, top: int, any
 @inlined
 def _entry(node: int, t_in: Any, k: int) -> int:
     """Stack entry of a child: the bits of t, which order entries by t, above the link."""
-    return (float_bits(lane(t_in, k)) << 32) | (load_int(node + CHILD + 4 * k) & LOW_HALF)
+    return (float_bits(element(t_in, k)) << 32) | (load_int(node + CHILD + 4 * k) & LOW_HALF)
 
 
 @inlined
@@ -349,7 +349,7 @@ def _intersect(block: int, shear: Any, t_min: Any, t_best: Any) -> Any:
     negative = less(u, zero) | less(v, zero) | less(w, zero)
     positive = less(zero, u) | less(zero, v) | less(zero, w)
     det = (u + v) + w
-    inside = LANES & ~(negative & positive | equal(det, zero))
+    inside = ELEMENTS & ~(negative & positive | equal(det, zero))
     if inside == 0:
         return inside, u, v, w
     reciprocal = splat8(ONE) / det

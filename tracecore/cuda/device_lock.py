@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 
-class Tenant(Protocol):
+class PersistentKernel(Protocol):
     """A kernel that stays."""
 
     def end(self) -> None:
@@ -24,21 +24,21 @@ class Turns:
         self.lock = threading.RLock()
         #: More than one only where a kernel does not end; the device may still write to its memory, so that it must be
         #: kept.
-        self._tenants: list[Tenant] = []
+        self._persistent: list[PersistentKernel] = []
 
     @contextmanager
     def vacant(self) -> Iterator[None]:
         """Nothing stays on the device meanwhile. Raises `DeviceError` where a kernel does not end."""
         with self.lock:
-            for tenant in tuple(self._tenants):
-                tenant.end()
+            for kernel in tuple(self._persistent):
+                kernel.end()
             yield
 
-    def move_in(self, tenant: Tenant) -> None:
+    def add_persistent(self, kernel: PersistentKernel) -> None:
         """Be one that stays, until it has ended; nothing happens where it is one."""
-        if tenant not in self._tenants:
-            self._tenants.append(tenant)
+        if kernel not in self._persistent:
+            self._persistent.append(kernel)
 
-    def move_out(self, tenant: Tenant) -> None:
+    def remove_persistent(self, kernel: PersistentKernel) -> None:
         """Be one no more."""
-        self._tenants.remove(tenant)
+        self._persistent.remove(kernel)

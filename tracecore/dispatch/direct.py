@@ -14,7 +14,7 @@ import numpy as np
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cpu.traversal import CpuTree
-from tracecore.dispatch.port import ATTENDED, BATCHES, DIRECT, INVALID, RAYS, TRACED, asked_of, new_port, no_tree
+from tracecore.dispatch.port import BATCHES, DIRECT, INVALID, POLLED, RAYS, TRACED, asked_of, new_port, no_tree
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.ring import RingMemory
 from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, TracerStatistics
@@ -48,26 +48,28 @@ class DirectPort:
 
     def __init__(self, tracer: "DirectTracer", slots: int, slot_rays: int, log_rows: int) -> None:
         self._tracer = tracer
-        self._attended = Counts()
+        self._polled = Counts()
         tree = tracer.thread_tree()
-        kind = ATTENDED if tree is None else DIRECT
+        kind = POLLED if tree is None else DIRECT
         memory = RingMemory(slots, slot_rays, np.zeros)
         self.port = new_port(memory, slice(0, slots), kind, tree or no_tree(), PATIENCE, log_rows)
 
     @property
     def counts(self) -> Counts:
         """The work done through this port."""
-        if self.port.kind == ATTENDED:
-            return self._attended
-        tally = self.port.tally.tolist()
-        return Counts(batches=tally[BATCHES], rays=tally[RAYS], invalid=tally[INVALID], seconds=tally[TRACED] * 1e-9)
+        if self.port.kind == POLLED:
+            return self._polled
+        counters = self.port.counters.tolist()
+        return Counts(
+            batches=counters[BATCHES], rays=counters[RAYS], invalid=counters[INVALID], seconds=counters[TRACED] * 1e-9
+        )
 
-    def attend(self) -> None:
+    def poll(self) -> None:
         """Trace what has been rung."""
         port = self.port
         for slot, number, rays, is_any, _ in asked_of(port):
             hits = np.empty((len(rays), HIT_FLOATS), np.float32)
-            self._tracer.trace(rays, hits, Query.ANY if is_any else Query.CLOSEST, self._attended)
+            self._tracer.trace(rays, hits, Query.ANY if is_any else Query.CLOSEST, self._polled)
             port.hits[slot, :, : len(rays)] = hits.T
             port.flags[slot] = number << 32
 
@@ -75,9 +77,9 @@ class DirectPort:
         """Raise `KernelError` if the tracer is closed."""
         self._tracer.check_open()
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Forget what has been rung."""
-        self.port.flags[:] = self.port.bells >> np.uint64(32) << np.uint64(32)
+        self.port.flags[:] = self.port.doorbells >> np.uint64(32) << np.uint64(32)
 
     def close(self) -> None:
         """Leave the work done with the tracer."""
@@ -93,7 +95,7 @@ class DirectTracer(ABC):
     name: str
     device: str
     dispatch: str = "direct"
-    lanes = 1
+    batches = 1
     bvh: BvhStatistics
     tree: BinaryTree | None = None
 

@@ -1,14 +1,14 @@
 """How compiled loops reach a tracer: slots for rays, and no interpreter in between.
 
 A driver's loop runs in one thread and owns some slots. It writes rays into a slot's columns, calls `submit`, goes on
-with other slots, and finds the hits in place when `next_lane` names the slot. Any function compiled by Numba may do so:
+with other slots, and finds the hits in place when `next_batch` names the slot. Any function compiled by Numba may do so:
 
-    lane = next_lane(port, live, ONE_SLOT)
-    while lane >= 0:
-        ...                                     # read port.hits[lane], write port.rays[lane]
-        submit(port, lane, count, ENDLESS)  # or live[lane] = 0 when the lane has no more work
-        lane = next_lane(port, live, ONE_SLOT)
-    return lane                                 # DONE, or what Python has to see to (`tracecore.workers.pool`)
+    batch = next_batch(port, live, ONE_SLOT)
+    while batch >= 0:
+        ...                                     # read port.hits[batch], write port.rays[batch]
+        submit(port, batch, count, ENDLESS)  # or live[batch] = 0 when the batch has no more work
+        batch = next_batch(port, live, ONE_SLOT)
+    return batch                                 # DONE, or what Python has to see to (`tracecore.workers.pool`)
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from tracecore.compilation.clock import give_way, nanoseconds
 from tracecore.compilation.vector import address, fetch_add, load_acquire, store_release
 from tracecore.cpu.traversal import CpuTree, Table, trace
 from tracecore.cutouts import no_cutouts
-from tracecore.dispatch.ring import RingMemory, ring_bell
+from tracecore.dispatch.ring import RingMemory, ring_doorbell
 from tracecore.errors import KernelError
 from tracecore.kernels.launch_records import describe_faults
 from tracecore.kernels.ring_records import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT
@@ -34,27 +34,27 @@ PLAIN, ANY_HIT, ENDLESS, NO_UV = np.int64(0), np.int64(ANY_HIT_BIT), np.int64(EN
 ONE_SLOT = np.int64(1)
 
 #: Who answers: the submitting thread itself, Python when it is asked to (`OpenPort.attend`), or a device that listens.
-DIRECT, ATTENDED, LISTENING = range(3)
+DIRECT, POLLED, LISTENING = range(3)
 
 #: Why a loop ends or pauses. ASK: Python is to attend to the slots. FULL: a loop's own memory is. STOPPED: somebody
 #: wants the thread to end. LATE: nothing comes back. FAULTY: the kernel complains.
 DONE, ASK, FULL, STOPPED, LATE, FAULTY = -1, -2, -3, -4, -5, -6
 
-#: What a port counts. LEFT: when the loop last came from `next_lane`. WAITED, SHADED, TRACED: nanoseconds in which the
+#: What a port counts. LEFT: when the loop last came from `next_batch`. WAITED, SHADED, TRACED: nanoseconds in which the
 #: thread waited for hits, did its own work, and traced. LOGGED, UNLOGGED: rows of the log, and those that it had no
 #: room for. BYTES_UP, BYTES_DOWN: of rays that a device has to read, and of hits that it has to write.
-BATCHES, RAYS, INVALID, FAULTS, LEFT, LANE, WAITED, SHADED, TRACED, LOGGED, UNLOGGED = range(11)
+BATCHES, RAYS, INVALID, FAULTS, LEFT, LAST_BATCH, WAITED, SHADED, TRACED, LOGGED, UNLOGGED = range(11)
 BYTES_UP, BYTES_DOWN, COUNTERS = range(11, 14)
 
 #: Bytes of a ray, and of one without ends; of a hit, and of one without u and v.
 RAY_BYTES, ENDLESS_RAY_BYTES = 4 * RAY_FLOATS, 4 * (RAY_FLOATS - 2)
 HIT_BYTES, BARE_HIT_BYTES = 4 * HIT_FLOATS, 4 * (HIT_FLOATS - 2)
 
-#: Rows of a log: kind, slot or lane, start and end in nanoseconds, rays. A batch is on its way from the bell to the
+#: Rows of a log: kind, slot or batch, start and end in nanoseconds, rays. A batch is on its way from the doorbell to the
 #: moment when the thread sees its hits.
 SHADING, WAITING, ON_ITS_WAY, LOG_COLUMNS = 0, 1, 2, 5
 
-#: Looks at all lanes before others get a chance at the core, and between two looks at the clock.
+#: Looks at all batches before others get a chance at the core, and between two looks at the clock.
 PATIENCE = 256
 
 Counters = npt.NDArray[np.int64]
@@ -65,17 +65,17 @@ class Port(NamedTuple):
     """What compiled loops need, for one thread.
 
     rays: (slots, 8, column) float32, words of `RAY` in columns. hits: (slots, 4, column) float32, words of `HIT`.
-    bells, flags: (slots,) uint64, see `ring`. stop: (1,) int64, not 0 when the thread is to end. tally: (COUNTERS,)
+    doorbells, flags: (slots,) uint64, see `ring`. stop: (1,) int64, not 0 when the thread is to end. tally: (COUNTERS,)
     int64. sent: (slots, 2) int64, nanoseconds and rays. log: (rows, LOG_COLUMNS) int64. tree: of a DIRECT port.
     capacity: rays of a slot. timeout: nanoseconds that a batch may take.
     """
 
     rays: Floats
     hits: Floats
-    bells: Words
+    doorbells: Words
     flags: Words
     stop: Counters
-    tally: Counters
+    counters: Counters
     sent: Counters
     log: Counters
     tree: CpuTree
@@ -88,18 +88,18 @@ class Port(NamedTuple):
 def submit(port: Port, slot: int, count: int, options: int) -> None:
     """Have the first `count` rays of a slot traced, count > 0. options: PLAIN or a sum of ANY_HIT, ENDLESS, NO_UV.
 
-    The slot must not be touched until `next_lane` names its lane.
+    The slot must not be touched until `next_batch` names its batch.
     """
-    port.tally[BATCHES] += 1
-    port.tally[RAYS] += count
-    port.tally[BYTES_UP] += count * (ENDLESS_RAY_BYTES if options & ENDLESS != 0 else RAY_BYTES)
-    port.tally[BYTES_DOWN] += count * (BARE_HIT_BYTES if options & NO_UV != 0 else HIT_BYTES)
-    number = (port.bells[slot] >> np.uint64(32)) % np.uint64(0xFFFFFFFF) + np.uint64(1)
+    port.counters[BATCHES] += 1
+    port.counters[RAYS] += count
+    port.counters[BYTES_UP] += count * (ENDLESS_RAY_BYTES if options & ENDLESS != 0 else RAY_BYTES)
+    port.counters[BYTES_DOWN] += count * (BARE_HIT_BYTES if options & NO_UV != 0 else HIT_BYTES)
+    number = (port.doorbells[slot] >> np.uint64(32)) % np.uint64(0xFFFFFFFF) + np.uint64(1)
     if port.kind == DIRECT:
         _trace_here(port, slot, number, count, options)
         return
     port.sent[slot, 0], port.sent[slot, 1] = nanoseconds(), count
-    ring_bell(port.bells, slot, number, np.uint64(count) | np.uint64(options))
+    ring_doorbell(port.doorbells, slot, number, np.uint64(count) | np.uint64(options))
 
 
 @inlined
@@ -110,53 +110,53 @@ def _trace_here(port: Port, slot: int, number: Any, count: int, options: int) ->
     rays = Table(address(port.rays) + slot * 8 * column, 4, column)
     hits = Table(address(port.hits) + slot * 4 * column, 4, column)
     invalid = trace(port.tree, rays, hits, count, options & ANY_HIT != 0, options & ENDLESS != 0)
-    port.bells[slot] = number << np.uint64(32)
+    port.doorbells[slot] = number << np.uint64(32)
     port.flags[slot] = (number << np.uint64(32)) | np.uint64(invalid)
     end = nanoseconds()
-    port.tally[TRACED] += end - start
-    port.tally[LEFT] = end
+    port.counters[TRACED] += end - start
+    port.counters[LEFT] = end
     _note(port, ON_ITS_WAY, slot, start, end, count)
 
 
 @compiled
-def next_lane(port: Port, live: Counters, slots: int) -> int:
-    """A lane that is live and whose hits are all there, or why there is none: DONE, ASK, STOPPED, LATE or FAULTY.
+def next_batch(port: Port, live: Counters, slots: int) -> int:
+    """A batch that is live and whose hits are all there, or why there is none: DONE, ASK, STOPPED, LATE or FAULTY.
 
-    live: (lanes,) int64, not 0 for those that have work. Lane i has the slots from i * slots on.
+    live: (batches,) int64, not 0 for those that have work. Lane i has the slots from i * slots on.
     """
-    tally = port.tally
+    counters = port.counters
     entered = nanoseconds()
     _end_shading(port, entered)
-    lane = STOPPED if port.stop[0] != 0 else _ready_lane(port, live, slots)
-    if lane == ASK and port.kind == LISTENING:
-        lane = _await_lane(port, live, slots)
-        tally[LEFT] = nanoseconds()
-        tally[WAITED] += tally[LEFT] - entered
-        _note(port, WAITING, lane, entered, tally[LEFT], 0)
-    if lane < 0:
-        return lane
-    tally[LANE] = lane
-    return _receive(port, lane, slots)
+    index = STOPPED if port.stop[0] != 0 else _ready_batch(port, live, slots)
+    if index == ASK and port.kind == LISTENING:
+        index = _await_batch(port, live, slots)
+        counters[LEFT] = nanoseconds()
+        counters[WAITED] += counters[LEFT] - entered
+        _note(port, WAITING, index, entered, counters[LEFT], 0)
+    if index < 0:
+        return index
+    counters[LAST_BATCH] = index
+    return _receive(port, index, slots)
 
 
 @inlined
 def _end_shading(port: Port, now: int) -> None:
-    tally = port.tally
-    tally[SHADED] += now - tally[LEFT]
-    _note(port, SHADING, tally[LANE], tally[LEFT], now, 0)
-    tally[LEFT] = now
+    counters = port.counters
+    counters[SHADED] += now - counters[LEFT]
+    _note(port, SHADING, counters[LAST_BATCH], counters[LEFT], now, 0)
+    counters[LEFT] = now
 
 
 @inlined
-def _ready_lane(port: Port, live: Counters, slots: int) -> int:
-    """The next lane that is ready, ASK if all that are live are on their way, DONE if none is live."""
-    lanes = len(live)
+def _ready_batch(port: Port, live: Counters, slots: int) -> int:
+    """The next batch that is ready, ASK if all that are live are on their way, DONE if none is live."""
+    batches = len(live)
     answer = DONE
-    for step in range(lanes):
-        lane = (port.tally[LANE] + 1 + step) % lanes
-        if live[lane] != 0:
-            if _is_ready(port, lane * slots, slots):
-                return lane
+    for step in range(batches):
+        index = (port.counters[LAST_BATCH] + 1 + step) % batches
+        if live[index] != 0:
+            if _is_ready(port, index * slots, slots):
+                return index
             answer = ASK
     return answer
 
@@ -164,19 +164,19 @@ def _ready_lane(port: Port, live: Counters, slots: int) -> int:
 @inlined
 def _is_ready(port: Port, first: int, slots: int) -> bool:
     for slot in range(first, first + slots):
-        if load_acquire(address(port.flags) + 8 * slot) >> np.uint64(32) != port.bells[slot] >> np.uint64(32):
+        if load_acquire(address(port.flags) + 8 * slot) >> np.uint64(32) != port.doorbells[slot] >> np.uint64(32):
             return False
     return True
 
 
 @inlined
-def _await_lane(port: Port, live: Counters, slots: int) -> int:
+def _await_batch(port: Port, live: Counters, slots: int) -> int:
     deadline = nanoseconds() + port.timeout
     looks = 0
     while True:
-        lane = _ready_lane(port, live, slots)
-        if lane != ASK:
-            return lane
+        index = _ready_batch(port, live, slots)
+        if index != ASK:
+            return index
         if port.stop[0] != 0:
             return STOPPED
         looks += 1
@@ -187,18 +187,18 @@ def _await_lane(port: Port, live: Counters, slots: int) -> int:
 
 
 @inlined
-def _receive(port: Port, lane: int, slots: int) -> int:
-    """Count what a lane's flags tell, and take them down. Returns the lane, or FAULTY."""
-    answer = lane
-    for slot in range(lane * slots, (lane + 1) * slots):
+def _receive(port: Port, index: int, slots: int) -> int:
+    """Count what a batch's flags tell, and take them down. Returns the batch, or FAULTY."""
+    answer = index
+    for slot in range(index * slots, (index + 1) * slots):
         low = np.int64(port.flags[slot] & np.uint64(0xFFFFFFFF))
         if low != 0:
             port.flags[slot] ^= np.uint64(low)  # told once
-            port.tally[INVALID] += low & ((1 << FAULT_SHIFT) - 1)
-            port.tally[FAULTS] |= low >> FAULT_SHIFT
+            port.counters[INVALID] += low & ((1 << FAULT_SHIFT) - 1)
+            port.counters[FAULTS] |= low >> FAULT_SHIFT
             answer = FAULTY if low >> FAULT_SHIFT != 0 else answer
         if port.sent[slot, 1] != 0:
-            _note(port, ON_ITS_WAY, slot, port.sent[slot, 0], port.tally[LEFT], port.sent[slot, 1])
+            _note(port, ON_ITS_WAY, slot, port.sent[slot, 0], port.counters[LEFT], port.sent[slot, 1])
             port.sent[slot, 1] = 0
     return answer
 
@@ -206,14 +206,14 @@ def _receive(port: Port, lane: int, slots: int) -> int:
 @inlined
 def _note(port: Port, kind: int, place: int, start: int, end: int, rays: int) -> None:
     """A row of the log, as long as there is room."""
-    row, log = port.tally[LOGGED], port.log
+    row, log = port.counters[LOGGED], port.log
     if end <= start:
         return
     if row >= len(log):
-        port.tally[UNLOGGED] += 1
+        port.counters[UNLOGGED] += 1
         return
     log[row, 0], log[row, 1], log[row, 2], log[row, 3], log[row, 4] = kind, place, start, end, rays
-    port.tally[LOGGED] = row + 1
+    port.counters[LOGGED] = row + 1
 
 
 @compiled
@@ -221,9 +221,9 @@ def resume(port: Port, waited: bool) -> None:
     """Python hands over to the loop: what it did meanwhile was waiting for hits, or counts for nothing."""
     now = nanoseconds()
     if waited:
-        port.tally[WAITED] += now - port.tally[LEFT]
-        _note(port, WAITING, 0, port.tally[LEFT], now, 0)
-    port.tally[LEFT] = now
+        port.counters[WAITED] += now - port.counters[LEFT]
+        _note(port, WAITING, 0, port.counters[LEFT], now, 0)
+    port.counters[LEFT] = now
 
 
 @compiled
@@ -236,14 +236,14 @@ def pass_gate(port: Port, gate: Counters, threads: int) -> None:
         store_release(address(gate) + 8, np.uint64(nanoseconds()))
     while load_acquire(address(gate) + 8) == np.uint64(0) and port.stop[0] == 0:
         give_way()
-    port.tally[LEFT] = nanoseconds()
+    port.counters[LEFT] = nanoseconds()
 
 
 @compiled
 def are_ready(port: Port, nanoseconds_left: int) -> bool:
     """Whether all slots are answered, or will be within so long."""
     deadline = nanoseconds() + nanoseconds_left
-    while not _is_ready(port, 0, len(port.bells)):
+    while not _is_ready(port, 0, len(port.doorbells)):
         if nanoseconds() > deadline:
             return False
         give_way()
@@ -278,7 +278,7 @@ def await_answer(port: Port, nanoseconds_left: int) -> bool:
 def _waiting(port: Port) -> int:
     """How many slots wait for an answer."""
     waiting = 0
-    for slot in range(len(port.bells)):
+    for slot in range(len(port.doorbells)):
         waiting += not _is_ready(port, slot, ONE_SLOT)
     return waiting
 
@@ -289,10 +289,10 @@ def new_port(memory: RingMemory, slots: slice, kind: int, tree: CpuTree, timeout
     return Port(
         rays=memory.rays[slots],
         hits=memory.hits[slots],
-        bells=memory.bells[slots],
+        doorbells=memory.doorbells[slots],
         flags=memory.flags[slots],
         stop=np.zeros(1, np.int64),
-        tally=np.zeros(COUNTERS, np.int64),
+        counters=np.zeros(COUNTERS, np.int64),
         sent=np.zeros((count, 2), np.int64),
         log=np.zeros((log_rows, LOG_COLUMNS), np.int64),
         tree=tree,
@@ -309,7 +309,7 @@ def no_tree() -> CpuTree:
 
 
 class Asked(NamedTuple):
-    """A slot whose bell has rung and that nobody has answered. number: what its flag has to tell. rays: (n, 8)
+    """A slot whose doorbell has rung and that nobody has answered. number: what its flag has to tell. rays: (n, 8)
     float32. is_any: whether a hit, wherever, is enough. is_endless: its rays were sent without `t_min` and `t_max`."""
 
     slot: int
@@ -320,9 +320,9 @@ class Asked(NamedTuple):
 
 
 def asked_of(port: Port) -> Iterator[Asked]:
-    """What an ATTENDED port waits for, slot by slot."""
-    for slot in np.flatnonzero(port.bells >> np.uint64(32) != port.flags >> np.uint64(32)).tolist():
-        number, low = divmod(int(port.bells[slot]), 1 << 32)
+    """What an POLLED port waits for, slot by slot."""
+    for slot in np.flatnonzero(port.doorbells >> np.uint64(32) != port.flags >> np.uint64(32)).tolist():
+        number, low = divmod(int(port.doorbells[slot]), 1 << 32)
         rays = np.ascontiguousarray(port.rays[slot, :, : low & COUNT_MASK].T)
         if low & ENDLESS_BIT:
             rays[:, 3], rays[:, 7] = 0.0, np.inf
@@ -334,13 +334,13 @@ class OpenPort(Protocol):
 
     port: Port
 
-    def attend(self) -> None:
-        """Answer slots whose bells have rung, some or all; for ATTENDED ports. Raises the tracer's errors."""
+    def poll(self) -> None:
+        """Answer slots whose doorbells have rung, some or all; for POLLED ports. Raises the tracer's errors."""
 
     def check(self) -> None:
         """See to it that the tracer answers: before a run, and now and then, from any thread. Raises if it cannot."""
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Let all slots be free again, after a loop that stopped early. Raises `KernelError` if they never get so."""
 
     def close(self) -> None:
@@ -355,4 +355,4 @@ def raise_status(status: int, port: Port, kernel: str) -> None:
             "raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
         )
     if status == FAULTY:
-        raise KernelError(f"kernel {kernel!r} failed: {describe_faults(int(port.tally[FAULTS]))}")
+        raise KernelError(f"kernel {kernel!r} failed: {describe_faults(int(port.counters[FAULTS]))}")

@@ -1,6 +1,6 @@
 """Rays from Python: a thin face of the slots that compiled loops use, for drivers written in plain NumPy.
 
-A batch of rays is copied into a slot of a port, its bell is rung, and its hits are there when the flag is up. Whatever
+A batch of rays is copied into a slot of a port, its doorbell is rung, and its hits are there when the flag is up. Whatever
 answers the port answers the queue: a kernel that stays, launches, the CPU or the emulator.
 
     with tracer.open_queue() as queue:
@@ -21,9 +21,9 @@ import numpy as np
 
 from tracecore.dispatch.port import (
     ANY_HIT,
-    ATTENDED,
     LATE,
     PLAIN,
+    POLLED,
     OpenPort,
     Port,
     await_answer,
@@ -70,7 +70,7 @@ class RayQueue:
     @property
     def depth(self) -> int:
         """How many batches can be in flight."""
-        return len(self._port.bells)
+        return len(self._port.doorbells)
 
     @property
     def batch_rays(self) -> int:
@@ -148,7 +148,7 @@ class RayQueue:
         self._is_open = False
         try:
             if self._in_flight:
-                self._opened.settle()
+                self._opened.drain()
         finally:
             self._in_flight.clear()
             self._opened.close()
@@ -159,8 +159,8 @@ class RayQueue:
 
     def _collect(self) -> None:
         """Take in what has been answered, oldest first."""
-        if self._in_flight and self._port.kind == ATTENDED:
-            self._opened.attend()
+        if self._in_flight and self._port.kind == POLLED:
+            self._opened.poll()
         while self._in_flight and is_answered(self._port, self._in_flight[0][1]):
             self._take_oldest()
 
@@ -169,8 +169,8 @@ class RayQueue:
         deadline = time.perf_counter() + self._port.timeout * 1e-9
         slot = self._in_flight[0][1]
         while not is_answered(self._port, slot):
-            if self._port.kind == ATTENDED:
-                self._opened.attend()
+            if self._port.kind == POLLED:
+                self._opened.poll()
             else:
                 self._opened.check()
                 await_answer(self._port, LOOK_NANOSECONDS)

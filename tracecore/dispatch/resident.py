@@ -17,15 +17,15 @@ from tracecore.cuda.device import (
     Stream,
     cuda_errors,
 )
-from tracecore.dispatch.port import ATTENDED, LATE, LISTENING, are_ready, await_answer, new_port, no_tree, raise_status
+from tracecore.dispatch.port import LATE, LISTENING, POLLED, are_ready, await_answer, new_port, no_tree, raise_status
 from tracecore.dispatch.ring import RingMemory, RingQueue, say
-from tracecore.dispatch.streamed import Meter
+from tracecore.dispatch.streamed import WorkCounters
 from tracecore.errors import DeviceError, KernelError, TraceError
 from tracecore.kernels.ring_records import DESK, END, GO_ON, ONCE
 from tracecore.rays import BATCH_RAYS
 
 
-class Residence:
+class ServedRing:
     """A ring and the kernel that serves it: all that the device uses while the kernel runs.
 
     The calling thread is attached to the kernel's device. timeout: seconds that the kernel may take to end.
@@ -52,7 +52,7 @@ class Residence:
             self._start()
             self._stream.mark()
             self.runs = True
-            self.gpu.turns.move_in(self)
+            self.gpu.turns.add_persistent(self)
 
     def launch(self) -> None:
         """Answer what has been rung, unless a launch waits for its turn already."""
@@ -81,7 +81,7 @@ class Residence:
         Raises `DeviceError` where one does not end, `KernelError` where it turns out that the device failed.
         """
         with self.gpu.turns.lock:
-            self.gpu.turns.move_in(self)  # for good where it does not end: launches too keep their memory then
+            self.gpu.turns.add_persistent(self)  # for good where it does not end: launches too keep their memory then
             try:
                 self._wait_for_end()
             except KernelError:
@@ -91,7 +91,7 @@ class Residence:
 
     def _leave_device(self) -> None:
         self.runs = False
-        self.gpu.turns.move_out(self)
+        self.gpu.turns.remove_persistent(self)
 
     def _wait_for_end(self) -> None:
         if self.gpu.is_lost:
@@ -107,22 +107,22 @@ class Residence:
             raise DeviceError(f"the resident kernel has not ended in {self.timeout:g} s: end this process")
 
 
-def _leave(residence: Residence) -> None:
+def _leave(served: ServedRing) -> None:
     """End the kernel of a service that nobody uses any more.
 
     This may be called amid anything that a thread does, also while it has another device to itself. So it does not wait
     for its turn as long as another thread likes: whoever needs the device next ends the kernel then.
     """
-    lock = residence.gpu.turns.lock
-    if lock.acquire(timeout=residence.timeout):
+    lock = served.gpu.turns.lock
+    if lock.acquire(timeout=served.timeout):
         with suppress(TraceError):
-            residence.end()
+            served.end()
         lock.release()
     else:
-        residence.gpu.turns.move_in(residence)
+        served.gpu.turns.add_persistent(served)
 
 
-class Service:
+class KernelHost:
     """A kernel that starts with the first order and stays until it is stopped, and the one ring that it serves.
 
     kernel: compiled for resident dispatch. timeout: seconds that it, or a batch, may take. slots: of the ring that
@@ -137,17 +137,17 @@ class Service:
         self.timeout = timeout
         self.by_launches = by_launches
         self._gpu: CudaDevice = kernel.device
-        self._make_residence: Callable[[RingMemory], Residence] | None = partial(Residence, kernel, scene, timeout)
+        self._make_residence: Callable[[RingMemory], ServedRing] | None = partial(ServedRing, kernel, scene, timeout)
         self._slots = slots
-        self._residence: Residence | None = None
-        self._at_exit: weakref.finalize[..., Service] | None = None
+        self._served: ServedRing | None = None
+        self._at_exit: weakref.finalize[..., KernelHost] | None = None
         self._earlier_busy = 0.0
 
     @property
     def busy_seconds(self) -> float:
         """Wall time, by the device's clock, with an order at hand."""
-        residence = self._residence
-        return self._earlier_busy + (int(residence.memory.busy[0]) * 1e-9 if residence else 0.0)
+        served = self._served
+        return self._earlier_busy + (int(served.memory.busy[0]) * 1e-9 if served else 0.0)
 
     def ring(self, slots: int, slot_rays: int) -> RingMemory:
         """The ring, made anew unless it has at least so many slots, of so many rays each.
@@ -156,7 +156,7 @@ class Service:
         where the service is closed.
         """
         with self._gpu.turns.lock:
-            memory = self._residence.memory if self._residence else None
+            memory = self._served.memory if self._served else None
             if memory is None or memory.slot_rays != slot_rays or memory.slots < slots:
                 memory = self._new_ring(slots, slot_rays)
             return memory
@@ -168,16 +168,16 @@ class Service:
         with self._gpu.turns.vacant(), cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
             self._gpu.attach()
             memory = RingMemory(slots, slot_rays, self._gpu.pinned)
-            residence = self._make_residence(memory)
-        self._at_exit = weakref.finalize(self, _leave, residence)
-        self._residence = residence
+            served = self._make_residence(memory)
+        self._at_exit = weakref.finalize(self, _leave, served)
+        self._served = served
         return memory
 
     def _leave_ring(self, wanted: str) -> None:
         """Stop, and forget the ring, which nobody may use. wanted: instead, in words."""
-        if self._residence is None:
+        if self._served is None:
             return
-        memory = self._residence.memory
+        memory = self._served.memory
         if not memory.take_all():
             raise DeviceError(
                 f"the ring has {memory.slots} slots of {memory.slot_rays} rays, and some are in use, so that there "
@@ -190,34 +190,34 @@ class Service:
         """Give the ring's memory back. Its kernel has ended."""
         if self._at_exit is not None:
             self._at_exit.detach()
-        self._residence = self._at_exit = None
+        self._served = self._at_exit = None
 
-    def open_queue(self, meter: Meter) -> RingQueue:
+    def open_queue(self, work_counters: WorkCounters) -> RingQueue:
         """A queue for the calling thread. meter: counts its batches."""
-        return RingQueue(self._ring_for, self.name, self.timeout, self.serve, meter.count)
+        return RingQueue(self._ring_for, self.name, self.timeout, self.serve, work_counters.count)
 
     def _ring_for(self, rays: int) -> RingMemory:
         return self.ring(max(self._slots, -(-rays // BATCH_RAYS)), BATCH_RAYS)
 
     def serve(self) -> None:
         """See to it that the kernel runs. Raises `KernelError` where it has died or there is no ring."""
-        residence = self._residence
-        if self.by_launches or (residence and residence.runs and not residence.has_ended()):
+        served = self._served
+        if self.by_launches or (served and served.runs and not served.has_ended()):
             return
         with self._gpu.turns.lock:
-            residence = self._residence
-            if residence is None:
+            served = self._served
+            if served is None:
                 raise KernelError("there is no ring to serve: ask for one first")
-            if not residence.runs:
-                residence.start()
-            elif residence.has_ended():
+            if not served.runs:
+                served.start()
+            elif served.has_ended():
                 raise KernelError(f"kernel {self.name!r} has ended by itself: start the process anew")
 
     def launch(self) -> None:
         """Answer what has been rung so far, now or when the launches on their way are done."""
         with self._gpu.turns.lock:
-            if self._residence:
-                self._residence.launch()
+            if self._served:
+                self._served.launch()
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int) -> "list[RingPort]":
         """Ports to the ring. Raises `DeviceError` where another ring is in use or memory runs out."""
@@ -227,12 +227,12 @@ class Service:
     def stop(self) -> None:
         """End the kernel when its orders are done. Raises as `Residence.end`."""
         with self._gpu.turns.lock:
-            residence = self._residence
-            if residence is None:
+            served = self._served
+            if served is None:
                 return
-            residence.end()
+            served.end()
             self._earlier_busy = self.busy_seconds
-            residence.memory.busy[0] = 0
+            served.memory.busy[0] = 0
 
     def close(self) -> None:
         """Stop for good, and give the memory of the ring and of the scene back. Raises as `Residence.end`; then the
@@ -247,51 +247,51 @@ class Service:
 LAUNCH_PATIENCE = 50_000
 
 #: The same between two looks at whether a kernel that stays is still there.
-SETTLE_PATIENCE = 50_000_000
+DRAIN_PATIENCE = 50_000_000
 
 #: Seconds that a thread which is to end waits for what is on its way.
-SETTLE_SECONDS = 1.0
+DRAIN_SECONDS = 1.0
 
 
 class RingPort:
     """A thread's slots of the ring, see `port`."""
 
-    def __init__(self, service: Service, memory: RingMemory, slots: int, log_rows: int) -> None:
-        self._service = service
+    def __init__(self, host: KernelHost, memory: RingMemory, slots: int, log_rows: int) -> None:
+        self._host = host
         self._memory = memory
         self._first = memory.take(slots)
         self._slots = slots
-        kind = ATTENDED if service.by_launches else LISTENING
+        kind = POLLED if host.by_launches else LISTENING
         places = slice(self._first, self._first + slots)
-        self.port = new_port(memory, places, kind, no_tree(), service.timeout, log_rows)
+        self.port = new_port(memory, places, kind, no_tree(), host.timeout, log_rows)
         self._silent_since = 0.0
         self._is_lost = False
 
-    def attend(self) -> None:
+    def poll(self) -> None:
         """Have what has been rung launched, and look for an answer for a while."""
-        self._service.launch()
+        self._host.launch()
         now = time.perf_counter()
         if await_answer(self.port, LAUNCH_PATIENCE):
             self._silent_since = 0.0
         elif self._silent_since == 0.0:
             self._silent_since = now
-        elif now - self._silent_since > self._service.timeout:
-            raise_status(LATE, self.port, self._service.name)
+        elif now - self._silent_since > self._host.timeout:
+            raise_status(LATE, self.port, self._host.name)
 
     def check(self) -> None:
         """See to it that the kernel runs."""
-        self._service.serve()
+        self._host.serve()
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Let all slots be answered. Raises `KernelError` where they are not soon; then they are never given back."""
-        deadline = time.perf_counter() + min(SETTLE_SECONDS, self._service.timeout)
+        deadline = time.perf_counter() + min(DRAIN_SECONDS, self._host.timeout)
         self._is_lost = True
-        while not are_ready(self.port, 0 if self._service.by_launches else SETTLE_PATIENCE):
+        while not are_ready(self.port, 0 if self._host.by_launches else DRAIN_PATIENCE):
             if time.perf_counter() > deadline:
-                raise_status(LATE, self.port, self._service.name)
+                raise_status(LATE, self.port, self._host.name)
             self.check()
-            if self._service.by_launches:
-                self.attend()
+            if self._host.by_launches:
+                self.poll()
         self._is_lost = False
 
     def close(self) -> None:

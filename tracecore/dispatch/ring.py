@@ -1,9 +1,9 @@
 """Resident dispatch as the host sees it: slots in memory that a kernel which stays on the device reads and writes.
 
-A slot holds the rays of one order, in columns. Its bell tells the device that they are there, its flag tells the thread
+A slot holds the rays of one order, in columns. Its doorbell tells the device that they are there, its flag tells the thread
 that the hits are. `kernels/resident.cuh` is the other side and checks the sizes of the records.
 
-What orders memory on this side: a bell and `stop` are stored by `vector.store_release`, after the rays, and a flag is
+What orders memory on this side: a doorbell and `stop` are stored by `vector.store_release`, after the rays, and a flag is
 loaded by `vector.load_acquire`, before the hits. On x86 both are plain moves, which that processor keeps in order by
 itself; elsewhere LLVM emits what it takes, such as `stlr` and `ldar` on ARM. Rays and hits themselves may be written
 and read in any way, also by NumPy, in the thread that rings and looks.
@@ -43,25 +43,25 @@ Allocate = Callable[[tuple[int, ...], npt.DTypeLike], npt.NDArray[Any]]
 
 
 @compiled
-def ring_bell(bells: Words, slot: int, number: int, low: int) -> None:
+def ring_doorbell(doorbells: Words, slot: int, number: int, low: int) -> None:
     """Tell the device that the rays of a slot are written: the store is a release.
 
     number: of the slot's order, not 0 and not the last one. low: how many rays, at least 1, and what is asked of them.
     """
-    store_release(address(bells) + 8 * slot, (np.uint64(number) << np.uint64(32)) | np.uint64(low))
+    store_release(address(doorbells) + 8 * slot, (np.uint64(number) << np.uint64(32)) | np.uint64(low))
 
 
 @compiled
 def say(stop: Words, word: int) -> None:
-    """Tell the device GO_ON, END or ONCE; it hears all bells that have been rung before.
+    """Tell the device GO_ON, END or ONCE; it hears all doorbells that have been rung before.
 
-    stop: (1,) uint64. The store is a release, as that of `ring_bell`.
+    stop: (1,) uint64. The store is a release, as that of `ring_doorbell`.
     """
     store_release(address(stop), np.uint64(word))
 
 
 @compiled
-def flag_is_up(flags: Words, slot: int, number: int) -> bool:
+def is_flagged(flags: Words, slot: int, number: int) -> bool:
     """Whether an order is done. Looks for a while.
 
     The load is an acquire: who has seen the flag sees the hits, which the device wrote before it.
@@ -73,22 +73,22 @@ def flag_is_up(flags: Words, slot: int, number: int) -> bool:
 
 
 @compiled
-def ring_again(bells: Words, flags: Words, slots: tuple[int, int], rounds: int, timeout: int) -> bool:
+def ring_again(doorbells: Words, flags: Words, slots: tuple[int, int], rounds: int, timeout: int) -> bool:
     """Have the last orders of some slots traced so many times again, nothing done with the hits.
 
     slots: the first one, and how many. timeout: nanoseconds that an order may take. Returns False, without waiting for
     the others, where one takes longer.
     """
     first, count = slots
-    for turn in range(rounds + 1):
+    for device_lock in range(rounds + 1):
         for slot in range(first, first + count):
-            number = bells[slot] >> np.uint64(32)
+            number = doorbells[slot] >> np.uint64(32)
             deadline = nanoseconds() + timeout
-            while not flag_is_up(flags, slot, number):
+            while not is_flagged(flags, slot, number):
                 if nanoseconds() > deadline:
                     return False
-            if turn < rounds:
-                ring_bell(bells, slot, number + np.uint64(1), bells[slot] & np.uint64(0xFFFFFFFF))
+            if device_lock < rounds:
+                ring_doorbell(doorbells, slot, number + np.uint64(1), doorbells[slot] & np.uint64(0xFFFFFFFF))
     return True
 
 
@@ -96,7 +96,7 @@ class RingMemory:
     """What host and device share.
 
     rays: (slots, 8, column) float32, rows in the order of `RAY`. hits: (slots, 4, column) float32, rows in the order of
-    `HIT`. A column has room for slot_rays rays; what is behind them is not used. bells, flags: (slots,) uint64, an
+    `HIT`. A column has room for slot_rays rays; what is behind them is not used. doorbells, flags: (slots,) uint64, an
     order's number in the high half.
 
     slots: how many. slot_rays: a power of two. allocate: makes arrays of zeros, of a shape and type, in memory that
@@ -111,7 +111,7 @@ class RingMemory:
         column = slot_rays + COLUMN_PAD
         self.rays = allocate((slots, RAY_FLOATS, column), np.float32)
         self.hits = allocate((slots, HIT_FLOATS, column), np.float32)
-        self.bells: Words = allocate((slots,), np.uint64)
+        self.doorbells: Words = allocate((slots,), np.uint64)
         self.flags: Words = allocate((slots,), np.uint64)
         self.stop: Words = allocate((1,), np.uint64)
         self.busy: Words = allocate((1,), np.uint64)
@@ -140,7 +140,7 @@ class RingMemory:
         """
         record = np.zeros(1, RING)
         record["patience"] = int(patience * 1e9)
-        for name in ("rays", "hits", "bells", "flags", "stop", "busy"):
+        for name in ("rays", "hits", "doorbells", "flags", "stop", "busy"):
             record[name] = getattr(self, name).ctypes.data
         for name, place in device.items():
             record[name] = place
@@ -196,13 +196,13 @@ class RingBatch(FlightBatch):
         for slot, part in self._parts(count):
             rays = self.rays[part]
             memory.rays[slot, :, : len(rays)] = rays.T
-            ring_bell(memory.bells, slot, _next_number(memory.bells, slot), len(rays) | asked)
+            ring_doorbell(memory.doorbells, slot, _next_number(memory.doorbells, slot), len(rays) | asked)
 
     def is_done(self) -> bool:
         """Whether all hits are there. Looks for a while."""
         memory = self.memory
         slots = (slot for slot, _ in self._parts(self.in_flight))
-        return all(flag_is_up(memory.flags, slot, int(memory.bells[slot] >> np.uint64(32))) for slot in slots)
+        return all(is_flagged(memory.flags, slot, int(memory.doorbells[slot] >> np.uint64(32))) for slot in slots)
 
     def land(self) -> tuple[int, int]:
         """Copy the hits, which are there. Returns how many rays were invalid, and faults."""
@@ -223,9 +223,9 @@ class RingBatch(FlightBatch):
             yield self.first + i, slice(start, min(start + size, count))
 
 
-def _next_number(bells: Words, slot: int) -> int:
+def _next_number(doorbells: Words, slot: int) -> int:
     """Of the next order of a slot; never 0, which is no order."""
-    return int(bells[slot] >> np.uint64(32)) % 0xFFFFFFFF + 1
+    return int(doorbells[slot] >> np.uint64(32)) % 0xFFFFFFFF + 1
 
 
 class RingQueue(FlightQueue[RingBatch]):

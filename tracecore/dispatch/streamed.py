@@ -23,7 +23,7 @@ from tracecore.errors import DeviceError, KernelError
 from tracecore.rays import HIT, HIT_FLOATS, RAY, RAY_FLOATS, Query
 
 
-class Meter:
+class WorkCounters:
     """What a tracer's launches have done, from all threads."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Meter:
 
 
 @dataclass
-class Session:
+class LaunchContext:
     """What queues share.
 
     timeout: seconds to wait for a launch. failure: why nothing can be launched any more, in words; empty as long as all
@@ -75,7 +75,7 @@ class Session:
 
     kernel: DeviceKernel
     scene: DeviceScene
-    meter: Meter
+    work_counters: WorkCounters
     timeout: float
     failure: str = ""
 
@@ -122,17 +122,17 @@ class PinnedBatch(FlightBatch):
     #: Rays and hits in the device's own memory, if the kernel has them there.
     _on_device: tuple[DeviceMemory, ...] = ()
 
-    def __init__(self, capacity: int, session: Session) -> None:
-        device = session.kernel.device
+    def __init__(self, capacity: int, launch_context: LaunchContext) -> None:
+        device = launch_context.kernel.device
         rays = device.pinned((capacity, RAY_FLOATS), np.float32)
         hits = device.pinned((capacity, HIT_FLOATS), np.float32)
         super().__init__(rays, hits)
         self.stream = Stream(device)
-        self._launch = Launch(session.kernel, session.scene, self._addresses(session))
+        self._launch = Launch(launch_context.kernel, launch_context.scene, self._addresses(launch_context))
         self._launch.used = [rays, hits, *self._on_device]
         weakref.finalize(self, _keep_until_done, self.stream, self._launch).atexit = False
 
-    def _addresses(self, _session: Session) -> tuple[int, int]:
+    def _addresses(self, _session: LaunchContext) -> tuple[int, int]:
         """Of rays and hits as the kernel sees them."""
         return self.rays.ctypes.data, self.hits.ctypes.data
 
@@ -149,8 +149,8 @@ class PinnedBatch(FlightBatch):
 class CopiedBatch(PinnedBatch):
     """A batch that is copied to the device and back."""
 
-    def _addresses(self, session: Session) -> tuple[int, int]:
-        device = session.kernel.device
+    def _addresses(self, launch_context: LaunchContext) -> tuple[int, int]:
+        device = launch_context.kernel.device
         rays, hits = DeviceMemory.zeros(device, self.rays.nbytes), DeviceMemory.zeros(device, self.hits.nbytes)
         self._on_device = (rays, hits)
         return rays.address, hits.address
@@ -169,12 +169,12 @@ class CopiedBatch(PinnedBatch):
 class StreamedQueue(FlightQueue[PinnedBatch]):
     """Queue of a `GpuTracer`, for one thread. batch_type: how its batches reach the device."""
 
-    def __init__(self, session: Session, batch_type: type[PinnedBatch] = PinnedBatch) -> None:
+    def __init__(self, launch_context: LaunchContext, batch_type: type[PinnedBatch] = PinnedBatch) -> None:
         super().__init__(batch_type)
-        self._session = session
-        self._device = session.kernel.device
+        self._session = launch_context
+        self._device = launch_context.kernel.device
         self._silence = (
-            f"kernel {session.kernel.strategy.name!r} has not come back in {session.timeout:g} s, so it may hang: "
+            f"kernel {launch_context.kernel.strategy.name!r} has not come back in {launch_context.timeout:g} s, so it may hang: "
             "end this process; or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
         )
 
@@ -196,7 +196,7 @@ class StreamedQueue(FlightQueue[PinnedBatch]):
     def _land(self, batch: PinnedBatch) -> None:
         self._session.finish(batch.stream, self._silence)
         count, batch.in_flight = batch.in_flight, 0
-        self._session.meter.add(count, batch.report())
+        self._session.work_counters.add(count, batch.report())
 
     def _give_up(self, batch: PinnedBatch) -> None:
         if not self._session.failure:

@@ -61,14 +61,14 @@ class Limits:
 
 class Tracer(Protocol):
     """Triangles that can be asked for hits. `name` is the kernel's, `device` cpu, gpu or brute, `dispatch` direct,
-    emulated, streamed or resident, `threads` how many CPU threads a driver should feed it from, `lanes` how many
+    emulated, streamed or resident, `threads` how many CPU threads a driver should feed it from, `batches` how many
     batches in flight for each of them keep it busy. `tree` is what it was packed from, None where it needs none."""
 
     name: str
     device: str
     dispatch: str
     threads: int
-    lanes: int
+    batches: int
     bvh: BvhStatistics
     tree: BinaryTree | None
 

@@ -45,8 +45,8 @@ struct Stacks {
             if (!has_overflowed(i)) continue;
             memset(stack(i) - FRAME_BYTES, 0, FRAME_BYTES);
             if (overflows++ > 0) continue;
-            complaint.add("%sthe stack of %d bytes of warp %u, lane %u overflowed: use smaller arrays, less recursion",
-                          complaint.length > 0 ? "; " : "", int(STACK_BYTES), i / LANES, i % LANES);
+            error.add("%sthe stack of %d bytes of warp %u, lane %u overflowed: use smaller arrays, less recursion",
+                          error.length > 0 ? "; " : "", int(STACK_BYTES), i / LANES, i % LANES);
         }
     }
 
@@ -106,14 +106,14 @@ class Places {
     uint32_t mask, factor, step, place;
 };
 
-// All blocks, or as far as the first complaint.
+// All blocks, or as far as the first error.
 inline void run_grid(uint32_t blocks, Stacks stacks) {
     block.warps_count = stacks.threads / LANES;
     block.size = {stacks.threads};
     block.grid = {blocks};
     stacks.poison();
     Places places(blocks);
-    for (uint32_t left = blocks; left > 0 && complaint.length == 0;) {
+    for (uint32_t left = blocks; left > 0 && error.length == 0;) {
         const uint32_t place = places.next();
         if (place >= blocks) continue;
         run_block(place, stacks);

@@ -162,7 +162,7 @@ def _key(text: str) -> str:
 
 
 def _compile(text: str, path: Path) -> str:
-    """Make a library, while other processes may do the same. Returns g++'s complaints, or nothing."""
+    """Make a library, while other processes may do the same. Returns g++'s errors, or nothing."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made = Path(folder) / path.name
         result = _run(("g++", *FLAGS, "-o", str(made), "-"), text)
@@ -205,8 +205,8 @@ class Library:
     def emulate(self, request: Request) -> str | None:
         """Run a launch. Returns what is wrong with the kernel, or None."""
         request.stacks = _scratch.stacks(request.threads)
-        complaint = self._emulate(ctypes.byref(request))
-        return None if complaint is None else complaint.decode()
+        error = self._emulate(ctypes.byref(request))
+        return None if error is None else error.decode()
 
 
 class LibraryPool:

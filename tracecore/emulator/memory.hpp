@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#include "complaint.hpp"
+#include "error.hpp"
 
 namespace emulator {
 

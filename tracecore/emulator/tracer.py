@@ -127,9 +127,9 @@ class EmulatedTracer(DirectTracer):
             log_places=0 if log is None else len(log),
         )
         with pool.borrow() as library:
-            complaint = library.emulate(request)
-        if complaint is not None:
-            raise KernelError(f"kernel {self.name!r} is wrong: {complaint}")
+            error = library.emulate(request)
+        if error is not None:
+            raise KernelError(f"kernel {self.name!r} is wrong: {error}")
         faults = int(launch.report["faults"][0])
         if faults:
             raise KernelError(f"kernel {self.name!r} failed: {describe_faults(faults)}")

@@ -33,7 +33,7 @@ DEFINES = {
 
 
 def describe_faults(faults: int) -> str:
-    """The complaints in a report's bits, in words."""
+    """The errors in a report's bits, in words."""
     words = [text for bit, text in FAULTS.items() if faults & bit]
     unknown = faults & ~sum(FAULTS)
     return "; ".join([*words, f"unknown fault bits {unknown:#x}"] if unknown else words)

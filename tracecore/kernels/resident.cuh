@@ -1,6 +1,6 @@
 // Entry point of resident dispatch (entry_points.cuh includes it): one launch serves the host for as long as it likes.
 //
-// CPU threads write rays into slots of pinned memory and ring the slot's bell. A scout warp hears the bells and posts
+// CPU threads write rays into slots of pinned memory and ring the slot's doorbell. A scout warp hears the doorbells and posts
 // the orders. All other warps draw tickets for 32 rays of an order and read them from the host's memory. A ray's hit is
 // staged in the device's memory until its ticket is done, so that whole lines go to the host. Who is done with an
 // order's last ticket raises the slot's flag. Persistent threads: Aila, Laine: Understanding the Efficiency of Ray
@@ -10,14 +10,14 @@
 // Who hands what over, by which release and acquire (hand_over.cuh):
 //
 //     from           to              what                         by
-//     host           scout's lanes   rays, before their bell      ring_bell of ring.py, acquire_from_host in `hear`
-//     host           scout's lanes   bells, before `stop`         say of ring.py, acquire_from_host in `scout`
+//     host           scout's lanes   rays, before their doorbell      ring_bell of ring.py, acquire_from_host in `hear`
+//     host           scout's lanes   doorbells, before `stop`         say of ring.py, acquire_from_host in `scout`
 //     scout's lanes  its lane 0      the same, orders and posts   __syncwarp in `scout`
 //     scout          workers         the same                     release and acquire of Desk::posted
 //     lane 0         its warp        the same                     __syncwarp in `fetch`
 //     lanes          their warp      fetched rays                 the other __syncwarp in `fetch`
-//     lanes          their warp      staged hits                  __syncwarp in `settle`
-//     lanes          their lane 0    hits, complaints             __syncwarp in `deliver`
+//     lanes          their warp      staged hits                  __syncwarp in `drain`
+//     lanes          their lane 0    hits, errors             __syncwarp in `deliver`
 //     workers        the last one    the same                     count_down of Order::left
 //     the last one   host            the same                     release_to_host in `finish`, flag_is_up of ring.py
 //     the last one   scout           that Order::left is 0        count_up and acquire of Desk::finished
@@ -30,12 +30,12 @@
 
 typedef unsigned long long Word;
 
-// What a slot's bell asks for, in device memory.
+// What a slot's doorbell asks for, in device memory.
 struct Order {
-    Word claim;          // which post of the launch it is, in the high half; the bell's low half
-    unsigned number;     // of the bell; 0 before the first one
+    Word claim;          // which post of the launch it is, in the high half; the doorbell's low half
+    unsigned number;     // of the doorbell; 0 before the first one
     unsigned left;       // tickets that are not done
-    unsigned complaint;  // how many rays were invalid, and faults from FAULT_SHIFT on
+    unsigned error;  // how many rays were invalid, and faults from FAULT_SHIFT on
 };
 static_assert(sizeof(Order) == ORDER_BYTES, "Order differs from the ORDER of ring.py");
 
@@ -48,12 +48,12 @@ struct Desk {
 };
 static_assert(sizeof(Desk) == DESK_BYTES, "Desk differs from the DESK of ring.py");
 
-// bells and flags: one a slot, the order's number in the high half. In the low half a bell has what is asked, a flag
-// has the complaint. A column has a word of each ray of a slot.
+// doorbells and flags: one a slot, the order's number in the high half. In the low half a doorbell has what is asked, a flag
+// has the error. A column has a word of each ray of a slot.
 struct Ring {
     const float* rays;     // host: 8 columns a slot
     float* hits;           // host: 4 columns a slot
-    const Word* bells;     // host
+    const Word* doorbells;     // host
     Word* flags;           // host
     const Word* stop;      // host
     Word* busy;            // host: nanoseconds with an order at hand
@@ -97,12 +97,12 @@ __device__ inline bool is_clear(const Ring& ring, unsigned post) {
     return high_half(current(earlier.claim)) != post - ring.places || acquire(earlier.left) == 0;
 }
 
-__device__ inline void post_order(const Ring& ring, unsigned post, unsigned slot, Word bell) {
+__device__ inline void post_order(const Ring& ring, unsigned post, unsigned slot, Word doorbell) {
     Order& order = ring.orders[slot];
-    publish(order.number, high_half(bell));
-    publish(order.left, ((low_half(bell) & COUNT_MASK) + WARP_LANES - 1) >> TICKET_BITS);
-    publish(order.complaint, 0u);
-    publish(order.claim, static_cast<Word>(post) << 32 | low_half(bell));
+    publish(order.number, high_half(doorbell));
+    publish(order.left, ((low_half(doorbell) & COUNT_MASK) + WARP_LANES - 1) >> TICKET_BITS);
+    publish(order.error, 0u);
+    publish(order.claim, static_cast<Word>(post) << 32 | low_half(doorbell));
     publish(ring.posts[post & (ring.places - 1)], slot);
 }
 
@@ -111,13 +111,13 @@ __device__ inline void post_order(const Ring& ring, unsigned post, unsigned slot
 __device__ inline Word hear(const Ring& ring, Word posted) {
     for (unsigned first = 0; first < ring.slots; first += WARP_LANES) {
         const unsigned slot = first + lane_index();
-        const Word bell = slot < ring.slots ? acquire_from_host(ring.bells[slot]) : 0;
-        const bool is_rung = slot < ring.slots && high_half(bell) != current(ring.orders[slot].number);
+        const Word doorbell = slot < ring.slots ? acquire_from_host(ring.doorbells[slot]) : 0;
+        const bool is_rung = slot < ring.slots && high_half(doorbell) != current(ring.orders[slot].number);
         const unsigned rung = __ballot_sync(WHOLE_WARP, is_rung);
         const unsigned post = low_half(posted) + __popc(rung & lanes_below(lane_index()));
         const unsigned held_up = __ballot_sync(WHOLE_WARP, is_rung && !is_clear(ring, post));
         const unsigned clear = rung & (held_up - 1) & ~held_up;  // before the first that is held up
-        if (clear >> lane_index() & 1) post_order(ring, post, slot, bell);
+        if (clear >> lane_index() & 1) post_order(ring, post, slot, doorbell);
         posted += __popc(clear);
         if (held_up != 0) break;
     }
@@ -127,7 +127,7 @@ __device__ inline Word hear(const Ring& ring, Word posted) {
 // Raises the flags of all orders that are not done, to say that they are overdue. From now on workers find none.
 __device__ inline void give_up(const Ring& ring) {
     for (unsigned slot = lane_index(); slot < ring.slots; slot += WARP_LANES) {
-        const unsigned number = high_half(current(ring.bells[slot]));
+        const unsigned number = high_half(current(ring.doorbells[slot]));
         if (number == high_half(current(ring.flags[slot]))) continue;
         release_to_host(ring.flags[slot], static_cast<Word>(number) << 32 | OVERDUE << FAULT_SHIFT);
     }
@@ -145,7 +145,7 @@ __device__ inline void scout(const Ring& ring) {
         const Word posted_before = posted;
         const Word finished_before = finished;
         const Word stop = acquire_from_host(*ring.stop);
-        finished = acquire(ring.desk->finished);  // before the bells: if everything is done, no place holds `hear` up
+        finished = acquire(ring.desk->finished);  // before the doorbells: if everything is done, no place holds `hear` up
         if (is_first || stop != ONCE) posted = hear(ring, posted);
         __syncwarp(WHOLE_WARP);  // lane 0 takes over what all lanes have heard and written
         const bool is_idle = posted_before == finished;
@@ -203,7 +203,7 @@ __device__ inline Ray fetched_ray(unsigned index) {
     return {{words[0], words[1], words[2]}, words[3], {words[4], words[5], words[6]}, words[7]};
 }
 
-// A ticket that is for rays. asked: the low half of their bell.
+// A ticket that is for rays. asked: the low half of their doorbell.
 struct Task {
     unsigned first;  // index of the first ray: the slot, times its rays, and the place in the slot
     unsigned asked;
@@ -300,7 +300,7 @@ class RingRays {
         : ring(ring), turn(turn), faults(faults), share{0, 0}, done(NO_RAY), is_dry(false) {}
 
     __device__ bool refill(unsigned& index) {
-        settle(index);
+        drain(index);
         ray = no_ray();  // so that the last one takes no registers from the traversal
         while (true) {
             const bool was_idle = index == NO_RAY;
@@ -318,13 +318,13 @@ class RingRays {
     // Right after `refill`.
     __device__ Ray load(unsigned index) const {
         if (is_valid(ray)) return ray;
-        if (is_first_lane()) atomicAdd(&order_of(index).complaint, 1u);
+        if (is_first_lane()) atomicAdd(&order_of(index).error, 1u);
         return no_ray();
     }
 
     __device__ void store(unsigned index, const Hit& hit) {
         if (index == NO_RAY) return;
-        if (faults != 0) atomicOr(&order_of(index).complaint, faults << FAULT_SHIFT);
+        if (faults != 0) atomicOr(&order_of(index).error, faults << FAULT_SHIFT);
         if (!is_first_lane()) return;
         const Hit answer = answer_of<ANY_HIT>(hit);
         __stcg(ring.staged + index, make_float4(answer.t, answer.u, answer.v, __uint_as_float(answer.prim_id)));
@@ -346,7 +346,7 @@ class RingRays {
 
     // Delivers the tickets whose last rays are done; all rays of a ticket belong to this warp. All lanes together.
     // index: of a ray that is not done.
-    __device__ void settle(unsigned index) {
+    __device__ void drain(unsigned index) {
         __syncwarp(WHOLE_WARP);  // the hits are staged
         for (unsigned owing = __ballot_sync(WHOLE_WARP, done != NO_RAY); owing != 0;) {
             const unsigned ticket = __shfl_sync(WHOLE_WARP, done, __ffs(owing) - 1) >> TICKET_BITS;
@@ -381,7 +381,7 @@ class RingRays {
     }
 
     __device__ void finish(const Order& order, Word& flag) {
-        const Word answer = static_cast<Word>(current(order.number)) << 32 | current(order.complaint);
+        const Word answer = static_cast<Word>(current(order.number)) << 32 | current(order.error);
         release_to_host(flag, answer);
         count_up(ring.desk->finished);
     }

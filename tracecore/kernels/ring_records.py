@@ -11,7 +11,7 @@ RING = np.dtype(
     [
         ("rays", "<u8"),
         ("hits", "<u8"),
-        ("bells", "<u8"),
+        ("doorbells", "<u8"),
         ("flags", "<u8"),
         ("stop", "<u8"),
         ("busy", "<u8"),
@@ -26,9 +26,9 @@ RING = np.dtype(
     ],
     align=True,
 )
-ORDER = np.dtype([("claim", "<u8"), ("number", "<u4"), ("left", "<u4"), ("complaint", "<u4")], align=True)
+ORDER = np.dtype([("claim", "<u8"), ("number", "<u4"), ("left", "<u4"), ("error", "<u4")], align=True)
 DESK = np.dtype([(name, "<u8") for name in ("posted", "tickets", "finished", "closed")])
-#: The low half of a bell: how many rays, and what is asked of them. ENDLESS: t_min is 0 and t_max infinite for all, and
+#: The low half of a doorbell: how many rays, and what is asked of them. ENDLESS: t_min is 0 and t_max infinite for all, and
 #: rows 3 and 7 of the rays are not read. NO_UV: rows 1 and 2 of the hits are not written.
 COUNT_MASK = (1 << 20) - 1
 ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT = 1 << 31, 1 << 30, 1 << 29

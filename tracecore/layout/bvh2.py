@@ -21,7 +21,7 @@ MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
 #: The first index is the child, left or right. xy: lower.x upper.x lower.y upper.y. z: lower, upper.
-#: child: index of a node, or ~(first slot << LEAF_COUNT_BITS | count) of a leaf.
+#: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf.
 NODE = np.dtype([("xy", "<f4", (2, 4)), ("z", "<f4", (2, 2)), ("child", "<i4", 2), ("unused", "<i4", 2)])
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 

@@ -23,10 +23,10 @@ from tracecore.rays import Floats, Ids
 WIDTH = 8
 MAX_LEAF = 3  # a node's triangles have one bit each, below the eight of its children
 
-#: Steps are powers of two: `exponent` for each axis, biased as in a float32. inner: a bit for each slot that holds an
+#: Steps are powers of two: `exponent` for each axis, biased as in a float32. inner: a bit for each position that holds an
 #: inner node. These nodes lie side by side from child_base on, and the triangles of all leaves from triangle_base on.
-#: meta: 0 in a slot to spare; of a leaf, a bit for each triangle, then five bits for the place of the first one; of an
-#: inner node, 1, then five bits for 24 + slot. lower, upper: steps from the origin, by axis and slot.
+#: meta: 0 in a position to spare; of a leaf, a bit for each triangle, then five bits for the place of the first one; of an
+#: inner node, 1, then five bits for 24 + position. lower, upper: steps from the origin, by axis and position.
 NODE = np.dtype(
     [
         ("origin", "<f4", 3),
@@ -51,7 +51,7 @@ INNER_META = 1 << PLACE_BITS | 24
 #: with steps do not underflow. A ray's pad is at least eight times as wide.
 EXTENT_BITS = 22
 
-#: By axis and slot: +1 where the slot is for children towards the positive end.
+#: By axis and position: +1 where the position is for children towards the positive end.
 SIDES = np.where(np.arange(WIDTH) >> np.arange(3)[:, None] & 1, 1.0, -1.0)
 SETS = 1 << WIDTH
 
@@ -64,7 +64,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
     Raises `KernelError` where a leaf of the tree has more triangles than a node can name.
     """
     _check_limits(tree)
-    wide = _in_slots(tree, optimal_collapse(tree, width=WIDTH, max_leaf=MAX_LEAF))
+    wide = _in_positions(tree, optimal_collapse(tree, width=WIDTH, max_leaf=MAX_LEAF))
     extent = float(np.abs(triangles).max(initial=0.0))
     nodes = _pack_nodes(tree, wide, extent)
     return PackedScene(
@@ -86,11 +86,11 @@ def _check_limits(tree: BinaryTree) -> None:
 # ------------------------------------------------------------------------------------------------------------ the order
 
 
-def _in_slots(tree: BinaryTree, wide: WideTree) -> WideTree:
-    """The same tree with lanes as slots, of which any may be spare, and nodes breadth first in the order of slots."""
-    lanes = _lanes_of_slots(tree, wide)
+def _in_positions(tree: BinaryTree, wide: WideTree) -> WideTree:
+    """The same tree with children as positions, of which any may be spare, and nodes breadth first in the order of positions."""
+    node_children = _children_of_positions(tree, wide)
     binary, links, first, count = (
-        np.take_along_axis(value, lanes, axis=1) for value in (wide.binary, wide.wide, wide.first, wide.count)
+        np.take_along_axis(value, node_children, axis=1) for value in (wide.binary, wide.wide, wide.first, wide.count)
     )
     nodes = _breadth_first(links)
     is_inner = links[nodes] != EMPTY
@@ -112,49 +112,49 @@ def _breadth_first(links: Ints) -> Ints:
     return np.concatenate(levels)
 
 
-def _lanes_of_slots(tree: BinaryTree, wide: WideTree) -> Ints:
-    """(n, 8) int32: which lane goes to each slot, so that slots in the order of a ray's octant go from front to back.
+def _children_of_positions(tree: BinaryTree, wide: WideTree) -> Ints:
+    """(n, 8) int32: which child goes to each position, so that positions in the order of a ray's octant go from front to back.
 
-    Bit 0 of a slot is set where the child lies towards positive x, bit 1 of y, bit 2 of z.
+    Bit 0 of a position is set where the child lies towards positive x, bit 1 of y, bit 2 of z.
     """
     filled = (wide.binary != EMPTY)[:, :, None]
     centre = np.where(filled, (tree.lower.astype(np.float64) + tree.upper)[wide.binary], 0.0)
     mean = centre.sum(axis=1, keepdims=True) / np.maximum(filled.sum(axis=1, keepdims=True), 1)
     offset = np.where(filled, centre - mean, 0.0)
-    lanes = np.empty(wide.binary.shape, np.int32)
-    _assign(sum(offset[:, :, axis, None] * SIDES[axis] for axis in range(3)), lanes)
-    return lanes
+    node_children = np.empty(wide.binary.shape, np.int32)
+    _assign(sum(offset[:, :, axis, None] * SIDES[axis] for axis in range(3)), node_children)
+    return node_children
 
 
 @compiled
-def _assign(gain: Any, lanes: Any) -> None:
-    """Find the assignment of lanes to slots with the largest sum of gains, by the best one for every set of slots.
+def _assign(gain: Any, node_children: Any) -> None:
+    """Find the assignment of children to positions with the largest sum of gains, by the best one for every set of positions.
 
-    gain: (n, lane, slot) float64. lanes: (n, slot) int32, written. The paper finds it by an auction.
+    gain: (n, child, position) float64. children: (n, position) int32, written. The paper finds it by an auction.
     """
     size = np.zeros(SETS, np.int64)
     worth = np.zeros(SETS, np.float64)
     last = np.zeros(SETS, np.int64)
-    for slots in range(1, SETS):
-        size[slots] = size[slots >> 1] + (slots & 1)
+    for positions in range(1, SETS):
+        size[positions] = size[positions >> 1] + (positions & 1)
     for node in range(len(gain)):
-        for slots in range(1, SETS):
-            worth[slots], last[slots] = _best_last(gain, node, size[slots] - 1, slots, worth)
-        slots = SETS - 1
-        for lane in range(WIDTH - 1, -1, -1):
-            lanes[node, last[slots]] = lane
-            slots ^= 1 << last[slots]
+        for positions in range(1, SETS):
+            worth[positions], last[positions] = _best_last(gain, node, size[positions] - 1, positions, worth)
+        positions = SETS - 1
+        for child_index in range(WIDTH - 1, -1, -1):
+            node_children[node, last[positions]] = child_index
+            positions ^= 1 << last[positions]
 
 
 @inlined
-def _best_last(gain: Any, node: int, lane: int, slots: int, worth: Any) -> Any:
-    """The worth of a set of slots, and which of them the last lane takes, the others being for the lanes before."""
+def _best_last(gain: Any, node: int, child_index: int, positions: int, worth: Any) -> Any:
+    """The worth of a set of positions, and which of them the last child takes, the others being for the children before."""
     most, chosen = -np.inf, 0
-    for slot in range(WIDTH):
-        if slots >> slot & 1:
-            total = worth[slots ^ 1 << slot] + gain[node, lane, slot]
+    for position in range(WIDTH):
+        if positions >> position & 1:
+            total = worth[positions ^ 1 << position] + gain[node, child_index, position]
             if total > most:
-                most, chosen = total, slot
+                most, chosen = total, position
     return most, chosen
 
 
@@ -164,10 +164,10 @@ def _stack_need(links: Any) -> int:
     need = np.zeros(len(links), np.int64)
     for node in range(len(links) - 1, -1, -1):
         inner, below = 0, 0
-        for slot in range(WIDTH):
-            if links[node, slot] != EMPTY:
+        for position in range(WIDTH):
+            if links[node, position] != EMPTY:
                 inner += 1
-                below = max(below, need[links[node, slot]])
+                below = max(below, need[links[node, position]])
         need[node] = below + 1 if inner > 1 else below
     return need[0]
 

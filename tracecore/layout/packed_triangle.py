@@ -15,7 +15,7 @@ DEFINES = {"TRIANGLE_BYTES": str(TRIANGLE.itemsize)}
 
 
 def pack_triangles(order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
-    """(t,) `TRIANGLE` records. order: slot -> `prim_id`; triangles: (t, 3, 3) float32, in the caller's order."""
+    """(t,) `TRIANGLE` records. order: leaf index -> `prim_id`; triangles: (t, 3, 3) float32, in the caller's order."""
     packed = np.zeros(len(order), TRIANGLE)
     packed["prim_id"] = order
     for corner in range(3):

@@ -1,4 +1,4 @@
-"""Layout of a wide tree for lanes side by side: lane i of a group loads the box of child i as two words of 16 bytes.
+"""Layout of a wide tree for children side by side: child i of a group loads the box of child i as two words of 16 bytes.
 
 After Lier, Stamminger, Selgrad: CPU-Style SIMD Ray Traversal on GPUs, 2018. `kernels/wide.cuh` is the other side.
 """
@@ -21,7 +21,7 @@ MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
 #: A triangle's corner. A leaf has all its first corners, then all its second ones, then all its third ones, so that
-#: lanes with a triangle each load words side by side.
+#: children with a triangle each load words side by side.
 CORNER = np.dtype([("position", "<f4", 3), ("prim_id", "<u4")])
 SCENE = np.dtype([("nodes", "<u8"), ("corners", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
@@ -30,7 +30,7 @@ def node_of(width: int) -> np.dtype[np.void]:
     """The record of a node.
 
     xy: lower.x upper.x lower.y upper.y of each child. z: its lower and upper z, and child: index of a node, or
-    ~(first slot << LEAF_COUNT_BITS | count) of a leaf. A lane to spare has a box at infinity and a leaf without
+    ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf. A child to spare has a box at infinity and a leaf without
     triangles.
     """
     z = np.dtype([("lower", "<f4"), ("upper", "<f4"), ("child", "<i4"), ("unused", "<i4")])
@@ -84,11 +84,11 @@ def _pack_corners(wide: WideTree, order: Ids, triangles: Floats) -> npt.NDArray[
 
 
 def _leaf_of_slot(wide: WideTree) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """First slot and number of slots of the leaf of every slot, (t,) int32 each."""
+    """First leaf index and number of leaf indices of the leaf of every leaf index, (t,) int32 each."""
     is_leaf = wide.wide == EMPTY
     first, count = wide.first[is_leaf], wide.count[is_leaf]
-    by_slot = np.argsort(first)
-    return np.repeat(first[by_slot], count[by_slot]), np.repeat(count[by_slot], count[by_slot])
+    by_leaf_index = np.argsort(first)
+    return np.repeat(first[by_leaf_index], count[by_leaf_index]), np.repeat(count[by_leaf_index], count[by_leaf_index])
 
 
 def _layout(width: int) -> DeviceLayout:

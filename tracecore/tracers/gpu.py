@@ -29,9 +29,9 @@ from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.direct import usable_cores
 from tracecore.dispatch.in_flight import DEPTH, do_all
 from tracecore.dispatch.port import BATCHES, COUNTERS, INVALID, RAYS, Counters
-from tracecore.dispatch.resident import RingPort, Service
+from tracecore.dispatch.resident import KernelHost, RingPort
 from tracecore.dispatch.ring import RingQueue
-from tracecore.dispatch.streamed import CopiedBatch, Meter, Session, StreamedQueue
+from tracecore.dispatch.streamed import CopiedBatch, LaunchContext, StreamedQueue, WorkCounters
 from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 from tracecore.errors import KernelError
 from tracecore.kernels.step_records import COUNTS, RAY_COUNTS
@@ -45,7 +45,7 @@ __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 DISPATCHES = ("resident", "streamed")
 
 #: Batches in flight for each thread that runs a compiled loop: few stay in a core's cache, many outlast a launch.
-LANES = {"resident": 4, "streamed": 16}
+IN_FLIGHT = {"resident": 4, "streamed": 16}
 
 #: Slots of the ring that queues get in resident dispatch; twice their usual batches if that is more.
 LEAST_SLOTS = 64
@@ -102,20 +102,22 @@ class GpuTracer:
             scene = DeviceScene(self.gpu, packed, strategy.layout.scene)
             self._load = partial(DeviceKernel, self.gpu, strategy, stack_size, has_cutouts=has_cutouts)
             self._launched_kernel = self._load()
-            self._meter = Meter()
-            self._session: Session | None = Session(self._launched_kernel, scene, self._meter, timeout_seconds())
+            self._meter = WorkCounters()
+            self._session: LaunchContext | None = LaunchContext(
+                self._launched_kernel, scene, self._meter, timeout_seconds()
+            )
             ring_kernel = self._load(resident=True)
             slots = max(2 * DEPTH * self.threads, LEAST_SLOTS)
             by_launches = dispatch == "streamed"
-            self._service = Service(ring_kernel, scene, timeout_seconds(), slots, by_launches=by_launches)
+            self._host = KernelHost(ring_kernel, scene, timeout_seconds(), slots, by_launches=by_launches)
         self.dispatch = dispatch
-        self.lanes = LANES[dispatch]
+        self.batches = IN_FLIGHT[dispatch]
         self._lock = threading.Lock()
         self._queues: list[StreamedQueue | RingQueue] = []
         self._tallies: list[Counters] = []  # of all ports there have been
 
     @property
-    def session(self) -> Session:
+    def launch_context(self) -> LaunchContext:
         """What queues of launches share. Raises `KernelError` where the tracer is closed."""
         if self._session is None:
             raise KernelError(f"the tracer '{self.name}' is closed; open another one")
@@ -138,18 +140,18 @@ class GpuTracer:
 
     def open_queue(self) -> StreamedQueue | RingQueue:
         """A queue for the calling thread."""
-        session, service = self.session, self._service
-        queue = StreamedQueue(session) if service.by_launches else service.open_queue(session.meter)
+        launch_context, host = self.launch_context, self._host
+        queue = StreamedQueue(launch_context) if host.by_launches else host.open_queue(launch_context.work_counters)
         with self._lock:
             self._queues.append(queue)
         return queue
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[RingPort]:
         """Ports for compiled loops, one for each of so many threads, see `port`."""
-        self.session.check()
-        ports = self._service.open_ports(threads, slots, slot_rays, log_rows)
+        self.launch_context.check()
+        ports = self._host.open_ports(threads, slots, slot_rays, log_rows)
         with self._lock:
-            self._tallies += [port.port.tally for port in ports]
+            self._tallies += [port.port.counters for port in ports]
         return ports
 
     def closest_hit(self, rays: Floats) -> Floats:
@@ -161,7 +163,7 @@ class GpuTracer:
         return self._trace_all(rays, Query.ANY)
 
     def _trace_all(self, rays: Floats, query: Query) -> Floats:
-        self.session.check()
+        self.launch_context.check()
         rays = checked_rays(rays)
         hits = np.empty((len(rays), HIT_FLOATS), np.float32)
         if len(rays) == 0:
@@ -171,7 +173,7 @@ class GpuTracer:
         return hits
 
     def _launch_all(self, rays: Floats, hits: Floats, query: Query) -> None:
-        queue = StreamedQueue(self.session, CopiedBatch)
+        queue = StreamedQueue(self.launch_context, CopiedBatch)
         batch = queue.batch(min(len(rays), CHUNK_RAYS))
         for start in range(0, len(rays), CHUNK_RAYS):
             count = min(len(rays) - start, CHUNK_RAYS)
@@ -187,7 +189,7 @@ class GpuTracer:
         The rays are repeated to fill the device, lie in its own memory, and are traced in one launch, timed by its
         clock. Nothing else of this process runs there meanwhile.
         """
-        self.session.check()
+        self.launch_context.check()
         rays = checked_rays(rays)
         with self._vacant_gpu("cannot measure what limits the GPU"):
             return Limits(kernel_rays_per_second=self._kernel_rate(rays), bus_bytes_per_second=self._bus_rate())
@@ -206,13 +208,13 @@ class GpuTracer:
 
         rays: (n, 8) float32, n > 0.
         """
-        self.session.check()
+        self.launch_context.check()
         rays = checked_rays(rays)
         with self._vacant_gpu(f"cannot trace {len(rays)} rays"):
             return self._launched(rays, query, rounds)
 
     def _launched(self, rays: Floats, query: Query, rounds: int) -> list[float]:
-        most = self.session.kernel.strategy.most_rays
+        most = self.launch_context.kernel.strategy.most_rays
         on_device, hits = self._room_for(rays)
         parts = [
             (self._launch(on_device, hits, start), min(len(rays) - start, most)) for start in range(0, len(rays), most)
@@ -231,7 +233,7 @@ class GpuTracer:
     def _launch(self, rays: DeviceMemory, hits: DeviceMemory, first: int) -> Launch:
         """Returns a launch over rays on the device from the index `first` on."""
         addresses = rays.address + first * RAY.itemsize, hits.address + first * HIT.itemsize
-        launch = Launch(self.session.kernel, self.session.scene, addresses)
+        launch = Launch(self.launch_context.kernel, self.launch_context.scene, addresses)
         launch.used = [rays, hits]
         return launch
 
@@ -244,7 +246,7 @@ class GpuTracer:
 
     def count_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepCounts:
         """What the kernel does for rays, (n, 8) float32, n > 0, in launches of a build that counts."""
-        self.session.check()
+        self.launch_context.check()
         rays = checked_rays(rays)
         with self._vacant_gpu("cannot count steps"):
             kernel = self._load(counted=True)
@@ -255,7 +257,7 @@ class GpuTracer:
         """Of one launch."""
         on_device, hits = self._room_for(rays)
         counts = DeviceMemory.zeros(self.gpu, COUNTS.itemsize + len(rays) * RAY_COUNTS.itemsize)
-        launch = Launch(kernel, self.session.scene, (on_device.address, hits.address), counts.address)
+        launch = Launch(kernel, self.launch_context.scene, (on_device.address, hits.address), counts.address)
         launch.used = [on_device, hits, counts]
         self._report_of(launch, len(rays), query, Stream(self.gpu))
         return StepCounts.read(counts.copied())
@@ -275,7 +277,9 @@ class GpuTracer:
         """Wait for all work in a stream. Raises `KernelError` where it does not end; then what it uses is kept."""
         stream.mark()
         try:
-            self.session.finish(stream, f"the GPU has not answered in {self.session.timeout:g} s: end this process")
+            self.launch_context.finish(
+                stream, f"the GPU has not answered in {self.launch_context.timeout:g} s: end this process"
+            )
         except KernelError:
             keep_for_good(stream, *used)
             raise
@@ -289,17 +293,19 @@ class GpuTracer:
         with self._lock:
             done = np.sum(self._tallies, axis=0) if self._tallies else np.zeros(COUNTERS, np.int64)
         through_ports = (int(done[BATCHES]), int(done[RAYS]), int(done[INVALID]))
-        return self._meter.statistics(self._service.busy_seconds, through_ports)
+        return self._meter.statistics(self._host.busy_seconds, through_ports)
 
     def close(self) -> None:
         """Wait for what is in flight and give memory back. Statistics can still be read.
 
         Raises the first error of what does not end; its memory stays. Nothing happens where the tracer is closed.
         """
-        session, self._session = self._session, None
+        launch_context, self._session = self._session, None
         with self._lock:
             queues, self._queues = self._queues, []
-        do_all([*(queue.close for queue in queues), self._service.close, *([session.close] if session else [])])
+        do_all(
+            [*(queue.close for queue in queues), self._host.close, *([launch_context.close] if launch_context else [])]
+        )
 
     def __enter__(self) -> Self:
         """The tracer itself."""

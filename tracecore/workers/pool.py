@@ -40,14 +40,14 @@ from tracecore.rays import BATCH_RAYS, RAY_FLOATS, Floats
 #: Seconds between two looks at whether the co-processor still works.
 CHECK_SECONDS = 0.05
 
-#: Lanes of several slots that a thread has at most.
-FEW_LANES = 4
+#: Batches of several slots that a thread has at most.
+FEW_BATCHES = 4
 
 #: What would interrupt the start of a thread.
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-#: What a feeder's threads have spent, as `renderer.drivers.driver.Work` calls it.
-TALLIES = ("trace_seconds", "wait_seconds", "shade_seconds", "bytes_up", "bytes_down")
+#: What a pool's threads have spent, as `renderer.drivers.driver.Work` calls it.
+COUNTER_NAMES = ("trace_seconds", "wait_seconds", "shade_seconds", "bytes_up", "bytes_down")
 
 Longs = npt.NDArray[np.int64]
 
@@ -82,7 +82,7 @@ class Worker:
         self.opened = opened
         self.port = opened.port
         #: Of the loop over eye paths that runs, if one does, for whoever looks on.
-        self.lanes: Any = None
+        self.batches: Any = None
         self._objects: dict[Any, Any] = {}
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -107,11 +107,11 @@ class _Ends:
             self.all.set()
 
 
-class Feeder:
+class WorkerPool:
     """Runs loops on `threads` threads that share a tracer. Close it to give the ports back.
 
-    batch_rays: rays of a batch. lane_slots: most slots that a lane of any loop needs. log_rows: rows of each thread's
-    log of what it did when. lanes: batches in flight for each thread; the tracer knows how many keep it busy. on_ask:
+    batch_rays: rays of a batch. lane_slots: most slots that a batch of any loop needs. log_rows: rows of each thread's
+    log of what it did when. batches: batches in flight for each thread; the tracer knows how many keep it busy. on_ask:
     called before Python answers what a thread waits for, if it is Python that answers.
     seconds: wall time of all runs so far, each from the moment when all of its loops are ready to begin.
     """
@@ -121,23 +121,23 @@ class Feeder:
         tracer: Tracer,
         threads: int | None = None,
         batch_rays: int = BATCH_RAYS,
-        lane_slots: int = 1,
+        batch_slots: int = 1,
         log_rows: int = 0,
-        lanes: int | None = None,
+        batches: int | None = None,
     ) -> None:
         self.threads = threads or tracer.threads
         self._tracer = tracer
-        self._lanes = lanes or tracer.lanes
-        self._slots = max(self._lanes, min(self._lanes, FEW_LANES) * lane_slots)
+        self._in_flight = batches or tracer.batches
+        self._slots = max(self._in_flight, min(self._in_flight, FEW_BATCHES) * batch_slots)
         self._batch_rays = batch_rays
         self._log_rows = log_rows
         self.on_ask: Callable[[Worker], None] | None = None
         self.workers: list[Worker] = []
         self.seconds = 0.0
 
-    def lanes(self, slots: int) -> int:
-        """How many lanes of so many slots a loop should have."""
-        return min(self._lanes, self._slots // slots)
+    def batches(self, slots: int) -> int:
+        """How many batches of so many slots a loop should have."""
+        return min(self._in_flight, self._slots // slots)
 
     def run(self, make_loop: Callable[[Worker], Loop]) -> None:
         """Make a loop for each thread and run them all to their end.
@@ -168,7 +168,7 @@ class Feeder:
         finally:
             self._stop_all(threads, ends)  # another interrupt may have come before the first of these was under way
             if gate[1] != 0:
-                self.seconds += 1e-9 * (max(self._tallied(LEFT)) - int(gate[1]))
+                self.seconds += 1e-9 * (max(self._counted(LEFT)) - int(gate[1]))
         for fault in ends.faults:
             if fault is not None:
                 raise fault
@@ -207,19 +207,19 @@ class Feeder:
                 assert status == ASK, status
                 if self.on_ask:
                     self.on_ask(worker)
-                opened.attend()
+                opened.poll()
                 resume(port, True)
         finally:
             if not are_ready(port, 0):
-                opened.settle()
+                opened.drain()
 
-    def _tallied(self, counter: int) -> list[int]:
-        return [int(worker.port.tally[counter]) for worker in self.workers]
+    def _counted(self, counter: int) -> list[int]:
+        return [int(worker.port.counters[counter]) for worker in self.workers]
 
     @property
     def rays(self) -> int:
         """Rays traced so far."""
-        return sum(self._tallied(RAYS))
+        return sum(self._counted(RAYS))
 
     @property
     def trace_seconds(self) -> float:
@@ -237,26 +237,26 @@ class Feeder:
         return self._mean_seconds(SHADED)
 
     def _mean_seconds(self, counter: int) -> float:
-        return 1e-9 * float(np.mean(self._tallied(counter))) if self.workers else 0.0
+        return 1e-9 * float(np.mean(self._counted(counter))) if self.workers else 0.0
 
     @property
     def bytes_up(self) -> int:
         """Bytes of rays, as a device has to read them."""
-        return sum(self._tallied(BYTES_UP))
+        return sum(self._counted(BYTES_UP))
 
     @property
     def bytes_down(self) -> int:
         """Bytes of hits, as a device has to write them."""
-        return sum(self._tallied(BYTES_DOWN))
+        return sum(self._counted(BYTES_DOWN))
 
-    def tallies(self) -> dict[str, Any]:
+    def counters(self) -> dict[str, Any]:
         """The seconds and bytes above, by name."""
-        return {name: getattr(self, name) for name in TALLIES}
+        return {name: getattr(self, name) for name in COUNTER_NAMES}
 
     def logs(self) -> list[Log]:
         """What each thread did when."""
         ports = [worker.port for worker in self.workers]
-        return [Log(port.log[: port.tally[LOGGED]], int(port.tally[UNLOGGED])) for port in ports]
+        return [Log(port.log[: port.counters[LOGGED]], int(port.counters[UNLOGGED])) for port in ports]
 
     def sample_rays(self, most: int = 1 << 20) -> Floats:
         """(n, 8) float32, n <= most: the rays that a run has left in the slots, taken for endless as photons' are."""

@@ -6,13 +6,13 @@ x runs to the right along the counter, y upward and z from the counter toward th
 import numpy as np
 
 from scenes.document import Document, PointSource
+from scenes.evaluator import scene_of
 from scenes.model import AnimationRange
 from scenes.scene import Scene
 from scenes.shipped.kitchen import car, counter, furniture, room, still_life
 from scenes.shipped.kitchen.materials import MATERIALS
 from scenes.shipped.kitchen.textures import PAINTERS
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 
 #: Eye, point looked at, and vertical field of view in degrees.
 VIEWS = {

@@ -1,13 +1,13 @@
 """A museum's hall in which a sculpture of thousands of triangles flies apart and together among polished pillars."""
 
 from scenes.document import Document, Part, triangle_count
+from scenes.evaluator import scene_of
 from scenes.model import AnimationRange
 from scenes.scene import Scene
 from scenes.shipped.museum import hall
 from scenes.shipped.museum.pictures import textures
 from scenes.shipped.museum.sculpture import KEY_TIMES, sculpture
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 
 DEFAULT_TRIANGLES = 60_000
 

@@ -7,6 +7,7 @@ ways are our own.
 import numpy as np
 
 from scenes.document import Document
+from scenes.evaluator import scene_of
 from scenes.model import AnimationRange
 from scenes.scene import Scene
 from scenes.shipped.robots.gait import Walk, grip
@@ -14,7 +15,6 @@ from scenes.shipped.robots.materials import FIRST_PAINT, MATERIALS, textures
 from scenes.shipped.robots.town import town
 from scenes.shipped.robots.walker import Body, Walker
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 from scenes.tracks import Track
 
 #: 25 frames a second.

@@ -38,7 +38,7 @@ GLTF_COMPONENT_BYTES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
 GLTF_COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 
 
-class ObjClaims:
+class ObjCounts:
     """Counts of an OBJ file, and the extreme indices of its faces with the lines that they are on."""
 
     def __init__(self, path: Path) -> None:
@@ -104,7 +104,7 @@ class ObjClaims:
 
 def obj_triangles(path: Path, data: bytes) -> int:
     """How many triangles an OBJ file has. Raises for numbers and indices that are none."""
-    claims = ObjClaims(path)
+    claims = ObjCounts(path)
     for number, line in enumerate(data.replace(b"\\\n", b" ").split(b"\n"), 1):
         words = line.split()
         if words:

@@ -79,7 +79,7 @@ class Placed:
     place: slice
 
 
-class Stage:
+class SceneEvaluator:
     """Makes snapshots of a document at any time."""
 
     def __init__(self, name: str, document: Document) -> None:
@@ -347,13 +347,13 @@ def scene_of(name: str, document: Document, source: str = "") -> Scene:
     Raises SceneFileError where something of it is beyond what float32 can hold at the animation's start, and SceneError
     where it does not fit into memory.
     """
-    stage = Stage(name, document)
-    stage.snapshot(document.animation.start)
+    evaluator = SceneEvaluator(name, document)
+    evaluator.snapshot(document.animation.start)
     return Scene(
         name=name,
-        snapshot=stage.snapshot,
+        snapshot=evaluator.snapshot,
         animation=document.animation,
         source=source,
-        moving_triangles=stage.moving_triangles,
+        moving_triangles=evaluator.moving_triangles,
         document=document,
     )

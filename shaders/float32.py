@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 #: To type checkers a float, as all numbers of shading are.
-Real: Any = np.float32
+Float32: Any = np.float32
 Int: Any = np.int32
 
-ZERO, HALF, ONE, TWO = Real(0.0), Real(0.5), Real(1.0), Real(2.0)
-TWO_PI = Real(2.0 * np.pi)
+ZERO, HALF, ONE, TWO = Float32(0.0), Float32(0.5), Float32(1.0), Float32(2.0)
+TWO_PI = Float32(2.0 * np.pi)

@@ -29,9 +29,9 @@ class Gloss(NamedTuple):
 
 
 @compiled
-def is_measured(gloss: Gloss) -> bool:
+def is_measured(specular_lobe: Gloss) -> bool:
     """Whether there is a metal's index."""
-    return largest(gloss.eta) > 0.0
+    return largest(specular_lobe.eta) > 0.0
 
 
 @compiled
@@ -42,86 +42,88 @@ def schlick(color: Color, cosine: float) -> Color:
 
 
 @called
-def facet_reflectance(gloss: Gloss, cosine: float) -> Color:
+def facet_reflectance(specular_lobe: Gloss, cosine: float) -> Color:
     """Reflectance of a facet at the cosine of incidence."""
-    if is_measured(gloss):
-        return multiply(gloss.color, conductor_reflectance(min(cosine, 1.0), gloss.eta, gloss.k))
-    return schlick(gloss.color, cosine)
+    if is_measured(specular_lobe):
+        return multiply(
+            specular_lobe.color, conductor_reflectance(min(cosine, 1.0), specular_lobe.eta, specular_lobe.k)
+        )
+    return schlick(specular_lobe.color, cosine)
 
 
 @called
-def alike(gloss: Gloss) -> tuple[Color, Color]:
+def alike(specular_lobe: Gloss) -> tuple[Color, Color]:
     """Returns a factor and the colour straight ahead of what reflects as much light from all sides by Schlick.
 
     The table of one bounce is for Schlick's reflectance. What it says of rough metals chooses directions to sample, and
     what light gets to a base below them; of their reflectance the mean alone counts in what they reflect.
     """
-    if not is_measured(gloss):
-        return WHITE, gloss.color
+    if not is_measured(specular_lobe):
+        return WHITE, specular_lobe.color
     means = (
-        mean_conductor_fresnel(gloss.eta[0], gloss.k[0]),
-        mean_conductor_fresnel(gloss.eta[1], gloss.k[1]),
-        mean_conductor_fresnel(gloss.eta[2], gloss.k[2]),
+        mean_conductor_fresnel(specular_lobe.eta[0], specular_lobe.k[0]),
+        mean_conductor_fresnel(specular_lobe.eta[1], specular_lobe.k[1]),
+        mean_conductor_fresnel(specular_lobe.eta[2], specular_lobe.k[2]),
     )
-    return gloss.color, _affine(means, 1.0 / (1.0 - MEAN_GRAZING), -MEAN_GRAZING / (1.0 - MEAN_GRAZING))
+    return specular_lobe.color, _affine(means, 1.0 / (1.0 - MEAN_GRAZING), -MEAN_GRAZING / (1.0 - MEAN_GRAZING))
 
 
 @called
-def gloss_albedo(gloss: Gloss, alpha: float, cosine: float) -> Color:
+def specular_albedo(specular_lobe: Gloss, alpha: float, cosine: float) -> Color:
     """Share of the light at a cosine that is reflected."""
     if alpha < LEAST_ALPHA:
-        return facet_reflectance(gloss, cosine)
-    return _all_bounces(gloss, alpha, shares_at(alpha, cosine))
+        return facet_reflectance(specular_lobe, cosine)
+    return _all_bounces(specular_lobe, alpha, shares_at(alpha, cosine))
 
 
 @called
-def mean_gloss_albedo(gloss: Gloss, alpha: float) -> Color:
+def mean_specular_albedo(specular_lobe: Gloss, alpha: float) -> Color:
     """Share of light that falls in evenly from all sides that is reflected."""
-    return _all_bounces(gloss, alpha, mean_shares(alpha))
+    return _all_bounces(specular_lobe, alpha, mean_shares(alpha))
 
 
 @called
-def gloss_value(gloss: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> Color:
+def specular_value(specular_lobe: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> Color:
     """In 1/sr, without the cosine, of wi and wo above a rough surface."""
     h = normalize(add(wi, wo))
-    once = scale(facet_reflectance(gloss, dot(wo, h)), density(h, alpha) * unhidden_over_cosines(wi, wo, alpha))
+    once = scale(facet_reflectance(specular_lobe, dot(wo, h)), density(h, alpha) * unhidden_over_cosines(wi, wo, alpha))
     missed = _missed(alpha, wi[2]) * _missed(alpha, wo[2])
     mean_missed = 1.0 - _sum(mean_shares(alpha))
-    return add(once, scale(more_bounces(gloss, alpha), missed / (math.pi * mean_missed)))
+    return add(once, scale(more_bounces(specular_lobe, alpha), missed / (math.pi * mean_missed)))
 
 
 @called
-def gloss_pdf(gloss: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> float:
+def specular_pdf(specular_lobe: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> float:
     """Density in solid angle with which `sample_gloss` draws wi, of wi and wo above a rough surface."""
     h = normalize(add(wi, wo))
-    evenly = even_share(gloss, alpha, wo[2])
+    evenly = even_share(specular_lobe, alpha, wo[2])
     return evenly * wi[2] / math.pi + (1.0 - evenly) * seen_density(wo, h, alpha) / (4.0 * dot(wo, h))
 
 
 @called
-def sample_gloss(gloss: Gloss, alpha: float, wo: Vec3, u: tuple[float, float, float]) -> Vec3:
+def sample_specular_lobe(specular_lobe: Gloss, alpha: float, wo: Vec3, u: tuple[float, float, float]) -> Vec3:
     """A unit vector by a rough surface; it may lie below it."""
-    if u[0] < even_share(gloss, alpha, wo[2]):
+    if u[0] < even_share(specular_lobe, alpha, wo[2]):
         return cosine_hemisphere(u[1], u[2])
     return mirrored_at(wo, sample_seen(wo, alpha, u[1], u[2]))
 
 
 @compiled
-def even_share(gloss: Gloss, alpha: float, cosine: float) -> float:
+def even_share(specular_lobe: Gloss, alpha: float, cosine: float) -> float:
     """Share of what is reflected that has bounced more than once."""
-    reflected = mean(gloss_albedo(gloss, alpha, cosine))
-    return mean(more_bounces(gloss, alpha)) * _missed(alpha, cosine) / reflected if reflected > 0.0 else 0.0
+    reflected = mean(specular_albedo(specular_lobe, alpha, cosine))
+    return mean(more_bounces(specular_lobe, alpha)) * _missed(alpha, cosine) / reflected if reflected > 0.0 else 0.0
 
 
 @compiled
-def more_bounces(gloss: Gloss, alpha: float) -> Color:
+def more_bounces(specular_lobe: Gloss, alpha: float) -> Color:
     """Share that gets out again of light that does not after one bounce.
 
     A bounce keeps F, the mean of the facets' reflectance, and lets the share E out, the mean of one bounce of white:
     F^2 E + F^3 (1 - E) E + ...
     """
     out = _sum(mean_shares(alpha))
-    factor, color = alike(gloss)
+    factor, color = alike(specular_lobe)
     red, green, blue = multiply(factor, _affine(color, 1.0 - MEAN_GRAZING, MEAN_GRAZING))
     return (_geometric(red, out), _geometric(green, out), _geometric(blue, out))
 
@@ -133,13 +135,13 @@ def _geometric(kept: float, out: float) -> float:
 
 
 @compiled
-def _all_bounces(gloss: Gloss, alpha: float, shares: tuple[float, float]) -> Color:
+def _all_bounces(specular_lobe: Gloss, alpha: float, shares: tuple[float, float]) -> Color:
     """Reflected share, of which the first bounce is said by scale and bias."""
-    factor, color = alike(gloss)
+    factor, color = alike(specular_lobe)
     once = multiply(factor, _affine(color, shares[0], shares[1]))
     if alpha < LEAST_ALPHA:
         return once
-    return add(once, scale(more_bounces(gloss, alpha), 1.0 - _sum(shares)))
+    return add(once, scale(more_bounces(specular_lobe, alpha), 1.0 - _sum(shares)))
 
 
 @compiled

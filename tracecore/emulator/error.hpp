@@ -1,4 +1,4 @@
-// What is wrong with a kernel, in words. The launch ends with the first complaint.
+// What is wrong with a kernel, in words. The launch ends with the first error.
 #pragma once
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@ inline bool is_one(uint32_t lanes) {
     return (lanes & (lanes - 1)) == 0;
 }
 
-// The complaint so far, cut where it gets too long.
+// The error so far, cut where it gets too long.
 struct Text {
     char bytes[4096];
     uint32_t length;
@@ -74,7 +74,7 @@ struct Text {
     }
 };
 
-inline Text complaint;
+inline Text error;
 
 [[noreturn]] inline void leave_to_host() {
     Fiber never_again;
@@ -85,25 +85,25 @@ inline Text complaint;
 // Of the lane that runs.
 [[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] inline void fail(Site site, const char* format, ...) {
     const int warp = block.warp - block.warps;
-    complaint.add("%s:%d: block %u, warp %d, lane %d: ", site.file, site.line, block.place.x, warp, lane_index());
+    error.add("%s:%d: block %u, warp %d, lane %d: ", site.file, site.line, block.place.x, warp, lane_index());
     va_list values;
     va_start(values, format);
-    complaint.add_values(format, values);
+    error.add_values(format, values);
     va_end(values);
     leave_to_host();
 }
 
 // Of the warp that runs; tells what its lanes wait for.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_in_warp(const char* what) {
-    complaint.add("block %u: %s", block.place.x, what);
-    complaint.add_state(*block.warp);
+    error.add("block %u: %s", block.place.x, what);
+    error.add_state(*block.warp);
     leave_to_host();
 }
 
 // Of all threads; tells what they wait for.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_in_block(const char* what) {
-    complaint.add("block %u: %s", block.place.x, what);
-    for_each(all_warps(), [](int i) { complaint.add_state(block.warps[i]); });
+    error.add("block %u: %s", block.place.x, what);
+    for_each(all_warps(), [](int i) { error.add_state(block.warps[i]); });
     leave_to_host();
 }
 
