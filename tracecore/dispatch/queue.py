@@ -14,6 +14,8 @@ answers the port answers the queue: a kernel that stays, launches, the CPU or th
 
 import time
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -61,21 +63,18 @@ class RayQueue:
     def __init__(self, opened: OpenPort, kernel: str) -> None:
         self._opened = opened
         self._kernel = kernel
+        #: How many batches can be in flight.
+        self.depth = len(opened.port.doorbells)
+        #: How many rays a batch holds at most.
+        self.batch_rays = opened.port.capacity
+        #: False once the queue is closed.
+        self.is_open = True
         self._submitted = 0
         self._in_flight: deque[tuple[int, int, int]] = deque()  # number, slot, rays
         self._completed: deque[Completed] = deque()
-        self._is_open = True
+        self._silent_since = 0.0  # 0 where something was submitted or came back since it was last looked
+        self._failure = ""  # why nothing comes back any more, in words
         resume(opened.port, False)
-
-    @property
-    def depth(self) -> int:
-        """How many batches can be in flight."""
-        return len(self._port.doorbells)
-
-    @property
-    def batch_rays(self) -> int:
-        """How many rays a batch holds at most."""
-        return self._port.capacity
 
     @property
     def in_flight(self) -> int:
@@ -93,10 +92,10 @@ class RayQueue:
         query: the closest hit, or any.
 
         Returns the batch's number, counted from 0. Raises `RayError` for another shape or number of rays, `KernelError`
-        where the queue is closed or nobody answers.
+        where the queue is closed or nobody answers, `DeviceError` where CUDA refuses to start the kernel.
         """
         self._check_open()
-        self._opened.check()
+        self._attempt(self._opened.check)
         rays = checked_rays(rays)
         if not 1 <= len(rays) <= self.batch_rays:
             raise RayError(f"a batch has 1 to {self.batch_rays} rays, got {len(rays)}")
@@ -107,6 +106,7 @@ class RayQueue:
         submit(self._port, slot, len(rays), ANY_HIT if query == Query.ANY else PLAIN)
         self._in_flight.append((number, slot, len(rays)))
         self._submitted += 1
+        self._silent_since = 0.0
         return number
 
     def completed(self, at_least: int = 0) -> list[Completed]:
@@ -142,44 +142,72 @@ class RayQueue:
         return self.completed(at_least=len(self._completed) + len(self._in_flight))
 
     def close(self) -> None:
-        """Wait for what is in flight, drop its hits, and give the slots back. A second call does nothing."""
-        if not self._is_open:
+        """Wait for what is in flight, drop its hits, and give the slots back. A second call does nothing.
+
+        Raises `KernelError` where nobody answers, unless the queue has raised that before; then the slots stay taken.
+        """
+        if not self.is_open:
             return
-        self._is_open = False
+        self.is_open = False
         try:
             if self._in_flight:
                 self._opened.drain()
+        except KernelError:
+            if not self._failure:
+                raise
         finally:
             self._in_flight.clear()
             self._opened.close()
+            del self._opened  # with the memory of its slots
 
     def _check_open(self) -> None:
-        if not self._is_open:
+        if not self.is_open:
             raise KernelError("the queue is closed; open another one")
 
+    def _attempt(self, step: Callable[[], object]) -> None:
+        """Take a step which raises `KernelError` where nobody answers, and raise that again at all later ones."""
+        if self._failure:
+            raise KernelError(self._failure)
+        try:
+            step()
+        except KernelError as error:
+            self._failure = str(error)
+            raise
+
     def _collect(self) -> None:
-        """Take in what has been answered, oldest first."""
-        if self._in_flight and self._port.kind == POLLED:
-            self._opened.poll()
+        """Take in what has been answered, oldest first, and see to it that the rest will be."""
+        self._take_answered()
+        if self._in_flight:
+            self._attempt(partial(self._look, 0))
+            self._take_answered()
+
+    def _take_answered(self) -> None:
         while self._in_flight and is_answered(self._port, self._in_flight[0][1]):
             self._take_oldest()
 
     def _await_oldest(self) -> None:
         """Take in the batch that was submitted first, once it is answered."""
-        deadline = time.perf_counter() + self._port.timeout * 1e-9
-        slot = self._in_flight[0][1]
-        while not is_answered(self._port, slot):
-            if self._port.kind == POLLED:
-                self._opened.poll()
-            else:
-                self._opened.check()
-                await_answer(self._port, LOOK_NANOSECONDS)
-            if time.perf_counter() > deadline and not is_answered(self._port, slot):
-                raise_status(LATE, self._port, self._kernel)
+        while not is_answered(self._port, self._in_flight[0][1]):
+            self._attempt(partial(self._look, LOOK_NANOSECONDS))
         self._take_oldest()
+
+    def _look(self, nanoseconds: int) -> None:
+        """See to it that somebody works on what is in flight, and look for an answer for so long.
+
+        Raises `KernelError` where the tracer has failed, or look after look nothing is answered for the timeout.
+        """
+        if self._port.kind == POLLED:
+            self._opened.poll()  # which knows itself what is late
+            return
+        self._opened.check()
+        now = time.perf_counter()
+        self._silent_since = self._silent_since or now
+        if not await_answer(self._port, nanoseconds) and now - self._silent_since > self._port.timeout * 1e-9:
+            raise_status(LATE, self._port, self._kernel)
 
     def _take_oldest(self) -> None:
         number, slot, count = self._in_flight.popleft()
+        self._silent_since = 0.0
         status = receive(self._port, slot)
         hits = np.empty((count, HIT_FLOATS), np.float32)
         hits[:] = self._port.hits[slot, :, :count].T

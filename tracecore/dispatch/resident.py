@@ -17,12 +17,21 @@ from tracecore.cuda.device import (
     Stream,
     cuda_errors,
 )
-from tracecore.dispatch.port import LATE, LISTENING, POLLED, are_ready, await_answer, new_port, no_tree, raise_status
-from tracecore.dispatch.ring import RingMemory, RingQueue, say
-from tracecore.dispatch.streamed import WorkCounters
+from tracecore.dispatch.port import (
+    BATCHES,
+    LATE,
+    LISTENING,
+    POLLED,
+    are_ready,
+    await_answer,
+    new_port,
+    no_tree,
+    raise_status,
+    receive,
+)
+from tracecore.dispatch.ring import RingMemory, say
 from tracecore.errors import DeviceError, KernelError, TraceError
 from tracecore.kernels.ring_records import DESK, END, GO_ON, ONCE
-from tracecore.rays import BATCH_RAYS
 
 
 class ServedRing:
@@ -104,7 +113,8 @@ class ServedRing:
             say(self.memory.stop, END)
         self._stream.mark()
         if not self._stream.wait(self.timeout):
-            raise DeviceError(f"the resident kernel has not ended in {self.timeout:g} s: end this process")
+            name = self._kernel.strategy.name
+            raise DeviceError(f"kernel {name!r} has not ended in {self.timeout:g} s: end this process")
 
 
 def _leave(served: ServedRing) -> None:
@@ -125,20 +135,20 @@ def _leave(served: ServedRing) -> None:
 class KernelHost:
     """A kernel that starts with the first order and stays until it is stopped, and the one ring that it serves.
 
-    kernel: compiled for resident dispatch. timeout: seconds that it, or a batch, may take. slots: of the ring that
-    Python's queues get. by_launches: the kernel does not stay, but is launched when a port asks. Threads may share it.
-    It ends with the interpreter at the latest; a process that dies takes its kernel along.
+    Threads may share it. It ends with the interpreter at the latest; a process that dies takes its kernel along.
+
+    kernel: compiled for resident dispatch.
+    scene: what it traces.
+    timeout: seconds that it, or a batch, may take.
+    by_launches: the kernel does not stay, but is launched when a port asks.
     """
 
-    def __init__(
-        self, kernel: DeviceKernel, scene: DeviceScene, timeout: float, slots: int, *, by_launches: bool = False
-    ) -> None:
+    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, timeout: float, *, by_launches: bool = False) -> None:
         self.name = kernel.strategy.name
         self.timeout = timeout
         self.by_launches = by_launches
         self._gpu: CudaDevice = kernel.device
-        self._make_residence: Callable[[RingMemory], ServedRing] | None = partial(ServedRing, kernel, scene, timeout)
-        self._slots = slots
+        self._make_served: Callable[[RingMemory], ServedRing] | None = partial(ServedRing, kernel, scene, timeout)
         self._served: ServedRing | None = None
         self._at_exit: weakref.finalize[..., KernelHost] | None = None
         self._earlier_busy = 0.0
@@ -162,13 +172,13 @@ class KernelHost:
             return memory
 
     def _new_ring(self, slots: int, slot_rays: int) -> RingMemory:
-        if self._make_residence is None:
+        if self._make_served is None:
             raise KernelError(f"kernel {self.name!r} serves no ring any more: its tracer is closed")
         self._leave_ring(f"{slots} slots of {slot_rays} rays")
         with self._gpu.turns.vacant(), cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
             self._gpu.attach()
             memory = RingMemory(slots, slot_rays, self._gpu.pinned)
-            served = self._make_residence(memory)
+            served = self._make_served(memory)
         self._at_exit = weakref.finalize(self, _leave, served)
         self._served = served
         return memory
@@ -192,13 +202,6 @@ class KernelHost:
             self._at_exit.detach()
         self._served = self._at_exit = None
 
-    def open_queue(self, work_counters: WorkCounters) -> RingQueue:
-        """A queue for the calling thread. meter: counts its batches."""
-        return RingQueue(self._ring_for, self.name, self.timeout, self.serve, work_counters.count)
-
-    def _ring_for(self, rays: int) -> RingMemory:
-        return self.ring(max(self._slots, -(-rays // BATCH_RAYS)), BATCH_RAYS)
-
     def serve(self) -> None:
         """See to it that the kernel runs. Raises `KernelError` where it has died or there is no ring."""
         served = self._served
@@ -219,13 +222,24 @@ class KernelHost:
             if self._served:
                 self._served.launch()
 
-    def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int) -> "list[RingPort]":
-        """Ports to the ring. Raises `DeviceError` where another ring is in use or memory runs out."""
-        memory = self.ring(threads * slots, slot_rays)
+    def open_ports(
+        self, threads: int, slots: int, slot_rays: int, log_rows: int = 0, ring_slots: int = 0
+    ) -> "list[RingPort]":
+        """Opens ports to the ring.
+
+        threads: how many ports.
+        slots: how many slots each of them has.
+        slot_rays: how many rays a slot holds, a power of two.
+        log_rows: how many rows each port's log has.
+        ring_slots: how many slots the ring has at least, so that later ports find some.
+
+        Returns the ports. Raises `DeviceError` where another ring is in use or memory runs out.
+        """
+        memory = self.ring(max(threads * slots, ring_slots), slot_rays)
         return [RingPort(self, memory, slots, log_rows) for _ in range(threads)]
 
     def stop(self) -> None:
-        """End the kernel when its orders are done. Raises as `Residence.end`."""
+        """End the kernel when its orders are done. Raises as `ServedRing.end`."""
         with self._gpu.turns.lock:
             served = self._served
             if served is None:
@@ -235,12 +249,12 @@ class KernelHost:
             served.memory.busy[0] = 0
 
     def close(self) -> None:
-        """Stop for good, and give the memory of the ring and of the scene back. Raises as `Residence.end`; then the
+        """Stop for good, and give the memory of the ring and of the scene back. Raises as `ServedRing.end`; then the
         memory stays."""
         with self._gpu.turns.lock:
             self.stop()
             self._forget_ring()
-            self._make_residence = None
+            self._make_served = None
 
 
 #: How long a port that is served by launches looks at its flags before it asks for the next launch, in nanoseconds.
@@ -262,21 +276,31 @@ class RingPort:
         self._first = memory.take(slots)
         self._slots = slots
         kind = POLLED if host.by_launches else LISTENING
-        places = slice(self._first, self._first + slots)
-        self.port = new_port(memory, places, kind, no_tree(), host.timeout, log_rows)
+        indices = slice(self._first, self._first + slots)
+        self.port = new_port(memory, indices, kind, no_tree(), host.timeout, log_rows)
         self._silent_since = 0.0
+        self._seen = (0, 0)
         self._is_lost = False
 
     def poll(self) -> None:
-        """Have what has been rung launched, and look for an answer for a while."""
+        """Have what has been rung launched, and look for an answer for a while.
+
+        Raises `KernelError` where poll after poll nothing is answered, and nothing new is asked, for the timeout.
+        """
         self._host.launch()
-        now = time.perf_counter()
         if await_answer(self.port, LAUNCH_PATIENCE):
-            self._silent_since = 0.0
-        elif self._silent_since == 0.0:
-            self._silent_since = now
+            self._seen = (0, 0)
+            return
+        seen, now = (int(self.port.counters[BATCHES]), self._waiting()), time.perf_counter()
+        if seen != self._seen:
+            self._seen, self._silent_since = seen, now
         elif now - self._silent_since > self._host.timeout:
             raise_status(LATE, self.port, self._host.name)
+
+    def _waiting(self) -> int:
+        """Returns how many slots wait for an answer."""
+        port = self.port
+        return int(np.count_nonzero(port.doorbells >> np.uint64(32) != port.flags >> np.uint64(32)))
 
     def check(self) -> None:
         """See to it that the kernel runs."""
@@ -292,6 +316,8 @@ class RingPort:
             self.check()
             if self._host.by_launches:
                 self.poll()
+        for slot in range(self._slots):
+            receive(self.port, slot)  # so that whoever has the slot next is not told of these rays
         self._is_lost = False
 
     def close(self) -> None:

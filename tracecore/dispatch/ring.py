@@ -10,8 +10,7 @@ and read in any way, also by NumPy, in the thread that rings and looks.
 """
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,20 +19,9 @@ import numpy.typing as npt
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.clock import nanoseconds
 from tracecore.compilation.vector import address, load_acquire, store_release
-from tracecore.dispatch.in_flight import FlightBatch, FlightQueue
-from tracecore.errors import DeviceError, KernelError
-from tracecore.kernels.launch_records import describe_faults
-from tracecore.kernels.ring_records import (
-    ANY_HIT_BIT,
-    COLUMN_PAD,
-    DESK,
-    FAULT_SHIFT,
-    LEAST_SLOT_RAYS,
-    MOST_SLOT_RAYS,
-    ORDER,
-    RING,
-)
-from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS, Query
+from tracecore.errors import DeviceError
+from tracecore.kernels.ring_records import COLUMN_PAD, DESK, LEAST_SLOT_RAYS, MOST_SLOT_RAYS, ORDER, RING
+from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS
 
 #: Looks at a flag before the interpreter gets a chance to do other things.
 LOOKS = 1 << 12
@@ -149,7 +137,12 @@ class RingMemory:
         return record
 
     def take(self, count: int) -> int:
-        """The first of so many slots side by side that nobody has. Raises `DeviceError` where there are none."""
+        """Take so many slots side by side that nobody has, at least 1. Returns the first one.
+
+        Raises `DeviceError` where there are none.
+        """
+        if count < 1:
+            raise DeviceError(f"a port needs at least 1 slot, got {count}")
         with self._lock:
             free = np.convolve(~self._taken, np.ones(count, int), "valid") == count
             if not free.any():
@@ -178,117 +171,3 @@ def _check(slots: int, slot_rays: int) -> None:
         )
     if slots < 1:
         raise DeviceError(f"a ring needs at least 1 slot, got {slots}")
-
-
-class RingBatch(FlightBatch):
-    """A batch in plain memory, and as many slots of a ring as its rays fill."""
-
-    def __init__(self, memory: RingMemory, capacity: int) -> None:
-        self.slots = -(-capacity // memory.slot_rays)
-        self.first = memory.take(self.slots)
-        self.memory = memory
-        super().__init__(np.zeros((capacity, RAY_FLOATS), np.float32), np.zeros((capacity, HIT_FLOATS), np.float32))
-
-    def start(self, count: int, query: Query) -> None:
-        """Start to trace `rays[:count]`, count > 0."""
-        memory = self.memory
-        asked = ANY_HIT_BIT if query == Query.ANY else 0
-        for slot, part in self._parts(count):
-            rays = self.rays[part]
-            memory.rays[slot, :, : len(rays)] = rays.T
-            ring_doorbell(memory.doorbells, slot, _next_number(memory.doorbells, slot), len(rays) | asked)
-
-    def is_done(self) -> bool:
-        """Whether all hits are there. Looks for a while."""
-        memory = self.memory
-        slots = (slot for slot, _ in self._parts(self.in_flight))
-        return all(is_flagged(memory.flags, slot, int(memory.doorbells[slot] >> np.uint64(32))) for slot in slots)
-
-    def land(self) -> tuple[int, int]:
-        """Copy the hits, which are there. Returns how many rays were invalid, and faults."""
-        invalid = faults = 0
-        for slot, part in self._parts(self.in_flight):
-            hits = self.hits[part]
-            hits[:] = self.memory.hits[slot, :, : len(hits)].T
-            low = int(self.memory.flags[slot]) & 0xFFFFFFFF
-            invalid += low % (1 << FAULT_SHIFT)
-            faults |= low >> FAULT_SHIFT
-        self.in_flight = 0
-        return invalid, faults
-
-    def _parts(self, count: int) -> Iterator[tuple[int, slice]]:
-        """Slots, and which of so many rays are theirs."""
-        size = self.memory.slot_rays
-        for i, start in enumerate(range(0, count, size)):
-            yield self.first + i, slice(start, min(start + size, count))
-
-
-def _next_number(doorbells: Words, slot: int) -> int:
-    """Of the next order of a slot; never 0, which is no order."""
-    return int(doorbells[slot] >> np.uint64(32)) % 0xFFFFFFFF + 1
-
-
-class RingQueue(FlightQueue[RingBatch]):
-    """A thread's queue to a kernel that stays.
-
-    ring: gives a ring with room for so many rays. kernel: its name. timeout: seconds that an order may take. serve:
-    sees to it that the kernel runs. count: is told of each batch that has come back how many rays it had and how many
-    of them were invalid.
-    """
-
-    def __init__(
-        self,
-        ring: Callable[[int], RingMemory],
-        kernel: str,
-        timeout: float,
-        serve: Callable[[], None],
-        count: Callable[[int, int], None],
-    ) -> None:
-        super().__init__(RingBatch)
-        self._ring = ring
-        self._kernel = kernel
-        self._timeout = timeout
-        self._serve = serve
-        self._count = count
-        self._failure = ""
-
-    def _make(self, capacity: int) -> RingBatch:
-        return RingBatch(self._ring(capacity), capacity)
-
-    def _start(self, batch: RingBatch, count: int, query: Query) -> None:
-        self._see_to_kernel()
-        batch.start(count, query)
-
-    def _land(self, batch: RingBatch) -> None:
-        self._come_back(batch)
-        count = batch.in_flight
-        invalid, faults = batch.land()
-        self._count(count, invalid)
-        if faults:
-            raise KernelError(f"kernel {self._kernel!r} failed: {describe_faults(faults)}")
-
-    def _come_back(self, batch: RingBatch) -> None:
-        deadline = time.perf_counter() + self._timeout
-        while not batch.is_done():
-            if time.perf_counter() > deadline and not self._failure:
-                self._failure = (
-                    f"kernel {self._kernel!r} has not answered in {self._timeout:g} s, so it may hang: end this "
-                    "process; or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
-                )
-            self._see_to_kernel()
-
-    def _see_to_kernel(self) -> None:
-        """Raises `KernelError` where the kernel has failed or does not answer; at once where that is known."""
-        if self._failure:
-            raise KernelError(self._failure)
-        try:
-            self._serve()
-        except KernelError as error:
-            self._failure = str(error)
-            raise
-
-    def _give_up(self, batch: RingBatch) -> None:
-        if batch.in_flight and self._failure and not batch.is_done():
-            return  # the device may still write there: nobody gets these slots
-        self.wait(batch)
-        batch.memory.give_back(batch.first, batch.slots)

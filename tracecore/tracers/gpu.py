@@ -1,8 +1,11 @@
-"""The tracer on an NVIDIA GPU: streamed dispatch, one launch per batch, or resident dispatch, one kernel that stays."""
+"""The tracer on an NVIDIA GPU: one kernel that stays answers batches, or launches do, each all that has been rung.
+
+The first is resident dispatch, the second streamed dispatch. Whole arrays are launched in large pieces.
+"""
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
@@ -27,17 +30,16 @@ from tracecore.cuda.device import (
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.direct import usable_cores
-from tracecore.dispatch.in_flight import DEPTH, do_all
 from tracecore.dispatch.port import BATCHES, COUNTERS, INVALID, RAYS, Counters
+from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import KernelHost, RingPort
-from tracecore.dispatch.ring import RingQueue
-from tracecore.dispatch.streamed import CopiedBatch, LaunchContext, StreamedQueue, WorkCounters
-from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
-from tracecore.errors import KernelError
+from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, TracerStatistics
+from tracecore.dispatch.whole_arrays import CopiedRays, LaunchContext, WorkCounters
+from tracecore.errors import KernelError, TraceError
 from tracecore.kernels.step_records import COUNTS, RAY_COUNTS
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
-from tracecore.rays import HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, Query, checked_rays
+from tracecore.rays import BATCH_RAYS, HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, Query, checked_rays
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
@@ -47,7 +49,7 @@ DISPATCHES = ("resident", "streamed")
 #: Batches in flight for each thread that runs a compiled loop: few stay in a core's cache, many outlast a launch.
 IN_FLIGHT = {"resident": 4, "streamed": 16}
 
-#: Slots of the ring that queues get in resident dispatch; twice their usual batches if that is more.
+#: Slots of the ring that a queue has made, at least; twice the usual batches of a queue for each thread if that is more.
 LEAST_SLOTS = 64
 
 #: Rays of one launch when a whole array is traced.
@@ -102,26 +104,22 @@ class GpuTracer:
             scene = DeviceScene(self.gpu, packed, strategy.layout.scene)
             self._load = partial(DeviceKernel, self.gpu, strategy, stack_size, has_cutouts=has_cutouts)
             self._launched_kernel = self._load()
-            self._meter = WorkCounters()
-            self._session: LaunchContext | None = LaunchContext(
-                self._launched_kernel, scene, self._meter, timeout_seconds()
-            )
-            ring_kernel = self._load(resident=True)
-            slots = max(2 * DEPTH * self.threads, LEAST_SLOTS)
-            by_launches = dispatch == "streamed"
-            self._host = KernelHost(ring_kernel, scene, timeout_seconds(), slots, by_launches=by_launches)
+            self._work_counters = WorkCounters()
+            self._launch_context: LaunchContext | None = LaunchContext(self._launched_kernel, scene, timeout_seconds())
+            ring_kernel, by_launches = self._load(resident=True), dispatch == "streamed"
+            self._host = KernelHost(ring_kernel, scene, timeout_seconds(), by_launches=by_launches)
         self.dispatch = dispatch
         self.batches = IN_FLIGHT[dispatch]
         self._lock = threading.Lock()
-        self._queues: list[StreamedQueue | RingQueue] = []
-        self._tallies: list[Counters] = []  # of all ports there have been
+        self._queues: list[RayQueue] = []
+        self._port_counters: list[Counters] = []  # of all ports there have been
 
     @property
     def launch_context(self) -> LaunchContext:
-        """What queues of launches share. Raises `KernelError` where the tracer is closed."""
-        if self._session is None:
+        """What launches over whole arrays share. Raises `KernelError` where the tracer is closed."""
+        if self._launch_context is None:
             raise KernelError(f"the tracer '{self.name}' is closed; open another one")
-        return self._session
+        return self._launch_context
 
     @property
     def compiled(self) -> CompiledKernel:
@@ -138,20 +136,29 @@ class GpuTracer:
             self.gpu.attach()
             yield
 
-    def open_queue(self) -> StreamedQueue | RingQueue:
-        """A queue for the calling thread."""
-        launch_context, host = self.launch_context, self._host
-        queue = StreamedQueue(launch_context) if host.by_launches else host.open_queue(launch_context.work_counters)
+    def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> RayQueue:
+        """Returns a queue for the calling thread, as `Tracer.open_queue` says.
+
+        All queues and ports that are open at once use one ring, so that their batches are of one size. Raises
+        `DeviceError` where a ring of another size is in use or memory runs out.
+        """
+        ring_slots = max(2 * DEPTH * self.threads, LEAST_SLOTS, depth)
+        (port,) = self._open_ports(1, depth, batch_rays, ring_slots=ring_slots)
+        queue = RayQueue(port, self.name)
         with self._lock:
-            self._queues.append(queue)
+            self._queues = [*(other for other in self._queues if other.is_open), queue]
         return queue
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[RingPort]:
         """Ports for compiled loops, one for each of so many threads, see `port`."""
+        return self._open_ports(threads, slots, slot_rays, log_rows=log_rows)
+
+    def _open_ports(self, threads: int, slots: int, slot_rays: int, **options: int) -> list[RingPort]:
+        """Opens ports whose work is counted. options: as `KernelHost.open_ports` takes."""
         self.launch_context.check()
-        ports = self._host.open_ports(threads, slots, slot_rays, log_rows)
+        ports = self._host.open_ports(threads, slots, slot_rays, **options)
         with self._lock:
-            self._tallies += [port.port.counters for port in ports]
+            self._port_counters += [port.port.counters for port in ports]
         return ports
 
     def closest_hit(self, rays: Floats) -> Floats:
@@ -173,15 +180,12 @@ class GpuTracer:
         return hits
 
     def _launch_all(self, rays: Floats, hits: Floats, query: Query) -> None:
-        queue = StreamedQueue(self.launch_context, CopiedBatch)
-        batch = queue.batch(min(len(rays), CHUNK_RAYS))
+        with cuda_errors("cannot use the GPU"):
+            self.gpu.attach()
+        room = CopiedRays(self.launch_context, min(len(rays), CHUNK_RAYS))
         for start in range(0, len(rays), CHUNK_RAYS):
-            count = min(len(rays) - start, CHUNK_RAYS)
-            batch.rays[:count] = rays[start : start + count]
-            queue.submit(batch, count, query)
-            queue.wait(batch)
-            hits[start : start + count] = batch.hits[:count]
-        queue.close()
+            part = slice(start, min(start + CHUNK_RAYS, len(rays)))
+            self._work_counters.add(part.stop - start, room.trace(rays[part], hits[part], query))
 
     def limits(self, rays: Floats) -> Limits:
         """How fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus takes bytes to the device.
@@ -285,27 +289,26 @@ class GpuTracer:
             raise
 
     def statistics(self) -> TracerStatistics:
-        """What has been done so far: launches that have been waited for.
+        """Returns what has been done so far: launches over whole arrays that came back, and batches that were submitted.
 
         busy_seconds: union of the launches' times by the device's clock, each from its first block's start to its last
-        block's end. kernel_rays_per_second: all rays by that time, small launches and large ones alike.
+        block's end, and the time in which the kernel that serves the ring had a batch at hand.
+        kernel_rays_per_second: all rays by that time, few at once and many alike.
         """
         with self._lock:
-            done = np.sum(self._tallies, axis=0) if self._tallies else np.zeros(COUNTERS, np.int64)
+            done = np.sum([np.zeros(COUNTERS, np.int64), *self._port_counters], axis=0)
         through_ports = (int(done[BATCHES]), int(done[RAYS]), int(done[INVALID]))
-        return self._meter.statistics(self._host.busy_seconds, through_ports)
+        return self._work_counters.statistics(self._host.busy_seconds, through_ports)
 
     def close(self) -> None:
         """Wait for what is in flight and give memory back. Statistics can still be read.
 
         Raises the first error of what does not end; its memory stays. Nothing happens where the tracer is closed.
         """
-        launch_context, self._session = self._session, None
+        context, self._launch_context = self._launch_context, None
         with self._lock:
             queues, self._queues = self._queues, []
-        do_all(
-            [*(queue.close for queue in queues), self._host.close, *([launch_context.close] if launch_context else [])]
-        )
+        _do_all([*(queue.close for queue in queues), self._host.close, *([context.close] if context else [])])
 
     def __enter__(self) -> Self:
         """The tracer itself."""
@@ -316,3 +319,15 @@ class GpuTracer:
     ) -> None:
         """Close."""
         self.close()
+
+
+def _do_all(steps: list[Callable[[], None]]) -> None:
+    """Takes all steps of a clean-up, also those after one that fails, and then raises the first `TraceError`."""
+    errors = []
+    for step in steps:
+        try:
+            step()
+        except TraceError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
