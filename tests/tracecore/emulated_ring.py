@@ -8,7 +8,10 @@ import numpy.typing as npt
 from ray_cases import Floats
 
 from tracecore.cutouts import CutoutTables
-from tracecore.dispatch.ring import RingMemory, RingQueue, say
+from tracecore.dispatch.port import COUNTERS, Counters
+from tracecore.dispatch.queue import RayQueue
+from tracecore.dispatch.resident import RingPort
+from tracecore.dispatch.ring import RingMemory, say
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.emulator.tracer import EmulatedScene, Order, memory_ranges
 from tracecore.kernels.ring_records import DESK, END, GO_ON
@@ -19,10 +22,12 @@ SHUFFLED = get_args(Order).index("shuffled")
 
 
 class KernelHost:
-    """A resident kernel and its ring, emulated.
+    """A resident kernel and its ring, emulated; ports take it for the host of the kernel.
 
     shape: slots, and rays of each. patience: seconds, see `RingMemory.record`.
     """
+
+    name, by_launches, timeout = "emulated", False, 60.0
 
     def __init__(
         self,
@@ -39,7 +44,7 @@ class KernelHost:
         self.scene = EmulatedScene(packed, kernel.layout.scene)
         self.device = {name: np.zeros(size, np.uint8) for name, size in memory.device_bytes.items()}
         self.error: str | None = None
-        self.counts: list[tuple[int, ...]] = []
+        self.port_counters: list[Counters] = []
         self.record = memory.record({name: array.ctypes.data for name, array in self.device.items()}, patience)
         shared: list[npt.NDArray[Any]] = [memory.rays, memory.hits]
         self.memories = np.concatenate([self.scene.memories, memory_ranges([*shared, self.device["staged"]])])
@@ -75,10 +80,16 @@ class KernelHost:
         with self.library.borrow() as library:
             self.error = library.emulate(request)
 
-    def queue(self, timeout: float = 60.0) -> RingQueue:
-        """A queue to the ring; `counts` gets what it counts."""
+    def serve(self) -> None:
+        """The kernel runs, or the test says when."""
 
-        def ring(rays: int) -> RingMemory:
-            return self.memory
+    def queue(self, depth: int = 4) -> RayQueue:
+        """Returns a queue to the ring."""
+        host: Any = self
+        port = RingPort(host, self.memory, depth, log_rows=0)
+        self.port_counters.append(port.port.counters)
+        return RayQueue(port, self.name)
 
-        return RingQueue(ring, "emulated", timeout, lambda: None, lambda *counts: self.counts.append(counts))
+    def counted(self, counter: int) -> int:
+        """Returns a counter's sum over all queues there have been."""
+        return int(np.sum([np.zeros(COUNTERS, np.int64), *self.port_counters], axis=0)[counter])

@@ -21,11 +21,12 @@ from ring_orders import assert_written, await_order, write_order
 from tracecore.cuda.device import DeviceKernel, DeviceScene, find_device
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch import resident
-from tracecore.dispatch.batch import Batch
-from tracecore.dispatch.ring import RingMemory, RingQueue, is_flagged, ring_again, say
-from tracecore.dispatch.streamed import WorkCounters
+from tracecore.dispatch.port import BATCHES, INVALID, RAYS
+from tracecore.dispatch.queue import RayQueue
+from tracecore.dispatch.resident import RingPort
+from tracecore.dispatch.ring import RingMemory, is_flagged, ring_again, say
 from tracecore.emulator.library import emulator_unavailable_reason
-from tracecore.errors import DeviceError, KernelError, RayError
+from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.ring_records import ANY_HIT_BIT, END, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.kernels.strategy import KernelStrategy
@@ -61,27 +62,16 @@ def serving(
         host.stop()
 
 
-def check(batch: Batch, expected: Floats, rays: Floats) -> None:
-    assert_same_bits(batch.hits[: len(expected)], expected, rays)
-
-
 @pytest.mark.parametrize("kernel", strategy_names())
 def test_hits_are_those_of_brute_force(kernel: str) -> None:
     case = answers("soup", 2000)
-    with serving(case.triangles, kernel) as host:
-        queue = host.queue()
-        batches = [queue.batch(600) for _ in range(4)]
-        for count in (600, 31):
-            for i, batch in enumerate(batches):
-                batch.rays[:] = case.rays[i * 100 : i * 100 + 600]
-                batch.hits[:] = -7.0
-                queue.submit(batch, count, Query(i % 2))
-            for i, batch in enumerate(batches):
-                queue.wait(batch)
+    with serving(case.triangles, kernel) as host, host.queue() as queue:
+        for count in (SLOT_RAYS, 31):
+            for i in range(6):
+                queue.submit(case.rays[i * 100 : i * 100 + count], Query(i % 2))
+            for i, batch in enumerate(queue.drain()):
                 rows = slice(i * 100, i * 100 + count)
-                check(batch, (case.occlusion if i % 2 else case.closest)[rows], case.rays[rows])
-                assert (batch.hits[count:] == -7.0).all()
-        queue.close()
+                assert_same_bits(batch.hits, (case.occlusion if i % 2 else case.closest)[rows], case.rays[rows])
 
 
 #: Lanes that end together, lanes that get new rays one by one, groups of lanes, a warp on one ray.
@@ -148,12 +138,12 @@ def test_a_slot_full_to_the_brim() -> None:
 def test_orders_are_traced_once_even_by_a_kernel_that_starts_again() -> None:
     case = answers("soup", 2000)
     host = KernelHost(case.triangles, find_strategy(None), (3, 256))
-    for device_lock in range(3):
+    for slot in range(3):
         host.start()
-        write_order(host.memory, device_lock, case.rays[:100])
-        assert await_order(host.memory, device_lock) == 0
-        assert_written(host.memory, device_lock, case.closest[:100])
-        host.memory.hits[device_lock] = -7.0
+        write_order(host.memory, slot, case.rays[:100])
+        assert await_order(host.memory, slot) == 0
+        assert_written(host.memory, slot, case.closest[:100])
+        host.memory.hits[slot] = -7.0
         host.stop()
     assert (host.memory.hits == -7.0).all()
 
@@ -163,19 +153,16 @@ def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
     case = answers("soup", 2000)
     host = KernelHost(case.triangles, find_strategy("while-while"), (SLOTS, SLOT_RAYS))
     queue = host.queue()
-    batches = [queue.batch(200) for _ in range(3)]
     busy = [0]
-    for device_lock in range(2):
-        for i, batch in enumerate(batches[device_lock:]):
-            batch.rays[:] = case.rays[i * 100 : i * 100 + 200]
-            queue.submit(batch, 200, Query.CLOSEST)
+    for launch in range(2):
+        for i in range(3 - launch):
+            queue.submit(case.rays[i * 100 : i * 100 + 200])
         say(host.memory.stop, ONCE)
         host.device["desk"][:] = 0
         host.run()
         assert host.error is None
-        for i, batch in enumerate(batches[device_lock:]):
-            queue.wait(batch)
-            check(batch, case.closest[i * 100 : i * 100 + 200], case.rays[i * 100 : i * 100 + 200])
+        for i, batch in enumerate(queue.drain()):
+            assert_same_bits(batch.hits, case.closest[i * 100 : i * 100 + 200], case.rays[i * 100 : i * 100 + 200])
         busy.append(int(host.memory.busy[0]))
     assert busy[0] < busy[1] < busy[2]
 
@@ -250,14 +237,13 @@ def case() -> Answers:
 
 
 def test_invalid_rays_are_counted(case: Answers) -> None:
-    with serving(case.triangles) as host:
-        queue = host.queue()
-        batch = queue.batch(3000)
-        batch.rays[:] = case.rays
-        queue.submit(batch, 3000, Query.CLOSEST)
-        queue.wait(batch)
-        check(batch, case.closest, case.rays)
-        assert host.counts == [(3000, int((~is_valid(case.rays)).sum()))]
+    with serving(case.triangles) as host, host.queue() as queue:
+        for first in range(0, 3000, 250):
+            queue.submit(case.rays[first : first + 250])
+        hits = np.concatenate([batch.hits for batch in queue.drain()])
+        assert_same_bits(hits, case.closest, case.rays)
+        found = [host.counted(counter) for counter in (BATCHES, RAYS, INVALID)]
+        assert found == [12, 3000, int((~is_valid(case.rays)).sum())]
         assert host.memory.busy[0] > 0
 
 
@@ -279,40 +265,27 @@ def too_small_a_stack() -> KernelStrategy:
 
 def test_a_fault_of_the_kernel_is_an_error() -> None:
     case = answers("soup", 2000)
-    with serving(case.triangles, too_small_a_stack()) as host:
-        queue = host.queue()
-        batch = queue.batch(500)
-        batch.rays[:] = case.rays[:500]
-        queue.submit(batch, 500, Query.CLOSEST)
+    with serving(case.triangles, too_small_a_stack()) as host, host.queue() as queue:
+        queue.submit(case.rays[:250])
         with pytest.raises(KernelError, match=r"kernel 'emulated' failed: its traversal stack overflowed"):
-            queue.wait(batch)
-        queue.wait(batch)  # told once
+            queue.drain()
+        assert queue.drain() == []  # told once
+        queue.submit(make_rays([[9.0, 9, 9]], [[1.0, 1, 1]]))
+        (batch,) = queue.drain()
+        assert (batch.number, batch.hits.view(np.uint32)[0, 3]) == (1, MISS)
 
 
 def test_a_fault_is_that_of_its_order() -> None:
     case = answers("soup", 2000)
     harmless = make_rays(np.full((256, 3), 9.0), [[1.0, 1, 1]])
     host = KernelHost(case.triangles, too_small_a_stack(), (SLOTS, SLOT_RAYS))
-    for device_lock in range(2):
+    for iteration in range(2):
         for slot in range(SLOTS):
-            write_order(host.memory, slot, harmless if (slot + device_lock) % 2 else case.rays[:256])
+            write_order(host.memory, slot, harmless if (slot + iteration) % 2 else case.rays[:256])
         host.start()
         for slot in range(SLOTS):
-            assert await_order(host.memory, slot) >> FAULT_SHIFT == (slot + device_lock + 1) % 2
+            assert await_order(host.memory, slot) >> FAULT_SHIFT == (slot + iteration + 1) % 2
         host.stop()
-
-
-def test_a_batch_larger_than_a_slot() -> None:
-    case = answers("few-triangles", 10_000)
-    with serving(case.triangles) as host:
-        queue = host.queue()
-        batch = queue.batch(2 * SLOT_RAYS + 100)
-        for count in (2 * SLOT_RAYS + 100, SLOT_RAYS, 5):
-            batch.rays[:count] = case.rays[:count]
-            queue.submit(batch, count, Query.CLOSEST)
-            queue.wait(batch)
-            check(batch, case.closest[:count], case.rays)
-        queue.close()
 
 
 def test_threads_with_a_queue_each() -> None:
@@ -321,18 +294,17 @@ def test_threads_with_a_queue_each() -> None:
 
     def feed(host: KernelHost, seed: int) -> None:
         random = np.random.default_rng(seed)
-        queue = host.queue()
-        batches = [queue.batch(256) for _ in range(3)]
-        chosen = [np.zeros(0, np.int64)] * 3
-        for device_lock in range(60):
-            i = device_lock % 3
-            queue.wait(batches[i])
-            if not np.array_equal(batches[i].hits.view(np.uint32)[: len(chosen[i])], expected[chosen[i]]):
-                failures.append(seed)
-            chosen[i] = random.integers(2000, size=random.integers(257))
-            batches[i].rays[: len(chosen[i])] = case.rays[chosen[i]]
-            queue.submit(batches[i], len(chosen[i]), Query.CLOSEST)
-        queue.close()
+        under_way = {}
+        with host.queue(3) as queue:
+            for i in range(61):
+                if i < 60:
+                    chosen = random.integers(2000, size=1 + random.integers(256))
+                    under_way[queue.submit(case.rays[chosen])] = chosen
+                for batch in queue.completed() if i < 60 else queue.drain():
+                    if not np.array_equal(batch.hits.view(np.uint32), expected[under_way.pop(batch.number)]):
+                        failures.append(seed)
+        if under_way:
+            failures.append(seed)
 
     expected = case.closest.view(np.uint32)
     with serving(case.triangles, "replacing-while-while") as host:
@@ -344,22 +316,33 @@ def test_threads_with_a_queue_each() -> None:
     assert failures == []
 
 
-def alone(memory: RingMemory) -> RingQueue:
+class Silent:
+    """A host whose kernel never answers."""
+
+    name, by_launches, timeout = "silent", False, 0.05
+
+    def serve(self) -> None:
+        """It seems to run."""
+
+
+def alone(memory: RingMemory, depth: int = 1) -> RayQueue:
     """A queue that nobody serves."""
-    return RingQueue(lambda rays: memory, "silent", 0.05, lambda: None, lambda *counts: None)
+    host: Any = Silent()
+    return RayQueue(RingPort(host, memory, depth, log_rows=0), "silent")
 
 
-def test_slots_are_given_back_and_run_out(case: Answers) -> None:
+def test_slots_are_given_back_and_run_out() -> None:
     memory = RingMemory(3, SLOT_RAYS, np.zeros)
-    queue = alone(memory)
-    queue.batch(2 * SLOT_RAYS)
+    queue = alone(memory, 2)
     assert not memory.take_all()
     with pytest.raises(DeviceError, match="no 2 of 3 slots are free side by side; use fewer threads"):
-        queue.batch(SLOT_RAYS + 1)
+        alone(memory, 2)
     with pytest.raises(DeviceError, match="no 4 of 3 slots"):
-        queue.batch(4 * SLOT_RAYS)
+        alone(memory, 4)
+    with pytest.raises(DeviceError, match="at least 1 slot, got 0"):
+        alone(memory, 0)
     queue.close()
-    assert alone(memory).batch(2 * SLOT_RAYS).capacity == 2 * SLOT_RAYS
+    assert alone(memory, 2).depth == 2
     memory.give_back(0, 2)
     assert memory.take_all()
     with pytest.raises(DeviceError, match="no 1 of 3 slots"):
@@ -371,11 +354,6 @@ def test_memory_is_columns() -> None:
     assert memory.rays.shape == (5, 8, 544)
     assert memory.hits.shape == (5, 4, 544)
     assert memory.device_bytes["posts"] == 16 * 4
-    batch = alone(memory).batch(700)
-    assert batch.rays.shape == (700, 8)
-    assert batch.hits.shape == (700, 4)
-    assert batch.rays.flags.c_contiguous
-    assert batch.hits.flags.c_contiguous
 
 
 @pytest.mark.parametrize("slot_rays", [128, 1000, 1 << 17])
@@ -390,35 +368,22 @@ def test_a_ring_has_slots() -> None:
 
 
 def test_a_device_that_does_not_answer_is_an_error() -> None:
-    queue = alone(RingMemory(1, 256, np.zeros))
-    batch = queue.batch(10)
-    queue.submit(batch, 10, Query.CLOSEST)
+    """Its slots are never given back; closing is quiet where that was told."""
+    memory = RingMemory(1, 256, np.zeros)
+    queue = alone(memory)
+    queue.submit(answers("soup", 2000).rays[:10])
     with pytest.raises(KernelError, match=r"'silent' has not answered in 0.05 s.*TRACECORE_GPU_TIMEOUT"):
-        queue.wait(batch)
-
-
-def test_misuse_is_refused() -> None:
-    queue = alone(RingMemory(1, 256, np.zeros))
-    batch = queue.batch(64)
-    with pytest.raises(RayError, match="capacity 64 cannot hold 65 rays"):
-        queue.submit(batch, 65, Query.CLOSEST)
-    with pytest.raises(RayError, match="at least 1 ray, got 0"):
-        queue.batch(0)
-    with pytest.raises(RayError, match="not made by a GPU's queue"):
-        queue.submit(Batch.in_memory(3), 1, Query.CLOSEST)
-    queue.submit(batch, 64, Query.CLOSEST)
-    with pytest.raises(RayError, match="is being traced; wait for it"):
-        queue.submit(batch, 64, Query.CLOSEST)
-
-
-def test_a_closed_queue_is_refused() -> None:
-    queue = alone(RingMemory(1, 256, np.zeros))
-    batch = queue.batch(64)
+        queue.drain()
     queue.close()
-    with pytest.raises(KernelError, match="queue is closed"):
-        queue.submit(batch, 1, Query.CLOSEST)
-    with pytest.raises(KernelError, match="queue is closed"):
-        queue.batch(64)
+    assert not memory.take_all()
+
+
+def test_a_queue_that_nobody_waited_for_tells_when_it_is_closed() -> None:
+    queue = alone(RingMemory(1, 256, np.zeros))
+    queue.submit(answers("soup", 2000).rays[:10])
+    with pytest.raises(KernelError, match=r"'silent' has not answered"):
+        queue.close()
+    queue.close()
 
 
 # ------------------------------------------------------------------------------------------ the one ring of a service
@@ -440,7 +405,7 @@ def make_host(cuda: FakeCuda) -> MakeService:
     device.attach()
     kernel = DeviceKernel(device, strategy, strategy.stack_for(packed), resident=True)
     scene = DeviceScene(device, packed, strategy.layout.scene)
-    return lambda timeout: resident.KernelHost(kernel, scene, timeout, 8)
+    return lambda timeout: resident.KernelHost(kernel, scene, timeout)
 
 
 @pytest.fixture
@@ -488,17 +453,20 @@ def test_a_ring_in_use_is_not_taken_away(host: resident.KernelHost) -> None:
     assert host.ring(9, 512) is not ring
 
 
-def test_queues_get_a_ring_when_they_need_it(host: resident.KernelHost) -> None:
+def test_ports_get_a_ring_when_they_need_it(host: resident.KernelHost) -> None:
     with pytest.raises(KernelError, match="no ring to serve"):
         host.serve()
-    queue = host.open_queue(WorkCounters())
-    ports = host.ring(64, 256)
-    queue.batch(10)
+    unused = host.ring(64, 256)
+    (port,) = host.open_ports(1, 4, BATCH_RAYS, ring_slots=8)
     ring = host.ring(1, BATCH_RAYS)
-    assert ring is not ports
-    assert (ring.slots, ring.slot_rays) == (8, BATCH_RAYS)
-    queue.close()
-    assert host.open_queue(WorkCounters()).batch(9 * BATCH_RAYS + 1).capacity == 9 * BATCH_RAYS + 1
+    assert ring is not unused
+    assert (ring.slots, ring.slot_rays, len(port.port.doorbells)) == (8, BATCH_RAYS, 4)
+    (other,) = host.open_ports(1, 4, BATCH_RAYS, ring_slots=8)
+    assert host.ring(8, BATCH_RAYS) is ring
+    for opened in (port, other):
+        opened.close()
+    assert [len(opened.port.doorbells) for opened in host.open_ports(3, 4, BATCH_RAYS, ring_slots=8)] == [4, 4, 4]
+    assert host.ring(1, BATCH_RAYS).slots == 12
 
 
 def test_a_closed_service_has_no_ring(host: resident.KernelHost) -> None:
@@ -578,7 +546,7 @@ def test_a_kernel_that_does_not_end_is_an_error(make_host: MakeService, cuda: Fa
     with cuda.devices[0].hanging():
         host.serve()
         for tried in (host.stop, lambda: other.ring(8, 512), lambda: find_device(0).turns.vacant().__enter__()):
-            with pytest.raises(DeviceError, match=r"the resident kernel has not ended in 0.1 s: end this process"):
+            with pytest.raises(DeviceError, match=r"kernel '.*' has not ended in 0.1 s: end this process"):
                 tried()
 
 
@@ -586,13 +554,13 @@ def test_one_kernel_stays_at_a_time(make_host: MakeService) -> None:
     one, other = make_host(60.0), make_host(60.0)
     for host in (one, other):
         host.ring(8, 512)
-    for device_lock in range(1, 4):
+    for seconds in range(1, 4):
         work_for_a_second(one)
         one.serve()
         assert (served_of(one).runs, served_of(other).runs) == (True, False)
         work_for_a_second(other)
         other.serve()
         assert (served_of(one).runs, served_of(other).runs) == (False, True)
-        assert (one.busy_seconds, other.busy_seconds) == (device_lock, device_lock)
+        assert (one.busy_seconds, other.busy_seconds) == (seconds, seconds)
     with find_device(0).turns.vacant():
         assert not served_of(other).runs

@@ -68,14 +68,14 @@ def ring_again(doorbells: Words, flags: Words, slots: tuple[int, int], rounds: i
     the others, where one takes longer.
     """
     first, count = slots
-    for device_lock in range(rounds + 1):
+    for iteration in range(rounds + 1):
         for slot in range(first, first + count):
             number = doorbells[slot] >> np.uint64(32)
             deadline = nanoseconds() + timeout
             while not is_flagged(flags, slot, number):
                 if nanoseconds() > deadline:
                     return False
-            if device_lock < rounds:
+            if iteration < rounds:
                 ring_doorbell(doorbells, slot, number + np.uint64(1), doorbells[slot] & np.uint64(0xFFFFFFFF))
     return True
 
