@@ -22,7 +22,7 @@ from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import DeviceError, KernelError, RayError
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.kernels.strategy import MOST_THREADS
-from tracecore.rays import HIT, Floats, Query
+from tracecore.rays import BATCH_RAYS, HIT, Floats, Query
 from tracecore.tracers.gpu import GpuTracer
 
 DISPATCHES = ("streamed", "resident")
@@ -584,10 +584,9 @@ def test_close_gives_everything_back_and_may_be_called_again(cuda: FakeCuda, dis
     tracer.closest_hit(CASE.rays[:50])
     queue = tracer.open_queue()
     traced(queue)
-    if dispatch == "streamed":
-        (port,) = tracer.open_ports(1, 2, 256)
-        port.close()
-        del port
+    (port,) = tracer.open_ports(1, 2, BATCH_RAYS)
+    port.close()
+    del port
     told = tracer.statistics()
     tracer.close()
     tracer.close()

@@ -57,14 +57,14 @@ def main() -> None:
 
 
 def lamp_rays() -> Floats:
-    """(LAUNCH_RAYS, 8) from six lamps in the room to all sides, in random order."""
+    """Returns (LAUNCH_RAYS, 8) float32 rays from six lamps in the room to all sides, in random order."""
     random = np.random.default_rng(1)
     lamps = random.uniform(-0.9, 0.9, (6, 3))[random.integers(6, size=LAUNCH_RAYS)]
     return make_rays(lamps, random.normal(size=(LAUNCH_RAYS, 3)))
 
 
 def kernel_rate(tracer: GpuTracer, rays: Floats) -> float:
-    """Millions of rays per second of one launch, by the device's clock, launch alone."""
+    """Returns millions of rays per second of one launch, by the device's clock, launch alone."""
     return len(rays) / statistics.median(kernel_seconds(tracer, rays, Query.CLOSEST, REPEATS)) / 1e6
 
 

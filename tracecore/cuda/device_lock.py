@@ -1,4 +1,4 @@
-"""Whose turn it is on a device: a kernel that stays has all of it, and what waits behind one would wait for ever.
+"""Who may run on a device: a kernel that stays has all of it, and what waits behind one would wait for ever.
 
 Memory set to zero waits behind it, and so does another launch. They, and another kernel that is to stay, first ask it
 to leave; it starts again when its own ring is next rung. Devices do not wait for one another: each has its own `Turns`.
@@ -11,10 +11,10 @@ from typing import Protocol
 
 
 class PersistentKernel(Protocol):
-    """A kernel that stays."""
+    """A kernel that stays on its device until it is ended."""
 
     def end(self) -> None:
-        """End when the orders are done, and move out. Raises `DeviceError` where it does not end."""
+        """Ends when what has been rung is answered, and leaves. Raises `DeviceError` where it does not end."""
 
 
 class Turns:
@@ -28,17 +28,17 @@ class Turns:
 
     @contextmanager
     def vacant(self) -> Iterator[None]:
-        """Nothing stays on the device meanwhile. Raises `DeviceError` where a kernel does not end."""
+        """Keeps the device free of kernels that stay meanwhile. Raises `DeviceError` where one does not end."""
         with self.lock:
             for kernel in tuple(self._persistent):
                 kernel.end()
             yield
 
     def add_persistent(self, kernel: PersistentKernel) -> None:
-        """Be one that stays, until it has ended; nothing happens where it is one."""
+        """Enters a kernel that stays, until it has ended; nothing happens where it is entered already."""
         if kernel not in self._persistent:
             self._persistent.append(kernel)
 
     def remove_persistent(self, kernel: PersistentKernel) -> None:
-        """Be one no more."""
+        """Takes out a kernel that has ended."""
         self._persistent.remove(kernel)

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Gpu:
-    """A GPU. multiprocessors: their number. clock: GHz, the highest in normal use. issue: instructions of a warp that a
-    multiprocessor begins in a clock. width: lanes of a warp. arch: to compile for, the nearest one there is."""
+    """What a GPU can issue.
+
+    name: as the vendor gives it, or short.
+    multiprocessors: how many it has.
+    clock: GHz, the highest in normal use.
+    issue: how many instructions of a warp a multiprocessor begins in a clock.
+    arch: what to compile for, the nearest one that the compiler knows.
+    width: how many lanes a warp has.
+    """
 
     name: str
     multiprocessors: int
@@ -16,7 +23,7 @@ class Gpu:
     width: int = 32
 
     def instruction_rate(self, width: int) -> float:
-        """Instructions per second of warps that are so wide: as many lanes in all as it has."""
+        """Returns instructions per second of warps that are so many lanes wide; in all there are as many lanes."""
         return self.multiprocessors * self.clock * 1e9 * self.issue * self.width / width
 
 

@@ -24,7 +24,7 @@ class BusyTime:
         self._settled = 0
 
     def add(self, start: int, end: int) -> None:
-        """Busy from start to end."""
+        """Note that the device was busy from start to end, in nanoseconds."""
         with self._lock:
             self._pending.append((start, end))
             if len(self._pending) >= max(PENDING, len(self._recent)):
@@ -32,7 +32,7 @@ class BusyTime:
 
     @property
     def seconds(self) -> float:
-        """Length of the union so far."""
+        """Length of the union so far, in seconds."""
         with self._lock:
             self._merge()
             return (self._settled + _length(self._recent)) * 1e-9
@@ -53,7 +53,10 @@ class BusyTime:
 
 
 def union(intervals: Intervals) -> Intervals:
-    """Disjoint intervals, sorted, that cover the same. intervals: (n, 2) int64, start and end, n > 0."""
+    """Returns disjoint intervals, sorted, that cover the same time.
+
+    intervals: (n, 2) int64, start and end in nanoseconds, n > 0.
+    """
     intervals = intervals[np.argsort(intervals[:, 0], kind="stable")]
     reach = np.maximum.accumulate(intervals[:, 1])
     first = np.flatnonzero(np.concatenate([[True], intervals[1:, 0] > reach[:-1]]))

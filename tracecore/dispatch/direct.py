@@ -1,4 +1,4 @@
-"""What tracers have in common that answer in the thread that asks: queue, threads for whole arrays, statistics."""
+"""What tracers that answer in the thread that asks have in common: ports, threads for whole arrays, statistics."""
 
 import os
 import threading
@@ -21,13 +21,13 @@ from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, TracerStatis
 from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Query, checked_rays
 
-#: Seconds after which a port that is not served would complain; nothing here is ever late.
+#: Seconds after which a port that nobody answers would raise an error; nothing here is ever late.
 PATIENCE = 3600.0
 
 
 @dataclass
 class Counts:
-    """Work of one thread, written by it alone. seconds: wall time spent tracing."""
+    """The work of one thread, which alone writes it. seconds: wall time spent tracing."""
 
     batches: int = 0
     rays: int = 0
@@ -130,7 +130,7 @@ class DirectTracer(ABC):
         return RayQueue(self.open_ports(1, depth, batch_rays)[0], self.name)
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[DirectPort]:
-        """Ports for compiled loops, one for each of so many threads, see `port`."""
+        """Returns ports for compiled loops, one for each of so many threads, as `Tracer.open_ports` says."""
         self.check_open()
         ports = [DirectPort(self, slots, slot_rays, log_rows) for _ in range(threads)]
         with self._lock:
@@ -138,7 +138,7 @@ class DirectTracer(ABC):
         return ports
 
     def thread_tree(self) -> CpuTree | None:
-        """What compiled code needs to trace in place, for one thread; None where only Python can."""
+        """Returns what compiled code needs to trace in place, for one thread; None where only Python can trace."""
         return None
 
     def retire(self, user: DirectPort) -> None:
@@ -178,7 +178,7 @@ class DirectTracer(ABC):
             self._retired.add(counts)
 
     def statistics(self) -> TracerStatistics:
-        """What has been done so far."""
+        """Returns what has been done so far."""
         total = Counts()
         with self._lock:
             total.add(self._retired)
@@ -194,7 +194,7 @@ class DirectTracer(ABC):
         )
 
     def limits(self, _rays: Floats) -> Limits:
-        """How fast all threads together traced so far, whatever the rays; there is no bus."""
+        """Returns how fast all threads together traced so far, whatever the rays; there is no bus."""
         return Limits(kernel_rays_per_second=self.statistics().kernel_rays_per_second, bus_bytes_per_second=None)
 
     def close(self) -> None:
@@ -203,16 +203,16 @@ class DirectTracer(ABC):
         self._pool.shutdown()
 
     def __enter__(self) -> Self:
-        """The tracer itself."""
+        """Returns the tracer itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
+        """Closes the tracer."""
         self.close()
 
 
 def usable_cores() -> int:
-    """Cores that this process may use."""
+    """Returns how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,7 +1,7 @@
 """Rays from Python: a thin face of the slots that compiled loops use, for drivers written in plain NumPy.
 
-A batch of rays is copied into a slot of a port, its doorbell is rung, and its hits are there when the flag is up. Whatever
-answers the port answers the queue: a kernel that stays, launches, the CPU or the emulator.
+A batch of rays is copied into a slot of a port, its doorbell is rung, and its hits are there when the completion flag
+is up. Whatever answers the port answers the queue: a kernel that stays, launches, the CPU or the emulator.
 
     with tracer.open_queue() as queue:
         for rays in batches:
@@ -83,6 +83,7 @@ class RayQueue:
 
     @property
     def _port(self) -> Port:
+        """The port whose slots the queue uses, as long as it is open."""
         return self._opened.port
 
     def submit(self, rays: Floats, query: Query = Query.CLOSEST) -> int:

@@ -1,4 +1,7 @@
-"""The ring (`ring.py`) on an NVIDIA GPU: a kernel that stays serves it, or launches do, each of all that is ready."""
+"""The ring (`ring.py`) on an NVIDIA GPU: a kernel that stays answers what is rung, or launches of that kernel do.
+
+Resident dispatch is the first, streamed dispatch the second: each launch answers all that has been rung, and ends.
+"""
 
 import time
 import weakref
@@ -37,7 +40,12 @@ from tracecore.kernels.ring_records import DESK, END, GO_ON, ONCE
 class ServedRing:
     """A ring and the kernel that serves it: all that the device uses while the kernel runs.
 
-    The calling thread is attached to the kernel's device. timeout: seconds that the kernel may take to end.
+    The calling thread is attached to the kernel's device.
+
+    kernel: compiled for resident dispatch.
+    scene: what it traces.
+    timeout: seconds that the kernel may take to end.
+    memory: the ring.
     """
 
     def __init__(self, kernel: DeviceKernel, scene: DeviceScene, timeout: float, memory: RingMemory) -> None:
@@ -48,14 +56,14 @@ class ServedRing:
         self._scene = scene
         self.gpu = gpu = kernel.device
         self._device = {name: DeviceMemory.zeros(gpu, size) for name, size in memory.device_bytes.items()}
-        patience = 4 * timeout  # threads that wait for an order give up first
+        patience = 4 * timeout  # threads that wait for a batch give up first
         self._ring = memory.record({name: own.address for name, own in self._device.items()}, patience)
         self._pointers = np.array([scene.record.ctypes.data, self._ring.ctypes.data], np.uint64)
         self._stream = Stream(gpu)
         self._launches = [Mark(gpu), Mark(gpu)]  # of the last but one, and of the last
 
     def start(self) -> None:
-        """Start the kernel, to stay. Another one ends first."""
+        """Start the kernel, which stays. Another one that stays on the device ends first."""
         with self.gpu.turns.vacant():
             say(self.memory.stop, GO_ON)
             self._start()
@@ -64,7 +72,7 @@ class ServedRing:
             self.gpu.turns.add_persistent(self)
 
     def launch(self) -> None:
-        """Answer what has been rung, unless a launch waits for its turn already."""
+        """Start a launch that answers what has been rung, unless one waits behind another already."""
         earlier, last = self._launches
         if not earlier.has_passed():
             return
@@ -81,11 +89,11 @@ class ServedRing:
             self._kernel.start_resident(self._pointers.ctypes.data, self._stream)
 
     def has_ended(self) -> bool:
-        """Whether the kernel that was started is there no more."""
+        """Returns whether the kernel that was started is there no more."""
         return self._stream.has_passed()
 
     def end(self) -> None:
-        """End the kernel, and launches, when their orders are done; a device that failed has ended them.
+        """End the kernel, and launches, when what has been rung is answered; a device that failed has ended them.
 
         Raises `DeviceError` where one does not end, `KernelError` where it turns out that the device failed.
         """
@@ -118,10 +126,10 @@ class ServedRing:
 
 
 def _leave(served: ServedRing) -> None:
-    """End the kernel of a service that nobody uses any more.
+    """End the kernel of a host that nobody uses any more.
 
     This may be called amid anything that a thread does, also while it has another device to itself. So it does not wait
-    for its turn as long as another thread likes: whoever needs the device next ends the kernel then.
+    for the device's lock as long as another thread likes: whoever needs the device next ends the kernel then.
     """
     lock = served.gpu.turns.lock
     if lock.acquire(timeout=served.timeout):
@@ -133,7 +141,7 @@ def _leave(served: ServedRing) -> None:
 
 
 class KernelHost:
-    """A kernel that starts with the first order and stays until it is stopped, and the one ring that it serves.
+    """A kernel that starts with the first batch and stays until it is stopped, and the one ring that it serves.
 
     Threads may share it. It ends with the interpreter at the latest; a process that dies takes its kernel along.
 
@@ -155,15 +163,17 @@ class KernelHost:
 
     @property
     def busy_seconds(self) -> float:
-        """Wall time, by the device's clock, with an order at hand."""
+        """Wall time, by the device's clock, in which there was a batch to trace."""
         served = self._served
         return self._earlier_busy + (int(served.memory.busy[0]) * 1e-9 if served else 0.0)
 
     def ring(self, slots: int, slot_rays: int) -> RingMemory:
-        """The ring, made anew unless it has at least so many slots, of so many rays each.
+        """Returns the ring, made anew unless it has at least so many slots, of so many rays each.
 
-        slot_rays: a power of two. Raises `DeviceError` where another ring is in use or memory runs out, `KernelError`
-        where the service is closed.
+        slots: how many slots are needed.
+        slot_rays: how many rays a slot holds, a power of two.
+
+        Raises `DeviceError` where another ring is in use or memory runs out, `KernelError` where the host is closed.
         """
         with self._gpu.turns.lock:
             memory = self._served.memory if self._served else None
@@ -184,7 +194,7 @@ class KernelHost:
         return memory
 
     def _leave_ring(self, wanted: str) -> None:
-        """Stop, and forget the ring, which nobody may use. wanted: instead, in words."""
+        """Stop, and forget the ring, which nobody may use. wanted: what is to be made instead, in words."""
         if self._served is None:
             return
         memory = self._served.memory
@@ -217,7 +227,7 @@ class KernelHost:
                 raise KernelError(f"kernel {self.name!r} has ended by itself: start the process anew")
 
     def launch(self) -> None:
-        """Answer what has been rung so far, now or when the launches on their way are done."""
+        """Have all that has been rung so far answered, now or when the launches under way are done."""
         with self._gpu.turns.lock:
             if self._served:
                 self._served.launch()
@@ -239,7 +249,7 @@ class KernelHost:
         return [RingPort(self, memory, slots, log_rows) for _ in range(threads)]
 
     def stop(self) -> None:
-        """End the kernel when its orders are done. Raises as `ServedRing.end`."""
+        """End the kernel when what has been rung is answered. Raises what `ServedRing.end` raises."""
         with self._gpu.turns.lock:
             served = self._served
             if served is None:
@@ -249,8 +259,10 @@ class KernelHost:
             served.memory.busy[0] = 0
 
     def close(self) -> None:
-        """Stop for good, and give the memory of the ring and of the scene back. Raises as `ServedRing.end`; then the
-        memory stays."""
+        """Stop for good, and give the memory of the ring and of the scene back.
+
+        Raises what `ServedRing.end` raises; then the memory stays.
+        """
         with self._gpu.turns.lock:
             self.stop()
             self._forget_ring()
@@ -268,7 +280,13 @@ DRAIN_SECONDS = 1.0
 
 
 class RingPort:
-    """A thread's slots of the ring, see `port`."""
+    """A thread's slots of the ring, which compiled loops and queues use by `port`.
+
+    host: of the kernel that answers.
+    memory: the ring.
+    slots: how many slots the port takes, side by side.
+    log_rows: how many rows the port's log has.
+    """
 
     def __init__(self, host: KernelHost, memory: RingMemory, slots: int, log_rows: int) -> None:
         self._host = host
@@ -303,7 +321,7 @@ class RingPort:
         return int(np.count_nonzero(port.doorbells >> np.uint64(32) != port.flags >> np.uint64(32)))
 
     def check(self) -> None:
-        """See to it that the kernel runs."""
+        """See to it that the kernel runs. Raises `KernelError` where it has failed."""
         self._host.serve()
 
     def drain(self) -> None:

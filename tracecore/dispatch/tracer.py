@@ -1,4 +1,4 @@
-"""The contract of a tracer: rays in, hits out, by whole arrays, by batches through a queue, or through a port.
+"""The contract of a tracer: rays in, hits out, as whole arrays, or in batches through a queue or a port.
 
 A driver cannot tell implementations apart: all return the same hits, bit for bit. There are four: `brute_force`
 (defines what is right, slow), `cpu`, `emulator.tracer` (kernels of the GPU, run by the CPU) and `gpu`, by a kernel that
@@ -80,7 +80,13 @@ class Tracer(Protocol):
         """
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> Sequence[OpenPort]:
-        """For the compiled loops of so many threads, a port each, with so many slots of so many rays: see `port`."""
+        """Returns ports for compiled loops, see `port`.
+
+        threads: how many ports, one for each thread.
+        slots: how many slots a port has.
+        slot_rays: how many rays a slot holds, a power of two from 256 to 65536.
+        log_rows: how many rows the log of a port has.
+        """
 
     def closest_hit(self, rays: Floats) -> Floats:
         """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`.
@@ -93,21 +99,21 @@ class Tracer(Protocol):
         """(n, 8) float32 rays -> (n, 4) float32: t = u = v = 0 and `prim_id` 0 where something is hit, else a miss."""
 
     def statistics(self) -> TracerStatistics:
-        """What has been done so far."""
+        """Returns what has been done so far."""
 
     def limits(self, rays: Floats) -> Limits:
-        """How fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus is.
+        """Returns how fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus is.
 
-        On a device it measures, so nothing should be on its way; on a CPU it tells what was measured all along.
+        On a device it measures, so nothing should be in flight; on a CPU it gives what was measured all along.
         """
 
     def close(self) -> None:
-        """Give the device's resources back."""
+        """Gives the device's resources back. Queues and ports should be closed before."""
 
     def __enter__(self) -> Self:
-        """The tracer itself."""
+        """Returns the tracer itself."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
+        """Closes the tracer."""

@@ -49,7 +49,7 @@ DISPATCHES = ("resident", "streamed")
 #: Batches in flight for each thread that runs a compiled loop: few stay in a core's cache, many outlast a launch.
 IN_FLIGHT = {"resident": 4, "streamed": 16}
 
-#: Slots of the ring that a queue has made, at least; twice the usual batches of a queue for each thread if that is more.
+#: Slots of a ring that is made for a queue: so many, or twice the usual batches of a queue for each thread.
 LEAST_SLOTS = 64
 
 #: Rays of one launch when a whole array is traced.
@@ -64,12 +64,18 @@ class GpuTracer:
 
     The GPU becomes the current one of the thread that opens the tracer, and of those that trace with it.
 
-    triangles: (t, 3, 3) float32, checked. dispatch: how queues' batches reach the device; whole arrays are launched in
-    large pieces. kernel: a registered name, a strategy, or None for the default. threads: CPU threads that a driver
-    should feed it from. tree: over the triangles, of this kernel; by default it is built. cutouts: of the triangles,
-    None if all are solid. gpu: index, None for the calling thread's current GPU. Raises `KernelError` where the kernel
-    is unknown, does not compile or has too small a stack for the tree, `DeviceError` where there is no such GPU or CUDA
-    fails. Waits are bounded (`TRACECORE_GPU_TIMEOUT`, seconds). May be shared by threads; a queue belongs to one.
+    Waits are bounded (`TRACECORE_GPU_TIMEOUT`, seconds). Threads may share a tracer; a queue belongs to one.
+
+    triangles: (t, 3, 3) float32, checked.
+    kernel: a registered name, a strategy, or None for the default.
+    threads: how many CPU threads a driver should feed it from.
+    dispatch: what answers batches, "resident" for a kernel that stays, "streamed" for launches.
+    tree: over the triangles, of this kernel; by default it is built.
+    cutouts: of the triangles, None if all are solid.
+    gpu: its index, None for the calling thread's current GPU.
+
+    Raises `KernelError` where the kernel is unknown, does not compile or has too small a stack for the tree,
+    `DeviceError` where there is no such GPU or CUDA fails.
     """
 
     device = "gpu"
@@ -150,7 +156,7 @@ class GpuTracer:
         return queue
 
     def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[RingPort]:
-        """Ports for compiled loops, one for each of so many threads, see `port`."""
+        """Returns ports for compiled loops, one for each of so many threads, as `Tracer.open_ports` says."""
         return self._open_ports(threads, slots, slot_rays, log_rows=log_rows)
 
     def _open_ports(self, threads: int, slots: int, slot_rays: int, **options: int) -> list[RingPort]:
@@ -249,7 +255,7 @@ class GpuTracer:
         return start, end
 
     def count_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepCounts:
-        """What the kernel does for rays, (n, 8) float32, n > 0, in launches of a build that counts."""
+        """Returns what the kernel does for rays, (n, 8) float32, n > 0, in launches of a build that counts."""
         self.launch_context.check()
         rays = checked_rays(rays)
         with self._vacant_gpu("cannot count steps"):
@@ -258,7 +264,7 @@ class GpuTracer:
             return StepCounts.joined([self._counted(kernel, part, query) for part in parts])
 
     def _counted(self, kernel: DeviceKernel, rays: Floats, query: Query) -> StepCounts:
-        """Of one launch."""
+        """Returns the steps of one launch of a kernel that counts."""
         on_device, hits = self._room_for(rays)
         counts = DeviceMemory.zeros(self.gpu, COUNTS.itemsize + len(rays) * RAY_COUNTS.itemsize)
         launch = Launch(kernel, self.launch_context.scene, (on_device.address, hits.address), counts.address)
@@ -289,7 +295,7 @@ class GpuTracer:
             raise
 
     def statistics(self) -> TracerStatistics:
-        """Returns what has been done so far: launches over whole arrays that came back, and batches that were submitted.
+        """Returns what has been done so far: launches over whole arrays that came back, and batches submitted.
 
         busy_seconds: union of the launches' times by the device's clock, each from its first block's start to its last
         block's end, and the time in which the kernel that serves the ring had a batch at hand.
@@ -311,13 +317,13 @@ class GpuTracer:
         _do_all([*(queue.close for queue in queues), self._host.close, *([context.close] if context else [])])
 
     def __enter__(self) -> Self:
-        """The tracer itself."""
+        """Returns the tracer itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
+        """Closes the tracer."""
         self.close()
 
 

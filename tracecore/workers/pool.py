@@ -86,7 +86,7 @@ class Worker:
         self._objects: dict[Any, Any] = {}
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
-        """An object that is kept under `key`; made on first use."""
+        """Returns an object that is kept under `key` and made on first use."""
         if key not in self._objects:
             self._objects[key] = make()
         return self._objects[key]
@@ -110,10 +110,15 @@ class _Ends:
 class WorkerPool:
     """Runs loops on `threads` threads that share a tracer. Close it to give the ports back.
 
-    batch_rays: rays of a batch. lane_slots: most slots that a batch of any loop needs. log_rows: rows of each thread's
-    log of what it did when. batches: batches in flight for each thread; the tracer knows how many keep it busy. on_ask:
-    called before Python answers what a thread waits for, if it is Python that answers.
-    seconds: wall time of all runs so far, each from the moment when all of its loops are ready to begin.
+    `on_ask` is called before Python answers what a thread waits for, if it is Python that answers. `seconds` is the
+    wall time of all runs so far, each from the moment when all of its loops are ready to begin.
+
+    tracer: what traces the loops' rays.
+    threads: how many threads; by default as many as the tracer should be fed from.
+    batch_rays: how many rays a slot holds, a power of two from 256 to 65536.
+    batch_slots: how many slots a batch of any loop needs at most.
+    log_rows: how many rows each thread's log of what it did when has.
+    batches: how many batches each thread has in flight; by default as many as keep the tracer busy.
     """
 
     def __init__(
@@ -136,7 +141,7 @@ class WorkerPool:
         self.seconds = 0.0
 
     def batches(self, slots: int) -> int:
-        """How many batches of so many slots a loop should have."""
+        """Returns how many batches of so many slots a loop should have in flight."""
         return min(self._in_flight, self._slots // slots)
 
     def run(self, make_loop: Callable[[Worker], Loop]) -> None:
@@ -250,21 +255,21 @@ class WorkerPool:
         return sum(self._counted(BYTES_DOWN))
 
     def counters(self) -> dict[str, Any]:
-        """The seconds and bytes above, by name."""
+        """Returns the seconds and bytes above, by name."""
         return {name: getattr(self, name) for name in COUNTER_NAMES}
 
     def logs(self) -> list[Log]:
-        """What each thread did when."""
+        """Returns what each thread did when."""
         ports = [worker.port for worker in self.workers]
         return [Log(port.log[: port.counters[LOGGED]], int(port.counters[UNLOGGED])) for port in ports]
 
     def sample_rays(self, most: int = 1 << 20) -> Floats:
-        """(n, 8) float32, n <= most: the rays that a run has left in the slots, taken for endless as photons' are."""
+        """Returns (n, 8) float32, n <= most: rays that a run left in the slots, taken for endless as photons' are."""
         rays = np.zeros((most, RAY_FLOATS), np.float32)
         count = 0
         for port in [worker.port for worker in self.workers]:
             for slot in port.rays[:, :, : port.capacity]:
-                left = slot[:, slot[4:7].any(axis=0)].T[: most - count]  # places never used have no direction
+                left = slot[:, slot[4:7].any(axis=0)].T[: most - count]  # columns never used have no direction
                 rays[count : count + len(left)] = left
                 count += len(left)
         rays[:, 3], rays[:, 7] = 0.0, np.inf
