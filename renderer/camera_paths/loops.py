@@ -5,19 +5,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.camera_paths.bounce import advance_eye_paths, start_occlusion_rays
 from renderer.camera_paths.paths import (
     Doubles,
+    EyeBatch,
+    EyeJob,
     EyePaths,
     ShadowRays,
     add_unshadowed,
-    advance_eye_paths,
     new_eye_paths,
     start_eye_paths,
-    start_occlusion_rays,
 )
-from renderer.camera_paths.task import EyeTask
-from renderer.photons.lookup import PhotonLookup
-from renderer.scene.packed_scene import CameraArrays, PackedScene
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, borrowed, fetch_add
 from tracecore.dispatch.port import ANY_HIT, PLAIN, Port, next_batch, submit
@@ -28,25 +26,6 @@ from tracecore.workers.pool import Worker, WorkerPool
 CAMERA, SHADOW, BOUNCE, PURPOSES = range(4)
 
 Longs = npt.NDArray[np.int64]
-
-
-class EyeJob(NamedTuple):
-    """A pass over the pixels, shared by all threads.
-
-    size: width and height. pixels: (n,) int32, row * width + column, in the order in which they are visited. taken:
-    (1,) int64, how many of them threads have taken. reach: of occlusion rays. image: (width * height, columns) float64,
-    added to, see `layers`.
-    """
-
-    scene: PackedScene
-    lookup: PhotonLookup
-    task: EyeTask
-    camera: CameraArrays
-    size: tuple[int, int]
-    pixels: npt.NDArray[np.int32]
-    taken: Longs
-    reach: float
-    image: Doubles
 
 
 class EyeBatches(NamedTuple):
@@ -120,6 +99,20 @@ def batch_paths(batches: EyeBatches, index: int) -> EyePaths:
     )
 
 
+@inlined
+def batch_at(port: Port, batches: EyeBatches, index: int) -> EyeBatch:
+    """Returns a batch with the answers to its rays."""
+    slot = index * batches.slots
+    return EyeBatch(
+        port.rays[slot],
+        port.hits[slot],
+        batches.prim_ids[slot],
+        batch_paths(batches, index),
+        batches.active[index],
+        batches.bounce[index],
+    )
+
+
 @compiled
 def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Follow paths until no pixel is left. Returns as `next_batch` does."""
@@ -155,12 +148,8 @@ def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> N
     rays, layer = port.rays[first + 1 : first + slots], batches.layer[index]
     shadows = ShadowRays(rays, batches.pixel[index], batches.radiance[index], layer, port.capacity)
     add_unshadowed(shadows, batches.prim_ids[first + 1 : first + slots], batches.shadows[index], job.image)
-    batch = (port.rays[first], port.hits[first], batches.prim_ids[first])
-    progress = (batches.active[index], batches.bounce[index])
-    paths = batch_paths(batches, index)
-    batches.active[index], batches.shadows[index] = advance_eye_paths(
-        job.scene, job.lookup, job.task, batch, paths, progress, shadows, job.image
-    )
+    batch = batch_at(port, batches, index)
+    batches.active[index], batches.shadows[index] = advance_eye_paths(job, batch, shadows)
     batches.bounce[index] += 1
     batches.rays[BOUNCE] += batches.active[index]
     batches.rays[SHADOW] += batches.shadows[index]
@@ -190,10 +179,7 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
             if batches.active[index] > 0:
                 submit(port, index, batches.active[index], PLAIN)
         else:
-            batch = (port.rays[index], port.hits[index], batches.prim_ids[index])
-            batches.shadows[index] = start_occlusion_rays(
-                job.scene, job.task, batch, batch_paths(batches, index), batches.active[index], job.reach, job.image
-            )
+            batches.shadows[index] = start_occlusion_rays(job, batch_at(port, batches, index))
             batches.active[index] = 0
             batches.rays[SHADOW] += batches.shadows[index]
             submit_shadows(port, index, batches.shadows[index])

@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from renderer.errors import RadianceError, RenderError
 from renderer.film.halves import half_of
-from renderer.film.layers import ALBEDO, BEAUTY, BIAS, BIAS_FACTOR, layers_of
+from renderer.film.layers import BIAS_FACTOR, LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, layers_of
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -40,10 +40,10 @@ class Film:
     not at all.
     """
 
-    def __init__(self, width: int, height: int, columns: int = BIAS) -> None:
+    def __init__(self, width: int, height: int, columns: int = LAYER_BIAS) -> None:
         self.width, self.height = width, height
         black = np.zeros((height, width, columns))
-        self._exposed: tuple[int, Doubles, Doubles] = 0, black, black[..., :ALBEDO]
+        self._exposed: tuple[int, Doubles, Doubles] = 0, black, black[..., :LAYER_ALBEDO]
 
     @property
     def passes(self) -> int:
@@ -58,16 +58,16 @@ class Film:
         passes, total, second = self._exposed
         if radiance.shape != total.shape:
             raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.shape}")
-        _check(radiance[..., BEAUTY:BIAS], passes)
+        _check(radiance[..., LAYER_BEAUTY:LAYER_BIAS], passes)
         if half_of(passes) == 1:
-            second = second + radiance[..., :ALBEDO]
+            second = second + radiance[..., :LAYER_ALBEDO]
         self._exposed = passes + 1, total + radiance, second
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:
         """(height, width, 3) float32: the mean of the passes, linear radiance; zeros before the first."""
         passes, total, _ = self._exposed
-        return (total[..., BEAUTY:BIAS] / max(passes, 1)).astype(np.float32)
+        return (total[..., LAYER_BEAUTY:LAYER_BIAS] / max(passes, 1)).astype(np.float32)
 
     @property
     def layers(self) -> dict[str, npt.NDArray[np.float32]]:
@@ -107,9 +107,9 @@ class Film:
         all pixels is the square of the bias. Detail that is finer than the radius of the search is not noticed.
         """
         passes, total, _ = self._exposed
-        if passes < 2 or total.shape[2] <= BIAS:
+        if passes < 2 or total.shape[2] <= LAYER_BIAS:
             return float("nan")
-        squares = np.square(total[..., BIAS] / passes) - self._variance[..., BIAS]
+        squares = np.square(total[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
         brightness = self._quiet_brightness
         relative = np.divide(squares, np.square(brightness), out=np.zeros(squares.shape), where=brightness > 0.0)
         quiet = np.argsort(self.noise / np.maximum(brightness, LEAST), axis=None)[: kept_pixels(squares.size)]
@@ -124,7 +124,7 @@ class Film:
     @property
     def _squared_errors(self) -> Doubles:
         """(height, width): the variance of the picture's mean by the halves, mean over the channels."""
-        return self._variance[..., BEAUTY:BIAS].mean(axis=2)
+        return self._variance[..., LAYER_BEAUTY:LAYER_BIAS].mean(axis=2)
 
     @property
     def _quiet_brightness(self) -> Doubles:
@@ -141,7 +141,7 @@ class Film:
         passes, total, second = self._exposed
         in_second = passes // 2 + passes % 2 * half_of(passes - 1)
         in_first = passes - in_second
-        difference = (total[..., :ALBEDO] - second) / in_first - second / in_second
+        difference = (total[..., :LAYER_ALBEDO] - second) / in_first - second / in_second
         return np.square(difference) * (in_first * in_second / passes**2)
 
 

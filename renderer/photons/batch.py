@@ -12,11 +12,13 @@ from tracecore.rays import Floats
 
 #: Rows of rays and hits that hold directions and triangles, and rows of paths.
 RAY_DIRECTION, HIT_ID = 4, 3
-PHOTON, STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
+PATH_PHOTON, PATH_STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
 
 #: Lobes, in the order in which one is chosen.
-LOBES = 4
-DIFFUSE, PHONG, MIRROR, GLASS = (np.uint32(lobe) for lobe in range(LOBES))
+PHOTON_LOBES = 4
+PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG, PHOTON_LOBE_MIRROR, PHOTON_LOBE_GLASS = (
+    np.uint32(lobe) for lobe in range(PHOTON_LOBES)
+)
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
@@ -29,7 +31,7 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 #: hit. per_share: all reflectance over that of the lobe chosen. beyond: rows are read by four words, and this is the
 #: word of a material behind texels, width and height. bent, rich, lobes: lists of places in the chunk. In the end
 #: shading, the words for direction, wi and is_directed are packed for the paths that go on.
-COLUMNS = np.dtype(
+HIT_COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
         ("plane", "<f4", _SCALAR),
@@ -66,7 +68,7 @@ COLUMNS = np.dtype(
         ("beyond", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
         ("scalar", "<i4", _SCALAR),
-        ("lobes", "<i4", (LOBES, COLUMN)),
+        ("lobes", "<i4", (PHOTON_LOBES, COLUMN)),
     ]
 )
 
@@ -83,7 +85,7 @@ LAUNCH_COLUMNS = np.dtype(
     ]
 )
 
-#: One record of `COLUMNS` or of `LAUNCH_COLUMNS`.
+#: One record of `HIT_COLUMNS` or of `LAUNCH_COLUMNS`.
 Chunk = Any
 
 
@@ -106,7 +108,7 @@ class PhotonTask(NamedTuple):
 
 
 class PhotonScratch(NamedTuple):
-    """Memory to work with. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS."""
+    """Memory to work with. chunk: (1,) HIT_COLUMNS. launch: (1,) LAUNCH_COLUMNS."""
 
     chunk: Records
     launch: Records
@@ -134,7 +136,7 @@ class PhotonBatch(NamedTuple):
 
 def new_scratch() -> PhotonScratch:
     """Memory for batches."""
-    return PhotonScratch(chunk=np.zeros(1, COLUMNS), launch=np.zeros(1, LAUNCH_COLUMNS))
+    return PhotonScratch(chunk=np.zeros(1, HIT_COLUMNS), launch=np.zeros(1, LAUNCH_COLUMNS))
 
 
 def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:

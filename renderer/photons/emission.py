@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.photons.batch import PATH_FLUX, RAY_DIRECTION, STEPS, Chunk, PhotonBatch, PhotonTask
+from renderer.photons.batch import PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
 from renderer.scene.photon_scene import EMITTER, PhotonScene
 from renderer.scene.projection import AIM_COLUMNS, Source, is_outside, is_projected, project
 from renderer.simd.columns import (
@@ -24,7 +24,7 @@ from renderer.simd.columns import (
     whole_pairs,
 )
 from shaders.float32 import ONE, Float32, Int
-from shaders.lights import KIND, NORMAL, POINT, TRIANGLE, emit_from, triple
+from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, emit_from, triple
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Words4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
 from shaders.vector import Vec3, along, scale
@@ -193,7 +193,7 @@ def leave(i: int, light: Light, data: Launch) -> None:
 def begin_path(i: int, data: Launch) -> None:
     """Index and steps of a photon."""
     put(data.paths, i, np.uint32(data.photon + np.uint32(i)))
-    put(data.paths + STEPS * data.step, i, np.uint32(0))
+    put(data.paths + PATH_STEPS * data.step, i, np.uint32(0))
 
 
 @inlined
@@ -261,8 +261,8 @@ def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction:
     if row < 0:
         normal = doubles(column(chunk.normal, i))
         return Source(POINT if normal == NOWHERE else TRIANGLE, row, origin, normal)
-    kind = scene.lights.rows[row, KIND]
-    return Source(kind, row, origin, direction if is_outside(kind) else triple(scene.lights, row, NORMAL))
+    kind = scene.lights.rows[row, LIGHT_KIND]
+    return Source(kind, row, origin, direction if is_outside(kind) else triple(scene.lights, row, LIGHT_NORMAL))
 
 
 @inlined

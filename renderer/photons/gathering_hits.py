@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from renderer.photons.batch import HIT_ID, PATH_FLUX, RAY_DIRECTION, STEPS, Chunk
+from renderer.photons.batch import HIT_ID, PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk
 from renderer.photons.chunk_views import (
     FLAT_QUADS,
     MATERIAL_BYTES,
@@ -45,7 +45,7 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
     """Rays that hit something, and their paths, side by side in the chunk until it is full. Returns how many they are,
     and how many rays were looked at."""
     chunk, step = view.chunk, view.step
-    rays, triangles, steps = view.rays, view.hits + HIT_ID * step, view.paths + STEPS * step
+    rays, triangles, steps = view.rays, view.hits + HIT_ID * step, view.paths + PATH_STEPS * step
     sources = (
         (view.hits, triangles, view.paths, steps)
         + three(rays, step)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.photon_map import (
-    NORMAL,
-    WORDS,
+    PHOTON_NORMAL,
+    PHOTON_WORDS,
     PhotonMap,
     Words,
     alike,
@@ -70,11 +70,11 @@ class IrradianceJob(NamedTuple):
 
 def no_irradiance() -> IrradianceMap:
     """Dark everywhere."""
-    return IrradianceMap(build_photon_map(np.empty((0, WORDS), np.uint32), 1.0, 0.0), np.empty((0, 3)), 0.0)
+    return IrradianceMap(build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), 1.0, 0.0), np.empty((0, 3)), 0.0)
 
 
 def irradiance_map(photons: Words, radius: float, scale: float, pool: WorkerPool) -> IrradianceMap:
-    """Irradiance by photons (n, WORDS) whose corrected flux brings `scale` watts a unit, searched within a radius."""
+    """Irradiance by photons (n, PHOTON_WORDS) whose corrected flux brings `scale` watts a unit, searched within a radius."""
     is_place = np.arange(len(photons)) % EVERY == 0
     others = build_photon_map(photons[~is_place], radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1))
     places = build_photon_map(photons[is_place], radius, 0.0)
@@ -108,7 +108,7 @@ def irradiance_of(job: IrradianceJob, places: PhotonMap, i: int) -> Color:
 
     The places alone say how wide to search: a radius that follows the photons it finds is biased by their number.
     """
-    point, normal = position(places, i), unpack_unit(places.photons[i, NORMAL])
+    point, normal = position(places, i), unpack_unit(places.photons[i, PHOTON_NORMAL])
     radius = job.irradiance.radius * math.sqrt(min(1.0, CROWD / neighbours(places, point)))
     return gather(job.photon_map, point, normal, normal, radius)
 
@@ -162,6 +162,6 @@ def nearest_place(places: PhotonMap, point: Vec3, geom_normal: Vec3, reach: floa
                 x_i, y_i, z_i = position(places, i)
                 dx, dy, dz = x_i - point[0], y_i - point[1], z_i - point[2]
                 distance2 = dx * dx + dy * dy + dz * dz
-                if distance2 <= least and alike(places.photons[i, NORMAL], geom_normal):
+                if distance2 <= least and alike(places.photons[i, PHOTON_NORMAL], geom_normal):
                     nearest, least = i, distance2
     return nearest

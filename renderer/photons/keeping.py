@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from renderer.photons.batch import PATH_FLUX, RAY_DIRECTION, STEPS, Chunk
+from renderer.photons.batch import PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk
 from renderer.photons.chunk_views import (
     BLOCK_STEP,
     FATES,
@@ -14,8 +14,7 @@ from renderer.photons.chunk_views import (
     View,
 )
 from renderer.photons.landing import chosen
-from renderer.photons.store import ABSORBED, BLOCK_BYTES, STORED, TERMINATED, PhotonOutput
-from renderer.photons.store import COLUMNS as PHOTON_COLUMNS
+from renderer.photons.store import ABSORBED, BLOCK_BYTES, STORE_COLUMNS, STORED, TERMINATED, PhotonOutput
 from renderer.scene.photon_scene import BENT, MIXED
 from renderer.simd.columns import (
     CHUNK,
@@ -57,7 +56,7 @@ def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
 @inlined
 def fill_block(waiting: int, block: int, rest: int) -> None:
     """Move photons that wait to a block, and the rest of them to the front."""
-    for word in range(PHOTON_COLUMNS):
+    for word in range(STORE_COLUMNS):
         for line in range(0, BLOCK_STEP, LINE_BYTES):
             copy_line(waiting + WAITING_STEP * word + line, block + BLOCK_STEP * word + line)
     each(move_photon, whole(rest), waiting)
@@ -66,7 +65,7 @@ def fill_block(waiting: int, block: int, rest: int) -> None:
 @inlined
 def move_photon(i: int, waiting: int) -> None:
     """Copy a photon that waits behind a whole block to the front."""
-    for word in range(PHOTON_COLUMNS):
+    for word in range(STORE_COLUMNS):
         first = waiting + word * WAITING_STEP
         put(first, i, get_word(first, CHUNK + i))
 
@@ -93,7 +92,7 @@ def keep_paths(flags: np.uint32, view: View, count: int) -> int:
     path = column_of(chunk.position) + (address(chunk.photon), address(chunk.steps)) + column_of(chunk.flux)
     kept_path = (
         three(view.kept_rays, step)
-        + (view.kept_paths, view.kept_paths + STEPS * step)
+        + (view.kept_paths, view.kept_paths + PATH_STEPS * step)
         + three(view.kept_paths + PATH_FLUX * step, step)
     )
     if flags & (MIXED | BENT):

@@ -17,7 +17,7 @@ from renderer.photons.chunk_views import (
     Limits,
     View,
 )
-from renderer.photons.photon_map import FLUX, pack_flux
+from renderer.photons.photon_map import PHOTON_FLUX, pack_flux
 from renderer.scene.photon_scene import STORES
 from renderer.simd.columns import COLUMN_BYTES, column, get, get3, get_int, get_word, put, put3, set_column
 from shaders.compilation import compiled as inlined
@@ -204,4 +204,4 @@ def correct_photon(k: int, view: View) -> None:
     bent = max(-cosine if dot(flat, shading) >= ZERO else cosine, ZERO)
     flux = scale(column(chunk.flux, i), shading_normal_correction(bent, -dot(flat, ray)))
     number = unit32(get_word(address(chunk.words) + 3 * COLUMN_BYTES, i))
-    put(view.photons + FLUX * WAITING_STEP, i, np.uint32(pack_flux(flux, number)))
+    put(view.photons + PHOTON_FLUX * WAITING_STEP, i, np.uint32(pack_flux(flux, number)))

@@ -4,13 +4,13 @@ import math
 from typing import NamedTuple
 
 from renderer.film.layers import (
-    BEAUTY,
-    BIAS,
     CAUSTIC_LIGHT,
-    DENSITY,
     DIRECT_LIGHT,
     INDIRECT_LIGHT,
-    LIGHT,
+    LAYER_BEAUTY,
+    LAYER_BIAS,
+    LAYER_DENSITY,
+    LAYER_LIGHT,
     Doubles,
     add_color,
 )
@@ -40,10 +40,10 @@ class PhotonLight(NamedTuple):
 @inlined
 def add_photons(image: Doubles, lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> None:
     """Add what photons bring to the picture and, where they are asked for, to the bias and to the layers."""
-    add_color(image, light.pixel, BEAUTY, light.radiance)
-    if image.shape[1] > BIAS and not light.is_far:
-        image[light.pixel, BIAS] += lost_in_disc(lookup, hit, light)
-    if image.shape[1] > LIGHT:
+    add_color(image, light.pixel, LAYER_BEAUTY, light.radiance)
+    if image.shape[1] > LAYER_BIAS and not light.is_far:
+        image[light.pixel, LAYER_BIAS] += lost_in_disc(lookup, hit, light)
+    if image.shape[1] > LAYER_LIGHT:
         add_photon_layers(image, lookup, hit, light)
 
 
@@ -63,18 +63,18 @@ def lost_in_disc(lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> float:
 def add_photon_layers(image: Doubles, lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> None:
     """Add to the layers of light, and how close the photons lie."""
     if not light.is_first:
-        add_color(image, light.pixel, LIGHT + 3 * INDIRECT_LIGHT, light.radiance)
+        add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, light.radiance)
         return
     radius = radius_at(lookup, light.pixel, light.radius)
     direct = part_of(light, found_in(lookup.parts.direct, hit, radius))
     caustic = part_of(light, found_in(lookup.parts.caustics, hit, radius))
     others = subtract(subtract(light.radiance, direct), caustic)
-    add_color(image, light.pixel, LIGHT + 3 * DIRECT_LIGHT, direct)
-    add_color(image, light.pixel, LIGHT + 3 * CAUSTIC_LIGHT, caustic)
+    add_color(image, light.pixel, LAYER_LIGHT + 3 * DIRECT_LIGHT, direct)
+    add_color(image, light.pixel, LAYER_LIGHT + 3 * CAUSTIC_LIGHT, caustic)
     rest = (max(others[0], 0.0), max(others[1], 0.0), max(others[2], 0.0))  # sums in another order are rounded apart
-    add_color(image, light.pixel, LIGHT + 3 * INDIRECT_LIGHT, rest)
+    add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, rest)
     found = find(lookup.photon_map, hit.position, hit.geom_normal, hit.shading_normal, radius)
-    image[light.pixel, DENSITY] += found.photons / (math.pi * (radius * radius))
+    image[light.pixel, LAYER_DENSITY] += found.photons / (math.pi * (radius * radius))
 
 
 @inlined

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.irradiance import IrradianceMap, nearest_irradiance, no_irradiance
-from renderer.photons.photon_map import WORDS, PhotonMap, build_photon_map, find, irradiance
+from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, build_photon_map, find, irradiance
 from shaders.compilation import compiled as inlined
 from shaders.surface import Hit
 from shaders.vector import Color
@@ -45,7 +45,7 @@ def look_up(
 
 def empty_map() -> PhotonMap:
     """A map without photons."""
-    return build_photon_map(np.empty((0, WORDS), np.uint32), radius=1.0, scale=0.0)
+    return build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), radius=1.0, scale=0.0)
 
 
 def no_photons() -> PhotonLookup:

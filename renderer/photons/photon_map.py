@@ -28,8 +28,8 @@ from tracecore.compilation.cached import compiled
 PHOTON = np.dtype([("position", "<f4", 3), ("direction", "<u4"), ("normal", "<u4"), ("flux", "<u4")])
 
 #: Words of 32 bits in a photon, which loops see as rows of uint32.
-WORDS = PHOTON.itemsize // 4
-DIRECTION, NORMAL, FLUX = 3, 4, 5
+PHOTON_WORDS = PHOTON.itemsize // 4
+PHOTON_DIRECTION, PHOTON_NORMAL, PHOTON_FLUX = 3, 4, 5
 
 #: The grid never has more cells than this; larger cells take over.
 MAX_CELLS = 1 << 22
@@ -92,7 +92,7 @@ def unpack_flux(packed: np.uint32) -> Color:
 class PhotonMap(NamedTuple):
     """Photons sorted by grid cell, x fastest.
 
-    photons: (n, WORDS) uint32. positions: the same bytes as (n, WORDS) float32. starts: (cells + 2,) int32, the photons
+    photons: (n, PHOTON_WORDS) uint32. positions: the same bytes as (n, PHOTON_WORDS) float32. starts: (cells + 2,) int32, the photons
     of cell c are starts[c] : starts[c + 1]. low: (3,) float64 corner. shape: cells along x, y, z. cell: edge of a cell.
     scale: what a stored flux is multiplied with to be watts.
     """
@@ -125,7 +125,7 @@ def grid_shape(
 
 
 def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
-    """Sort photons (n, WORDS) for searches of `radius`. Photons of a cell keep their order.
+    """Sort photons (n, PHOTON_WORDS) for searches of `radius`. Photons of a cell keep their order.
 
     Raises `RenderError` where there are too many to be counted in 31 bits.
     """
@@ -178,7 +178,7 @@ def sort_by_cell(
     for i in range(count):
         place = starts[cells[i] + 1]
         starts[cells[i] + 1] += 1
-        for word in range(WORDS):
+        for word in range(PHOTON_WORDS):
             ordered[place, word] = photons[i, word]
     return ordered, starts
 
@@ -231,12 +231,12 @@ def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: 
                     continue
                 if abs(dx * geom_normal[0] + dy * geom_normal[1] + dz * geom_normal[2]) > thickness:
                     continue
-                normal = photon_map.photons[i, NORMAL]
+                normal = photon_map.photons[i, PHOTON_NORMAL]
                 if normal != last_normal:
                     last_normal, faces = normal, alike(normal, geom_normal)
                 if not faces:
                     continue
-                packed = photon_map.photons[i, DIRECTION]
+                packed = photon_map.photons[i, PHOTON_DIRECTION]
                 wi = unpack_unit(packed) if is_bent else unpack_direction(packed)  # flat: the sign alone counts
                 flat = wi[0] * geom_normal[0] + wi[1] * geom_normal[1] + wi[2] * geom_normal[2]
                 bent = wi[0] * shading_normal[0] + wi[1] * shading_normal[1] + wi[2] * shading_normal[2]
@@ -244,7 +244,7 @@ def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: 
                     continue
                 # The flux was counted on the flat triangle; shading sees it about the bent normal.
                 correction = shading_normal_correction(bent, flat) if is_bent else 1.0
-                flux = unpack_flux(photon_map.photons[i, FLUX])
+                flux = unpack_flux(photon_map.photons[i, PHOTON_FLUX])
                 total_r += flux[0] * correction
                 total_g += flux[1] * correction
                 total_b += flux[2] * correction
@@ -262,20 +262,20 @@ def alike(packed: np.uint32, geom_normal: Vec3) -> bool:
 
 def total_flux(photons: Words) -> npt.NDArray[np.float64]:
     """(3,) sum of the stored flux, in its unit."""
-    packed = np.ascontiguousarray(photons[:, FLUX])
+    packed = np.ascontiguousarray(photons[:, PHOTON_FLUX])
     step = np.ldexp(1.0, (packed >> 27).astype(np.int64) - _EXPONENT_BIAS - 9)
     channels = [((packed >> (9 * c)) & (_MANTISSA - 1)) * step for c in range(3)]
     return np.array([channel.sum() for channel in channels])
 
 
 def save_photons(path: Path, photons: Words, scale: float) -> None:
-    """Keep photons (n, WORDS) in a NumPy archive: `photons` as PHOTON records and `scale`, watts per unit of flux."""
+    """Keep photons (n, PHOTON_WORDS) in a NumPy archive: `photons` as PHOTON records and `scale`, watts per unit of flux."""
     with path.open("wb") as file:
         np.savez(file, photons=photons.view(PHOTON).reshape(len(photons)), scale=np.float64(scale))
 
 
 def load_photons(path: Path) -> tuple[Words, float]:
-    """Photons (n, WORDS) and their scale from a file that `save_photons` wrote."""
+    """Photons (n, PHOTON_WORDS) and their scale from a file that `save_photons` wrote."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             photons, scale = archive["photons"], float(archive["scale"])
@@ -283,4 +283,4 @@ def load_photons(path: Path) -> tuple[Words, float]:
         raise PhotonFileError(f"{path}: not a photon file ({error})") from error
     if photons.dtype != PHOTON or photons.ndim != 1:
         raise PhotonFileError(f"{path}: expected photons of {PHOTON.itemsize} bytes, got {photons.dtype}")
-    return photons.view(np.uint32).reshape(len(photons), WORDS), scale
+    return photons.view(np.uint32).reshape(len(photons), PHOTON_WORDS), scale

@@ -6,10 +6,10 @@ hits, and what they take is not worth a loop of its own. Photons look at the fin
 
 import numpy as np
 
-from renderer.photons.batch import DIFFUSE, MIRROR, Chunk
+from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_MIRROR, Chunk
 from renderer.photons.photon_map import pack_flux
 from renderer.simd.columns import column, put, set_column
-from shaders.bsdf import SPECULAR, entering_share, sample
+from shaders.bsdf import LOBE_SPECULAR, entering_share, sample
 from shaders.float32 import Float32, Int
 from shaders.random import more4, unit32
 from shaders.surface import Hit, SurfaceArrays, arriving_share, local, surface_at, world
@@ -51,7 +51,7 @@ def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) ->
     set_column(chunk.shading, i, in_single(hit.shading_normal))
     set_column(chunk.wi, i, in_single(world(hit, scattered.wi)))
     chunk.is_directed[i] = Int(1)
-    chunk.lobe[i] = Int(MIRROR) if scattered.lobe == SPECULAR else Int(DIFFUSE)
+    chunk.lobe[i] = Int(PHOTON_LOBE_MIRROR) if scattered.lobe == LOBE_SPECULAR else Int(PHOTON_LOBE_DIFFUSE)
     set_column(chunk.weight, i, in_single(multiply(scattered.weight, arriving)))
 
 

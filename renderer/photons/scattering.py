@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from renderer.photons.batch import GLASS, MIRROR, PHONG, Chunk
+from renderer.photons.batch import PHOTON_LOBE_GLASS, PHOTON_LOBE_MIRROR, PHOTON_LOBE_PHONG, Chunk
 from renderer.photons.chunk_views import (
     ALL_BITS,
     MATERIAL_STRIDE,
@@ -48,9 +48,9 @@ def scatter_mixed(count: int, view: View) -> None:
     """Choose one lobe in proportion to reflectance; its weight stands for all."""
     chunk = view.chunk
     each(choose_lobe, whole(count), chunk)
-    each(scatter_phong, list_lobe(PHONG, count, chunk), view)
-    each(scatter_mirror, list_lobe(MIRROR, count, chunk), view)
-    each(scatter_dielectric, list_lobe(GLASS, count, chunk), view)
+    each(scatter_phong, list_lobe(PHOTON_LOBE_PHONG, count, chunk), view)
+    each(scatter_mirror, list_lobe(PHOTON_LOBE_MIRROR, count, chunk), view)
+    each(scatter_dielectric, list_lobe(PHOTON_LOBE_GLASS, count, chunk), view)
 
 
 @inlined
@@ -109,7 +109,7 @@ def direct(i: int, wi: Vec3, chunk: Chunk) -> None:
 def scatter_phong(k: int, view: View) -> None:
     """About the mirror direction; f cos / pdf is (n + 2) / (n + 1) cos, and nothing below the surface."""
     chunk = view.chunk
-    i = get_int(lobe_places(PHONG, chunk), k)
+    i = get_int(lobe_places(PHOTON_LOBE_PHONG, chunk), k)
     axis, shine, words = mirrored(i, view), get(address(chunk.shine), i), address(chunk.words)
     tangent, bitangent = frame(axis)
     local = cosine_power(unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)), shine)
@@ -124,7 +124,7 @@ def scatter_phong(k: int, view: View) -> None:
 def scatter_mirror(k: int, view: View) -> None:
     """As a perfect mirror."""
     chunk = view.chunk
-    i = get_int(lobe_places(MIRROR, chunk), k)
+    i = get_int(lobe_places(PHOTON_LOBE_MIRROR, chunk), k)
     direct(i, mirrored(i, view), chunk)
     set_column(chunk.weight, i, scale(material_color(i, MIRROR_BYTES, view), get(address(chunk.per_share), i)))
 
@@ -133,7 +133,7 @@ def scatter_mirror(k: int, view: View) -> None:
 def scatter_dielectric(k: int, view: View) -> None:
     """Reflect by Fresnel, else refract."""
     chunk = view.chunk
-    i = get_int(lobe_places(GLASS, chunk), k)
+    i = get_int(lobe_places(PHOTON_LOBE_GLASS, chunk), k)
     ray, normal, ior = column(chunk.ray, i), column(chunk.shading, i), get(address(chunk.ior), i)
     eta = ior if get_int(address(chunk.is_outside), i) != 0 else ONE / ior
     cosine = -dot(ray, normal)
@@ -154,7 +154,7 @@ def end_path(i: int, chunk: Chunk) -> None:
 @inlined
 def end_spread(i: int, chunk: Chunk) -> None:
     """Nothing is left of a path that no mirror and no glass takes on."""
-    is_sharp = (chunk.lobe[i] == Int(MIRROR)) | (chunk.lobe[i] == Int(GLASS))
+    is_sharp = (chunk.lobe[i] == Int(PHOTON_LOBE_MIRROR)) | (chunk.lobe[i] == Int(PHOTON_LOBE_GLASS))
     set_column(chunk.weight, i, scale(column(chunk.weight, i), ONE if is_sharp else ZERO))
 
 

@@ -23,7 +23,7 @@ from renderer.photons.emission import is_all_alike, launch, only_light
 from renderer.photons.gathering_hits import gather_records, gather_textures, pick_fresh, pick_hits
 from renderer.photons.keeping import add_fates, keep_paths, keep_photons
 from renderer.photons.landing import bend_normal, bounce, bounce_first, correct_photon, face, land, paint
-from renderer.photons.photon_map import FLUX
+from renderer.photons.photon_map import PHOTON_FLUX
 from renderer.photons.scalar_path import scatter_scalar
 from renderer.photons.scattering import bend_flux, choose_side, decide, end_path, end_spread, scatter_mixed
 from renderer.photons.store import (
@@ -206,7 +206,7 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
             scatter_mixed(hits, view)
         if flags & SCALAR:
             scalar = list_places(address(chunk.kind), (SCALAR, SCALAR), hits, address(chunk.scalar))
-            fluxes = view.photons + FLUX * WAITING_STEP
+            fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
             scatter_scalar(surfaces, chunk, scalar, fluxes, landing.limits.is_corrected)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)

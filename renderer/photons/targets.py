@@ -6,7 +6,18 @@ import numpy.typing as npt
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
 from renderer.scene.projection import AIM_COLUMNS, NO_PROJECTION, Projection, Source, reach
-from shaders.lights import EDGE_1, EDGE_2, KIND, NORMAL, POINT, POSITION, SPOT, TRIANGLE, LightArrays, triple
+from shaders.lights import (
+    LIGHT_EDGE_1,
+    LIGHT_EDGE_2,
+    LIGHT_KIND,
+    LIGHT_NORMAL,
+    LIGHT_POSITION,
+    POINT,
+    SPOT,
+    TRIANGLE,
+    LightArrays,
+    triple,
+)
 from shaders.surface import SurfaceArrays
 from shaders.vector import along
 from tracecore.compilation.cached import compiled
@@ -66,7 +77,7 @@ def budgets_of_rows(lights: LightArrays, rows: Doubles, budgets: Doubles) -> Dou
 
 def is_other(rows: Doubles) -> npt.NDArray[np.bool_]:
     """(n,) whether a light is neither point nor triangle."""
-    kinds: npt.NDArray[np.bool_] = ~np.isin(rows[:, KIND], (POINT, TRIANGLE))
+    kinds: npt.NDArray[np.bool_] = ~np.isin(rows[:, LIGHT_KIND], (POINT, TRIANGLE))
     return kinds
 
 
@@ -86,24 +97,26 @@ def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_
     Unreasonable Effectiveness of Quasirandom Sequences, 2018)."""
     shares, aims = np.zeros(len(lights.rows)), np.empty((len(to.targets), AIM_COLUMNS))
     for light in range(len(lights.rows)):
-        kind = lights.rows[light, KIND]
+        kind = lights.rows[light, LIGHT_KIND]
         places = PLACES if kind == TRIANGLE else 1
         for place in range(places):
-            origin = triple(lights, light, POSITION)
+            origin = triple(lights, light, LIGHT_POSITION)
             if kind == TRIANGLE:
                 s, t = 0.7548776662466927 * (place + 0.5) % 1.0, 0.5698402909980532 * (place + 0.5) % 1.0
                 is_beyond = s + t > 1.0 and not is_square[light]
                 s, t = 1.0 - s if is_beyond else s, 1.0 - t if is_beyond else t
-                origin = along(along(origin, triple(lights, light, EDGE_1), s), triple(lights, light, EDGE_2), t)
-            source = Source(kind, light, origin, triple(lights, light, NORMAL))
+                origin = along(
+                    along(origin, triple(lights, light, LIGHT_EDGE_1), s), triple(lights, light, LIGHT_EDGE_2), t
+                )
+            source = Source(kind, light, origin, triple(lights, light, LIGHT_NORMAL))
             shares[light] += reach(lights, to, source, aims) / places
     return shares
 
 
 def box_around(positions: Floats, lights: LightArrays) -> Doubles:
     """(2, 3) corners of the box around all triangles, or the endless one where no light without size is outside."""
-    has_place = np.isin(lights.rows[:, KIND], (POINT, SPOT)) & (lights.probability > 0.0)
-    places = lights.rows[has_place, POSITION : POSITION + 3]
+    has_place = np.isin(lights.rows[:, LIGHT_KIND], (POINT, SPOT)) & (lights.probability > 0.0)
+    places = lights.rows[has_place, LIGHT_POSITION : LIGHT_POSITION + 3]
     if len(positions) == 0 or len(places) == 0:
         return NO_PROJECTION.around
     corners = positions.reshape(-1, 3)
