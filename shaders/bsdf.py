@@ -4,9 +4,9 @@ Conventions. `wi` and `wo` are unit vectors that point away from the surface, in
 shading normal on the side of `wo`. `evaluate` excludes the cosine. The transport direction is an argument: radiance
 (from the eye) or flux (from a light). Photons are stored where `diffuse` is not black.
 
-A specular lobe covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and comes out
-as evenly as it must so that nothing is lost: Kelemen, Szirmay-Kalos: A Microfacet Based Coupled Specular-Matte BRDF
-Model with Importance Sampling, 2001. Photons on such a base are those that came through.
+A specular lobe covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and
+comes out as evenly as it must so that nothing is lost: Kelemen, Szirmay-Kalos: A Microfacet Based Coupled
+Specular-Matte BRDF Model with Importance Sampling, 2001. Photons on such a base are those that came through.
 """
 
 import math
@@ -36,12 +36,18 @@ LEAST_ENTERING = 1e-9
 
 
 class Bsdf(NamedTuple):
-    """Reflectances in 0..1 of the five lobes: Lambert, Phong, perfect mirror, clear dielectric, and microfacets, whose
-    `specular lobe` is what they reflect straight ahead; black for none.
+    """Reflectances in 0..1 of five lobes, black for none, and what shapes them.
 
-    shine: cosine power of the Phong lobe. ior: refractive index of the inside of the dielectric over that of the
-    outside, > 0. alpha: width of GGX of the specular lobe and of the dielectric's border, 0..1. eta, k: refractive index and
-    extinction coefficient of a metal, whose reflectance the specular lobe multiplies then; black where they are not known.
+    diffuse: of Lambert's law.
+    phong: of a Phong lobe.
+    mirror: of a perfect mirror.
+    transmission: of a clear dielectric.
+    shine: cosine power of the Phong lobe.
+    ior: refractive index of the inside of the dielectric over that of the outside, > 0.
+    specular_lobe: of microfacets, at normal incidence.
+    alpha: width of GGX of the specular lobe and of the dielectric's border, 0..1.
+    eta, k: refractive index and extinction coefficient of a metal, whose reflectance the specular lobe multiplies then;
+        black where they are not known.
     """
 
     diffuse: Color

@@ -85,10 +85,17 @@ NO_TEXTURES = pack_textures([])
 
 
 class LightArrays(NamedTuple):
-    """rows: (n, LIGHT_COLUMNS) float64. probability: (n,) float64, share of the total power. cumulative: (n,) float64, its
-    running sum, the last exactly 1. power: total in W, mean over the channels. strongest_flux: the greatest in a
-    channel of a photon that stands for all, W. outer: (k,) int64, the lights that a ray can meet that leaves the scene.
-    environment: the image of the sky. textures: those of pictures."""
+    """The lights of a scene as loops read them.
+
+    rows: (n, LIGHT_COLUMNS) float64.
+    probability: (n,) float64, share of the total power.
+    cumulative: (n,) float64, its running sum, the last exactly 1.
+    power: of all lights, W, mean over the channels.
+    strongest_flux: the greatest in a channel of a photon that stands for all, W.
+    outer: (k,) int64, the lights that a ray can meet that leaves the scene.
+    environment: the image of the sky.
+    textures: those of lights that are pictures.
+    """
 
     rows: npt.NDArray[np.float64]
     probability: npt.NDArray[np.float64]

@@ -74,9 +74,13 @@ LEAST_VISIBLE = 1e-6
 class SurfaceArrays(NamedTuple):
     """Triangles and materials as loops read them.
 
-    positions, normals: (n, 3, 3) float32. uvs: (n, 3, 2) float32. material_ids: (n,) int32. materials: (m, MATERIAL_COLUMNS)
-    float64. shaders: (m,) int64, addresses of shaders that look at every hit, or 0. emitter_ids: (n,) int32, index of
-    the light that a triangle is, or -1.
+    positions, normals: (n, 3, 3) float32, world units, of the corners.
+    uvs: (n, 3, 2) float32, texture coordinates of the corners.
+    material_ids: (n,) int32.
+    materials: (m, MATERIAL_COLUMNS) float64.
+    shaders: (m,) int64, addresses of shaders that look at every hit, or 0.
+    emitter_ids: (n,) int32, index of the light that a triangle is, or -1.
+    textures: images of the materials.
     """
 
     positions: Floats

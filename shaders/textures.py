@@ -32,8 +32,11 @@ class Look(NamedTuple):
 
 
 class TextureArrays(NamedTuple):
-    """All textures of a scene. texels: (n, 3) float32, linear, row after row. table: (images, TEXTURE_COLUMNS) int64: the
-    textures, then the coarser images of those that have them."""
+    """All textures of a scene.
+
+    texels: (n, 3) float32, linear, row after row.
+    table: (images, TEXTURE_COLUMNS) int64, the textures, then the coarser images of those that have them.
+    """
 
     texels: Floats
     table: npt.NDArray[np.int64]

@@ -73,7 +73,12 @@ class PathVertex(NamedTuple):
 
 @inlined
 def task_at(task: EyeTask, after_diffuse: bool, distance: float, near: float) -> EyeTask:
-    """What is to be done at a hit: a final gather says it anew. distance: of the ray. near: where it is not trusted."""
+    """Returns what is to be done at a hit: a final gather changes the task on its way.
+
+    after_diffuse: whether a diffuse bounce lies between the hit and the eye.
+    distance: length of the ray, world units.
+    near: up to which distance the irradiance known at photons is not trusted.
+    """
     diffuse = task.diffuse
     if diffuse == GATHER:
         diffuse = EVERYTHING if after_diffuse and distance >= near else CAUSTICS
@@ -94,10 +99,11 @@ def asks_photons(task: EyeTask) -> bool:
 
 @inlined
 def emission_weight(scene: PackedScene, task: EyeTask, ray: tuple[Vec3, float], emitter: int, pdf: float) -> float:
-    """Weight of light met by a path, beside the shadow rays that might have brought it. ray: direction, distance.
+    """Returns the weight of light that a path met, beside the shadow rays that might have brought it.
 
-    emitter: the light that is met. pdf: pdf_solid_angle of the direction, 0 where shadow rays could not have brought
-    the light.
+    ray: direction and distance.
+    emitter: index of the light that was met.
+    pdf: pdf_solid_angle of the direction, 0 where shadow rays could not have brought the light.
     """
     if pdf <= 0.0 or task.light_samples == 0:
         return 1.0
@@ -107,7 +113,7 @@ def emission_weight(scene: PackedScene, task: EyeTask, ray: tuple[Vec3, float], 
 
 @inlined
 def light_from_outside(scene: PackedScene, task: EyeTask, direction: Vec3, pdf: float) -> Color:
-    """Radiance that a ray meets which leaves the scene, each light with its `emission_weight`."""
+    """Returns the radiance that a ray meets which leaves the scene, each light with its `emission_weight`."""
     total = BLACK
     for emitter in scene.lights.outer:
         radiance = outer_radiance(scene.lights, emitter, direction)
@@ -121,9 +127,11 @@ def light_from_outside(scene: PackedScene, task: EyeTask, direction: Vec3, pdf: 
 def light_through(
     scene: PackedScene, task: EyeTask, hit: Hit, wo: Vec3, last: bool, u: tuple[float, float, float]
 ) -> tuple[Vec3, float, Color]:
-    """Direction, distance and scattered radiance of light from one light, drawn by u, if nothing is in between.
+    """Returns direction, distance and scattered radiance of light from one light, if nothing is in between.
 
-    last: the path ends here, so that no scattered ray can bring the light.
+    wo: unit, in the shading frame of the hit.
+    last: whether the path ends here, so that no scattered ray can bring the light.
+    u: uniform numbers, for the choice of the light and the place on it.
     """
     arriving = sample_light(scene.lights, hit.position, u)
     wi = local(hit, arriving.direction)
@@ -201,13 +209,13 @@ def throughput_at(paths: EyePaths, row: int) -> Color:
 
 @inlined
 def unmapped_at(paths: EyePaths, row: int) -> Color:
-    """`EyePaths.unmapped` of a path."""
+    """Returns `EyePaths.unmapped` of a path."""
     return (paths.unmapped[row, 0], paths.unmapped[row, 1], paths.unmapped[row, 2])
 
 
 @inlined
 def unmapped_light(paths: EyePaths, row: int, radiance: Color) -> Color:
-    """Light that a path has met, without what the caustic map has brought of it."""
+    """Returns the light that a path has met, without what the caustic map has brought of it."""
     if paths.pdf_solid_angle[row] > 0.0:  # straight from a light
         return radiance
     return multiply(radiance, unmapped_at(paths, row))
@@ -228,19 +236,19 @@ def unmapped_share(before: Color, vertex: PathVertex, scattered: BsdfSample) -> 
 
 @inlined
 def rest(part: float, whole: float) -> float:
-    """The share of the whole that is not in the part."""
+    """Returns the share of the whole that is not in the part."""
     return max(0.0, 1.0 - part / whole) if whole > 0.0 else 0.0
 
 
 @inlined
 def wider(paths: EyePaths, row: int, distance: float) -> float:
-    """How wide the cone of a path is at a distance."""
+    """Returns how wide the cone of a path is at a distance."""
     return paths.cone[row, 0] + paths.cone[row, 1] * distance
 
 
 @inlined
 def cone_spread(pdf: float) -> float:
-    """How much wider the cone of a scattered ray gets over a distance of 1; pdf is 0 of a direction without spread."""
+    """Returns how much wider the cone of a scattered ray gets over a distance of 1; pdf is 0 for one without spread."""
     return min(math.sqrt(1.0 / (CONES * pdf)), MOST_SPREAD) if pdf > 0.0 else 0.0
 
 
@@ -362,8 +370,11 @@ def scatter(task: EyeTask, batch: EyeBatch, vertex: PathVertex, kept: int) -> in
 
 @inlined
 def put_path(paths: EyePaths, kept: int, vertex: PathVertex, scattered: BsdfSample, gain: float) -> None:
-    """Write the path that leaves a vertex. kept: its row, at or before that of the path which came. gain: on its
-    throughput, beside the weight of what was scattered."""
+    """Write the path that leaves a vertex.
+
+    kept: its row, at or before that of the path which came.
+    gain: factor of its throughput, beside the weight of what was scattered.
+    """
     row, is_specular = vertex.row, scattered.lobe == LOBE_SPECULAR
     paths.pixel[kept] = vertex.pixel
     paths.pdf_solid_angle[kept] = scattered.pdf_solid_angle

@@ -19,7 +19,7 @@ FEATURE_PASSES = 16
 
 @inlined
 def albedo(bsdf: Bsdf, wo: Vec3) -> Color:
-    """All that a surface reflects towards wo and lets through, no more than 1."""
+    """Returns all that a surface reflects towards wo and lets through, no more than 1."""
     entering = entering_share(bsdf, wo)
     coated = add(multiply(bsdf.diffuse, entering), subtract(WHITE, entering))
     total = add(coated, add(bsdf.phong, add(bsdf.mirror, bsdf.transmission)))
@@ -28,7 +28,7 @@ def albedo(bsdf: Bsdf, wo: Vec3) -> Color:
 
 @compiled
 def add_features(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
-    """Features of what the camera rays of a batch met, added to their columns of the job's image."""
+    """Add the features of what the camera rays of a batch met to their columns of the job's image."""
     rays, hits, prim_ids = port.rays[index], port.hits[index], batches.prim_ids[index]
     pixels, image = batch_paths(batches, index).pixel, job.image
     for i in range(batches.active[index]):
@@ -45,7 +45,7 @@ def add_features(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> No
 
 @compiled
 def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
-    """Camera rays until no pixel is left. Returns as `next_batch` does."""
+    """Trace camera rays and add features until no pixel is left. Returns as `next_batch` does."""
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:
         add_features(job, port, batches, index)

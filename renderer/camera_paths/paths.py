@@ -111,7 +111,7 @@ class ShadowRays(NamedTuple):
 
 
 def new_eye_paths(*shape: int) -> EyePaths:
-    """Room for so many paths; the last number is that of one batch."""
+    """Returns memory for paths; the last number of the shape is that of the paths of one batch."""
     return EyePaths(
         pixel=np.zeros(shape, np.int32),
         throughput=np.zeros((*shape, 3)),
@@ -133,9 +133,15 @@ def start_eye_paths(
     rays: Floats,
     paths: EyePaths,
 ) -> int:
-    """A camera ray through a place in each pixel. pixels: (n,) row * width + column. rays: (8, column). Returns n.
+    """Write a camera ray through a place in each pixel, and the path that begins with it.
 
     Over the passes the places of a pixel fill its filter evenly, and those on the lens fill that.
+
+    size: width and height of the picture, pixels.
+    pixels: (n,) int32, row * width + column.
+    rays: (8, column) float32, written.
+    paths: written.
+    Returns n.
     """
     width, height = size
     forward = (camera.forward[0], camera.forward[1], camera.forward[2])
@@ -168,7 +174,7 @@ def set_ray(rays: Floats, row: int, origin: Vec3, direction: Vec3) -> None:
 
 @inlined
 def ray_direction(rays: Floats, row: int) -> Vec3:
-    """Of a ray. rays: (8, column)."""
+    """Returns the direction of a ray, in float64. rays: (8, column)."""
     return (np.float64(rays[4, row]), np.float64(rays[5, row]), np.float64(rays[6, row]))
 
 

@@ -46,7 +46,7 @@ BIAS_FACTOR = 3.7
 
 @inlined
 def add_radiance(image: Doubles, pixel: int, radiance: Color, layer: int) -> None:
-    """Add to the picture and, where there are layers, to that one."""
+    """Add light to the picture and, where an image has layers of light, to one of them."""
     add_color(image, pixel, LAYER_BEAUTY, radiance)
     if image.shape[1] > LAYER_LIGHT:
         add_color(image, pixel, LAYER_LIGHT + 3 * layer, radiance)
@@ -54,17 +54,21 @@ def add_radiance(image: Doubles, pixel: int, radiance: Color, layer: int) -> Non
 
 @inlined
 def add_color(image: Doubles, pixel: int, column: int, color: Color) -> None:
-    """Add to three columns."""
+    """Add a colour to three columns of an image."""
     for channel in range(3):
         image[pixel, column + channel] += color[channel]
 
 
 def layers_of(sums: Doubles, passes: int) -> dict[str, npt.NDArray[np.float32]]:
-    """Layers of a picture by sums over so many passes, (height, width, columns), as far as there are columns.
+    """Returns the layers of a picture by name, as far as there are columns for them.
 
-    albedo, normal: (height, width, 3), 0 for the share of the pixel where there is nothing. depth: (height, width),
-    distance from the eye of what is there, infinite where nothing is. direct, indirect, caustic: (height, width, 3)
-    radiance. density: (height, width), photons found per square metre and pass.
+    albedo, normal: (height, width, 3), 0 for the share of the pixel where there is nothing.
+    depth: (height, width), distance from the eye of what is there, infinite where nothing is.
+    direct, indirect, caustic: (height, width, 3) radiance.
+    density: (height, width), photons found per square metre and pass.
+
+    sums: (height, width, columns), over the passes.
+    passes: how many they are.
     """
     made: dict[str, Doubles] = {}
     if sums.shape[2] > LAYER_BIAS + 1:

@@ -19,7 +19,7 @@ from tracecore.compilation.cached import compiled
 
 @compiled
 def scatter_scalar(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: int, is_corrected: bool) -> None:
-    """Scatter photons at the first `count` places of the list `chunk.rich`, and say what those stored there carry.
+    """Scatter photons at the first `count` places of the list `chunk.scalar`, and say what those stored there carry.
 
     fluxes: address of the column of packed fluxes of the photons that wait, those of the chunk first.
     is_corrected: whether what they carry counts about the shading normal (`PhotonTask`).
@@ -57,11 +57,11 @@ def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) ->
 
 @compiled
 def in_double(vector: Vec3) -> Vec3:
-    """In float64, which eye paths are shaded in."""
+    """Returns a vector in float64, which eye paths are shaded in."""
     return (np.float64(vector[0]), np.float64(vector[1]), np.float64(vector[2]))
 
 
 @compiled
 def in_single(vector: Vec3) -> Vec3:
-    """In float32."""
+    """Returns a vector in float32."""
     return (Float32(vector[0]), Float32(vector[1]), Float32(vector[2]))

@@ -39,9 +39,14 @@ Counts = npt.NDArray[np.int64]
 
 
 class PhotonOutput(NamedTuple):
-    """Where shading writes. waiting: (STORE_COLUMNS, WAITING) uint32, photons of a block that is not full. waits: (1,) int64,
-    how many they are. blocks: (n, STORE_COLUMNS, CHUNK) uint32. filled: (1,) int64, how many of them are. counters:
-    (COUNTERS,) int64."""
+    """Memory that shading writes photons to.
+
+    waiting: (STORE_COLUMNS, WAITING) uint32, photons of a block that is not full.
+    waits: (1,) int64, how many they are.
+    blocks: (n, STORE_COLUMNS, CHUNK) uint32.
+    filled: (1,) int64, how many of the blocks are full.
+    counters: (COUNTERS,) int64.
+    """
 
     waiting: Words
     waits: Counts
@@ -60,7 +65,7 @@ class PhotonStore:
         self._current = 0
 
     def output(self, rays: int) -> PhotonOutput:
-        """Where the hits of so many rays go, with room for all of them."""
+        """Returns memory with room for the hits of so many rays."""
         while self._current < len(self._segments):
             if room(self._segments[self._current]) >= rays:
                 return self._segments[self._current]
@@ -82,13 +87,13 @@ class PhotonStore:
             segment.filled[0] = 0
 
     def filled(self) -> Iterator[Words]:
-        """All photons, (n, STORE_COLUMNS, m) uint32 at a time, in the order in which they were kept."""
+        """Yield all photons, (n, STORE_COLUMNS, m) uint32 at a time, in the order in which they were kept."""
         for segment in self._segments:
             yield segment.blocks[: segment.filled[0]]
         yield self._waiting[None, :, : self._waits[0]]
 
     def _add_segment(self, photons: int) -> None:
-        """A segment with room for no less than so many photons."""
+        """Add a segment with room for no less than so many photons."""
         count = max(-(-photons // CHUNK) + 1, SEGMENT_BYTES // BLOCK_BYTES)
         filled = np.zeros(1, np.int64)
         self._segments.append(PhotonOutput(self._waiting, self._waits, new_blocks(count), filled, self.counters))
@@ -96,13 +101,14 @@ class PhotonStore:
 
 @compiled
 def room(output: PhotonOutput) -> int:
-    """How many photons more it can take."""
+    """Returns how many photons more an output can take."""
     return (len(output.blocks) - output.filled[0] - 1) * CHUNK
 
 
 def new_blocks(count: int) -> Words:
-    """(count, STORE_COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after another. Whole
-    pages, so that lines of 64 bytes lie as the processor has them."""
+    """Returns (count, STORE_COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after
+    another. They are whole pages, so that lines of 64 bytes lie as the processor has them.
+    """
     size = count * BLOCK_BYTES
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -114,9 +120,13 @@ def new_blocks(count: int) -> Words:
 
 
 def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) -> Words:
-    """All photons stored, (n, PHOTON_WORDS) uint32, in order of index, whichever store they are in; those of a path as kept.
+    """Returns all photons stored, (n, PHOTON_WORDS) uint32, in order of index, whichever store they are in.
 
-    first, count: the photons that were started. A path must be in one store alone.
+    Those of a path keep their order; a path must be in one store alone.
+
+    first: index of the first photon that was started.
+    count: how many were started.
+    threads: how many do the work.
     """
     with ThreadPoolExecutor(threads) as pool:
 
@@ -154,7 +164,7 @@ def count_photons(blocks: Words, first: int, counts: Counts) -> None:
 
 @compiled
 def start_paths(counts: Counts, start: int) -> None:
-    """Numbers of photons become places of the first ones, from `start` on."""
+    """Turn numbers of photons into the indices of the first ones, from `start` on."""
     for path in range(len(counts)):
         start, counts[path] = start + counts[path], start
 

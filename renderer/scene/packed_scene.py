@@ -144,8 +144,13 @@ def texture_colors(texture: Texture) -> npt.NDArray[np.float32]:
 
 
 def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """(m,) whether a material, (m, MATERIAL_COLUMNS), is a mirror, a polished coat or clear glass, which turn light without
-    spreading it, or has a shader of its own, (m,), that may make it one."""
+    """Returns whether materials turn light without spreading it: (m,) bool.
+
+    These are mirrors, polished coats and clear glass, and all that have a shader of their own, which may do so.
+
+    materials: (m, MATERIAL_COLUMNS) float64.
+    shaders: (m,) int64, addresses of shaders, or 0.
+    """
     lobes = {
         column: materials[:, column : column + 3].max(axis=1) > 0.0
         for column in (MATERIAL_MIRROR, MATERIAL_TRANSMISSION, MATERIAL_SPECULAR_LOBE)

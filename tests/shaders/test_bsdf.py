@@ -117,7 +117,10 @@ def slanted(cosine):
 
 @compiled
 def drawn(bsdf, wo, flags, count):
-    """(count, SAMPLE_COLUMNS): wi, weight, pdf_solid_angle, lobe, radiance_scale. flags: outside, flux, with_diffuse."""
+    """Returns wi, weight, pdf_solid_angle, lobe and radiance_scale of samples: (count, SAMPLE_COLUMNS).
+
+    flags: outside, flux, with_diffuse.
+    """
     rows = np.empty((count, SAMPLE_COLUMNS))
     outside, flux, with_diffuse = flags
     for i in range(count):
