@@ -4,9 +4,9 @@ Conventions. `wi` and `wo` are unit vectors that point away from the surface, in
 shading normal on the side of `wo`. `evaluate` excludes the cosine. The transport direction is an argument: radiance
 (from the eye) or flux (from a light). Photons are stored where `diffuse` is not black.
 
-A specular lobe covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and comes out
-as evenly as it must so that nothing is lost: Kelemen, Szirmay-Kalos: A Microfacet Based Coupled Specular-Matte BRDF
-Model with Importance Sampling, 2001. Photons on such a base are those that came through.
+A specular lobe covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and
+comes out as evenly as it must so that nothing is lost: Kelemen, Szirmay-Kalos: A Microfacet Based Coupled
+Specular-Matte BRDF Model with Importance Sampling, 2001. Photons on such a base are those that came through.
 """
 
 import math
@@ -29,19 +29,25 @@ from shaders.specular_lobe import (
 from shaders.vector import BLACK, WHITE, Color, Vec3, add, largest, mean, multiply, scale, subtract
 
 #: What a sample turned out to be.
-ABSORBED, DIFFUSE, GLOSSY, SPECULAR = range(4)
+LOBE_ABSORBED, LOBE_DIFFUSE, LOBE_GLOSSY, LOBE_SPECULAR = range(4)
 
 #: A coat that lets less light through than this may as well let none.
 LEAST_ENTERING = 1e-9
 
 
 class Bsdf(NamedTuple):
-    """Reflectances in 0..1 of the five lobes: Lambert, Phong, perfect mirror, clear dielectric, and microfacets, whose
-    `specular lobe` is what they reflect straight ahead; black for none.
+    """Reflectances in 0..1 of five lobes, black for none, and what shapes them.
 
-    shine: cosine power of the Phong lobe. ior: refractive index of the inside of the dielectric over that of the
-    outside, > 0. alpha: width of GGX of the specular lobe and of the dielectric's border, 0..1. eta, k: refractive index and
-    extinction coefficient of a metal, whose reflectance the specular lobe multiplies then; black where they are not known.
+    diffuse: of Lambert's law.
+    phong: of a Phong lobe.
+    mirror: of a perfect mirror.
+    transmission: of a clear dielectric.
+    shine: cosine power of the Phong lobe.
+    ior: refractive index of the inside of the dielectric over that of the outside, > 0.
+    specular_lobe: of microfacets, at normal incidence.
+    alpha: width of GGX of the specular lobe and of the dielectric's border, 0..1.
+    eta, k: refractive index and extinction coefficient of a metal, whose reflectance the specular lobe multiplies then;
+        black where they are not known.
     """
 
     diffuse: Color
@@ -61,7 +67,7 @@ class BsdfSample(NamedTuple):
 
     weight: f cos / pdf per channel, the share of light that is kept. radiance_scale: what radiance changes by as it is
     squeezed into another medium, beside the weight; 1 for flux. pdf_solid_angle: 0 for a direction without spread
-    (SPECULAR). lobe: where the direction comes from.
+    (LOBE_SPECULAR). lobe: where the direction comes from.
     """
 
     wi: Vec3
@@ -232,20 +238,20 @@ def sample(
     if pick < chosen.diffuse + chosen.phong:
         from_diffuse = pick < chosen.diffuse
         wi = cosine_hemisphere(u[1], u[2]) if from_diffuse else sample_phong(wo, bsdf.shine, u[1], u[2])
-        return spread_sample(bsdf, wi, wo, transport, DIFFUSE if from_diffuse else GLOSSY)
+        return spread_sample(bsdf, wi, wo, transport, LOBE_DIFFUSE if from_diffuse else LOBE_GLOSSY)
     pick -= chosen.diffuse + chosen.phong
     mirrored = (-wo[0], -wo[1], wo[2])
     if pick < chosen.mirror:
-        return BsdfSample(mirrored, scale(bsdf.mirror, 1.0 / chosen.mirror), 1.0, 0.0, SPECULAR)
+        return BsdfSample(mirrored, scale(bsdf.mirror, 1.0 / chosen.mirror), 1.0, 0.0, LOBE_SPECULAR)
     pick -= chosen.mirror
     if pick < chosen.specular_lobe and bsdf.alpha < LEAST_ALPHA:
         weight = scale(specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2]), 1.0 / chosen.specular_lobe)
-        return BsdfSample(mirrored, weight, 1.0, 0.0, SPECULAR)
+        return BsdfSample(mirrored, weight, 1.0, 0.0, LOBE_SPECULAR)
     if pick < chosen.specular_lobe:
         wi = sample_specular_lobe(gloss_of(bsdf), bsdf.alpha, wo, (pick / chosen.specular_lobe, u[1], u[2]))
-        return spread_sample(bsdf, wi, wo, transport, GLOSSY)
+        return spread_sample(bsdf, wi, wo, transport, LOBE_GLOSSY)
     if chosen.transmission <= 0.0:
-        return BsdfSample(mirrored, BLACK, 1.0, 0.0, ABSORBED)
+        return BsdfSample(mirrored, BLACK, 1.0, 0.0, LOBE_ABSORBED)
     return sample_glass(bsdf, wo, transport, chosen, ((pick - chosen.specular_lobe) / chosen.transmission, u[1], u[2]))
 
 
@@ -256,12 +262,12 @@ def sample_glass(
     """Reflect or refract at a clear border."""
     eta = eta_seen(bsdf, transport.outside)
     if is_rough_glass(bsdf):
-        return spread_sample(bsdf, sample_rough_glass(wo, eta, bsdf.alpha, u), wo, transport, GLOSSY)
+        return spread_sample(bsdf, sample_rough_glass(wo, eta, bsdf.alpha, u), wo, transport, LOBE_GLOSSY)
     weight = scale(bsdf.transmission, 1.0 / chosen.transmission)
     if u[0] < fresnel(wo[2], eta):
-        return BsdfSample((-wo[0], -wo[1], wo[2]), weight, 1.0, 0.0, SPECULAR)
+        return BsdfSample((-wo[0], -wo[1], wo[2]), weight, 1.0, 0.0, LOBE_SPECULAR)
     wi = refract(wo, eta)
-    return BsdfSample(wi, weight, radiance_scale(wi, eta, transport.flux), 0.0, SPECULAR)
+    return BsdfSample(wi, weight, radiance_scale(wi, eta, transport.flux), 0.0, LOBE_SPECULAR)
 
 
 @called
@@ -270,7 +276,7 @@ def spread_sample(bsdf: Bsdf, wi: Vec3, wo: Vec3, transport: Transport, lobe: in
     outside, flux, with_diffuse = transport
     pdf = pdf_solid_angle(bsdf, wi, wo, outside, with_diffuse)
     if pdf <= 0.0:
-        return BsdfSample(wi, BLACK, 1.0, 0.0, ABSORBED)
+        return BsdfSample(wi, BLACK, 1.0, 0.0, LOBE_ABSORBED)
     value = evaluate_glossy(bsdf, wi, wo, outside, True)
     if with_diffuse:
         value = add(value, evaluate_diffuse(bsdf, wi, wo))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shaders.bsdf import Bsdf
 from shaders.compilation import called, compiled
-from shaders.textures import HEIGHT, WIDTH, TextureArrays, filtered
+from shaders.textures import TEXTURE_HEIGHT, TEXTURE_WIDTH, TextureArrays, filtered
 from shaders.vector import (
     Color,
     Vec3,
@@ -161,8 +161,8 @@ def bumped(textures: TextureArrays, relief: Relief, patch: Patch, seen: float, n
     volume = dot(along_u, over_v)
     if volume == 0.0:
         return normal
-    step_u = max(seen, 1.0 / textures.table[relief.bump, WIDTH])
-    step_v = max(seen, 1.0 / textures.table[relief.bump, HEIGHT])
+    step_u = max(seen, 1.0 / textures.table[relief.bump, TEXTURE_WIDTH])
+    step_v = max(seen, 1.0 / textures.table[relief.bump, TEXTURE_HEIGHT])
     slope_u = rise(textures, relief.bump, patch.uv, (step_u, 0.0), seen) / (2.0 * step_u)
     slope_v = rise(textures, relief.bump, patch.uv, (0.0, step_v), seen) / (2.0 * step_v)
     gradient = scale(add(scale(over_v, slope_u), scale(over_u, slope_v)), relief.bump_scale / volume)

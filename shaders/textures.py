@@ -16,7 +16,9 @@ from shaders.vector import Color, add, scale
 
 #: Columns of the table of images: the first texel, sides, whether edges go on for ever, the filter, and the row of the
 #: image that is coarser by one level, or -1.
-OFFSET, WIDTH, HEIGHT, CLAMPS, FILTER, COARSER, COLUMNS = range(7)
+TEXTURE_OFFSET, TEXTURE_WIDTH, TEXTURE_HEIGHT, TEXTURE_CLAMPS, TEXTURE_FILTER, TEXTURE_COARSER, TEXTURE_COLUMNS = range(
+    7
+)
 BILINEAR, NEAREST, MIP = range(3)
 
 Floats = npt.NDArray[np.float32]
@@ -30,8 +32,11 @@ class Look(NamedTuple):
 
 
 class TextureArrays(NamedTuple):
-    """All textures of a scene. texels: (n, 3) float32, linear, row after row. table: (images, COLUMNS) int64: the
-    textures, then the coarser images of those that have them."""
+    """All textures of a scene.
+
+    texels: (n, 3) float32, linear, row after row.
+    table: (images, TEXTURE_COLUMNS) int64, the textures, then the coarser images of those that have them.
+    """
 
     texels: Floats
     table: npt.NDArray[np.int64]
@@ -57,7 +62,7 @@ def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None)
     table = [(at, row.shape[1], row.shape[0], *own) for at, row, own in zip(offsets, rows, found, strict=True)]
     return TextureArrays(
         texels=np.concatenate([*(row.reshape(-1, 3) for row in rows), np.zeros((0, 3), np.float32)]),
-        table=np.array(table, np.int64).reshape(-1, COLUMNS),
+        table=np.array(table, np.int64).reshape(-1, TEXTURE_COLUMNS),
     )
 
 
@@ -79,10 +84,10 @@ def halved(image: Floats) -> Floats:
 def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
     """One texel; x and y repeat, or are held at the edges."""
     table, texels = textures.table, textures.texels
-    width, height = table[texture, WIDTH], table[texture, HEIGHT]
-    if table[texture, CLAMPS] != 0:
+    width, height = table[texture, TEXTURE_WIDTH], table[texture, TEXTURE_HEIGHT]
+    if table[texture, TEXTURE_CLAMPS] != 0:
         x, y = min(max(x, 0), width - 1), min(max(y, 0), height - 1)
-    place = table[texture, OFFSET] + (y % height) * width + x % width
+    place = table[texture, TEXTURE_OFFSET] + (y % height) * width + x % width
     return (np.float64(texels[place, 0]), np.float64(texels[place, 1]), np.float64(texels[place, 2]))
 
 
@@ -97,10 +102,10 @@ def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
     """Linear colour at (u, v): u runs right and v down from the top left corner of the image; both repeat each 1, or
     end at the edges. Of a mip texture, or an image coarser than it, by that image alone."""
     table = textures.table
-    clamps = table[texture, CLAMPS] != 0
-    x = place_on_side(u, clamps) * table[texture, WIDTH] - 0.5
-    y = place_on_side(v, clamps) * table[texture, HEIGHT] - 0.5
-    if table[texture, FILTER] == NEAREST:
+    clamps = table[texture, TEXTURE_CLAMPS] != 0
+    x = place_on_side(u, clamps) * table[texture, TEXTURE_WIDTH] - 0.5
+    y = place_on_side(v, clamps) * table[texture, TEXTURE_HEIGHT] - 0.5
+    if table[texture, TEXTURE_FILTER] == NEAREST:
         return texel(textures, texture, math.floor(x + 0.5), math.floor(y + 0.5))
     left, top = math.floor(x), math.floor(y)
     column, row = int(left), int(top)
@@ -126,14 +131,14 @@ def filtered(textures: TextureArrays, texture: int, uv: tuple[float, float], foo
     """Linear colour at (u, v) by the texture's own filter. footprint: side of what is seen of it, in the unit of (u,
     v), of which mip textures take the mean; 0 for a point."""
     table = textures.table
-    level = footprint * math.sqrt(table[texture, WIDTH] * table[texture, HEIGHT])
-    if table[texture, FILTER] != MIP or not level > 1.0:
+    level = footprint * math.sqrt(table[texture, TEXTURE_WIDTH] * table[texture, TEXTURE_HEIGHT])
+    if table[texture, TEXTURE_FILTER] != MIP or not level > 1.0:
         return lookup(textures, texture, uv[0], uv[1])
     level = math.log2(level)
-    while level >= 1.0 and table[texture, COARSER] >= 0:
-        texture, level = table[texture, COARSER], level - 1.0
+    while level >= 1.0 and table[texture, TEXTURE_COARSER] >= 0:
+        texture, level = table[texture, TEXTURE_COARSER], level - 1.0
     color = lookup(textures, texture, uv[0], uv[1])
-    if table[texture, COARSER] < 0:
+    if table[texture, TEXTURE_COARSER] < 0:
         return color
-    coarser = lookup(textures, table[texture, COARSER], uv[0], uv[1])
+    coarser = lookup(textures, table[texture, TEXTURE_COARSER], uv[0], uv[1])
     return add(scale(color, 1.0 - level), scale(coarser, level))

@@ -28,7 +28,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.film.image_file import check_folder, make_default_folder
-from renderer.film.layers import COLUMNS
+from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.tone_mapping import ToneMapping
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
@@ -162,7 +162,7 @@ def view_picture(snapshot: Snapshot, view: ViewPoint, tracer: Tracer) -> Image.I
     width, height = VIEW_SIZE
     settings = RenderSettings(width=width, height=height, layers="features")
     with closing(DRIVERS["ao"](replace(snapshot, camera=view.camera), tracer, settings)) as driver:
-        film = Film(width, height, COLUMNS[settings.layers])
+        film = Film(width, height, LAYER_COLUMNS[settings.layers])
         for index in range(VIEW_PASSES):
             film.add(driver.render_pass(index))
     return Image.fromarray(ToneMapping(curve="linear")(film.linear * (0.1 + 0.9 * film.layers["albedo"])))

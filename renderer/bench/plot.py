@@ -10,7 +10,7 @@ from renderer.bench.table import number
 from tracecore.kernels.strategies import find_strategy, strategy_names
 
 #: Most panels side by side.
-COLUMNS = 4
+PLOT_COLUMNS = 4
 
 #: Inches: of a panel, of a bar, of the names of kernels, of what is above and below the bars.
 PANEL_WIDTH, BAR_HEIGHT, NAMES_WIDTH, FRAME_HEIGHT = 2.6, 0.19, 1.9, 0.9
@@ -35,7 +35,7 @@ def plot(found: Comparison, title: str, suffix: str) -> bytes:
 
     means = over_views(found)
     kinds, kernels = means.kinds, means.kernel_names
-    rows = -(-len(kinds) // COLUMNS)
+    rows = -(-len(kinds) // PLOT_COLUMNS)
     columns = -(-len(kinds) // rows)
     size = (NAMES_WIDTH + PANEL_WIDTH * columns, 0.7 + rows * (FRAME_HEIGHT + BAR_HEIGHT * len(kernels)))
     figure = Figure(figsize=size, layout="constrained")

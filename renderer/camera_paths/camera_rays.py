@@ -41,7 +41,7 @@ def camera_ray(camera: CameraArrays, place: tuple[float, float], lens: tuple[flo
 
 @inlined
 def lens_offset(camera: CameraArrays, lens: tuple[float, float]) -> Vec3:
-    """From the lens' middle to a point of it, uniform over its area."""
+    """Returns the offset from the lens' middle to a point of it, uniform over its area."""
     a, b = concentric_disc(lens[0], lens[1])
     across, down = camera.lens[0], camera.lens[1]
     return (a * across[0] + b * down[0], a * across[1] + b * down[1], a * across[2] + b * down[2])
@@ -49,10 +49,7 @@ def lens_offset(camera: CameraArrays, lens: tuple[float, float]) -> Vec3:
 
 @inlined
 def concentric_disc(u1: float, u2: float) -> tuple[float, float]:
-    """A point of the unit disc, uniform over its area; neighbours stay neighbours.
-
-    Shirley, Chiu: A Low Distortion Map Between Disk and Square, 1997.
-    """
+    """Returns a point of the unit disc, uniform over its area; neighbours stay neighbours."""
     a, b = 2.0 * u1 - 1.0, 2.0 * u2 - 1.0
     if abs(a) > abs(b):
         radius, angle = a, 0.25 * math.pi * (b / a)

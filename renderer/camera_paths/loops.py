@@ -5,19 +5,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.camera_paths.bounce import advance_eye_paths, start_occlusion_rays
 from renderer.camera_paths.paths import (
     Doubles,
+    EyeBatch,
+    EyeJob,
     EyePaths,
     ShadowRays,
     add_unshadowed,
-    advance_eye_paths,
     new_eye_paths,
     start_eye_paths,
-    start_occlusion_rays,
 )
-from renderer.camera_paths.task import EyeTask
-from renderer.photons.lookup import PhotonLookup
-from renderer.scene.packed_scene import CameraArrays, PackedScene
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, borrowed, fetch_add
 from tracecore.dispatch.port import ANY_HIT, PLAIN, Port, next_batch, submit
@@ -30,31 +28,18 @@ CAMERA, SHADOW, BOUNCE, PURPOSES = range(4)
 Longs = npt.NDArray[np.int64]
 
 
-class EyeJob(NamedTuple):
-    """A pass over the pixels, shared by all threads.
-
-    size: width and height. pixels: (n,) int32, row * width + column, in the order in which they are visited. taken:
-    (1,) int64, how many of them threads have taken. reach: of occlusion rays. image: (width * height, columns) float64,
-    added to, see `layers`.
-    """
-
-    scene: PackedScene
-    lookup: PhotonLookup
-    task: EyeTask
-    camera: CameraArrays
-    size: tuple[int, int]
-    pixels: npt.NDArray[np.int32]
-    taken: Longs
-    reach: float
-    image: Doubles
-
-
 class EyeBatches(NamedTuple):
     """A thread's batches. Each has a slot for its paths, and `slots` - 1 behind it for their shadow rays.
 
-    live, active, shadows, bounce: (batches,) int64: whether it has work, rays on their way, shadow rays on their way, and
-    which bounce. paths: of `EyePaths`, with a row for each batch. pixel, radiance, layer: of `ShadowRays`, likewise.
-    prim_ids: (batches * slots, column) uint32. rays: (PURPOSES,) int64, traced so far.
+    slots: how many slots a batch has.
+    live: (batches,) int64, whether it has work.
+    active: (batches,) int64, rays of paths that are being traced.
+    shadows: (batches,) int64, shadow rays that are being traced.
+    bounce: (batches,) int64, surfaces that its paths have left behind.
+    paths: `EyePaths`, with a first axis over the batches.
+    pixel, radiance, layer: of `ShadowRays`, with a first axis over the batches.
+    prim_ids: (batches * slots, column) uint32, triangles that the rays hit.
+    rays: (PURPOSES,) int64, rays traced so far.
     """
 
     slots: int
@@ -71,7 +56,7 @@ class EyeBatches(NamedTuple):
 
 
 def new_eye_batches(port: Port, batches: int, slots: int) -> EyeBatches:
-    """Batches of so many slots each."""
+    """Returns memory for batches of so many slots each."""
     rays = port.capacity
     return EyeBatches(
         slots=slots,
@@ -89,7 +74,7 @@ def new_eye_batches(port: Port, batches: int, slots: int) -> EyeBatches:
 
 
 def take_eye_batches(worker: Worker, pool: WorkerPool, slots: int) -> EyeBatches:
-    """The worker's batches of so many slots, all with work."""
+    """Returns the worker's batches of so many slots, all with work."""
     batches: EyeBatches = worker.kept(("eye", slots), lambda: new_eye_batches(worker.port, pool.batches(slots), slots))
     worker.batches = batches
     batches.live[:] = 1
@@ -99,14 +84,14 @@ def take_eye_batches(worker: Worker, pool: WorkerPool, slots: int) -> EyeBatches
 
 @inlined
 def take_pixels(job: EyeJob, count: int) -> npt.NDArray[np.int32]:
-    """The next pixels that nobody has taken, no more than `count`."""
+    """Returns the next pixels that no thread has taken, no more than `count`."""
     first = min(fetch_add(address(job.taken), count), len(job.pixels))
     return job.pixels[first : min(first + count, len(job.pixels))]
 
 
 @inlined
 def batch_paths(batches: EyeBatches, index: int) -> EyePaths:
-    """The paths of a batch."""
+    """Returns the paths of a batch."""
     paths = batches.paths
     return EyePaths(
         paths.pixel[index],
@@ -117,6 +102,20 @@ def batch_paths(batches: EyeBatches, index: int) -> EyePaths:
         paths.diffuse_depth[index],
         paths.unmapped[index],
         paths.cone[index],
+    )
+
+
+@inlined
+def batch_at(port: Port, batches: EyeBatches, index: int) -> EyeBatch:
+    """Returns a batch with the answers to its rays."""
+    slot = index * batches.slots
+    return EyeBatch(
+        port.rays[slot],
+        port.hits[slot],
+        batches.prim_ids[slot],
+        batch_paths(batches, index),
+        batches.active[index],
+        batches.bounce[index],
     )
 
 
@@ -139,7 +138,7 @@ def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
 
 @inlined
 def start_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
-    """Camera rays of the next pixels."""
+    """Fill a batch with camera rays of the next pixels."""
     pixels = take_pixels(job, port.capacity)
     rays = port.rays[index * batches.slots]
     batches.active[index] = start_eye_paths(job.camera, job.task, job.size, pixels, rays, batch_paths(batches, index))
@@ -150,17 +149,13 @@ def start_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> Non
 
 @inlined
 def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
-    """Take in what the shadow rays tell, then shade the hits."""
+    """Add what the shadow rays of a batch bring, then shade its hits."""
     first, slots = index * batches.slots, batches.slots
     rays, layer = port.rays[first + 1 : first + slots], batches.layer[index]
     shadows = ShadowRays(rays, batches.pixel[index], batches.radiance[index], layer, port.capacity)
     add_unshadowed(shadows, batches.prim_ids[first + 1 : first + slots], batches.shadows[index], job.image)
-    batch = (port.rays[first], port.hits[first], batches.prim_ids[first])
-    progress = (batches.active[index], batches.bounce[index])
-    paths = batch_paths(batches, index)
-    batches.active[index], batches.shadows[index] = advance_eye_paths(
-        job.scene, job.lookup, job.task, batch, paths, progress, shadows, job.image
-    )
+    batch = batch_at(port, batches, index)
+    batches.active[index], batches.shadows[index] = advance_eye_paths(job, batch, shadows)
     batches.bounce[index] += 1
     batches.rays[BOUNCE] += batches.active[index]
     batches.rays[SHADOW] += batches.shadows[index]
@@ -175,7 +170,10 @@ def submit_shadows(port: Port, first: int, count: int) -> None:
 
 @compiled
 def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
-    """Camera rays, and from what each meets one ray that shows whether the sky is free."""
+    """Trace camera rays, and from what each hits one ray that shows whether the sky is free.
+
+    Returns as `next_batch` does.
+    """
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:
@@ -190,10 +188,7 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
             if batches.active[index] > 0:
                 submit(port, index, batches.active[index], PLAIN)
         else:
-            batch = (port.rays[index], port.hits[index], batches.prim_ids[index])
-            batches.shadows[index] = start_occlusion_rays(
-                job.scene, job.task, batch, batch_paths(batches, index), batches.active[index], job.reach, job.image
-            )
+            batches.shadows[index] = start_occlusion_rays(job, batch_at(port, batches, index))
             batches.active[index] = 0
             batches.rays[SHADOW] += batches.shadows[index]
             submit_shadows(port, index, batches.shadows[index])

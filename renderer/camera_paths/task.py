@@ -8,17 +8,24 @@ import numpy as np
 RANDOM, SOBOL = range(2)
 SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
 
-#: What eye paths do with diffuse reflection: follow it (path tracing), or ask the photons for all light but the
-#: direct (photon mapping), or for all light (the map shown as it is). NOTHING: direct light alone, and no specular lobe is
-#: followed. CAUSTICS: follow it, but ask the photons for light that came by mirrors and glass. GATHER: that up to a
-#: diffuse bounce and beyond it what is near; farther off ask the irradiance at photons for all light.
+#: What eye paths do with diffuse reflection. FOLLOW: follow it (path tracing). INDIRECT: ask the photons for all light
+#: but the direct (photon mapping). EVERYTHING: ask them for all light (the map shown as it is). NOTHING: take direct
+#: light alone, and follow mirrors and glass, but no lobe that spreads light. CAUSTICS: follow it, but ask the photons
+#: for light that came by mirrors and glass. GATHER: do as CAUSTICS up to a diffuse bounce and, beyond it, for what is
+#: near; farther off ask the irradiance at photons for all light.
 FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER = range(6)
 
 
 class EyeTask(NamedTuple):
-    """What decides the paths of a pass. sequence: the pass. diffuse: FOLLOW or another of these. radius: of the gather.
+    """What decides the paths of a pass.
 
-    light_samples: shadow rays per hit, 0 for none. sampler: RANDOM or SOBOL.
+    seed: of all random numbers.
+    sequence: number of the pass.
+    diffuse: what is done with diffuse reflection: FOLLOW or another of these.
+    max_bounces: surfaces after which a path ends.
+    light_samples: shadow rays per hit, 0 for none.
+    radius: of the search for photons, world units.
+    sampler: RANDOM or SOBOL.
     """
 
     seed: np.uint64

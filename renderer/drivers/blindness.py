@@ -5,7 +5,7 @@ import numpy as np
 from renderer.drivers.eye import Caustics, EyeDriver
 from renderer.scene.packed_scene import are_sharp, pack_material, shader_at_point
 from scenes.model import Material, Snapshot
-from shaders.surface import DIFFUSE
+from shaders.surface import MATERIAL_DIFFUSE
 
 
 def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
@@ -14,7 +14,11 @@ def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
     lights = unseen_lights(caustics_of(driver), snapshot)
     used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
     sharp = [material for material in used if is_sharp(material)]
-    if not lights or not sharp or not any(pack_material(material)[DIFFUSE : DIFFUSE + 3].any() for material in used):
+    if (
+        not lights
+        or not sharp
+        or not any(pack_material(material)[MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3].any() for material in used)
+    ):
         return None
     names = sorted({material.name or material.kind for material in sharp})
     listed = ", ".join(f"'{name}'" for name in names[:3]) + (" and others" if len(names) > 3 else "")

@@ -20,7 +20,7 @@ class RenderSettings:
     radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
     interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
     pixel_filter: a name of `pixel_filters.FILTERS`. sampler: a name of `eye_samples.SAMPLERS`. layers: what is told
-    beside the picture, a name of `layers.COLUMNS`. projection: whether photons are sent where they matter. aim: share
+    beside the picture, a name of `layers.LAYER_COLUMNS`. projection: whether photons are sent where they matter. aim: share
     of the photons of `photon` and `sppm` that then go to mirrors and glass, below 1.
     """
 

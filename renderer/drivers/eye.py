@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from renderer.camera_paths.bounce import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.features import FEATURE_PASSES, run_features
-from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, EyeJob, run_eye_paths, take_eye_batches
-from renderer.camera_paths.paths import MAX_LIGHT_SAMPLES
+from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
+from renderer.camera_paths.paths import EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Radiance, RenderSettings, Work
-from renderer.film.layers import BIAS, COLUMNS
+from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
@@ -72,7 +73,7 @@ class EyeDriver:
         """Pass `index` (0-based): (height, width, columns) float64, as `Driver` says."""
         with self._at_work():
             image = self.trace_pass(index)
-            if index < FEATURE_PASSES and COLUMNS[self.settings.layers] > BIAS + 1:
+            if index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
                 features = self._eye_job(self._eye_task(index), no_photons())._replace(image=image)
                 self._run_eye_loop(run_features, features, 1)
         return image.reshape(self.settings.height, self.settings.width, -1)
@@ -117,7 +118,7 @@ class EyeDriver:
             pixels=self._tiles,
             taken=np.zeros(1, np.int64),
             reach=reach,
-            image=np.zeros((self.settings.height * self.settings.width, COLUMNS[self.settings.layers])),
+            image=np.zeros((self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers])),
         )
 
     def _run_eye_loop(self, run: Callable[[EyeJob, Port, EyeBatches], int], job: EyeJob, slots: int) -> Radiance:

@@ -11,7 +11,7 @@ from renderer.drivers.eye import Caustics, EyeDriver
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
 from renderer.photons.batch import PhotonTask
 from renderer.photons.lookup import PhotonParts, empty_map, look_up
-from renderer.photons.photon_map import WORDS, PhotonMap, Words, build_photon_map
+from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words, build_photon_map
 from renderer.photons.targets import projected
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import PackedScene, are_sharp
@@ -95,7 +95,7 @@ class PhotonDriver(EyeDriver):
     def _trace_photons(self, scene: PackedScene, task: PhotonTask) -> tuple[Words, float]:
         """Photons of a pass, and the watts of a stored flux of 1."""
         if scene.lights.power <= 0.0:
-            return np.empty((0, WORDS), np.uint32), 0.0
+            return np.empty((0, PHOTON_WORDS), np.uint32), 0.0
         photons = trace_photons(scene, task, self._pool, range(self.emitted))
         self.work.photons.add(photons.counts)
         self.work.rays.photon += photons.rays

@@ -23,7 +23,11 @@ def check_denoiser() -> None:
 
 
 def denoised(linear: Floats, layers: Mapping[str, Floats]) -> Floats:
-    """A picture (height, width, 3), linear radiance, without its noise. layers: `albedo` and `normal` of its shape."""
+    """Returns a picture without its noise.
+
+    linear: (height, width, 3) float32, linear radiance.
+    layers: `albedo` and `normal`, of the same shape.
+    """
     import pyoidn
 
     clean = pyoidn.denoise(linear, layers["albedo"], layers["normal"], hdr=True)

@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from renderer.errors import RadianceError, RenderError
 from renderer.film.halves import half_of
-from renderer.film.layers import ALBEDO, BEAUTY, BIAS, BIAS_FACTOR, layers_of
+from renderer.film.layers import BIAS_FACTOR, LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, layers_of
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -40,14 +40,14 @@ class Film:
     not at all.
     """
 
-    def __init__(self, width: int, height: int, columns: int = BIAS) -> None:
+    def __init__(self, width: int, height: int, columns: int = LAYER_BIAS) -> None:
         self.width, self.height = width, height
         black = np.zeros((height, width, columns))
-        self._exposed: tuple[int, Doubles, Doubles] = 0, black, black[..., :ALBEDO]
+        self._exposed: tuple[int, Doubles, Doubles] = 0, black, black[..., :LAYER_ALBEDO]
 
     @property
     def passes(self) -> int:
-        """How many passes have been added."""
+        """Returns how many passes have been added."""
         return self._exposed[0]
 
     def add(self, radiance: Doubles) -> None:
@@ -58,29 +58,30 @@ class Film:
         passes, total, second = self._exposed
         if radiance.shape != total.shape:
             raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.shape}")
-        _check(radiance[..., BEAUTY:BIAS], passes)
+        _check(radiance[..., LAYER_BEAUTY:LAYER_BIAS], passes)
         if half_of(passes) == 1:
-            second = second + radiance[..., :ALBEDO]
+            second = second + radiance[..., :LAYER_ALBEDO]
         self._exposed = passes + 1, total + radiance, second
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:
-        """(height, width, 3) float32: the mean of the passes, linear radiance; zeros before the first."""
+        """Returns the mean of the passes, linear radiance: (height, width, 3) float32; zeros before the first."""
         passes, total, _ = self._exposed
-        return (total[..., BEAUTY:BIAS] / max(passes, 1)).astype(np.float32)
+        return (total[..., LAYER_BEAUTY:LAYER_BIAS] / max(passes, 1)).astype(np.float32)
 
     @property
     def layers(self) -> dict[str, npt.NDArray[np.float32]]:
-        """What `layers.layers_of` tells of the passes."""
+        """Returns the layers of the passes, see `layers.layers_of`."""
         passes, total, _ = self._exposed
         return layers_of(total, passes)
 
     @property
     def noise(self) -> npt.NDArray[np.float32]:
-        """(height, width) float32: standard error of `linear`, root mean square over the channels and the pixels next
-        to it, by how much the halves of the passes differ; infinite before the second pass.
+        """Returns the standard error of `linear`: (height, width) float32, infinite before the second pass.
 
-        What is the same in all passes is not seen: the photon map of `photons-only`, and the bias of the photon search.
+        It is the root mean square over the channels and the pixels next to a pixel, by how much the halves of the
+        passes differ. What is the same in all passes is not seen: the photon map of `photons-only`, and the bias of
+        the photon search.
         """
         if self.passes < 2:
             return np.full((self.height, self.width), np.inf, np.float32)
@@ -88,11 +89,11 @@ class Film:
 
     @property
     def relative_noise(self) -> float:
-        """Of the whole picture, as `relative_error` measures the error of a picture against a better one; infinite
-        before the second pass.
+        """Returns the noise of the whole picture, infinite before the second pass.
 
-        Half the difference of two halves is spread as the error of their mean is, so that what is left out of both as
-        the worst is alike. The brightness of the better picture is guessed by `quiet_brightness`.
+        It is measured as `relative_error` measures the error of a picture against a better one. Half the difference of
+        two halves is spread as the error of their mean is, so that what is left out of both as the worst is alike. The
+        brightness of the better picture is guessed by `quiet_brightness`.
         """
         if self.passes < 2:
             return float("inf")
@@ -100,16 +101,16 @@ class Film:
 
     @property
     def relative_bias(self) -> float:
-        """Of the photon search, over the whole picture and relative as its noise is; not a number where it was not
-        looked at or there is one pass alone.
+        """Returns the bias of the photon search over the whole picture, relative as its noise is.
 
-        Of each pixel the square of the mean over the passes is known, and how much of that is noise: what is left over
-        all pixels is the square of the bias. Detail that is finer than the radius of the search is not noticed.
+        It is not a number where nobody looked at it or there is one pass alone. Of each pixel the square of the mean
+        over the passes is known, and how much of that is noise: what is left over all pixels is the square of the bias.
+        Detail that is finer than the radius of the search is not noticed.
         """
         passes, total, _ = self._exposed
-        if passes < 2 or total.shape[2] <= BIAS:
+        if passes < 2 or total.shape[2] <= LAYER_BIAS:
             return float("nan")
-        squares = np.square(total[..., BIAS] / passes) - self._variance[..., BIAS]
+        squares = np.square(total[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
         brightness = self._quiet_brightness
         relative = np.divide(squares, np.square(brightness), out=np.zeros(squares.shape), where=brightness > 0.0)
         quiet = np.argsort(self.noise / np.maximum(brightness, LEAST), axis=None)[: kept_pixels(squares.size)]
@@ -117,14 +118,14 @@ class Film:
 
     @property
     def relative_deviation(self) -> float:
-        """Noise of the picture, and bias as far as it is known."""
+        """Returns noise of the picture and bias, as far as it is known, in one number."""
         bias = self.relative_bias
         return math.hypot(self.relative_noise, 0.0 if math.isnan(bias) else bias)
 
     @property
     def _squared_errors(self) -> Doubles:
-        """(height, width): the variance of the picture's mean by the halves, mean over the channels."""
-        return self._variance[..., BEAUTY:BIAS].mean(axis=2)
+        """Returns the variance of the picture's mean by the halves, mean over the channels: (height, width)."""
+        return self._variance[..., LAYER_BEAUTY:LAYER_BIAS].mean(axis=2)
 
     @property
     def _quiet_brightness(self) -> Doubles:
@@ -132,8 +133,8 @@ class Film:
 
     @property
     def _variance(self) -> Doubles:
-        """(height, width, n): the variance of the means of the picture's columns and of the bias, one degree of freedom
-        each; there must be two passes.
+        """Returns the variance of the means of the picture's columns and of the bias: (height, width, n), one degree of
+        freedom each; there must be two passes.
 
         Of two independent means with the shares a and b = 1 - a of the passes, and variances in inverse proportion,
         their mean weighted by a and b has a b times the mean square of their difference.
@@ -141,18 +142,21 @@ class Film:
         passes, total, second = self._exposed
         in_second = passes // 2 + passes % 2 * half_of(passes - 1)
         in_first = passes - in_second
-        difference = (total[..., :ALBEDO] - second) / in_first - second / in_second
+        difference = (total[..., :LAYER_ALBEDO] - second) / in_first - second / in_second
         return np.square(difference) * (in_first * in_second / passes**2)
 
 
 def relative_error(errors: npt.NDArray[np.floating], picture: npt.NDArray[np.floating]) -> float:
-    """Errors of pixels, (height, width), against the brightness of a picture (height, width, 3): the root of the mean
-    square over the pixels, without the share LEFT_OUT of the worst."""
+    """Returns the root of the mean square of relative errors over the pixels, without the share LEFT_OUT of the worst.
+
+    errors: (height, width), of pixels.
+    picture: (height, width, 3), with whose brightness they are compared.
+    """
     return _trimmed(errors, brightness_of(picture))
 
 
 def brightness_of(picture: npt.NDArray[np.floating]) -> Doubles:
-    """(height, width), what errors are compared with."""
+    """Returns what errors of a picture are compared with: (height, width)."""
     brightness: Doubles = picture.mean(axis=2, dtype=np.float64)
     return brightness + FLOOR * brightness.mean()
 
@@ -189,7 +193,7 @@ def mean_around(values: Doubles, reach: int) -> Doubles:
 
 
 def kept_pixels(pixels: int) -> int:
-    """How many of so many pixels an error of a picture looks at."""
+    """Returns how many of so many pixels an error of a picture looks at."""
     return pixels - int(LEFT_OUT * pixels)
 
 

@@ -92,7 +92,7 @@ def png_content(pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> byte
 
 
 def read_texts(path: Path) -> dict[str, str]:
-    """The text chunks of a PNG file."""
+    """Returns the text chunks of a PNG file."""
     from PIL import Image
 
     with Image.open(path) as image:
@@ -121,7 +121,7 @@ def write_exr(path: Path, layers: Mapping[str, npt.NDArray[np.float32]], texts: 
 
 
 def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
-    """Names and planes of a layer's channels."""
+    """Yield names and planes of a layer's channels."""
     if layer == "beauty":
         yield "RGB", np.ascontiguousarray(values)
     elif layer == "depth":
@@ -134,7 +134,7 @@ def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str
 
 
 def read_linear(path: Path) -> npt.NDArray[np.float32]:
-    """(height, width, 3) float32 linear radiance from a `.npy` or `.exr` file."""
+    """Returns linear radiance, (height, width, 3) float32, from a `.npy` or `.exr` file."""
     if path.suffix.lower() == ".exr":
         import OpenEXR
 

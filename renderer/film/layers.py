@@ -17,13 +17,24 @@ from shaders.vector import Color
 
 Doubles = npt.NDArray[np.float64]
 
-#: Where columns begin. SEEN: rays of the eye that met something. LOOKED: all of which features are known.
-BEAUTY, BIAS, ALBEDO, NORMAL, DEPTH, SEEN, LOOKED, LIGHT, DENSITY, END = 0, 3, 4, 7, 10, 11, 12, 13, 22, 23
+#: Where columns begin. LAYER_SEEN: rays of the eye that met something. LAYER_LOOKED: all of which features are known.
+(
+    LAYER_BEAUTY,
+    LAYER_BIAS,
+    LAYER_ALBEDO,
+    LAYER_NORMAL,
+    LAYER_DEPTH,
+    LAYER_SEEN,
+    LAYER_LOOKED,
+    LAYER_LIGHT,
+    LAYER_DENSITY,
+    LAYER_END,
+) = 0, 3, 4, 7, 10, 11, 12, 13, 22, 23
 
 #: How many columns there are, by what is asked for.
-COLUMNS = {"beauty": BIAS, "bias": ALBEDO, "features": LIGHT, "all": END}
+LAYER_COLUMNS = {"beauty": LAYER_BIAS, "bias": LAYER_ALBEDO, "features": LAYER_LIGHT, "all": LAYER_END}
 
-#: The layers of light, three columns each from LIGHT on.
+#: The layers of light, three columns each from LAYER_LIGHT on.
 DIRECT_LIGHT, INDIRECT_LIGHT, CAUSTIC_LIGHT = range(3)
 
 
@@ -35,34 +46,38 @@ BIAS_FACTOR = 3.7
 
 @inlined
 def add_radiance(image: Doubles, pixel: int, radiance: Color, layer: int) -> None:
-    """Add to the picture and, where there are layers, to that one."""
-    add_color(image, pixel, BEAUTY, radiance)
-    if image.shape[1] > LIGHT:
-        add_color(image, pixel, LIGHT + 3 * layer, radiance)
+    """Add light to the picture and, where an image has layers of light, to one of them."""
+    add_color(image, pixel, LAYER_BEAUTY, radiance)
+    if image.shape[1] > LAYER_LIGHT:
+        add_color(image, pixel, LAYER_LIGHT + 3 * layer, radiance)
 
 
 @inlined
 def add_color(image: Doubles, pixel: int, column: int, color: Color) -> None:
-    """Add to three columns."""
+    """Add a colour to three columns of an image."""
     for channel in range(3):
         image[pixel, column + channel] += color[channel]
 
 
 def layers_of(sums: Doubles, passes: int) -> dict[str, npt.NDArray[np.float32]]:
-    """Layers of a picture by sums over so many passes, (height, width, columns), as far as there are columns.
+    """Returns the layers of a picture by name, as far as there are columns for them.
 
-    albedo, normal: (height, width, 3), 0 for the share of the pixel where there is nothing. depth: (height, width),
-    distance from the eye of what is there, infinite where nothing is. direct, indirect, caustic: (height, width, 3)
-    radiance. density: (height, width), photons found per square metre and pass.
+    albedo, normal: (height, width, 3), 0 for the share of the pixel where there is nothing.
+    depth: (height, width), distance from the eye of what is there, infinite where nothing is.
+    direct, indirect, caustic: (height, width, 3) radiance.
+    density: (height, width), photons found per square metre and pass.
+
+    sums: (height, width, columns), over the passes.
+    passes: how many they are.
     """
     made: dict[str, Doubles] = {}
-    if sums.shape[2] > BIAS + 1:
-        seen, looked = sums[..., SEEN], np.maximum(sums[..., LOOKED, None], 1.0)
-        made["albedo"] = sums[..., ALBEDO : ALBEDO + 3] / looked
-        made["normal"] = sums[..., NORMAL : NORMAL + 3] / looked
-        made["depth"] = np.divide(sums[..., DEPTH], seen, out=np.full(seen.shape, np.inf), where=seen > 0.0)
-    if sums.shape[2] > LIGHT:
+    if sums.shape[2] > LAYER_BIAS + 1:
+        seen, looked = sums[..., LAYER_SEEN], np.maximum(sums[..., LAYER_LOOKED, None], 1.0)
+        made["albedo"] = sums[..., LAYER_ALBEDO : LAYER_ALBEDO + 3] / looked
+        made["normal"] = sums[..., LAYER_NORMAL : LAYER_NORMAL + 3] / looked
+        made["depth"] = np.divide(sums[..., LAYER_DEPTH], seen, out=np.full(seen.shape, np.inf), where=seen > 0.0)
+    if sums.shape[2] > LAYER_LIGHT:
         for name, layer in (("direct", DIRECT_LIGHT), ("indirect", INDIRECT_LIGHT), ("caustic", CAUSTIC_LIGHT)):
-            made[name] = sums[..., LIGHT + 3 * layer : LIGHT + 3 * layer + 3] / max(passes, 1)
-        made["density"] = sums[..., DENSITY] / max(passes, 1)
+            made[name] = sums[..., LAYER_LIGHT + 3 * layer : LAYER_LIGHT + 3 * layer + 3] / max(passes, 1)
+        made["density"] = sums[..., LAYER_DENSITY] / max(passes, 1)
     return {name: values.astype(np.float32) for name, values in made.items()}

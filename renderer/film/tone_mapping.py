@@ -22,17 +22,17 @@ LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 
 def luminance(linear: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """(..., 3) linear sRGB -> (...) float64."""
+    """Returns the luminance of linear sRGB: (...) float64 of (..., 3)."""
     return np.asarray(np.asarray(linear, np.float64) @ LUMINANCE)
 
 
 def reinhard(light: npt.NDArray[np.float64], white: float) -> npt.NDArray[np.float64]:
-    """Factor by which the photographic curve scales a pixel of luminance `light`: (1 + L / white^2) / (1 + L)."""
+    """Returns the factor (1 + L / white^2) / (1 + L) by which the photographic curve scales a pixel of luminance L."""
     return (1.0 + light / white**2) / (1.0 + light)
 
 
 def linear(light: npt.NDArray[np.float64], white: float) -> npt.NDArray[np.float64]:
-    """Factor 1: what is brighter than 1 is clipped."""
+    """Returns the factor 1: what is brighter than 1 is clipped."""
     return np.ones_like(light)
 
 
@@ -44,19 +44,24 @@ CURVES: dict[str, Callable[[npt.NDArray[np.float64], float], npt.NDArray[np.floa
 
 @dataclass(frozen=True, kw_only=True)
 class ToneMapping:
-    """exposure: stops. curve: a name in `CURVES`. white: luminance, after exposure, that `reinhard` maps to 1."""
+    """How linear radiance is shown on a screen.
+
+    exposure: stops.
+    curve: a name in `CURVES`.
+    white: luminance, after exposure, that `reinhard` maps to 1.
+    """
 
     exposure: float = 0.0
     curve: str = "reinhard"
     white: float = 4.0
 
     def __call__(self, radiance: Linear) -> npt.NDArray[np.uint8]:
-        """(height, width, 3) linear radiance, >= 0 -> (height, width, 3) uint8, sRGB encoded."""
+        """Returns (height, width, 3) uint8, sRGB encoded, of (height, width, 3) linear radiance not below 0."""
         exposed = np.asarray(radiance, np.float64) * 2.0**self.exposure
         scale = CURVES[self.curve](luminance(exposed), self.white)
         return to_bytes(encoded(exposed * scale[..., np.newaxis]))
 
 
 def to_bytes(shown: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:
-    """0..1 -> 0..255, to the nearest, halves up."""
+    """Returns 0..255 for 0..1, to the nearest, halves up."""
     return np.floor(shown * 255.0 + 0.5).astype(np.uint8)

@@ -12,24 +12,26 @@ from tracecore.rays import Floats
 
 #: Rows of rays and hits that hold directions and triangles, and rows of paths.
 RAY_DIRECTION, HIT_ID = 4, 3
-PHOTON, STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
+PATH_PHOTON, PATH_STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
 
 #: Lobes, in the order in which one is chosen.
-LOBES = 4
-DIFFUSE, PHONG, MIRROR, GLASS = (np.uint32(lobe) for lobe in range(LOBES))
+PHOTON_LOBES = 4
+PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG, PHOTON_LOBE_MIRROR, PHOTON_LOBE_GLASS = (
+    np.uint32(lobe) for lobe in range(PHOTON_LOBES)
+)
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
-#: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which land turns `normal` to the side of the ray's origin.
-#: origin, ray, distance, uv, triangle, photon, steps, flux: of the ray, hit and
-#: path, of which steps and flux become those that the path goes on with. position: of the hit, later where the next ray
-#: starts. shading: flat or bent normal on the side of the ray's origin. words: random numbers for direction (2),
-#: roulette and rounding. weight, at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is
-#: absorption. wi: direction of the next ray where it is_directed, else the normal that it will be about. tally: of the
-#: hit. per_share: all reflectance over that of the lobe chosen. beyond: rows are read by four words, and this is the
-#: word of a material behind texels, width and height. bent, rich, lobes: lists of places in the chunk. In the end
-#: shading, the words for direction, wi and is_directed are packed for the paths that go on.
-COLUMNS = np.dtype(
+#: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which `land` brings `normal` to the side of the
+#: ray's origin. origin, ray, distance, uv, triangle, photon, steps, flux: of the ray, hit and path, of which steps and
+#: flux become those that the path goes on with. position: of the hit, later where the next ray starts. shading: flat or
+#: bent normal on the side of the ray's origin. words: random numbers for direction (2), roulette and rounding. weight,
+#: at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is absorption. wi: direction of the
+#: next ray where it is_directed, else the normal that it will be about. counters: fates of the hit. per_share: all
+#: reflectance over that of the lobe chosen. beyond: rows are read by four words, and this is the word of a material
+#: behind texels, width and height. bent, scalar, lobes: lists of indices in the chunk. In the end shading, the words
+#: for direction, wi and is_directed are packed for the paths that go on.
+HIT_COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
         ("plane", "<f4", _SCALAR),
@@ -66,7 +68,7 @@ COLUMNS = np.dtype(
         ("beyond", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
         ("scalar", "<i4", _SCALAR),
-        ("lobes", "<i4", (LOBES, COLUMN)),
+        ("lobes", "<i4", (PHOTON_LOBES, COLUMN)),
     ]
 )
 
@@ -83,17 +85,22 @@ LAUNCH_COLUMNS = np.dtype(
     ]
 )
 
-#: One record of `COLUMNS` or of `LAUNCH_COLUMNS`.
+#: One record of `HIT_COLUMNS` or of `LAUNCH_COLUMNS`.
 Chunk = Any
 
 
 class PhotonTask(NamedTuple):
-    """What decides the photons. sequence: the pass. min_bounces: 1 leaves out photons straight from a light.
+    """What decides the photons of a pass.
 
-    flux_unit: watts of a stored flux of 1. max_bounces: a path is cut after this many surfaces, 65535 at most.
-    only_caustics: a path ends where anything but a mirror or glass would scatter it. is_corrected: whether stored flux
-    counts about the shading normal of where it landed (`shaders.shading_normals`), for who looks it up without knowing
-    one; else it counts on the flat triangle, as `renderer.photons.photon_map.find` takes it.
+    seed: of all random numbers.
+    sequence: number of the pass.
+    min_bounces: surfaces a path has met before it stores photons; 1 leaves out photons straight from a light.
+    max_bounces: a path is cut after this many surfaces, 65535 at most.
+    flux_unit: watts of a stored flux of 1.
+    only_caustics: whether a path ends where anything but a mirror or glass would scatter it.
+    is_corrected: whether stored flux counts about the shading normal of where it landed (`shaders.shading_normals`),
+        for those who look it up without knowing one; else it counts on the flat triangle, as
+        `renderer.photons.photon_map.find` takes it.
     """
 
     seed: np.uint64
@@ -106,7 +113,7 @@ class PhotonTask(NamedTuple):
 
 
 class PhotonScratch(NamedTuple):
-    """Memory to work with. chunk: (1,) COLUMNS. launch: (1,) LAUNCH_COLUMNS."""
+    """Memory to work with. chunk: (1,) HIT_COLUMNS. launch: (1,) LAUNCH_COLUMNS."""
 
     chunk: Records
     launch: Records
@@ -133,11 +140,11 @@ class PhotonBatch(NamedTuple):
 
 
 def new_scratch() -> PhotonScratch:
-    """Memory for batches."""
-    return PhotonScratch(chunk=np.zeros(1, COLUMNS), launch=np.zeros(1, LAUNCH_COLUMNS))
+    """Returns memory to work with, which all batches of a thread share."""
+    return PhotonScratch(chunk=np.zeros(1, HIT_COLUMNS), launch=np.zeros(1, LAUNCH_COLUMNS))
 
 
 def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
-    """A batch over columns of a tracer, and memory for its paths."""
+    """Returns a batch over columns of a tracer, with memory for its paths."""
     paths = np.zeros((PATH_WORDS, rays.shape[1]), np.uint32)
     return PhotonBatch(rays, hits, paths, np.zeros(2, np.int64), new_scratch(), capacity)

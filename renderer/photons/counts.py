@@ -17,7 +17,7 @@ class PhotonCounts:
     terminated: int = 0
 
     def add(self, other: "PhotonCounts") -> None:
-        """Count another run's paths too."""
+        """Add the counts of another run."""
         self.emitted += other.emitted
         self.stored += other.stored
         self.absorbed += other.absorbed

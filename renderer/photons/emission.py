@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.photons.batch import PATH_FLUX, RAY_DIRECTION, STEPS, Chunk, PhotonBatch, PhotonTask
+from renderer.photons.batch import PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
 from renderer.scene.photon_scene import EMITTER, PhotonScene
 from renderer.scene.projection import AIM_COLUMNS, Source, is_outside, is_projected, project
 from renderer.simd.columns import (
@@ -24,7 +24,7 @@ from renderer.simd.columns import (
     whole_pairs,
 )
 from shaders.float32 import ONE, Float32, Int
-from shaders.lights import KIND, NORMAL, POINT, TRIANGLE, emit_from, triple
+from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, emit_from, triple
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Words4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
 from shaders.vector import Vec3, along, scale
@@ -48,7 +48,7 @@ NOWHERE = (0.0, 0.0, 0.0)
 
 
 class Light(NamedTuple):
-    """Where photons leave a light, see EMITTER. flux: of a photon, in units of the task's."""
+    """A light that photons leave, see EMITTER. flux: of a photon, in units of the task's."""
 
     corner: Vec3
     edge_1: Vec3
@@ -79,13 +79,13 @@ class Launch(NamedTuple):
 
 @inlined
 def is_all_alike(scene: PhotonScene) -> bool:
-    """Whether there is but one light, a point or an area, and so one flux of all fresh photons."""
+    """Returns whether there is but one light, a point or an area, and so one flux of all fresh photons."""
     return len(scene.emitters) == 1 and len(scene.others) == 0 and not is_projected(scene.projection)
 
 
 @inlined
 def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
-    """The first light, which is that of all photons where these are all alike."""
+    """Returns the first light, which is that of all photons where these are all alike."""
     row = address(scene.emitters)
     flux = scale(get3(row, WORD_BYTES, 12), Float32(1.0 / task.flux_unit))
     corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 3), get3(row, WORD_BYTES, 6)
@@ -112,7 +112,7 @@ def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple
 def launch_chunk(
     scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int], key: Words4
 ) -> None:
-    """As `launch`, for no more than CHUNK photons that all get columns of paths, or none of them."""
+    """Let no more than CHUNK photons leave the lights, as `launch` does; all get columns of paths, or none of them."""
     place, photon, fresh = span
     pairs, is_alike = whole_pairs(fresh), is_all_alike(scene)
     data = Launch(
@@ -147,7 +147,7 @@ def launch_chunk(
 
 @inlined
 def choose_light(i: int, data: Launch) -> None:
-    """The light of a photon, chosen in proportion to power by the alias method."""
+    """Choose the light of a photon in proportion to power by the alias method."""
     spread = np.uint32(np.uint32(data.photon + np.uint32(i)) * GOLDEN + data.shift)
     product = np.uint64(spread) * data.lights
     own = Int(product >> np.uint64(32))
@@ -157,14 +157,14 @@ def choose_light(i: int, data: Launch) -> None:
 
 @inlined
 def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
-    """The light of each photon, column by column."""
+    """Gather the light of each photon, column by column."""
     columns = ((0, 16, 32, 48), address(chunk.corner))
     gather_columns(emitters, EMITTER_BYTES, address(chunk.light), count, columns)
 
 
 @inlined
 def leave_light(i: int, data: Launch) -> None:
-    """A photon of one of several lights."""
+    """Let a photon leave one of several lights."""
     chunk = data.chunk
     corner, edge_1, edge_2 = column(chunk.corner, i), column(chunk.edge_1, i), column(chunk.edge_2, i)
     flux = scale(column(chunk.emitted, i), data.per_unit)
@@ -174,13 +174,13 @@ def leave_light(i: int, data: Launch) -> None:
 
 @inlined
 def leave_only_light(i: int, data: Launch) -> None:
-    """A photon of the only light."""
+    """Let a photon leave the only light."""
     leave(i, data.only, data)
 
 
 @inlined
 def leave(i: int, light: Light, data: Launch) -> None:
-    """Origin and direction of a photon."""
+    """Write origin and direction of a photon that leaves a light."""
     step = data.step
     u1, u2, s, t = numbers(i, data)
     is_beyond = s + t > ONE + light.is_square  # the other half of the square, where the light has none
@@ -191,20 +191,20 @@ def leave(i: int, light: Light, data: Launch) -> None:
 
 @inlined
 def begin_path(i: int, data: Launch) -> None:
-    """Index and steps of a photon."""
+    """Write index and steps of a photon."""
     put(data.paths, i, np.uint32(data.photon + np.uint32(i)))
-    put(data.paths + STEPS * data.step, i, np.uint32(0))
+    put(data.paths + PATH_STEPS * data.step, i, np.uint32(0))
 
 
 @inlined
 def carry_flux(i: int, data: Launch) -> None:
-    """Flux of a photon of the only light."""
+    """Write the flux of a photon of the only light."""
     put3(data.paths + PATH_FLUX * data.step, data.step, i, data.only.flux)
 
 
 @inlined
 def words_of(photon: np.uint32, shift: Words4) -> Words4:
-    """A photon's numbers as words. Over photons they fill the hypercube evenly, and are moved as one by `shift`.
+    """Returns a photon's numbers as words. Over photons they fill the hypercube evenly, and `shift` moves them as one.
 
     Niederreiter: Random Number Generation and Quasi-Monte Carlo Methods, 1992, section 3.2. The shift makes each of
     them uniform: Cranley, Patterson: Randomization of Number Theoretic Methods for Multiple Integration, 1976.
@@ -219,22 +219,22 @@ def words_of(photon: np.uint32, shift: Words4) -> Words4:
 
 @inlined
 def numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
-    """A photon's uniform numbers: for its direction (2) and its place on the light (2)."""
+    """Returns a photon's uniform numbers: two for its direction and two for its place on the light."""
     words = words_of(np.uint32(i), data.words)
     return unit32(words[0]), unit32(words[1]), unit32(words[2]), unit32(words[3])
 
 
 @compiled
 def leave_others(scene: PhotonScene, count: int, data: Launch) -> None:
-    """Origin, direction and flux of those of a chunk's photons whose light is neither point nor area, one by one."""
+    """Write origin, direction and flux of those photons of a chunk whose light is neither point nor area."""
     chunk, step = data.chunk, data.step
     for i in range(count):
         light = scene.others[get_int(address(chunk.light), i)]
         if light >= 0:
             photon = emit_from(scene.lights, light, fine_numbers(i, data))
-            put3(data.rays, step, i, reals(photon.origin))
-            put3(data.rays + RAY_DIRECTION * step, step, i, reals(photon.direction))
-            put3(data.paths + PATH_FLUX * step, step, i, reals(scale(photon.flux, data.per_unit)))
+            put3(data.rays, step, i, singles(photon.origin))
+            put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))
+            put3(data.paths + PATH_FLUX * step, step, i, singles(scale(photon.flux, data.per_unit)))
 
 
 @compiled
@@ -249,25 +249,25 @@ def leave_projected(scene: PhotonScene, count: int, data: Launch) -> None:
         source = source_of(scene, chunk, i, doubles(get3(data.rays, step, i)), direction)
         photon = project(scene.lights, scene.projection, (source, direction), u, aims)
         flux = get3(data.paths + PATH_FLUX * step, step, i)
-        put3(data.rays, step, i, reals(photon.origin))
-        put3(data.rays + RAY_DIRECTION * step, step, i, reals(photon.direction))
+        put3(data.rays, step, i, singles(photon.origin))
+        put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))
         put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
 
 
 @inlined
 def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction: Vec3) -> Source:
-    """The light of a chunk's photon i, which leaves it in a direction."""
+    """Returns the light of a chunk's photon i, which leaves it in a direction."""
     row = int(scene.others[get_int(address(chunk.light), i)]) if len(scene.others) > 0 else -1
     if row < 0:
         normal = doubles(column(chunk.normal, i))
         return Source(POINT if normal == NOWHERE else TRIANGLE, row, origin, normal)
-    kind = scene.lights.rows[row, KIND]
-    return Source(kind, row, origin, direction if is_outside(kind) else triple(scene.lights, row, NORMAL))
+    kind = scene.lights.rows[row, LIGHT_KIND]
+    return Source(kind, row, origin, direction if is_outside(kind) else triple(scene.lights, row, LIGHT_NORMAL))
 
 
 @inlined
 def fine_numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
-    """Four uniform numbers of a photon, with the bits that an image of millions of texels needs."""
+    """Returns four uniform numbers of a photon, with the bits that an image of millions of texels needs."""
     coarse = words_of(np.uint32(i), data.words)
     fine = more4(coarse)
     return (
@@ -280,17 +280,17 @@ def fine_numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
 
 @inlined
 def fine_unit(coarse: np.uint32, fine: np.uint32) -> float:
-    """A float64 in the open interval (0, 1): the step that one word chooses, and by another a place within it."""
+    """Returns a float64 in the open interval (0, 1): one word chooses a step, the other a place within it."""
     return np.float64(unit32(coarse)) + (np.float64(unit32(fine)) - 0.5) * UNIT_STEP
 
 
 @inlined
-def reals(a: Vec3) -> Vec3:
-    """The nearest float32."""
+def singles(a: Vec3) -> Vec3:
+    """Returns a vector rounded to float32."""
     return (Float32(a[0]), Float32(a[1]), Float32(a[2]))
 
 
 @inlined
 def doubles(a: Vec3) -> Vec3:
-    """The same in float64."""
+    """Returns a vector in float64."""
     return (np.float64(a[0]), np.float64(a[1]), np.float64(a[2]))

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from renderer.photons.batch import HIT_ID, PATH_FLUX, RAY_DIRECTION, STEPS, Chunk
+from renderer.photons.batch import HIT_ID, PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk
 from renderer.photons.chunk_views import (
     FLAT_QUADS,
     MATERIAL_BYTES,
     MISS_BIT,
+    NO_FATE,
     NO_STEP,
-    NO_TALLY,
     RECORD_BYTES,
     RECORD_QUADS,
     TEXELS_BYTES,
@@ -42,10 +42,11 @@ from tracecore.compilation.vector import address
 
 @inlined
 def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
-    """Rays that hit something, and their paths, side by side in the chunk until it is full. Returns how many they are,
-    and how many rays were looked at."""
+    """Write rays that hit something, and their paths, side by side to the chunk until it is full. Returns how many they
+    are, and how many rays were looked at.
+    """
     chunk, step = view.chunk, view.step
-    rays, triangles, steps = view.rays, view.hits + HIT_ID * step, view.paths + STEPS * step
+    rays, triangles, steps = view.rays, view.hits + HIT_ID * step, view.paths + PATH_STEPS * step
     sources = (
         (view.hits, triangles, view.paths, steps)
         + three(rays, step)
@@ -58,7 +59,7 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
         + column_of(chunk.ray)
         + column_of(chunk.flux)
     )
-    found = (MISS_BIT, NO_TALLY)
+    found = (MISS_BIT, NO_FATE)
     if flags & (TEXTURED | BENT):
         uv = (view.hits + step, view.hits + 2 * step)
         chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
@@ -68,9 +69,12 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
 
 @inlined
 def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
-    """As `pick_hits`, for photons on their first ray: only the flux may be in columns, where there are several lights.
-    What all have in common is not written where `bounce_first` knows it."""
-    chunk, step, found = view.chunk, view.step, (MISS_BIT, NO_TALLY)
+    """Do as `pick_hits` does for photons on their first ray, and return the same.
+
+    Only the flux may be in columns, where there are several lights. What all have in common is not written where
+    `bounce_first` knows it.
+    """
+    chunk, step, found = view.chunk, view.step, (MISS_BIT, NO_FATE)
     rays, triangles, numbers = view.rays, view.hits + HIT_ID * step, (span.photon, address(chunk.photon))
     sources = (view.hits, triangles) + three(rays, step) + three(rays + RAY_DIRECTION * step, step)
     targets = (address(chunk.distance), address(chunk.triangle)) + column_of(chunk.origin) + column_of(chunk.ray)
@@ -92,19 +96,19 @@ def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
 
 @inlined
 def take_first_step(i: int, chunk: Chunk) -> None:
-    """The steps of a fresh photon."""
+    """Write the steps of a fresh photon."""
     chunk.steps[i] = NO_STEP
 
 
 @inlined
 def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
-    """The flux of a fresh photon of the only light."""
+    """Write the flux of a fresh photon of the only light."""
     set_column(data[0].flux, i, data[1])
 
 
 @inlined
 def gather_records(shading: Shading, view: View, count: int) -> None:
-    """Facets of the hits, and which materials they have."""
+    """Gather the triangle records of the hits, and which materials they have."""
     chunk, triangles = view.chunk, address(view.chunk.triangle)
     for i in range(ELEMENTS):
         put(triangles, count + i, Int(0))
@@ -119,13 +123,13 @@ def gather_records(shading: Shading, view: View, count: int) -> None:
 
 @inlined
 def gather_material(i: int, chunk: Chunk) -> None:
-    """The triangle record's material."""
+    """Write which material the triangle record of a hit has."""
     chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
 
 
 @inlined
 def gather_textures(shading: Shading, view: View, count: int) -> None:
-    """Texture coordinates of the triangle records' corners and textures of their materials."""
+    """Gather texture coordinates of the corners of the triangles that were hit, and textures of their materials."""
     chunk = view.chunk
     uvs, texels = (UVS_QUADS, address(chunk.uvs)), (TEXELS_QUADS, address(chunk.texels))
     gather_columns(shading.uvs, UVS_BYTES, address(chunk.triangle), whole(count), uvs)

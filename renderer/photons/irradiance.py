@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.photon_map import (
-    NORMAL,
-    WORDS,
+    PHOTON_NORMAL,
+    PHOTON_WORDS,
     PhotonMap,
     Words,
     alike,
@@ -51,9 +51,12 @@ Longs = npt.NDArray[np.int64]
 
 
 class IrradianceMap(NamedTuple):
-    """places: photons where irradiance is known, sorted by cell. values: (n, 3) float64, of each, in W/m^2, on the side
-    of its normal. radius: of the search that it comes from, at most, and how near a ray must not end to be answered by
-    it."""
+    """Irradiance at some photons.
+
+    places: photons where it is known, sorted by cell.
+    values: (n, 3) float64, of each, W/m^2, on the side of its normal.
+    radius: of the search that it comes from, at most, world units; rays that end nearer are not answered by it.
+    """
 
     places: PhotonMap
     values: npt.NDArray[np.float64]
@@ -61,7 +64,7 @@ class IrradianceMap(NamedTuple):
 
 
 class IrradianceJob(NamedTuple):
-    """Irradiance to be worked out, shared by all threads. taken: (1,) int64, how many places threads have taken."""
+    """Irradiance to be worked out, shared by all threads. taken: (1,) int64, how many photons threads have taken."""
 
     photon_map: PhotonMap
     irradiance: IrradianceMap
@@ -69,12 +72,17 @@ class IrradianceJob(NamedTuple):
 
 
 def no_irradiance() -> IrradianceMap:
-    """Dark everywhere."""
-    return IrradianceMap(build_photon_map(np.empty((0, WORDS), np.uint32), 1.0, 0.0), np.empty((0, 3)), 0.0)
+    """Returns a map that is dark everywhere."""
+    return IrradianceMap(build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), 1.0, 0.0), np.empty((0, 3)), 0.0)
 
 
 def irradiance_map(photons: Words, radius: float, scale: float, pool: WorkerPool) -> IrradianceMap:
-    """Irradiance by photons (n, WORDS) whose corrected flux brings `scale` watts a unit, searched within a radius."""
+    """Returns the irradiance at some of the photons, by all the others.
+
+    photons: (n, PHOTON_WORDS) uint32, whose flux counts about the shading normal.
+    radius: of the search, world units.
+    scale: watts per unit of their flux.
+    """
     is_place = np.arange(len(photons)) % EVERY == 0
     others = build_photon_map(photons[~is_place], radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1))
     places = build_photon_map(photons[is_place], radius, 0.0)
@@ -104,18 +112,18 @@ def run_irradiance(job: IrradianceJob, port: Port, idle: Longs) -> int:
 
 @inlined
 def irradiance_of(job: IrradianceJob, places: PhotonMap, i: int) -> Color:
-    """Irradiance at a place, by the photons that are none.
+    """Returns the irradiance at a place, by the photons that are none.
 
     The places alone say how wide to search: a radius that follows the photons it finds is biased by their number.
     """
-    point, normal = position(places, i), unpack_unit(places.photons[i, NORMAL])
+    point, normal = position(places, i), unpack_unit(places.photons[i, PHOTON_NORMAL])
     radius = job.irradiance.radius * math.sqrt(min(1.0, CROWD / neighbours(places, point)))
     return gather(job.photon_map, point, normal, normal, radius)
 
 
 @inlined
 def neighbours(places: PhotonMap, point: Vec3) -> int:
-    """How many places are in the cell of a point that has one."""
+    """Returns how many places are in the cell of a point that has one."""
     x = cell_coordinate(point[0], places.low[0], places.cell, places.shape[0])
     y = cell_coordinate(point[1], places.low[1], places.cell, places.shape[1])
     z = cell_coordinate(point[2], places.low[2], places.cell, places.shape[2])
@@ -125,14 +133,14 @@ def neighbours(places: PhotonMap, point: Vec3) -> int:
 
 @inlined
 def position(places: PhotonMap, i: int) -> Vec3:
-    """Where a photon landed."""
+    """Returns where a photon landed."""
     x, y, z = places.positions[i, 0], places.positions[i, 1], places.positions[i, 2]
     return (np.float64(x), np.float64(y), np.float64(z))
 
 
 @inlined
 def nearest_irradiance(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3) -> Color:
-    """Irradiance at the nearest place with a similar normal; dark if there is none for many cells around."""
+    """Returns the irradiance at the nearest place with a similar normal; dark if there is none in many cells around."""
     reach, nearest = irradiance.places.cell, -1
     while nearest < 0 and reach <= MOST_CELLS * irradiance.places.cell and len(irradiance.values) > 0:
         nearest = nearest_place(irradiance.places, point, geom_normal, reach)
@@ -145,7 +153,7 @@ def nearest_irradiance(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3
 
 @inlined
 def nearest_place(places: PhotonMap, point: Vec3, geom_normal: Vec3, reach: float) -> int:
-    """Index of the nearest place with a similar normal that is no farther than `reach`, or -1."""
+    """Returns the index of the nearest place with a similar normal that is no farther than `reach`, or -1."""
     width, height, depth = places.shape
     low, cell = places.low, places.cell
     x0 = cell_coordinate(point[0] - reach, low[0], cell, width)
@@ -162,6 +170,6 @@ def nearest_place(places: PhotonMap, point: Vec3, geom_normal: Vec3, reach: floa
                 x_i, y_i, z_i = position(places, i)
                 dx, dy, dz = x_i - point[0], y_i - point[1], z_i - point[2]
                 distance2 = dx * dx + dy * dy + dz * dz
-                if distance2 <= least and alike(places.photons[i, NORMAL], geom_normal):
+                if distance2 <= least and alike(places.photons[i, PHOTON_NORMAL], geom_normal):
                     nearest, least = i, distance2
     return nearest

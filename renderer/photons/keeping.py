@@ -2,20 +2,19 @@
 
 import numpy as np
 
-from renderer.photons.batch import PATH_FLUX, RAY_DIRECTION, STEPS, Chunk
+from renderer.photons.batch import PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk
 from renderer.photons.chunk_views import (
     BLOCK_STEP,
+    FATE_BITS,
+    FATE_MASK,
     FATES,
-    NO_TALLY,
+    NO_FATE,
     ONE_STORED,
-    TALLY_BITS,
-    TALLY_MASK,
     WAITING_STEP,
     View,
 )
 from renderer.photons.landing import chosen
-from renderer.photons.store import ABSORBED, BLOCK_BYTES, STORED, TERMINATED, PhotonOutput
-from renderer.photons.store import COLUMNS as PHOTON_COLUMNS
+from renderer.photons.store import ABSORBED, BLOCK_BYTES, STORE_COLUMNS, STORED, TERMINATED, PhotonOutput
 from renderer.scene.photon_scene import BENT, MIXED
 from renderer.simd.columns import (
     CHUNK,
@@ -57,7 +56,7 @@ def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
 @inlined
 def fill_block(waiting: int, block: int, rest: int) -> None:
     """Move photons that wait to a block, and the rest of them to the front."""
-    for word in range(PHOTON_COLUMNS):
+    for word in range(STORE_COLUMNS):
         for line in range(0, BLOCK_STEP, LINE_BYTES):
             copy_line(waiting + WAITING_STEP * word + line, block + BLOCK_STEP * word + line)
     each(move_photon, whole(rest), waiting)
@@ -66,7 +65,7 @@ def fill_block(waiting: int, block: int, rest: int) -> None:
 @inlined
 def move_photon(i: int, waiting: int) -> None:
     """Copy a photon that waits behind a whole block to the front."""
-    for word in range(PHOTON_COLUMNS):
+    for word in range(STORE_COLUMNS):
         first = waiting + word * WAITING_STEP
         put(first, i, get_word(first, CHUNK + i))
 
@@ -74,12 +73,12 @@ def move_photon(i: int, waiting: int) -> None:
 @inlined
 def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
     """Count what became of the hits of a chunk."""
-    total = NO_TALLY
+    total = NO_FATE
     for i in range(count):
         total = np.uint32(total + chunk.counters[i])
     for counter in (STORED, ABSORBED, TERMINATED):
-        output.counters[counter] += np.int64(total & TALLY_MASK)
-        total >>= TALLY_BITS
+        output.counters[counter] += np.int64(total & FATE_MASK)
+        total >>= FATE_BITS
 
 
 @inlined
@@ -93,42 +92,42 @@ def keep_paths(flags: np.uint32, view: View, count: int) -> int:
     path = column_of(chunk.position) + (address(chunk.photon), address(chunk.steps)) + column_of(chunk.flux)
     kept_path = (
         three(view.kept_rays, step)
-        + (view.kept_paths, view.kept_paths + STEPS * step)
+        + (view.kept_paths, view.kept_paths + PATH_STEPS * step)
         + three(view.kept_paths + PATH_FLUX * step, step)
     )
     if flags & (MIXED | BENT):
-        turns = numbers + column_of(chunk.shading) + column_of(chunk.wi) + (address(chunk.is_directed),)
-        kept = pack_columns(fates, (FATES, NO_TALLY), count, path + turns, kept_path + turns)
-        each(turn, whole(kept), view)
+        directions = numbers + column_of(chunk.shading) + column_of(chunk.wi) + (address(chunk.is_directed),)
+        kept = pack_columns(fates, (FATES, NO_FATE), count, path + directions, kept_path + directions)
+        each(put_direction, whole(kept), view)
     else:
-        flat_turns = numbers + column_of(chunk.normal)
-        kept = pack_columns(fates, (FATES, NO_TALLY), count, path + flat_turns, kept_path + flat_turns)
-        each(turn_from_diffuse, whole(kept), view)
+        flat_directions = numbers + column_of(chunk.normal)
+        kept = pack_columns(fates, (FATES, NO_FATE), count, path + flat_directions, kept_path + flat_directions)
+        each(put_diffuse_direction, whole(kept), view)
     return kept
 
 
 @inlined
-def turn(k: int, view: View) -> None:
+def put_direction(k: int, view: View) -> None:
     """Write the direction of a path that goes on."""
     put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, next_direction(k, view.chunk))
 
 
 @inlined
-def turn_from_diffuse(k: int, view: View) -> None:
-    """As `turn`, where all surfaces are flat and diffuse."""
+def put_diffuse_direction(k: int, view: View) -> None:
+    """Write the direction of a path that goes on where all surfaces are flat and diffuse."""
     wi = diffuse_direction(k, column(view.chunk.normal, k), view.chunk)
     put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, wi)
 
 
 @inlined
 def next_direction(i: int, chunk: Chunk) -> Vec3:
-    """The direction that a lobe has given, else one by Lambert's law."""
+    """Returns the direction that a lobe has given, else one by Lambert's law."""
     diffuse = diffuse_direction(i, column(chunk.shading, i), chunk)
     return chosen(get_int(address(chunk.is_directed), i) != 0, column(chunk.wi, i), diffuse)
 
 
 @inlined
 def diffuse_direction(i: int, normal: Vec3, chunk: Chunk) -> Vec3:
-    """A direction by Lambert's law."""
+    """Returns a direction by Lambert's law."""
     words = address(chunk.words)
     return lambertian(normal, unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)))

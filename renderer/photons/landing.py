@@ -5,8 +5,8 @@ import numpy as np
 from renderer.photons.batch import Chunk
 from renderer.photons.chunk_views import (
     LEAST_COSINE,
+    NO_FATE,
     NO_STEP,
-    NO_TALLY,
     ONE_ABSORBED,
     ONE_STEP,
     ONE_STORED,
@@ -17,7 +17,7 @@ from renderer.photons.chunk_views import (
     Limits,
     View,
 )
-from renderer.photons.photon_map import FLUX, pack_flux
+from renderer.photons.photon_map import PHOTON_FLUX, pack_flux
 from renderer.scene.photon_scene import STORES
 from renderer.simd.columns import COLUMN_BYTES, column, get, get3, get_int, get_word, put, put3, set_column
 from shaders.compilation import compiled as inlined
@@ -31,19 +31,19 @@ from tracecore.compilation.vector import address
 
 @inlined
 def bounce_first(i: int, data: Landing) -> None:
-    """A flat, diffuse hit of a photon on its first ray, all of which carry the same flux."""
+    """Shade a flat, diffuse hit of a photon on its first ray, where all of these carry the same flux."""
     bounce_with(i, data.flux, NO_STEP, data)
 
 
 @inlined
 def bounce(i: int, data: Landing) -> None:
-    """A flat, diffuse hit: its photon, and what is left of the path, without leaving the registers."""
+    """Shade a flat, diffuse hit: its photon, and what is left of the path, without leaving the registers."""
     bounce_with(i, column(data.chunk.flux, i), data.chunk.steps[i], data)
 
 
 @inlined
 def bounce_with(i: int, flux: Vec3, steps: np.uint32, data: Landing) -> None:
-    """A flat, diffuse hit of a path with this flux that has met so many surfaces."""
+    """Shade a flat, diffuse hit of a path with this flux that has met so many surfaces."""
     chunk = data.chunk
     position, normal, is_front = hit_point(i, chunk)
     words = hash4(data.limits.key, chunk.photon[i], steps)
@@ -59,7 +59,7 @@ def bounce_with(i: int, flux: Vec3, steps: np.uint32, data: Landing) -> None:
 
 @inlined
 def land(i: int, data: Landing) -> None:
-    """Hit point, normal on the side of the ray's origin, random numbers, and what a photon keeps of the hit."""
+    """Write hit point, normal on the side of the ray's origin, random numbers, and what a photon keeps of the hit."""
     chunk, steps = data.chunk, data.chunk.steps[i]
     position, normal, is_front = hit_point(i, chunk)
     set_column(chunk.position, i, position)
@@ -73,7 +73,7 @@ def land(i: int, data: Landing) -> None:
 
 @inlined
 def hit_point(i: int, chunk: Chunk) -> tuple[Vec3, Vec3, bool]:
-    """Where a ray ends, the triangle record's normal on the side of its origin, and whether that is the outer one."""
+    """Returns where a ray ends, the triangle's normal on the side of its origin, and whether that is the outer one."""
     ray, normal = column(chunk.ray, i), column(chunk.normal, i)
     position = along(column(chunk.origin, i), ray, chunk.distance[i])
     # Along the ray rounding takes the point off the triangle; back to its plane.
@@ -84,7 +84,7 @@ def hit_point(i: int, chunk: Chunk) -> tuple[Vec3, Vec3, bool]:
 
 @inlined
 def put_photon(i: int, position: Vec3, is_front: bool, flux: np.uint32, data: Landing) -> None:
-    """The photon of a hit, whether it stays or not."""
+    """Write the photon of a hit, whether it stays or not."""
     chunk, word = data.chunk, data.photons + 3 * WAITING_STEP
     front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
     put3(data.photons, WAITING_STEP, i, position)
@@ -96,9 +96,9 @@ def put_photon(i: int, position: Vec3, is_front: bool, flux: np.uint32, data: La
 
 @inlined
 def stored(i: int, steps: np.uint32, data: Landing) -> np.uint32:
-    """The tally of a photon that stays, or none."""
+    """Returns the fate of a photon that stays, or none."""
     stores = ((data.chunk.kind[i] & STORES) != 0) & (Int(steps) >= data.limits.min_bounces)
-    return ONE_STORED if stores else NO_TALLY
+    return ONE_STORED if stores else NO_FATE
 
 
 @inlined
@@ -126,7 +126,7 @@ def paint(i: int, view: View) -> None:
 
 @inlined
 def texel_step(x: float, u: float, size: int) -> int:
-    """One of two texels of a row or column that are blended at x, where each 1 repeats."""
+    """Returns one of two texels of a row or column that are blended at x, where each 1 repeats."""
     step = Int(np.floor((x - np.floor(x)) * Float32(size) - HALF + u))
     step = Int(Int(step - size) if step >= size else (Int(step + size) if step < Int(0) else step))
     return Int(min(max(step, Int(0)), Int(size - Int(1))))  # places that are not there may hold anything
@@ -134,14 +134,14 @@ def texel_step(x: float, u: float, size: int) -> int:
 
 @inlined
 def more_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
-    """A second draw of uniform numbers: for the lobe, texels (2) and nothing."""
+    """Returns a second draw of uniform numbers: one for the lobe, two for texels and one that is not used."""
     words = more4((chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i]))
     return unit32(words[0]), unit32(words[1]), unit32(words[2]), unit32(words[3])
 
 
 @inlined
 def face(i: int, chunk: Chunk) -> None:
-    """A flat normal shades until something else is known."""
+    """Shade by the flat normal until something else is known."""
     normal = column(chunk.normal, i)
     set_column(chunk.shading, i, normal)
     set_column(chunk.wi, i, normal)
@@ -150,7 +150,7 @@ def face(i: int, chunk: Chunk) -> None:
 
 @inlined
 def bend_normal(k: int, view: View) -> None:
-    """The shading normal between those of the corners, as `shaders.surface.surface_at` says."""
+    """Write the shading normal between those of the corners, as `shaders.surface.surface_at` does."""
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
     flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, view)
@@ -164,23 +164,26 @@ def bend_normal(k: int, view: View) -> None:
 
 @inlined
 def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
-    """a or b."""
+    """Returns a where the condition holds, else b."""
     return (a[0] if condition else b[0], a[1] if condition else b[1], a[2] if condition else b[2])
 
 
 @inlined
 def is_cut(steps: np.uint32, limits: Limits) -> bool:
-    """Whether a path that met one surface more than so many has met enough of them."""
+    """Returns whether a path that met one surface more than so many has met enough of them."""
     return Int(steps + ONE_STEP) >= limits.max_bounces
 
 
 @inlined
 def roulette(flux: Vec3, weight: Vec3, number: float, is_cut: bool) -> tuple[Vec3, np.uint32]:
-    """Russian roulette by the share of flux that is left: the flux that goes on, and the tally of a path that ends."""
+    """Play Russian roulette by the share of flux that is left.
+
+    Returns the flux that goes on, and the fate of a path that ends.
+    """
     left = multiply(flux, weight)
     before, after = largest(flux), largest(left)
     survives = number * before < after
-    cut = ONE_TERMINATED if is_cut else NO_TALLY
+    cut = ONE_TERMINATED if is_cut else NO_FATE
     return scale(left, max(ONE, before / after)), cut if survives else ONE_ABSORBED
 
 
@@ -204,4 +207,4 @@ def correct_photon(k: int, view: View) -> None:
     bent = max(-cosine if dot(flat, shading) >= ZERO else cosine, ZERO)
     flux = scale(column(chunk.flux, i), shading_normal_correction(bent, -dot(flat, ray)))
     number = unit32(get_word(address(chunk.words) + 3 * COLUMN_BYTES, i))
-    put(view.photons + FLUX * WAITING_STEP, i, np.uint32(pack_flux(flux, number)))
+    put(view.photons + PHOTON_FLUX * WAITING_STEP, i, np.uint32(pack_flux(flux, number)))

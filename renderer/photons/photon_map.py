@@ -28,8 +28,8 @@ from tracecore.compilation.cached import compiled
 PHOTON = np.dtype([("position", "<f4", 3), ("direction", "<u4"), ("normal", "<u4"), ("flux", "<u4")])
 
 #: Words of 32 bits in a photon, which loops see as rows of uint32.
-WORDS = PHOTON.itemsize // 4
-DIRECTION, NORMAL, FLUX = 3, 4, 5
+PHOTON_WORDS = PHOTON.itemsize // 4
+PHOTON_DIRECTION, PHOTON_NORMAL, PHOTON_FLUX = 3, 4, 5
 
 #: The grid never has more cells than this; larger cells take over.
 MAX_CELLS = 1 << 22
@@ -54,7 +54,7 @@ Words = npt.NDArray[np.uint32]
 
 @inlined
 def pack_flux(flux: Color, u: float) -> np.uint32:
-    """Three channels in 0..2^7 in 32 bits, rounded by the uniform number u so that the mean is right."""
+    """Returns three channels in 0..2^7 in 32 bits, rounded by the uniform number u so that the mean is right."""
     red, green, blue = Float32(flux[0]), Float32(flux[1]), Float32(flux[2])
     top = max(red, green, blue)
     exponent = min(max(binary_exponent(top), _LEAST_EXPONENT), _MOST_EXPONENT)
@@ -73,13 +73,13 @@ def pack_flux(flux: Color, u: float) -> np.uint32:
 
 @inlined
 def _flux_step(steps: float) -> np.uint32:
-    """Whole steps, no more than there are."""
+    """Returns whole steps, no more than there are."""
     return np.uint32(np.int32(min(steps, _MOST_STEPS)))
 
 
 @inlined
 def unpack_flux(packed: np.uint32) -> Color:
-    """The three channels."""
+    """Returns the three channels of a packed flux."""
     step = np.float64(power_of_two(Int(packed >> np.uint32(27)) - _FLUX_BIAS))
     mask = np.uint32(_MANTISSA - 1)
     return (
@@ -92,8 +92,12 @@ def unpack_flux(packed: np.uint32) -> Color:
 class PhotonMap(NamedTuple):
     """Photons sorted by grid cell, x fastest.
 
-    photons: (n, WORDS) uint32. positions: the same bytes as (n, WORDS) float32. starts: (cells + 2,) int32, the photons
-    of cell c are starts[c] : starts[c + 1]. low: (3,) float64 corner. shape: cells along x, y, z. cell: edge of a cell.
+    photons: (n, PHOTON_WORDS) uint32.
+    positions: the same bytes as (n, PHOTON_WORDS) float32.
+    starts: (cells + 2,) int32, the photons of cell c are starts[c] : starts[c + 1].
+    low: (3,) float64, corner of the grid, world units.
+    shape: how many cells there are along x, y and z.
+    cell: edge of a cell, world units.
     scale: what a stored flux is multiplied with to be watts.
     """
 
@@ -107,7 +111,11 @@ class PhotonMap(NamedTuple):
 
 
 class Found(NamedTuple):
-    """flux: sum of what photons bring, in the unit of the map. photons: how many they are."""
+    """Photons that a search has found.
+
+    flux: sum of what they bring, in the unit of the map.
+    photons: how many they are.
+    """
 
     flux: Color
     photons: int
@@ -116,7 +124,7 @@ class Found(NamedTuple):
 def grid_shape(
     low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], cell: float
 ) -> tuple[float, npt.NDArray[np.int64]]:
-    """The cell's edge, grown until no more than MAX_CELLS cells cover the box; and how many along each axis."""
+    """Returns the edge of a cell, grown until MAX_CELLS cells cover the box, and how many lie along each axis."""
     while True:
         cells = np.floor((high - low) / cell) + 1.0
         if cells.prod() <= MAX_CELLS:
@@ -125,7 +133,7 @@ def grid_shape(
 
 
 def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
-    """Sort photons (n, WORDS) for searches of `radius`. Photons of a cell keep their order.
+    """Sort photons (n, PHOTON_WORDS) for searches of `radius`. Photons of a cell keep their order.
 
     Raises `RenderError` where there are too many to be counted in 31 bits.
     """
@@ -149,7 +157,7 @@ def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
 
 @inlined
 def cell_coordinate(value: float, low: float, cell: float, count: int) -> int:
-    """Index of the cell along one axis, inside the grid."""
+    """Returns the index of the cell along one axis, inside the grid."""
     return min(max(math.floor((value - low) / cell), 0), count - 1)
 
 
@@ -157,7 +165,7 @@ def cell_coordinate(value: float, low: float, cell: float, count: int) -> int:
 def sort_by_cell(
     photons: Words, low: npt.NDArray[np.float64], shape: npt.NDArray[np.int64], cell: float
 ) -> tuple[Words, npt.NDArray[np.int32]]:
-    """Stable counting sort. Returns the sorted photons and where each cell starts.
+    """Sort photons by cell, by a stable counting sort. Returns the sorted photons and where each cell starts.
 
     Photons are counted two cells on; then the sum one cell on says where the next photon of a cell goes, and in the end
     where the next cell starts.
@@ -178,14 +186,14 @@ def sort_by_cell(
     for i in range(count):
         place = starts[cells[i] + 1]
         starts[cells[i] + 1] += 1
-        for word in range(WORDS):
+        for word in range(PHOTON_WORDS):
             ordered[place, word] = photons[i, word]
     return ordered, starts
 
 
 @inlined
 def gather(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Color:
-    """Flux per area in W/m^2 that photons bring to the side of a surface that its normals point to.
+    """Returns the flux per area in W/m^2 that photons bring to the side of a surface that its normals point to.
 
     Jensen: Realistic Image Synthesis Using Photon Mapping, 2001: photons in a disc on the tangent plane, over its area.
     """
@@ -194,14 +202,14 @@ def gather(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal
 
 @inlined
 def irradiance(photon_map: PhotonMap, found: Found, radius: float) -> Color:
-    """Flux per area in W/m^2 of what was found within a radius."""
+    """Returns the flux per area in W/m^2 of what was found within a radius."""
     per_area = photon_map.scale / (math.pi * (radius * radius))
     return (found.flux[0] * per_area, found.flux[1] * per_area, found.flux[2] * per_area)
 
 
 @inlined
 def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Found:
-    """The photons in a disc on the tangent plane, on the side of a surface that its normals point to."""
+    """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to."""
     total_r, total_g, total_b, count = 0.0, 0.0, 0.0, 0
     width, height, depth = photon_map.shape
     low, cell = photon_map.low, photon_map.cell
@@ -231,12 +239,12 @@ def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: 
                     continue
                 if abs(dx * geom_normal[0] + dy * geom_normal[1] + dz * geom_normal[2]) > thickness:
                     continue
-                normal = photon_map.photons[i, NORMAL]
+                normal = photon_map.photons[i, PHOTON_NORMAL]
                 if normal != last_normal:
                     last_normal, faces = normal, alike(normal, geom_normal)
                 if not faces:
                     continue
-                packed = photon_map.photons[i, DIRECTION]
+                packed = photon_map.photons[i, PHOTON_DIRECTION]
                 wi = unpack_unit(packed) if is_bent else unpack_direction(packed)  # flat: the sign alone counts
                 flat = wi[0] * geom_normal[0] + wi[1] * geom_normal[1] + wi[2] * geom_normal[2]
                 bent = wi[0] * shading_normal[0] + wi[1] * shading_normal[1] + wi[2] * shading_normal[2]
@@ -244,7 +252,7 @@ def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: 
                     continue
                 # The flux was counted on the flat triangle; shading sees it about the bent normal.
                 correction = shading_normal_correction(bent, flat) if is_bent else 1.0
-                flux = unpack_flux(photon_map.photons[i, FLUX])
+                flux = unpack_flux(photon_map.photons[i, PHOTON_FLUX])
                 total_r += flux[0] * correction
                 total_g += flux[1] * correction
                 total_b += flux[2] * correction
@@ -254,28 +262,35 @@ def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: 
 
 @inlined
 def alike(packed: np.uint32, geom_normal: Vec3) -> bool:
-    """Whether the surface with a packed normal counts as the one that is looked at."""
+    """Returns whether the surface with a packed normal counts as the one that is looked at."""
     normal = unpack_unit(packed)
     cosine = normal[0] * geom_normal[0] + normal[1] * geom_normal[1] + normal[2] * geom_normal[2]
     return cosine >= NORMAL_COSINE
 
 
 def total_flux(photons: Words) -> npt.NDArray[np.float64]:
-    """(3,) sum of the stored flux, in its unit."""
-    packed = np.ascontiguousarray(photons[:, FLUX])
+    """Returns the sum of the stored flux, in its unit: (3,) float64."""
+    packed = np.ascontiguousarray(photons[:, PHOTON_FLUX])
     step = np.ldexp(1.0, (packed >> 27).astype(np.int64) - _EXPONENT_BIAS - 9)
     channels = [((packed >> (9 * c)) & (_MANTISSA - 1)) * step for c in range(3)]
     return np.array([channel.sum() for channel in channels])
 
 
 def save_photons(path: Path, photons: Words, scale: float) -> None:
-    """Keep photons (n, WORDS) in a NumPy archive: `photons` as PHOTON records and `scale`, watts per unit of flux."""
+    """Write photons to a NumPy archive: `photons` as PHOTON records, and `scale`.
+
+    photons: (n, PHOTON_WORDS) uint32.
+    scale: watts per unit of flux.
+    """
     with path.open("wb") as file:
         np.savez(file, photons=photons.view(PHOTON).reshape(len(photons)), scale=np.float64(scale))
 
 
 def load_photons(path: Path) -> tuple[Words, float]:
-    """Photons (n, WORDS) and their scale from a file that `save_photons` wrote."""
+    """Returns photons (n, PHOTON_WORDS) and their scale from a file that `save_photons` wrote.
+
+    Raises `PhotonFileError` where it is no such file.
+    """
     try:
         with np.load(path, allow_pickle=False) as archive:
             photons, scale = archive["photons"], float(archive["scale"])
@@ -283,4 +298,4 @@ def load_photons(path: Path) -> tuple[Words, float]:
         raise PhotonFileError(f"{path}: not a photon file ({error})") from error
     if photons.dtype != PHOTON or photons.ndim != 1:
         raise PhotonFileError(f"{path}: expected photons of {PHOTON.itemsize} bytes, got {photons.dtype}")
-    return photons.view(np.uint32).reshape(len(photons), WORDS), scale
+    return photons.view(np.uint32).reshape(len(photons), PHOTON_WORDS), scale

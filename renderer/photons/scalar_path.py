@@ -6,10 +6,10 @@ hits, and what they take is not worth a loop of its own. Photons look at the fin
 
 import numpy as np
 
-from renderer.photons.batch import DIFFUSE, MIRROR, Chunk
+from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_MIRROR, Chunk
 from renderer.photons.photon_map import pack_flux
 from renderer.simd.columns import column, put, set_column
-from shaders.bsdf import SPECULAR, entering_share, sample
+from shaders.bsdf import LOBE_SPECULAR, entering_share, sample
 from shaders.float32 import Float32, Int
 from shaders.random import more4, unit32
 from shaders.surface import Hit, SurfaceArrays, arriving_share, local, surface_at, world
@@ -19,7 +19,7 @@ from tracecore.compilation.cached import compiled
 
 @compiled
 def scatter_scalar(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: int, is_corrected: bool) -> None:
-    """Scatter photons at the first `count` places of the list `chunk.rich`, and say what those stored there carry.
+    """Scatter photons at the first `count` places of the list `chunk.scalar`, and say what those stored there carry.
 
     fluxes: address of the column of packed fluxes of the photons that wait, those of the chunk first.
     is_corrected: whether what they carry counts about the shading normal (`PhotonTask`).
@@ -51,17 +51,17 @@ def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) ->
     set_column(chunk.shading, i, in_single(hit.shading_normal))
     set_column(chunk.wi, i, in_single(world(hit, scattered.wi)))
     chunk.is_directed[i] = Int(1)
-    chunk.lobe[i] = Int(MIRROR) if scattered.lobe == SPECULAR else Int(DIFFUSE)
+    chunk.lobe[i] = Int(PHOTON_LOBE_MIRROR) if scattered.lobe == LOBE_SPECULAR else Int(PHOTON_LOBE_DIFFUSE)
     set_column(chunk.weight, i, in_single(multiply(scattered.weight, arriving)))
 
 
 @compiled
 def in_double(vector: Vec3) -> Vec3:
-    """In float64, which eye paths are shaded in."""
+    """Returns a vector in float64, which eye paths are shaded in."""
     return (np.float64(vector[0]), np.float64(vector[1]), np.float64(vector[2]))
 
 
 @compiled
 def in_single(vector: Vec3) -> Vec3:
-    """In float32."""
+    """Returns a vector in float32."""
     return (Float32(vector[0]), Float32(vector[1]), Float32(vector[2]))

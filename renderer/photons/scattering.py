@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
-from renderer.photons.batch import GLASS, MIRROR, PHONG, Chunk
+from renderer.photons.batch import PHOTON_LOBE_GLASS, PHOTON_LOBE_MIRROR, PHOTON_LOBE_PHONG, Chunk
 from renderer.photons.chunk_views import (
     ALL_BITS,
+    FATE_MASK,
     MATERIAL_STRIDE,
     MIRROR_BYTES,
     ONE_ABSORBED,
     ONE_STEP,
     PHONG_BYTES,
-    TALLY_MASK,
     TRANSMISSION_BYTES,
     Landing,
     View,
@@ -48,14 +48,14 @@ def scatter_mixed(count: int, view: View) -> None:
     """Choose one lobe in proportion to reflectance; its weight stands for all."""
     chunk = view.chunk
     each(choose_lobe, whole(count), chunk)
-    each(scatter_phong, list_lobe(PHONG, count, chunk), view)
-    each(scatter_mirror, list_lobe(MIRROR, count, chunk), view)
-    each(scatter_dielectric, list_lobe(GLASS, count, chunk), view)
+    each(scatter_phong, list_lobe(PHOTON_LOBE_PHONG, count, chunk), view)
+    each(scatter_mirror, list_lobe(PHOTON_LOBE_MIRROR, count, chunk), view)
+    each(scatter_dielectric, list_lobe(PHOTON_LOBE_GLASS, count, chunk), view)
 
 
 @inlined
 def choose_lobe(i: int, chunk: Chunk) -> None:
-    """The lobe, and the weight of those that stay diffuse."""
+    """Choose the lobe of a hit, and write the weight of those that stay diffuse."""
     paint, (phong, mirror, transmission) = column(chunk.weight, i), column(chunk.means, i)
     diffuse = mean(paint)
     total = diffuse + phong + mirror + transmission
@@ -81,35 +81,35 @@ def list_lobe(lobe: np.uint32, count: int, chunk: Chunk) -> int:
 
 @inlined
 def lobe_places(lobe: np.uint32, chunk: Chunk) -> int:
-    """Address of the list of a lobe."""
+    """Returns the address of the list of a lobe."""
     return address(chunk.lobes) + COLUMN_BYTES * np.int64(lobe)
 
 
 @inlined
 def material_color(i: int, field: int, view: View) -> Vec3:
-    """A colour of the material at a hit, by its offset in MATERIAL."""
+    """Returns a colour of the material at a hit, by its offset in MATERIAL."""
     return get3(view.materials + field, 4, Int(get_int(address(view.chunk.material), i) * MATERIAL_STRIDE))
 
 
 @inlined
 def mirrored(i: int, view: View) -> Vec3:
-    """The mirror image of the ray, in the world."""
+    """Returns the mirror image of the ray, in the world."""
     ray, normal = column(view.chunk.ray, i), column(view.chunk.shading, i)
     return subtract(ray, scale(normal, TWO * dot(ray, normal)))
 
 
 @inlined
 def direct(i: int, wi: Vec3, chunk: Chunk) -> None:
-    """Give the next ray its direction."""
+    """Write the direction of the next ray."""
     set_column(chunk.wi, i, wi)
     put(address(chunk.is_directed), i, Int(1))
 
 
 @inlined
 def scatter_phong(k: int, view: View) -> None:
-    """About the mirror direction; f cos / pdf is (n + 2) / (n + 1) cos, and nothing below the surface."""
+    """Scatter about the mirror direction; f cos / pdf is (n + 2) / (n + 1) cos, and nothing below the surface."""
     chunk = view.chunk
-    i = get_int(lobe_places(PHONG, chunk), k)
+    i = get_int(lobe_places(PHOTON_LOBE_PHONG, chunk), k)
     axis, shine, words = mirrored(i, view), get(address(chunk.shine), i), address(chunk.words)
     tangent, bitangent = frame(axis)
     local = cosine_power(unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)), shine)
@@ -122,18 +122,18 @@ def scatter_phong(k: int, view: View) -> None:
 
 @inlined
 def scatter_mirror(k: int, view: View) -> None:
-    """As a perfect mirror."""
+    """Reflect as a perfect mirror does."""
     chunk = view.chunk
-    i = get_int(lobe_places(MIRROR, chunk), k)
+    i = get_int(lobe_places(PHOTON_LOBE_MIRROR, chunk), k)
     direct(i, mirrored(i, view), chunk)
     set_column(chunk.weight, i, scale(material_color(i, MIRROR_BYTES, view), get(address(chunk.per_share), i)))
 
 
 @inlined
 def scatter_dielectric(k: int, view: View) -> None:
-    """Reflect by Fresnel, else refract."""
+    """Reflect with the probability that Fresnel's equations give, else refract."""
     chunk = view.chunk
-    i = get_int(lobe_places(GLASS, chunk), k)
+    i = get_int(lobe_places(PHOTON_LOBE_GLASS, chunk), k)
     ray, normal, ior = column(chunk.ray, i), column(chunk.shading, i), get(address(chunk.ior), i)
     eta = ior if get_int(address(chunk.is_outside), i) != 0 else ONE / ior
     cosine = -dot(ray, normal)
@@ -147,20 +147,20 @@ def scatter_dielectric(k: int, view: View) -> None:
 
 @inlined
 def end_path(i: int, chunk: Chunk) -> None:
-    """A path ends as one that was absorbed."""
-    chunk.counters[i] = (chunk.counters[i] & TALLY_MASK) | ONE_ABSORBED
+    """End a path as one that was absorbed."""
+    chunk.counters[i] = (chunk.counters[i] & FATE_MASK) | ONE_ABSORBED
 
 
 @inlined
 def end_spread(i: int, chunk: Chunk) -> None:
-    """Nothing is left of a path that no mirror and no glass takes on."""
-    is_sharp = (chunk.lobe[i] == Int(MIRROR)) | (chunk.lobe[i] == Int(GLASS))
+    """Leave nothing of a path that no mirror and no glass takes on."""
+    is_sharp = (chunk.lobe[i] == Int(PHOTON_LOBE_MIRROR)) | (chunk.lobe[i] == Int(PHOTON_LOBE_GLASS))
     set_column(chunk.weight, i, scale(column(chunk.weight, i), ONE if is_sharp else ZERO))
 
 
 @inlined
 def bend_flux(k: int, view: View) -> None:
-    """A diffuse direction is about the bent normal; and the flux counts for the flat one.
+    """Draw a diffuse direction about the bent normal, and have the flux count for the flat one.
 
     A bent normal is not symmetric: Veach, Robust Monte Carlo Methods for Light Transport Simulation, 1997, 5.3.
     """
@@ -177,14 +177,14 @@ def bend_flux(k: int, view: View) -> None:
 
 @inlined
 def choose_side(i: int, chunk: Chunk) -> None:
-    """The next ray starts where it goes: clear of the surface on this side, or on the other one."""
+    """Have the next ray start where it goes: clear of the surface on this side, or on the other one."""
     through = dot(column(chunk.normal, i), column(chunk.wi, i)) < ZERO
     chunk.clearance[i] = -chunk.clearance[i] if through else chunk.clearance[i]
 
 
 @inlined
 def decide(i: int, data: Landing) -> None:
-    """Russian roulette; and where the next ray of a path starts."""
+    """Play Russian roulette, and write where the next ray of a path starts."""
     chunk, steps = data.chunk, data.chunk.steps[i]
     flux, weight = column(chunk.flux, i), column(chunk.weight, i)
     left, fate = roulette(flux, weight, unit32(chunk.words[2, i]), is_cut(steps, data.limits))

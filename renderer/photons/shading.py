@@ -23,7 +23,7 @@ from renderer.photons.emission import is_all_alike, launch, only_light
 from renderer.photons.gathering_hits import gather_records, gather_textures, pick_fresh, pick_hits
 from renderer.photons.keeping import add_fates, keep_paths, keep_photons
 from renderer.photons.landing import bend_normal, bounce, bounce_first, correct_photon, face, land, paint
-from renderer.photons.photon_map import FLUX
+from renderer.photons.photon_map import PHOTON_FLUX
 from renderer.photons.scalar_path import scatter_scalar
 from renderer.photons.scattering import bend_flux, choose_side, decide, end_path, end_spread, scatter_mixed
 from renderer.photons.store import (
@@ -54,7 +54,7 @@ from tracecore.compilation.vector import address, fetch_add, load_acquire
 
 
 def needs_uv(scene: PackedScene) -> bool:
-    """Whether shading reads u and v of hits."""
+    """Returns whether shading reads u and v of hits."""
     return bool(scene.photon_scene.flags & (TEXTURED | BENT))
 
 
@@ -95,7 +95,7 @@ def shade_batch(
 
 @inlined
 def shading_of(scene: PackedScene, limits: Limits) -> Shading:
-    """How a batch is shaded."""
+    """Returns how a batch is shaded."""
     return Shading(
         flags=scene.photon_scene.flags,
         is_alike=is_all_alike(scene.photon_scene),
@@ -111,14 +111,18 @@ def shading_of(scene: PackedScene, limits: Limits) -> Shading:
 
 @inlined
 def fresh_flux(scene: PhotonScene, task: PhotonTask) -> Vec3:
-    """Of fresh photons, where all carry the same."""
+    """Returns the flux of fresh photons, where all carry the same; else nothing."""
     return only_light(scene, task).flux if is_all_alike(scene) else (ZERO, ZERO, ZERO)
 
 
 @inlined
 def span_at(batch: PhotonBatch, places: tuple[int, int, int], is_alike: bool, flux: Vec3) -> Span:
-    """The rays to shade next: those of paths that go on, or fresh ones. places: of the first one, behind the last one
-    of all, and of the next path kept. is_alike, flux: whether all fresh photons carry the same flux, and which."""
+    """Returns the rays to shade next: those of paths that go on, or fresh ones.
+
+    places: of the first one, behind the last one of all, and of the next path kept.
+    is_alike: whether all fresh photons carry the same flux.
+    flux: what they carry then.
+    """
     first, active, kept = places
     fresh, photon = batch.fresh[0], batch.fresh[1] + first - batch.fresh[0]
     is_fresh = first >= fresh
@@ -128,7 +132,7 @@ def span_at(batch: PhotonBatch, places: tuple[int, int, int], is_alike: bool, fl
 
 @inlined
 def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
-    """Take photons from what threads share: the first, and how many."""
+    """Take photons from what threads share. Returns the first one's index, and how many they are."""
     end = supply[1]
     if wanted == 0 or np.int64(load_acquire(address(supply))) >= end:
         return end, 0
@@ -170,7 +174,7 @@ def shade_chunk(
 
 @inlined
 def shade_flat(hits: int, is_alike: bool, landing: Landing) -> None:
-    """What becomes of hits where all surfaces are flat, diffuse and of one colour each."""
+    """Shade hits where all surfaces are flat, diffuse and of one colour each."""
     if is_alike:
         each(bounce_first, whole(hits), landing)
     else:
@@ -190,7 +194,7 @@ def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: Ph
 
 @inlined
 def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits: int, landing: Landing) -> None:
-    """What becomes of hits where some are not on flat, diffuse surfaces of one colour each."""
+    """Shade hits where some are not on flat, diffuse surfaces of one colour each."""
     flags, chunk = shading.flags, view.chunk
     each(land, whole(hits), landing)
     if flags & TEXTURED:
@@ -206,7 +210,7 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
             scatter_mixed(hits, view)
         if flags & SCALAR:
             scalar = list_places(address(chunk.kind), (SCALAR, SCALAR), hits, address(chunk.scalar))
-            fluxes = view.photons + FLUX * WAITING_STEP
+            fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
             scatter_scalar(surfaces, chunk, scalar, fluxes, landing.limits.is_corrected)
         each(bend_flux, whole(bent), view)
         each(choose_side, whole(hits), chunk)

@@ -16,15 +16,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renderer.photons.photon_map import WORDS, Words
+from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.simd.columns import CHUNK, ELEMENTS
 from tracecore.compilation.cached import compiled
 
 #: A column beside those of a photon: its index.
-INDEX = WORDS
-COLUMNS = WORDS + 1
+STORE_INDEX = PHOTON_WORDS
+STORE_COLUMNS = PHOTON_WORDS + 1
 
-BLOCK_BYTES = 4 * COLUMNS * CHUNK
+BLOCK_BYTES = 4 * STORE_COLUMNS * CHUNK
 
 #: From one column of photons that wait to the next, in numbers: those of a block that is not full, of a chunk, and of a
 #: last vector that is not full.
@@ -39,9 +39,14 @@ Counts = npt.NDArray[np.int64]
 
 
 class PhotonOutput(NamedTuple):
-    """Where shading writes. waiting: (COLUMNS, WAITING) uint32, photons of a block that is not full. waits: (1,) int64,
-    how many they are. blocks: (n, COLUMNS, CHUNK) uint32. filled: (1,) int64, how many of them are. counters:
-    (COUNTERS,) int64."""
+    """Memory that shading writes photons to.
+
+    waiting: (STORE_COLUMNS, WAITING) uint32, photons of a block that is not full.
+    waits: (1,) int64, how many they are.
+    blocks: (n, STORE_COLUMNS, CHUNK) uint32.
+    filled: (1,) int64, how many of the blocks are full.
+    counters: (COUNTERS,) int64.
+    """
 
     waiting: Words
     waits: Counts
@@ -55,12 +60,12 @@ class PhotonStore:
 
     def __init__(self) -> None:
         self.counters: Counts = np.zeros(COUNTERS, np.int64)
-        self._waiting, self._waits = np.zeros((COLUMNS, WAITING), np.uint32), np.zeros(1, np.int64)
+        self._waiting, self._waits = np.zeros((STORE_COLUMNS, WAITING), np.uint32), np.zeros(1, np.int64)
         self._segments: list[PhotonOutput] = []
         self._current = 0
 
     def output(self, rays: int) -> PhotonOutput:
-        """Where the hits of so many rays go, with room for all of them."""
+        """Returns memory with room for the hits of so many rays."""
         while self._current < len(self._segments):
             if room(self._segments[self._current]) >= rays:
                 return self._segments[self._current]
@@ -82,13 +87,13 @@ class PhotonStore:
             segment.filled[0] = 0
 
     def filled(self) -> Iterator[Words]:
-        """All photons, (n, COLUMNS, m) uint32 at a time, in the order in which they were kept."""
+        """Yield all photons, (n, STORE_COLUMNS, m) uint32 at a time, in the order in which they were kept."""
         for segment in self._segments:
             yield segment.blocks[: segment.filled[0]]
         yield self._waiting[None, :, : self._waits[0]]
 
     def _add_segment(self, photons: int) -> None:
-        """A segment with room for no less than so many photons."""
+        """Add a segment with room for no less than so many photons."""
         count = max(-(-photons // CHUNK) + 1, SEGMENT_BYTES // BLOCK_BYTES)
         filled = np.zeros(1, np.int64)
         self._segments.append(PhotonOutput(self._waiting, self._waits, new_blocks(count), filled, self.counters))
@@ -96,13 +101,14 @@ class PhotonStore:
 
 @compiled
 def room(output: PhotonOutput) -> int:
-    """How many photons more it can take."""
+    """Returns how many photons more an output can take."""
     return (len(output.blocks) - output.filled[0] - 1) * CHUNK
 
 
 def new_blocks(count: int) -> Words:
-    """(count, COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after another. Whole
-    pages, so that lines of 64 bytes lie as the processor has them."""
+    """Returns (count, STORE_COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after
+    another. They are whole pages, so that lines of 64 bytes lie as the processor has them.
+    """
     size = count * BLOCK_BYTES
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -110,13 +116,17 @@ def new_blocks(count: int) -> Words:
             memory.madvise(mmap.MADV_HUGEPAGE)
     else:
         memory = mmap.mmap(-1, size)
-    return np.frombuffer(memory, np.uint32).reshape(count, COLUMNS, CHUNK)
+    return np.frombuffer(memory, np.uint32).reshape(count, STORE_COLUMNS, CHUNK)
 
 
 def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) -> Words:
-    """All photons stored, (n, WORDS) uint32, in order of index, whichever store they are in; those of a path as kept.
+    """Returns all photons stored, (n, PHOTON_WORDS) uint32, in order of index, whichever store they are in.
 
-    first, count: the photons that were started. A path must be in one store alone.
+    Those of a path keep their order; a path must be in one store alone.
+
+    first: index of the first photon that was started.
+    count: how many were started.
+    threads: how many do the work.
     """
     with ThreadPoolExecutor(threads) as pool:
 
@@ -129,7 +139,7 @@ def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) ->
         pieces = [starts[low:high] for low, high in pairwise(bounds)]
         sums = np.cumsum([0, *pool.map(np.sum, pieces)])
         list(pool.map(start_paths, pieces, sums[:-1]))
-        ordered = np.empty((int(sums[-1]), WORDS), np.uint32)
+        ordered = np.empty((int(sums[-1]), PHOTON_WORDS), np.uint32)
         spread(_place_store, first, starts, ordered)
     return ordered
 
@@ -149,12 +159,12 @@ def count_photons(blocks: Words, first: int, counts: Counts) -> None:
     """Add to counts[p] the number of photons of path first + p."""
     for block in range(len(blocks)):
         for i in range(blocks.shape[2]):
-            counts[np.uint32(blocks[block, INDEX, i] - np.uint32(first))] += 1
+            counts[np.uint32(blocks[block, STORE_INDEX, i] - np.uint32(first))] += 1
 
 
 @compiled
 def start_paths(counts: Counts, start: int) -> None:
-    """Numbers of photons become places of the first ones, from `start` on."""
+    """Turn numbers of photons into the indices of the first ones, from `start` on."""
     for path in range(len(counts)):
         start, counts[path] = start + counts[path], start
 
@@ -164,8 +174,8 @@ def place_photons(blocks: Words, first: int, starts: Counts, ordered: Words) -> 
     """Copy each photon to where its path starts, and let the rest of the path start behind it."""
     for block in range(len(blocks)):
         for i in range(blocks.shape[2]):
-            path = np.uint32(blocks[block, INDEX, i] - np.uint32(first))
+            path = np.uint32(blocks[block, STORE_INDEX, i] - np.uint32(first))
             place = starts[path]
             starts[path] = place + 1
-            for word in range(WORDS):
+            for word in range(PHOTON_WORDS):
                 ordered[place, word] = blocks[block, word, i]

@@ -6,7 +6,18 @@ import numpy.typing as npt
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
 from renderer.scene.projection import AIM_COLUMNS, NO_PROJECTION, Projection, Source, reach
-from shaders.lights import EDGE_1, EDGE_2, KIND, NORMAL, POINT, POSITION, SPOT, TRIANGLE, LightArrays, triple
+from shaders.lights import (
+    LIGHT_EDGE_1,
+    LIGHT_EDGE_2,
+    LIGHT_KIND,
+    LIGHT_NORMAL,
+    LIGHT_POSITION,
+    POINT,
+    SPOT,
+    TRIANGLE,
+    LightArrays,
+    triple,
+)
 from shaders.surface import SurfaceArrays
 from shaders.vector import along
 from tracecore.compilation.cached import compiled
@@ -32,8 +43,13 @@ WORD_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E377
 
 
 def projected(scene: PackedScene, share: float) -> PackedScene:
-    """The scene with a share, 0..1, of its photons sent to mirrors and glass, and the others to what there is; the
-    scene itself where neither makes a difference. A share of 1 is for caustic maps: what goes elsewhere is left out."""
+    """Returns the scene with a share of its photons sent to mirrors and glass, and the others to what there is.
+
+    It is the scene itself where neither makes a difference. A share of 1 is for caustic maps: what goes elsewhere is
+    left out.
+
+    share: 0..1.
+    """
     lights, photon_scene = scene.lights, scene.photon_scene
     targets = specular_spheres(scene.surfaces) if share > 0.0 else NO_PROJECTION.targets
     around = box_around(scene.surfaces.positions, lights)
@@ -57,7 +73,7 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
 
 
 def budgets_of_rows(lights: LightArrays, rows: Doubles, budgets: Doubles) -> Doubles:
-    """Budgets of joined lights as those of rows, for the kinds that are never joined."""
+    """Returns budgets of joined lights as those of rows, for the kinds that are never joined."""
     probability = lights.probability.copy()
     single, joined = (np.flatnonzero(is_other(table)) for table in (lights.rows, rows))
     probability[single] = budgets[joined]
@@ -65,14 +81,19 @@ def budgets_of_rows(lights: LightArrays, rows: Doubles, budgets: Doubles) -> Dou
 
 
 def is_other(rows: Doubles) -> npt.NDArray[np.bool_]:
-    """(n,) whether a light is neither point nor triangle."""
-    kinds: npt.NDArray[np.bool_] = ~np.isin(rows[:, KIND], (POINT, TRIANGLE))
+    """Returns whether a light is neither point nor triangle: (n,) bool."""
+    kinds: npt.NDArray[np.bool_] = ~np.isin(rows[:, LIGHT_KIND], (POINT, TRIANGLE))
     return kinds
 
 
 def light_budgets(lights: LightArrays, power: Doubles, is_square: npt.NDArray[np.bool_], to: Projection) -> Doubles:
-    """(n,) probabilities with which photons choose lights, of shares of the power (n,). In part they follow power, in
-    part the power that goes to targets, so that a lamp beside glass is not left out among stronger ones."""
+    """Returns the probabilities with which photons choose lights: (n,) float64.
+
+    In part they follow power, in part the power that goes to targets, so that a lamp beside glass is not left out among
+    stronger ones.
+
+    power: (n,) float64, the lights' shares of it.
+    """
     useful = power * reaches(lights, to, is_square)
     if useful.sum() <= 0.0:
         return power
@@ -82,28 +103,36 @@ def light_budgets(lights: LightArrays, power: Doubles, is_square: npt.NDArray[np
 
 @compiled
 def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_]) -> Doubles:
-    """(n,) the share of each light's flux that goes to targets, the mean over some places of it (Roberts: The
-    Unreasonable Effectiveness of Quasirandom Sequences, 2018)."""
+    """Returns the share of each light's flux that goes to targets: (n,) float64.
+
+    It is the mean over some places of the light.
+    (Roberts: The Unreasonable Effectiveness of Quasirandom Sequences, 2018.)
+    """
     shares, aims = np.zeros(len(lights.rows)), np.empty((len(to.targets), AIM_COLUMNS))
     for light in range(len(lights.rows)):
-        kind = lights.rows[light, KIND]
+        kind = lights.rows[light, LIGHT_KIND]
         places = PLACES if kind == TRIANGLE else 1
         for place in range(places):
-            origin = triple(lights, light, POSITION)
+            origin = triple(lights, light, LIGHT_POSITION)
             if kind == TRIANGLE:
                 s, t = 0.7548776662466927 * (place + 0.5) % 1.0, 0.5698402909980532 * (place + 0.5) % 1.0
                 is_beyond = s + t > 1.0 and not is_square[light]
                 s, t = 1.0 - s if is_beyond else s, 1.0 - t if is_beyond else t
-                origin = along(along(origin, triple(lights, light, EDGE_1), s), triple(lights, light, EDGE_2), t)
-            source = Source(kind, light, origin, triple(lights, light, NORMAL))
+                origin = along(
+                    along(origin, triple(lights, light, LIGHT_EDGE_1), s), triple(lights, light, LIGHT_EDGE_2), t
+                )
+            source = Source(kind, light, origin, triple(lights, light, LIGHT_NORMAL))
             shares[light] += reach(lights, to, source, aims) / places
     return shares
 
 
 def box_around(positions: Floats, lights: LightArrays) -> Doubles:
-    """(2, 3) corners of the box around all triangles, or the endless one where no light without size is outside."""
-    has_place = np.isin(lights.rows[:, KIND], (POINT, SPOT)) & (lights.probability > 0.0)
-    places = lights.rows[has_place, POSITION : POSITION + 3]
+    """Returns the corners of the box around all triangles: (2, 3).
+
+    The box is the endless one where no light without size is outside.
+    """
+    has_place = np.isin(lights.rows[:, LIGHT_KIND], (POINT, SPOT)) & (lights.probability > 0.0)
+    places = lights.rows[has_place, LIGHT_POSITION : LIGHT_POSITION + 3]
     if len(positions) == 0 or len(places) == 0:
         return NO_PROJECTION.around
     corners = positions.reshape(-1, 3)
@@ -113,7 +142,7 @@ def box_around(positions: Floats, lights: LightArrays) -> Doubles:
 
 
 def specular_spheres(surfaces: SurfaceArrays) -> Doubles:
-    """(k, 4) float64, middle and radius of no more than MOST_TARGETS spheres around all mirrors and glass.
+    """Returns middle and radius, (k, 4) float64, of no more than MOST_TARGETS spheres around all mirrors and glass.
 
     Objects are what hangs together. All are split in two along the longest side of the box around their middles, the
     largest sphere first, as long as there may be more.
@@ -136,7 +165,7 @@ def specular_spheres(surfaces: SurfaceArrays) -> Doubles:
 
 
 def connected(triangles: Floats) -> Longs:
-    """(n,) labels, 0 and up, the same for triangles (n, 3, 3) that share corners, at once or by way of others."""
+    """Returns labels, (n,), 0 and up, the same for triangles (n, 3, 3) that share corners, also through others."""
     words = (np.ascontiguousarray(triangles).view(np.uint32).astype(np.uint64) * WORD_FACTORS).sum(axis=2)
     corners, ids = np.unique(words, return_inverse=True)
     ids = ids.reshape(-1, 3)
@@ -152,7 +181,7 @@ def connected(triangles: Floats) -> Longs:
 
 
 def split(triangles: Floats, labels: Longs, own: Longs) -> list[Longs]:
-    """The triangles `own` in two, by the middles of the objects that they belong to; in one where it cannot be."""
+    """Returns the triangles `own` in two, by the middles of the objects they belong to; in one where it cannot be."""
     objects, members = np.unique(labels[own], return_inverse=True)
     low, high = np.full((len(objects), 3), np.inf), np.full((len(objects), 3), -np.inf)
     np.minimum.at(low, members, triangles[own].min(axis=1))
@@ -164,7 +193,7 @@ def split(triangles: Floats, labels: Longs, own: Longs) -> list[Longs]:
 
 
 def sphere_around(triangles: Floats) -> Doubles:
-    """(4,) middle of the box around triangles (n, 3, 3), and the radius that reaches all corners."""
+    """Returns a sphere around triangles (n, 3, 3), the middle of their box and its radius: (4,) float64."""
     corners = triangles.reshape(-1, 3).astype(np.float64)
     middle = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
     radius = MARGIN * np.sqrt(np.square(corners - middle).sum(axis=1).max())

@@ -1,4 +1,4 @@
-"""Photons from the lights through the scene, traced by loops that shade batch after batch (`photon_shading`).
+"""Photons from the lights through the scene, traced by loops that shade batch after batch (`renderer.photons.shading`).
 
 A batch is a pool of paths. Where a path ends, the next photon starts in its place, so that batches stay full until all
 photons are on their way.
@@ -36,8 +36,11 @@ Longs = npt.NDArray[np.int64]
 
 
 class PhotonJob(NamedTuple):
-    """Photons to trace, shared by all threads. supply: (2,) int64, the next one to start and the end. options: what is
-    asked of their rays, see `tracecore.dispatch.port`."""
+    """Photons to trace, shared by all threads.
+
+    supply: (2,) int64, the next one to start and the end.
+    options: what is asked of their rays, see `tracecore.dispatch.port`.
+    """
 
     scene: PackedScene
     task: PhotonTask
@@ -46,8 +49,13 @@ class PhotonJob(NamedTuple):
 
 
 class PhotonBatches(NamedTuple):
-    """A thread's batches, one slot each. live, active: (batches,) int64: whether it has work, and rays on their way. paths:
-    (batches, PATH_WORDS, column) uint32, and fresh: (batches, 2) int64, of `PhotonBatch`."""
+    """A thread's batches, one slot each.
+
+    live: (batches,) int64, whether it has work.
+    active: (batches,) int64, rays that are being traced.
+    paths: (batches, PATH_WORDS, column) uint32, of `PhotonBatch`.
+    fresh: (batches, 2) int64, of `PhotonBatch`.
+    """
 
     live: Longs
     active: Longs
@@ -56,8 +64,13 @@ class PhotonBatches(NamedTuple):
 
 
 class TracedPhotons(NamedTuple):
-    """stored: (n, WORDS) uint32, in order of photon index and bounce. counts: fates of the paths. rays: traced for
-    them. order_seconds: wall time to put them in order."""
+    """Photons that have been traced.
+
+    stored: (n, PHOTON_WORDS) uint32, in order of photon index and bounce.
+    counts: fates of the paths.
+    rays: how many were traced for them.
+    order_seconds: wall time to put them in order.
+    """
 
     stored: Words
     counts: PhotonCounts
@@ -88,7 +101,7 @@ def run_photons(
 
 
 def new_batches(port: Port, batches: int) -> PhotonBatches:
-    """Batches with nothing on its way."""
+    """Returns batches without rays."""
     return PhotonBatches(
         live=np.zeros(batches, np.int64),
         active=np.zeros(batches, np.int64),
@@ -110,7 +123,7 @@ def trace_photons(
 
     def make_loop(worker: Worker) -> Loop:
         store: PhotonStore = worker.kept("photon store", PhotonStore)
-        batches: PhotonBatches = worker.kept("photon lanes", lambda: new_batches(worker.port, pool.batches(1)))
+        batches: PhotonBatches = worker.kept("photon batches", lambda: new_batches(worker.port, pool.batches(1)))
         scratch = new_scratch()
         store.clear()
         stores.append(store)

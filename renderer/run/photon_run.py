@@ -50,6 +50,9 @@ MOST_PHOTONS = 1 << 32
 #: Rows of each thread's log, of which a batch takes two or three.
 LOG_ROWS = 1 << 15
 
+#: Seconds, rays and bytes by name.
+Counters = dict[str, Any]
+
 
 @dataclass(frozen=True, kw_only=True)
 class PhotonRun:
@@ -173,21 +176,8 @@ def trace_until_stored(
     task = photon_task(scene, settings, 0, min_bounces=0)
     pool = WorkerPool(tracer, settings.threads, settings.batch_rays, log_rows=LOG_ROWS)
     rounds = _Rounds(snapshot.name, photons, partial(trace_photons, scene, task, pool))
-    start: dict[str, Any] = {}
-    spent: list[dict[str, Any]] = []
-    finished = True
     try:
-        try:
-            rounds.trace_pilot()
-            while len(spent) < repeat:
-                start = _meters(tracer, pool)
-                rounds.trace_again() if spent else rounds.trace_rest(on_progress)
-                spent.append(_since(start, tracer, pool))
-        except KeyboardInterrupt:
-            if not rounds.all:
-                raise
-            finished = False
-            spent = spent or [_since(start, tracer, pool)]
+        spent, finished = _trace_and_time(rounds, repeat, on_progress, partial(_counters, tracer, pool))
         sample = pool.sample_rays()
     finally:
         pool.close()
@@ -207,13 +197,36 @@ def trace_until_stored(
     )
 
 
-def _since(start: dict[str, Any], tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
-    """What has been spent since the meters were looked at; nothing if they were not."""
-    return {name: meter - start.get(name, meter) for name, meter in _meters(tracer, pool).items()}
+def _trace_and_time(
+    rounds: _Rounds, repeat: int, on_progress: Callable[[int], None], counters: Callable[[], Counters]
+) -> tuple[list[Counters], bool]:
+    """Trace the pilot, then what is timed, `repeat` times.
+
+    Returns what each of these runs spent, of what `counters` counts, and whether all came to their end: an interrupt
+    leaves at least one, or is raised again where no round is finished.
+    """
+    start: Counters = {}
+    spent: list[Counters] = []
+    try:
+        rounds.trace_pilot()
+        while len(spent) < repeat:
+            start = counters()
+            rounds.trace_again() if spent else rounds.trace_rest(on_progress)
+            spent.append(_since(start, counters()))
+    except KeyboardInterrupt:
+        if not rounds.all:
+            raise
+        return spent or [_since(start, counters())], False
+    return spent, True
 
 
-def _meters(tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
-    """What has to be looked at before and after what is timed."""
+def _since(start: Counters, now: Counters) -> Counters:
+    """Returns what has been spent since the start; nothing where it was not counted then."""
+    return {name: count - start.get(name, count) for name, count in now.items()}
+
+
+def _counters(tracer: Tracer, pool: WorkerPool) -> Counters:
+    """Returns what has to be looked at before and after what is timed."""
     return {
         "seconds": pool.seconds,
         "rays": pool.rays,
@@ -222,8 +235,8 @@ def _meters(tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
     }
 
 
-def _work(rounds: _Rounds, counters: dict[str, Any]) -> Work:
-    """tallies: of what is timed, as `Feeder.tallies` calls them."""
+def _work(rounds: _Rounds, counters: Counters) -> Work:
+    """Returns the work of all rounds. counters: of what is timed, named as by `WorkerPool.counters`."""
     order_seconds = sum((traced.order_seconds for traced in rounds.timed), 0.0)
     work = Work(photons=rounds.counts, order_seconds=order_seconds, **counters)
     work.rays.photon = sum(traced.rays for traced in rounds.all)

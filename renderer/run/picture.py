@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from renderer.atomic_file import temporary_beside
 from renderer.film import image_file
 from renderer.film.film import Film
-from renderer.film.layers import COLUMNS
+from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping
 from renderer.interrupts import held_back
@@ -83,7 +83,7 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
     with closing(driver_of(context, order, settings)) as driver, held_back():
         record = PictureRecord(context, driver, order, start)
         files = PictureFiles(path, record, keep_linear=keep_linear)
-        film = Film(settings.width, settings.height, COLUMNS[settings.layers])
+        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
         finished = render(driver, film, order.limits, files, quiet=order.quiet)
         if film.passes and order.photon_path is not None:
             save_photons(order.photon_path, cast("PhotonKeeper", driver))
@@ -97,7 +97,7 @@ def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Pic
     settings = order.settings(context.snapshot)
     with closing(driver_of(context, order, settings)) as driver:
         record = PictureRecord(context, driver, order, start)
-        film = Film(settings.width, settings.height, COLUMNS[settings.layers])
+        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
         for is_last in expose(driver, film, order.limits):
             yield dataclasses.replace(record.picture(film), is_finished=is_last)
 

@@ -224,7 +224,7 @@ def passes_of(settings: Settings) -> int | None:
 
 
 def layers_for(settings: Settings) -> str:
-    """Return the least of `layers.COLUMNS` that has what is asked for."""
+    """Return the least of `layers.LAYER_COLUMNS` that has what is asked for."""
     if settings.layers:
         return "all"
     if settings.denoise:

@@ -46,7 +46,7 @@ DIGITS = 4
 Seeds = Literal["same", "own"]
 
 #: What the statistics of a sequence keep of each frame.
-COLUMNS = (
+SEQUENCE_COLUMNS = (
     "triangles",
     "bvh.update",
     "bvh.update_seconds",
@@ -189,6 +189,6 @@ class _Pictures:
 
 
 def table(frames: range, rows: list[Statistics]) -> Statistics:
-    """The statistics of a sequence: a list over the frames for each of `COLUMNS`."""
-    columns = {name: [row.get(name) for row in rows] for name in COLUMNS}
+    """The statistics of a sequence: a list over the frames for each of `SEQUENCE_COLUMNS`."""
+    columns = {name: [row.get(name) for row in rows] for name in SEQUENCE_COLUMNS}
     return {"frames": list(frames), **columns, "version": __version__}

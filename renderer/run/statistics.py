@@ -99,10 +99,22 @@ class Measured:
 
 
 def collect(context: RenderContext, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
-    """The statistics of a run, with the keys of `FIELDS`."""
-    work, bvh, limits, seconds = measured.work, context.tracer.bvh, measured.limits, measured.seconds
-    rays, photons = work.rays, work.photons
-    has_bus = context.tracer.device == "gpu"
+    """Returns the statistics of a run, with the keys of `FIELDS` in their order."""
+    return {
+        **_setting_figures(context, driver, settings),
+        "passes": measured.passes,
+        "noise": measured.noise,
+        "bias": measured.bias,
+        **_time_figures(context, measured),
+        **_ray_figures(measured),
+        **_device_figures(context, measured),
+        **_photon_figures(measured.work),
+        **_tree_figures(context),
+        "version": __version__,
+    }
+
+
+def _setting_figures(context: RenderContext, driver: str, settings: RenderSettings) -> Statistics:
     return {
         "scene": context.snapshot.name,
         "triangles": len(context.snapshot.positions),
@@ -113,24 +125,40 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         "batch_rays": settings.batch_rays,
         "threads": settings.threads or context.tracer.threads,
         "seed": settings.seed,
-        "passes": measured.passes,
-        "noise": measured.noise,
-        "bias": measured.bias,
+    }
+
+
+def _time_figures(context: RenderContext, measured: Measured) -> Statistics:
+    work = measured.work
+    return {
         "seconds.load": context.load_seconds,
         "seconds.build": context.build_seconds,
         "seconds.trace": work.trace_seconds,
         "seconds.wait": work.wait_seconds,
         "seconds.shade": work.shade_seconds,
         "seconds.order": work.order_seconds,
-        "seconds.total": context.load_seconds + context.build_seconds + seconds,
+        "seconds.total": context.load_seconds + context.build_seconds + measured.seconds,
+    }
+
+
+def _ray_figures(measured: Measured) -> Statistics:
+    rays, rate = measured.work.rays, ratio(measured.rays, measured.seconds)
+    return {
         "rays.camera": rays.camera,
         "rays.shadow": rays.shadow,
         "rays.bounce": rays.bounce,
         "rays.photon": rays.photon,
         "rays.total": rays.total,
         "rays.timed": measured.rays,
-        "rays_per_second": ratio(measured.rays, seconds),
-        "rays_per_second_of_runs": list(measured.rates) or [ratio(measured.rays, seconds)],
+        "rays_per_second": rate,
+        "rays_per_second_of_runs": list(measured.rates) or [rate],
+    }
+
+
+def _device_figures(context: RenderContext, measured: Measured) -> Statistics:
+    work, limits, seconds = measured.work, measured.limits, measured.seconds
+    has_bus = context.tracer.device == "gpu"
+    return {
         "coprocessor.busy_fraction": ratio(measured.busy_seconds, seconds),
         "coprocessor.kernel_rays_per_second": limits.kernel_rays_per_second,
         "coprocessor.batches": context.tracer.statistics().batches,
@@ -138,18 +166,29 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         "transfer.bytes_per_second": ratio(work.bytes_up + work.bytes_down, seconds) if has_bus else 0.0,
         "transfer.limit_bytes_per_second": limits.bus_bytes_per_second,
         "limited_by": limited_by(measured, has_bus=has_bus),
+    }
+
+
+def _photon_figures(work: Work) -> Statistics:
+    photons = work.photons
+    return {
         "photons.emitted": photons.emitted,
         "photons.stored": photons.stored,
         "photons.absorbed": photons.absorbed,
         "photons.escaped": photons.escaped,
         "photons.terminated": photons.terminated,
+    }
+
+
+def _tree_figures(context: RenderContext) -> Statistics:
+    bvh = context.tracer.bvh
+    return {
         "bvh.nodes": bvh.nodes,
         "bvh.bytes": bvh.bytes,
         "bvh.sah_cost": bvh.sah_cost,
         "bvh.build_seconds": bvh.build_seconds,
         "bvh.update": "refitted" if context.is_refitted else "built",
         "bvh.update_seconds": tree.build_seconds if (tree := context.tracer.tree) else 0.0,
-        "version": __version__,
     }
 
 

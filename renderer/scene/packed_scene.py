@@ -28,33 +28,33 @@ from shaders.lights import (
 )
 from shaders.registry import get_shader
 from shaders.surface import (
-    ABSORPTION,
-    ALPHA,
-    BACKDROP,
-    BUMP_MAP,
-    BUMP_SCALE,
-    COLUMNS,
-    DIFFUSE,
-    EMISSION,
-    EMISSION_MAP,
-    ETA,
-    EXTINCTION,
-    FILTERED,
-    IOR,
-    LOOK,
-    MAPPED,
-    MIRROR,
-    NORMAL_MAP,
-    NORMAL_SCALE,
-    PHONG,
-    PLAIN,
-    ROUGHNESS_MAP,
-    SHINE,
-    SPECULAR_LOBE,
-    SPECULAR_MAP,
-    TEXTURE,
-    TRANSMISSION,
-    TRANSMISSION_MAP,
+    LOOK_FILTERED,
+    LOOK_MAPPED,
+    LOOK_PLAIN,
+    MATERIAL_ABSORPTION,
+    MATERIAL_ALPHA,
+    MATERIAL_BACKDROP,
+    MATERIAL_BUMP_MAP,
+    MATERIAL_BUMP_SCALE,
+    MATERIAL_COLUMNS,
+    MATERIAL_DIFFUSE,
+    MATERIAL_EMISSION,
+    MATERIAL_EMISSION_MAP,
+    MATERIAL_ETA,
+    MATERIAL_EXTINCTION,
+    MATERIAL_IOR,
+    MATERIAL_LOOK,
+    MATERIAL_MIRROR,
+    MATERIAL_NORMAL_MAP,
+    MATERIAL_NORMAL_SCALE,
+    MATERIAL_PHONG,
+    MATERIAL_ROUGHNESS_MAP,
+    MATERIAL_SHINE,
+    MATERIAL_SPECULAR_LOBE,
+    MATERIAL_SPECULAR_MAP,
+    MATERIAL_TEXTURE,
+    MATERIAL_TRANSMISSION,
+    MATERIAL_TRANSMISSION_MAP,
     SurfaceArrays,
 )
 from shaders.textures import BILINEAR, MIP, NEAREST, Look, TextureArrays, pack_textures
@@ -94,36 +94,41 @@ class PackedScene(NamedTuple):
 
 
 def pack_material(material: Material) -> npt.NDArray[np.float64]:
-    """(COLUMNS,) float64."""
+    """(MATERIAL_COLUMNS,) float64."""
     lobes = get_shader(material.kind).mixture(material)
-    row = np.zeros(COLUMNS)
+    row = np.zeros(MATERIAL_COLUMNS)
     for column, color in (
-        (DIFFUSE, lobes.diffuse),
-        (PHONG, lobes.phong),
-        (MIRROR, lobes.mirror),
-        (TRANSMISSION, lobes.transmission),
-        (EMISSION, material.emission),
-        (BACKDROP, material.backdrop),
-        (SPECULAR_LOBE, lobes.specular_lobe),
-        (ETA, lobes.eta),
-        (EXTINCTION, lobes.k),
-        (ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
+        (MATERIAL_DIFFUSE, lobes.diffuse),
+        (MATERIAL_PHONG, lobes.phong),
+        (MATERIAL_MIRROR, lobes.mirror),
+        (MATERIAL_TRANSMISSION, lobes.transmission),
+        (MATERIAL_EMISSION, material.emission),
+        (MATERIAL_BACKDROP, material.backdrop),
+        (MATERIAL_SPECULAR_LOBE, lobes.specular_lobe),
+        (MATERIAL_ETA, lobes.eta),
+        (MATERIAL_EXTINCTION, lobes.k),
+        (MATERIAL_ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
     ):
         row[column : column + 3] = color
-    row[SHINE], row[IOR], row[ALPHA], row[TEXTURE] = lobes.shine, lobes.ior, lobes.alpha, material.texture
-    row[SPECULAR_MAP], row[ROUGHNESS_MAP] = material.specular_map, material.roughness_map
-    row[TRANSMISSION_MAP], row[EMISSION_MAP] = material.transmission_map, material.emission_map
-    row[NORMAL_MAP], row[NORMAL_SCALE] = material.normal_map, material.normal_scale
-    row[BUMP_MAP], row[BUMP_SCALE] = material.bump_map, material.bump_scale
+    row[MATERIAL_SHINE], row[MATERIAL_IOR], row[MATERIAL_ALPHA], row[MATERIAL_TEXTURE] = (
+        lobes.shine,
+        lobes.ior,
+        lobes.alpha,
+        material.texture,
+    )
+    row[MATERIAL_SPECULAR_MAP], row[MATERIAL_ROUGHNESS_MAP] = material.specular_map, material.roughness_map
+    row[MATERIAL_TRANSMISSION_MAP], row[MATERIAL_EMISSION_MAP] = material.transmission_map, material.emission_map
+    row[MATERIAL_NORMAL_MAP], row[MATERIAL_NORMAL_SCALE] = material.normal_map, material.normal_scale
+    row[MATERIAL_BUMP_MAP], row[MATERIAL_BUMP_SCALE] = material.bump_map, material.bump_scale
     return row
 
 
 def look_of(material: Material, textures: Sequence[Texture]) -> float:
-    """PLAIN, FILTERED or MAPPED: what shading has to look at."""
+    """LOOK_PLAIN, LOOK_FILTERED or LOOK_MAPPED: what shading has to look at."""
     others = material.pictures.keys() - {"texture", "cutout"}
     if others or (material.texture >= 0 and not textures[material.texture].is_plain):
-        return MAPPED
-    return FILTERED if material.texture >= 0 and textures[material.texture].filter == "mip" else PLAIN
+        return LOOK_MAPPED
+    return LOOK_FILTERED if material.texture >= 0 and textures[material.texture].filter == "mip" else LOOK_PLAIN
 
 
 def texture_look(texture: Texture) -> Look:
@@ -139,14 +144,25 @@ def texture_colors(texture: Texture) -> npt.NDArray[np.float32]:
 
 
 def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """(m,) whether a material, (m, COLUMNS), is a mirror, a polished coat or clear glass, which turn light without
-    spreading it, or has a shader of its own, (m,), that may make it one."""
+    """Returns whether materials turn light without spreading it: (m,) bool.
+
+    These are mirrors, polished coats and clear glass, and all that have a shader of their own, which may do so.
+
+    materials: (m, MATERIAL_COLUMNS) float64.
+    shaders: (m,) int64, addresses of shaders, or 0.
+    """
     lobes = {
-        column: materials[:, column : column + 3].max(axis=1) > 0.0 for column in (MIRROR, TRANSMISSION, SPECULAR_LOBE)
+        column: materials[:, column : column + 3].max(axis=1) > 0.0
+        for column in (MATERIAL_MIRROR, MATERIAL_TRANSMISSION, MATERIAL_SPECULAR_LOBE)
     }
-    is_smooth = (materials[:, ALPHA] < LEAST_ALPHA) | (materials[:, ROUGHNESS_MAP] >= 0.0)
-    is_clear = is_smooth | (materials[:, IOR] == 1.0)
-    return lobes[MIRROR] | (lobes[TRANSMISSION] & is_clear) | (lobes[SPECULAR_LOBE] & is_smooth) | (shaders != 0)
+    is_smooth = (materials[:, MATERIAL_ALPHA] < LEAST_ALPHA) | (materials[:, MATERIAL_ROUGHNESS_MAP] >= 0.0)
+    is_clear = is_smooth | (materials[:, MATERIAL_IOR] == 1.0)
+    return (
+        lobes[MATERIAL_MIRROR]
+        | (lobes[MATERIAL_TRANSMISSION] & is_clear)
+        | (lobes[MATERIAL_SPECULAR_LOBE] & is_smooth)
+        | (shaders != 0)
+    )
 
 
 def shader_at_point(material: Material) -> int:
@@ -171,12 +187,12 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         normals=np.ascontiguousarray(snapshot.normals, np.float32),
         uvs=np.ascontiguousarray(snapshot.uvs, np.float32),
         material_ids=np.ascontiguousarray(snapshot.material_ids, np.int32),
-        materials=np.array([pack_material(m) for m in snapshot.materials]).reshape(-1, COLUMNS),
+        materials=np.array([pack_material(m) for m in snapshot.materials]).reshape(-1, MATERIAL_COLUMNS),
         shaders=np.array([shader_at_point(m) for m in snapshot.materials], np.int64),
         emitter_ids=emitter_ids,
         textures=textures,
     )
-    surfaces.materials[:, LOOK] = [look_of(material, snapshot.textures) for material in snapshot.materials]
+    surfaces.materials[:, MATERIAL_LOOK] = [look_of(material, snapshot.textures) for material in snapshot.materials]
     background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
     sky = NO_SKY
     if snapshot.environment is not None:

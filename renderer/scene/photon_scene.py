@@ -14,32 +14,32 @@ from renderer.scene.projection import NO_PROJECTION, Projection
 from renderer.simd.columns import LINE_BYTES
 from scenes.srgb import decoded
 from shaders.lights import (
-    AREA,
-    EDGE_1,
-    EDGE_2,
-    KIND,
+    LIGHT_AREA,
+    LIGHT_EDGE_1,
+    LIGHT_EDGE_2,
+    LIGHT_KIND,
+    LIGHT_NORMAL,
+    LIGHT_POSITION,
+    LIGHT_STRENGTH,
     POINT,
-    POSITION,
-    STRENGTH,
     TRIANGLE,
     LightArrays,
 )
-from shaders.lights import NORMAL as LIGHT_NORMAL
 from shaders.octahedral import pack_unit
 from shaders.surface import (
-    ABSORPTION,
-    ALPHA,
-    DIFFUSE,
-    IOR,
-    LOOK,
-    MAPPED,
-    MIRROR,
+    LOOK_MAPPED,
+    MATERIAL_ABSORPTION,
+    MATERIAL_ALPHA,
+    MATERIAL_DIFFUSE,
+    MATERIAL_IOR,
+    MATERIAL_LOOK,
+    MATERIAL_MIRROR,
+    MATERIAL_PHONG,
+    MATERIAL_SHINE,
+    MATERIAL_SPECULAR_LOBE,
+    MATERIAL_TEXTURE,
+    MATERIAL_TRANSMISSION,
     ORIGIN_OFFSET,
-    PHONG,
-    SHINE,
-    SPECULAR_LOBE,
-    TEXTURE,
-    TRANSMISSION,
     SurfaceArrays,
 )
 from shaders.textures import TextureArrays
@@ -108,7 +108,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 
 #: Columns of a light's strength.
-STRENGTHS = list(range(STRENGTH, STRENGTH + 3))
+STRENGTHS = list(range(LIGHT_STRENGTH, LIGHT_STRENGTH + 3))
 
 #: Linear values of sRGB bytes.
 DECODED = decoded(np.arange(256, dtype=np.uint8), np.float32)
@@ -167,12 +167,12 @@ def pack_records(surfaces: SurfaceArrays) -> Records:
     records["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
     pack_units(normals, records["packed_front"])
     pack_units(-normals, records["packed_back"])
-    records["diffuse"] = materials[:, DIFFUSE : DIFFUSE + 3][ids]
-    for lobe, column in enumerate((PHONG, MIRROR, TRANSMISSION)):
+    records["diffuse"] = materials[:, MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3][ids]
+    for lobe, column in enumerate((MATERIAL_PHONG, MATERIAL_MIRROR, MATERIAL_TRANSMISSION)):
         records["means"][:, lobe] = (
             materials[:, column : column + 3].astype(np.float32).mean(axis=1, dtype=np.float64)[ids]
         )
-    records["shine"], records["ior"] = materials[ids, SHINE], materials[ids, IOR]
+    records["shine"], records["ior"] = materials[ids, MATERIAL_SHINE], materials[ids, MATERIAL_IOR]
     return records
 
 
@@ -198,15 +198,18 @@ def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.N
 
 def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
     """(m,) STORES, TEXTURED, MIXED and SCALAR where they apply, and BENT where that goes with it."""
-    scatters = materials[:, DIFFUSE : DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
-    is_mixed = materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
+    scatters = materials[:, MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
+    is_mixed = materials[:, MATERIAL_PHONG : MATERIAL_TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
     is_scalar = (shaders != 0) | (
-        materials[:, [*range(SPECULAR_LOBE, SPECULAR_LOBE + 3), ALPHA]].max(axis=1, initial=0.0) > 0.0
+        materials[:, [*range(MATERIAL_SPECULAR_LOBE, MATERIAL_SPECULAR_LOBE + 3), MATERIAL_ALPHA]].max(
+            axis=1, initial=0.0
+        )
+        > 0.0
     )
-    is_scalar |= materials[:, ABSORPTION : ABSORPTION + 3].max(axis=1, initial=0.0) > 0.0
-    is_scalar |= materials[:, LOOK] == MAPPED
+    is_scalar |= materials[:, MATERIAL_ABSORPTION : MATERIAL_ABSORPTION + 3].max(axis=1, initial=0.0) > 0.0
+    is_scalar |= materials[:, MATERIAL_LOOK] == LOOK_MAPPED
     flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
-    flags |= np.where(scatters & ~is_scalar & (materials[:, TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
+    flags |= np.where(scatters & ~is_scalar & (materials[:, MATERIAL_TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
     flags |= np.where(is_scalar, SCALAR | BENT | MIXED, np.uint32(0))
     return flags.astype(np.uint32)
 
@@ -214,12 +217,16 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
 def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
     """(m,) MATERIAL."""
     materials = np.zeros(len(rows), MATERIAL)
-    for name, column in (("phong", PHONG), ("mirror", MIRROR), ("transmission", TRANSMISSION)):
+    for name, column in (
+        ("phong", MATERIAL_PHONG),
+        ("mirror", MATERIAL_MIRROR),
+        ("transmission", MATERIAL_TRANSMISSION),
+    ):
         materials[name] = rows[:, column : column + 3]
     materials["texels"], materials["width"], materials["height"] = len(textures.texels), 1, 1
-    textured = np.flatnonzero(rows[:, TEXTURE] >= 0.0)
+    textured = np.flatnonzero(rows[:, MATERIAL_TEXTURE] >= 0.0)
     for place, name in enumerate(("texels", "width", "height")):
-        materials[name][textured] = textures.table[rows[textured, TEXTURE].astype(np.int64), place]
+        materials[name][textured] = textures.table[rows[textured, MATERIAL_TEXTURE].astype(np.int64), place]
     return materials
 
 
@@ -252,9 +259,12 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
     turns = np.argmax(halves[pairs], axis=1)
     corners = light_corners(rows[pairs])
     corner, following, preceding = (corners[np.arange(len(pairs)), (turns + step) % 3] for step in (0, 1, 2))
-    rows[pairs, POSITION : POSITION + 3] = corner
-    rows[pairs, EDGE_1 : EDGE_1 + 3], rows[pairs, EDGE_2 : EDGE_2 + 3] = following - corner, preceding - corner
-    rows[pairs, AREA] += rows[pairs + 1, AREA]
+    rows[pairs, LIGHT_POSITION : LIGHT_POSITION + 3] = corner
+    rows[pairs, LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], rows[pairs, LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3] = (
+        following - corner,
+        preceding - corner,
+    )
+    rows[pairs, LIGHT_AREA] += rows[pairs + 1, LIGHT_AREA]
     probability[pairs] += probability[pairs + 1]
     stays = np.ones(len(rows), np.bool_)
     stays[pairs + 1] = False
@@ -268,7 +278,9 @@ def are_halves(rows: Doubles) -> Bools:
     one half alone. The last light has no next one."""
     here, there = rows, np.roll(rows, -1, axis=0)
     corners, others = light_corners(here), light_corners(there)
-    alike = (here[:, KIND] == TRIANGLE) & (here[:, [KIND, *STRENGTHS]] == there[:, [KIND, *STRENGTHS]]).all(axis=1)
+    alike = (here[:, LIGHT_KIND] == TRIANGLE) & (
+        here[:, [LIGHT_KIND, *STRENGTHS]] == there[:, [LIGHT_KIND, *STRENGTHS]]
+    ).all(axis=1)
     alike &= np.arange(len(rows)) < len(rows) - 1
     tolerance = 1e-6 * np.abs(corners).max(axis=(1, 2), initial=0.0)[:, None, None]
     halves = np.zeros((len(rows), 3), np.bool_)
@@ -282,14 +294,19 @@ def are_halves(rows: Doubles) -> Bools:
 
 def light_corners(rows: Doubles) -> Doubles:
     """(n, 3, 3) of lights that are triangles."""
-    corner = rows[:, POSITION : POSITION + 3]
-    return np.stack([corner, corner + rows[:, EDGE_1 : EDGE_1 + 3], corner + rows[:, EDGE_2 : EDGE_2 + 3]], axis=1)
+    corner = rows[:, LIGHT_POSITION : LIGHT_POSITION + 3]
+    return np.stack(
+        [corner, corner + rows[:, LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], corner + rows[:, LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3]],
+        axis=1,
+    )
 
 
 def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Records:
     """(lights,) EMITTER."""
-    is_point = rows[:, KIND] == POINT
-    corner, edge_1, edge_2, normal = (rows[:, c : c + 3] for c in (POSITION, EDGE_1, EDGE_2, LIGHT_NORMAL))
+    is_point = rows[:, LIGHT_KIND] == POINT
+    corner, edge_1, edge_2, normal = (
+        rows[:, c : c + 3] for c in (LIGHT_POSITION, LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_NORMAL)
+    )
     corners = [corner, corner + edge_1, corner + edge_2, corner + edge_1 + edge_2]
     reach = np.abs(corners).max(axis=(0, 2), initial=0.0)
     emitters = np.zeros(len(rows), EMITTER)
@@ -298,14 +315,14 @@ def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Reco
     emitters["normal"] = np.where(is_point[:, None], 0.0, normal)
     emitters["is_square"] = is_square
     share = np.where(probability > 0.0, probability, 1.0)
-    per_strength = np.where(is_point, 4.0 * math.pi, math.pi * rows[:, AREA]) / share
+    per_strength = np.where(is_point, 4.0 * math.pi, math.pi * rows[:, LIGHT_AREA]) / share
     emitters["flux"] = per_strength[:, None] * rows[:, STRENGTHS]
     return emitters
 
 
 def pack_others(rows: Doubles, of_lights: Doubles) -> npt.NDArray[np.int32]:
     """`PhotonScene.others`. rows: of the emitters, of which those of other kinds are as they are in of_lights."""
-    here, there = (~np.isin(kinds[:, KIND], (POINT, TRIANGLE)) for kinds in (rows, of_lights))
+    here, there = (~np.isin(kinds[:, LIGHT_KIND], (POINT, TRIANGLE)) for kinds in (rows, of_lights))
     if not here.any():
         return np.empty(0, np.int32)
     others = np.full(len(rows), -1, np.int32)

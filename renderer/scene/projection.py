@@ -22,11 +22,11 @@ import numpy.typing as npt
 from shaders.compilation import compiled as inlined
 from shaders.elementary import sine_cosine
 from shaders.lights import (
-    AREA,
     COS_INNER,
     COS_OUTER,
+    LIGHT_AREA,
+    LIGHT_POSITION,
     POINT,
-    POSITION,
     SKY,
     SPOT,
     SUN,
@@ -196,7 +196,7 @@ def choose_aim(aims: Doubles, place: float) -> int:
 def aim_at(lights: LightArrays, source: Source, middle: Vec3, radius: float) -> Aim:
     """The aim at a sphere."""
     if is_outside(source.kind):
-        offset = subtract(middle, triple(lights, source.row, POSITION))
+        offset = subtract(middle, triple(lights, source.row, LIGHT_POSITION))
         beside = math.sqrt(max(0.0, dot(offset, offset) - dot(offset, source.axis) ** 2))
         is_within = beside + radius <= outer_radius(lights, source.row)
         return Aim(middle, radius, math.pi * radius * radius if is_within else CROSSED)
@@ -264,7 +264,7 @@ def depart(lights: LightArrays, source: Source, aim: Aim, u: tuple[float, float,
     sine, cosine = sine_cosine(u[2])
     beside = aim.edge * math.sqrt(u[1])
     place = along(along(aim.axis, tangent, beside * cosine), bitangent, beside * sine)
-    ahead = dot(subtract(place, triple(lights, source.row, POSITION)), source.axis)
+    ahead = dot(subtract(place, triple(lights, source.row, LIGHT_POSITION)), source.axis)
     origin = along(place, source.axis, -ahead - outer_radius(lights, source.row))
     return Departure(origin, source.axis, 1.0)
 
@@ -284,7 +284,7 @@ def usual_density(lights: LightArrays, source: Source, direction: Vec3) -> float
     if source.kind == POINT:
         return 1.0 / (4.0 * math.pi)
     if is_outside(source.kind):
-        return 1.0 / lights.rows[source.row, AREA]
+        return 1.0 / lights.rows[source.row, LIGHT_AREA]
     cosine = dot(direction, source.axis)
     if source.kind != SPOT:
         return max(0.0, cosine) / math.pi

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from scenes.aff.parser import read_document
+from scenes.aff.commands import read_document
 from scenes.errors import SceneFileError
 from scenes.evaluator import scene_of
 from scenes.scene import Scene

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.aff.parser import CAMERA, SMALLEST_NEAR
+from scenes.aff.commands import CAMERA, SMALLEST_NEAR
 from scenes.default_view import look_at
 from scenes.document import (
     Document,

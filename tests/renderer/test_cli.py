@@ -26,7 +26,7 @@ from renderer.drivers.photon import PHOTONS_PER_PIXEL
 from renderer.errors import RadianceError, UsageError
 from renderer.film.film import FLOOR
 from renderer.film.image_file import read_linear, read_texts
-from renderer.film.layers import BEAUTY, BIAS, COLUMNS
+from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.photon_map import load_photons
 from renderer.run import photon_run as headline
 from renderer.run.rendering import driver_settings
@@ -54,8 +54,8 @@ class FlatDriver:
     def render_pass(self, index: int) -> Radiance:
         type(self).at_pass(index)
         self.work.rays.camera += self.settings.width * self.settings.height
-        image = np.zeros((self.settings.height, self.settings.width, COLUMNS[self.settings.layers]))
-        image[..., BEAUTY:BIAS] = index + 1.0
+        image = np.zeros((self.settings.height, self.settings.width, LAYER_COLUMNS[self.settings.layers]))
+        image[..., LAYER_BEAUTY:LAYER_BIAS] = index + 1.0
         return image
 
     def save_photons(self, path: Path) -> None:
@@ -482,8 +482,8 @@ def test_a_target_noise_alone_is_no_number_of_passes(
         return 1.0 / math.sqrt(passes // 2 * ((passes + 1) // 2)) / 2.0 / (1.0 + FLOOR)
 
     def render_pass(self: FlatDriver, index: int) -> Radiance:
-        image = np.zeros((self.settings.height, self.settings.width, COLUMNS[self.settings.layers]))
-        image[..., BEAUTY:BIAS] = {0: 3.0, 1: 1.0}.get(index, 2.0)
+        image = np.zeros((self.settings.height, self.settings.width, LAYER_COLUMNS[self.settings.layers]))
+        image[..., LAYER_BEAUTY:LAYER_BIAS] = {0: 3.0, 1: 1.0}.get(index, 2.0)
         return image
 
     monkeypatch.setattr(flat, "render_pass", render_pass)

@@ -11,7 +11,7 @@ from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.errors import RadianceError, RenderError
 from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
 from renderer.film.halves import half_of
-from renderer.film.layers import BIAS, BIAS_FACTOR, COLUMNS
+from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera
 
@@ -183,10 +183,10 @@ def test_the_mean_around_a_pixel_is_of_the_picture_mirrored_at_its_edges() -> No
 def bias_film(bias: float, noise: float, passes: int = 12) -> Film:
     """A picture of brightness 1 in which each pass finds the inner disc brighter by -bias and by noise."""
     random = np.random.default_rng(5)
-    film = Film(80, 60, COLUMNS["bias"])
+    film = Film(80, 60, LAYER_COLUMNS["bias"])
     for _ in range(passes):
-        radiance = np.ones((60, 80, COLUMNS["bias"]))
-        radiance[..., BIAS] = bias + random.normal(0.0, noise, (60, 80))
+        radiance = np.ones((60, 80, LAYER_COLUMNS["bias"]))
+        radiance[..., LAYER_BIAS] = bias + random.normal(0.0, noise, (60, 80))
         film.add(radiance)
     return film
 

@@ -6,7 +6,7 @@ from small_scenes import lamp_in_box
 
 import tracecore
 from renderer.photons.irradiance import CROWD, EVERY, irradiance_map, nearest_irradiance, nearest_place, no_irradiance
-from renderer.photons.photon_map import NORMAL_COSINE, PHOTON, WORDS, build_photon_map, gather, pack_flux
+from renderer.photons.photon_map import NORMAL_COSINE, PHOTON, PHOTON_WORDS, build_photon_map, gather, pack_flux
 from shaders.compilation import compiled
 from shaders.octahedral import pack_unit, unpack_unit
 from tracecore.workers.pool import WorkerPool
@@ -28,7 +28,7 @@ def gather_at(photon_map, point, normal, radius):
 
 
 def photons_in_a_cloud(count, *, flat=False, seed=3):
-    """Photons (n, WORDS) of two normals and all directions above them."""
+    """Photons (n, PHOTON_WORDS) of two normals and all directions above them."""
     rng = np.random.default_rng(seed)
     photons = np.zeros(count, PHOTON)
     photons["position"] = rng.random((count, 3)) * (1.0, 1.0, 0.0 if flat else 0.3)
@@ -36,7 +36,7 @@ def photons_in_a_cloud(count, *, flat=False, seed=3):
     photons["normal"] = [pack_unit(normals[k]) for k in rng.integers(0, 2, count)]
     photons["direction"] = pack_unit((0.6, 0.0, 0.8))
     photons["flux"] = [pack_flux((u, 0.5, 0.25), 0.5) for u in rng.random(count)]
-    return photons.view(np.uint32).reshape(-1, WORDS)
+    return photons.view(np.uint32).reshape(-1, PHOTON_WORDS)
 
 
 @pytest.fixture

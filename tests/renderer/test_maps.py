@@ -8,7 +8,8 @@ import pytest
 from driver_passes import opened, passes
 from small_scenes import FURNACE, closed_box, flat_snapshot, quad
 
-from renderer.camera_paths.paths import cone_spread, new_eye_paths, wider
+from renderer.camera_paths.bounce import cone_spread, wider
+from renderer.camera_paths.paths import new_eye_paths
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import SCALAR, TEXTURED
 from scenes.model import Camera, Material, PointLight, Texture

@@ -11,7 +11,7 @@ from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_b
 import tracecore
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
-from renderer.photons.batch import PATH_FLUX, PATH_WORDS, STEPS, new_batch
+from renderer.photons.batch import PATH_FLUX, PATH_STEPS, PATH_WORDS, new_batch
 from renderer.photons.emission import EVEN, GOLDEN, launch
 from renderer.photons.photon_map import total_flux
 from renderer.photons.shading import needs_uv, shade_batch
@@ -191,7 +191,7 @@ def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
     first = -(-kept // ELEMENTS) * ELEMENTS
     assert batch.fresh.tolist() == [first, 100 + first - kept]
     assert batch.paths[0, kept:first].tolist() == list(range(100, 100 + first - kept))
-    assert not batch.paths[STEPS, kept:first].any()
+    assert not batch.paths[PATH_STEPS, kept:first].any()
     assert np.all(batch.rays[4, :kept] == FILLED)
     assert np.abs(np.linalg.norm(batch.rays[4:7, kept:64], axis=0) - 1.0).max() < 1e-5
     watts = batch.paths[PATH_FLUX:, kept:first].view(np.float32) * np.float32(shoot.task.flux_unit)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from shaders.bsdf import (
-    ABSORBED,
-    DIFFUSE,
-    GLOSSY,
-    SPECULAR,
+    LOBE_ABSORBED,
+    LOBE_DIFFUSE,
+    LOBE_GLOSSY,
+    LOBE_SPECULAR,
     Bsdf,
     choice,
     evaluate_diffuse,
@@ -36,7 +36,7 @@ from shaders.vector import BLACK, add
 
 #: Draws of tests of means, and of those of counts.
 DRAWS, MANY_DRAWS = 40_000, 1_000_000
-WI, WEIGHT, PDF, LOBE, RADIANCE_SCALE, COLUMNS = slice(0, 3), slice(3, 6), 6, 7, 8, 9
+WI, WEIGHT, PDF, LOBE, RADIANCE_SCALE, SAMPLE_COLUMNS = slice(0, 3), slice(3, 6), 6, 7, 8, 9
 
 #: Directions of wo: straight, slanted, grazing.
 COSINES = [1.0, 0.6, 0.1, 1e-3]
@@ -117,8 +117,11 @@ def slanted(cosine):
 
 @compiled
 def drawn(bsdf, wo, flags, count):
-    """(count, COLUMNS): wi, weight, pdf_solid_angle, lobe, radiance_scale. flags: outside, flux, with_diffuse."""
-    rows = np.empty((count, COLUMNS))
+    """Returns wi, weight, pdf_solid_angle, lobe and radiance_scale of samples: (count, SAMPLE_COLUMNS).
+
+    flags: outside, flux, with_diffuse.
+    """
+    rows = np.empty((count, SAMPLE_COLUMNS))
     outside, flux, with_diffuse = flags
     for i in range(count):
         u = random4(np.uint64(3), 0, i, 0, 0)
@@ -215,7 +218,7 @@ def without_spread(bsdf, wo):
 
 
 def samples(bsdf, wo, *, outside=True, flux=True, with_diffuse=True, count=DRAWS):
-    """(count, COLUMNS) rows of `drawn`."""
+    """(count, SAMPLE_COLUMNS) rows of `drawn`."""
     return drawn(bsdf, wo, (outside, flux, with_diffuse), count)
 
 
@@ -231,7 +234,7 @@ def assert_mean(weights, expected, slack=1e-3):
 def test_the_mean_weight_is_the_integral_of_f_cos(bsdf, cosine):
     wo = slanted(cosine)
     rows = samples(bsdf, wo)
-    spread = np.isin(rows[:, LOBE], (DIFFUSE, GLOSSY))
+    spread = np.isin(rows[:, LOBE], (LOBE_DIFFUSE, LOBE_GLOSSY))
     reflected, _ = reflected_by_quadrature(bsdf, wo)
     assert_mean(np.where(spread[:, None], rows[:, WEIGHT], 0.0), reflected)
     assert_mean(rows[:, WEIGHT], reflected + without_spread(bsdf, wo))
@@ -255,8 +258,8 @@ def test_directions_are_drawn_with_their_density(bsdf, cosine, assert_fits):
 def test_a_sample_says_its_own_density_and_value(bsdf):
     wo = slanted(0.6)
     for row in samples(bsdf, wo, count=300):
-        assert row[LOBE] == ABSORBED or np.linalg.norm(row[WI]) == pytest.approx(1.0)
-        if row[LOBE] not in (DIFFUSE, GLOSSY):
+        assert row[LOBE] == LOBE_ABSORBED or np.linalg.norm(row[WI]) == pytest.approx(1.0)
+        if row[LOBE] not in (LOBE_DIFFUSE, LOBE_GLOSSY):
             assert row[PDF] == 0.0
             continue
         wi = tuple(row[WI])
@@ -326,7 +329,7 @@ def test_lobes_without_spread_have_neither_density_nor_value(name):
     assert pdf_solid_angle(bsdf, mirrored, wo, True, True) == 0.0
     assert evaluate_glossy(bsdf, mirrored, wo, True, True) == BLACK
     rows = samples(bsdf, wo, count=500)
-    assert set(rows[:, LOBE]) == {SPECULAR}
+    assert set(rows[:, LOBE]) == {LOBE_SPECULAR}
     assert set(rows[:, PDF]) == {0.0}
 
 
@@ -342,7 +345,7 @@ def test_a_mirror_turns_the_direction_about_the_normal():
 @every_cosine
 def test_glass_lets_through_what_fresnel_does_not_reflect(cosine, name, outside, assert_fits):
     bsdf, wo = BSDFS[name], slanted(cosine)
-    refracted = counted_draws(bsdf, wo, outside).lobes[SPECULAR, 1]
+    refracted = counted_draws(bsdf, wo, outside).lobes[LOBE_SPECULAR, 1]
     share = choice(bsdf, wo, True).transmission * (1.0 - fresnel(cosine, 1.5 if outside else 1.0 / 1.5))
     assert_fits([refracted, MANY_DRAWS - refracted], [MANY_DRAWS * share, MANY_DRAWS * (1.0 - share)])
 
@@ -385,7 +388,7 @@ def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
         counts = counted_draws(bsdf, (0.0, 0.0, 1.0)).lobes.sum(axis=1)
         smooth = bsdf.alpha < LEAST_ALPHA
         expected = [chosen.diffuse, chosen.mirror + (chosen.specular_lobe + chosen.transmission if smooth else 0.0)]
-        counts = [counts[DIFFUSE], counts[SPECULAR], counts[GLOSSY] + counts[ABSORBED]]
+        counts = [counts[LOBE_DIFFUSE], counts[LOBE_SPECULAR], counts[LOBE_GLOSSY] + counts[LOBE_ABSORBED]]
         assert_fits(counts, MANY_DRAWS * np.array([*expected, max(0.0, 1.0 - sum(expected))]))
 
 
@@ -394,7 +397,7 @@ def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
 def test_without_the_diffuse_lobe_only_the_rest_is_drawn(bsdf, cosine):
     wo = slanted(cosine)
     rows = samples(bsdf, wo, with_diffuse=False)
-    assert DIFFUSE not in set(rows[:, LOBE])
+    assert LOBE_DIFFUSE not in set(rows[:, LOBE])
     reflected, density = reflected_by_quadrature(bsdf, wo, with_diffuse=False)
     assert density <= 1.0 + 2e-3
     assert_mean(rows[:, WEIGHT], reflected + without_spread(bsdf, wo))
@@ -403,13 +406,13 @@ def test_without_the_diffuse_lobe_only_the_rest_is_drawn(bsdf, cosine):
 @pytest.mark.parametrize("with_diffuse", [True, False])
 def test_black_absorbs(with_diffuse):
     rows = samples(lobes(), slanted(0.5), with_diffuse=with_diffuse, count=200)
-    assert set(rows[:, LOBE]) == {ABSORBED}
+    assert set(rows[:, LOBE]) == {LOBE_ABSORBED}
     assert not rows[:, WEIGHT].any()
 
 
 def test_a_diffuse_surface_absorbs_where_its_only_lobe_takes_no_part():
     rows = samples(BSDFS["lambert"], slanted(0.5), with_diffuse=False, count=200)
-    assert set(rows[:, LOBE]) == {ABSORBED}
+    assert set(rows[:, LOBE]) == {LOBE_ABSORBED}
 
 
 def test_known_values_of_the_lobes():
