@@ -1,5 +1,6 @@
-"""A comparison from beginning to end: kernels, peers, bounds and photon runs, one after the other; says on stderr how
-far it is."""
+"""This module makes a comparison from beginning to end: kernels, peers, bounds and photon runs, one after the other. It
+says on stderr how far it is.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,12 @@ from renderer.bench.workload import Workload
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """What is spent on a kernel. repeats: rounds. bound_rays: of each kind that are simulated, 0 for none. photons:
-    that a photon run stores, 0 for no such runs."""
+    """How much is measured of each kernel.
+
+    repeats: rounds.
+    bound_rays: rays of each kind that are simulated, 0 for none.
+    photons: how many a photon run stores, 0 for no such runs.
+    """
 
     repeats: int
     bound_rays: int
@@ -26,8 +31,10 @@ class Effort:
 def measured(
     run: Run, kernels: Sequence[str], workload: Workload, effort: Effort, peers: Sequence[str] = ()
 ) -> Comparison:
-    """All kernels, then the peers, on the same rays, then photon runs and bounds. An interrupt ends it with what there
-    is by then, if that has the baseline."""
+    """Measures all kernels, then the peers, on the same rays, then photon runs and bounds.
+
+    An interrupt ends it with what there is by then, if that has the baseline.
+    """
     parts = Parts()
     try:
         for of_kernel, its in compare(
@@ -54,7 +61,7 @@ def measured(
 
 @dataclass(kw_only=True)
 class Parts:
-    """What has been measured so far."""
+    """Collects what has been measured so far."""
 
     kernels: list[KernelFacts] = field(default_factory=list)
     peers: list[PeerFacts] = field(default_factory=list)
@@ -62,7 +69,11 @@ class Parts:
     photon_runs: list[EndToEnd] = field(default_factory=list)
 
     def together(self, run: Run, *, finished: bool) -> Comparison:
-        """Of a run that is finished, or was interrupted."""
+        """Returns the comparison that these parts make.
+
+        run: what was measured.
+        finished: whether the run was finished, or was interrupted.
+        """
         return Comparison(
             device=run.device,
             baseline=run.baseline,
