@@ -1,4 +1,6 @@
-"""`tracecore render`: a picture of a scene, and its statistics, by the call that `renderer.render` is."""
+"""The command `tracecore render` makes a picture of a scene, and its statistics, by the call that
+`renderer.render` is.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes: the settings of a picture, and those of frames."""
+    """Adds the arguments that the command takes: the settings of a picture, and those of frames."""
     if isinstance(parser, Parser):
         parser.make_epilog = make_epilog
     add_scene(parser)
@@ -109,7 +111,7 @@ def _add_frames(group: argparse._ArgumentGroup) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Render; returns the exit status."""
+    """Renders; returns the exit status."""
     settings = chosen_settings(Settings, arguments)
     check_frames(arguments)
     is_finished = _make_picture(arguments, settings) if arguments.frames is None else _make_frames(arguments, settings)
@@ -117,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
-    """Make one picture; returns whether it is finished."""
+    """Makes one picture; returns whether it is finished."""
     from renderer.film.image_file import check_writable, make_default_folder
     from renderer.run.rendering import plan_picture, render_plan
 
@@ -155,7 +157,7 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 
 
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
-    """Make a sequence; returns whether it is finished."""
+    """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
     from renderer.run import first_run
     from renderer.run.rendering import check_output, plan_picture, work_of
@@ -204,21 +206,25 @@ def check_frames(arguments: argparse.Namespace) -> None:
 
 
 class FrameReport:
-    """Tells of a sequence, a row for each frame that is done. path: of the sequence. frames: their numbers."""
+    """Reports the progress of a sequence, with a row for each frame that is done.
+
+    path: where the sequence is written.
+    frames: their numbers.
+    """
 
     def __init__(self, path: Path, frames: range, *, quiet: bool) -> None:
         self.path, self.frames, self.quiet = path, frames, quiet
         self.done = 0
 
     def __call__(self, frame: int, figures: Statistics, is_kept: bool) -> None:
-        """Tell of a frame. is_kept: it was there already."""
+        """Prints the row of a frame. is_kept: it was there already."""
         if not self.quiet:
             print(FRAME_HEAD if self.done == 0 else "", end="")
             print(frame_row(frame, figures, is_kept), flush=True)
         self.done += 1
 
     def end(self, is_finished: bool) -> None:
-        """Tell how it ended."""
+        """Prints how the sequence ended."""
         if not is_finished:
             print(
                 f"tracecore: interrupted: {self.done} of {len(self.frames)} frames are finished; go on with --resume",
@@ -233,7 +239,7 @@ FRAME_HEAD = "  frame  triangles  tree       tree ms    SAH cost   trace s   tot
 
 
 def frame_row(frame: int, figures: Statistics, is_kept: bool) -> str:
-    """What is told of a frame when it is done. is_kept: it was there already."""
+    """Returns the row that is printed when a frame is done. is_kept: it was there already."""
     update = "(kept)" if is_kept else figures["bvh.update"]
     return (
         f"{frame:7} {figures['triangles']:10} {update:>9} {1e3 * figures['bvh.update_seconds']:9.1f} "

@@ -1,4 +1,4 @@
-"""The driver `ao`."""
+"""This module has the driver `ao`."""
 
 import numpy as np
 
@@ -29,6 +29,6 @@ class OcclusionDriver(EyeDriver):
         self._reach = OCCLUSION_REACH * float(np.linalg.norm(extent))
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass: the unoccluded share in all three channels."""
+        """Returns the pixels of a pass: the unoccluded share in all three channels."""
         job = self._eye_job(self._eye_task(index), no_photons(), self._reach)
         return self._run_eye_loop(run_occlusion, job, 1)

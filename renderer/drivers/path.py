@@ -1,4 +1,4 @@
-"""The driver `path`."""
+"""This module has the driver `path`."""
 
 from renderer.camera_paths.task import FOLLOW
 from renderer.drivers.eye import Caustics, EyeDriver

@@ -1,4 +1,4 @@
-"""The driver `path+caustics`."""
+"""This module has the driver `path+caustics`."""
 
 from renderer.camera_paths.task import CAUSTICS
 from renderer.drivers.driver import Radiance
@@ -20,7 +20,7 @@ class PathCausticsDriver(PhotonDriver):
     diffuse = CAUSTICS
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, with caustic photons of its own."""
+        """Returns the pixels of a pass, with caustic photons that are traced for it."""
         radius = pass_radius(self.first_radius, index)
         caustics = self._caustic_map(index, radius)
         lookup = look_up(caustics, parts=PhotonParts(caustics=caustics, direct=empty_map()))

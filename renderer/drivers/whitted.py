@@ -1,4 +1,4 @@
-"""The driver `whitted`."""
+"""This module has the driver `whitted`."""
 
 from renderer.camera_paths.task import NOTHING
 from renderer.drivers.eye import Caustics, EyeDriver

@@ -1,4 +1,4 @@
-"""The key of a frame: all that can change a bit of its picture, as one text.
+"""The key of a frame is one text of all that can change a bit of its picture.
 
 It is by the key that `--resume` knows a frame that is there as it is wanted. Nothing is listed that belongs to it:
 `renderer.run.fingerprint` walks the scene, the settings and the order. What does not belong to it is in `LEFT_OUT`.

@@ -1,8 +1,8 @@
-"""The headline workload: trace photons until so many are stored, and see how fast that goes.
+"""The photon run traces photons until so many are stored, and measures how fast that goes.
 
 A pilot comes first, whose photons are kept. It shows how many are stored per photon emitted, loads compiled code, and
-is not timed. What it leaves to do is timed, and takes one round as a rule. The same may be traced and timed again:
-a fast device is done before processors run at their full clock, and the median of some runs says more than one.
+is not timed. What it leaves to do is timed, and takes one round as a rule. The same may be traced and timed again: a
+fast device is done before processors run at their full clock, and the median of some runs says more than one.
 """
 
 import math
@@ -53,13 +53,21 @@ LOG_ROWS = 1 << 15
 
 @dataclass(frozen=True, kw_only=True)
 class PhotonRun:
-    """photons: (n, WORDS) uint32, in order. scale: watts per unit of their flux. finished: as many as asked for.
+    """What a photon run has stored and measured.
 
     Timed is what comes after the pilot: tracing, shading and storing, from the moment when all threads are ready to the
-    last hit shaded, without loading, building, compiling, having memory ready, and order. seconds: wall time of it, in
-    the median run. rays: traced meanwhile, also those of a round that was cut off. busy_seconds: in which the device
-    traced. work: rays and photons of all that is kept; seconds and bytes of what is timed. rates: rays per second of
-    each run. sample: (n, 8) float32, rays such as photons have. logs: of each thread, the pilot too.
+    last hit shaded, without loading, building, compiling, having memory ready, and order.
+
+    photons: (n, WORDS) uint32, in order.
+    scale: watts per unit of their flux.
+    work: rays and photons of all that is kept; seconds and bytes of what is timed.
+    seconds: wall time of what is timed, in the median run.
+    rays: traced meanwhile, also those of a round that was cut off.
+    busy_seconds: in which the device traced.
+    rates: rays per second of each run.
+    sample: (n, 8) float32, rays such as photons have.
+    logs: of each thread, the pilot too.
+    finished: whether as many are stored as asked for.
     """
 
     photons: Words
@@ -75,7 +83,10 @@ class PhotonRun:
 
 
 class _Rounds:
-    """Photons traced so far. trace: traces those of a range, with memory for so many rays at hand."""
+    """Traces photons in rounds, and keeps what has been traced so far.
+
+    trace: traces the photons of a range, with memory for so many rays at hand.
+    """
 
     def __init__(self, name: str, wanted: int, trace: Callable[..., TracedPhotons]) -> None:
         self.pilot: list[TracedPhotons] = []
@@ -86,26 +97,26 @@ class _Rounds:
 
     @property
     def all(self) -> list[TracedPhotons]:
-        """In the order of their photons."""
+        """Returns what the rounds have traced, in the order of their photons."""
         return self.pilot + self.timed
 
     @property
     def counts(self) -> PhotonCounts:
-        """Fates of the photons of all rounds."""
+        """Returns the fates of the photons of all rounds."""
         total = PhotonCounts()
         for traced in self.all:
             total.add(traced.counts)
         return total
 
     def trace_pilot(self) -> None:
-        """Rounds of equal size."""
+        """Traces the pilot, in rounds of equal size."""
         fewest, most = PILOT_PHOTONS
         part = min(max(self._wanted // 16, fewest), most) // PILOT_PARTS
         for i in range(PILOT_PARTS):
             self.pilot.append(self._trace(range(i * part, (i + 1) * part)))
 
     def trace_again(self) -> None:
-        """What is timed, once more; nothing of it is kept."""
+        """Traces what is timed once more; nothing of it is kept."""
         first = sum(traced.counts.emitted for traced in self.pilot)
         for traced in self.timed:
             end = first + traced.counts.emitted
@@ -113,7 +124,7 @@ class _Rounds:
             first = end
 
     def trace_rest(self, on_progress: Callable[[int], None]) -> None:
-        """Rounds until enough are stored."""
+        """Traces rounds until enough photons are stored."""
         while (counts := self.counts).stored < self._wanted:
             on_progress(counts.stored)
             photons = self._next_round(counts)
@@ -135,13 +146,13 @@ class _Rounds:
 
 
 def photons_to_emit(pilot: list[PhotonCounts], counts: PhotonCounts, wanted: int) -> int:
-    """How many more photons will do, nearly always: a function of counts alone.
+    """Returns how many more photons will do, nearly always: a function of counts alone.
 
     A photon emitted stores `mean` on average, with a variance of `variance`. The mean is that of all N emitted so far;
     the variance is estimated from the pilot's parts of p photons each, as the variance of their sums by p, and is taken
     for no less than that of a Poisson number. Of w missing, n = w / mean photons are expected to be enough. What n of
-    them store is off by their own variance n * variance, and by that of the mean, n^2 * variance / N. So n is increased
-    by `MARGIN` * sqrt(variance * (n + n^2 / N)) / mean.
+    them store is off by their variance n * variance, and by that of the mean, n^2 * variance / N. So n is increased by
+    `MARGIN` * sqrt(variance * (n + n^2 / N)) / mean.
     """
     if counts.stored == 0:
         return counts.emitted
@@ -161,11 +172,13 @@ def trace_until_stored(
     repeat: int = 1,
     on_progress: Callable[[int], None] = lambda stored: None,
 ) -> PhotonRun:
-    """Trace until at least `photons` are stored, in rounds whose sizes depend on counts alone, so that a seed decides
-    which photons there are, whatever the threads.
+    """Traces until at least `photons` are stored, in rounds whose sizes depend on counts alone.
 
-    repeat: how often what is timed is traced. on_progress: called after the pilot and each round with the number stored
-    so far. An interrupt ends it with the rounds that are finished, if there are any.
+    A seed therefore decides which photons there are, whatever the threads. An interrupt ends it with the rounds that
+    are finished, if there are any.
+
+    repeat: how often what is timed is traced.
+    on_progress: called after the pilot and each round with the number stored so far.
     """
     scene = pack_scene(snapshot)
     if scene.lights.power <= 0.0:
@@ -208,12 +221,12 @@ def trace_until_stored(
 
 
 def _since(start: dict[str, Any], tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
-    """What has been spent since the meters were looked at; nothing if they were not."""
+    """Returns by how much each counter has grown since `start`; by nothing where `start` does not have it."""
     return {name: meter - start.get(name, meter) for name, meter in _meters(tracer, pool).items()}
 
 
 def _meters(tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
-    """What has to be looked at before and after what is timed."""
+    """Returns the counters that are read before and after what is timed."""
     return {
         "seconds": pool.seconds,
         "rays": pool.rays,
@@ -223,7 +236,10 @@ def _meters(tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
 
 
 def _work(rounds: _Rounds, counters: dict[str, Any]) -> Work:
-    """tallies: of what is timed, as `Feeder.tallies` calls them."""
+    """Returns the work of a run.
+
+    counters: of what is timed, with the names that `WorkerPool.counters` gives them.
+    """
     order_seconds = sum((traced.order_seconds for traced in rounds.timed), 0.0)
     work = Work(photons=rounds.counts, order_seconds=order_seconds, **counters)
     work.rays.photon = sum(traced.rays for traced in rounds.all)

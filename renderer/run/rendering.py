@@ -1,4 +1,5 @@
-"""The call that makes a picture: settings are checked, the scene fills in what is open, a driver renders.
+"""This module has the call that makes a picture: settings are checked, the scene fills in what is open, a driver
+renders.
 
 `render` and `render_passes` are what users of Python call (docs/python.md); the command line calls the same parts.
 """
