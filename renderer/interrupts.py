@@ -14,7 +14,12 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _State:
-    """installed: inside `interruptible`. held: whether a first signal would wait too. came: there was one."""
+    """Holds the state of signals in this process.
+
+    installed: whether the program is inside `interruptible`.
+    held: whether a first signal would wait too.
+    came: whether there was one.
+    """
 
     installed = False
     held = False
@@ -46,7 +51,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Hold the first signal back too, for work that must not be lost; `interrupted` tells whether there was one."""
+    """Holds the first signal back too, for work that must not be lost; `interrupted` says whether there was one."""
     with _holding(held=True):
         yield
 
@@ -61,7 +66,7 @@ def let_through() -> Iterator[None]:
 
 
 def interrupted() -> bool:
-    """Whether a signal came since `interruptible` began."""
+    """Returns whether a signal came since `interruptible` began."""
     return _in_main_thread() and _State.came
 
 

@@ -1,7 +1,7 @@
-"""A scene as loops over photons read it: one short record for each triangle, material and light, in float32.
+"""This module packs a scene for loops over photons: one short record for each triangle, material and light, in float32.
 
 What every hit needs of its triangle is a line of the cache. What few triangles have (bent normals, textures, the
-colours of lobes beside the diffuse one) is marked by flags and read for those alone.
+colours of lobes beside the diffuse one) is marked by bits and read for those alone.
 """
 
 import math
@@ -115,11 +115,20 @@ DECODED = decoded(np.arange(256, dtype=np.uint8), np.float32)
 
 
 class PhotonScene(NamedTuple):
-    """triangle records: (n,) TRIANGLE_RECORD. materials: (m,) MATERIAL. emitters: (lights,) EMITTER. aliases: (lights,) ALIAS. uvs: (n, 8)
-    float32, of the three corners and twice nothing; no rows where no triangle record is textured. texels: (t + 1,) uint32, red in
-    the lowest byte, sRGB; the last one white. decoded: (256,) float32, linear. flags: all that triangle records have. others:
-    (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty where
-    all are. projection: where photons are sent, see `photon_targets.projected`."""
+    """Holds what loops over photons read of a scene.
+
+    records: (n,) TRIANGLE_RECORD.
+    materials: (m,) MATERIAL.
+    emitters: (lights,) EMITTER.
+    aliases: (lights,) ALIAS.
+    uvs: (n, 8) float32, of the three corners, then two zeros; no rows where no triangle is textured.
+    texels: (t + 1,) uint32, sRGB, red in the lowest byte; the last one is white.
+    decoded: (256,) float32, linear values of sRGB bytes.
+    flags: all bits that some triangle record has.
+    others: (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty
+    where all are.
+    projection: where photons are sent, see `targets.projected`.
+    """
 
     records: Records
     materials: Records
@@ -135,7 +144,7 @@ class PhotonScene(NamedTuple):
 
 
 def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
-    """Records of surfaces and lights."""
+    """Returns the records of surfaces and lights."""
     records = pack_records(surfaces)
     rows, probability, is_square = join_triangles(lights)
     flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
@@ -155,7 +164,7 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
 
 
 def pack_records(surfaces: SurfaceArrays) -> Records:
-    """(n,) TRIANGLE_RECORD."""
+    """Returns the triangle records, (n,) TRIANGLE_RECORD."""
     corners = surfaces.positions.astype(np.float64)
     normals = flat_normals(corners)
     materials, ids = surfaces.materials, surfaces.material_ids
@@ -177,27 +186,29 @@ def pack_records(surfaces: SurfaceArrays) -> Records:
 
 
 def in_lines(count: int, record: np.dtype[np.void]) -> Records:
-    """(count,) zeros, the first one at the start of a line of the cache."""
+    """Returns zeros, (count,), the first one at the start of a line of the cache."""
     memory = np.zeros(count * record.itemsize + LINE_BYTES, np.uint8)
     first = -memory.ctypes.data % LINE_BYTES
     return memory[first : first + count * record.itemsize].view(record)
 
 
 def flat_normals(corners: Doubles) -> Doubles:
-    """(n, 3) unit normals by the order of the corners; +z for a triangle without area."""
+    """Returns (n, 3) unit normals by the order of the corners; +z for a triangle without area."""
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     return np.where(lengths > 0.0, normals / np.where(lengths > 0.0, lengths, 1.0), (0.0, 0.0, 1.0))
 
 
 def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.NDArray[np.bool_]:
-    """(n,) whether a corner's normal differs from the flat one by more than rounding."""
+    """Returns, for each triangle, whether a corner's normal differs from the flat one by more than rounding."""
     differs: npt.NDArray[np.bool_] = np.abs(corner_normals - normals[:, None, :]).max(axis=(1, 2), initial=0.0) > 1e-6
     return differs
 
 
 def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-    """(m,) STORES, TEXTURED, MIXED and SCALAR where they apply, and BENT where that goes with it."""
+    """Returns the bits of each material, (m,) uint32: STORES, TEXTURED, MIXED and SCALAR where they apply, and BENT
+    where that goes with it.
+    """
     scatters = materials[:, DIFFUSE : DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
     is_mixed = materials[:, PHONG : TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
     is_scalar = (shaders != 0) | (
@@ -212,7 +223,7 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
 
 
 def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
-    """(m,) MATERIAL."""
+    """Returns the records of materials, (m,) MATERIAL."""
     materials = np.zeros(len(rows), MATERIAL)
     for name, column in (("phong", PHONG), ("mirror", MIRROR), ("transmission", TRANSMISSION)):
         materials[name] = rows[:, column : column + 3]
@@ -224,14 +235,16 @@ def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
 
 
 def pack_uvs(uvs: Floats) -> Floats:
-    """(n, 8) float32, a row for a load of eight."""
+    """Returns the texture coordinates, (n, 8) float32, a row for a load of eight."""
     packed = np.zeros((len(uvs), 8), np.float32)
     packed[:, :6] = uvs.reshape(-1, 6)
     return packed
 
 
 def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
-    """(t + 1,) uint32. Decoded bytes differ in their upper 16 bits, by which the byte is found again."""
+    """Returns the texels, (t + 1,) uint32. Decoded bytes differ in their upper 16 bits, by which the byte is found
+    again.
+    """
     codes = np.zeros(1 << 16, np.uint32)
     codes[DECODED.view(np.uint32) >> 16] = np.arange(256)
     red, green, blue = (codes[texels[:, channel].copy().view(np.uint32) >> 16] for channel in range(3))
@@ -239,9 +252,10 @@ def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
 
 
 def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
-    """Rows and probabilities of lights, of which two triangles that make a parallelogram are one; and which ones are.
+    """Joins two triangles that make a parallelogram to one light.
 
-    Most lamps are such squares; one light alone saves its photons the choice.
+    Most lamps are such squares; one light alone saves its photons the choice. Returns rows and probabilities of the
+    lights, and which of them are parallelograms.
     """
     halves = are_halves(lights.rows)
     first = np.zeros(len(halves), np.bool_)
@@ -264,8 +278,10 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
 
 
 def are_halves(rows: Doubles) -> Bools:
-    """(n, 3) whether a light and the next one are halves of a parallelogram, which has this corner and its opposite in
-    one half alone. The last light has no next one."""
+    """Returns whether a light and the next one are halves of a parallelogram, (n, 3) bool.
+
+    The column is that of the corner which, with its opposite, is in one half alone. The last light has no next one.
+    """
     here, there = rows, np.roll(rows, -1, axis=0)
     corners, others = light_corners(here), light_corners(there)
     alike = (here[:, KIND] == TRIANGLE) & (here[:, [KIND, *STRENGTHS]] == there[:, [KIND, *STRENGTHS]]).all(axis=1)
@@ -281,13 +297,13 @@ def are_halves(rows: Doubles) -> Bools:
 
 
 def light_corners(rows: Doubles) -> Doubles:
-    """(n, 3, 3) of lights that are triangles."""
+    """Returns the corners, (n, 3, 3), of lights that are triangles."""
     corner = rows[:, POSITION : POSITION + 3]
     return np.stack([corner, corner + rows[:, EDGE_1 : EDGE_1 + 3], corner + rows[:, EDGE_2 : EDGE_2 + 3]], axis=1)
 
 
 def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Records:
-    """(lights,) EMITTER."""
+    """Returns the records of lights, (lights,) EMITTER."""
     is_point = rows[:, KIND] == POINT
     corner, edge_1, edge_2, normal = (rows[:, c : c + 3] for c in (POSITION, EDGE_1, EDGE_2, LIGHT_NORMAL))
     corners = [corner, corner + edge_1, corner + edge_2, corner + edge_1 + edge_2]
@@ -304,7 +320,10 @@ def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Reco
 
 
 def pack_others(rows: Doubles, of_lights: Doubles) -> npt.NDArray[np.int32]:
-    """`PhotonScene.others`. rows: of the emitters, of which those of other kinds are as they are in of_lights."""
+    """Returns `PhotonScene.others`.
+
+    rows: of the emitters, of which those of other kinds are as they are in of_lights.
+    """
     here, there = (~np.isin(kinds[:, KIND], (POINT, TRIANGLE)) for kinds in (rows, of_lights))
     if not here.any():
         return np.empty(0, np.int32)
@@ -314,7 +333,7 @@ def pack_others(rows: Doubles, of_lights: Doubles) -> npt.NDArray[np.int32]:
 
 
 def pack_aliases(probability: Doubles) -> Records:
-    """(lights,) ALIAS. A light of probability 0 is never chosen."""
+    """Returns the alias table, (lights,) ALIAS. A light of probability 0 is never chosen."""
     aliases = np.zeros(len(probability), ALIAS)
     rest = probability * len(probability)
     aliases["alias"] = np.argmax(probability) if len(probability) else 0
@@ -332,6 +351,6 @@ def pack_aliases(probability: Doubles) -> Records:
 
 @compiled
 def pack_units(vectors: Doubles, packed: npt.NDArray[np.uint32]) -> None:
-    """Pack unit vectors (n, 3) as photons keep them."""
+    """Packs unit vectors, (n, 3) float64, as photons keep them, and writes them to `packed`."""
     for i in range(len(vectors)):
         packed[i] = pack_unit((vectors[i, 0], vectors[i, 1], vectors[i, 2]))

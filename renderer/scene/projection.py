@@ -1,16 +1,16 @@
-"""Photons sent where they matter: to mirrors and glass, and in the open to what there is to light.
+"""Photons are sent where they matter: to mirrors and glass, and in the open to what there is to light.
 
-Jensen: Realistic Image Synthesis Using Photon Mapping, 2001, on projection maps; here cones over a few spheres take the
-place of a map. A photon's direction is drawn from a mixture of the light's usual density f and of cones, one over each
-sphere, chosen in proportion to solid angle. Its flux is weighted with f over the density of the mixture, so that the
-light of every direction has the right mean (Veach, Guibas: Optimally Combining Sampling Techniques for Monte Carlo
-Rendering, 1995, the one-sample model).
+Jensen: Realistic Image Synthesis Using Photon Mapping, 2001, on projection maps; here cones over a few spheres replace
+a map. A photon's direction is drawn from a mixture of the light's usual density f and of cones, one over each sphere,
+chosen in proportion to solid angle. Its flux is weighted with f over the density of the mixture, so that the light of
+every direction has the right mean (Veach, Guibas: Optimally Combining Sampling Techniques for Monte Carlo Rendering,
+1995, the one-sample model).
 
 A cone is used where the light shines in all of its directions, so that no photon has a flux of 0 and each is traced and
 counted as any other. A sphere that has the light in it, or is cut by its horizon or the edge of its beam, is left to f.
 
-A sun or the sky has no place: photons start on a disc across their direction, and the shadows of the spheres on it are
-to that disc what cones are to all directions.
+A sun or the sky has no position: photons start on a disc across their direction, and the shadows of the spheres on it
+are to that disc what cones are to all directions.
 """
 
 import math
@@ -51,9 +51,13 @@ AIM_COLUMNS = 5
 
 
 class Projection(NamedTuple):
-    """targets: (k, 4) float64, middle and radius of spheres around mirrors and glass. share: of the photons, 0..1, that
-    go there. around: (2, 3) float64, corners of the box around all that can be lit; a light outside of it sends its
-    other photons into a cone over it. It is endless where no light is outside."""
+    """Says where photons are sent.
+
+    targets: (k, 4) float64, middle and radius of spheres around mirrors and glass, world units.
+    share: of the photons, 0..1, that go there.
+    around: (2, 3) float64, corners of the box around all that can be lit; a light outside of it sends its other photons
+    into a cone over it. It is endless where no light is outside.
+    """
 
     targets: Doubles
     share: float
@@ -61,8 +65,13 @@ class Projection(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A light as one photon leaves it. kind: as in `shaders.lights`. row: in `LightArrays`, of all but points and
-    triangles. axis: unit; the normal of a triangle, the axis of a spot, the direction of a photon of a sun or sky."""
+    """A light as one photon leaves it.
+
+    kind: as in `shaders.lights`.
+    row: in `LightArrays`, of all but points and triangles.
+    origin: where the photon starts, world units.
+    axis: unit; the normal of a triangle, the axis of a spot, the direction of a photon of a sun or sky.
+    """
 
     kind: float
     row: int
@@ -71,8 +80,11 @@ class Source(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """A cone: unit axis, cosine of its angle, solid angle. Of a sun or sky a disc across the photon's direction: the
-    middle and radius of its sphere, area. A measure of UNLIT or CROSSED says why there is none."""
+    """A guide is a cone of directions in which photons are sent: unit axis, cosine of its angle, solid angle.
+
+    Of a sun or sky it is a disc across the photon's direction: the middle and radius of its sphere, area. A measure of
+    UNLIT or CROSSED says why there is none.
+    """
 
     axis: Vec3
     edge: float
@@ -80,8 +92,13 @@ class Aim(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """Of what photons are drawn at a place of a light. share: of them that go to targets. aims: (k, AIM_COLUMNS), at
-    all targets. total: the sum of their measures. around: where the others go; f where its measure is not above 0."""
+    """The mixture of densities that photons are drawn from at a point of a light.
+
+    share: of the photons, 0..1, that go to targets.
+    guides: (k, AIM_COLUMNS) float64, of all targets.
+    total: the sum of their measures.
+    around: where the other photons go; it is f where its measure is not above 0.
+    """
 
     share: float
     aims: Doubles
@@ -90,7 +107,7 @@ class Mixture(NamedTuple):
 
 
 class Departure(NamedTuple):
-    """Where a photon starts, in which direction, and by what its flux is weighted."""
+    """Says where a photon starts, in which direction, and by what its flux is weighted."""
 
     origin: Vec3
     direction: Vec3
@@ -102,13 +119,13 @@ NO_PROJECTION = Projection(np.empty((0, 4)), 0.0, np.array([3 * (-np.inf,), 3 * 
 
 @inlined
 def is_projected(projection: Projection) -> bool:
-    """Whether it changes anything."""
+    """Returns whether the projection changes anything."""
     return len(projection.targets) > 0 or projection.around[0, 0] > -np.inf
 
 
 @inlined
 def is_outside(kind: float) -> bool:
-    """Whether a light of this kind is out of the scene."""
+    """Returns whether a light of this kind is out of the scene."""
     return kind in (SUN, SKY)
 
 
@@ -120,8 +137,12 @@ def project(
     u: tuple[float, float, float],
     aims: Doubles,
 ) -> Departure:
-    """A photon of the mixture. usual: its light, and the direction drawn from f. u: uniform numbers, for the choice and
-    the direction (2). aims: (k, AIM_COLUMNS), to work with."""
+    """Draws a photon from the mixture.
+
+    usual: its light, and the direction drawn from f.
+    u: uniform numbers, for the choice and the direction (2).
+    guides: (k, AIM_COLUMNS) float64, overwritten.
+    """
     source, direction = usual
     mixture = mixture_of(lights, projection, source, aims)
     departure, chosen = Departure(source.origin, direction, 1.0), -1
@@ -138,7 +159,7 @@ def project(
 
 @inlined
 def mixture_of(lights: LightArrays, projection: Projection, source: Source, aims: Doubles) -> Mixture:
-    """The mixture at a place of a light."""
+    """Returns the mixture at a point of a light."""
     total, is_crossed = take_aims(lights, projection.targets, source, aims)
     share = min(projection.share, HALF) if is_crossed else projection.share
     return Mixture(share if total > 0.0 else 0.0, aims, total, aim_around(lights, projection.around, source))
@@ -146,7 +167,10 @@ def mixture_of(lights: LightArrays, projection: Projection, source: Source, aims
 
 @inlined
 def flux_weight(lights: LightArrays, source: Source, mixture: Mixture, drawn: tuple[Departure, int]) -> float:
-    """f over the density of the mixture. drawn: the photon, and the aim that it was drawn from, or -1."""
+    """Returns f over the density of the mixture.
+
+    drawn: the photon, and the index of the guide that it was drawn from, or -1.
+    """
     departure, chosen = drawn
     density = usual_density(lights, source, departure.direction)
     rest, around = density, mixture.around
@@ -162,7 +186,10 @@ def flux_weight(lights: LightArrays, source: Source, mixture: Mixture, drawn: tu
 
 @inlined
 def take_aims(lights: LightArrays, targets: Doubles, source: Source, aims: Doubles) -> tuple[float, bool]:
-    """The aims at all targets. Returns the sum of their measures, and whether some target is left to f."""
+    """Writes the guides to all targets into `guides`.
+
+    Returns the sum of their measures, and whether some target is left to f.
+    """
     total, is_crossed = 0.0, False
     for k in range(len(targets)):
         aim = aim_at(lights, source, (targets[k, 0], targets[k, 1], targets[k, 2]), targets[k, 3])
@@ -175,13 +202,16 @@ def take_aims(lights: LightArrays, targets: Doubles, source: Source, aims: Doubl
 
 @inlined
 def aim_of(aims: Doubles, k: int) -> Aim:
-    """One of those kept."""
+    """Returns guide k of those kept."""
     return Aim((aims[k, 0], aims[k, 1], aims[k, 2]), aims[k, 3], aims[k, 4])
 
 
 @inlined
 def choose_aim(aims: Doubles, place: float) -> int:
-    """The aim in proportion to measure, by a place in their sum, which must not be 0."""
+    """Returns the index of a guide, in proportion to measure.
+
+    offset: from 0 up to the sum of the measures, which must not be 0.
+    """
     chosen = -1
     for k in range(len(aims)):
         if aims[k, 4] > 0.0:
@@ -194,7 +224,7 @@ def choose_aim(aims: Doubles, place: float) -> int:
 
 @inlined
 def aim_at(lights: LightArrays, source: Source, middle: Vec3, radius: float) -> Aim:
-    """The aim at a sphere."""
+    """Returns the guide to a sphere."""
     if is_outside(source.kind):
         offset = subtract(middle, triple(lights, source.row, POSITION))
         beside = math.sqrt(max(0.0, dot(offset, offset) - dot(offset, source.axis) ** 2))
@@ -211,7 +241,7 @@ def aim_at(lights: LightArrays, source: Source, middle: Vec3, radius: float) -> 
 
 @inlined
 def lit(lights: LightArrays, source: Source, cone: Aim) -> Aim:
-    """A cone, or why it cannot be used, as not all of it lies where the light shines."""
+    """Returns a cone, or why it cannot be used, as not all of it lies where the light shines."""
     if source.kind == POINT:
         return cone
     end = math.acos(lights.rows[source.row, COS_OUTER]) if source.kind == SPOT else 0.5 * math.pi
@@ -223,7 +253,7 @@ def lit(lights: LightArrays, source: Source, cone: Aim) -> Aim:
 
 @inlined
 def aim_around(lights: LightArrays, box: Doubles, source: Source) -> Aim:
-    """The aim at a box, through all of its corners, of a light outside of it that has a place."""
+    """Returns the guide to a box, through all of its corners, of a light outside of it that has a position."""
     if box[0, 0] == -np.inf or is_outside(source.kind) or is_in_box(box, source.origin):
         return Aim(source.axis, 1.0, CROSSED)
     axis = (0.0, 0.0, 0.0)
@@ -239,7 +269,7 @@ def aim_around(lights: LightArrays, box: Doubles, source: Source) -> Aim:
 
 @inlined
 def is_in_box(box: Doubles, point: Vec3) -> bool:
-    """Whether a point is in a box or on its surface."""
+    """Returns whether a point is in a box or on its surface."""
     is_in = True
     for axis in range(3):
         is_in &= box[0, axis] <= point[axis] <= box[1, axis]
@@ -248,14 +278,14 @@ def is_in_box(box: Doubles, point: Vec3) -> bool:
 
 @inlined
 def towards_corner(box: Doubles, corner: int, point: Vec3) -> Vec3:
-    """The unit direction from a point to one of the eight corners of a box."""
+    """Returns the unit direction from a point to one of the eight corners of a box."""
     place = (box[corner & 1, 0], box[corner >> 1 & 1, 1], box[corner >> 2 & 1, 2])
     return normalize(subtract(place, point))
 
 
 @inlined
 def depart(lights: LightArrays, source: Source, aim: Aim, u: tuple[float, float, float]) -> Departure:
-    """A photon that goes where it is aimed, evenly over all directions or places of the aim."""
+    """Returns a photon that follows a guide, evenly over all of its directions, or over the points of its disc."""
     if not is_outside(source.kind):
         tangent, bitangent = frame(aim.axis)
         direction = to_world(uniform_cone(u[1], u[2], aim.edge), tangent, bitangent, aim.axis)
@@ -271,7 +301,7 @@ def depart(lights: LightArrays, source: Source, aim: Aim, u: tuple[float, float,
 
 @inlined
 def covers(kind: float, aim: Aim, departure: Departure) -> bool:
-    """Whether a photon goes where it might have been aimed."""
+    """Returns whether a photon goes where the guide might have sent it."""
     if not is_outside(kind):
         return dot(departure.direction, aim.axis) >= aim.edge
     offset = subtract(aim.axis, departure.origin)
@@ -280,7 +310,7 @@ def covers(kind: float, aim: Aim, departure: Departure) -> bool:
 
 @inlined
 def usual_density(lights: LightArrays, source: Source, direction: Vec3) -> float:
-    """f of a unit direction, per unit of solid angle; of a sun or sky that of a place, per unit of area."""
+    """Returns f of a unit direction, per unit of solid angle; of a sun or sky that of a point, per unit of area."""
     if source.kind == POINT:
         return 1.0 / (4.0 * math.pi)
     if is_outside(source.kind):
@@ -294,8 +324,10 @@ def usual_density(lights: LightArrays, source: Source, direction: Vec3) -> float
 
 @inlined
 def reach(lights: LightArrays, projection: Projection, source: Source, aims: Doubles) -> float:
-    """The share of a light's flux, from one place of it, that goes to targets: all where one is left to f. The density
-    at its axis stands for that of a cone, which is exact but for spots."""
+    """Returns the share of a light's flux, from one point of it, that goes to targets: all where one is left to f.
+
+    The density at its axis stands for that of a cone, which is exact but for spots.
+    """
     _, is_crossed = take_aims(lights, projection.targets, source, aims)
     if is_crossed:
         return 1.0

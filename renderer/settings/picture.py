@@ -1,4 +1,6 @@
-"""The settings of a picture: the keywords of `renderer.render` and the options of `tracecore render`."""
+"""This module has the settings of a picture: the keywords of `renderer.render` and the options of
+`tracecore render`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ TRACING = "tracing (none of it changes the picture, but for the seed)"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Checked):
-    """What is chosen of a picture. `renderer.settings.setting.settings_of` tells unit, bounds and effect of each field.
+    """Holds what is chosen of a picture. `renderer.settings.setting.settings_of` yields unit, bounds and effect of each
+    field.
 
     None leaves a setting to what the scene proposes, and if it proposes nothing to the default that the field names.
     Raises `UsageError` for a value out of bounds, and `TypeError` for a keyword that is no setting.
