@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM: the first one interrupts, further ones are held back until everything is saved and closed.
+"""This module handles Ctrl-C and SIGTERM: the first one interrupts, further ones are held back until everything is
+saved and closed.
 
 Signals belong to the process, and so does the state here. Python hands them to the main thread alone: in any other
 thread nothing of this does anything.
@@ -58,7 +59,7 @@ def held_back() -> Iterator[None]:
 
 @contextmanager
 def let_through() -> Iterator[None]:
-    """Inside `held_back`, let the first signal raise `KeyboardInterrupt` again, also one that came before."""
+    """Lets, inside `held_back`, the first signal raise `KeyboardInterrupt` again, also one that came before."""
     with _holding(held=False):
         if interrupted():
             raise KeyboardInterrupt

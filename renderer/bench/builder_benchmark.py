@@ -10,7 +10,7 @@ from tracecore.bvh import binned_sah, sweep_sah
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
-#: The one that others are judged by.
+#: The builder that others are compared with.
 EXACT = "exact"
 
 
@@ -28,7 +28,7 @@ BUILDERS: Mapping[str, Callable[[Floats], BinaryTree]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltTree:
-    """What was measured of a builder on a scene.
+    """Holds what was measured of a builder on a scene.
 
     seconds, least, most: median and range over rounds, on one core, sorting included.
     nodes: how many nodes the binary tree has.

@@ -16,7 +16,7 @@ from renderer.bench.workload import Workload
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How much is measured of each kernel.
+    """Says how much is measured of each kernel.
 
     repeats: rounds.
     bound_rays: rays of each kind that are simulated, 0 for none.
@@ -42,16 +42,16 @@ def measured(
         ):
             parts.kernels.append(of_kernel)
             parts.measurements += its
-            _tell(f"{of_kernel.kernel} done")
+            _report(f"{of_kernel.kernel} done")
         for of_peer, its in compare_peers(
             peers, run.snapshot.positions, workload, repeats=effort.repeats, threads=run.threads
         ):
             parts.peers.append(of_peer)
             parts.measurements += its
-            _tell(f"{of_peer.peer} done")
+            _report(f"{of_peer.peer} done")
         for one in _photon_runs(run, kernels, effort):
             parts.photon_runs.append(one)
-            _tell(f"{one.kernel} done, photon run, {one.dispatch}")
+            _report(f"{one.kernel} done, photon run, {one.dispatch}")
         return _bounded(parts.together(run, finished=True), run, workload, effort.bound_rays)
     except KeyboardInterrupt:
         if run.baseline not in [facts.kernel for facts in parts.kernels]:
@@ -90,7 +90,7 @@ def _bounded(found: Comparison, run: Run, workload: Workload, rays: int) -> Comp
         return found
     bounds = Bounds(run.snapshot, run.device, rays)
     bounded = bounds.add_to(found, workload.sets)
-    _tell(f"tracecore: no bounds: {bounds.missing}" if bounds.missing else "bounds done")
+    _report(f"tracecore: no bounds: {bounds.missing}" if bounds.missing else "bounds done")
     return bounded
 
 
@@ -107,5 +107,5 @@ def _photon_runs(run: Run, kernels: Sequence[str], effort: Effort) -> Iterator[E
         )
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

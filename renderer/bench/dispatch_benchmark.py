@@ -58,7 +58,12 @@ def rows(tracer: Tracer, scene: PackedScene, photons: int) -> Iterator[Row]:
             pool = WorkerPool(tracer, batch_rays=batch_rays, batches=batches)
             found = rate(scene, task, pool, photons)
             pool.close()
-            yield {"dispatch": tracer.dispatch, "batch_rays": batch_rays, "lanes": batches, "rays_per_second": found}
+            yield {
+                "dispatch": tracer.dispatch,
+                "batch_rays": batch_rays,
+                "in_flight": batches,
+                "rays_per_second": found,
+            }
 
 
 def table(found: list[Row]) -> str:
@@ -69,7 +74,7 @@ def table(found: list[Row]) -> str:
     for dispatch in DISPATCHES:
         for batch_rays in BATCHES:
             rates = {
-                row["lanes"]: row["rays_per_second"]
+                row["in_flight"]: row["rays_per_second"]
                 for row in found
                 if (row["dispatch"], row["batch_rays"]) == (dispatch, batch_rays)
             }
@@ -87,7 +92,7 @@ def plot(found: list[Row], title: str, path: Path) -> None:
         for batch_rays in BATCHES:
             line = [row for row in found if (row["dispatch"], row["batch_rays"]) == (dispatch, batch_rays)]
             rates = [row["rays_per_second"] / 1e6 for row in line]
-            panel.plot([row["lanes"] for row in line], rates, marker="o", label=f"{batch_rays} rays")
+            panel.plot([row["in_flight"] for row in line], rates, marker="o", label=f"{batch_rays} rays")
         panel.set(title=dispatch, xlabel="batches in flight per thread", xscale="log")
         panel.set_xticks(IN_FLIGHT, map(str, IN_FLIGHT))
         panel.grid(alpha=0.3)

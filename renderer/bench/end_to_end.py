@@ -17,7 +17,7 @@ from tracecore.tracers.gpu import DISPATCHES
 
 @dataclass(frozen=True, kw_only=True)
 class EndToEnd:
-    """What was measured of a photon run with one kernel and one way of dispatch.
+    """Holds what was measured of a photon run with one kernel and one way of dispatch.
 
     rate, least, most: millions of rays per second of wall time, median and range of the runs.
     busy: share of the time in which the co-processor had something to trace.

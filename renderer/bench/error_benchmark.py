@@ -9,7 +9,7 @@ not stand for the whole. It prints a table; `--plot` draws it (needs matplotlib)
 
 A reference is noisy too: it should run ten times as long as what is compared with it.
 
-With `--told 8,16,64` it measures instead how honest the noise is that pictures estimate of themselves
+With `--estimates 8,16,64` it measures instead how honest the noise is that pictures estimate of themselves
 (`Film.relative_noise`) after so many passes: over `--seeds` pictures, their estimate over their error against the mean
 of all the others.
 """
@@ -42,8 +42,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
-    """The moments at which pictures are compared: after `first` seconds, then after twice as many each time, up to
-    `last`.
+    """These are the moments at which pictures are compared: after `first` seconds, then after twice as many each time, up
+    to `last`.
     """
 
     first: float
@@ -104,14 +104,14 @@ def rows(
     ]
 
 
-def told_rows(
+def noise_rows(
     context: RenderContext, names: list[str], settings: RenderSettings, passes: list[int], seeds: int
 ) -> list[Row]:
     """Returns a row for each driver and number of passes: the noise that pictures of so many seeds estimate, and the
     noise that they have.
     """
     return [
-        {"driver": name, "passes": number} | told_and_true(films)
+        {"driver": name, "passes": number} | estimated_and_true(films)
         for name in names
         for number, films in films_of_seeds(context, name, settings, passes, seeds).items()
     ]
@@ -134,7 +134,7 @@ def films_of_seeds(
     return made
 
 
-def told_and_true(films: list[tuple[Picture, float]]) -> Row:
+def estimated_and_true(films: list[tuple[Picture, float]]) -> Row:
     """Returns the error of pictures that differ by their seeds alone, and their estimates over it: median and range.
 
     The error of a picture is that against the mean of the n - 1 others, made less by the noise which that mean has: the
@@ -147,15 +147,15 @@ def told_and_true(films: list[tuple[Picture, float]]) -> Row:
     squares = [error_of(picture, (total - picture) / (count - 1)) ** 2 for picture in seen]
     error = float(np.sqrt(np.mean(squares) * (count - 1) / count))
     ratios = np.array([figures for _, figures in films]) / error
-    return {"error": error, "told": float(np.median(ratios)), "least": ratios.min(), "most": ratios.max()}
+    return {"error": error, "estimated": float(np.median(ratios)), "least": ratios.min(), "most": ratios.max()}
 
 
-def told_table(found: list[Row]) -> str:
+def noise_table(found: list[Row]) -> str:
     """Returns a line for each driver: after so many passes the error, and the estimate over it, with its range."""
     lines = []
     for name, own in by_driver(found).items():
         cells = (
-            f"{row['passes']}: {row['error']:.4f}, {row['told']:.2f} ({row['least']:.2f} to {row['most']:.2f})"
+            f"{row['passes']}: {row['error']:.4f}, {row['estimated']:.2f} ({row['least']:.2f} to {row['most']:.2f})"
             for row in own
         )
         lines.append(f"{name:>14}  {'  '.join(cells)}")
@@ -219,8 +219,10 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--reference-driver", default="path", metavar="NAME", help="(default: %(default)s)")
     parser.add_argument("--reference-seconds", type=float, default=300.0, metavar="S", help="(default: %(default)s)")
     parser.add_argument("--sampler", default="sobol", choices=tuple(SAMPLERS), help="(default: %(default)s)")
-    parser.add_argument("--told", metavar="N,N", help="numbers of passes after which told noise is compared with true")
-    parser.add_argument("--seeds", type=int, default=10, help="pictures for --told (default: %(default)s)")
+    parser.add_argument(
+        "--estimates", metavar="N,N", help="numbers of passes after which estimated noise is compared with true"
+    )
+    parser.add_argument("--seeds", type=int, default=10, help="pictures for --estimates (default: %(default)s)")
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "gpu"))
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--plot", type=Path, metavar="FILE")
@@ -231,7 +233,7 @@ def main() -> None:
     """Measures, prints the table, and writes the files that are asked for."""
     arguments = parser().parse_args()
     if arguments.figures and arguments.plot:
-        parser().error("--plot draws errors over time, which --told does not measure; leave one of them out")
+        parser().error("--plot draws errors over time, which --estimates does not measure; leave one of them out")
     width, height = arguments.size
     names = arguments.drivers.split(",")
     settings = RenderSettings(width=width, height=height, sampler=arguments.sampler)
@@ -241,8 +243,8 @@ def main() -> None:
         title = f"{context.snapshot.name}, {width} x {height}, {context.tracer.name}, {context.tracer.threads} threads"
         if arguments.figures:
             passes = [int(number) for number in arguments.figures.split(",")]
-            found = told_rows(context, names, settings, passes, arguments.seeds)
-            print(f"{title}: passes: relative error, told over true (range)\n{told_table(found)}")
+            found = noise_rows(context, names, settings, passes, arguments.seeds)
+            print(f"{title}: passes: relative error, estimated over true (range)\n{noise_table(found)}")
         else:
             reference = reference_picture(arguments, context, settings)
             found = rows(context, names, settings, Moments(first=1.0, last=arguments.seconds), reference)

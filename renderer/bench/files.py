@@ -42,14 +42,14 @@ PLOT_SUFFIXES = {".png": "image/png", ".svg": "image/svg+xml"}
 PAGE_SUFFIXES = (".html",)
 HEAT_SUFFIXES = (".png",)
 
-#: Of the picture of a view point.
+#: Size and passes of the picture of a view point.
 VIEW_SIZE = (240, 180)
 VIEW_PASSES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchFiles:
-    """The paths that are to be written.
+    """These are the paths that are to be written.
 
     json, plot, html: for all figures, a plot, and a page.
     heat: for heat maps, each with its view point, kernel and quantity in the name.
@@ -107,7 +107,7 @@ class BenchFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What was measured: a scene from view points on a device.
+    """Holds what was measured: a scene from view points on a device.
 
     words: the command line.
     baseline: the name of the kernel that others are compared with.
@@ -144,8 +144,8 @@ class Run:
         with context_of(self.snapshot, TracerChoice(device="cpu", threads=self.threads), load_seconds=0.0) as context:
             for view in self.views:
                 camera = view.camera
-                places = (", ".join(f"{x:.3g}" for x in vector) for vector in (camera.eye, camera.forward))
-                caption = "{}: from ({}) towards ({})".format(view.name, *places)
+                vectors = (", ".join(f"{x:.3g}" for x in vector) for vector in (camera.eye, camera.forward))
+                caption = "{}: from ({}) towards ({})".format(view.name, *vectors)
                 yield Figure(caption=caption, content=png(view_picture(self.snapshot, view, context.tracer)))
 
     def heat_figures(self, kernels: Sequence[str]) -> Iterator[Figure]:

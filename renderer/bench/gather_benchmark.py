@@ -20,7 +20,7 @@ from renderer.photons.photon_map import build_photon_map
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 
-#: Times of which the least counts.
+#: How often a pass is timed; the least time counts.
 ROUNDS = 3
 
 

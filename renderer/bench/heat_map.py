@@ -40,7 +40,7 @@ LETTERS = 13
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeatMap:
-    """A figure for each pixel of a picture.
+    """This is a figure for each pixel of a picture.
 
     view, kernel, quantity: names of the view point, of the kernel, and of what is shown.
     values: (height, width) float64.
@@ -85,8 +85,8 @@ def top_of(*maps: HeatMap) -> float:
 def colored(shares: Doubles) -> Pixels:
     """Returns the sRGB colours, (..., 3), of shares from 0 to 1."""
     colors = np.array([tuple(bytes.fromhex(color)) for color in VIRIDIS], np.float64)
-    places = np.linspace(0.0, 1.0, len(colors))
-    channels = [np.interp(shares, places, colors[:, k]) for k in range(3)]
+    positions = np.linspace(0.0, 1.0, len(colors))
+    channels = [np.interp(shares, positions, colors[:, k]) for k in range(3)]
     return np.round(np.stack(channels, axis=-1)).astype(np.uint8)
 
 

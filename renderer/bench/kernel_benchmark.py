@@ -29,7 +29,7 @@ COUNTED_RAYS = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What was measured of a kernel on a kind of rays.
+    """Holds what was measured of a kernel on a kind of rays.
 
     rate, least, most: median and range of rounds, in millions of rays per second.
     view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`.
@@ -58,7 +58,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelFacts:
-    """What is known of a kernel and its tree.
+    """Holds what is known of a kernel and its tree.
 
     build_seconds: time to make the tree ready; for the first tracer in a process it includes loading machine code.
     registers, occupancy, rays_at_once: on a GPU, registers of a thread, occupancy, and how many rays there is room for;
@@ -77,7 +77,7 @@ class KernelFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class PeerFacts:
-    """A peer, see `tracecore.peers`, and what its seconds are."""
+    """This is a peer, see `tracecore.peers`, and what its seconds are."""
 
     peer: str
     clock: str
@@ -85,7 +85,7 @@ class PeerFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All measurements, and what is known of each kernel and peer.
+    """Holds all measurements, and what is known of each kernel and peer.
 
     baseline: the kernel that `relative` is over.
     finished: whether nobody interrupted it.

@@ -27,7 +27,7 @@ Block = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Ours:
-    """What was measured of a scene.
+    """Holds what was measured of a scene.
 
     found: all kernels, means over view points.
     trees: of all builders, where a paper asks for them.

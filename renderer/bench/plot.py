@@ -19,7 +19,7 @@ PANEL_WIDTH, BAR_HEIGHT, NAMES_WIDTH, FRAME_HEIGHT = 2.6, 0.19, 1.9, 0.9
 #: Family of what is not among the kernels for GPUs, and its colour.
 OTHERS, OTHERS_COLOR = "others", "0.6"
 
-#: Behind numbers, so that lines do not cross them.
+#: A box behind numbers, so that lines do not cross them.
 PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
 
 
@@ -85,15 +85,15 @@ def _draw(panel: Any, found: Comparison, means: Comparison, kind: str) -> None:
     own = {one.kernel: one for one in means.measurements if one.kind == kind and one.relative is not None}
     ranges = {kernel: relative_range(found, one) for kernel, one in own.items()}
     longest = max([1.0, *(most for _, most in ranges.values())])
-    for place, kernel in enumerate(kernels):
+    for row, kernel in enumerate(kernels):
         if kernel not in own:
             continue
         length, (least, most) = own[kernel].relative or 0.0, ranges[kernel]
-        panel.barh(place, length, height=0.75, color=colors[family(kernel)])
+        panel.barh(row, length, height=0.75, color=colors[family(kernel)])
         # The ratio of the means may lie outside of the ratios of the views.
         errors = [[max(length - least, 0.0)], [max(most - length, 0.0)]]
-        panel.errorbar(length, place, xerr=errors, color="black", linewidth=0.8, capsize=1.5)
-        panel.text(max(length, most) + 0.02 * longest, place, f"{length:.2f}", va="center", fontsize=6.5, bbox=PLAIN)
+        panel.errorbar(length, row, xerr=errors, color="black", linewidth=0.8, capsize=1.5)
+        panel.text(max(length, most) + 0.02 * longest, row, f"{length:.2f}", va="center", fontsize=6.5, bbox=PLAIN)
     panel.axvline(1.0, color="black", linewidth=0.8, linestyle="--")
     rate = number(own[found.baseline].rate) if found.baseline in own else "?"
     panel.set_title(f"{kind}\n1 = {rate} Mrays/s", fontsize=9)

@@ -1,4 +1,5 @@
-"""Rays on disk: a NumPy archive with an array for each set, `VIEW/KIND`, and a `header` that says what they are.
+"""Rays are kept on disk as a NumPy archive with an array for each set, `VIEW/KIND`, and a `header` that says what they
+are.
 
 The header is JSON as (n,) uint8: `format`; `scene`, its name; `triangles`, the SHA-256 of their corners; `origin`, how
 the rays were made; and for each of `sets` its `kind`, `view`, `query` (closest or any) and number of `rays`. Nothing in
@@ -51,7 +52,7 @@ class RayFileError(UsageError):
 
 @dataclass(frozen=True, kw_only=True)
 class RayFile:
-    """Rays, and where they come from.
+    """Holds rays, and where they come from.
 
     scene: its name.
     triangles: the `digest` of its triangles.

@@ -53,7 +53,7 @@ ENDLESS_SUPPLY = 1 << 31
 
 @dataclass(frozen=True, kw_only=True)
 class RayPlan:
-    """Which rays are generated.
+    """Says which rays are generated.
 
     size: width and height of the picture, in pixels.
     in_morton_order: whether pixels come along a Morton curve, or else row by row.
@@ -146,12 +146,14 @@ class RaySets:
 
     @cached_property
     def scene(self) -> PackedScene:
-        """The scene packed for shading."""
+        """Returns the scene packed for shading."""
         return pack_scene(self.snapshot)
 
     @cached_property
     def primary(self) -> Floats:
-        """The camera rays: some for each pixel, through random points of it; through a pinhole, whatever the lens."""
+        """Returns the camera rays: some for each pixel, through random points of it; through a pinhole, whatever the
+        lens.
+        """
         width, height = self.plan.size
         camera = pack_camera(self.snapshot.camera, width, height)
         pixels = morton_order(width, height) if self.plan.in_morton_order else np.arange(width * height)
@@ -166,12 +168,12 @@ class RaySets:
 
     @cached_property
     def first_places(self) -> tuple[Doubles, Doubles]:
-        """Where camera rays hit surfaces, and the normals there."""
+        """Returns where camera rays hit surfaces, and the normals there."""
         return self._places(self.primary)
 
     @cached_property
     def photons(self) -> Floats:
-        """The rays of the photon driver, batch after batch, as one thread hands them over."""
+        """Returns the rays of the photon driver, batch after batch, as one thread hands them over."""
         if self.scene.lights.power == 0.0:
             return np.zeros((0, RAY_FLOATS), np.float32)
         width, height = self.plan.size

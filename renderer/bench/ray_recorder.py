@@ -25,8 +25,8 @@ KINDS = (
 )
 
 
-class AttendedTracer(DirectTracer):
-    """A tracer around another one, to which Python hands every batch, so that one can look on. Closing it leaves the
+class PolledTracer(DirectTracer):
+    """This is a tracer around another one, whose batches Python polls, so that one can look on. Closing it leaves the
     other open.
     """
 
@@ -127,8 +127,8 @@ def driver_rays(driver: str, snapshot: Snapshot, tracer: Tracer, settings: Rende
     most: rays kept of each kind.
     """
     recorder = Recorder(most)
-    with AttendedTracer(tracer) as attended:
-        running = DRIVERS[driver](snapshot, attended, settings)
+    with PolledTracer(tracer) as polled:
+        running = DRIVERS[driver](snapshot, polled, settings)
         running.watch(recorder.look)
         running.render_pass(0)
         running.close()

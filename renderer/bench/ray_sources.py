@@ -18,7 +18,7 @@ LIGHT_KINDS = ("photon", "photon-shuffled")
 
 
 class RaySource(Protocol):
-    """What every source of rays has."""
+    """Lists what every source of rays has."""
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -32,7 +32,7 @@ class RaySource(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRays:
-    """The rays of some of `ray_generators.KINDS` from view points."""
+    """These are the rays of some of `ray_generators.KINDS` from view points."""
 
     snapshot: Snapshot
     views: Sequence[ViewPoint]
@@ -62,7 +62,7 @@ class PlannedRays:
 
 @dataclass(frozen=True, kw_only=True)
 class DriverRays:
-    """The rays of some of `ray_recorder.KINDS`, as a driver sends them.
+    """These are the rays of some of `ray_recorder.KINDS`, as a driver sends them.
 
     most: rays kept of each kind.
     """
@@ -89,7 +89,7 @@ class DriverRays:
 
 @dataclass(frozen=True, kw_only=True)
 class FileRays:
-    """The rays of some kinds of a file."""
+    """These are the rays of some kinds of a file."""
 
     file: RayFile
     kinds: Sequence[str]

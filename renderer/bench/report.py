@@ -15,7 +15,7 @@ from renderer.bench.table import COSTS, costs, number, occupancy, peer_notes, ph
 
 TEMPLATE = Path(__file__).with_suffix(".html")
 
-#: For a figure that is not known.
+#: Stands for a figure that is not known.
 MISSING = "–"
 
 #: What the columns mean.
@@ -38,7 +38,7 @@ PHOTON_RUNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Circumstances:
-    """How something was measured.
+    """Says how something was measured.
 
     words: the command line, without the program's name.
     date: ISO 8601.
@@ -59,7 +59,7 @@ class Circumstances:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A picture: its bytes, of the type that `media_type` names, and a caption of what it shows."""
+    """This is a picture: its bytes, of the type that `media_type` names, and a caption of what it shows."""
 
     caption: str
     content: bytes
@@ -68,7 +68,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Pictures:
-    """All pictures of a page."""
+    """Holds all pictures of a page."""
 
     plots: Sequence[Figure] = ()
     views: Sequence[Figure] = ()
@@ -77,7 +77,7 @@ class Pictures:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """A cell of a table: text, a value to sort by, and a note below the text."""
+    """This is a cell of a table: text, a value to sort by, and a note below the text."""
 
     text: str
     value: float | None = None

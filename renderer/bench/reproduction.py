@@ -20,7 +20,7 @@ from renderer.bench.workload import Workload
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """A paper's table and what was measured for it.
+    """This is a paper's table and what was measured for it.
 
     trees: of all builders, where the paper asks for them.
     """

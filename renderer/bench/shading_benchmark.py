@@ -38,7 +38,7 @@ COLUMN = BATCH_RAYS + COLUMN_PAD
 
 
 class Columns(NamedTuple):
-    """Batches as shading finds them, or works on them.
+    """Holds batches as shading finds them, or works on them.
 
     rays, hits: (batches, 8 or 4, COLUMN) float32.
     paths: (batches, PATH_WORDS, COLUMN) uint32.
@@ -51,8 +51,8 @@ class Columns(NamedTuple):
     fresh: Longs
 
 
-class Workplace(NamedTuple):
-    """The memory that a thread works on."""
+class ThreadMemory(NamedTuple):
+    """This is the memory that a thread works on."""
 
     recorded: Columns
     columns: Columns
@@ -70,11 +70,11 @@ def new_columns() -> Columns:
     )
 
 
-def new_workplace(scene: PackedScene, recorded: Columns) -> Workplace:
+def new_thread_memory(scene: PackedScene, recorded: Columns) -> ThreadMemory:
     """Returns the memory of one thread, with room for the photons of all batches."""
     batch = new_batch(recorded.rays[0], recorded.hits[0], BATCH_RAYS)
     mine = Columns(recorded.rays.copy(), recorded.hits.copy(), recorded.paths.copy(), recorded.fresh.copy())
-    return Workplace(mine, new_columns(), batch.scratch, PhotonStore().output(BATCHES * BATCH_RAYS))
+    return ThreadMemory(mine, new_columns(), batch.scratch, PhotonStore().output(BATCHES * BATCH_RAYS))
 
 
 def record(snapshot: Snapshot, scene: PackedScene, task: PhotonTask) -> Columns:
@@ -94,7 +94,7 @@ def record(snapshot: Snapshot, scene: PackedScene, task: PhotonTask) -> Columns:
 
 
 @compiled
-def shade_all(scene: PackedScene, task: PhotonTask, work: Workplace, only_copy: bool) -> None:
+def shade_all(scene: PackedScene, task: PhotonTask, work: ThreadMemory, only_copy: bool) -> None:
     """Shades every batch, as often as there are repetitions."""
     supply, columns = np.array([0, 1 << 31]), work.columns
     for _ in range(REPETITIONS):
@@ -107,7 +107,7 @@ def shade_all(scene: PackedScene, task: PhotonTask, work: Workplace, only_copy: 
             shade_batch(scene, task, batch, BATCH_RAYS, supply, work.output)
 
 
-def seconds_of_one(scene: PackedScene, task: PhotonTask, work: Workplace) -> float:
+def seconds_of_one(scene: PackedScene, task: PhotonTask, work: ThreadMemory) -> float:
     """Returns the seconds to shade all batches, by the clock of the thread: the least of some rounds."""
     least = []
     for only_copy in (False, True):
@@ -120,14 +120,14 @@ def seconds_of_one(scene: PackedScene, task: PhotonTask, work: Workplace) -> flo
     return least[0] - least[1]
 
 
-def seconds_of_many(scene: PackedScene, task: PhotonTask, works: list[Workplace]) -> float:
+def seconds_of_many(scene: PackedScene, task: PhotonTask, works: list[ThreadMemory]) -> float:
     """Returns the seconds to shade all batches on each of several threads at a time, by the clock of the wall: the
     median of some rounds.
     """
     meeting = threading.Barrier(len(works))
     seconds: dict[bool, list[float]] = {False: [], True: []}
 
-    def run(work: Workplace) -> None:
+    def run(work: ThreadMemory) -> None:
         for only_copy in (False, True):
             shade_all(scene, task, work, only_copy)
             for _ in range(ROUNDS):
@@ -151,7 +151,7 @@ def nanoseconds_per_ray(snapshot: Snapshot, threads: int) -> float:
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
     recorded = record(snapshot, scene, task)
-    works = [new_workplace(scene, recorded) for _ in range(threads)]
+    works = [new_thread_memory(scene, recorded) for _ in range(threads)]
     seconds = seconds_of_one(scene, task, works[0]) if threads == 1 else seconds_of_many(scene, task, works)
     return seconds / (REPETITIONS * BATCHES * BATCH_RAYS) * 1e9
 

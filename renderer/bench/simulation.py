@@ -24,7 +24,7 @@ from tracecore.kernels.strategies import REPLACE_BELOW, find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import Query
 
-#: Of a loop: the one that the kernel has.
+#: Name of the loop that the kernel has.
 OWN = "own"
 
 #: Any kernel's steps can be done in each of these loops.
@@ -39,7 +39,7 @@ LOOPS: Mapping[str, Organisation] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What is to be simulated.
+    """Says what is to be simulated.
 
     gpu: the GPU that bounds are for.
     widths: lanes of a warp.
@@ -55,7 +55,7 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Simulated:
-    """What was simulated of a kernel on a kind of rays, in a loop on warps of a width.
+    """Holds what was simulated of a kernel on a kind of rays, in a loop on warps of a width.
 
     efficiency: SIMD efficiency of visits and tests together.
     bound: millions of rays per second, None where instructions cannot be counted.

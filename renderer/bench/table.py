@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
 
-#: For a figure that is not known.
+#: Stands for a figure that is not known.
 MISSING = "-"
 
 

@@ -33,12 +33,12 @@ Doubles = npt.NDArray[np.float64]
 #: Stands for all cameras of a scene.
 ALL = "all"
 
-#: Places that are tried, rays from each to all sides, and places at most whose views are looked at.
+#: Points that are tried, rays from each to all sides, and points at most whose views are looked at.
 PLACES = 4096
 RAYS_AROUND = 128
 MOST_LOOKS = 1024
 
-#: Share of these rays that hit something: in a room, or, where there are too few such places, above open ground.
+#: Share of these rays that hit something: in a room, or, where there are too few such points, above open ground.
 ENCLOSED = (0.9, 0.4)
 
 #: Least share of hits from the front. Those inside of things see backs.
@@ -51,14 +51,14 @@ ELBOW_ROOM = 0.01
 STEEPEST = 0.35
 VIEW_CONE = math.cos(math.radians(30.0))
 
-#: Rays that tell what a view shows, across and down, and cells along the scene's diagonal, to count what they meet.
+#: Rays that find what a view shows, per row and per column, and cells along the scene's diagonal, to count their hits.
 LOOKS = (16, 12)
 CELLS = 48
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViewPoint:
-    """A camera and its name."""
+    """This is a camera and its name."""
 
     name: str
     camera: Camera
@@ -66,7 +66,7 @@ class ViewPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Views:
-    """Which view points are wanted.
+    """Says which view points are wanted.
 
     cameras: names, `ALL` for all that a scene has.
     drawn: how many more are drawn by code.
@@ -137,7 +137,7 @@ def places_in(positions: Floats, seed: int) -> Doubles:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Surroundings:
-    """What rays to all sides hit.
+    """Holds what rays to all sides hit.
 
     places: (n, 3) float64, where the rays start.
     depth: (n, RAYS_AROUND) float64, infinite where nothing is hit.

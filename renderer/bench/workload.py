@@ -15,7 +15,7 @@ NO_VIEW = "none"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RaySet:
-    """Rays of a kind, what is asked of them, and the view point that they come from, or NO_VIEW.
+    """Holds rays of a kind, what is asked of them, and the view point that they come from, or NO_VIEW.
 
     rays: (n, 8) float32, n > 0.
     """

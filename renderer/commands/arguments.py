@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
-from renderer.settings.setting import Choice, Flag, Float32, Kind, Setting, Whole, settings_of
+from renderer.settings.setting import Choice, Flag, Kind, Number, Setting, Whole, settings_of
 
 S = TypeVar("S")
 
@@ -21,7 +21,7 @@ NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
 
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose errors take one line, and that wants options in full."""
+    """This is an `ArgumentParser` whose errors take one line, and that wants options in full."""
 
     #: Makes the epilog when help is asked for; it may import what is heavy.
     make_epilog: Callable[[], str] | None = None
@@ -58,9 +58,9 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     return argument_type(Whole(least, most))
 
 
-def real(least: float, most: float) -> Callable[[str], float]:
+def number(least: float, most: float) -> Callable[[str], float]:
     """Returns the type of a number in least..most."""
-    return argument_type(Float32(least, most))
+    return argument_type(Number(least, most))
 
 
 def positive(text: str) -> float:

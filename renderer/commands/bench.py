@@ -184,7 +184,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(table(found))
     files.write(found, job)
     if not found.finished:
-        print("tracecore: interrupted: what was measured by then is told and written", file=sys.stderr)
+        print("tracecore: interrupted: what was measured by then is printed and written", file=sys.stderr)
     return 0 if found.finished else 130
 
 

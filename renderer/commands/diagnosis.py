@@ -34,7 +34,7 @@ NOT_MADE_FOR = {"aarch64": ("embreex",), "Darwin": EXTRAS["gpu"][1]}
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What an examination found.
+    """Holds what an examination found.
 
     name, text: of what was examined, and what was found.
     fine: whether it is there and works.

@@ -180,13 +180,13 @@ def report(figures: Statistics) -> str:
     rows = {
         "scene": f"{figures['scene']}, {figures['triangles']} triangles, tree of {figures['bvh.nodes']} nodes "
         f"built in {figures['bvh.build_seconds']:.2f} s",
-        "tracer": f"{figures['kernel']} on the {figures['device']}, {figures['dispatch']}, {figures['threads']} threads, "
-        f"batches of {figures['batch_rays']} rays",
+        "tracer": f"{figures['kernel']} on the {figures['device']}, {figures['dispatch']}, "
+        f"{figures['threads']} threads, batches of {figures['batch_rays']} rays",
         "photons": f"{figures['photons.stored']} stored, {figures['photons.emitted']} emitted: "
         f"{figures['photons.absorbed']} absorbed, {figures['photons.escaped']} escaped, "
         f"{figures['photons.terminated']} terminated",
-        "rays": f"{figures['rays.timed']} in {_timed_seconds(figures):.3f} s: {_mega(figures['rays_per_second'])} Mrays/s"
-        + _spread(figures),
+        "rays": f"{figures['rays.timed']} in {_timed_seconds(figures):.3f} s: "
+        f"{_mega(figures['rays_per_second'])} Mrays/s" + _spread(figures),
         "co-processor": f"busy {figures['coprocessor.busy_fraction']:.0%} of the time; the kernel alone traces "
         f"{_mega(figures['coprocessor.kernel_rays_per_second'])} Mrays/s",
         **_thread_rows(figures),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, real
+from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number
 from renderer.errors import UsageError
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, Settings
 from renderer.settings.setting import settings_of
@@ -38,7 +38,7 @@ what is written:
              (Reinhard et al. 2002; --tone-map linear leaves it), then sRGB. Its text has the scene and all settings.
   FILE.npy   linear radiance, (height, width, 3) float32; -o FILE.exr writes that alone, as OpenEXR
              With --layers an .exr has all of these: R, G, B; direct, indirect and caustic light, which add up to them;
-             albedo, normal, Z (distance) of what the eye meets first; noise (standard error); density (photons found
+             albedo, normal, Z (distance) of what camera rays hit first; noise (standard error); density (photons found
              per square metre and pass). At the first surface that spreads it, light comes straight from a light
              (direct), by mirrors and glass alone (caustic), or otherwise (indirect).
              With --denoise a .png shows the picture without noise, and an .exr has a layer 'denoised' of it; R, G, B
@@ -52,10 +52,10 @@ Ctrl-C the same command with --resume makes what is missing, with the same bits.
 
 A picture is the mean of passes, each with one sample per pixel: more passes, less noise. Without --passes there are
 {DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. Ctrl-C ends early and saves the passes
-that are finished. How much two halves of the passes differ tells the noise, better the more pixels there are.
---target-noise counts with it the blur of the photon search, by how much less a smaller disc would blur: as much as at
-edges, so that smooth light is better than said. Nothing tells of detail that is finer than the discs, of the blur of
-the far map of 'gather', of the noise in the one map of 'photons-only', and of light that a driver cannot see.
+that are finished. The noise is estimated by how much two halves of the passes differ, better the more pixels there are.
+--target-noise counts with it the blur of the photon search, estimated by how much less a smaller disc would blur. The
+estimate is right at edges and too large for smooth light. It does not contain detail that is finer than the discs, the
+blur of the far map of 'gather', the noise in the one map of 'photons-only', and light that a driver cannot see.
 
 examples:
   tracecore render cornell
@@ -106,7 +106,9 @@ def _add_frames(group: argparse._ArgumentGroup) -> None:
         help="the same random numbers in all frames, so that noise stands still, or each frame's own (default: "
         f"{DEFAULT_SEEDS})",
     )
-    group.add_argument("--fps", type=real(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})")
+    group.add_argument(
+        "--fps", type=number(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})"
+    )
     group.add_argument("--resume", action="store_true", help="keep frames that are finished and as asked for")
 
 
@@ -188,7 +190,7 @@ def sequence_of(arguments: argparse.Namespace, plan: Plan, path: Path) -> Sequen
         path=path,
         frames=arguments.frames,
         picture=plan.order(),
-        place=lambda frame: plan.snapshot(frame=frame),
+        snapshot_at=lambda frame: plan.snapshot(frame=frame),
         context=plan.context,
         updates=TreeUpdates(plan.settings.update or DEFAULT_UPDATE),
         seeds=arguments.frame_seeds or DEFAULT_SEEDS,

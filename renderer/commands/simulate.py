@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_rays, add_scene, add_settings, names, real, whole
+from renderer.commands.arguments import add_rays, add_scene, add_settings, names, number, whole
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loops", metavar="NAMES", default="own", help="separated by commas (default: %(default)s)")
     parser.add_argument(
         "--move",
-        type=real(0.0, 1e6),
+        type=number(0.0, 1e6),
         metavar="N",
         help="instructions by which lanes change rays against those of a queue (default: to write and read 15 words)",
     )

@@ -16,7 +16,7 @@ Radiance = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class RenderSettings:
-    """What the user chooses of how a picture is made.
+    """Holds what the user chooses of how a picture is made.
 
     width, height: pixels.
     seed: 0..2^64-1.
@@ -64,7 +64,7 @@ class RayCounts:
 
 @dataclass(kw_only=True)
 class Work:
-    """What a driver has done so far. Seconds are wall time, those of its threads the mean over them.
+    """Holds what a driver has done so far. Seconds are wall time, those of its threads the mean over them.
 
     trace_seconds: threads traced or waited for hits.
     wait_seconds: of these they waited; 0 on a CPU that traces in place.
@@ -96,7 +96,7 @@ def curve_of(driver: type[object]) -> str:
 
 
 class Driver(Protocol):
-    """A way to make a picture: the mean of all passes converges to it.
+    """This is a way to make a picture: the mean of all passes converges to it.
 
     Passes come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
     passes keep apart, so that passes are not independent; but the two halves of them (`renderer.film.halves`) are, as

@@ -14,7 +14,7 @@ IRRADIANCE_PHOTONS = 8.0
 
 
 class GatherDriver(PhotonDriver):
-    """Final gather: photons are not seen where the eye looks, but from there, one bounce on.
+    """Makes a picture by final gather: photons are not seen where the eye looks, but from there, one bounce on.
 
     At the first diffuse surface direct light comes by shadow rays, that of mirrors and glass by a caustic map, and all
     other light along a ray drawn by the cosine: where it lands, irradiance is known at photons of a global map

@@ -14,7 +14,9 @@ OCCLUSION_REACH = 0.2
 
 
 class OcclusionDriver(EyeDriver):
-    """Ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the scene's diagonal."""
+    """Shows ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the
+    scene's diagonal.
+    """
 
     name = "ao"
     summary = "ambient occlusion, to look at shapes"

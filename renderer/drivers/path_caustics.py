@@ -8,7 +8,7 @@ from renderer.photons.lookup import PhotonParts, empty_map, look_up
 
 
 class PathCausticsDriver(PhotonDriver):
-    """Path tracing, and photons for what it is blind to: light that mirrors and glass bring to a diffuse surface.
+    """Traces paths, and photons for what paths are blind to: light that mirrors and glass bring to a diffuse surface.
 
     Such photons make a caustic map (Jensen: Global Illumination Using Photon Maps, 1996), one for each pass; paths
     leave out what it has. The radius shrinks as that of `photon`.

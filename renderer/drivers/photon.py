@@ -21,12 +21,12 @@ from tracecore.dispatch.tracer import Tracer
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
 PHOTONS_PER_PIXEL, MOST_PHOTONS = 2, 10_000_000
 
-#: Photons of a caustic map have random numbers of their own: those of passes that no render comes to.
+#: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
 
 
 class PhotonDriver(EyeDriver):
-    """Progressive photon mapping in independent passes.
+    """Makes a picture by progressive photon mapping in independent passes.
 
     Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. Each pass traces photons of its own,
     keeps those that land on diffuse surfaces after a bounce, and looks at them along one eye path per pixel, with a
@@ -63,7 +63,7 @@ class PhotonDriver(EyeDriver):
 
     @cached_property
     def _caustic_scene(self) -> PackedScene:
-        """The scene with all photons sent where they make caustics."""
+        """Returns the scene with all photons sent where they make caustics."""
         return self._projected(1.0)
 
     def _photon_map(self, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:

@@ -12,7 +12,7 @@ from tracecore.dispatch.tracer import Tracer
 
 
 class PhotonsOnlyDriver(PhotonDriver):
-    """One photon map shown as it is, the direct light with it, at a radius that stays.
+    """Shows one photon map as it is, the direct light with it, at a radius that stays.
 
     The map is traced once; the passes only spread the eye paths over the pixels.
     """

@@ -18,7 +18,7 @@ MOST_CELLS_PER_RADIUS = 4.0
 
 
 class Discs(NamedTuple):
-    """What pixels know after some passes.
+    """Holds what pixels know after some passes.
 
     radius2: (pixels,) float64, of the next search, squared.
     photons: (pixels,) float64, the paper's N: photons that stay within, alpha of those found.
@@ -30,7 +30,7 @@ class Discs(NamedTuple):
 
 
 class StochasticDriver(PhotonDriver):
-    """Stochastic progressive photon mapping: each pixel has a radius that shrinks as photons come.
+    """Makes a picture by stochastic progressive photon mapping: each pixel has a radius that shrinks as photons come.
 
     Hachisuka, Jensen: Stochastic Progressive Photon Mapping, 2009. The paper's flux tau shrinks with its disc, by the
     same factor; so tau over the disc, which is the estimate, is the sum of what each pass found over the disc of that

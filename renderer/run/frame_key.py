@@ -35,7 +35,7 @@ LEFT_OUT: LeftOut = {
         "preview": NOT_IN_THE_PICTURE,
         "quiet": NOT_IN_THE_PICTURE,
     },
-    Motion: {"place": WALKED, "stage": SAME_BITS, "update": SAME_BITS},
+    Motion: {"snapshot_at": WALKED, "context": SAME_BITS, "update": SAME_BITS},
 }
 
 #: Packages of the program whose sources decide a picture; what `scenes` does is in the snapshot.
@@ -67,7 +67,7 @@ def moments(picture: PictureOrder, snapshot: Snapshot, seed: int, passes: int) -
     motion = picture.motion
     if motion is not None:
         for block in range(block_of(passes - 1, motion.samples) + 1):
-            yield motion.place(motion.time_of(block, snapshot.time, seed))
+            yield motion.snapshot_at(motion.time_of(block, snapshot.time, seed))
 
 
 @cache

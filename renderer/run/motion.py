@@ -1,4 +1,4 @@
-"""Motion blur: while the shutter is open, passes look at the scene at different times.
+"""Motion blur arises as passes look at the scene at different times while the shutter is open.
 
 The first passes, `samples` of them, have a time each; then come as many times with two passes each, then as many with
 four, and so on, so that going from time to time costs less and less. The times are van der Corput's, shifted by the
@@ -41,7 +41,7 @@ D = TypeVar("D", Work, RayCounts, PhotonCounts, TracerStatistics)
 
 NOTHING = TracerStatistics(batches=0, rays=0, busy_seconds=0.0, kernel_rays_per_second=0.0, invalid_rays=0)
 
-#: The camera's random numbers have steps; this one is the shift of the times.
+#: Random numbers of the camera have a step for each purpose; this one is the shift of the times.
 SHIFT_STEP = 2
 
 #: What of a snapshot may differ between two that have the same picture: its time, and cameras that it is not seen by.
@@ -64,7 +64,7 @@ class Motion:
 
     shutter: float
     samples: int
-    place: Callable[[float], Snapshot]
+    snapshot_at: Callable[[float], Snapshot]
     context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
     update: Update = "auto"
 
@@ -131,7 +131,7 @@ class MotionDriver:
         """Returns pass `index`, made at its time."""
         block = block_of(index, self._motion.samples)
         if block != self._block:
-            self._look_at(self._motion.place(self._motion.time_of(block, self._start, self.settings.seed)))
+            self._look_at(self._motion.snapshot_at(self._motion.time_of(block, self._start, self.settings.seed)))
             self._block = block
         return self._driver.render_pass(index)
 

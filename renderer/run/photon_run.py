@@ -53,7 +53,7 @@ LOG_ROWS = 1 << 15
 
 @dataclass(frozen=True, kw_only=True)
 class PhotonRun:
-    """What a photon run has stored and measured.
+    """Holds what a photon run has stored and measured.
 
     Timed is what comes after the pilot: tracing, shading and storing, from the moment when all threads are ready to the
     last hit shaded, without loading, building, compiling, having memory ready, and order.
@@ -136,7 +136,7 @@ class _Rounds:
     def _next_round(self, counts: PhotonCounts) -> int:
         emitted, stored = counts.emitted, counts.stored
         if stored == 0 and emitted >= HOPELESS_PHOTONS:
-            raise UsageError(f"scene {self._name}: none of {emitted} photons met a diffuse surface")
+            raise UsageError(f"scene {self._name}: none of {emitted} photons hit a diffuse surface")
         photons = min(photons_to_emit([part.counts for part in self.pilot], counts, self._wanted), ROUND_PHOTONS)
         if emitted + photons > MOST_PHOTONS:
             raise UsageError(
@@ -193,7 +193,7 @@ def trace_until_stored(
         try:
             rounds.trace_pilot()
             while len(spent) < repeat:
-                start = _meters(tracer, pool)
+                start = _counters(tracer, pool)
                 rounds.trace_again() if spent else rounds.trace_rest(on_progress)
                 spent.append(_since(start, tracer, pool))
         except KeyboardInterrupt:
@@ -222,10 +222,10 @@ def trace_until_stored(
 
 def _since(start: dict[str, Any], tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
     """Returns by how much each counter has grown since `start`; by nothing where `start` does not have it."""
-    return {name: meter - start.get(name, meter) for name, meter in _meters(tracer, pool).items()}
+    return {name: count - start.get(name, count) for name, count in _counters(tracer, pool).items()}
 
 
-def _meters(tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
+def _counters(tracer: Tracer, pool: WorkerPool) -> dict[str, Any]:
     """Returns the counters that are read before and after what is timed."""
     return {
         "seconds": pool.seconds,

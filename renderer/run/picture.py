@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class PhotonKeeper(Protocol):
-    """A driver whose photon map can be kept."""
+    """This is a driver whose photon map can be kept."""
 
     def save_photons(self, path: Path) -> None:
         """Writes the photons, as `renderer.photons.photon_map.save_photons` does."""
@@ -72,7 +72,7 @@ class PictureOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """A picture that has been made.
+    """This is a picture that has been made.
 
     picture: None where no pass was finished.
     finished: whether it was rendered to its limits.

@@ -86,7 +86,7 @@ def changed(settings: Settings | None, changes: dict[str, Any]) -> Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be made, checked.
+    """Holds what is to be made, checked.
 
     settings: with what the scene proposes filled in. load_seconds: wall time that it took to read the scene.
     """
@@ -136,7 +136,7 @@ class Plan:
         return Motion(
             shutter=self.settings.shutter,
             samples=self.settings.motion_samples or DEFAULT_MOTION_SAMPLES,
-            place=lambda time: self.snapshot(time=time),
+            snapshot_at=lambda time: self.snapshot(time=time),
             context=self.context,
             update=self.settings.update or DEFAULT_UPDATE,
         )

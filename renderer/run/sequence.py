@@ -78,7 +78,7 @@ class SequenceOrder:
     path: Path
     frames: range
     picture: PictureOrder
-    place: Callable[[int], Snapshot]
+    snapshot_at: Callable[[int], Snapshot]
     context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
     updates: TreeUpdates
     seeds: Seeds = "same"
@@ -112,7 +112,7 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
     rows = []
     for frame in order.frames:
         start = time.perf_counter()
-        snapshot = order.place(frame)
+        snapshot = order.snapshot_at(frame)
         load_seconds = time.perf_counter() - start
         key_of = partial(frame_key, of_frame(order, frame), snapshot)
         kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None

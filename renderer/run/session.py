@@ -17,7 +17,7 @@ from renderer.interrupts import held_back, interrupted, interruptible, let_throu
 SAVE_SPACING = 20.0
 
 
-#: So many passes are needed to tell their noise.
+#: So many passes are needed to estimate their noise.
 LEAST_PASSES = 4
 
 

@@ -77,13 +77,13 @@ FIELDS = {
 OF_PICTURES = ("passes", "noise", "bias", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update")
 OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
 
-#: What is needed for this share of the time, at its own full speed, is the limit.
+#: What is needed for this share of the time, when it works at its full speed, is the limit.
 BUSY = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What was measured of a run while it was timed.
+    """Holds what was measured of a run while it was timed.
 
     work: its counts may be of more than what was timed.
     seconds: wall time.

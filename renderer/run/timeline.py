@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: What a kind of row in a log is called.
 NAMES = {SHADING: "shading", WAITING: "waiting", ON_ITS_WAY: "batch"}
 
-#: The one process, and how many rows of the picture a thread has at most: its own and one for each slot.
+#: The one process, and how many rows of the picture a thread has at most: one for the thread and one for each slot.
 PROCESS, THREAD_ROWS = 1, 4096
 
 
@@ -53,10 +53,10 @@ def _thread_events(thread: int, log: Log, first: int) -> Iterator[Event]:
     yield from _row_names(own, f"thread {thread}")
     for slot in slots:
         yield from _row_names(own + 1 + slot, f"thread {thread}, slot {slot}")
-    for kind, place, start, end, rays in log.rows.tolist():
+    for kind, slot, start, end, rays in log.rows.tolist():
         on_its_way = kind == ON_ITS_WAY
         event = {"name": NAMES[kind], "cat": NAMES[kind], "ph": "X", "pid": PROCESS}
-        event |= {"tid": own + 1 + place if on_its_way else own}
+        event |= {"tid": own + 1 + slot if on_its_way else own}
         event |= {"ts": (start - first) / 1e3, "dur": (end - start) / 1e3}
         yield event | {"args": {"rays": rays}} if on_its_way else event
 

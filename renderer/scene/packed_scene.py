@@ -68,7 +68,7 @@ SPHERE_MARGIN = 1.0001
 
 
 class CameraArrays(NamedTuple):
-    """A camera for a picture of a size.
+    """This is a camera for a picture of a size.
 
     eye, right, down, forward: (3,) float64. right and down span the picture at distance 1, so that forward + x right +
     y down, x and y in -1..1, is the direction through a point of it; of parallel rays, eye + x right + y down is the

@@ -45,15 +45,17 @@ from shaders.surface import (
 from shaders.textures import TextureArrays
 from tracecore.compilation.cached import compiled
 
-#: Flags of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
-#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. SCALAR: it
-#: has what loops over columns know nothing of, and is shaded hit by hit; then it is BENT and MIXED, and not TEXTURED.
+#: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
+#: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
+#: than the diffuse one. SCALAR: it has what vector loops know nothing of, and takes the scalar path, hit by hit; then
+#: it is BENT and MIXED, and not TEXTURED.
 SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
 MATERIAL_MASK = np.uint32((1 << 27) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
-#: kind: material and flags. packed_front, packed_back: the normal and its opposite as photons keep them. diffuse,
-#: shine, ior: of the material, as in `shaders.bsdf.Bsdf`; means: of phong, mirror and transmission over the channels.
+#: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
+#: diffuse, shine, ior: of the material, as in `shaders.bsdf.Bsdf`; shine is the exponent. means: of phong, mirror and
+#: transmission over the channels.
 TRIANGLE_RECORD = np.dtype(
     [
         ("normal", "<f4", 3),
@@ -69,7 +71,7 @@ TRIANGLE_RECORD = np.dtype(
     ]
 )
 
-#: What a material has beside. phong, mirror, transmission: reflectances. texels: place of the texture's first texel;
+#: What a material has beside. phong, mirror, transmission: reflectances. texels: index of the texture's first texel;
 #: width, height: of the texture. One white texel stands for none.
 MATERIAL = np.dtype(
     [
@@ -97,7 +99,7 @@ EMITTER = np.dtype(
 )
 
 #: A cell of the alias table that lights are chosen by (Walker: An Efficient Method for Generating Discrete Random
-#: Variables with General Distributions, 1977): its own light up to a share of 2^32, the alias from there on.
+#: Variables with General Distributions, 1977): the light of the cell up to a share of 2^32, the alias from there on.
 ALIAS = np.dtype([("share", "<u4"), ("alias", "<i4")])
 
 Records = npt.NDArray[np.void]
@@ -229,8 +231,8 @@ def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
         materials[name] = rows[:, column : column + 3]
     materials["texels"], materials["width"], materials["height"] = len(textures.texels), 1, 1
     textured = np.flatnonzero(rows[:, TEXTURE] >= 0.0)
-    for place, name in enumerate(("texels", "width", "height")):
-        materials[name][textured] = textures.table[rows[textured, TEXTURE].astype(np.int64), place]
+    for index, name in enumerate(("texels", "width", "height")):
+        materials[name][textured] = textures.table[rows[textured, TEXTURE].astype(np.int64), index]
     return materials
 
 
@@ -263,9 +265,9 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
         first[i] = i == 0 or not first[i - 1]
     rows, probability = lights.rows.copy(), lights.probability.copy()
     pairs = np.flatnonzero(first)
-    turns = np.argmax(halves[pairs], axis=1)
+    firsts = np.argmax(halves[pairs], axis=1)
     corners = light_corners(rows[pairs])
-    corner, following, preceding = (corners[np.arange(len(pairs)), (turns + step) % 3] for step in (0, 1, 2))
+    corner, following, preceding = (corners[np.arange(len(pairs)), (firsts + step) % 3] for step in (0, 1, 2))
     rows[pairs, POSITION : POSITION + 3] = corner
     rows[pairs, EDGE_1 : EDGE_1 + 3], rows[pairs, EDGE_2 : EDGE_2 + 3] = following - corner, preceding - corner
     rows[pairs, AREA] += rows[pairs + 1, AREA]
@@ -288,11 +290,13 @@ def are_halves(rows: Doubles) -> Bools:
     alike &= np.arange(len(rows)) < len(rows) - 1
     tolerance = 1e-6 * np.abs(corners).max(axis=(1, 2), initial=0.0)[:, None, None]
     halves = np.zeros((len(rows), 3), np.bool_)
-    for turn in range(3):
-        corner, following, preceding = (corners[:, (turn + step) % 3] for step in (0, 1, 2))
+    for first in range(3):
+        corner, following, preceding = (corners[:, (first + step) % 3] for step in (0, 1, 2))
         expected = np.stack([following, following + preceding - corner, preceding], axis=1)
         for other in range(3):
-            halves[:, turn] |= (np.abs(np.roll(others, other, axis=1) - expected) <= tolerance).all(axis=(1, 2)) & alike
+            halves[:, first] |= (np.abs(np.roll(others, other, axis=1) - expected) <= tolerance).all(
+                axis=(1, 2)
+            ) & alike
     return halves
 
 

@@ -25,7 +25,7 @@ BLACKMAN_HARRIS = (0.35875, 0.48829, 0.14128, 0.01168)
 
 
 class PixelFilter(NamedTuple):
-    """The product of a horizontal curve and the same one vertically.
+    """This is the product of a horizontal curve and the same one vertically.
 
     radius: half the width of the curve in pixels.
     shares: (STEPS + 1,) float64, how much of the curve lies left of each of so many points from end to end; (0,) of the
@@ -72,7 +72,7 @@ def tabulated(curve: Callable[[float], float], radius: float) -> PixelFilter:
     return PixelFilter(radius=radius, shares=shares / shares[-1])
 
 
-#: By name.
+#: The filters by name.
 FILTERS = {
     "box": PixelFilter(radius=0.5, shares=np.zeros(0)),
     "tent": tabulated(tent, 1.0),

@@ -27,7 +27,9 @@ class TreeUpdates:
     """Keeps what is known of the trees of a sequence of frames."""
 
     def __init__(self, update: Update) -> None:
-        refit(build(ONE_TRIANGLE), ONE_TRIANGLE)  # loads compiled code, so that the first tree's time is its own
+        refit(
+            build(ONE_TRIANGLE), ONE_TRIANGLE
+        )  # loads compiled code, so that it does not count in the time of the first tree
         self._update = update
         self._tree: BinaryTree | None = None
         self._built_cost = self._build_seconds = 0.0

@@ -40,7 +40,7 @@ class Kind(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number from `least` to `most`, or only the powers of two among them."""
+    """This kind of value is a whole number from `least` to `most`, or only the powers of two among them."""
 
     least: int
     most: int
@@ -68,8 +68,8 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Float32:
-    """A number from `least` to `most`; what is not a number is out of bounds."""
+class Number:
+    """This kind of value is a number from `least` to `most`; what is not a number is out of bounds."""
 
     least: float
     most: float
@@ -96,7 +96,7 @@ class Float32:
 
 @dataclass(frozen=True)
 class Size:
-    """The width and height of a picture in pixels."""
+    """This kind of value is the width and height of a picture in pixels."""
 
     metavar: str | None = "WxH"
     expected: str = (
@@ -119,7 +119,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few names."""
+    """This kind of value is one of a few names."""
 
     names: tuple[str, ...]
     metavar: ClassVar[str | None] = None
@@ -142,7 +142,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class DeviceName:
-    """What traces rays: auto, gpu, cpu, emulator, or a GPU by its index as in gpu:1."""
+    """Names what traces rays: auto, gpu, cpu, emulator, or a GPU by its index as in gpu:1."""
 
     metavar: str | None = "NAME"
     expected: str = "auto, gpu, gpu:INDEX such as gpu:1, cpu or emulator"
@@ -160,7 +160,7 @@ class DeviceName:
 
 @dataclass(frozen=True)
 class Name:
-    """A name that is looked up later, when what it may name has been loaded."""
+    """This kind of value is a name that is looked up later, when what it may name has been loaded."""
 
     metavar: str | None = "NAME"
     expected: str = "a name"
@@ -178,7 +178,7 @@ class Name:
 
 @dataclass(frozen=True)
 class File:
-    """A path of a file."""
+    """This kind of value is a path of a file."""
 
     metavar: str | None = "FILE"
     expected: str = "the path of a file"
@@ -194,7 +194,7 @@ class File:
 
 @dataclass(frozen=True)
 class Flag:
-    """Yes or no; an option without a value."""
+    """This kind of value is yes or no: an option without a value."""
 
     metavar: ClassVar[str | None] = None
     expected: str = "True or False"

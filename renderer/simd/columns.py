@@ -27,7 +27,7 @@ CHUNK = 224
 #: Numbers of the longest vector.
 ELEMENTS = 16
 
-#: From one column of scratch to the next, in numbers: CHUNK, and places for a last vector that is not full.
+#: From one column of scratch to the next, in numbers: CHUNK, and room for a last vector that is not full.
 COLUMN = CHUNK + ELEMENTS
 
 #: Bytes of a word, of a line of the cache, and from one column of scratch to the next.
@@ -40,12 +40,12 @@ FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 #: Words that are packed at a time, and a set of all of them. Eight have a table of 256 sets; for sixteen there is an
 #: instruction where vectors have 512 bits.
 WIDTH = 16 if has_widest_vectors() else 8
-ALL_LANES = (1 << WIDTH) - 1
+ALL_ELEMENTS = (1 << WIDTH) - 1
 WIDE = ir.VectorType(I32, WIDTH)
 
 
 class _Distinct(ir.values.MDValue):
-    """A node of metadata that is equal to none but itself."""
+    """This is a node of metadata that is equal to none but itself."""
 
     def __init__(self, module: Any) -> None:
         super().__init__(module, (), name=str(len(module.metadata)))
@@ -141,34 +141,34 @@ def _declare_independent(module: Any, blocks: list[Any], jump: Any, vectors: int
     jump.set_metadata("llvm.loop", loop)
 
 
-def _get(kind: Any, value: Any, place: Any) -> Any:
+def _get(kind: Any, value: Any, index: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         first = builder.inttoptr(arguments[0], value.as_pointer())
         return builder.load(builder.gep(first, [arguments[1]]), align=WORD_BYTES)
 
-    return kind(types.int64, place), emit
+    return kind(types.int64, index), emit
 
 
 @emitting
-def get(typing: Any, column: Any, place: Any) -> Any:
+def get(typing: Any, column: Any, index: Any) -> Any:
     """Returns the float32 at an index of the column at an address."""
-    return _get(types.float32, FLOAT, place)
+    return _get(types.float32, FLOAT, index)
 
 
 @emitting
-def get_int(typing: Any, column: Any, place: Any) -> Any:
+def get_int(typing: Any, column: Any, index: Any) -> Any:
     """Returns the int32 at an index of the column at an address."""
-    return _get(types.int32, I32, place)
+    return _get(types.int32, I32, index)
 
 
 @emitting
-def get_word(typing: Any, column: Any, place: Any) -> Any:
+def get_word(typing: Any, column: Any, index: Any) -> Any:
     """Returns the uint32 at an index of the column at an address."""
-    return _get(types.uint32, I32, place)
+    return _get(types.uint32, I32, index)
 
 
 @emitting
-def put(typing: Any, column: Any, place: Any, value: Any) -> Any:
+def put(typing: Any, column: Any, index: Any, value: Any) -> Any:
     """Writes 32 bits, a float32, int32 or uint32, at an index of the column at an address."""
     if value not in (types.float32, types.int32, types.uint32):
         raise TypingError(f"a column takes numbers of 32 bits, not {value}")
@@ -178,21 +178,21 @@ def put(typing: Any, column: Any, place: Any, value: Any) -> Any:
         builder.store(arguments[2], builder.gep(first, [arguments[1]]), align=WORD_BYTES)
         return context.get_dummy_value()
 
-    return types.void(types.int64, place, value), emit
+    return types.void(types.int64, index, value), emit
 
 
 @inlined
-def get3(columns: int, step: int, place: int) -> Vec3:
+def get3(columns: int, step: int, index: int) -> Vec3:
     """Returns a vector from three columns, `step` bytes apart."""
-    return (get(columns, place), get(columns + step, place), get(columns + 2 * step, place))
+    return (get(columns, index), get(columns + step, index), get(columns + 2 * step, index))
 
 
 @inlined
-def put3(columns: int, step: int, place: int, vector: Vec3) -> None:
+def put3(columns: int, step: int, index: int, vector: Vec3) -> None:
     """Writes a vector to three columns, `step` bytes apart."""
-    put(columns, place, vector[0])
-    put(columns + step, place, vector[1])
-    put(columns + 2 * step, place, vector[2])
+    put(columns, index, vector[0])
+    put(columns + step, index, vector[1])
+    put(columns + 2 * step, index, vector[2])
 
 
 @inlined
@@ -214,8 +214,8 @@ def matches(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place, mask, bits = arguments
-        loaded = builder.load(builder.inttoptr(place, WIDE.as_pointer()), align=WORD_BYTES)
+        source, mask, bits = arguments
+        loaded = builder.load(builder.inttoptr(source, WIDE.as_pointer()), align=WORD_BYTES)
         masked = builder.and_(loaded, all_elements(builder, mask, WIDTH))
         equal = builder.icmp_unsigned("==", masked, all_elements(builder, bits, WIDTH))
         return builder.zext(builder.bitcast(equal, ir.IntType(WIDTH)), I64)
@@ -236,7 +236,7 @@ def _numbers_of(builder: Any, elements: Any) -> Any:
     """
     if WIDTH == 8:
         packed = cgutils.global_constant(
-            builder, "packed_lanes", ir.Constant(ir.ArrayType(I64, 256), _packed_elements())
+            builder, "packed_elements", ir.Constant(ir.ArrayType(I64, 256), _packed_elements())
         )
         entry = builder.load(builder.gep(packed, [I64(0), elements]))
         return builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), WIDE)
@@ -256,15 +256,15 @@ def put_elements(typing: Any, target: Any, elements: Any, first: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         target, elements, first = arguments
-        places = builder.add(_numbers_of(builder, elements), all_elements(builder, builder.trunc(first, I32), WIDTH))
-        builder.store(places, builder.inttoptr(target, WIDE.as_pointer()), align=WORD_BYTES)
+        numbers = builder.add(_numbers_of(builder, elements), all_elements(builder, builder.trunc(first, I32), WIDTH))
+        builder.store(numbers, builder.inttoptr(target, WIDE.as_pointer()), align=WORD_BYTES)
         return builder.ctpop(elements)
 
     return types.int64(types.int64, types.int64, types.int64), emit
 
 
 @emitting
-def pack_elements(typing: Any, elements: Any, sources: Any, place: Any, targets: Any, packed: Any) -> Any:
+def pack_elements(typing: Any, elements: Any, sources: Any, index: Any, targets: Any, packed: Any) -> Any:
     """Copies the elements of a set side by side to `packed` in the target of each source; WIDTH words are written in
     all.
 
@@ -277,13 +277,13 @@ def pack_elements(typing: Any, elements: Any, sources: Any, place: Any, targets:
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        elements, sources, place, targets, packed = arguments
+        elements, sources, index, targets, packed = arguments
         numbers = _numbers_of(builder, elements)
         numbers = [builder.extract_element(numbers, I32(k)) for k in range(WIDTH)]
         for source, target in zip(
             cgutils.unpack_tuple(builder, sources), cgutils.unpack_tuple(builder, targets), strict=True
         ):
-            words = builder.load(_at(builder, source, place), align=WORD_BYTES)
+            words = builder.load(_at(builder, source, index), align=WORD_BYTES)
             chosen = ir.Constant(WIDE, ir.Undefined)
             for k, number in enumerate(numbers):
                 chosen = builder.insert_element(chosen, builder.extract_element(words, number), I32(k))
@@ -303,9 +303,9 @@ def count_elements(typing: Any, elements: Any) -> Any:
     return types.int64(types.int64), emit
 
 
-def _at(builder: Any, column: Any, place: Any) -> Any:
+def _at(builder: Any, column: Any, index: Any) -> Any:
     """Returns the address of WIDTH words from an index of a column on."""
-    word = builder.gep(builder.inttoptr(column, I32.as_pointer()), [place])
+    word = builder.gep(builder.inttoptr(column, I32.as_pointer()), [index])
     return builder.bitcast(word, WIDE.as_pointer())
 
 
@@ -342,7 +342,7 @@ def elements_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: 
     wanted: mask and bits.
     """
     mask, bits = wanted
-    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_LANES >> max(0, i + WIDTH - count))
+    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_ELEMENTS >> max(0, i + WIDTH - count))
 
 
 @inlined
@@ -418,7 +418,7 @@ def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, colu
 
 
 @inlined
-def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, places: int) -> int:
+def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, indices: int) -> int:
     """Lists the indices where words of a column have the wanted bits of a mask, and closes the list. Returns its
     length.
 
@@ -427,20 +427,20 @@ def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, pla
     """
     length = 0
     for i in range(0, count, WIDTH):
-        length += put_elements(places + WORD_BYTES * length, elements_of(words, wanted, i, count), i)
-    close_list(places, length)
+        length += put_elements(indices + WORD_BYTES * length, elements_of(words, wanted, i, count), i)
+    close_list(indices, length)
     return length
 
 
 @inlined
-def close_list(places: int, length: int) -> None:
+def close_list(indices: int, length: int) -> None:
     """Adds indices behind a chunk to a list of indices of it, so that `each` may go on to the end of a vector."""
     for i in range(ELEMENTS):
-        put(places, length + i, np.int32(CHUNK + i))
+        put(indices, length + i, np.int32(CHUNK + i))
 
 
 @inlined
-def gather_columns(rows: int, row_bytes: int, places: int, count: int, columns: tuple[tuple[int, ...], int]) -> None:
+def gather_columns(rows: int, row_bytes: int, indices: int, count: int, columns: tuple[tuple[int, ...], int]) -> None:
     """Turns words of rows into columns of scratch.
 
     indices: address of the rows' numbers, int32. WIDTH of them at a time are read, also if count is no multiple of it:
@@ -449,11 +449,11 @@ def gather_columns(rows: int, row_bytes: int, places: int, count: int, columns: 
     """
     quads, target = columns
     for i in range(0, count, WIDTH):
-        put_columns(rows, row_bytes, places + WORD_BYTES * i, quads, target + WORD_BYTES * i)
+        put_columns(rows, row_bytes, indices + WORD_BYTES * i, quads, target + WORD_BYTES * i)
 
 
 @emitting
-def put_columns(typing: Any, rows: Any, row_bytes: Any, places: Any, quads: Any, target: Any) -> Any:
+def put_columns(typing: Any, rows: Any, row_bytes: Any, indices: Any, quads: Any, target: Any) -> Any:
     """Turns four words, some bytes behind the start of each of WIDTH rows, into four columns of scratch, and the next
     ones into the next four.
 
@@ -463,8 +463,8 @@ def put_columns(typing: Any, rows: Any, row_bytes: Any, places: Any, quads: Any,
     quarters = WIDTH // 4
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        first, row_bytes, places, quads, target = arguments
-        numbers = builder.inttoptr(places, I32.as_pointer())
+        first, row_bytes, indices, quads, target = arguments
+        numbers = builder.inttoptr(indices, I32.as_pointer())
         offsets, vectors = cgutils.unpack_tuple(builder, quads), []
         for k in range(4):
             numbered = [
@@ -475,8 +475,8 @@ def put_columns(typing: Any, rows: Any, row_bytes: Any, places: Any, quads: Any,
             vectors.append([_joined(builder, [builder.add(row, offset) for row in read]) for offset in offsets])
         for quad in range(len(offsets)):
             for k, words in enumerate(_transposed(builder, [vector[quad] for vector in vectors])):
-                place = builder.add(target, I64((4 * quad + k) * COLUMN_BYTES))
-                builder.store(words, builder.inttoptr(place, WIDE.as_pointer()), align=WORD_BYTES)
+                column = builder.add(target, I64((4 * quad + k) * COLUMN_BYTES))
+                builder.store(words, builder.inttoptr(column, WIDE.as_pointer()), align=WORD_BYTES)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, quads, types.int64), emit
