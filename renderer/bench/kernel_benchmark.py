@@ -77,7 +77,7 @@ class KernelFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class PeerFacts:
-    """This is a peer, see `tracecore.peers`, and what its seconds are."""
+    """Holds the name of a peer, see `tracecore.peers`, and what its seconds are."""
 
     peer: str
     clock: str

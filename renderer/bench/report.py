@@ -88,7 +88,12 @@ Row = Sequence[str | Cell]
 
 
 def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
-    """Returns the page as HTML."""
+    """Returns the page as HTML.
+
+    found: the comparison.
+    about: how it was measured.
+    pictures: all that the page shows.
+    """
     means = over_views(found)
     kinds_with_costs = [kind for kind in means.kinds if means.has_costs(kind)]
     sections = [

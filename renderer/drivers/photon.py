@@ -121,9 +121,13 @@ def has_sharp_surfaces(scene: PackedScene) -> bool:
 def photon_task(
     scene: PackedScene, settings: RenderSettings, index: int, min_bounces: int, only_caustics: bool = False
 ) -> PhotonTask:
-    """Returns the task of tracing the photons of pass `index`.
+    """Returns the task of tracing the photons of a pass.
 
     Stored flux is in units of the strongest photon that a light emits.
+
+    index: of the pass, 0-based.
+    min_bounces: photons are stored from so many bounces on; 1 leaves out those that come straight from a light.
+    only_caustics: whether a path ends where anything but a mirror or glass would scatter it.
     """
     return PhotonTask(
         seed=np.uint64(settings.seed),

@@ -44,6 +44,10 @@ def photon_radius(area: float, photons: int, found: float = RADIUS_PHOTONS) -> f
 def footprint_radius(tracer: Tracer, camera: CameraArrays, height: int) -> float:
     """Returns two footprints of a pixel in world units, with perspective at the median distance of what the camera
     sees.
+
+    tracer: of the scene.
+    camera: for a picture of this height.
+    height: of the picture, in pixels.
     """
     depth = 1.0 if camera.is_parallel else median_depth(tracer, camera)
     return RADIUS_FOOTPRINTS * depth * 2.0 * float(np.linalg.norm(camera.down)) / height

@@ -106,7 +106,13 @@ class Measured:
 
 
 def collect(context: RenderContext, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
-    """Returns the statistics of a run, with the keys of `FIELDS`."""
+    """Returns the statistics of a run, with the keys of `FIELDS`.
+
+    context: the scene and the tracer.
+    driver: its name.
+    settings: of the driver.
+    measured: what was measured of the run.
+    """
     work, bvh, limits, seconds = measured.work, context.tracer.bvh, measured.limits, measured.seconds
     rays, photons = work.rays, work.photons
     has_bus = context.tracer.device == "gpu"
