@@ -42,8 +42,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
-    """These are the moments at which pictures are compared: after `first` seconds, then after twice as many each time, up
-    to `last`.
+    """These are the moments at which pictures are compared: after `first` seconds, then after twice as many each time,
+    up to `last`.
     """
 
     first: float
