@@ -1,7 +1,8 @@
-"""The renderer: drivers, photon map, film, image and statistics files, command line, and the call in Python.
+"""This package is the renderer: drivers, photon map, film, image and statistics files, command line, and the call in
+Python.
 
 `render` makes a picture and `render_passes` yields it as it converges; `Settings` is what may be chosen, and
-`load_plugin` loads a file of the user's own. No compiler and nothing else that is heavy is loaded before one is used.
+`load_plugin` loads a user's file. No compiler and nothing else that is heavy is loaded before one is used.
 """
 
 from importlib import import_module

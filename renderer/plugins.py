@@ -1,4 +1,4 @@
-"""Files and packages of users that bring shaders, drivers, kernels and readers of scene files.
+"""Plugins are files and packages of users that bring shaders, drivers, kernels and readers of scene files.
 
 A plugin is Python that calls `shaders.registry.register_shader`, `renderer.drivers.register_driver`,
 `tracecore.kernels.strategies.register_strategy` or `scenes.register_reader` when it is imported. It is a file that is

@@ -1,5 +1,6 @@
-"""Builders of binary trees side by side, as Günther, Popov, Seidel, Slusallek compare theirs: Realtime Ray Tracing on
-GPU with BVH-based Packet Traversal, 2007, table 1."""
+"""Builders of binary trees are compared as Günther, Popov, Seidel, Slusallek compare theirs: Realtime Ray Tracing on
+GPU with BVH-based Packet Traversal, 2007, table 1.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from tracecore.bvh import binned_sah, sweep_sah
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
-#: The one that others are judged by.
+#: The builder that others are compared with.
 EXACT = "exact"
 
 
@@ -27,8 +28,12 @@ BUILDERS: Mapping[str, Callable[[Floats], BinaryTree]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltTree:
-    """A builder on a scene. seconds, least, most: median and range over rounds, on one core, sorting included. nodes:
-    of the binary tree. sah_cost: expected cost of a ray by the surface area heuristic."""
+    """Holds what was measured of a builder on a scene.
+
+    seconds, least, most: median and range over rounds, on one core, sorting included.
+    nodes: how many nodes the binary tree has.
+    sah_cost: expected cost of a ray by the surface area heuristic.
+    """
 
     builder: str
     seconds: float
@@ -39,10 +44,11 @@ class BuiltTree:
 
 
 def built_trees(triangles: Floats, repeats: int) -> list[BuiltTree]:
-    """Measure all builders.
+    """Measures all builders on the same triangles.
 
-    triangles: (t, 3, 3) float32, finite. repeats: rounds, in which the builders take turns; one more comes first and is
-    not counted, so that no time is spent on loading machine code.
+    triangles: (t, 3, 3) float32, finite.
+    repeats: rounds, in each of which every builder runs once. One more round comes first and is not counted, so that no
+    time is spent on loading machine code.
     """
     rounds = [{name: build(triangles) for name, build in BUILDERS.items()} for _ in range(repeats + 1)][1:]
     return [_built(name, [of_round[name] for of_round in rounds]) for name in BUILDERS]
@@ -61,6 +67,6 @@ def _built(name: str, trees: list[BinaryTree]) -> BuiltTree:
 
 
 def quality(trees: Sequence[BuiltTree], name: str) -> float:
-    """The cost of the exact builder's tree over that of another one: 1 is as good, less is worse."""
+    """Returns the cost of the exact builder's tree over that of the named builder: 1 is as good, less is worse."""
     cost = {tree.builder: tree.sah_cost for tree in trees}
     return cost[EXACT] / cost[name]

@@ -1,5 +1,6 @@
-"""A comparison from beginning to end: kernels, peers, bounds and photon runs, one after the other; says on stderr how
-far it is."""
+"""This module makes a comparison from beginning to end: kernels, peers, bounds and photon runs, one after the other. It
+says on stderr how far it is.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,12 @@ from renderer.bench.workload import Workload
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """What is spent on a kernel. repeats: rounds. bound_rays: of each kind that are simulated, 0 for none. photons:
-    that a photon run stores, 0 for no such runs."""
+    """Says how much is measured of each kernel.
+
+    repeats: rounds.
+    bound_rays: rays of each kind that are simulated, 0 for none.
+    photons: how many a photon run stores, 0 for no such runs.
+    """
 
     repeats: int
     bound_rays: int
@@ -26,8 +31,10 @@ class Effort:
 def measured(
     run: Run, kernels: Sequence[str], workload: Workload, effort: Effort, peers: Sequence[str] = ()
 ) -> Comparison:
-    """All kernels, then the peers, on the same rays, then photon runs and bounds. An interrupt ends it with what there
-    is by then, if that has the baseline."""
+    """Measures all kernels, then the peers, on the same rays, then photon runs and bounds.
+
+    An interrupt ends it with what there is by then, if that has the baseline.
+    """
     parts = Parts()
     try:
         for of_kernel, its in compare(
@@ -35,16 +42,16 @@ def measured(
         ):
             parts.kernels.append(of_kernel)
             parts.measurements += its
-            _tell(f"{of_kernel.kernel} done")
+            _report(f"{of_kernel.kernel} done")
         for of_peer, its in compare_peers(
             peers, run.snapshot.positions, workload, repeats=effort.repeats, threads=run.threads
         ):
             parts.peers.append(of_peer)
             parts.measurements += its
-            _tell(f"{of_peer.peer} done")
+            _report(f"{of_peer.peer} done")
         for one in _photon_runs(run, kernels, effort):
             parts.photon_runs.append(one)
-            _tell(f"{one.kernel} done, photon run, {one.dispatch}")
+            _report(f"{one.kernel} done, photon run, {one.dispatch}")
         return _bounded(parts.together(run, finished=True), run, workload, effort.bound_rays)
     except KeyboardInterrupt:
         if run.baseline not in [facts.kernel for facts in parts.kernels]:
@@ -54,7 +61,7 @@ def measured(
 
 @dataclass(kw_only=True)
 class Parts:
-    """What has been measured so far."""
+    """Collects what has been measured so far."""
 
     kernels: list[KernelFacts] = field(default_factory=list)
     peers: list[PeerFacts] = field(default_factory=list)
@@ -62,7 +69,11 @@ class Parts:
     photon_runs: list[EndToEnd] = field(default_factory=list)
 
     def together(self, run: Run, *, finished: bool) -> Comparison:
-        """Of a run that is finished, or was interrupted."""
+        """Returns the comparison that these parts make.
+
+        run: what was measured.
+        finished: whether the run was finished, or was interrupted.
+        """
         return Comparison(
             device=run.device,
             baseline=run.baseline,
@@ -79,7 +90,7 @@ def _bounded(found: Comparison, run: Run, workload: Workload, rays: int) -> Comp
         return found
     bounds = Bounds(run.snapshot, run.device, rays)
     bounded = bounds.add_to(found, workload.sets)
-    _tell(f"tracecore: no bounds: {bounds.missing}" if bounds.missing else "bounds done")
+    _report(f"tracecore: no bounds: {bounds.missing}" if bounds.missing else "bounds done")
     return bounded
 
 
@@ -96,5 +107,5 @@ def _photon_runs(run: Run, kernels: Sequence[str], effort: Effort) -> Iterator[E
         )
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

@@ -1,7 +1,9 @@
-"""Photons by resident and by streamed dispatch: `python -m renderer.bench.dispatch_benchmark SCENE [--plain]`.
+"""This command compares photons by resident and by streamed dispatch: `python -m renderer.bench.dispatch_benchmark
+SCENE [--plain]`.
 
-The real workload, tracing, shading and storing, for batches of several sizes and several of them in flight per thread.
-Prints a table of millions of rays per second of wall time; `--json` keeps it, `--plot` draws it (needs matplotlib).
+It runs the real workload (tracing, shading and storing) for batches of several sizes and several of them in flight per
+thread. It prints a table of millions of rays per second of wall time; `--json` keeps it, `--plot` draws it (needs
+matplotlib).
 """
 
 import argparse
@@ -35,7 +37,9 @@ Row = dict[str, Any]
 
 
 def rate(scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: int) -> float:
-    """Rays per second of a run, the median, by the clock of the photon run: no start of threads, no order."""
+    """Returns the rays per second of the median run, by the clock of the photon run, which starts no threads and puts
+    no photons in order.
+    """
     rates = []
     for _ in range(REPETITIONS + 1):
         before = pool.seconds
@@ -45,7 +49,7 @@ def rate(scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: int) -
 
 
 def rows(tracer: Tracer, scene: PackedScene, photons: int) -> Iterator[Row]:
-    """One for each size of batch and number of them in flight."""
+    """Yields a row for each size of batch and number of batches in flight."""
     task = photon_task(scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
     for batch_rays in BATCHES:
         for batches in IN_FLIGHT:
@@ -54,16 +58,23 @@ def rows(tracer: Tracer, scene: PackedScene, photons: int) -> Iterator[Row]:
             pool = WorkerPool(tracer, batch_rays=batch_rays, batches=batches)
             found = rate(scene, task, pool, photons)
             pool.close()
-            yield {"dispatch": tracer.dispatch, "batch_rays": batch_rays, "lanes": batches, "rays_per_second": found}
+            yield {
+                "dispatch": tracer.dispatch,
+                "batch_rays": batch_rays,
+                "in_flight": batches,
+                "rays_per_second": found,
+            }
 
 
 def table(found: list[Row]) -> str:
-    """Millions of rays per second: a line for each dispatch and size of batch, a column for each number in flight."""
+    """Returns millions of rays per second as text: a line for each dispatch and size of batch, a column for each number
+    in flight.
+    """
     lines = [f"{'in flight per thread':>24}" + "".join(f"{batches:>8}" for batches in IN_FLIGHT)]
     for dispatch in DISPATCHES:
         for batch_rays in BATCHES:
             rates = {
-                row["lanes"]: row["rays_per_second"]
+                row["in_flight"]: row["rays_per_second"]
                 for row in found
                 if (row["dispatch"], row["batch_rays"]) == (dispatch, batch_rays)
             }
@@ -73,7 +84,7 @@ def table(found: list[Row]) -> str:
 
 
 def plot(found: list[Row], title: str, path: Path) -> None:
-    """A panel for each dispatch, a line for each size of batch."""
+    """Draws a panel for each dispatch, with a line for each size of batch."""
     from matplotlib import pyplot
 
     figure, panels = pyplot.subplots(1, len(DISPATCHES), sharey=True, figsize=(9, 4), layout="constrained")
@@ -81,7 +92,7 @@ def plot(found: list[Row], title: str, path: Path) -> None:
         for batch_rays in BATCHES:
             line = [row for row in found if (row["dispatch"], row["batch_rays"]) == (dispatch, batch_rays)]
             rates = [row["rays_per_second"] / 1e6 for row in line]
-            panel.plot([row["lanes"] for row in line], rates, marker="o", label=f"{batch_rays} rays")
+            panel.plot([row["in_flight"] for row in line], rates, marker="o", label=f"{batch_rays} rays")
         panel.set(title=dispatch, xlabel="batches in flight per thread", xscale="log")
         panel.set_xticks(IN_FLIGHT, map(str, IN_FLIGHT))
         panel.grid(alpha=0.3)
@@ -92,7 +103,7 @@ def plot(found: list[Row], title: str, path: Path) -> None:
 
 
 def main() -> None:
-    """Measure, print, and write what is asked for."""
+    """Measures, prints the table, and writes the files that are asked for."""
     parser = argparse.ArgumentParser(prog="python -m renderer.bench.dispatch_benchmark", description=__doc__)
     parser.add_argument("scene", nargs="?", default="cornell", metavar="SCENE")
     parser.add_argument("--plain", action="store_true", help="diffuse surfaces and one square light")

@@ -1,4 +1,6 @@
-"""Kernels in the photon run, end to end: traced, shaded and stored, with each kernel in each way of dispatch."""
+"""Kernels are measured end to end in the photon run: traced, shaded and stored, with each kernel in each way of
+dispatch.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,8 +17,11 @@ from tracecore.tracers.gpu import DISPATCHES
 
 @dataclass(frozen=True, kw_only=True)
 class EndToEnd:
-    """A photon run. rate, least, most: millions of rays per second of wall time, median and range of the runs. busy:
-    share of the time in which the co-processor had something to trace."""
+    """Holds what was measured of a photon run with one kernel and one way of dispatch.
+
+    rate, least, most: millions of rays per second of wall time, median and range of the runs.
+    busy: share of the time in which the co-processor had something to trace.
+    """
 
     kernel: str
     dispatch: str
@@ -36,7 +41,10 @@ def end_to_end(
     seed: int,
     threads: int | None,
 ) -> Iterator[EndToEnd]:
-    """Run after run, each until so many photons are stored. An interrupt ends it, with those that are finished."""
+    """Yields one run after the other, each until so many photons are stored.
+
+    An interrupt ends it, with those that are finished.
+    """
     settings = RenderSettings(width=1, height=1, seed=seed, threads=threads)
     for kernel in kernels:
         for dispatch in DISPATCHES if device == "gpu" else (None,):

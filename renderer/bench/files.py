@@ -1,4 +1,6 @@
-"""The files of `tracecore bench`: which are asked for, whether they can be written, and what goes into them."""
+"""These are the files of `tracecore bench`: which are asked for, whether they can be written, and
+what goes into them.
+"""
 
 import importlib.util
 import io
@@ -40,15 +42,19 @@ PLOT_SUFFIXES = {".png": "image/png", ".svg": "image/svg+xml"}
 PAGE_SUFFIXES = (".html",)
 HEAT_SUFFIXES = (".png",)
 
-#: Of the picture of a view point.
+#: Size and passes of the picture of a view point.
 VIEW_SIZE = (240, 180)
 VIEW_PASSES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchFiles:
-    """Where to write: all figures, a plot, a page, and heat maps, each at `heat` with its view point, kernel and
-    quantity in the name. heat_kernels: of which there are heat maps."""
+    """These are the paths that are to be written.
+
+    json, plot, html: for all figures, a plot, and a page.
+    heat: for heat maps, each with its view point, kernel and quantity in the name.
+    heat_kernels: names of the kernels of which there are heat maps.
+    """
 
     json: Path | None = None
     plot: Path | None = None
@@ -58,7 +64,7 @@ class BenchFiles:
 
     @classmethod
     def chosen(cls, arguments: Namespace, heat_kernels: Sequence[str]) -> Self:
-        """By --json, --plot, --html and --heatmap."""
+        """Returns the files that --json, --plot, --html and --heatmap ask for."""
         return cls(
             json=arguments.json,
             plot=arguments.plot,
@@ -68,7 +74,7 @@ class BenchFiles:
         )
 
     def check(self, device: Device) -> None:
-        """Raise UsageError now if something could not be written later; make the default folder."""
+        """Raises `UsageError` now if something could not be written later, and makes the default folder."""
         _check_suffix(self.plot, tuple(PLOT_SUFFIXES))
         _check_suffix(self.html, PAGE_SUFFIXES)
         _check_suffix(self.heat, HEAT_SUFFIXES)
@@ -83,7 +89,7 @@ class BenchFiles:
         make_default_folder(paths)
 
     def write(self, found: Comparison, run: "Run") -> None:
-        """All that is asked for."""
+        """Writes all files that are asked for."""
         if self.json:
             text = json.dumps({"circumstances": asdict(run.circumstances)} | found.as_dict(), indent=1)
             write_whole(self.json, (text + "\n").encode())
@@ -101,7 +107,11 @@ class BenchFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What was measured: a scene from view points on a device. words: the command. baseline: the kernel's name."""
+    """Holds what was measured: a scene from view points on a device.
+
+    words: the command line.
+    baseline: the name of the kernel that others are compared with.
+    """
 
     words: tuple[str, ...]
     snapshot: Snapshot
@@ -113,7 +123,7 @@ class Run:
 
     @cached_property
     def circumstances(self) -> Circumstances:
-        """With the machine and the time of day."""
+        """Returns what was run, on which machine and at what time of day."""
         return Circumstances(
             words=self.words,
             date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -124,22 +134,22 @@ class Run:
 
     @property
     def title(self) -> str:
-        """Of a plot."""
+        """Returns the title of a plot."""
         facts = self.circumstances.machine
         device = {"gpu": facts.get("GPU", ""), "cpu": facts["processor"]}.get(self.device, self.device)
         return f"{self.snapshot.name} on {device}: rates relative to {self.baseline}"
 
     def view_figures(self) -> Iterator[Figure]:
-        """A picture for each view point."""
+        """Yields a picture for each view point."""
         with context_of(self.snapshot, TracerChoice(device="cpu", threads=self.threads), load_seconds=0.0) as context:
             for view in self.views:
                 camera = view.camera
-                places = (", ".join(f"{x:.3g}" for x in vector) for vector in (camera.eye, camera.forward))
-                caption = "{}: from ({}) towards ({})".format(view.name, *places)
+                vectors = (", ".join(f"{x:.3g}" for x in vector) for vector in (camera.eye, camera.forward))
+                caption = "{}: from ({}) towards ({})".format(view.name, *vectors)
                 yield Figure(caption=caption, content=png(view_picture(self.snapshot, view, context.tracer)))
 
     def heat_figures(self, kernels: Sequence[str]) -> Iterator[Figure]:
-        """Heat maps of kernels from all view points; of a quantity all have the same scale."""
+        """Yields heat maps of kernels from all view points; all maps of a quantity have the same scale."""
         maps = [heat for kernel in kernels for heat in self._heat_maps(kernel)]
         tops = {
             quantity: top_of(*(heat for heat in maps if heat.quantity == quantity))
@@ -158,7 +168,9 @@ class Run:
 
 
 def view_picture(snapshot: Snapshot, view: ViewPoint, tracer: Tracer) -> Image.Image:
-    """What is to be seen from a view point: colours of surfaces, darker in corners. It needs no light."""
+    """Returns a picture of what is to be seen from a view point: colours of surfaces, darker in corners. It needs no
+    light.
+    """
     width, height = VIEW_SIZE
     settings = RenderSettings(width=width, height=height, layers="features")
     with closing(DRIVERS["ao"](replace(snapshot, camera=view.camera), tracer, settings)) as driver:
@@ -169,14 +181,14 @@ def view_picture(snapshot: Snapshot, view: ViewPoint, tracer: Tracer) -> Image.I
 
 
 def png(image: Image.Image) -> bytes:
-    """A file's content."""
+    """Returns the content of a PNG file with this image."""
     file = io.BytesIO()
     image.save(file, "PNG", optimize=True)
     return file.getvalue()
 
 
 def plain_name(text: str) -> str:
-    """For the name of a file: letters, digits and hyphens."""
+    """Returns a text with letters, digits and hyphens alone, for the name of a file."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 

@@ -1,6 +1,6 @@
-"""What the photon gather costs.
+"""This command measures what the photon gather costs.
 
-    python -m renderer.bench.gather_benchmark [SCENE] [--photons N] [--points N] [--found K]
+python -m renderer.bench.gather_benchmark [SCENE] [--photons N] [--points N] [--found K]
 
 The driver photons-only traces its map, and one ray per pixel looks at it, a square of so many pixels. Then the same
 rays are traced with no photons in the map; the difference is the gather. The radius is such that it finds K photons
@@ -20,12 +20,14 @@ from renderer.photons.photon_map import build_photon_map
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 
-#: Times of which the least counts.
+#: How often a pass is timed; the least time counts.
 ROUNDS = 3
 
 
 def chosen_settings(snapshot: Snapshot, arguments: argparse.Namespace) -> RenderSettings:
-    """A square picture of so many points, and a radius that finds so many photons where they lie evenly."""
+    """Returns the settings of a square picture of so many points, with a radius that finds so many photons where they
+    lie evenly.
+    """
     side = math.isqrt(arguments.points)
     evenly = photon_radius(surface_area(snapshot.positions), arguments.photons)  # finds two
     radius = evenly * math.sqrt(arguments.found / 2.0)
@@ -35,7 +37,7 @@ def chosen_settings(snapshot: Snapshot, arguments: argparse.Namespace) -> Render
 
 
 def pass_seconds(driver: PhotonsOnlyDriver) -> float:
-    """Processor time of a pass, summed over the threads: the least of some rounds."""
+    """Returns the processor time of a pass in seconds, summed over the threads: the least of some rounds."""
     seconds = []
     for _ in range(ROUNDS + 1):
         started = time.process_time()
@@ -45,7 +47,7 @@ def pass_seconds(driver: PhotonsOnlyDriver) -> float:
 
 
 def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> str:
-    """What is told of a scene."""
+    """Measures the gather on a scene, and returns its figures as text."""
     driver = PhotonsOnlyDriver(snapshot, tracer, settings)
     started = time.process_time()
     photon_map = build_photon_map(driver.photons, driver.first_radius, driver.photon_scale)
@@ -62,7 +64,7 @@ def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> str
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measures and prints the figures."""
     parser = argparse.ArgumentParser(prog="python -m renderer.bench.gather_benchmark", description=__doc__)
     parser.add_argument("scene", nargs="?", default="cornell", metavar="SCENE")
     parser.add_argument("--photons", type=int, default=10_000_000, help="sent out (%(default)s)")

@@ -1,4 +1,4 @@
-"""Heat maps: figures of the rays of a picture, pixel by pixel, in colours.
+"""Heat maps show figures of the rays of a picture, pixel by pixel, in colours.
 
 Inactive lanes by pixel are those of Günther, Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based
 Packet Traversal, 2007, figure 2.
@@ -40,8 +40,12 @@ LETTERS = 13
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeatMap:
-    """A figure for each pixel. view, kernel, quantity: what it is of. values: (height, width). is_share: of one, so
-    that the scale ends there."""
+    """This is a figure for each pixel of a picture.
+
+    view, kernel, quantity: names of the view point, of the kernel, and of what is shown.
+    values: (height, width) float64.
+    is_share: whether the values are shares of 1, so that the scale ends there.
+    """
 
     view: str
     kernel: str
@@ -51,16 +55,19 @@ class HeatMap:
 
     @property
     def title(self) -> str:
-        """With the mean."""
+        """Returns the title of the map, with the mean."""
         return f"{self.kernel}, {self.view}: {self.quantity}, mean {self.label(float(self.values.mean()))}"
 
     def label(self, value: float) -> str:
-        """A number of the scale."""
+        """Returns a number of the scale as text."""
         return f"{value:.0%}" if self.is_share else f"{value:.3g}"
 
 
 def by_pixel(values: npt.ArrayLike, plan: RayPlan) -> Doubles:
-    """(n,) of a plan's camera rays, in their order -> (height, width), means over the samples of a pixel."""
+    """Returns the means over the samples of each pixel, (height, width).
+
+    values: (n,), of a plan's camera rays in their order.
+    """
     width, height = plan.size
     placed = np.empty(width * height)
     order = morton_order(width, height) if plan.in_morton_order else slice(None)
@@ -69,22 +76,22 @@ def by_pixel(values: npt.ArrayLike, plan: RayPlan) -> Doubles:
 
 
 def top_of(*maps: HeatMap) -> float:
-    """Where a scale for all of them ends: nearly all pixels are below it."""
+    """Returns where a scale for all of these maps ends: nearly all pixels are below it."""
     if all(one.is_share for one in maps):
         return 1.0
     return max(1.0, *(float(np.quantile(one.values, 1.0 - BEYOND)) for one in maps))
 
 
 def colored(shares: Doubles) -> Pixels:
-    """0..1 -> (..., 3) sRGB."""
+    """Returns the sRGB colours, (..., 3), of shares from 0 to 1."""
     colors = np.array([tuple(bytes.fromhex(color)) for color in VIRIDIS], np.float64)
-    places = np.linspace(0.0, 1.0, len(colors))
-    channels = [np.interp(shares, places, colors[:, k]) for k in range(3)]
+    positions = np.linspace(0.0, 1.0, len(colors))
+    channels = [np.interp(shares, positions, colors[:, k]) for k in range(3)]
     return np.round(np.stack(channels, axis=-1)).astype(np.uint8)
 
 
 def heat_map(heat: HeatMap, top: float) -> Image.Image:
-    """The picture: a title, the map, a scale from 0 to `top`."""
+    """Returns the picture of a map: a title, the map, and a scale from 0 to `top`."""
     picture = enlarged(colored(heat.values / top))
     height, width = picture.shape[:2]
     title_height = LETTERS + MARGIN
@@ -105,18 +112,21 @@ def heat_map(heat: HeatMap, top: float) -> Image.Image:
 
 
 def _anchor(share: float) -> str:
-    """Numbers at the ends of the scale stay beside it."""
+    """Returns the anchor of a number beside the scale, so that those at its ends do not stand out beyond it."""
     return {0.0: "ls", 1.0: "la"}.get(share, "lm")
 
 
 def enlarged(pixels: Pixels) -> Pixels:
-    """By a whole number, to at least LEAST_WIDTH."""
+    """Returns the pixels enlarged by a whole number, to a width of at least LEAST_WIDTH."""
     factor = -(-LEAST_WIDTH // pixels.shape[1])
     return pixels.repeat(factor, axis=0).repeat(factor, axis=1)
 
 
 def heat_maps(tracer: Tracer, rays: Floats, view: str, plan: RayPlan) -> list[HeatMap]:
-    """Of what a kernel does for the camera rays of a plan, in their order. Only a GPU tells of inactive lanes."""
+    """Returns heat maps of what a kernel does for the camera rays of a plan, given in their order.
+
+    Only a GPU counts inactive lanes.
+    """
     return [
         HeatMap(
             view=view,
@@ -130,7 +140,10 @@ def heat_maps(tracer: Tracer, rays: Floats, view: str, plan: RayPlan) -> list[He
 
 
 def ray_figures(tracer: Tracer, rays: Floats) -> dict[str, Doubles]:
-    """By quantity, (n,) each. Raises UsageError where nothing counts."""
+    """Returns what the tracer counts for each ray, (n,) each, by the name of the quantity.
+
+    Raises `UsageError` where the tracer does not count its steps.
+    """
     if isinstance(tracer, GpuTracer):
         counts = tracer.count_steps(rays)
         steps, inactive = counts.steps, {INACTIVE: counts.inactive}
@@ -143,5 +156,7 @@ def ray_figures(tracer: Tracer, rays: Floats) -> dict[str, Doubles]:
 
 
 def steps_of_rays(sequences: StepSequences, rays: int) -> npt.NDArray[np.int64]:
-    """(rays, 4) by `Step`; the rays of a packet take the same ones."""
+    """Returns how many steps of each kind every ray takes, (rays, 4) by `Step`; the rays of a packet take the same
+    ones.
+    """
     return sequences.of_items.repeat(sequences.rays, axis=0)[:rays]

@@ -1,4 +1,4 @@
-"""Kernels side by side: every one on the same rays of a scene, see `renderer.bench.ray_generators`."""
+"""Kernels are compared on the same rays of a scene, see `renderer.bench.ray_generators`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,11 +29,13 @@ COUNTED_RAYS = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """A kernel on a kind of rays: medians and ranges of rounds, in millions of rays per second.
+    """Holds what was measured of a kernel on a kind of rays.
 
-    view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`. relative: to the
-    baseline. bound: what the device could reach if memory took no time, by the simulator. of_bound: the rate as a share
-    of it. agreement: of a peer, the share of rays that it answers as we do.
+    rate, least, most: median and range of rounds, in millions of rays per second.
+    view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`.
+    relative: the rate over that of the baseline.
+    bound: what the device could reach if memory took no time, by the simulator, in millions of rays per second.
+    agreement: of a peer, the share of rays that it answers as our kernels do.
     """
 
     kernel: str
@@ -50,14 +52,18 @@ class Measurement:
 
     @property
     def of_bound(self) -> float | None:
-        """The rate over the bound."""
+        """Returns the rate over the bound, or None where there is no bound."""
         return None if self.bound is None else self.rate / self.bound
 
 
 @dataclass(frozen=True, kw_only=True)
 class KernelFacts:
-    """A kernel and its tree. build_seconds: to make the tree ready; of the first tracer in a process, with loading
-    machine code. registers, occupancy, rays that it has room for at once: on a GPU, of closest and any hit."""
+    """Holds what is known of a kernel and its tree.
+
+    build_seconds: time to make the tree ready; for the first tracer in a process it includes loading machine code.
+    registers, occupancy, rays_at_once: on a GPU, registers of a thread, occupancy, and how many rays there is room for;
+    of closest and any hit.
+    """
 
     kernel: str
     nodes: int
@@ -71,7 +77,7 @@ class KernelFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class PeerFacts:
-    """A peer, see `tracecore.peers`, and what its seconds are."""
+    """Holds the name of a peer, see `tracecore.peers`, and what its seconds are."""
 
     peer: str
     clock: str
@@ -79,8 +85,11 @@ class PeerFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All measurements, and what is known of each kernel and peer. baseline: the kernel that `relative` is over.
-    finished: nobody interrupted it."""
+    """Holds all measurements, and what is known of each kernel and peer.
+
+    baseline: the kernel that `relative` is over.
+    finished: whether nobody interrupted it.
+    """
 
     device: Device
     baseline: str
@@ -92,20 +101,20 @@ class Comparison:
 
     @property
     def kinds(self) -> list[str]:
-        """Of rays, in order."""
+        """Returns the kinds of rays, in order."""
         return list(dict.fromkeys(one.kind for one in self.measurements))
 
     @property
     def kernel_names(self) -> list[str]:
-        """Of all that was measured, in order."""
+        """Returns the names of all that was measured, in order."""
         return list(dict.fromkeys(one.kernel for one in self.measurements))
 
     def has_costs(self, kind: str) -> bool:
-        """Whether steps or bounds of such rays are known."""
+        """Returns whether steps or bounds of rays of a kind are known."""
         return any(one.kind == kind and (one.steps or one.bound) for one in self.measurements)
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file."""
+        """Returns all figures as plain values, for a file."""
         return asdict(self)
 
 
@@ -124,7 +133,7 @@ def device_of(choice: str) -> Device:
 
 
 def kernel_names(device: Device) -> list[str]:
-    """All kernels of a device: gpu and emulator have the same ones."""
+    """Returns the names of all kernels of a device: gpu and emulator have the same ones."""
     return [CpuTracer.name] if device == "cpu" else list(strategy_names())
 
 
@@ -137,7 +146,7 @@ def compare(
     repeats: int,
     threads: int | None,
 ) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
-    """Kernel after kernel. All trace the same rays, which the first one found."""
+    """Yields one kernel after the other, with its measurements. All trace the same rays, which the first one found."""
     for name in kernels:
         choice = TracerChoice(device=device, kernel=name, threads=threads)
         with context_of(snapshot, choice, load_seconds=0.0) as context:
@@ -146,7 +155,7 @@ def compare(
 
 
 def facts_of(tracer: Tracer) -> KernelFacts:
-    """What is known of a tracer's kernel."""
+    """Returns what is known of a tracer's kernel."""
     facts = KernelFacts(
         kernel=tracer.name,
         nodes=tracer.bvh.nodes,
@@ -166,13 +175,13 @@ def facts_of(tracer: Tracer) -> KernelFacts:
 
 
 def measure(tracer: Tracer, rays: RaySet, repeats: int) -> Measurement:
-    """The rate of a kernel on some rays, and what it does for them."""
+    """Measures the rate of a kernel on some rays, and what it does for them."""
     measured = measurement(tracer.name, rays, kernel_seconds(tracer, rays.rays, rays.query, repeats))
     return replace(measured, steps=steps_per_ray(tracer, sample(rays.rays, COUNTED_RAYS), rays.query))
 
 
 def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measurement:
-    """Of whatever took so long for the same rays, round after round."""
+    """Returns the measurement of a kernel or peer that took so many seconds for the same rays in each round."""
     rates = [len(rays.rays) / of_round / 1e6 for of_round in seconds]
     return Measurement(
         kernel=name,
@@ -186,20 +195,21 @@ def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> Measuremen
 
 
 def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | None:
-    """Counted by the GPU; None elsewhere."""
+    """Returns the steps that a GPU counted, per ray; None where the tracer is not on a GPU."""
     if isinstance(tracer, GpuTracer):
         return tracer.count_steps(rays, query).per_ray(find_strategy(tracer.name))
     return None
 
 
 def over_baseline(measurements: Sequence[Measurement], baseline: str) -> list[Measurement]:
-    """With `relative`: each rate over that of the baseline on the same rays."""
+    """Returns the measurements with `relative` set: each rate over that of the baseline on the same rays."""
     rates = {(one.kind, one.view): one.rate for one in measurements if one.kernel == baseline}
     return [replace(one, relative=one.rate / rates[one.kind, one.view]) for one in measurements]
 
 
 def over_views(found: Comparison) -> Comparison:
-    """The same with one measurement for each kernel and kind of rays: all rays over the time that all of them take.
+    """Returns the comparison with one measurement for each kernel and kind of rays: all rays over the time that all of
+    them take.
 
     That is the harmonic mean of the rates, where view points have as many rays; each ray counts alike, and so do steps
     and bounds. least and most are of all rounds from all view points.
@@ -227,7 +237,10 @@ def _mean(own: Sequence[Measurement]) -> Measurement:
 
 
 def _mean_steps(rays: Sequence[int], steps: Sequence[StepsPerRay]) -> StepsPerRay | None:
-    """None where some are not known. Efficiencies are of all steps: lanes with work over lanes in all."""
+    """Returns the mean steps per ray, or None where some are not known.
+
+    Efficiencies are taken over all steps: lanes with work over all lanes.
+    """
     if len(steps) < len(rays):
         return None
     nodes = [count * one.nodes for count, one in zip(rays, steps, strict=True)]
@@ -244,12 +257,14 @@ def _mean_steps(rays: Sequence[int], steps: Sequence[StepsPerRay]) -> StepsPerRa
 
 
 def _harmonic(weights: Sequence[float], values: Sequence[float]) -> float:
-    """The weighted harmonic mean."""
+    """Returns the weighted harmonic mean."""
     return sum(weights) / sum(weight / value for weight, value in zip(weights, values, strict=True))
 
 
 def _harmonic_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
-    """None where a value is missing that has weight, and where none has."""
+    """Returns the weighted harmonic mean, or None where a value is missing that has weight, and
+    where none has weight.
+    """
     known = [(weight, value) for weight, value in zip(weights, values, strict=True) if weight and value is not None]
     if not known or len(known) < sum(weight > 0 for weight in weights):
         return None
@@ -257,7 +272,7 @@ def _harmonic_if_known(weights: Sequence[float], values: Sequence[float | None])
 
 
 def _mean_if_known(weights: Sequence[float], values: Sequence[float | None]) -> float | None:
-    """The weighted mean; None where a value is missing."""
+    """Returns the weighted mean, or None where a value is missing."""
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None

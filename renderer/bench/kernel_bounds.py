@@ -1,4 +1,6 @@
-"""Bounds of kernels that were measured: the same kernels on samples of the same rays, emulated and simulated."""
+"""Bounds of kernels that were measured come from the same kernels on samples of the same rays,
+emulated and simulated.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,11 @@ Found = dict[tuple[str, str, str], tuple[StepsPerRay, float | None]]
 
 
 class Bounds:
-    """How fast a GPU could trace rays if memory took no time.
+    """Computes how fast a GPU could trace rays if memory took no time.
 
-    device: the GPU at hand is meant; for kernels that are emulated an H200. most: rays of a sample. missing: why there
-    are no bounds; empty as long as there are.
+    device: the GPU at hand is meant; for kernels that are emulated an H200.
+    most: rays of a sample.
+    missing: why there are no bounds; empty as long as there are.
     """
 
     def __init__(self, snapshot: Snapshot, device: Device, most: int) -> None:
@@ -46,8 +49,11 @@ class Bounds:
         self._costs = Costs(self._gpu.arch)
 
     def add_to(self, found: Comparison, sets: Sequence[RaySet]) -> Comparison:
-        """The comparison on these rays, with bounds, and with simulated steps where a device has not counted them.
-        Works on all cores."""
+        """Returns the comparison on these rays with bounds, and with simulated steps where a device has not counted
+        them.
+
+        It works on all cores.
+        """
         if self.missing:
             return found
         known: Found = {}
@@ -72,7 +78,7 @@ class Bounds:
 
 
 def _rounds(facts: KernelFacts, rays: RaySet) -> int:
-    """How often a warp that stays gets rays: the more of them there is room for, the less often."""
+    """Returns how often a warp that stays gets rays: the more of them there is room for, the less often."""
     return max(round(len(rays.rays) / facts.rays_at_once[rays.query]), 1) if facts.rays_at_once else 1
 
 

@@ -1,4 +1,4 @@
-"""What a machine is, for those who read what was measured on it."""
+"""This module describes a machine to those who read what was measured on it."""
 
 import importlib.metadata
 import os
@@ -12,7 +12,7 @@ PACKAGES = ("numpy", "numba", "cupy-cuda13x", "nvidia-cuda-nvrtc")
 
 
 def machine_facts() -> dict[str, str]:
-    """What there is, by name: processor, cores, system, GPU if there is one, versions."""
+    """Returns the facts of this machine by name: processor, cores, system, GPU if there is one, versions."""
     return {
         "processor": processor_name(),
         "cores": str(os.cpu_count()),
@@ -25,7 +25,7 @@ def machine_facts() -> dict[str, str]:
 
 
 def processor_name() -> str:
-    """As the system calls it."""
+    """Returns the name of the processor as the system gives it."""
     listing = Path("/proc/cpuinfo")
     if listing.is_file():
         for line in listing.read_text(errors="replace").splitlines():
@@ -36,7 +36,7 @@ def processor_name() -> str:
 
 
 def gpu_facts() -> dict[str, str]:
-    """Of the GPU that would be used; nothing where there is none."""
+    """Returns the facts of the GPU that would be used; an empty dictionary where there is none."""
     from tracecore.cuda.device import cuda_versions, device_architecture, gpu_name, gpu_unavailable_reason
 
     if gpu_unavailable_reason():
@@ -46,7 +46,7 @@ def gpu_facts() -> dict[str, str]:
 
 
 def package_version(name: str) -> str | None:
-    """None where it is not installed."""
+    """Returns the version of a package, or None where it is not installed."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

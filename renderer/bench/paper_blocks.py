@@ -1,4 +1,4 @@
-"""The blocks of a paper's tables: cells, published figures beside ours."""
+"""This module makes the blocks of a paper's tables: cells with published figures beside ours."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,14 @@ Block = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Ours:
-    """What was found of a scene. found: kernels, means over view points. trees: of all builders, where a paper asks for
-    them. scene, triangles: its name and how many it has. pixels: of a frame. samples: camera rays of a pixel."""
+    """Holds what was measured of a scene.
+
+    found: all kernels, means over view points.
+    trees: of all builders, where a paper asks for them.
+    scene, triangles: its name and how many triangles it has.
+    pixels: how many a frame has.
+    samples: camera rays of a pixel.
+    """
 
     found: Comparison
     scene: str
@@ -39,12 +45,12 @@ class Ours:
 
 
 def _of_kind(found: Comparison, kind: str) -> dict[str, Measurement]:
-    """The measurements of a kind of rays by kernel."""
+    """Returns the measurements of a kind of rays by kernel."""
     return {one.kernel: one for one in found.measurements if one.kind == kind}
 
 
 def _count(own: Mapping[str, Measurement]) -> int:
-    """Rays, which are the same for all kernels."""
+    """Returns the number of rays, which is the same for all kernels."""
     return next(iter(own.values())).rays
 
 
@@ -53,7 +59,7 @@ def _ratio(rate: float, of: float) -> str:
 
 
 def claims(paper: Paper, found: Comparison) -> Block:
-    """What the text says of rates over rates, our ratios, and whether they agree."""
+    """Returns what the paper's text says of rates over rates, our ratios, and whether they agree."""
     block = [["the text says: rate of", "over", "rays", "published", "single views", "ours", "agrees"]]
     for claim in paper.claims:
         for kind in (kind for kind in claim.kinds if kind in found.kinds):
@@ -69,8 +75,11 @@ def claims(paper: Paper, found: Comparison) -> Block:
 
 
 def aila_laine(paper: Paper, ours: Ours) -> list[Block]:
-    """A block for each kind of rays: lanes with work, simulated, measured, the one over the other; published ones by
-    scene; then what the text says."""
+    """Returns a block for each kind of rays, and one of what the text says.
+
+    A block shows lanes with work, the simulated rate, the measured one, the one over the other, and the published ones
+    by scene.
+    """
     found = ours.found
     return [*(_aila_laine_block(paper, kind, _of_kind(found, kind)) for kind in found.kinds), claims(paper, found)]
 
@@ -86,7 +95,7 @@ def _aila_laine_block(paper: Paper, kind: str, own: Mapping[str, Measurement]) -
 
 
 def _lanes(one: Measurement) -> str:
-    """SIMD efficiency of visits and of tests, per cent."""
+    """Returns the SIMD efficiency of visits and of tests as text, in per cent."""
     values = (one.steps.node_efficiency, one.steps.triangle_efficiency) if one.steps else (None, None)
     if values == (None, None):
         return MISSING
@@ -94,7 +103,7 @@ def _lanes(one: Measurement) -> str:
 
 
 def _published(rates: Published | None) -> str:
-    """Both efficiencies; simulated -> measured (per cent)."""
+    """Returns published figures as text: both efficiencies; simulated -> measured (per cent)."""
     if rates is None:
         return MISSING
     lanes = "{}/{}; ".format(*rates.efficiency) if rates.efficiency else ""
@@ -105,7 +114,9 @@ def _published(rates: Published | None) -> str:
 
 
 def lier(paper: Paper, ours: Ours) -> list[Block]:
-    """A block for each kind of rays: a rate, and over those of the references; then what the text says."""
+    """Returns a block for each kind of rays, with a rate and its ratio to those of the references, and one of what the
+    text says.
+    """
     found = ours.found
     return [*(_lier_block(paper, kind, _of_kind(found, kind)) for kind in found.kinds), claims(paper, found)]
 
@@ -122,7 +133,9 @@ def _lier_block(paper: Paper, kind: str, own: Mapping[str, Measurement]) -> Bloc
 
 
 def barczak(paper: Paper, ours: Ours) -> list[Block]:
-    """The photon run in each way of dispatch and the kernel alone, each over the first row; and what the text says."""
+    """Returns a block of the photon run in each way of dispatch and of the kernel alone, each over the first row, and
+    what the text says.
+    """
     found = ours.found
     own = _of_kind(found, "photon")
     runs = {(one.kernel, one.dispatch): one for one in found.photon_runs}
@@ -140,7 +153,7 @@ def barczak(paper: Paper, ours: Ours) -> list[Block]:
 def _of_dispatches(
     runs: Mapping[tuple[str, str], EndToEnd], kernel: str, first: str, dispatches: Iterable[str]
 ) -> list[str]:
-    """Rate, busy share, and the rate over that of the first kernel, in each way of dispatch."""
+    """Returns the rate, the busy share, and the rate over that of the first kernel, in each way of dispatch."""
     cells: list[str] = []
     for dispatch in dispatches:
         one = runs[kernel, dispatch]
@@ -152,12 +165,12 @@ def _of_dispatches(
 
 
 def gunther(paper: Paper, ours: Ours) -> list[Block]:
-    """Building, trees, frames and lanes."""
+    """Returns the blocks of building, trees, frames and lanes."""
     return [_construction(ours), _sizes(paper, ours), _frames(paper, ours), _idle_lanes(paper, ours.found)]
 
 
 def _construction(ours: Ours) -> Block:
-    """Table 1: builders by their seconds and the quality of their trees."""
+    """Returns table 1: builders by their seconds and the quality of their trees."""
     block = [["builders", "triangles", "exact s", "binned s", "quality", "fast s", "quality"]]
     by_name = {tree.builder: tree for tree in ours.trees}
     if by_name:
@@ -172,12 +185,14 @@ def _construction(ours: Ours) -> Block:
 
 
 def _seconds(tree: BuiltTree) -> str:
-    """Seconds and their range."""
+    """Returns seconds and their range as text."""
     return f"{tree.seconds:.3g} ({tree.least:.3g}-{tree.most:.3g})"
 
 
 def _sizes(paper: Paper, ours: Ours) -> Block:
-    """Table 2, with bytes of a triangle, by which scenes of any size compare; ours with the triangles too."""
+    """Returns table 2, with bytes of a triangle, by which scenes of any size compare; our sizes
+    include the triangles.
+    """
     block = [
         ["trees", "kernel", "nodes", "bytes a node", "megabytes", "bytes a triangle", "with triangles", "SAH cost"]
     ]
@@ -201,7 +216,7 @@ def _size_cells(size: float, triangles: int) -> tuple[str, str]:
 
 
 def _frames(paper: Paper, ours: Ours) -> Block:
-    """Table 3."""
+    """Returns table 3."""
     facts = {one.kernel: one for one in ours.found.kernels}
     block = [[f"{ours.scene}, ours", "kernel", "rays", "frames/s", "with shadows", "registers", "kd-tree"]]
     for label, kernel in paper.rows.items():
@@ -221,12 +236,12 @@ def _published_frames(one: Frames) -> list[str]:
 
 
 def frames_per_second(frames: float, rays: Sequence[Measurement]) -> float:
-    """How many frames a second there are if so many take all of these rays."""
+    """Returns how many frames a second there are if so many frames take all of these rays."""
     return frames / sum(one.rays / (1e6 * one.rate) for one in rays)
 
 
 def _idle_lanes(paper: Paper, found: Comparison) -> Block:
-    """Figure 2."""
+    """Returns figure 2."""
     kinds = found.kinds
     heads = (f"{kind}: {step}" for kind in kinds for step in ("nodes", "triangles"))
     block = [["lanes without work", "kernel", *heads, "published"]]
@@ -239,7 +254,7 @@ def _idle_lanes(paper: Paper, found: Comparison) -> Block:
 
 
 def _idle(one: Measurement) -> tuple[str, str]:
-    """In visits of nodes and in tests of triangles."""
+    """Returns the share of lanes without work, in visits of nodes and in tests of triangles."""
     busy = (one.steps.node_efficiency, one.steps.triangle_efficiency) if one.steps else (None, None)
     of_nodes, of_triangles = (share(None if value is None else 1.0 - value) for value in busy)
     return of_nodes, of_triangles

@@ -1,4 +1,6 @@
-"""Peers on the rays that our kernels trace: how fast they are, and whether they answer as we do."""
+"""Peers trace the rays that our kernels trace: this module measures how fast they are, and whether they answer as we
+do.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,9 +18,12 @@ from tracecore.triangles import checked_triangles
 def compare_peers(
     names: Sequence[str], positions: Floats, workload: Workload, *, repeats: int, threads: int | None
 ) -> Iterator[tuple[PeerFacts, list[Measurement]]]:
-    """Each way of each peer on all rays. One that cannot run is left out, and stderr says why, once.
+    """Yields each way of each peer with its measurements on all rays.
 
-    positions: (t, 3, 3). workload: with answers.
+    A peer that cannot run is left out, and stderr says why, once.
+
+    positions: (t, 3, 3) float32, corners of the scene's triangles.
+    workload: the rays, with answers.
     """
     triangles = checked_triangles(positions)
     said: set[str] = set()
@@ -38,7 +43,10 @@ def compare_peers(
 
 
 def measure_peer(peer: Peer, rays: RaySet, ours: Floats, repeats: int) -> Measurement:
-    """The rate of a peer on some rays. ours: what it should answer."""
+    """Measures the rate of a peer on some rays.
+
+    ours: what it should answer.
+    """
     with peer_errors(peer.name, "try fewer rays (--size, --photon-rays)"):
         rounds = peer.trace(for_peers(rays.rays), rays.query, repeats)
     return replace(measurement(peer.name, rays, rounds.seconds), agreement=agreement(rounds.t, ours))

@@ -1,5 +1,6 @@
-"""Kernels side by side, as bars: rates relative to a baseline, as in figure 1 of Lier, Stamminger, Selgrad: CPU-Style
-SIMD Ray Traversal on GPUs, 2018."""
+"""Kernels are drawn as bars: rates relative to a baseline, as in figure 1 of Lier, Stamminger, Selgrad: CPU-Style SIMD
+Ray Traversal on GPUs, 2018.
+"""
 
 import io
 from collections.abc import Sequence
@@ -18,18 +19,23 @@ PANEL_WIDTH, BAR_HEIGHT, NAMES_WIDTH, FRAME_HEIGHT = 2.6, 0.19, 1.9, 0.9
 #: Family of what is not among the kernels for GPUs, and its colour.
 OTHERS, OTHERS_COLOR = "others", "0.6"
 
-#: Behind numbers, so that lines do not cross them.
+#: A box behind numbers, so that lines do not cross them.
 PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
 
 
 def family(kernel: str) -> str:
-    """Kernels of one source belong together; what is not registered is a tracer of others, or the CPU's."""
+    """Returns the family of a kernel: kernels of one source belong together. What is not registered is a peer, or the
+    CPU's tracer.
+    """
     return find_strategy(kernel).source.stem.replace("_", "-") if kernel in strategy_names() else OTHERS
 
 
 def plot(found: Comparison, title: str, suffix: str) -> bytes:
-    """A file of the format of a suffix, .png or .svg: a panel for each kind of rays, a bar for each kernel, coloured by
-    family. Lines at the ends of bars are `relative_range`."""
+    """Returns the content of a file of the format of a suffix, .png or .svg.
+
+    It has a panel for each kind of rays and a bar for each kernel, coloured by family. Lines at the ends of bars are
+    `relative_range`.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -55,14 +61,16 @@ def plot(found: Comparison, title: str, suffix: str) -> bytes:
 
 
 def colors_of(kernels: Sequence[str]) -> dict[str, str]:
-    """By family, in the order in which they come."""
+    """Returns the colour of each family, in the order in which families come."""
     families = dict.fromkeys(family(kernel) for kernel in kernels)
     families.pop(OTHERS, None)
     return {**{name: f"C{k % 10}" for k, name in enumerate(families)}, OTHERS: OTHERS_COLOR}
 
 
 def relative_range(found: Comparison, mean: Measurement) -> tuple[float, float]:
-    """Of a kernel and kind of rays: least and most over view points, or over rounds if there is but one."""
+    """Returns the least and most of a kernel on a kind of rays, over view points, or over rounds if there is but one
+    view point.
+    """
     views = [one.relative for one in found.measurements if (one.kernel, one.kind) == (mean.kernel, mean.kind)]
     known = [relative for relative in views if relative is not None]
     if len(known) > 1:
@@ -72,20 +80,20 @@ def relative_range(found: Comparison, mean: Measurement) -> tuple[float, float]:
 
 
 def _draw(panel: Any, found: Comparison, means: Comparison, kind: str) -> None:
-    """The bars of a kind of rays."""
+    """Draws the bars of a kind of rays."""
     kernels, colors = means.kernel_names, colors_of(means.kernel_names)
     own = {one.kernel: one for one in means.measurements if one.kind == kind and one.relative is not None}
     ranges = {kernel: relative_range(found, one) for kernel, one in own.items()}
     longest = max([1.0, *(most for _, most in ranges.values())])
-    for place, kernel in enumerate(kernels):
+    for row, kernel in enumerate(kernels):
         if kernel not in own:
             continue
         length, (least, most) = own[kernel].relative or 0.0, ranges[kernel]
-        panel.barh(place, length, height=0.75, color=colors[family(kernel)])
+        panel.barh(row, length, height=0.75, color=colors[family(kernel)])
         # The ratio of the means may lie outside of the ratios of the views.
         errors = [[max(length - least, 0.0)], [max(most - length, 0.0)]]
-        panel.errorbar(length, place, xerr=errors, color="black", linewidth=0.8, capsize=1.5)
-        panel.text(max(length, most) + 0.02 * longest, place, f"{length:.2f}", va="center", fontsize=6.5, bbox=PLAIN)
+        panel.errorbar(length, row, xerr=errors, color="black", linewidth=0.8, capsize=1.5)
+        panel.text(max(length, most) + 0.02 * longest, row, f"{length:.2f}", va="center", fontsize=6.5, bbox=PLAIN)
     panel.axvline(1.0, color="black", linewidth=0.8, linestyle="--")
     rate = number(own[found.baseline].rate) if found.baseline in own else "?"
     panel.set_title(f"{kind}\n1 = {rate} Mrays/s", fontsize=9)

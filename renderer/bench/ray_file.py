@@ -1,4 +1,5 @@
-"""Rays on disk: a NumPy archive with an array for each set, `VIEW/KIND`, and a `header` that says what they are.
+"""Rays are kept on disk as a NumPy archive with an array for each set, `VIEW/KIND`, and a `header` that says what they
+are.
 
 The header is JSON as (n,) uint8: `format`; `scene`, its name; `triangles`, the SHA-256 of their corners; `origin`, how
 the rays were made; and for each of `sets` its `kind`, `view`, `query` (closest or any) and number of `rays`. Nothing in
@@ -46,12 +47,18 @@ DAMAGES = (
 
 
 class RayFileError(UsageError):
-    """A file is not one of rays that this program recorded."""
+    """A file does not hold rays that this program recorded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RayFile:
-    """Rays, and where they come from. scene: a name. triangles: of `digest`. origin: how they were made."""
+    """Holds rays, and where they come from.
+
+    scene: its name.
+    triangles: the `digest` of its triangles.
+    origin: how the rays were made.
+    sets: the rays.
+    """
 
     scene: str
     triangles: str
@@ -60,19 +67,19 @@ class RayFile:
 
 
 def digest(positions: Floats) -> str:
-    """The SHA-256 of (t, 3, 3) float32 corners, in hexadecimal digits."""
+    """Returns the SHA-256 of (t, 3, 3) float32 corners, in hexadecimal digits."""
     return hashlib.sha256(np.ascontiguousarray(positions, "<f4").data).hexdigest()
 
 
 def check_ray_path(path: Path) -> None:
-    """Raise `UsageError` now if rays could not be kept at `path` later. The suffix keeps them off other files."""
+    """Raises `UsageError` now if rays could not be kept at `path` later. The suffix keeps them off other files."""
     if path.suffix.lower() != ".npz":
         raise UsageError(f"cannot keep rays in '{path}': the name must end in .npz")
     check_folder(path)
 
 
 def write_rays(path: Path, file: RayFile) -> None:
-    """Write all sets, or nothing."""
+    """Writes all sets, or nothing."""
     rows = [{"kind": s.kind, "view": s.view, "query": s.query.name.lower(), "rays": len(s.rays)} for s in file.sets]
     header = {
         "format": FORMAT,
@@ -87,7 +94,7 @@ def write_rays(path: Path, file: RayFile) -> None:
 
 
 def read_rays(path: Path) -> RayFile:
-    """What `write_rays` wrote. Raises `RayFileError` for anything else."""
+    """Returns what `write_rays` wrote. Raises `RayFileError` for anything else."""
     try:
         with zipfile.ZipFile(path) as archive:
             header = json.loads(_array(archive, "header", np.dtype(np.uint8), LARGEST_HEADER).tobytes())
@@ -138,7 +145,7 @@ def _rays(archive: zipfile.ZipFile, name: str, count: int) -> Floats:
 
 
 def _array(archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], most_bytes: int) -> np.ndarray[Any, Any]:
-    """An array of the archive, of at most so many bytes; its size is known before memory is taken."""
+    """Returns an array of the archive, of at most so many bytes; its size is known before memory is taken."""
     entry = archive.getinfo(f"{name}.npy")
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
         raise ValueError(f"'{name}' is compressed")

@@ -1,8 +1,8 @@
-"""Rays of every kind that a renderer traces, to compare kernels on.
+"""This module generates rays of every kind that a renderer traces, to compare kernels on.
 
-Camera rays, ambient occlusion and diffuse bounces as in Aila, Laine: Understanding the Efficiency of Ray Traversal on
-GPUs, 2009; shadow rays to the scene's lights; and photons, the very stream of the photon driver. Each set follows from
-the one before by the hits that a tracer finds, so that no set depends on which tracer it was.
+Camera rays, ambient occlusion and diffuse bounces are as in Aila, Laine: Understanding the Efficiency of Ray Traversal
+on GPUs, 2009; besides there are shadow rays to the scene's lights; and photons, the very stream of the photon driver.
+Each set follows from the one before by the hits that a tracer finds, so that no set depends on which tracer it was.
 """
 
 import argparse
@@ -53,9 +53,16 @@ ENDLESS_SUPPLY = 1 << 31
 
 @dataclass(frozen=True, kw_only=True)
 class RayPlan:
-    """Which rays. size: pixels of the picture. samples: camera rays of a pixel. in_morton_order: pixels along a Morton
-    curve, else row by row. occlusion_rays: of a pixel, shared out among its samples, also diffuse ones. radius: how far
-    occlusion rays go, world units. photon_rays: of the stream."""
+    """Says which rays are generated.
+
+    size: width and height of the picture, in pixels.
+    in_morton_order: whether pixels come along a Morton curve, or else row by row.
+    occlusion_rays: for each pixel, divided among its samples; as many rays are diffuse ones.
+    radius: how far occlusion rays go, world units.
+    photon_rays: how many are taken of the stream of photons.
+    seed: of all random numbers.
+    samples: camera rays of a pixel.
+    """
 
     size: tuple[int, int]
     in_morton_order: bool
@@ -67,12 +74,15 @@ class RayPlan:
 
     @property
     def occlusion_rays_of_sample(self) -> int:
-        """Of each camera ray, at least one."""
+        """Returns how many occlusion rays each camera ray has, at least one."""
         return max(self.occlusion_rays // self.samples, 1)
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace, positions: Floats) -> Self:
-        """By what `renderer.commands.arguments.add_rays` takes. positions: (t, 3, 3), of the scene's triangles."""
+        """Returns the plan that the options of `renderer.commands.arguments.add_rays` ask for.
+
+        positions: (t, 3, 3) float32, corners of the scene's triangles.
+        """
         diagonal = float(np.linalg.norm(np.ptp(positions.reshape(-1, 3), axis=0)))
         return cls(
             size=arguments.size,
@@ -88,7 +98,8 @@ class RayPlan:
 class RaySets:
     """Sets of rays by their kind, each (n, 8) float32, made when they are asked for.
 
-    snapshot: the scene. tracer: finds the hits that they follow from.
+    snapshot: the scene.
+    tracer: finds the hits that they follow from.
     """
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, plan: RayPlan) -> None:
@@ -99,7 +110,9 @@ class RaySets:
         self._bounce_numbers = self.random(4)
 
     def of_kind(self, kind: str) -> Floats:
-        """One of KINDS. A set may be empty: no rays follow where nothing is hit, and none go to lights that are not."""
+        """Returns the set of one of KINDS. It may be empty: no rays follow where nothing is hit, and none go to lights
+        that there are not.
+        """
         if kind == "primary":
             return self.primary
         if kind == "ao":
@@ -113,32 +126,34 @@ class RaySets:
         return self.photons if kind == "photon" else self.random(3).permutation(self.photons)
 
     def random(self, purpose: int) -> np.random.Generator:
-        """Numbers of their own for each purpose."""
+        """Returns a generator of random numbers, a different one for each purpose."""
         return np.random.default_rng((self.plan.seed, purpose))
 
     def bounce(self, depth: int) -> Floats:
-        """Rays after so many diffuse reflections, in the order of the pixels that they are left of."""
+        """Returns the rays after so many diffuse reflections, in the order of the pixels that they are left of."""
         while len(self._bounces) < depth:
             places, normals = self._places(self._bounces[-1]) if self._bounces else self.first_places
             self._bounces.append(make_rays(places, around(normals, self._bounce_numbers.random((len(places), 2)))))
         return self._bounces[depth - 1]
 
     def _occlusion(self, radius: float, random: np.random.Generator) -> Floats:
-        """Rays of a length, from what pixels show."""
+        """Returns occlusion rays of a length, from the surfaces that pixels show."""
         return occlusion_rays(*self.first_places, self.plan.occlusion_rays_of_sample, radius, random)
 
     def _places(self, rays: Floats) -> tuple[Doubles, Doubles]:
-        """Where rays meet surfaces, and the normals there."""
+        """Returns where rays hit surfaces, and the normals there."""
         return surface_places(self.snapshot.positions, rays, self.tracer.closest_hit(rays))
 
     @cached_property
     def scene(self) -> PackedScene:
-        """What shading reads."""
+        """Returns the scene packed for shading."""
         return pack_scene(self.snapshot)
 
     @cached_property
     def primary(self) -> Floats:
-        """Some rays for each pixel, at random places in it; through a pinhole, whatever the lens."""
+        """Returns the camera rays: some for each pixel, through random points of it; through a pinhole, whatever the
+        lens.
+        """
         width, height = self.plan.size
         camera = pack_camera(self.snapshot.camera, width, height)
         pixels = morton_order(width, height) if self.plan.in_morton_order else np.arange(width * height)
@@ -153,12 +168,12 @@ class RaySets:
 
     @cached_property
     def first_places(self) -> tuple[Doubles, Doubles]:
-        """Where camera rays meet surfaces, and the normals there."""
+        """Returns where camera rays hit surfaces, and the normals there."""
         return self._places(self.primary)
 
     @cached_property
     def photons(self) -> Floats:
-        """The rays of the photon driver, batch after batch, as one thread hands them over."""
+        """Returns the rays of the photon driver, batch after batch, as one thread hands them over."""
         if self.scene.lights.power == 0.0:
             return np.zeros((0, RAY_FLOATS), np.float32)
         width, height = self.plan.size
@@ -180,12 +195,14 @@ class RaySets:
 
 
 def query_of(kind: str) -> Query:
-    """What rays of a kind ask."""
+    """Returns what rays of a kind ask: the closest hit, or any."""
     return Query.ANY if kind in ANY_HIT_KINDS else Query.CLOSEST
 
 
 def sample(rays: Floats, most: int) -> Floats:
-    """Whole chunks of rays side by side, spread over all; all rays if they are not more. At least one chunk."""
+    """Returns at most `most` rays: whole chunks of rays side by side, spread over all, and at least one chunk; or all
+    rays if they are not more.
+    """
     if len(rays) <= most:
         return rays
     chunks = len(rays) // CHUNK_RAYS
@@ -194,7 +211,9 @@ def sample(rays: Floats, most: int) -> Floats:
 
 
 def morton_order(width: int, height: int) -> npt.NDArray[np.int64]:
-    """(width * height,) pixels, row * width + column, along the Morton curve over the smallest square around them."""
+    """Returns the indices of the pixels, (width * height,) int64, row * width + column, along the Morton curve over the
+    smallest square around them.
+    """
     rows, columns = np.divmod(np.arange(width * height), width)
     code = np.zeros(width * height, np.int64)
     for bit in range(max(width, height).bit_length()):
@@ -203,7 +222,9 @@ def morton_order(width: int, height: int) -> npt.NDArray[np.int64]:
 
 
 def surface_places(triangles: Floats, rays: Floats, hits: Floats) -> tuple[Doubles, Doubles]:
-    """Of rays that hit something: (n, 3) places clear of the surface, and its unit normals on the rays' side."""
+    """Returns, for the rays that hit something, (n, 3) points clear of the surface, and its unit normals on the rays'
+    side.
+    """
     prim_ids = hits.view(np.uint32)[:, 3]
     found = prim_ids != MISS
     corners = triangles[prim_ids[found]].astype(np.float64)
@@ -215,7 +236,11 @@ def surface_places(triangles: Floats, rays: Floats, hits: Floats) -> tuple[Doubl
 
 
 def around(normals: Doubles, u: Doubles) -> Doubles:
-    """Unit vectors by Lambert's law: the normal plus a point of the sphere. u: (n, 2) uniform in [0, 1)."""
+    """Returns unit vectors by Lambert's law: the normal plus a point of the sphere.
+
+    normals: (n, 3) float64, unit.
+    u: (n, 2) float64, uniform in [0, 1).
+    """
     z, angle = 1.0 - 2.0 * u[:, 0], 2.0 * np.pi * u[:, 1]
     radius = np.sqrt(1.0 - z * z)
     sphere = np.stack([radius * np.cos(angle), radius * np.sin(angle), z], axis=1)
@@ -223,12 +248,14 @@ def around(normals: Doubles, u: Doubles) -> Doubles:
 
 
 def unit(vectors: Doubles) -> Doubles:
-    """(n, 3) of length 1."""
+    """Returns vectors, (n, 3), scaled to length 1."""
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def occlusion_rays(places: Doubles, normals: Doubles, count: int, radius: float, random: np.random.Generator) -> Floats:
-    """`count` rays from each place, no longer than the radius: Halton's points, each place with a random shift."""
+    """Returns `count` rays from each point, no longer than the radius: Halton's points, with a random shift for each
+    point.
+    """
     points = np.stack([radical_inverse(np.arange(count), base) for base in (2, 3)], axis=1)
     turned = (points[None] + random.random((len(places), 1, 2))) % 1.0
     directions = around(np.repeat(normals, count, axis=0), turned.reshape(-1, 2))
@@ -238,7 +265,7 @@ def occlusion_rays(places: Doubles, normals: Doubles, count: int, radius: float,
 
 
 def shadow_rays(lights: LightArrays, places: Doubles, random: np.random.Generator) -> Floats:
-    """One ray from each place towards a light chosen by power, as long as the way to it."""
+    """Returns one ray from each point towards a light chosen by power, as long as the way to it."""
     if len(lights.rows) == 0:
         return make_rays(np.zeros((0, 3)), np.zeros((0, 3)))
     towards = np.empty((len(places), 4))
@@ -251,7 +278,9 @@ def shadow_rays(lights: LightArrays, places: Doubles, random: np.random.Generato
 
 @compiled
 def aim_at_lights(lights: LightArrays, places: Doubles, numbers: Doubles, towards: Doubles) -> None:
-    """Direction and distance, (n, 4), of a light from each place; distance 0 where none shines."""
+    """Writes direction and distance, (n, 4), of a light from each point to `towards`; the distance is 0 where no light
+    shines.
+    """
     lights = borrowed(lights)
     for i in range(len(places)):
         place = (places[i, 0], places[i, 1], places[i, 2])

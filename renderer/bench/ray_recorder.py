@@ -1,4 +1,4 @@
-"""The rays that a driver hands to the co-processor in one pass, sorted by what they are for."""
+"""This module records the rays that a driver hands to the co-processor in one pass, sorted by what they are for."""
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,10 @@ KINDS = (
 )
 
 
-class AttendedTracer(DirectTracer):
-    """Another tracer, to which Python hands every batch, so that one can look on. Closing it leaves the other open."""
+class PolledTracer(DirectTracer):
+    """This is a tracer around another one, whose batches Python polls, so that one can look on. Closing it leaves the
+    other open.
+    """
 
     def __init__(self, tracer: Tracer) -> None:
         self.name, self.device, self.bvh, self.tree = tracer.name, tracer.device, tracer.bvh, tracer.tree
@@ -39,7 +41,9 @@ class AttendedTracer(DirectTracer):
 
 
 class Sample:
-    """Whole batches from all of a run, as they came: each k-th one, with k such that they have at most `most` rays."""
+    """Keeps whole batches from all of a run, as they came: each k-th one, with k such that they have at most `most`
+    rays.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -48,7 +52,7 @@ class Sample:
         self._seen = 0
 
     def add(self, rays: Floats) -> None:
-        """The next batch."""
+        """Takes the next batch."""
         if self._seen % self._step == 0:
             self._batches.append(rays)
         self._seen += 1
@@ -58,19 +62,22 @@ class Sample:
 
     @property
     def rays(self) -> Floats:
-        """(n, 8) float32."""
+        """Returns the rays that are kept, (n, 8) float32."""
         return np.concatenate(self._batches)[: self._most]
 
 
 class Recorder:
-    """Sees the batches of a driver's threads. most: rays kept of each kind."""
+    """Records the batches of a driver's threads.
+
+    most: rays kept of each kind.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._samples: dict[str, Sample] = {}
 
     def look(self, worker: Worker) -> None:
-        """Keep what a thread waits for. Rays that no tracer traces, since they are no numbers, are left out."""
+        """Keeps what a thread waits for. Rays that no tracer traces, since they are no numbers, are left out."""
         for asked in asked_of(worker.port):
             rays = asked.rays[are_valid(asked.rays)]
             if len(rays):
@@ -78,7 +85,7 @@ class Recorder:
 
     @property
     def sets(self) -> list[RaySet]:
-        """All that was kept."""
+        """Returns all that was kept."""
         return [
             RaySet(
                 kind=kind,
@@ -92,7 +99,10 @@ class Recorder:
 
 
 def kind_of(asked: Asked, batches: EyeBatches) -> str:
-    """One of KINDS. Photons' rays alone are endless; a batch of eye paths knows how many hits lie behind it."""
+    """Returns which of KINDS a batch is.
+
+    Photons' rays alone are endless; a batch of eye paths knows how many hits lie behind it.
+    """
     if asked.is_endless:
         return "photon"
     hits = int(batches.bounce[asked.slot // batches.slots])
@@ -103,17 +113,22 @@ def kind_of(asked: Asked, batches: EyeBatches) -> str:
 
 
 def are_valid(rays: Floats) -> npt.NDArray[np.bool_]:
-    """(n,) of (n, 8): whether all is finite but `t_max`, which may be infinite, and there is a direction."""
+    """Returns, for each of (n, 8) rays, whether all is finite but `t_max`, which may be infinite, and there is a
+    direction.
+    """
     is_number = np.isfinite(rays[:, :7]).all(axis=1) & ~np.isnan(rays[:, 7])
     valid: npt.NDArray[np.bool_] = is_number & rays[:, 4:7].any(axis=1)
     return valid
 
 
 def driver_rays(driver: str, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings, most: int) -> list[RaySet]:
-    """Rays of the first pass of a driver of `DRIVERS`, as one thread sends them. most: kept of each kind."""
+    """Returns the rays of the first pass of a driver of `DRIVERS`, as one thread sends them.
+
+    most: rays kept of each kind.
+    """
     recorder = Recorder(most)
-    with AttendedTracer(tracer) as attended:
-        running = DRIVERS[driver](snapshot, attended, settings)
+    with PolledTracer(tracer) as polled:
+        running = DRIVERS[driver](snapshot, polled, settings)
         running.watch(recorder.look)
         running.render_pass(0)
         running.close()

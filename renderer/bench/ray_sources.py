@@ -1,4 +1,4 @@
-"""Where the rays of a comparison come from: a plan, the run of a driver, or a file. All have `sets` and `origin`."""
+"""The rays of a comparison come from a plan, the run of a driver, or a file. Each source has `sets` and `origin`."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,19 +18,21 @@ LIGHT_KINDS = ("photon", "photon-shuffled")
 
 
 class RaySource(Protocol):
-    """Rays to be had."""
+    """Lists what every source of rays has."""
 
     @property
     def origin(self) -> dict[str, Any]:
-        """How they are made, for a file."""
+        """Returns how the rays are made, for a file."""
 
     def sets(self, tracer: Tracer) -> Sequence[RaySet]:
-        """Of the kinds asked for, without empty ones. The tracer finds what it takes to make them."""
+        """Returns the sets of the kinds asked for, without empty ones. The tracer finds the hits that it takes to make
+        them.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRays:
-    """Rays of some of `ray_kinds.KINDS` from view points."""
+    """These are the rays of some of `ray_generators.KINDS` from view points."""
 
     snapshot: Snapshot
     views: Sequence[ViewPoint]
@@ -39,11 +41,11 @@ class PlannedRays:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The plan."""
+        """Returns the plan as plain values."""
         return {"plan": asdict(self.plan)}
 
     def sets(self, tracer: Tracer) -> list[RaySet]:
-        """By kind, then by view point; those of light without one."""
+        """Returns the sets by kind, then by view point; those of light have no view point."""
         made = [(one.name, RaySets(replace(self.snapshot, camera=one.camera), tracer, self.plan)) for one in self.views]
         sets = [
             RaySet(
@@ -60,7 +62,10 @@ class PlannedRays:
 
 @dataclass(frozen=True, kw_only=True)
 class DriverRays:
-    """Rays of some of `ray_recorder.KINDS`, as a driver sends them. most: kept of each kind."""
+    """These are the rays of some of `ray_recorder.KINDS`, as a driver sends them.
+
+    most: rays kept of each kind.
+    """
 
     snapshot: Snapshot
     view: ViewPoint
@@ -71,11 +76,11 @@ class DriverRays:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The driver and its settings."""
+        """Returns the driver and its settings as plain values."""
         return {"driver": self.driver, "settings": asdict(self.settings), "most": self.most}
 
     def sets(self, tracer: Tracer) -> list[RaySet]:
-        """In the order of the kinds."""
+        """Returns the sets in the order of the kinds."""
         sets = driver_rays(self.driver, self.snapshot, tracer, self.settings, self.most)
         return [
             one if one.view == NO_VIEW else replace(one, view=self.view.name) for one in sets if one.kind in self.kinds
@@ -84,16 +89,16 @@ class DriverRays:
 
 @dataclass(frozen=True, kw_only=True)
 class FileRays:
-    """Rays of some kinds of a file."""
+    """These are the rays of some kinds of a file."""
 
     file: RayFile
     kinds: Sequence[str]
 
     @property
     def origin(self) -> dict[str, Any]:
-        """As the file says."""
+        """Returns what the file says of how the rays were made."""
         return self.file.origin
 
     def sets(self, _tracer: Tracer) -> list[RaySet]:
-        """In the order of the file."""
+        """Returns the sets in the order of the file."""
         return [one for one in self.file.sets if one.kind in self.kinds]

@@ -1,4 +1,6 @@
-"""Kernels side by side, as one page that needs nothing else: tables, plots, pictures, the machine and the command."""
+"""A report shows kernels side by side on one page that needs nothing else: tables, plots, pictures, the machine and the
+command.
+"""
 
 import base64
 import shlex
@@ -13,7 +15,7 @@ from renderer.bench.table import COSTS, costs, number, occupancy, peer_notes, ph
 
 TEMPLATE = Path(__file__).with_suffix(".html")
 
-#: For a figure that is not known.
+#: Stands for a figure that is not known.
 MISSING = "–"
 
 #: What the columns mean.
@@ -36,8 +38,12 @@ PHOTON_RUNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Circumstances:
-    """How something was measured. words: the command, without the program's name. date: ISO 8601. machine: facts by
-    their names."""
+    """Says how something was measured.
+
+    words: the command line, without the program's name.
+    date: ISO 8601.
+    machine: facts by their names.
+    """
 
     words: tuple[str, ...]
     date: str
@@ -47,13 +53,13 @@ class Circumstances:
 
     @property
     def command(self) -> str:
-        """As it would be typed."""
+        """Returns the command as it would be typed."""
         return shlex.join(("tracecore", *self.words))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A picture: its bytes, of the type that `media_type` says, and what it shows."""
+    """This is a picture: its bytes, of the type that `media_type` names, and a caption of what it shows."""
 
     caption: str
     content: bytes
@@ -62,7 +68,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Pictures:
-    """All pictures of a page."""
+    """Holds all pictures of a page."""
 
     plots: Sequence[Figure] = ()
     views: Sequence[Figure] = ()
@@ -71,7 +77,7 @@ class Pictures:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """Of a table: text, a value to sort by, and a note below the text."""
+    """This is a cell of a table: text, a value to sort by, and a note below the text."""
 
     text: str
     value: float | None = None
@@ -82,7 +88,12 @@ Row = Sequence[str | Cell]
 
 
 def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
-    """The page as HTML."""
+    """Returns the page as HTML.
+
+    found: the comparison.
+    about: how it was measured.
+    pictures: all that the page shows.
+    """
     means = over_views(found)
     kinds_with_costs = [kind for kind in means.kinds if means.has_costs(kind)]
     sections = [
@@ -130,7 +141,7 @@ def _cost_cells(one: Measurement) -> list[Cell]:
 
 
 def _figure_cell(text: str) -> Cell:
-    """Sorted by the number that the text begins with."""
+    """Returns a cell that is sorted by the number that the text begins with."""
     return Cell(text=text, value=None if text == MISSING else float(text.rstrip("%")))
 
 
@@ -197,7 +208,7 @@ def _paragraph(text: str) -> str:
 
 
 def _gallery(title: str, figures: Sequence[Figure]) -> str:
-    """Empty without pictures."""
+    """Returns the HTML of figures under a title; it is empty without pictures."""
     return _section(title, f'<div class="pictures">{"".join(map(_figure, figures))}</div>') if figures else ""
 
 
@@ -208,7 +219,7 @@ def _figure(figure: Figure) -> str:
 
 
 def _table(caption: str, head: Sequence[str], rows: Sequence[Row], baseline: str) -> str:
-    """A click on a column's head sorts by it. The baseline's rows stand out."""
+    """Returns the HTML of a table. A click on a column's head sorts by it. The baseline's rows stand out."""
     classes = ("baseline" if row[0] == baseline else "other" for row in rows)
     lines = (f'<tr class="{of}">{"".join(map(_cell, row))}</tr>' for of, row in zip(classes, rows, strict=True))
     heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)

@@ -1,4 +1,6 @@
-"""Tables of the literature, made again: the kernels of a paper on a scene at hand, published figures beside ours."""
+"""This module makes tables of the literature again: the kernels of a paper on a scene at hand, with published figures
+beside ours.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +20,10 @@ from renderer.bench.workload import Workload
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """A paper's table and what was found. trees: of all builders, where the paper asks for them."""
+    """This is a paper's table and what was measured for it.
+
+    trees: of all builders, where the paper asks for them.
+    """
 
     paper: Paper
     run: Run
@@ -27,7 +32,7 @@ class Reproduction:
 
     @property
     def heads(self) -> list[str]:
-        """What it is, and of what."""
+        """Returns the lines above the tables: what is reproduced, and on what."""
         scene, plan = self.run.snapshot, self.run.plan
         width, height = plan.size
         device = self.run.circumstances.machine.get("GPU", self.run.device)
@@ -40,7 +45,7 @@ class Reproduction:
 
     @property
     def blocks(self) -> list[Block]:
-        """The tables, over all view points."""
+        """Returns the tables, over all view points."""
         scene, (width, height) = self.run.snapshot, self.run.plan.size
         ours = Ours(
             found=over_views(self.found),
@@ -53,13 +58,13 @@ class Reproduction:
         return BLOCKS[self.paper.name](self.paper, ours)
 
     def text(self) -> str:
-        """For a terminal."""
+        """Returns all as text for a terminal."""
         return "\n\n".join(
             ["\n".join(self.heads), *(aligned(block) for block in self.blocks), "\n".join(self.paper.notes)]
         )
 
     def markdown(self) -> str:
-        """The same with the command and the machine."""
+        """Returns all as Markdown, with the command and the machine."""
         about = self.run.circumstances
         machine = "; ".join(f"{name}: {fact}" for name, fact in about.machine.items())
         title, subject = self.heads
@@ -68,7 +73,7 @@ class Reproduction:
         return "\n\n".join([*parts, *map(_markdown_table, self.blocks), notes]) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: of each view point, with what was published."""
+        """Returns all as plain values for a file: the figures of each view point, with what was published."""
         return {
             "table": self.paper.name,
             "rows": dict(self.paper.rows),
@@ -80,7 +85,7 @@ class Reproduction:
 
 
 def reproduce(paper: Paper, run: Run, effort: Effort) -> Reproduction:
-    """Measure all kernels of a paper, and builders where it asks for them; half a table is none."""
+    """Measures all kernels of a paper, and builders where it asks for them; half a table is none."""
     rays = PlannedRays(snapshot=run.snapshot, views=run.views, plan=run.plan, kinds=paper.kinds)
     workload = Workload(rays.sets, is_judged=False)
     spent = effort if paper.has_photon_run else replace(effort, photons=0)

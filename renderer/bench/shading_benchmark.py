@@ -1,9 +1,10 @@
-"""What shading a photon costs, in nanoseconds per ray: `python -m renderer.bench.shading_benchmark [SCENE]`.
+"""This command measures what shading a photon costs, in nanoseconds per ray: `python -m
+renderer.bench.shading_benchmark [SCENE]`.
 
-Hits are traced once by the CPU tracer. Then each thread shades eight batches of its own one after the other, again and
-again in compiled code, which is as much memory as a thread has under way. Putting rays and hits back in their first
-state is timed alone and taken off. One thread is timed by its own clock, several by that of the wall. `plain` is the
-scene with diffuse surfaces and one square light (`scenes.plain`), `real` the scene as it is.
+Hits are traced once by the CPU tracer. Then each thread shades eight batches, which no other thread has, one after the
+other, again and again in compiled code; that is as much memory as a thread has under way. Putting rays and hits back in
+their first state is timed alone and taken off. One thread is timed by the clock of the thread, several by that of the
+wall. `plain` is the scene with diffuse surfaces and one square light (`scenes.plain`), `real` the scene as it is.
 """
 
 import argparse
@@ -37,8 +38,12 @@ COLUMN = BATCH_RAYS + COLUMN_PAD
 
 
 class Columns(NamedTuple):
-    """Batches as shading finds them, or works on them. rays, hits: (batches, 8 or 4, COLUMN) float32. paths: (batches,
-    PATH_WORDS, COLUMN) uint32. fresh: (batches, 2) int64."""
+    """Holds batches as shading finds them, or works on them.
+
+    rays, hits: (batches, 8 or 4, COLUMN) float32.
+    paths: (batches, PATH_WORDS, COLUMN) uint32.
+    fresh: (batches, 2) int64.
+    """
 
     rays: Floats
     hits: Floats
@@ -46,8 +51,8 @@ class Columns(NamedTuple):
     fresh: Longs
 
 
-class Workplace(NamedTuple):
-    """What a thread works on."""
+class ThreadMemory(NamedTuple):
+    """This is the memory that a thread works on."""
 
     recorded: Columns
     columns: Columns
@@ -56,7 +61,7 @@ class Workplace(NamedTuple):
 
 
 def new_columns() -> Columns:
-    """Columns of as many batches as count."""
+    """Returns empty columns for all batches."""
     return Columns(
         np.zeros((BATCHES, RAY_FLOATS, COLUMN), np.float32),
         np.zeros((BATCHES, HIT_FLOATS, COLUMN), np.float32),
@@ -65,15 +70,15 @@ def new_columns() -> Columns:
     )
 
 
-def new_workplace(scene: PackedScene, recorded: Columns) -> Workplace:
-    """For one thread, with room for the photons of all batches."""
+def new_thread_memory(scene: PackedScene, recorded: Columns) -> ThreadMemory:
+    """Returns the memory of one thread, with room for the photons of all batches."""
     batch = new_batch(recorded.rays[0], recorded.hits[0], BATCH_RAYS)
     mine = Columns(recorded.rays.copy(), recorded.hits.copy(), recorded.paths.copy(), recorded.fresh.copy())
-    return Workplace(mine, new_columns(), batch.scratch, PhotonStore().output(BATCHES * BATCH_RAYS))
+    return ThreadMemory(mine, new_columns(), batch.scratch, PhotonStore().output(BATCHES * BATCH_RAYS))
 
 
 def record(snapshot: Snapshot, scene: PackedScene, task: PhotonTask) -> Columns:
-    """Trace full batches of photons."""
+    """Traces full batches of photons, and returns their rays and hits."""
     recorded, supply, active, store = new_columns(), np.array([0, 1 << 31]), 0, PhotonStore()
     rays, hits = np.zeros((RAY_FLOATS, COLUMN), np.float32), np.zeros((HIT_FLOATS, COLUMN), np.float32)
     batch = new_batch(rays, hits, BATCH_RAYS)
@@ -89,8 +94,8 @@ def record(snapshot: Snapshot, scene: PackedScene, task: PhotonTask) -> Columns:
 
 
 @compiled
-def shade_all(scene: PackedScene, task: PhotonTask, work: Workplace, only_copy: bool) -> None:
-    """Shade every batch, as often as there are repetitions."""
+def shade_all(scene: PackedScene, task: PhotonTask, work: ThreadMemory, only_copy: bool) -> None:
+    """Shades every batch, as often as there are repetitions."""
     supply, columns = np.array([0, 1 << 31]), work.columns
     for _ in range(REPETITIONS):
         work.output.filled[0] = 0
@@ -102,8 +107,8 @@ def shade_all(scene: PackedScene, task: PhotonTask, work: Workplace, only_copy: 
             shade_batch(scene, task, batch, BATCH_RAYS, supply, work.output)
 
 
-def seconds_of_one(scene: PackedScene, task: PhotonTask, work: Workplace) -> float:
-    """To shade all batches, by the clock of the thread: the least of some rounds."""
+def seconds_of_one(scene: PackedScene, task: PhotonTask, work: ThreadMemory) -> float:
+    """Returns the seconds to shade all batches, by the clock of the thread: the least of some rounds."""
     least = []
     for only_copy in (False, True):
         seconds = []
@@ -115,12 +120,14 @@ def seconds_of_one(scene: PackedScene, task: PhotonTask, work: Workplace) -> flo
     return least[0] - least[1]
 
 
-def seconds_of_many(scene: PackedScene, task: PhotonTask, works: list[Workplace]) -> float:
-    """To shade all batches on each of several threads at a time, by the clock of the wall: median of some rounds."""
+def seconds_of_many(scene: PackedScene, task: PhotonTask, works: list[ThreadMemory]) -> float:
+    """Returns the seconds to shade all batches on each of several threads at a time, by the clock of the wall: the
+    median of some rounds.
+    """
     meeting = threading.Barrier(len(works))
     seconds: dict[bool, list[float]] = {False: [], True: []}
 
-    def run(work: Workplace) -> None:
+    def run(work: ThreadMemory) -> None:
         for only_copy in (False, True):
             shade_all(scene, task, work, only_copy)
             for _ in range(ROUNDS):
@@ -138,17 +145,19 @@ def seconds_of_many(scene: PackedScene, task: PhotonTask, works: list[Workplace]
 
 
 def nanoseconds_per_ray(snapshot: Snapshot, threads: int) -> float:
-    """To shade a hit, store its photon, and have the next ray or a fresh photon in its place."""
+    """Returns the nanoseconds per ray to shade a hit, store its photon, and put the next ray or a fresh photon in its
+    place.
+    """
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
     recorded = record(snapshot, scene, task)
-    works = [new_workplace(scene, recorded) for _ in range(threads)]
+    works = [new_thread_memory(scene, recorded) for _ in range(threads)]
     seconds = seconds_of_one(scene, task, works[0]) if threads == 1 else seconds_of_many(scene, task, works)
     return seconds / (REPETITIONS * BATCHES * BATCH_RAYS) * 1e9
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measures and prints the figures."""
     parser = argparse.ArgumentParser(prog="python -m renderer.bench.shading_benchmark", description=__doc__)
     parser.add_argument("scene", nargs="?", default="cornell", metavar="SCENE")
     parser.add_argument("--threads", type=int, default=1, help="threads that shade at a time (1)")

@@ -1,5 +1,6 @@
-"""Kernels on simulated machines: what each one does for the rays of a scene, scheduled on warps, see
-`tracecore.analysis.simulator`."""
+"""Kernels are simulated on machines: what each one does for the rays of a scene is scheduled on warps, see
+`tracecore.analysis.simulator`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from tracecore.kernels.strategies import REPLACE_BELOW, find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import Query
 
-#: Of a loop: the one that the kernel has.
+#: Name of the loop that the kernel has.
 OWN = "own"
 
 #: Any kernel's steps can be done in each of these loops.
@@ -38,8 +39,13 @@ LOOPS: Mapping[str, Organisation] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What to simulate. gpu: that bounds are for. widths: lanes of a warp. loops: `OWN` and of `LOOPS`. move:
-    instructions by which the lanes of a warp change rays against those of a queue."""
+    """Says what is to be simulated.
+
+    gpu: the GPU that bounds are for.
+    widths: lanes of a warp.
+    loops: `OWN` and names of `LOOPS`.
+    move: instructions by which the lanes of a warp exchange rays for those of a queue.
+    """
 
     gpu: Gpu
     widths: Sequence[int]
@@ -49,8 +55,11 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Simulated:
-    """A kernel on a kind of rays, in a loop on warps of a width. efficiency: SIMD efficiency of visits and tests
-    together. bound: millions of rays per second, None where instructions cannot be counted."""
+    """Holds what was simulated of a kernel on a kind of rays, in a loop on warps of a width.
+
+    efficiency: SIMD efficiency of visits and tests together.
+    bound: millions of rays per second, None where instructions cannot be counted.
+    """
 
     kernel: str
     kind: str
@@ -63,14 +72,17 @@ class Simulated:
 
 
 class Costs:
-    """Instructions of kernels' steps on an architecture. missing: why none are known; empty as long as they are."""
+    """Counts the instructions of kernels' steps on an architecture.
+
+    missing: why none are known; empty as long as they are.
+    """
 
     def __init__(self, arch: str) -> None:
         self.arch = arch
         self.missing = ""
 
     def __call__(self, strategy: KernelStrategy, query: Query) -> StepCosts | None:
-        """None where they cannot be counted."""
+        """Returns the instructions of each step, or None where they cannot be counted."""
         try:
             return step_instructions(strategy, self.arch, query)
         except (DeviceError, KernelError) as error:
@@ -79,7 +91,12 @@ class Costs:
 
 
 def samples(rays: PlannedRays, most: int, threads: int | None) -> list[RaySet]:
-    """Of each set of rays. Raises `UsageError` where there are none at all. most: rays of a set."""
+    """Returns a sample of each set of rays.
+
+    most: rays of a set.
+
+    Raises `UsageError` where there are no rays at all.
+    """
     workload = Workload(rays.sets, is_judged=False)
     with context_of(rays.snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as context:
         workload.prepare(context.tracer)
@@ -94,7 +111,10 @@ def simulations(
     cost_of: Costs,
     keep: dict[str, StepSequences] | None = None,
 ) -> Iterator[Simulated]:
-    """A kernel on all sets of rays. keep: is given what it does, by "KERNEL/KIND"."""
+    """Yields what was simulated of a kernel on all sets of rays.
+
+    keep: is given the steps of the kernel, by "KERNEL/KIND".
+    """
     strategy = find_strategy(kernel)
     with context_of(snapshot, TracerChoice(device="emulator", kernel=kernel), load_seconds=0.0) as context:
         assert isinstance(context.tracer, EmulatedTracer)
@@ -121,8 +141,11 @@ def simulations(
 def simulated_bound(
     strategy: KernelStrategy, sequences: StepSequences, query: Query, gpu: Gpu, cost_of: Costs, rounds: int
 ) -> tuple[StepsPerRay, float | None]:
-    """What a ray costs in a kernel's own loop on a GPU, with SIMD efficiencies, and a bound as in `Simulated`. rounds:
-    as in `simulator.Lanes`."""
+    """Returns what a ray costs in the loop that a kernel has on a GPU, with SIMD efficiencies, and a bound as in
+    `Simulated`.
+
+    rounds: as in `simulator.Lanes`.
+    """
     schedule = simulate(sequences, replace(own_organisation(strategy), rounds=rounds), gpu.width)
     costs = cost_of(strategy, query)
     rays = sequences.items * sequences.rays
@@ -130,5 +153,5 @@ def simulated_bound(
 
 
 def organisation_of(loop: str, strategy: KernelStrategy) -> Organisation:
-    """Of `LOOPS`, or a kernel's own."""
+    """Returns the organisation of one of `LOOPS`, or the one that the kernel has."""
     return own_organisation(strategy) if loop == OWN else LOOPS[loop]

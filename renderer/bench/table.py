@@ -1,17 +1,18 @@
-"""Kernels side by side, as text."""
+"""This module shows kernels side by side, as text."""
 
 from collections.abc import Sequence
 
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
 
-#: For a figure that is not known.
+#: Stands for a figure that is not known.
 MISSING = "-"
 
 
 def table(found: Comparison) -> str:
-    """Rates, a row for each kernel and a column for each kind of rays; then, where they are known, steps and bounds, a
-    block for each kind of rays. Means over view points."""
+    """Returns rates, a row for each kernel and a column for each kind of rays; then, where they are known, steps and
+    bounds, a block for each kind of rays. All are means over view points.
+    """
     means = over_views(found)
     blocks = [_rates(means), *(_costs(means, kind) for kind in means.kinds if means.has_costs(kind))]
     if found.photon_runs:
@@ -21,7 +22,7 @@ def table(found: Comparison) -> str:
 
 
 def peer_notes(found: Comparison) -> list[str]:
-    """A line for each peer: what its rates are, and the share of rays that it answers as we do."""
+    """Returns a line for each peer: what its rates are, and the share of rays that it answers as we do."""
     shares: dict[str, list[str]] = {one.peer: [] for one in found.peers}
     for one in over_views(found).measurements:
         if one.agreement is not None:
@@ -47,7 +48,7 @@ def _rate(one: Measurement | None) -> str:
 
 
 def ranged(one: Measurement | EndToEnd) -> str:
-    """A rate and its range."""
+    """Returns a rate and its range as text."""
     return f"{one.rate:.4g} ({one.least:.4g}-{one.most:.4g})"
 
 
@@ -58,12 +59,12 @@ def _facts(facts: KernelFacts | None) -> tuple[str, str, str]:
 
 
 def registers(facts: KernelFacts) -> str:
-    """Of closest and any hit; empty where there are none."""
+    """Returns the registers of closest and any hit as text; it is empty where there are none."""
     return "/".join(map(str, facts.registers))
 
 
 def occupancy(facts: KernelFacts) -> str:
-    """Of closest and any hit; empty where it is not known."""
+    """Returns the occupancy of closest and any hit as text; it is empty where it is not known."""
     return "/".join(f"{value:.0%}" for value in facts.occupancy)
 
 
@@ -73,7 +74,7 @@ def _costs(found: Comparison, kind: str) -> list[list[str]]:
 
 
 def photon_run_rows(runs: Sequence[EndToEnd]) -> list[list[str]]:
-    """A row for each kernel, two columns for each way of dispatch."""
+    """Returns a row for each kernel, with two columns for each way of dispatch."""
     dispatches = list(dict.fromkeys(run.dispatch for run in runs))
     rows = [["photon run", *(head for dispatch in dispatches for head in (dispatch, "busy"))]]
     for kernel in dict.fromkeys(run.kernel for run in runs):
@@ -83,7 +84,7 @@ def photon_run_rows(runs: Sequence[EndToEnd]) -> list[list[str]]:
 
 
 def photon_run(run: EndToEnd) -> tuple[str, str]:
-    """Its rate with the range, and the busy share."""
+    """Returns the rate of a run with its range, and the busy share."""
     return ranged(run), f"{run.busy:.0%}"
 
 
@@ -92,7 +93,7 @@ COSTS = ("nodes", "triangles", "bytes", "node lanes", "triangle lanes", "bound",
 
 
 def costs(one: Measurement, missing: str) -> list[str]:
-    """As COSTS names them."""
+    """Returns the costs of a ray as texts, in the order of COSTS."""
     steps = one.steps
     counted = (steps.nodes, steps.triangles, steps.bytes) if steps else (None, None, None)
     lanes = (steps.node_efficiency, steps.triangle_efficiency) if steps else (None, None)
@@ -105,17 +106,17 @@ def costs(one: Measurement, missing: str) -> list[str]:
 
 
 def number(value: float | None, missing: str = MISSING) -> str:
-    """Four digits."""
+    """Returns a number as text, with four digits."""
     return missing if value is None else f"{value:.4g}"
 
 
 def share(value: float | None, missing: str = MISSING) -> str:
-    """Of one, in per cent."""
+    """Returns a share of 1 as text, in per cent."""
     return missing if value is None else f"{value:.1%}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns one below the other."""
+    """Returns rows as text whose columns stand one below the other."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)

@@ -1,8 +1,8 @@
-"""View points to measure rays from: a scene's own cameras, and places inside it that are drawn by code.
+"""View points to measure rays from are a scene's cameras, and points inside it that are drawn by code.
 
 Means over several view points stand for a scene better than one picture does, as in Günther et al. 2007 and in Lier et
-al. 2018. A place is inside if rays in all directions mostly hit something, not too near and mostly from the front. From
-there one looks to where it is farthest. Of all such places those are taken that are far apart and see most of what the
+al. 2018. A point is inside if rays in all directions mostly hit something, not too near and mostly from the front. From
+there one looks to where it is farthest. Of all such points those are taken that are far apart and see most of what the
 others do not.
 """
 
@@ -33,12 +33,12 @@ Doubles = npt.NDArray[np.float64]
 #: Stands for all cameras of a scene.
 ALL = "all"
 
-#: Places that are tried, rays from each to all sides, and places at most whose views are looked at.
+#: Points that are tried, rays from each to all sides, and points at most whose views are looked at.
 PLACES = 4096
 RAYS_AROUND = 128
 MOST_LOOKS = 1024
 
-#: Share of these rays that hit something: in a room, or, where there are too few such places, above open ground.
+#: Share of these rays that hit something: in a room, or, where there are too few such points, above open ground.
 ENCLOSED = (0.9, 0.4)
 
 #: Least share of hits from the front. Those inside of things see backs.
@@ -51,14 +51,14 @@ ELBOW_ROOM = 0.01
 STEEPEST = 0.35
 VIEW_CONE = math.cos(math.radians(30.0))
 
-#: Rays that tell what a view shows, across and down, and cells along the scene's diagonal, to count what they meet.
+#: Rays that find what a view shows, per row and per column, and cells along the scene's diagonal, to count their hits.
 LOOKS = (16, 12)
 CELLS = 48
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViewPoint:
-    """A camera and its name."""
+    """This is a camera and its name."""
 
     name: str
     camera: Camera
@@ -66,14 +66,21 @@ class ViewPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Views:
-    """Which view points. cameras: names, `ALL` for all that a scene has. drawn: how many more, by code."""
+    """Says which view points are wanted.
+
+    cameras: names, `ALL` for all that a scene has.
+    drawn: how many more are drawn by code.
+    """
 
     cameras: tuple[str, ...] = ()
     drawn: int = 0
 
 
 def chosen_views(arguments: argparse.Namespace, snapshot: Snapshot) -> list[ViewPoint]:
-    """By --views; without it the camera alone. --seed, --threads: as for `view_points`, which says what it raises."""
+    """Returns the view points that --views names; without it the camera alone.
+
+    arguments: --seed and --threads are used as by `view_points`, which says what it raises.
+    """
     if arguments.views is None:
         return [ViewPoint(name=arguments.camera or next(iter(snapshot.cameras), "camera"), camera=snapshot.camera)]
     cameras, drawn = arguments.views
@@ -81,10 +88,13 @@ def chosen_views(arguments: argparse.Namespace, snapshot: Snapshot) -> list[View
 
 
 def view_points(snapshot: Snapshot, views: Views, *, seed: int, threads: int | None) -> list[ViewPoint]:
-    """Cameras in the order in which they are named, then the drawn ones as view1, view2 and so on.
+    """Returns cameras in the order in which they are named, then the drawn ones as view1, view2 and so on.
 
-    The CPU finds places for these, whatever device is measured. threads: of the CPU, None for all cores.
-    Raises SceneError for a name that the scene does not have, UsageError where it has no room inside.
+    The CPU finds the points for these, whatever device is measured.
+
+    threads: of the CPU, None for all cores.
+
+    Raises `SceneError` for a name that the scene does not have, `UsageError` where it has no room inside.
     """
     names = [known for name in views.cameras for known in (snapshot.cameras if name == ALL else (name,))]
     own = [ViewPoint(name=name, camera=snapshot.seen_by(name).camera) for name in dict.fromkeys(names)]
@@ -97,10 +107,10 @@ def view_points(snapshot: Snapshot, views: Views, *, seed: int, threads: int | N
 
 
 def drawn_cameras(snapshot: Snapshot, tracer: Tracer, number: int, seed: int) -> list[Camera]:
-    """So many cameras inside the scene, the same for the same seed whatever the tracer.
+    """Returns so many cameras inside the scene, the same for the same seed whatever the tracer.
 
     Field of view and horizon are those of the snapshot's camera, of which the axis of the world counts that is next to
-    its up. Raises UsageError where too few places are inside.
+    its up. Raises `UsageError` where too few points are inside.
     """
     around = surroundings(snapshot, tracer, places_in(snapshot.positions, seed))
     inside = around.inside(2.0 * bounding_sphere(snapshot.positions)[1], number)[: max(MOST_LOOKS, number)]
@@ -118,7 +128,7 @@ def drawn_cameras(snapshot: Snapshot, tracer: Tracer, number: int, seed: int) ->
 
 
 def places_in(positions: Floats, seed: int) -> Doubles:
-    """(PLACES, 3) Halton's points in the box around all triangles, shifted at random."""
+    """Returns Halton's points, (PLACES, 3), in the box around all triangles, shifted at random."""
     corners = positions.reshape(-1, 3).astype(np.float64)
     lower, upper = corners.min(axis=0), corners.max(axis=0)
     points = np.stack([radical_inverse(np.arange(PLACES), base) for base in (2, 3, 5)], axis=1)
@@ -127,15 +137,19 @@ def places_in(positions: Floats, seed: int) -> Doubles:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Surroundings:
-    """What rays to all sides meet. places: (n, 3). depth: (n, RAYS_AROUND), infinite where nothing is hit. is_front:
-    the same shape, whether a surface's front is hit."""
+    """Holds what rays to all sides hit.
+
+    places: (n, 3) float64, where the rays start.
+    depth: (n, RAYS_AROUND) float64, infinite where nothing is hit.
+    is_front: (n, RAYS_AROUND), whether a surface's front is hit.
+    """
 
     places: Doubles
     depth: Doubles
     is_front: npt.NDArray[np.bool_]
 
     def inside(self, diagonal: float, number: int) -> npt.NDArray[np.intp]:
-        """Indices of the places inside the scene."""
+        """Returns the indices of the points inside the scene."""
         hits = np.isfinite(self.depth)
         fits = (self.depth.min(axis=1) >= ELBOW_ROOM * diagonal) & (
             self.is_front.sum(axis=1) >= FRONTS * hits.sum(axis=1)
@@ -148,7 +162,7 @@ class Surroundings:
         return found
 
     def farthest(self, chosen: npt.NDArray[np.intp], up: Doubles) -> Doubles:
-        """(m, 3) directions in which surfaces are farthest, on average over a cone; a hole is no view."""
+        """Returns (m, 3) directions in which surfaces are farthest, on average over a cone; a hole is no view."""
         directions = all_directions()
         ahead = np.flatnonzero(np.abs(directions @ up) <= STEEPEST)
         is_near = directions[ahead] @ directions.T >= VIEW_CONE
@@ -157,7 +171,7 @@ class Surroundings:
 
 
 def surroundings(snapshot: Snapshot, tracer: Tracer, places: Doubles) -> Surroundings:
-    """Of each place, (n, 3)."""
+    """Returns what rays from each of these points, (n, 3), hit."""
     directions = np.tile(all_directions(), (len(places), 1))
     hits = tracer.closest_hit(make_rays(np.repeat(places, RAYS_AROUND, axis=0), directions))
     prim_ids = hits.view(np.uint32)[:, 3]
@@ -173,8 +187,9 @@ def surroundings(snapshot: Snapshot, tracer: Tracer, places: Doubles) -> Surroun
 
 
 def all_directions() -> Doubles:
-    """(RAYS_AROUND, 3) unit vectors, evenly over the sphere: a spiral with the golden angle (Vogel: A Better Way to
-    Construct the Sunflower Head, 1979)."""
+    """Returns (RAYS_AROUND, 3) unit vectors, evenly over the sphere: a spiral with the golden angle (Vogel: A Better
+    Way to Construct the Sunflower Head, 1979).
+    """
     k = np.arange(RAYS_AROUND)
     z, angle = 1.0 - (2.0 * k + 1.0) / RAYS_AROUND, math.pi * (3.0 - math.sqrt(5.0)) * k
     radius = np.sqrt(1.0 - z * z)
@@ -182,13 +197,13 @@ def all_directions() -> Doubles:
 
 
 def next_axis(vector: Sequence[float]) -> Doubles:
-    """The axis, with its sign, that is next to a vector."""
+    """Returns the axis, with its sign, that is next to a vector."""
     axis = int(np.abs(vector).argmax())
     return np.eye(3)[axis] * np.sign(vector[axis])
 
 
 def _camera_at(like: Camera, eye: Doubles, direction: Doubles, up: Doubles) -> Camera:
-    """A pinhole with the field of view of another camera."""
+    """Returns a pinhole camera with the field of view of another camera."""
     forward, upward = look_at(eye, eye + direction, up)
     return replace(
         like,
@@ -203,7 +218,7 @@ def _camera_at(like: Camera, eye: Doubles, direction: Doubles, up: Doubles) -> C
 
 
 def things_seen(snapshot: Snapshot, tracer: Tracer, cameras: Sequence[Camera]) -> Iterator[set[Thing]]:
-    """For each camera, the triangles that its rays meet, and the cells of a grid in which that is."""
+    """Yields, for each camera, the triangles that its rays hit, and the cells of a grid in which that is."""
     width, height = LOOKS
     rows, columns = np.divmod(np.arange(width * height), width)
     x, y = (2.0 * columns + 1.0) / width - 1.0, (2.0 * rows + 1.0) / height - 1.0
@@ -221,7 +236,9 @@ def things_seen(snapshot: Snapshot, tracer: Tracer, cameras: Sequence[Camera]) -
 
 
 def spread(places: Doubles, seen: Sequence[set[Thing]], number: int) -> list[int]:
-    """Indices, one after another: of the place with the most new things, times the distance to what is taken."""
+    """Returns indices, one after another: of the point with the most new things, times the distance
+    to what is taken.
+    """
     taken: list[int] = []
     known: set[Thing] = set()
     distance = np.ones(len(places))

@@ -1,4 +1,4 @@
-"""What kernels and peers are compared on: sets of rays, and the answers that are right."""
+"""A workload is what kernels and peers are compared on: sets of rays, and the answers that are right."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,10 @@ NO_VIEW = "none"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RaySet:
-    """Rays of a kind, (n, 8) float32, n > 0, what is asked of them, and the view point that they come from, or
-    NO_VIEW."""
+    """Holds rays of a kind, what is asked of them, and the view point that they come from, or NO_VIEW.
+
+    rays: (n, 8) float32, n > 0.
+    """
 
     kind: str
     query: Query
@@ -25,7 +27,10 @@ class RaySet:
 
 
 class Workload:
-    """Sets of rays, made by the first tracer that there is. is_judged: whether its answers are kept too."""
+    """Sets of rays, made by the first tracer that there is.
+
+    is_judged: whether its answers are kept too.
+    """
 
     def __init__(self, make: Callable[[Tracer], Sequence[RaySet]], *, is_judged: bool) -> None:
         self._make = make
@@ -34,7 +39,7 @@ class Workload:
         self.answers: list[Floats] = []
 
     def prepare(self, tracer: Tracer) -> None:
-        """Make what is not there yet. Raises UsageError if there are no rays."""
+        """Makes what is not there yet. Raises `UsageError` if there are no rays."""
         if self.sets:
             return
         self.sets = self._make(tracer)
@@ -45,7 +50,9 @@ class Workload:
 
 
 def answers_of(tracer: Tracer, rays: RaySet) -> Floats:
-    """(n,) how far from its `t_min` each ray meets something, infinite where nothing is hit; 0 for any hit."""
+    """Returns (n,) float32: how far from its `t_min` each ray hits something, infinite where nothing is hit; 0 for any
+    hit.
+    """
     if rays.query == Query.CLOSEST:
         return tracer.closest_hit(rays.rays)[:, 0] - rays.rays[:, 3]
     is_hit = tracer.any_hit(rays.rays).view(np.uint32)[:, 3] != MISS

@@ -1,4 +1,4 @@
-"""What the commands' arguments have in common: types that check bounds, and groups of options.
+"""This module holds what the commands' arguments have in common: types that check bounds, and groups of options.
 
 Nothing here imports a compiler, NumPy or the scenes, so that help and errors come at once.
 """
@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
-from renderer.settings.setting import Choice, Flag, Float32, Kind, Setting, Whole, settings_of
+from renderer.settings.setting import Choice, Flag, Kind, Number, Setting, Whole, settings_of
 
 S = TypeVar("S")
 
@@ -21,7 +21,7 @@ NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
 
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose errors take one line, and that wants options in full."""
+    """This is an `ArgumentParser` whose errors take one line, and that wants options in full."""
 
     #: Makes the epilog when help is asked for; it may import what is heavy.
     make_epilog: Callable[[], str] | None = None
@@ -54,17 +54,17 @@ def argument_type(kind: Kind) -> Callable[[str], Any]:
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
-    """Type of a whole number in least..most."""
+    """Returns the type of a whole number in least..most."""
     return argument_type(Whole(least, most))
 
 
-def real(least: float, most: float) -> Callable[[str], float]:
-    """Type of a number in least..most."""
-    return argument_type(Float32(least, most))
+def number(least: float, most: float) -> Callable[[str], float]:
+    """Returns the type of a number in least..most."""
+    return argument_type(Number(least, most))
 
 
 def positive(text: str) -> float:
-    """Type of a length."""
+    """Reads a length, a positive number of world units, from the command line."""
     try:
         value = float(text)
     except ValueError:
@@ -75,7 +75,7 @@ def positive(text: str) -> float:
 
 
 def frames(text: str) -> range:
-    """A:B or A:B:STEP -> the frames from A to B, both included."""
+    """Reads A:B or A:B:STEP, and returns the frames from A to B, both included."""
     try:
         first, last, *step = (int(part) for part in text.split(":"))
         found = range(first, last + 1, *step)
@@ -91,7 +91,8 @@ def frames(text: str) -> range:
 def add_settings(container: argparse._ActionsContainer, owner: type, *names: str, **defaults: Any) -> None:
     """Add options for settings of a dataclass.
 
-    names: of the settings. defaults: by name, what holds in this command instead of the setting's own default.
+    names: which settings get an option.
+    defaults: by name, what holds in this command instead of the default of the setting.
     """
     known = {one.name: one for one in settings_of(owner)}
     for name in names:
@@ -121,7 +122,7 @@ def chosen_settings(owner: type[S], arguments: argparse.Namespace) -> S:
 
 
 def add_scene(parser: argparse.ArgumentParser) -> None:
-    """SCENE and the moment in it, and --plugin, which may bring what reads it."""
+    """Adds SCENE and the moment in it, and --plugin, which may bring what reads it."""
     parser.add_argument(
         "scene",
         metavar="SCENE",
@@ -133,7 +134,7 @@ def add_scene(parser: argparse.ArgumentParser) -> None:
 
 
 def add_plugin(parser: argparse.ArgumentParser) -> None:
-    """--plugin, which `renderer.cli` follows before the command runs."""
+    """Adds --plugin, which `renderer.cli` follows before the command runs."""
     parser.add_argument(
         "--plugin",
         type=Path,
@@ -145,7 +146,7 @@ def add_plugin(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tracing(parser: argparse.ArgumentParser) -> None:
-    """How rays are traced. None of it changes the picture but the seed."""
+    """Adds the options of how rays are traced. None of them changes the picture but the seed."""
     group = parser.add_argument_group(TRACING)
     add_settings(group, Settings, "device", "kernel", "dispatch", "threads", "batch_rays", "seed")
 
@@ -153,9 +154,9 @@ def add_tracing(parser: argparse.ArgumentParser) -> None:
 def add_rays(
     parser: argparse.ArgumentParser, *, pixels: tuple[int, int] = (512, 384), samples: int = 8, order: str = "rows"
 ) -> argparse._ActionsContainer:
-    """Which rays of a scene are compared on, and the defaults that differ among commands. Returns their group.
+    """Adds the options of which rays of a scene are compared on, with the defaults that differ among commands.
 
-    They become a `renderer.bench.ray_generators.RayPlan`.
+    They become a `renderer.bench.ray_generators.RayPlan`. Returns their group.
     """
     rays = parser.add_argument_group("rays")
     add_settings(rays, Settings, "size", "seed", size=pixels, seed=0)
@@ -188,7 +189,7 @@ def add_rays(
 
 
 def add_views(rays: argparse._ActionsContainer) -> None:
-    """--views, beside the --camera of `add_scene`, see `check_views`."""
+    """Adds --views, which stands beside the --camera of `add_scene`, see `check_views`."""
     rays.add_argument(
         "--views",
         type=views,
@@ -199,7 +200,7 @@ def add_views(rays: argparse._ActionsContainer) -> None:
 
 
 def views(text: str) -> tuple[tuple[str, ...], int]:
-    """Type of view points: names of cameras, and how many more."""
+    """Reads view points from the command line: names of cameras, and how many more."""
     parts = [part.strip() for part in text.split(",")]
     numbers = [part for part in parts if part.isdecimal()]
     if not all(parts) or len(numbers) > 1:
@@ -215,8 +216,10 @@ def check_views(arguments: argparse.Namespace) -> None:
 
 
 def names(given: str | None, known: Sequence[str], what: str) -> list[str]:
-    """Names with commas between them, each only once; all that there are if none is given. Raises `UsageError` for one
-    that is not known."""
+    """Returns names with commas between them, each only once; all that there are if none is given.
+
+    Raises `UsageError` for one that is not known.
+    """
     if given is None:
         return list(known)
     chosen = list(dict.fromkeys(given.split(",")))

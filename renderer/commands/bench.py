@@ -1,4 +1,4 @@
-"""`tracecore bench`: kernels side by side on the same rays of a scene."""
+"""The command `tracecore bench` measures kernels side by side on the same rays of a scene."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     add_scene(parser)
@@ -136,7 +136,7 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print, and write what is asked for."""
+    """Measures, prints, and writes what is asked for."""
     from renderer.bench.comparison import Effort, measured
     from renderer.bench.files import BenchFiles, Run
     from renderer.bench.kernel_benchmark import device_of, kernel_names
@@ -184,12 +184,12 @@ def run(arguments: argparse.Namespace) -> int:
     print(table(found))
     files.write(found, job)
     if not found.finished:
-        print("tracecore: interrupted: what was measured by then is told and written", file=sys.stderr)
+        print("tracecore: interrupted: what was measured by then is printed and written", file=sys.stderr)
     return 0 if found.finished else 130
 
 
 def _check_options(arguments: argparse.Namespace, baseline: str, kernels: Sequence[str]) -> None:
-    """Raise `UsageError` for options that do nothing beside the others, or that contradict them."""
+    """Raises `UsageError` for options that do nothing beside the others, or that contradict them."""
     if baseline not in kernels:
         raise UsageError(f"--baseline {baseline} is not among the kernels compared: {', '.join(kernels)}")
     check_views(arguments)
@@ -207,14 +207,14 @@ def _snapshot(arguments: argparse.Namespace) -> Snapshot:
 
 
 def _replayed(arguments: argparse.Namespace) -> RayFile | None:
-    """What --replay names."""
+    """Returns the file of rays that --replay names, or None."""
     from renderer.bench.ray_file import read_rays
 
     return read_rays(arguments.replay) if arguments.replay else None
 
 
 def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:
-    """Raise UsageError if rays were recorded in another scene."""
+    """Raises `UsageError` if rays were recorded in another scene."""
     from renderer.bench.ray_file import digest
 
     if file.triangles != digest(snapshot.positions):
@@ -224,7 +224,9 @@ def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:
 
 
 def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]:
-    """Kinds of rays asked for. Raises UsageError for one that the plan, the driver or the file does not have."""
+    """Returns the kinds of rays asked for. Raises `UsageError` for one that the plan, the driver or the file does not
+    have.
+    """
     from renderer.bench import ray_generators as ray_kinds
     from renderer.bench import ray_recorder
     from renderer.drivers import DRIVERS
@@ -239,7 +241,7 @@ def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]
 
 
 def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed: RayFile | None) -> RaySource:
-    """Where rays come from."""
+    """Returns where rays come from."""
     from renderer.bench.ray_sources import DriverRays, FileRays, PlannedRays
     from renderer.drivers.driver import RenderSettings
 
@@ -259,7 +261,7 @@ def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed:
 
 
 def _workload(arguments: argparse.Namespace, job: Run, source: RaySource, *, is_judged: bool) -> Workload:
-    """The rays, which are written, as soon as they are there, to what --record names."""
+    """Returns the rays, which are written, as soon as they are there, to what --record names."""
     from renderer.bench.ray_file import RayFile, digest, write_rays
     from renderer.bench.workload import Workload
 

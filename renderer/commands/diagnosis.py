@@ -1,4 +1,6 @@
-"""What runs on this machine: one small examination per thing, each with the remedy where it fails."""
+"""This module finds out what runs on this machine: one small examination per thing, each with the remedy where it
+fails.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,13 @@ NOT_MADE_FOR = {"aarch64": ("embreex",), "Darwin": EXTRAS["gpu"][1]}
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What was found. fine: whether it is there. needed: whether the CPU cannot render without it."""
+    """Holds what an examination found.
+
+    name, text: of what was examined, and what was found.
+    fine: whether it is there and works.
+    needed: whether the CPU cannot render without it.
+    remedy: what to do where it is not fine.
+    """
 
     name: str
     text: str
@@ -42,22 +50,24 @@ class Finding:
 
     @property
     def mark(self) -> str:
-        """ok, absent (can be done without) or BROKEN."""
+        """Returns ok, absent (can be done without) or BROKEN."""
         return "ok" if self.fine else "BROKEN" if self.needed else "absent"
 
 
 def examine() -> list[Finding]:
-    """All examinations in order. An examination that fails to run is itself a finding."""
+    """Runs all examinations in order, and returns their findings. An examination that fails to run
+    is itself a finding.
+    """
     return [finding for examination in EXAMINATIONS for finding in _safely(examination)]
 
 
 def healthy(findings: Iterable[Finding]) -> bool:
-    """Whether pictures can be made on the CPU."""
+    """Returns whether pictures can be made on the CPU."""
     return all(finding.fine or not finding.needed for finding in findings)
 
 
 def report(findings: Iterable[Finding]) -> str:
-    """The findings, one a line, each remedy below."""
+    """Returns the findings as text, one a line, each remedy below."""
     lines = [f"tracecore {__version__}"]
     for finding in findings:
         lines.append(f"{finding.mark:<7} {finding.name:<14} {finding.text}")
@@ -76,7 +86,7 @@ def _safely(examination: Callable[[], list[Finding]]) -> list[Finding]:
 
 
 def python() -> list[Finding]:
-    """The interpreter."""
+    """Examines the interpreter."""
     oldest, newest = SUPPORTED_PYTHON
     return [
         Finding(
@@ -90,7 +100,7 @@ def python() -> list[Finding]:
 
 
 def machine() -> list[Finding]:
-    """Operating system and cores."""
+    """Examines the operating system and the cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return [
         Finding(name="machine", text=f"{platform.system()} {platform.release()}, {platform.machine()}"),
@@ -99,7 +109,7 @@ def machine() -> list[Finding]:
 
 
 def packages() -> list[Finding]:
-    """The packages that every install has."""
+    """Examines the packages that every install has."""
     return [_package(name) for name in REQUIRED]
 
 
@@ -120,7 +130,7 @@ def _version(package: str) -> str | None:
 
 
 def compile_cache() -> list[Finding]:
-    """Where machine code is kept between runs."""
+    """Examines the folder where machine code is kept between runs."""
     from tracecore.compilation.cached import cache_folder, cache_root, has_cached_code
 
     folder, wanted = cache_folder("renderer"), cache_root()
@@ -136,7 +146,7 @@ def compile_cache() -> list[Finding]:
 
 
 def cpu_tracing() -> list[Finding]:
-    """Trace one ray at one triangle on the CPU."""
+    """Traces one ray at one triangle on the CPU, and examines the hit."""
     import numpy as np
 
     import tracecore
@@ -150,7 +160,7 @@ def cpu_tracing() -> list[Finding]:
 
 
 def gpu() -> list[Finding]:
-    """All GPUs, as --device names them, and what the default kernel takes of the current one."""
+    """Examines all GPUs, as --device names them, and what the default kernel takes of the current one."""
     from tracecore.cuda.device import device_architecture, gpu_count, gpu_name
     from tracecore.tracers import gpu as device
 
@@ -176,7 +186,7 @@ def _kernel(arch: str) -> Finding:
 
 
 def kernels() -> list[Finding]:
-    """What --kernel may name, on each device."""
+    """Returns what --kernel may name, on each device."""
     from tracecore.kernels.strategies import strategy_names
     from tracecore.tracers.cpu import CpuTracer
 

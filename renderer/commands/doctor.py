@@ -1,4 +1,4 @@
-"""`tracecore doctor`: what runs on this machine, what is missing, and the remedy."""
+"""The command `tracecore doctor` says what runs on this machine, what is missing, and the remedy."""
 
 import argparse
 
@@ -8,13 +8,13 @@ SUMMARY = "tell what runs on this machine, what is missing and how to get it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes: plugins, whose kernels are listed too."""
+    """Adds the arguments that the command takes: plugins, whose kernels are listed too."""
     add_plugin(parser)
     parser.epilog = "exit status: 0 if pictures can be made on the CPU, else 1"
 
 
 def run(_arguments: argparse.Namespace) -> int:
-    """Examine and report; returns the exit status."""
+    """Examines and reports; returns the exit status."""
     from renderer.commands import diagnosis as doctor
 
     findings = doctor.examine()

@@ -1,4 +1,4 @@
-"""`tracecore photons`: the headline workload, tracing until so many photons are stored."""
+"""The command `tracecore photons` does the photon run: it traces until so many photons are stored."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ keys of the statistics:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
     add_settings(parser, Measurement, "store", "repeat", "json")
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Trace and report; returns the exit status."""
+    """Traces and reports; returns the exit status."""
     from renderer.drivers.driver import RenderSettings
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.scene.render_context import SceneView, TracerChoice, open_context
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _trace(context: RenderContext, settings: RenderSettings, arguments: argparse.Namespace) -> PhotonRun:
-    """Trace, with a bar on stderr if that is a terminal."""
+    """Traces, with a bar on stderr if that is a terminal."""
     from tqdm import tqdm
 
     from renderer.run.photon_run import trace_until_stored
@@ -137,7 +137,7 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> list[Path]:
-    """What is to be written."""
+    """Returns the files that are to be written."""
     paths = (arguments.save_photons, arguments.json, arguments.timeline)
     return [path for path in paths if path is not None]
 
@@ -176,17 +176,17 @@ def _write_timeline(path: Path, photon_run: PhotonRun) -> None:
 
 
 def report(figures: Statistics) -> str:
-    """Statistics of a photon run, to be read by people."""
+    """Returns the statistics of a photon run as text, to be read by people."""
     rows = {
         "scene": f"{figures['scene']}, {figures['triangles']} triangles, tree of {figures['bvh.nodes']} nodes "
         f"built in {figures['bvh.build_seconds']:.2f} s",
-        "tracer": f"{figures['kernel']} on the {figures['device']}, {figures['dispatch']}, {figures['threads']} threads, "
-        f"batches of {figures['batch_rays']} rays",
+        "tracer": f"{figures['kernel']} on the {figures['device']}, {figures['dispatch']}, "
+        f"{figures['threads']} threads, batches of {figures['batch_rays']} rays",
         "photons": f"{figures['photons.stored']} stored, {figures['photons.emitted']} emitted: "
         f"{figures['photons.absorbed']} absorbed, {figures['photons.escaped']} escaped, "
         f"{figures['photons.terminated']} terminated",
-        "rays": f"{figures['rays.timed']} in {_timed_seconds(figures):.3f} s: {_mega(figures['rays_per_second'])} Mrays/s"
-        + _spread(figures),
+        "rays": f"{figures['rays.timed']} in {_timed_seconds(figures):.3f} s: "
+        f"{_mega(figures['rays_per_second'])} Mrays/s" + _spread(figures),
         "co-processor": f"busy {figures['coprocessor.busy_fraction']:.0%} of the time; the kernel alone traces "
         f"{_mega(figures['coprocessor.kernel_rays_per_second'])} Mrays/s",
         **_thread_rows(figures),
@@ -198,7 +198,7 @@ def report(figures: Statistics) -> str:
 
 
 def _thread_rows(figures: Statistics) -> dict[str, str]:
-    """What the CPU's threads do. Nanoseconds are of one core for one ray."""
+    """Returns rows on what the CPU's threads do. Nanoseconds are of one core for one ray."""
     rate, seconds = figures["shading.rays_per_second"], _timed_seconds(figures)
     shading, waiting = _nanoseconds(figures, "seconds.shade"), statistics.ratio(figures["seconds.wait"], seconds)
     rows = {
@@ -217,7 +217,7 @@ def _transfer(figures: Statistics) -> str:
 
 
 def _spread(figures: Statistics) -> str:
-    """How much runs differ."""
+    """Returns, as text, how much runs differ."""
     rates = figures["rays_per_second_of_runs"]
     return f", the median of {len(rates)} from {_mega(min(rates))} to {_mega(max(rates))}" if len(rates) > 1 else ""
 
@@ -227,7 +227,10 @@ def _timed_seconds(figures: Statistics) -> float:
 
 
 def _nanoseconds(figures: Statistics, key: str) -> float:
-    """Seconds of each thread, for one ray of one core."""
+    """Returns the nanoseconds that one core took for one ray.
+
+    key: of the seconds, in which the threads worked side by side.
+    """
     return 1e9 * figures["threads"] * statistics.ratio(figures[key], figures["rays.timed"])
 
 

@@ -1,4 +1,6 @@
-"""`tracecore render`: a picture of a scene, and its statistics, by the call that `renderer.render` is."""
+"""The command `tracecore render` makes a picture of a scene, and its statistics, by the call that
+`renderer.render` is.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, real
+from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number
 from renderer.errors import UsageError
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, Settings
 from renderer.settings.setting import settings_of
@@ -36,7 +38,7 @@ what is written:
              (Reinhard et al. 2002; --tone-map linear leaves it), then sRGB. Its text has the scene and all settings.
   FILE.npy   linear radiance, (height, width, 3) float32; -o FILE.exr writes that alone, as OpenEXR
              With --layers an .exr has all of these: R, G, B; direct, indirect and caustic light, which add up to them;
-             albedo, normal, Z (distance) of what the eye meets first; noise (standard error); density (photons found
+             albedo, normal, Z (distance) of what camera rays hit first; noise (standard error); density (photons found
              per square metre and pass). At the first surface that spreads it, light comes straight from a light
              (direct), by mirrors and glass alone (caustic), or otherwise (indirect).
              With --denoise a .png shows the picture without noise, and an .exr has a layer 'denoised' of it; R, G, B
@@ -50,10 +52,10 @@ Ctrl-C the same command with --resume makes what is missing, with the same bits.
 
 A picture is the mean of passes, each with one sample per pixel: more passes, less noise. Without --passes there are
 {DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. Ctrl-C ends early and saves the passes
-that are finished. How much two halves of the passes differ tells the noise, better the more pixels there are.
---target-noise counts with it the blur of the photon search, by how much less a smaller disc would blur: as much as at
-edges, so that smooth light is better than said. Nothing tells of detail that is finer than the discs, of the blur of
-the far map of 'gather', of the noise in the one map of 'photons-only', and of light that a driver cannot see.
+that are finished. The noise is estimated by how much two halves of the passes differ, better the more pixels there are.
+--target-noise counts with it the blur of the photon search, estimated by how much less a smaller disc would blur. The
+estimate is right at edges and too large for smooth light. It does not contain detail that is finer than the discs, the
+blur of the far map of 'gather', the noise in the one map of 'photons-only', and light that a driver cannot see.
 
 examples:
   tracecore render cornell
@@ -67,7 +69,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes: the settings of a picture, and those of frames."""
+    """Adds the arguments that the command takes: the settings of a picture, and those of frames."""
     if isinstance(parser, Parser):
         parser.make_epilog = make_epilog
     add_scene(parser)
@@ -104,12 +106,14 @@ def _add_frames(group: argparse._ArgumentGroup) -> None:
         help="the same random numbers in all frames, so that noise stands still, or each frame's own (default: "
         f"{DEFAULT_SEEDS})",
     )
-    group.add_argument("--fps", type=real(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})")
+    group.add_argument(
+        "--fps", type=number(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})"
+    )
     group.add_argument("--resume", action="store_true", help="keep frames that are finished and as asked for")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Render; returns the exit status."""
+    """Renders; returns the exit status."""
     settings = chosen_settings(Settings, arguments)
     check_frames(arguments)
     is_finished = _make_picture(arguments, settings) if arguments.frames is None else _make_frames(arguments, settings)
@@ -117,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
-    """Make one picture; returns whether it is finished."""
+    """Makes one picture; returns whether it is finished."""
     from renderer.film.image_file import check_writable, make_default_folder
     from renderer.run.rendering import plan_picture, render_plan
 
@@ -155,7 +159,7 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 
 
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
-    """Make a sequence; returns whether it is finished."""
+    """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
     from renderer.run import first_run
     from renderer.run.rendering import check_output, plan_picture, work_of
@@ -186,7 +190,7 @@ def sequence_of(arguments: argparse.Namespace, plan: Plan, path: Path) -> Sequen
         path=path,
         frames=arguments.frames,
         picture=plan.order(),
-        place=lambda frame: plan.snapshot(frame=frame),
+        snapshot_at=lambda frame: plan.snapshot(frame=frame),
         context=plan.context,
         updates=TreeUpdates(plan.settings.update or DEFAULT_UPDATE),
         seeds=arguments.frame_seeds or DEFAULT_SEEDS,
@@ -204,21 +208,25 @@ def check_frames(arguments: argparse.Namespace) -> None:
 
 
 class FrameReport:
-    """Tells of a sequence, a row for each frame that is done. path: of the sequence. frames: their numbers."""
+    """Reports the progress of a sequence, with a row for each frame that is done.
+
+    path: where the sequence is written.
+    frames: their numbers.
+    """
 
     def __init__(self, path: Path, frames: range, *, quiet: bool) -> None:
         self.path, self.frames, self.quiet = path, frames, quiet
         self.done = 0
 
     def __call__(self, frame: int, figures: Statistics, is_kept: bool) -> None:
-        """Tell of a frame. is_kept: it was there already."""
+        """Prints the row of a frame. is_kept: it was there already."""
         if not self.quiet:
             print(FRAME_HEAD if self.done == 0 else "", end="")
             print(frame_row(frame, figures, is_kept), flush=True)
         self.done += 1
 
     def end(self, is_finished: bool) -> None:
-        """Tell how it ended."""
+        """Prints how the sequence ended."""
         if not is_finished:
             print(
                 f"tracecore: interrupted: {self.done} of {len(self.frames)} frames are finished; go on with --resume",
@@ -233,7 +241,7 @@ FRAME_HEAD = "  frame  triangles  tree       tree ms    SAH cost   trace s   tot
 
 
 def frame_row(frame: int, figures: Statistics, is_kept: bool) -> str:
-    """What is told of a frame when it is done. is_kept: it was there already."""
+    """Returns the row that is printed when a frame is done. is_kept: it was there already."""
     update = "(kept)" if is_kept else figures["bvh.update"]
     return (
         f"{frame:7} {figures['triangles']:10} {update:>9} {1e3 * figures['bvh.update_seconds']:9.1f} "

@@ -1,4 +1,4 @@
-"""`tracecore reproduce`: tables of the literature on a scene at hand."""
+"""The command `tracecore reproduce` makes tables of the literature on a scene at hand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     tables = parser.add_subparsers(dest="table", metavar="TABLE", required=True)
     for paper in PAPERS.values():
@@ -65,7 +65,7 @@ def _photons_to_store() -> Setting:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print, and write what is asked for."""
+    """Measures, prints, and writes what is asked for."""
     from renderer.atomic_file import write_whole
     from renderer.bench.comparison import Effort
     from renderer.bench.reproduction import reproduce
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _device(choice: str) -> Device:
-    """Raises UsageError where it does not have the kernels of the papers."""
+    """Returns the device that is meant. Raises `UsageError` where it does not have the kernels of the papers."""
     from renderer.bench.kernel_benchmark import device_of
 
     device = device_of(choice)
@@ -109,7 +109,7 @@ def _device(choice: str) -> Device:
 
 
 def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
-    """What is measured."""
+    """Returns what is measured."""
     import scenes
     from renderer.bench.files import Run
     from renderer.bench.ray_generators import RayPlan

@@ -1,4 +1,6 @@
-"""`tracecore scene`: which scenes come with the program, what a scene holds, and writing it to other files."""
+"""The command `tracecore scene` says which scenes come with the program and what a scene holds, and writes it to other
+files.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     shipped = actions.add_parser("list", help="shipped scenes, and formats of files")
@@ -59,13 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the action; returns the exit status."""
+    """Does the action; returns the exit status."""
     arguments.act(arguments)
     return 0
 
 
 def print_list(_arguments: argparse.Namespace) -> None:
-    """Names and summaries of the shipped scenes, and what files may end in."""
+    """Prints names and summaries of the shipped scenes, and what files may end in."""
     import scenes
 
     for shipped in scenes.shipped_scenes():
@@ -74,7 +76,7 @@ def print_list(_arguments: argparse.Namespace) -> None:
 
 
 def print_info(arguments: argparse.Namespace) -> None:
-    """What a scene holds at the chosen moment."""
+    """Prints what a scene holds at the chosen moment."""
     import scenes
     from renderer.scene.render_context import SceneView
 
@@ -85,7 +87,7 @@ def print_info(arguments: argparse.Namespace) -> None:
 
 
 def write_files(arguments: argparse.Namespace) -> None:
-    """A scene in another format; prints the files, and what they do not say."""
+    """Writes a scene in another format; prints the files, and what they do not contain."""
     import scenes
     from scenes.export import export, looking_through
 
@@ -101,7 +103,7 @@ def write_files(arguments: argparse.Namespace) -> None:
 
 
 def table(facts: SceneFacts) -> dict[str, str]:
-    """Rows to be read by people."""
+    """Returns rows on a scene, to be read by people."""
     width, height = facts.resolution
     textures = ", ".join(f"{name} {across}x{down}" for name, across, down in facts.textures)
     return {
@@ -121,7 +123,7 @@ def table(facts: SceneFacts) -> dict[str, str]:
 
 
 def _lights(facts: SceneFacts) -> str:
-    """The lights by kind, of which a scene need not have any."""
+    """Returns, as text, the lights by kind, of which a scene need not have any."""
     words = [_count(number, f"{kind} light") for kind, number in facts.lights]
     words.append(f"{_count(facts.emitters, 'triangle')} that shine")
     width, height = facts.environment
@@ -131,20 +133,20 @@ def _lights(facts: SceneFacts) -> str:
 
 
 def _view(facts: SceneFacts) -> str:
-    """How much a camera sees, and through what lens."""
+    """Returns, as text, how much a camera sees, and through what lens."""
     high = f"{facts.vertical_fov:.4g} degrees" if facts.height is None else f"{facts.height:.4g} metres"
     lens = f", through a lens of radius {facts.aperture:.4g} in focus at {facts.focus:.4g}" if facts.aperture else ""
     return f"{high} high{lens}"
 
 
 def _sizes(shipped: ShippedScene) -> str:
-    """How a size is chosen, of a scene that has some."""
+    """Returns, as text, how a size is chosen, of a scene that has some."""
     sizes = shipped.sizes
     return "" if sizes is None else f" ({shipped.name}:SIZE, {sizes.least} to {sizes.most} triangles)"
 
 
 def _holes(cut_out: int) -> str:
-    """How many triangles may have holes, if any."""
+    """Returns, as text, how many triangles may have holes, if any."""
     return f"; {cut_out} cut out by pictures" if cut_out else ""
 
 

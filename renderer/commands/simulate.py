@@ -1,4 +1,4 @@
-"""`tracecore simulate`: how well kernels would use a GPU whose memory takes no time."""
+"""The command `tracecore simulate` says how well kernels would use a GPU whose memory takes no time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_rays, add_scene, add_settings, names, real, whole
+from renderer.commands.arguments import add_rays, add_scene, add_settings, names, number, whole
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -43,7 +43,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     add_scene(parser)
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loops", metavar="NAMES", default="own", help="separated by commas (default: %(default)s)")
     parser.add_argument(
         "--move",
-        type=real(0.0, 1e6),
+        type=number(0.0, 1e6),
         metavar="N",
         help="instructions by which lanes change rays against those of a queue (default: to write and read 15 words)",
     )
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate, print, and write what is asked for."""
+    """Simulates, prints, and writes what is asked for."""
     from renderer.atomic_file import write_whole
     from renderer.film.image_file import check_folder, make_default_folder
 
@@ -118,8 +118,12 @@ def _write_steps(path: Path, steps: Mapping[str, StepSequences]) -> None:
 
 
 def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | None) -> tuple[Gpu, list[Simulated]]:
-    """All that is asked for. keep: as in `simulations`. Raises `UsageError` for a name that there is not, before
-    anything is read."""
+    """Simulates all that is asked for.
+
+    keep: is given the steps of all rays, as by `simulations`.
+
+    Raises `UsageError` for a name that there is not, before anything is read.
+    """
     from renderer.bench.ray_generators import KINDS, RayPlan
     from renderer.bench.ray_sources import PlannedRays
     from renderer.bench.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
@@ -157,7 +161,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
 
 
 def table(found: Sequence[Simulated]) -> str:
-    """A row for each kernel, loop and width; a block for each kind of rays."""
+    """Returns a row for each kernel, loop and width, in a block for each kind of rays."""
     from renderer.bench.table import aligned
 
     blocks = []

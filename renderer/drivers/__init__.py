@@ -1,4 +1,4 @@
-"""The drivers: ways to make a picture, each one class that is handed a scene and a tracer.
+"""This package holds the drivers: ways to make a picture, each one class that is handed a scene and a tracer.
 
 `DRIVERS` lists them by name. A new driver is one class in a file of its own and one row there, or, outside this
 package, one that is given to `register_driver`. What it takes and what it is called are fields of its class.

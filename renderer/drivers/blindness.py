@@ -1,4 +1,4 @@
-"""Which light of a scene a driver cannot see, to be said rather than left out in silence."""
+"""This module tells which light of a scene a driver cannot see, so that it is not left out in silence."""
 
 import numpy as np
 
@@ -9,8 +9,11 @@ from shaders.surface import MATERIAL_DIFFUSE
 
 
 def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
-    """The light that comes through mirrors or glass to a diffuse surface of a scene and that a driver is blind to, in
-    words, or None."""
+    """Describes the light that comes through mirrors or glass to a diffuse surface of a scene and that a driver is
+    blind to.
+
+    Returns None where there is no such light.
+    """
     lights = unseen_lights(caustics_of(driver), snapshot)
     used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
     sharp = [material for material in used if is_sharp(material)]
@@ -27,12 +30,12 @@ def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
 
 
 def caustics_of(driver: type[EyeDriver]) -> Caustics:
-    """What a driver says of itself; one that says nothing is not doubted."""
+    """Returns which caustics a driver says that it sees; one that does not say is taken to see all."""
     return getattr(driver, "caustics", Caustics.ALL)
 
 
 def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
-    """Kinds of lights that shine in a scene and whose caustics are not seen, in words."""
+    """Returns the kinds of lights that shine in a scene and whose caustics are not seen, in words."""
     if caustics is Caustics.ALL:
         return []
     shining = [light for light in snapshot.lights if max(light.strength) > 0.0]
@@ -45,12 +48,12 @@ def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
 
 
 def is_sharp(material: Material) -> bool:
-    """Whether it may throw a caustic."""
+    """Returns whether a material may throw a caustic."""
     return bool(are_sharp(pack_material(material)[None], np.array([shader_at_point(material)]))[0])
 
 
 def blindness_note(driver: type[EyeDriver], snapshot: Snapshot, others: dict[str, type[EyeDriver]]) -> str | None:
-    """One line for the user on what a driver cannot see, and which of the others can; None if it sees all."""
+    """Returns one line for the user on what a driver cannot see, and which of the others can; None if it sees all."""
     unseen = unseen_caustics(driver, snapshot)
     if unseen is None:
         return None

@@ -1,4 +1,6 @@
-"""What every driver is: one class, handed a scene and a tracer, that makes one pass of a picture after the other."""
+"""This module says what every driver is: one class, handed a scene and a tracer, that makes one pass of a picture after
+the other.
+"""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -14,8 +16,7 @@ Radiance = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class RenderSettings:
-    """What the user chooses. width, height: pixels. seed: 0..2^64-1. photons: emitted per pass,
-    or None for as many as suit the picture.
+    """Holds what the user chooses of how a picture is made.
 
     radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
     interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
@@ -41,7 +42,7 @@ class RenderSettings:
 
 @dataclass(kw_only=True)
 class RayCounts:
-    """Rays traced, by purpose: from the eye, to a light, after an interaction of an eye path, photons."""
+    """Counts the rays traced, by purpose: from the eye, to a light, after an interaction of an eye path, photons."""
 
     camera: int = 0
     shadow: int = 0
@@ -50,17 +51,19 @@ class RayCounts:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Returns the number of all rays."""
         return self.camera + self.shadow + self.bounce + self.photon
 
 
 @dataclass(kw_only=True)
 class Work:
-    """What a driver has done so far. Seconds are wall time, those of its threads the mean over them.
+    """Holds what a driver has done so far. Seconds are wall time, those of its threads the mean over them.
 
-    trace_seconds: threads traced or waited for hits. wait_seconds: of these they waited; 0 on a CPU that traces in
-    place. shade_seconds: threads did their loops' own work. order_seconds: photons were put in order. bytes_up,
-    bytes_down: of rays and hits, as a device has to read and write them.
+    trace_seconds: threads traced or waited for hits.
+    wait_seconds: of these they waited; 0 on a CPU that traces in place.
+    shade_seconds: threads did the work of their loops.
+    order_seconds: photons were put in order.
+    bytes_up, bytes_down: of rays and hits, as a device has to read and write them.
     """
 
     rays: RayCounts = field(default_factory=RayCounts)
@@ -86,7 +89,7 @@ def curve_of(driver: type[object]) -> str:
 
 
 class Driver(Protocol):
-    """A way to make a picture: the mean of all passes converges to it.
+    """This is a way to make a picture: the mean of all passes converges to it.
 
     Passes come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
     passes keep apart, so that passes are not independent; but the two halves of them (`renderer.film.halves`) are, as
@@ -95,19 +98,21 @@ class Driver(Protocol):
 
     @property
     def name(self) -> str:
-        """As in `drivers.DRIVERS`."""
+        """Returns the name by which `drivers.DRIVERS` lists the driver."""
 
     @property
     def work(self) -> Work:
-        """So far."""
+        """Returns what the driver has done so far."""
 
     @property
     def settings(self) -> RenderSettings:
-        """As used: what the user left open is filled in."""
+        """Returns the settings as used: what the user left open is filled in."""
 
     def render_pass(self, index: int) -> Radiance:
-        """Pass `index` (0-based): (height, width, columns) float64, first row at the top: linear radiance, and behind
-        it what `settings.layers` asks for, see `layers`."""
+        """Returns pass `index` (0-based): (height, width, columns) float64, first row at the top.
+
+        The first columns are linear radiance, and behind it is what `settings.layers` asks for, see `layers`.
+        """
 
     def close(self) -> None:
-        """Give back what the driver holds; the tracer stays open."""
+        """Gives back what the driver holds; the tracer stays open."""

@@ -1,4 +1,4 @@
-"""What all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
+"""This module holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ TILE = 8
 
 
 class Caustics(Enum):
-    """Of which lights a driver sees what comes through mirrors and glass to a diffuse surface."""
+    """Says of which lights a driver sees what comes through mirrors and glass to a diffuse surface."""
 
     NONE = "none"
     OF_LIGHTS_WITH_SIZE = "of lights with size"
@@ -36,7 +36,7 @@ class Caustics(Enum):
 
 
 def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
-    """(width * height,) indices row * width + column, tile after tile."""
+    """Returns the indices of the pixels, (width * height,) int32, row * width + column, tile after tile."""
     columns, rows = -(-width // TILE), -(-height // TILE)
     row, column = np.ogrid[: rows * TILE, : columns * TILE]
     index = np.where((row < height) & (column < width), row * width + column, -1)
@@ -45,9 +45,9 @@ def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
 
 
 class EyeDriver:
-    """What all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays.
+    """Holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays.
 
-    A driver says of itself, as fields of its class, its `name`; a `summary` of one line for the help; which of
+    A driver describes itself by fields of its class: its `name`; a `summary` of one line for the help; which of
     `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
     none; what its paths do with `diffuse` reflection; and which `caustics` it sees.
     """
@@ -70,7 +70,7 @@ class EyeDriver:
         self._tiles = pixels_by_tile(settings.width, settings.height)
 
     def render_pass(self, index: int) -> Radiance:
-        """Pass `index` (0-based): (height, width, columns) float64, as `Driver` says."""
+        """Returns pass `index` (0-based): (height, width, columns) float64, as `Driver` says."""
         with self._at_work():
             image = self.trace_pass(index)
             if index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
@@ -79,7 +79,7 @@ class EyeDriver:
         return image.reshape(self.settings.height, self.settings.width, -1)
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, (height * width, columns), row by row."""
+        """Returns the pixels of a pass, (height * width, columns) float64, row by row."""
         return self._trace_eye_paths(self._eye_task(index), no_photons())
 
     def watch(self, look: Callable[[Worker], None]) -> None:
@@ -87,7 +87,7 @@ class EyeDriver:
         self._pool.on_ask = look
 
     def close(self) -> None:
-        """Give the ports back."""
+        """Gives the ports back."""
         self._pool.close()
 
     def _eye_task(self, index: int, radius: float = 0.0) -> EyeTask:
@@ -102,7 +102,7 @@ class EyeDriver:
         )
 
     def _light_samples(self) -> int:
-        """Shadow rays for each hit."""
+        """Returns the number of shadow rays for each hit."""
         return min(int(np.count_nonzero(self.scene.lights.probability)), MAX_LIGHT_SAMPLES)
 
     def _trace_eye_paths(self, task: EyeTask, lookup: PhotonLookup) -> Radiance:
@@ -122,7 +122,10 @@ class EyeDriver:
         )
 
     def _run_eye_loop(self, run: Callable[[EyeJob, Port, EyeBatches], int], job: EyeJob, slots: int) -> Radiance:
-        """Run a loop of `eye_loops` on all threads. slots: of a batch."""
+        """Runs a loop of `camera_paths.loops` on all threads, and returns the image.
+
+        slots: how many slots of the ring a batch takes.
+        """
 
         def make_loop(worker: Worker) -> Loop:
             batches = take_eye_batches(worker, self._pool, slots)
@@ -140,7 +143,7 @@ class EyeDriver:
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Account for what is done within."""
+        """Adds to `work` what is done within the block."""
         try:
             yield
         finally:

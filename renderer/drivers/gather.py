@@ -1,4 +1,4 @@
-"""The driver `gather`."""
+"""This module has the driver `gather`."""
 
 from renderer.camera_paths.task import GATHER
 from renderer.drivers.driver import Radiance, RenderSettings
@@ -14,12 +14,12 @@ IRRADIANCE_PHOTONS = 8.0
 
 
 class GatherDriver(PhotonDriver):
-    """Final gather: photons are not seen where the eye looks, but from there, one bounce on.
+    """Makes a picture by final gather: photons are not seen where the eye looks, but from there, one bounce on.
 
     At the first diffuse surface direct light comes by shadow rays, that of mirrors and glass by a caustic map, and all
     other light along a ray drawn by the cosine: where it lands, irradiance is known at photons of a global map
     (Christensen: Faster Photon Map Global Illumination, 1999). A ray that lands nearer than that map's radius, in a
-    corner, goes on by path tracing. Each pass has maps of its own.
+    corner, goes on by path tracing. Each pass traces new maps.
     """
 
     name = "gather"
@@ -33,7 +33,7 @@ class GatherDriver(PhotonDriver):
         self.first_far_radius = max(self.first_radius, evenly)
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, with photons of its own."""
+        """Returns the pixels of a pass, with photons that are traced for it."""
         radius, far_radius = (pass_radius(first, index) for first in (self.first_radius, self.first_far_radius))
         scene = self.projected_scene
         # Rays that land far away ask for irradiance where a photon landed, which only that photon's normal can correct.

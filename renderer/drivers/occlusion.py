@@ -1,4 +1,4 @@
-"""The driver `ao`."""
+"""This module has the driver `ao`."""
 
 import numpy as np
 
@@ -14,7 +14,9 @@ OCCLUSION_REACH = 0.2
 
 
 class OcclusionDriver(EyeDriver):
-    """Ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the scene's diagonal."""
+    """Shows ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the
+    scene's diagonal.
+    """
 
     name = "ao"
     summary = "ambient occlusion, to look at shapes"
@@ -29,6 +31,6 @@ class OcclusionDriver(EyeDriver):
         self._reach = OCCLUSION_REACH * float(np.linalg.norm(extent))
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass: the unoccluded share in all three channels."""
+        """Returns the pixels of a pass: the unoccluded share in all three channels."""
         job = self._eye_job(self._eye_task(index), no_photons(), self._reach)
         return self._run_eye_loop(run_occlusion, job, 1)

@@ -1,4 +1,4 @@
-"""The driver `path+caustics`."""
+"""This module has the driver `path+caustics`."""
 
 from renderer.camera_paths.task import CAUSTICS
 from renderer.drivers.driver import Radiance
@@ -8,7 +8,7 @@ from renderer.photons.lookup import PhotonParts, empty_map, look_up
 
 
 class PathCausticsDriver(PhotonDriver):
-    """Path tracing, and photons for what it is blind to: light that mirrors and glass bring to a diffuse surface.
+    """Traces paths, and photons for what paths are blind to: light that mirrors and glass bring to a diffuse surface.
 
     Such photons make a caustic map (Jensen: Global Illumination Using Photon Maps, 1996), one for each pass; paths
     leave out what it has. The radius shrinks as that of `photon`.
@@ -20,7 +20,7 @@ class PathCausticsDriver(PhotonDriver):
     diffuse = CAUSTICS
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, with caustic photons of its own."""
+        """Returns the pixels of a pass, with caustic photons that are traced for it."""
         radius = pass_radius(self.first_radius, index)
         caustics = self._caustic_map(index, radius)
         lookup = look_up(caustics, parts=PhotonParts(caustics=caustics, direct=empty_map()))

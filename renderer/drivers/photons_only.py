@@ -1,4 +1,4 @@
-"""The driver `photons-only`."""
+"""This module has the driver `photons-only`."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tracecore.dispatch.tracer import Tracer
 
 
 class PhotonsOnlyDriver(PhotonDriver):
-    """One photon map shown as it is, the direct light with it, at a radius that stays.
+    """Shows one photon map as it is, the direct light with it, at a radius that stays.
 
     The map is traced once; the passes only spread the eye paths over the pixels.
     """
@@ -31,13 +31,13 @@ class PhotonsOnlyDriver(PhotonDriver):
             self.lookup = look_up(photon_map, parts=self._parts(self.scene, task, self.first_radius))
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, from the one map."""
+        """Returns the pixels of a pass, from the one map."""
         return self._trace_eye_paths(self._eye_task(index, self.first_radius), self.lookup)
 
     def save_photons(self, path: Path) -> None:
-        """Keep the map in a file; `renderer.photons.photon_map.load_photons` reads it."""
+        """Keeps the map in a file; `renderer.photons.photon_map.load_photons` reads it."""
         save_photons(path, self.photons, self.photon_scale)
 
     def _light_samples(self) -> int:
-        """The map has all light."""
+        """Returns 0, as the map has all light."""
         return 0

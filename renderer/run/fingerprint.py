@@ -1,4 +1,4 @@
-"""Fingerprints of values: equal where two values are equal to the last bit, and different otherwise.
+"""Fingerprints of values are equal where two values are equal to the last bit, and different otherwise.
 
 A fingerprint is taken by walking a value, whatever it is made of. A new field of a dataclass is therefore part of it
 without anybody thinking of it, and a value of a type that the walk does not know is an error rather than a gap.

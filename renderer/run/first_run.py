@@ -1,4 +1,4 @@
-"""The line that tells why a first run takes longer to begin."""
+"""This module prints the line that tells why a first run takes longer to begin."""
 
 import sys
 from contextlib import suppress
@@ -21,7 +21,7 @@ def note(work: str) -> None:
 
 
 def _marker(work: str) -> Path:
-    """A file beside the compiled code, which goes with it when a source changes."""
+    """Returns the path of a file beside the compiled code, which goes with it when a source changes."""
     from tracecore.compilation import cached as compiled
 
     return compiled.cache_folder("renderer") / f"{work}.done"

@@ -1,4 +1,4 @@
-"""The key of a frame: all that can change a bit of its picture, as one text.
+"""The key of a frame is one text of all that can change a bit of its picture.
 
 It is by the key that `--resume` knows a frame that is there as it is wanted. Nothing is listed that belongs to it:
 `renderer.run.fingerprint` walks the scene, the settings and the order. What does not belong to it is in `LEFT_OUT`.
@@ -35,7 +35,7 @@ LEFT_OUT: LeftOut = {
         "preview": NOT_IN_THE_PICTURE,
         "quiet": NOT_IN_THE_PICTURE,
     },
-    Motion: {"place": WALKED, "stage": SAME_BITS, "update": SAME_BITS},
+    Motion: {"snapshot_at": WALKED, "context": SAME_BITS, "update": SAME_BITS},
 }
 
 #: Packages of the program whose sources decide a picture; what `scenes` does is in the snapshot.
@@ -67,7 +67,7 @@ def moments(picture: PictureOrder, snapshot: Snapshot, seed: int, passes: int) -
     motion = picture.motion
     if motion is not None:
         for block in range(block_of(passes - 1, motion.samples) + 1):
-            yield motion.place(motion.time_of(block, snapshot.time, seed))
+            yield motion.snapshot_at(motion.time_of(block, snapshot.time, seed))
 
 
 @cache

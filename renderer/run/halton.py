@@ -1,4 +1,4 @@
-"""Halton's points: digits of whole numbers, mirrored at the point, in a base for each dimension.
+"""Halton's points have the digits of whole numbers, mirrored at the point, in a base for each dimension.
 
 With base 2 alone they are van der Corput's: Verteilungsfunktionen, 1935.
 """

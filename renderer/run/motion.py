@@ -1,4 +1,4 @@
-"""Motion blur: while the shutter is open, passes look at the scene at different times.
+"""Motion blur arises as passes look at the scene at different times while the shutter is open.
 
 The first passes, `samples` of them, have a time each; then come as many times with two passes each, then as many with
 four, and so on, so that going from time to time costs less and less. The times are van der Corput's, shifted by the
@@ -41,7 +41,7 @@ D = TypeVar("D", Work, RayCounts, PhotonCounts, TracerStatistics)
 
 NOTHING = TracerStatistics(batches=0, rays=0, busy_seconds=0.0, kernel_rays_per_second=0.0, invalid_rays=0)
 
-#: The camera's random numbers have steps; this one is the shift of the times.
+#: Random numbers of the camera have a step for each purpose; this one is the shift of the times.
 SHIFT_STEP = 2
 
 #: What of a snapshot may differ between two that have the same picture: its time, and cameras that it is not seen by.
@@ -53,37 +53,41 @@ TRACED = ("positions", "uvs", "material_ids", "materials", "textures")
 
 @dataclass(frozen=True, kw_only=True)
 class Motion:
-    """How a scene moves while it is looked at.
+    """Says how a scene moves while it is looked at.
 
-    shutter: how long it is open, from the picture's time on, in the unit of the animation. samples: times that there
-    are before passes share one. place: the scene at a time. stage: opens a tracer for a snapshot, whose tree may be
-    there already. update: what becomes of the tree from time to time.
+    shutter: how long it is open, from the picture's time on, in the unit of the animation.
+    samples: times that there are before passes share one.
+    snapshot_at: returns the scene at a time.
+    context: opens a tracer for a snapshot, whose tree may be there already.
+    update: what becomes of the tree from time to time.
     """
 
     shutter: float
     samples: int
-    place: Callable[[float], Snapshot]
+    snapshot_at: Callable[[float], Snapshot]
     context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
     update: Update = "auto"
 
     def time_of(self, block: int, start: float, seed: int) -> float:
-        """Of the passes of a block, in a picture whose time is `start`."""
+        """Returns the time of the passes of a block, in a picture whose time is `start`."""
         shift = random4(np.uint64(seed), 0, 0, STREAM_CAMERA, SHIFT_STEP)[0]
         return start + self.shutter * ((float(radical_inverse(block, 2)) + shift) % 1.0)
 
 
 def block_of(index: int, samples: int) -> int:
-    """The block of passes, 0-based, in which pass `index` is: `samples` blocks of one, as many of two, of four, ..."""
+    """Returns the block of passes, 0-based, in which pass `index` is: `samples` blocks of one, as many of two, of four,
+    ...
+    """
     doublings = (index // samples + 1).bit_length() - 1
     first = samples * ((1 << doublings) - 1)
     return samples * doublings + ((index - first) >> doublings)
 
 
 class MotionDriver:
-    """A driver for each time, one after the other; photons too are those of the time.
+    """Makes passes with a driver for each time, one after the other; photons too are those of the time.
 
     Where nothing moves, it is one driver, with the same bits as without a shutter. All have the settings of the first,
-    which sees the scene at the picture's own time.
+    which sees the scene at the time of the picture.
     """
 
     def __init__(
@@ -105,39 +109,39 @@ class MotionDriver:
 
     @property
     def name(self) -> str:
-        """Of the driver at each time."""
+        """Returns the name of the driver, which is the same at each time."""
         return self._driver.name
 
     @property
     def settings(self) -> RenderSettings:
-        """As used, at all times."""
+        """Returns the settings as used, at all times."""
         return self._driver.settings
 
     @property
     def work(self) -> Work:
-        """At all times together."""
+        """Returns what the drivers of all times have done together."""
         return summed(self._work_before, self._driver.work)
 
     @property
     def traced(self) -> TracerStatistics:
-        """What all tracers have done."""
+        """Returns what all tracers have done."""
         return both(self._traced_before, self._context.tracer.statistics())
 
     def render_pass(self, index: int) -> Radiance:
-        """Pass `index` at its time."""
+        """Returns pass `index`, made at its time."""
         block = block_of(index, self._motion.samples)
         if block != self._block:
-            self._look_at(self._motion.place(self._motion.time_of(block, self._start, self.settings.seed)))
+            self._look_at(self._motion.snapshot_at(self._motion.time_of(block, self._start, self.settings.seed)))
             self._block = block
         return self._driver.render_pass(index)
 
     def close(self) -> None:
-        """Close the driver, and the tracer but for the first, which is the caller's."""
+        """Closes the driver, and the tracer but for the first, which is the caller's."""
         with self._opened:
             self._running.close()
 
     def _look_at(self, snapshot: Snapshot) -> None:
-        """Have a driver for a snapshot."""
+        """Replaces the driver by one for a snapshot, if that looks different."""
         seen, work = self._context.snapshot, self.work
         if looks_same(seen, snapshot):
             return
@@ -151,7 +155,7 @@ class MotionDriver:
         self._running.enter_context(closing(self._driver))
 
     def _open(self, snapshot: Snapshot) -> None:
-        """Have a tracer for a snapshot, and no longer the one before."""
+        """Replaces the tracer by one for a snapshot."""
         traced, old = self.traced, self._context
         trace_seconds = self._driver.work.trace_seconds
         self._updates.note(old.tracer.tree, is_refitted=old.is_refitted, trace_seconds=trace_seconds)
@@ -190,13 +194,13 @@ def same(one: object, other: object) -> bool:
 
 
 def summed(one: D, other: D) -> D:
-    """Two counts of the same kind, number by number."""
+    """Returns the sum of two counts of the same kind, number by number."""
     pairs = {field.name: (getattr(one, field.name), getattr(other, field.name)) for field in fields(one)}
     return type(one)(**{name: summed(a, b) if is_dataclass(a) else a + b for name, (a, b) in pairs.items()})
 
 
 def both(one: TracerStatistics, other: TracerStatistics) -> TracerStatistics:
-    """What two tracers have done."""
+    """Returns what two tracers have done together."""
     total = summed(one, other)
     seconds = sum(ratio(part.rays, part.kernel_rays_per_second) for part in (one, other))
     return replace(total, kernel_rays_per_second=ratio(total.rays, seconds))

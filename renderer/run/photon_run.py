@@ -1,8 +1,8 @@
-"""The headline workload: trace photons until so many are stored, and see how fast that goes.
+"""The photon run traces photons until so many are stored, and measures how fast that goes.
 
 A pilot comes first, whose photons are kept. It shows how many are stored per photon emitted, loads compiled code, and
-is not timed. What it leaves to do is timed, and takes one round as a rule. The same may be traced and timed again:
-a fast device is done before processors run at their full clock, and the median of some runs says more than one.
+is not timed. What it leaves to do is timed, and takes one round as a rule. The same may be traced and timed again: a
+fast device is done before processors run at their full clock, and the median of some runs says more than one.
 """
 
 import math
@@ -56,13 +56,21 @@ Counters = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class PhotonRun:
-    """photons: (n, WORDS) uint32, in order. scale: watts per unit of their flux. finished: as many as asked for.
+    """Holds what a photon run has stored and measured.
 
     Timed is what comes after the pilot: tracing, shading and storing, from the moment when all threads are ready to the
-    last hit shaded, without loading, building, compiling, having memory ready, and order. seconds: wall time of it, in
-    the median run. rays: traced meanwhile, also those of a round that was cut off. busy_seconds: in which the device
-    traced. work: rays and photons of all that is kept; seconds and bytes of what is timed. rates: rays per second of
-    each run. sample: (n, 8) float32, rays such as photons have. logs: of each thread, the pilot too.
+    last hit shaded, without loading, building, compiling, having memory ready, and order.
+
+    photons: (n, WORDS) uint32, in order.
+    scale: watts per unit of their flux.
+    work: rays and photons of all that is kept; seconds and bytes of what is timed.
+    seconds: wall time of what is timed, in the median run.
+    rays: traced meanwhile, also those of a round that was cut off.
+    busy_seconds: in which the device traced.
+    rates: rays per second of each run.
+    sample: (n, 8) float32, rays such as photons have.
+    logs: of each thread, the pilot too.
+    finished: whether as many are stored as asked for.
     """
 
     photons: Words
@@ -78,7 +86,10 @@ class PhotonRun:
 
 
 class _Rounds:
-    """Photons traced so far. trace: traces those of a range, with memory for so many rays at hand."""
+    """Traces photons in rounds, and keeps what has been traced so far.
+
+    trace: traces the photons of a range, with memory for so many rays at hand.
+    """
 
     def __init__(self, name: str, wanted: int, trace: Callable[..., TracedPhotons]) -> None:
         self.pilot: list[TracedPhotons] = []
@@ -89,26 +100,26 @@ class _Rounds:
 
     @property
     def all(self) -> list[TracedPhotons]:
-        """In the order of their photons."""
+        """Returns what the rounds have traced, in the order of their photons."""
         return self.pilot + self.timed
 
     @property
     def counts(self) -> PhotonCounts:
-        """Fates of the photons of all rounds."""
+        """Returns the fates of the photons of all rounds."""
         total = PhotonCounts()
         for traced in self.all:
             total.add(traced.counts)
         return total
 
     def trace_pilot(self) -> None:
-        """Rounds of equal size."""
+        """Traces the pilot, in rounds of equal size."""
         fewest, most = PILOT_PHOTONS
         part = min(max(self._wanted // 16, fewest), most) // PILOT_PARTS
         for i in range(PILOT_PARTS):
             self.pilot.append(self._trace(range(i * part, (i + 1) * part)))
 
     def trace_again(self) -> None:
-        """What is timed, once more; nothing of it is kept."""
+        """Traces what is timed once more; nothing of it is kept."""
         first = sum(traced.counts.emitted for traced in self.pilot)
         for traced in self.timed:
             end = first + traced.counts.emitted
@@ -116,7 +127,7 @@ class _Rounds:
             first = end
 
     def trace_rest(self, on_progress: Callable[[int], None]) -> None:
-        """Rounds until enough are stored."""
+        """Traces rounds until enough photons are stored."""
         while (counts := self.counts).stored < self._wanted:
             on_progress(counts.stored)
             photons = self._next_round(counts)
@@ -128,7 +139,7 @@ class _Rounds:
     def _next_round(self, counts: PhotonCounts) -> int:
         emitted, stored = counts.emitted, counts.stored
         if stored == 0 and emitted >= HOPELESS_PHOTONS:
-            raise UsageError(f"scene {self._name}: none of {emitted} photons met a diffuse surface")
+            raise UsageError(f"scene {self._name}: none of {emitted} photons hit a diffuse surface")
         photons = min(photons_to_emit([part.counts for part in self.pilot], counts, self._wanted), ROUND_PHOTONS)
         if emitted + photons > MOST_PHOTONS:
             raise UsageError(
@@ -138,13 +149,13 @@ class _Rounds:
 
 
 def photons_to_emit(pilot: list[PhotonCounts], counts: PhotonCounts, wanted: int) -> int:
-    """How many more photons will do, nearly always: a function of counts alone.
+    """Returns how many more photons will do, nearly always: a function of counts alone.
 
     A photon emitted stores `mean` on average, with a variance of `variance`. The mean is that of all N emitted so far;
     the variance is estimated from the pilot's parts of p photons each, as the variance of their sums by p, and is taken
     for no less than that of a Poisson number. Of w missing, n = w / mean photons are expected to be enough. What n of
-    them store is off by their own variance n * variance, and by that of the mean, n^2 * variance / N. So n is increased
-    by `MARGIN` * sqrt(variance * (n + n^2 / N)) / mean.
+    them store is off by their variance n * variance, and by that of the mean, n^2 * variance / N. So n is increased by
+    `MARGIN` * sqrt(variance * (n + n^2 / N)) / mean.
     """
     if counts.stored == 0:
         return counts.emitted
@@ -164,11 +175,13 @@ def trace_until_stored(
     repeat: int = 1,
     on_progress: Callable[[int], None] = lambda stored: None,
 ) -> PhotonRun:
-    """Trace until at least `photons` are stored, in rounds whose sizes depend on counts alone, so that a seed decides
-    which photons there are, whatever the threads.
+    """Traces until at least `photons` are stored, in rounds whose sizes depend on counts alone.
 
-    repeat: how often what is timed is traced. on_progress: called after the pilot and each round with the number stored
-    so far. An interrupt ends it with the rounds that are finished, if there are any.
+    A seed therefore decides which photons there are, whatever the threads. An interrupt ends it with the rounds that
+    are finished, if there are any.
+
+    repeat: how often what is timed is traced.
+    on_progress: called after the pilot and each round with the number stored so far.
     """
     scene = pack_scene(snapshot)
     if scene.lights.power <= 0.0:

@@ -1,4 +1,4 @@
-"""One picture: a driver that runs to its limits, and the files that are left of it."""
+"""This module makes one picture: a driver runs to its limits, and files are written of it."""
 
 from __future__ import annotations
 
@@ -36,20 +36,26 @@ if TYPE_CHECKING:
 
 
 class PhotonKeeper(Protocol):
-    """A driver whose photon map can be kept."""
+    """This is a driver whose photon map can be kept."""
 
     def save_photons(self, path: Path) -> None:
-        """Write the photons, as `renderer.photons.photon_map.save_photons` does."""
+        """Writes the photons, as `renderer.photons.photon_map.save_photons` does."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PictureOrder:
-    """What is to be made, whatever the scene.
+    """Says how a picture is made, whatever the scene.
 
-    kind: of driver. settings: for a snapshot. limits: when to stop. exposure: in stops. curve: for the brights.
-    photon_path: where the photon map is kept, of a driver that has one. preview: at least so many seconds between two
-    unfinished pictures. denoise: show a .png without noise, and have a layer of it. motion: of the scene while the
-    shutter is open, or None for a moment of it.
+    kind: makes the driver.
+    settings: returns the driver's settings for a snapshot.
+    limits: when to stop.
+    exposure: in stops.
+    curve: the tone curve, which compresses bright light.
+    photon_path: where the photon map is kept, of a driver that has one.
+    preview: at least so many seconds between two unfinished pictures.
+    denoise: whether a .png is shown without noise, and a layer of it is kept.
+    motion: of the scene while the shutter is open, or None for a moment of it.
+    quiet: whether no progress is shown.
     """
 
     kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
@@ -66,8 +72,10 @@ class PictureOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """A picture that has been made. picture: None where no pass was finished. finished: to its limits.
+    """This is a picture that has been made.
 
+    picture: None where no pass was finished.
+    finished: whether it was rendered to its limits.
     trace_seconds: wall time in which the CPU threads traced or waited for hits.
     """
 
@@ -77,7 +85,10 @@ class Made:
 
 
 def make_picture(context: RenderContext, order: PictureOrder, path: Path | None, *, keep_linear: bool = True) -> Made:
-    """Make a picture, and write its files unless `path` is None. keep_linear: linear radiance beside a .png too."""
+    """Makes a picture, and writes its files unless `path` is None.
+
+    keep_linear: whether linear radiance is written beside a .png too.
+    """
     start = time.perf_counter()
     settings = order.settings(context.snapshot)
     with closing(driver_of(context, order, settings)) as driver, held_back():
@@ -92,7 +103,7 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
 
 
 def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Picture]:
-    """Yield the picture after each pass, up to its limits; no file is written."""
+    """Yields the picture after each pass, up to its limits; no file is written."""
     start = time.perf_counter()
     settings = order.settings(context.snapshot)
     with closing(driver_of(context, order, settings)) as driver:
@@ -103,7 +114,7 @@ def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Pic
 
 
 def driver_of(context: RenderContext, order: PictureOrder, settings: RenderSettings) -> Driver:
-    """What makes the picture."""
+    """Returns the driver that makes the picture."""
     if order.motion is None:
         return order.kind(context.snapshot, context.tracer, settings)
     from renderer.run.motion import MotionDriver
@@ -112,14 +123,14 @@ def driver_of(context: RenderContext, order: PictureOrder, settings: RenderSetti
 
 
 class PictureRecord:
-    """What is known of how a picture is being made. start: `time.perf_counter()` when rendering began."""
+    """Records how a picture is being made. start: `time.perf_counter()` when rendering began."""
 
     def __init__(self, context: RenderContext, driver: Driver, order: PictureOrder, start: float) -> None:
         self._context, self._driver, self._start = context, driver, start
         self.order = order
 
     def picture(self, film: Film) -> Picture:
-        """Return the picture so far, which stays as it is when the film goes on."""
+        """Returns the picture so far, which stays as it is when the film goes on."""
         return Picture(
             film=copy.copy(film),
             texts=self.texts(film.passes),
@@ -131,8 +142,9 @@ class PictureRecord:
         )
 
     def texts(self, passes: int) -> dict[str, str]:
-        """What is kept in the picture itself: all that decides its pixels, so that the file is the same whatever
-        traced it."""
+        """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same
+        whatever traced it.
+        """
         settings: dict[str, Any] = dataclasses.asdict(self._driver.settings) | {
             "passes": passes,
             "exposure": self.order.exposure,
@@ -157,7 +169,7 @@ class PictureRecord:
         }
 
     def statistics(self, film: Film) -> Statistics:
-        """The statistics so far."""
+        """Returns the statistics so far."""
         driver = self._driver
         traced = self._context.tracer.statistics() if self.order.motion is None else cast("MotionDriver", driver).traced
         measured = statistics.Measured(
@@ -175,7 +187,7 @@ class PictureRecord:
 
 
 class PictureFiles:
-    """The files of a picture: `path`, beside it .json, and for a .png also .npy if linear radiance is kept.
+    """Writes the files of a picture: `path`, beside it .json, and for a .png also .npy if linear radiance is kept.
 
     Without a path no file is written. picture: as it was in the end, None before.
     """
@@ -186,12 +198,12 @@ class PictureFiles:
         self.picture: Picture | None = None
 
     def save_picture(self, film: Film) -> None:
-        """Write the picture alone."""
+        """Writes the picture alone."""
         if self.path is not None:
             self.record.picture(film).write(self.path)
 
     def save_all(self, film: Film) -> None:
-        """Write the picture, the linear data and the statistics."""
+        """Writes the picture, the linear data and the statistics."""
         self.picture = self.record.picture(film)
         if self.path is None:
             return
@@ -202,6 +214,6 @@ class PictureFiles:
 
 
 def save_photons(path: Path, driver: PhotonKeeper) -> None:
-    """Keep a driver's photons in a file."""
+    """Keeps a driver's photons in a file."""
     with temporary_beside(path) as temporary:
         driver.save_photons(temporary)

@@ -1,4 +1,5 @@
-"""The call that makes a picture: settings are checked, the scene fills in what is open, a driver renders.
+"""This module has the call that makes a picture: settings are checked, the scene fills in what is open, a driver
+renders.
 
 `render` and `render_passes` are what users of Python call (docs/python.md); the command line calls the same parts.
 """
@@ -48,11 +49,12 @@ log = logging.getLogger(__name__)
 
 
 def render(scene: AnyScene, settings: Settings | None = None, **changes: Any) -> Picture:
-    """Make a picture of a scene.
+    """Makes a picture of a scene.
 
     scene: name of a shipped scene such as "cornell" or "museum:50k", path of a scene file, or a `Scene` or `Snapshot`
-    of the package `scenes`. settings: what is chosen. changes: fields of `Settings` by name, which win over `settings`,
-    such as driver="path", passes=16, size=(400, 300).
+    of the package `scenes`.
+    settings: what is chosen; None for the defaults.
+    changes: fields of `Settings` by name, which win over `settings`, such as driver="path", passes=16, size=(400, 300).
 
     Ctrl-C ends it early: then the picture has the passes that were finished (`Picture.is_finished`), and if there are
     none `KeyboardInterrupt` is raised. Raises `UsageError` for what cannot be done, `TypeError` for a keyword that is
@@ -62,10 +64,12 @@ def render(scene: AnyScene, settings: Settings | None = None, **changes: Any) ->
 
 
 def render_passes(scene: AnyScene, settings: Settings | None = None, **changes: Any) -> Iterator[Picture]:
-    """Make a picture, and yield it after each pass as it converges; leave the loop when it is good enough.
+    """Makes a picture, and yields it after each pass as it converges; leave the loop when it is good enough.
 
-    scene, settings, changes: as `render` takes them, and what cannot be done is raised before the first pass. Nothing
-    is written: `output` and `save_photons` are refused, `Picture.save` writes what is wanted.
+    scene, settings, changes: as `render` takes them.
+
+    What cannot be done is raised before the first pass. Nothing is written: `output` and `save_photons` are refused,
+    `Picture.save` writes what is wanted.
     """
     plan = plan_picture(scene, changed(settings, changes))
     for name in ("output", "save_photons"):
@@ -85,9 +89,12 @@ def changed(settings: Settings | None, changes: dict[str, Any]) -> Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be made, checked.
+    """Holds what is to be made, checked.
 
-    settings: with what the scene proposes filled in. load_seconds: wall time that it took to read the scene.
+    scene: what is rendered.
+    settings: with what the scene proposes filled in.
+    driver: the class of the driver.
+    load_seconds: wall time that it took to read the scene.
     """
 
     scene: Scene | Snapshot
@@ -112,7 +119,10 @@ class Plan:
         )
 
     def snapshot(self, **scene_view: Any) -> Snapshot:
-        """Return the scene at the moment chosen, or at another. moment: `frame` or `time`."""
+        """Returns the scene at the moment chosen, or at another.
+
+        scene_view: `frame` or `time`, to replace the one chosen.
+        """
         view = replace(SceneView.chosen(self.settings), **scene_view)
         return view.seen(self.scene) if isinstance(self.scene, Snapshot) else view.of(self.scene)
 
@@ -135,17 +145,20 @@ class Plan:
         return Motion(
             shutter=self.settings.shutter,
             samples=self.settings.motion_samples or DEFAULT_MOTION_SAMPLES,
-            place=lambda time: self.snapshot(time=time),
+            snapshot_at=lambda time: self.snapshot(time=time),
             context=self.context,
             update=self.settings.update or DEFAULT_UPDATE,
         )
 
 
 def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = False) -> Plan:
-    """Check what is asked for, read the scene, and fill in what it proposes.
+    """Checks what is asked for, reads the scene, and fills in what it proposes.
 
-    is_sequence: whether frames will be made of it. Raises `UsageError` for what cannot be done, as far as possible
-    before the scene is read, and `scenes.SceneError`.
+    scene: as `render` takes it.
+    settings: what is chosen.
+    is_sequence: whether frames will be made of it.
+
+    Raises `UsageError` for what cannot be done, as far as possible before the scene is read, and `scenes.SceneError`.
     """
     load_installed()
     if settings.driver is not None:

@@ -1,4 +1,6 @@
-"""A sequence of frames: numbered pictures, taken up where they stopped, and one animated picture of all."""
+"""This module makes a sequence of frames: numbered pictures, continued where they stopped, and one animated picture of
+all.
+"""
 
 from __future__ import annotations
 
@@ -64,17 +66,19 @@ SEQUENCE_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceOrder:
-    """What is to be made. path: of the animated picture, or the pattern of the frames' names.
+    """Says how a sequence is made.
 
-    place: the scene at a frame. stage: opens a tracer for a snapshot, whose tree may be there already. seeds: random
-    numbers of every frame, the same in all (noise stands still) or its own (noise changes). resume: keep the frames
-    that are there.
+    path: of the animated picture, or the pattern of the frames' names.
+    snapshot_at: returns the scene at a frame.
+    context: opens a tracer for a snapshot, whose tree may be there already.
+    seeds: random numbers of every frame, the same in all (noise stands still) or different ones (noise changes).
+    resume: whether to keep the frames that are there.
     """
 
     path: Path
     frames: range
     picture: PictureOrder
-    place: Callable[[int], Snapshot]
+    snapshot_at: Callable[[int], Snapshot]
     context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
     updates: TreeUpdates
     seeds: Seeds = "same"
@@ -82,14 +86,14 @@ class SequenceOrder:
     frames_per_second: float = 25.0
 
     def frame_path(self, frame: int) -> Path:
-        """Where a frame is written."""
+        """Returns the path where a frame is written."""
         digits = max(DIGITS, len(str(self.frames[-1])))
         suffix = ".png" if self.path.suffix.lower() in ANIMATED else self.path.suffix
         return self.path.with_name(f"{self.path.stem}-{frame:0{digits}}{suffix}")
 
 
 def check_sequence_path(path: Path) -> None:
-    """Raise `UsageError` now if a sequence could not be written later."""
+    """Raises `UsageError` now if a sequence could not be written later."""
     suffix = path.suffix.lower()
     if suffix not in (*ANIMATED, *STILLS):
         raise UsageError(
@@ -101,14 +105,14 @@ def check_sequence_path(path: Path) -> None:
 
 
 def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool], None]) -> bool:
-    """Make all frames that are missing, then the animated picture and the statistics. Returns False if interrupted.
+    """Makes all frames that are missing, then the animated picture and the statistics. Returns False if interrupted.
 
-    report: is told of each frame, its statistics, and whether it was there already.
+    report: is called for each frame, with its statistics, and whether it was there already.
     """
     rows = []
     for frame in order.frames:
         start = time.perf_counter()
-        snapshot = order.place(frame)
+        snapshot = order.snapshot_at(frame)
         load_seconds = time.perf_counter() - start
         key_of = partial(frame_key, of_frame(order, frame), snapshot)
         kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
@@ -127,7 +131,7 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
 
 
 def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_seconds: float) -> Statistics | None:
-    """The statistics of a frame that is made now; None if that was interrupted."""
+    """Makes a frame, and returns its statistics; None if that was interrupted."""
     tree = order.updates.tree_for(snapshot.positions)
     path = order.frame_path(frame)
     path.with_suffix(".json").unlink(missing_ok=True)  # so that an unfinished frame does not count as one
@@ -138,7 +142,7 @@ def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_secon
 
 
 def of_frame(order: SequenceOrder, frame: int) -> PictureOrder:
-    """The order of one frame's picture, with the seed that it is to have."""
+    """Returns the order of one frame's picture, with the seed that it is to have."""
     if order.seeds == "same":
         return order.picture
     choose = order.picture.settings
@@ -168,7 +172,7 @@ def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | Non
 
 
 def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float) -> None:
-    """All frames, .png files, in one file of the format that its name says; one frame at a time is in memory."""
+    """Writes all frames, .png files, to one file of the format that its name says; one frame at a time is in memory."""
     name, options = ANIMATED[path.suffix.lower()]
     first, *others = frames
     duration = round(1000.0 / frames_per_second)
@@ -178,7 +182,7 @@ def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float
 
 @dataclass(frozen=True)
 class _Pictures:
-    """Pictures that are read when they are needed, as often as they are: Pillow looks at those of a PNG twice."""
+    """Reads pictures when they are needed, as often as they are: Pillow looks at those of a PNG twice."""
 
     paths: Sequence[Path]
 

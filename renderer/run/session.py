@@ -1,4 +1,4 @@
-"""The loop over passes: progress, pictures from time to time, time limit, interrupts."""
+"""This module has the loop over passes: progress, pictures from time to time, time limit, interrupts."""
 
 import sys
 import time
@@ -17,14 +17,18 @@ from renderer.interrupts import held_back, interrupted, interruptible, let_throu
 SAVE_SPACING = 20.0
 
 
-#: So many passes are needed to tell their noise.
+#: So many passes are needed to estimate their noise.
 LEAST_PASSES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When to stop, whichever comes first. passes: how many at most. seconds: wall time after which no pass begins.
-    noise: of the picture and bias of the photon search, as `Film.relative_deviation`, once LEAST_PASSES tell them."""
+    """Says when to stop, whichever comes first.
+
+    passes: how many at most.
+    seconds: wall time after which no pass begins.
+    noise: of the picture and bias of the photon search, as `Film.relative_deviation`, once LEAST_PASSES show them.
+    """
 
     passes: int | None = None
     seconds: float | None = None
@@ -35,7 +39,7 @@ class Limits:
             raise UsageError("a render needs a number of passes, a time limit or a target noise; got none")
 
     def reached(self, film: Film, seconds: float) -> bool:
-        """Whether to stop with a film after so many seconds; never before the first pass."""
+        """Returns whether to stop with a film after so many seconds; never before the first pass."""
         passes = film.passes
         if passes == 0:
             return False
@@ -47,15 +51,15 @@ class Limits:
 
 
 class Results(Protocol):
-    """Where pictures go. interval: at least so many seconds between two unfinished ones."""
+    """Writes the pictures of a render. interval: at least so many seconds between two unfinished ones."""
 
     interval: float
 
     def save_picture(self, film: Film) -> None:
-        """Write the unfinished picture, to be looked at."""
+        """Writes the unfinished picture, to be looked at."""
 
     def save_all(self, film: Film) -> None:
-        """Write the picture and all that goes with it."""
+        """Writes the picture and all that goes with it."""
 
 
 def render(driver: Driver, film: Film, limits: Limits, results: Results, *, quiet: bool = False) -> bool:
@@ -91,7 +95,7 @@ class _Observer:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start."""
+        """Returns the wall time since the start, in seconds."""
         return time.perf_counter() - self._start
 
     def after_pass(self) -> None:

@@ -1,4 +1,4 @@
-"""The statistics of a run: a flat JSON object whose keys and units `FIELDS` documents."""
+"""The statistics of a run are a flat JSON object whose keys and units `FIELDS` documents."""
 
 from __future__ import annotations
 
@@ -77,15 +77,22 @@ FIELDS = {
 OF_PICTURES = ("passes", "noise", "bias", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update")
 OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
 
-#: What is needed for this share of the time, at its own full speed, is the limit.
+#: What is needed for this share of the time, when it works at its full speed, is the limit.
 BUSY = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What was measured of a run while it was timed. seconds: wall time. rays: traced meanwhile. busy_seconds: in which
-    the device traced. limits: of the tracer. work: its counts may be of more than what was timed. rates: of all runs,
-    of which this is the median; none if there was one. passes, noise, bias: of a picture."""
+    """Holds what was measured of a run while it was timed.
+
+    work: its counts may be of more than what was timed.
+    seconds: wall time.
+    rays: traced meanwhile.
+    busy_seconds: in which the device traced.
+    limits: of the tracer.
+    rates: rays per second of all runs, of which this is the median; none if there was one.
+    passes, noise, bias: of a picture.
+    """
 
     work: Work
     seconds: float
@@ -193,9 +200,9 @@ def _tree_figures(context: RenderContext) -> Statistics:
 
 
 def limited_by(measured: Measured, *, has_bus: bool) -> str:
-    """What to make faster first.
+    """Returns the name of what to make faster first.
 
-    `kernel`, `shading` and `transfer` are each needed for some of the time, at their own full speed. The one that is
+    `kernel`, `shading` and `transfer` are each needed for some of the time, at the full speed of each. The one that is
     needed longest is the limit, if that is `BUSY` of the time. Else nothing is: a device and threads that wait for one
     another, the `queue`. Without a bus the threads trace themselves, so either tracing or shading takes their time.
     """
@@ -212,12 +219,12 @@ def limited_by(measured: Measured, *, has_bus: bool) -> str:
 
 
 def ratio(part: float, whole: float) -> float:
-    """part / whole, and 0 where there is no whole."""
+    """Returns part / whole, and 0 where there is no whole."""
     return part / whole if whole > 0.0 else 0.0
 
 
 def write(path: Path, statistics: Statistics) -> None:
-    """Write the JSON file, readable and in the order of `FIELDS`; a number that is not finite becomes null."""
+    """Writes the JSON file, readable and in the order of `FIELDS`; a number that is not finite becomes null."""
     text = json.dumps({key: _plain(value) for key, value in statistics.items()}, indent=2) + "\n"
     write_whole(path, text.encode())
 

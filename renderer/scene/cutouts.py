@@ -1,4 +1,4 @@
-"""What tracers need to know of the surfaces that have holes."""
+"""This module prepares what tracers need to know of the surfaces that have holes."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ BRIGHTNESS = np.array([213, 715, 72])
 
 
 def cutouts_of(snapshot: Snapshot) -> Cutouts | None:
-    """The cut-outs of a snapshot's triangles; None if all are solid."""
+    """Returns the cut-outs of a snapshot's triangles; None if all are solid."""
     cut_out = snapshot.cut_out
     if not cut_out.any():
         return None
@@ -26,8 +26,10 @@ def cutouts_of(snapshot: Snapshot) -> Cutouts | None:
 
 
 def mask_of(texture: Texture) -> npt.NDArray[np.bool_]:
-    """(height, width) where a surface with this picture is there. Brightness is that of the bytes as they are, since
-    such pictures hold shares and no colours."""
+    """Returns where a surface with this picture is there, (height, width) bool.
+
+    Brightness is that of the bytes as they are, since such pictures hold shares and no colours.
+    """
     if texture.alpha is not None:
         return texture.alpha >= THERE
     mask: npt.NDArray[np.bool_] = texture.pixels @ BRIGHTNESS >= THERE * BRIGHTNESS.sum()

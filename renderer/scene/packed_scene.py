@@ -1,4 +1,4 @@
-"""A snapshot as the compiled loops read it: plain arrays, shaders resolved to lobes, lights by power."""
+"""This module packs a snapshot for compiled loops: plain arrays, shaders resolved to lobes, lights by power."""
 
 import math
 from collections.abc import Sequence
@@ -68,10 +68,14 @@ SPHERE_MARGIN = 1.0001
 
 
 class CameraArrays(NamedTuple):
-    """A camera for a picture of a size. eye, right, down, forward: (3,) float64; right and down span the picture at
-    distance 1, so that forward + x right + y down, x and y in -1..1, is the direction through a point of it; of
-    parallel rays, eye + x right + y down is the origin. near, focus: along forward; focus is 0 of a pinhole. lens: (2,
-    3) float64, its radii to the right and down."""
+    """This is a camera for a picture of a size.
+
+    eye, right, down, forward: (3,) float64. right and down span the picture at distance 1, so that forward + x right +
+    y down, x and y in -1..1, is the direction through a point of it; of parallel rays, eye + x right + y down is the
+    origin.
+    near, focus: distances along forward, world units; focus is 0 of a pinhole.
+    lens: (2, 3) float64, its radii to the right and down.
+    """
 
     eye: npt.NDArray[np.float64]
     right: npt.NDArray[np.float64]
@@ -85,7 +89,11 @@ class CameraArrays(NamedTuple):
 
 
 class PackedScene(NamedTuple):
-    """All that shading reads. background: radiance of a ray that leaves the scene. photon_scene: what photons read."""
+    """Holds all that shading reads.
+
+    background: radiance of a ray that leaves the scene.
+    photon_scene: what photons read.
+    """
 
     surfaces: SurfaceArrays
     lights: LightArrays
@@ -132,7 +140,7 @@ def look_of(material: Material, textures: Sequence[Texture]) -> float:
 
 
 def texture_look(texture: Texture) -> Look:
-    """How a texture is looked at."""
+    """Returns how a texture is looked at."""
     return Look(texture.wrap == "clamp", TEXTURE_FILTERS[texture.filter])
 
 
@@ -166,13 +174,16 @@ def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]
 
 
 def shader_at_point(material: Material) -> int:
-    """Address of what the material's shader does at every hit, or 0."""
+    """Returns the address of what the material's shader does at every hit, or 0."""
     shader = get_shader(material.kind)
     return shader_address(shader.name, shader.at_point) if shader.at_point else 0
 
 
 def pack_scene(snapshot: Snapshot) -> PackedScene:
-    """Arrays of a snapshot. Every triangle of a glowing material is a light, and so is the environment."""
+    """Returns the arrays of a snapshot.
+
+    Every triangle of a glowing material is a light, and so is the environment.
+    """
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
     emitters = np.flatnonzero(glowing[snapshot.material_ids])
     sphere = sphere_around(snapshot)
@@ -208,7 +219,7 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
 
 
 def glowing_row(snapshot: Snapshot, triangle: int, textures: TextureArrays) -> Row:
-    """The row of a triangle that glows."""
+    """Returns the row of a triangle that glows."""
     material = snapshot.materials[snapshot.material_ids[triangle]]
     row = triangle_row(snapshot.positions[triangle].astype(np.float64), material.emission)
     if material.emission_map < 0:
@@ -217,7 +228,7 @@ def glowing_row(snapshot: Snapshot, triangle: int, textures: TextureArrays) -> R
 
 
 def sphere_around(snapshot: Snapshot) -> Sphere:
-    """About the middle of the box around all triangles; of no size where there are none."""
+    """Returns the sphere around the box around all triangles; it has no size where there are none."""
     corners = snapshot.positions.reshape(-1, 3)
     if len(corners) == 0:
         return Sphere((0.0, 0.0, 0.0), 0.0)
@@ -229,7 +240,7 @@ def sphere_around(snapshot: Snapshot) -> Sphere:
 
 
 def light_row(light: Light, sphere: Sphere) -> Row:
-    """The row of a light without triangles."""
+    """Returns the row of a light without triangles."""
     if isinstance(light, PointLight):
         return point_row(light.position, light.intensity)
     if isinstance(light, DistantLight):
@@ -239,7 +250,9 @@ def light_row(light: Light, sphere: Sphere) -> Row:
 
 
 def pack_camera(camera: Camera, width: int, height: int, pixel_filter: str = "box") -> CameraArrays:
-    """Arrays of a camera for a picture of this size; what is seen from top to bottom is kept whatever the aspect."""
+    """Returns the arrays of a camera for a picture of this size; what is seen from top to bottom is kept whatever the
+    aspect.
+    """
     forward, up = np.array(camera.forward, np.float64), np.array(camera.up, np.float64)
     half_height = math.tan(math.radians(camera.vertical_fov) / 2.0) if camera.height is None else camera.height / 2.0
     right = np.cross(forward, up)

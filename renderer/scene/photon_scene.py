@@ -1,7 +1,7 @@
-"""A scene as loops over photons read it: one short record for each triangle, material and light, in float32.
+"""This module packs a scene for loops over photons: one short record for each triangle, material and light, in float32.
 
 What every hit needs of its triangle is a line of the cache. What few triangles have (bent normals, textures, the
-colours of lobes beside the diffuse one) is marked by flags and read for those alone.
+colours of lobes beside the diffuse one) is marked by bits and read for those alone.
 """
 
 import math
@@ -45,15 +45,17 @@ from shaders.surface import (
 from shaders.textures import TextureArrays
 from tracecore.compilation.cached import compiled
 
-#: Flags of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have normals of
-#: their own. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes than the diffuse one. SCALAR: it
-#: has what loops over columns know nothing of, and is shaded hit by hit; then it is BENT and MIXED, and not TEXTURED.
+#: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
+#: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
+#: than the diffuse one. SCALAR: it has what vector loops know nothing of, and takes the scalar path, hit by hit; then
+#: it is BENT and MIXED, and not TEXTURED.
 SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
 MATERIAL_MASK = np.uint32((1 << 27) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
-#: kind: material and flags. packed_front, packed_back: the normal and its opposite as photons keep them. diffuse,
-#: shine, ior: of the material, as in `shaders.bsdf.Bsdf`; means: of phong, mirror and transmission over the channels.
+#: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
+#: diffuse, shine, ior: of the material, as in `shaders.bsdf.Bsdf`; shine is the exponent. means: of phong, mirror and
+#: transmission over the channels.
 TRIANGLE_RECORD = np.dtype(
     [
         ("normal", "<f4", 3),
@@ -69,7 +71,7 @@ TRIANGLE_RECORD = np.dtype(
     ]
 )
 
-#: What a material has beside. phong, mirror, transmission: reflectances. texels: place of the texture's first texel;
+#: What a material has beside. phong, mirror, transmission: reflectances. texels: index of the texture's first texel;
 #: width, height: of the texture. One white texel stands for none.
 MATERIAL = np.dtype(
     [
@@ -97,7 +99,7 @@ EMITTER = np.dtype(
 )
 
 #: A cell of the alias table that lights are chosen by (Walker: An Efficient Method for Generating Discrete Random
-#: Variables with General Distributions, 1977): its own light up to a share of 2^32, the alias from there on.
+#: Variables with General Distributions, 1977): the light of the cell up to a share of 2^32, the alias from there on.
 ALIAS = np.dtype([("share", "<u4"), ("alias", "<i4")])
 
 Records = npt.NDArray[np.void]
@@ -115,11 +117,20 @@ DECODED = decoded(np.arange(256, dtype=np.uint8), np.float32)
 
 
 class PhotonScene(NamedTuple):
-    """triangle records: (n,) TRIANGLE_RECORD. materials: (m,) MATERIAL. emitters: (lights,) EMITTER. aliases: (lights,) ALIAS. uvs: (n, 8)
-    float32, of the three corners and twice nothing; no rows where no triangle record is textured. texels: (t + 1,) uint32, red in
-    the lowest byte, sRGB; the last one white. decoded: (256,) float32, linear. flags: all that triangle records have. others:
-    (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty where
-    all are. projection: where photons are sent, see `photon_targets.projected`."""
+    """Holds what loops over photons read of a scene.
+
+    records: (n,) TRIANGLE_RECORD.
+    materials: (m,) MATERIAL.
+    emitters: (lights,) EMITTER.
+    aliases: (lights,) ALIAS.
+    uvs: (n, 8) float32, of the three corners, then two zeros; no rows where no triangle is textured.
+    texels: (t + 1,) uint32, sRGB, red in the lowest byte; the last one is white.
+    decoded: (256,) float32, linear values of sRGB bytes.
+    flags: all bits that some triangle record has.
+    others: (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty
+    where all are.
+    projection: where photons are sent, see `targets.projected`.
+    """
 
     records: Records
     materials: Records
@@ -135,7 +146,7 @@ class PhotonScene(NamedTuple):
 
 
 def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
-    """Records of surfaces and lights."""
+    """Returns the records of surfaces and lights."""
     records = pack_records(surfaces)
     rows, probability, is_square = join_triangles(lights)
     flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
@@ -155,7 +166,7 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
 
 
 def pack_records(surfaces: SurfaceArrays) -> Records:
-    """(n,) TRIANGLE_RECORD."""
+    """Returns the triangle records, (n,) TRIANGLE_RECORD."""
     corners = surfaces.positions.astype(np.float64)
     normals = flat_normals(corners)
     materials, ids = surfaces.materials, surfaces.material_ids
@@ -177,21 +188,21 @@ def pack_records(surfaces: SurfaceArrays) -> Records:
 
 
 def in_lines(count: int, record: np.dtype[np.void]) -> Records:
-    """(count,) zeros, the first one at the start of a line of the cache."""
+    """Returns zeros, (count,), the first one at the start of a line of the cache."""
     memory = np.zeros(count * record.itemsize + LINE_BYTES, np.uint8)
     first = -memory.ctypes.data % LINE_BYTES
     return memory[first : first + count * record.itemsize].view(record)
 
 
 def flat_normals(corners: Doubles) -> Doubles:
-    """(n, 3) unit normals by the order of the corners; +z for a triangle without area."""
+    """Returns (n, 3) unit normals by the order of the corners; +z for a triangle without area."""
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     return np.where(lengths > 0.0, normals / np.where(lengths > 0.0, lengths, 1.0), (0.0, 0.0, 1.0))
 
 
 def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.NDArray[np.bool_]:
-    """(n,) whether a corner's normal differs from the flat one by more than rounding."""
+    """Returns, for each triangle, whether a corner's normal differs from the flat one by more than rounding."""
     differs: npt.NDArray[np.bool_] = np.abs(corner_normals - normals[:, None, :]).max(axis=(1, 2), initial=0.0) > 1e-6
     return differs
 
@@ -215,7 +226,7 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
 
 
 def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
-    """(m,) MATERIAL."""
+    """Returns the records of materials, (m,) MATERIAL."""
     materials = np.zeros(len(rows), MATERIAL)
     for name, column in (
         ("phong", MATERIAL_PHONG),
@@ -231,14 +242,16 @@ def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
 
 
 def pack_uvs(uvs: Floats) -> Floats:
-    """(n, 8) float32, a row for a load of eight."""
+    """Returns the texture coordinates, (n, 8) float32, a row for a load of eight."""
     packed = np.zeros((len(uvs), 8), np.float32)
     packed[:, :6] = uvs.reshape(-1, 6)
     return packed
 
 
 def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
-    """(t + 1,) uint32. Decoded bytes differ in their upper 16 bits, by which the byte is found again."""
+    """Returns the texels, (t + 1,) uint32. Decoded bytes differ in their upper 16 bits, by which the byte is found
+    again.
+    """
     codes = np.zeros(1 << 16, np.uint32)
     codes[DECODED.view(np.uint32) >> 16] = np.arange(256)
     red, green, blue = (codes[texels[:, channel].copy().view(np.uint32) >> 16] for channel in range(3))
@@ -246,9 +259,10 @@ def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
 
 
 def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
-    """Rows and probabilities of lights, of which two triangles that make a parallelogram are one; and which ones are.
+    """Joins two triangles that make a parallelogram to one light.
 
-    Most lamps are such squares; one light alone saves its photons the choice.
+    Most lamps are such squares; one light alone saves its photons the choice. Returns rows and probabilities of the
+    lights, and which of them are parallelograms.
     """
     halves = are_halves(lights.rows)
     first = np.zeros(len(halves), np.bool_)
@@ -256,7 +270,7 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
         first[i] = i == 0 or not first[i - 1]
     rows, probability = lights.rows.copy(), lights.probability.copy()
     pairs = np.flatnonzero(first)
-    turns = np.argmax(halves[pairs], axis=1)
+    firsts = np.argmax(halves[pairs], axis=1)
     corners = light_corners(rows[pairs])
     corner, following, preceding = (corners[np.arange(len(pairs)), (turns + step) % 3] for step in (0, 1, 2))
     rows[pairs, LIGHT_POSITION : LIGHT_POSITION + 3] = corner
@@ -274,8 +288,10 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
 
 
 def are_halves(rows: Doubles) -> Bools:
-    """(n, 3) whether a light and the next one are halves of a parallelogram, which has this corner and its opposite in
-    one half alone. The last light has no next one."""
+    """Returns whether a light and the next one are halves of a parallelogram, (n, 3) bool.
+
+    The column is that of the corner which, with its opposite, is in one half alone. The last light has no next one.
+    """
     here, there = rows, np.roll(rows, -1, axis=0)
     corners, others = light_corners(here), light_corners(there)
     alike = (here[:, LIGHT_KIND] == TRIANGLE) & (
@@ -284,11 +300,13 @@ def are_halves(rows: Doubles) -> Bools:
     alike &= np.arange(len(rows)) < len(rows) - 1
     tolerance = 1e-6 * np.abs(corners).max(axis=(1, 2), initial=0.0)[:, None, None]
     halves = np.zeros((len(rows), 3), np.bool_)
-    for turn in range(3):
-        corner, following, preceding = (corners[:, (turn + step) % 3] for step in (0, 1, 2))
+    for first in range(3):
+        corner, following, preceding = (corners[:, (first + step) % 3] for step in (0, 1, 2))
         expected = np.stack([following, following + preceding - corner, preceding], axis=1)
         for other in range(3):
-            halves[:, turn] |= (np.abs(np.roll(others, other, axis=1) - expected) <= tolerance).all(axis=(1, 2)) & alike
+            halves[:, first] |= (np.abs(np.roll(others, other, axis=1) - expected) <= tolerance).all(
+                axis=(1, 2)
+            ) & alike
     return halves
 
 
@@ -331,7 +349,7 @@ def pack_others(rows: Doubles, of_lights: Doubles) -> npt.NDArray[np.int32]:
 
 
 def pack_aliases(probability: Doubles) -> Records:
-    """(lights,) ALIAS. A light of probability 0 is never chosen."""
+    """Returns the alias table, (lights,) ALIAS. A light of probability 0 is never chosen."""
     aliases = np.zeros(len(probability), ALIAS)
     rest = probability * len(probability)
     aliases["alias"] = np.argmax(probability) if len(probability) else 0
@@ -349,6 +367,6 @@ def pack_aliases(probability: Doubles) -> Records:
 
 @compiled
 def pack_units(vectors: Doubles, packed: npt.NDArray[np.uint32]) -> None:
-    """Pack unit vectors (n, 3) as photons keep them."""
+    """Packs unit vectors, (n, 3) float64, as photons keep them, and writes them to `packed`."""
     for i in range(len(vectors)):
         packed[i] = pack_unit((vectors[i, 0], vectors[i, 1], vectors[i, 2]))

@@ -1,6 +1,6 @@
-"""Pixel filters: what a pixel sees of the picture around its middle.
+"""A pixel filter says what a pixel sees of the picture around its middle.
 
-Ernst, Stamminger, Greiner: Filter Importance Sampling, 2006: places are drawn from the filter, so that a pixel is the
+Ernst, Stamminger, Greiner: Filter Importance Sampling, 2006: offsets are drawn from the filter, so that a pixel is the
 plain mean of its samples. A filter with negative lobes would need weights of both signs, and there is none.
 """
 
@@ -25,8 +25,12 @@ BLACKMAN_HARRIS = (0.35875, 0.48829, 0.14128, 0.01168)
 
 
 class PixelFilter(NamedTuple):
-    """The product of a curve across and the same one down. radius: half its width in pixels. shares: (STEPS + 1,)
-    float64, how much of the curve lies left of each of so many places from end to end; (0,) of the pixel itself."""
+    """This is the product of a horizontal curve and the same one vertically.
+
+    radius: half the width of the curve in pixels.
+    shares: (STEPS + 1,) float64, how much of the curve lies left of each of so many points from end to end; (0,) of the
+    pixel itself.
+    """
 
     radius: float
     shares: npt.NDArray[np.float64]
@@ -34,7 +38,10 @@ class PixelFilter(NamedTuple):
 
 @inlined
 def place_in_filter(pixel_filter: PixelFilter, u: float) -> float:
-    """A place drawn from the curve by u in (0, 1), in pixels from the pixel's left end."""
+    """Returns an offset drawn from the curve, in pixels from the pixel's left end.
+
+    u: uniform in (0, 1).
+    """
     shares = pixel_filter.shares
     if len(shares) == 0:
         return u
@@ -44,28 +51,28 @@ def place_in_filter(pixel_filter: PixelFilter, u: float) -> float:
 
 
 def tent(x: float) -> float:
-    """x, -1..1, in radii."""
+    """Returns the tent filter at x, -1..1, in radii."""
     return 1.0 - abs(x)
 
 
 def gaussian(x: float) -> float:
-    """Likewise."""
+    """Returns the Gaussian filter at x, -1..1, in radii."""
     return math.exp(-0.5 * (x * CUT / DEVIATION) ** 2)
 
 
 def blackman_harris(x: float) -> float:
-    """Likewise."""
+    """Returns the Blackman-Harris filter at x, -1..1, in radii."""
     return sum(term * math.cos(math.pi * number * x) for number, term in enumerate(BLACKMAN_HARRIS))
 
 
 def tabulated(curve: Callable[[float], float], radius: float) -> PixelFilter:
-    """A filter from its curve, which is not negative; between the places of the table its share grows evenly."""
+    """Returns the filter of a curve that is not negative; between the points of the table its share grows evenly."""
     middles = (np.arange(STEPS) + 0.5) * (2.0 / STEPS) - 1.0
     shares = np.cumsum([0.0, *map(curve, middles.tolist())])
     return PixelFilter(radius=radius, shares=shares / shares[-1])
 
 
-#: By name.
+#: The filters by name.
 FILTERS = {
     "box": PixelFilter(radius=0.5, shares=np.zeros(0)),
     "tent": tabulated(tent, 1.0),

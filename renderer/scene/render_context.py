@@ -1,4 +1,4 @@
-"""A stage: a scene at one moment and a tracer that holds its triangles, all that a driver needs."""
+"""A render context is a scene at one moment and a tracer that holds its triangles: all that a driver needs."""
 
 import argparse
 import time
@@ -23,9 +23,15 @@ from tracecore.errors import CutoutError, KernelError
 
 @dataclass(frozen=True, kw_only=True)
 class SceneView:
-    """What of a scene: at a time if one is given, else at a 0-based frame; through the camera of a name, or through the
-    first; with a lens of this radius, in focus at this distance, in world units, or as the scene says; made plain by
-    `scenes.plain` if is_plain."""
+    """Says which moment of a scene is seen, and through which camera.
+
+    frame: 0-based, for a scene that is not given a time.
+    time: of the animation, or None.
+    camera: its name, or None for the first.
+    aperture: radius of the lens in world units, or None for what the scene says.
+    focus: distance that is in focus in world units, or None for what the scene says.
+    is_plain: whether the scene is made plain by `scenes.plain`.
+    """
 
     frame: int = 0
     time: float | None = None
@@ -36,7 +42,9 @@ class SceneView:
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
-        """By --frame or --time, by --camera, and --aperture, --focus and --plain where a command has them."""
+        """Returns the view that --frame or --time, --camera, and --aperture, --focus and --plain choose, where a
+        command has them.
+        """
         return cls(
             frame=arguments.frame,
             time=arguments.time,
@@ -47,7 +55,7 @@ class SceneView:
         )
 
     def of(self, scene: Scene) -> Snapshot:
-        """The scene at this moment."""
+        """Returns the scene at this moment."""
         return self.seen(scene.at_frame(self.frame) if self.time is None else scene.at(self.time))
 
     def seen(self, snapshot: Snapshot) -> Snapshot:
@@ -57,7 +65,7 @@ class SceneView:
         return plain(seen) if self.is_plain else seen
 
     def _with_lens(self, camera: Camera) -> Camera:
-        """Raises UsageError where it would not be known how sharp things are."""
+        """Returns the camera with this lens. Raises `UsageError` where it would not be known how sharp things are."""
         aperture = camera.aperture if self.aperture is None else self.aperture
         focus = camera.focus if self.focus is None else self.focus
         if aperture > 0.0 and focus <= 0.0:
@@ -69,8 +77,12 @@ class SceneView:
 
 @dataclass(frozen=True, kw_only=True)
 class TracerChoice:
-    """Which tracer. device: as `open_tracer` takes it. kernel, dispatch: by name, or None for the device's own choice.
-    threads: None for all cores."""
+    """Says which tracer is opened.
+
+    device: as `open_tracer` takes it.
+    kernel, dispatch: by name, or None for the device's default.
+    threads: None for all cores.
+    """
 
     device: str = "auto"
     kernel: str | None = None
@@ -79,7 +91,7 @@ class TracerChoice:
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
-        """By --device, --kernel, --dispatch and --threads."""
+        """Returns the choice that --device, --kernel, --dispatch and --threads make."""
         return cls(
             device=arguments.device, kernel=arguments.kernel, dispatch=arguments.dispatch, threads=arguments.threads
         )
@@ -87,7 +99,7 @@ class TracerChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class RenderContext:
-    """A scene and an open tracer, and the wall time to read the one and to build the other.
+    """Holds a scene and an open tracer, and the wall time to read the one and to build the other.
 
     is_refitted: whether the tree is that of the frame before, made to fit.
     """
@@ -100,7 +112,7 @@ class RenderContext:
 
 
 def check_scene(scene: str) -> None:
-    """Raise the error of `scenes.load` now if there is no such scene; one that is there is not read."""
+    """Raises the error of `scenes.load` now if there is no such scene; one that is there is not read."""
     shipped = any(row.name == scene.partition(":")[0] for row in scenes.shipped_scenes())
     path = Path(scene)
     if not shipped and not (path.is_file() and path.suffix.lower() in scenes.READERS):
@@ -109,7 +121,7 @@ def check_scene(scene: str) -> None:
 
 @contextmanager
 def open_context(scene: str, scene_view: SceneView, choice: TracerChoice) -> Iterator[RenderContext]:
-    """Load a scene (a file, or the name of a shipped one) and open a tracer for it, which is closed at the end."""
+    """Loads a scene (a file, or the name of a shipped one) and opens a tracer for it, which is closed at the end."""
     start = time.perf_counter()
     snapshot = scene_view.of(scenes.load(scene))
     with context_of(snapshot, choice, load_seconds=time.perf_counter() - start) as context:
@@ -120,7 +132,11 @@ def open_context(scene: str, scene_view: SceneView, choice: TracerChoice) -> Ite
 def context_of(
     snapshot: Snapshot, choice: TracerChoice, *, load_seconds: float, tree: BinaryTree | None = None
 ) -> Iterator[RenderContext]:
-    """Open a tracer for a snapshot, which is closed at the end. tree: refitted to it, or None to build one."""
+    """Opens a tracer for a snapshot, which is closed at the end.
+
+    load_seconds: wall time that it took to read the scene.
+    tree: refitted to the snapshot, or None to build one.
+    """
     start = time.perf_counter()
     with _open_tracer(snapshot, choice, tree) as tracer:
         if choice.dispatch not in (None, tracer.dispatch):

@@ -1,4 +1,4 @@
-"""What a user may choose: each setting once, with its unit, its bounds, its effect and its default.
+"""This package says what a user may choose: each setting once, with its unit, its bounds, its effect and its default.
 
 In: nothing; this package imports no compiler, no NumPy and no scenes. Out: `picture.Settings`, which a call in Python
 takes as keywords, and `measurement.Measurement`, what commands that measure have in common. The command line makes its

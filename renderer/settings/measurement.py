@@ -1,4 +1,4 @@
-"""What commands that measure have in common, beside the settings of a picture."""
+"""This module has what commands that measure have in common, beside the settings of a picture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from renderer.settings.setting import File, Whole, setting
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """Options that several commands take. A command has those of them that it names to `add_settings`."""
+    """Holds options that several commands take. A command has those of them that it names to `add_settings`."""
 
     store: int = setting(
         Whole(1, 2 * 10**9), "photons to store in a photon run, all together", default=1_000_000, group="measuring"

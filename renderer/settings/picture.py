@@ -1,4 +1,6 @@
-"""The settings of a picture: the keywords of `renderer.render` and the options of `tracecore render`."""
+"""This module has the settings of a picture: the keywords of `renderer.render` and the options of
+`tracecore render`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from renderer.errors import UsageError
-from renderer.settings.setting import Checked, Choice, DeviceName, File, Flag, Float32, Name, Size, Whole, setting
+from renderer.settings.setting import Checked, Choice, DeviceName, File, Flag, Name, Number, Size, Whole, setting
 
 MAX_FRAME = 10**9
 MIN_BATCH, MAX_BATCH = 256, 65536
@@ -36,7 +38,8 @@ TRACING = "tracing (none of it changes the picture, but for the seed)"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Checked):
-    """What is chosen of a picture. `renderer.settings.setting.settings_of` tells unit, bounds and effect of each field.
+    """Holds what is chosen of a picture. `renderer.settings.setting.settings_of` yields unit, bounds and effect of each
+    field.
 
     None leaves a setting to what the scene proposes, and if it proposes nothing to the default that the field names.
     Raises `UsageError` for a value out of bounds, and `TypeError` for a keyword that is no setting.
@@ -47,7 +50,7 @@ class Settings(Checked):
     )
     frame: int = setting(Whole(0, MAX_FRAME), "frame of the animation, from 0", default=0, group="scene")
     time: float | None = setting(
-        Float32(-1e9, 1e9, "T"), "or a time, in the unit of the animation", otherwise="that of the frame", group="scene"
+        Number(-1e9, 1e9, "T"), "or a time, in the unit of the animation", otherwise="that of the frame", group="scene"
     )
     driver: str | None = setting(
         Name(),
@@ -59,7 +62,7 @@ class Settings(Checked):
         File(), "picture to write, .png, .exr or .npy", otherwise="none is written", group=_FILES, aliases=("-o",)
     )
     preview: float | None = setting(
-        Float32(0, 1e9, "S"),
+        Number(0, 1e9, "S"),
         "write the unfinished picture every so many seconds",
         otherwise=f"{DEFAULT_PREVIEW:g}",
         group=_FILES,
@@ -80,10 +83,10 @@ class Settings(Checked):
         aliases=("--spp",),
     )
     time_limit: float | None = setting(
-        Float32(1e-3, 1e9, "S"), "begin no pass after so many seconds", otherwise="no limit", group=_PICTURE
+        Number(1e-3, 1e9, "S"), "begin no pass after so many seconds", otherwise="no limit", group=_PICTURE
     )
     target_noise: float | None = setting(
-        Float32(1e-6, 10, "E"),
+        Number(1e-6, 10, "E"),
         "stop when pixels are right to this share of their brightness, such as 0.02, by how much two halves of the "
         "passes differ and by the blur of the photon search",
         otherwise="no target",
@@ -99,26 +102,26 @@ class Settings(Checked):
         Flag(), "show the picture without noise (Open Image Denoise, extra denoise)", default=False, group=_PICTURE
     )
     exposure: float | None = setting(
-        Float32(-64, 64, "EV"), "stops, +1 is twice as bright", otherwise="0", group=_PICTURE
+        Number(-64, 64, "EV"), "stops, +1 is twice as bright", otherwise="0", group=_PICTURE
     )
     tone_map: str | None = setting(
         Choice(("reinhard", "linear")), "curve for the brights", otherwise="what suits the driver", group=_PICTURE
     )
 
     aperture: float | None = setting(
-        Float32(0, 1e9, "R"),
+        Number(0, 1e9, "R"),
         "radius of the lens, world units: what is not in focus is blurred; 0 for a pinhole",
         otherwise="the scene's",
         group=_CAMERA,
     )
     focus: float | None = setting(
-        Float32(1e-9, 1e9, "D"),
+        Number(1e-9, 1e9, "D"),
         "distance along the view of what is sharp, world units",
         otherwise="the scene's",
         group=_CAMERA,
     )
     shutter: float | None = setting(
-        Float32(1e-9, 1e9, "S"),
+        Number(1e-9, 1e9, "S"),
         "motion blur: the shutter is open so long, in the unit of the animation's time, from the frame's time on",
         otherwise="one moment is seen",
         group=_CAMERA,
@@ -150,13 +153,13 @@ class Settings(Checked):
         Whole(1, 2 * 10**9), "photons sent out in each pass", otherwise="two for each pixel", group=_LIGHT
     )
     radius: float | None = setting(
-        Float32(1e-12, 1e12, "R"),
+        Number(1e-12, 1e12, "R"),
         "first radius of the photon search, world units",
         otherwise="two pixels, or where photons are few what two of them need",
         group=_LIGHT,
     )
     aim: float | None = setting(
-        Float32(0, 0.9, "SHARE"),
+        Number(0, 0.9, "SHARE"),
         "of the photons of photon and sppm, sent to mirrors and glass: less noise in caustics, more elsewhere, and "
         "more time for each photon",
         otherwise="0",

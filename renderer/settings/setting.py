@@ -1,4 +1,4 @@
-"""How one setting is described: a field of a dataclass with its kind of value, its effect and its group."""
+"""A setting is described by a field of a dataclass with its kind of value, its effect and its group."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ MAX_PIXELS = 1 << 26
 
 
 class Kind(Protocol):
-    """A kind of value. Both methods raise `ValueError` or `TypeError` for what is none.
+    """Describes a kind of value. Both methods raise `ValueError` or `TypeError` for what is none.
 
-    metavar: stands for the value in the help of the command line, or None. expected: what is valid, in words.
+    metavar: stands for the value in the help of the command line, or None.
+    expected: what is valid, in words.
     """
 
     @property
     def metavar(self) -> str | None:
-        """The word that stands for a value in help."""
+        """Returns the word that stands for a value in help."""
 
     @property
     def expected(self) -> str:
-        """What is valid, in words that follow `expected`."""
+        """Returns what is valid, in words that follow `expected`."""
 
     def read(self, text: str) -> Any:
         """Return the value that a word of the command line means, its bounds not checked."""
@@ -39,7 +40,7 @@ class Kind(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number from `least` to `most`, or only the powers of two among them."""
+    """This kind of value is a whole number from `least` to `most`, or only the powers of two among them."""
 
     least: int
     most: int
@@ -48,7 +49,7 @@ class Whole:
 
     @property
     def expected(self) -> str:
-        """The bounds in words."""
+        """Returns the bounds in words."""
         noun = "power of two" if self.is_power_of_two else "whole number"
         return f"a {noun} from {self.least} to {self.most}"
 
@@ -67,8 +68,8 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Float32:
-    """A number from `least` to `most`; what is not a number is out of bounds."""
+class Number:
+    """This kind of value is a number from `least` to `most`; what is not a number is out of bounds."""
 
     least: float
     most: float
@@ -76,7 +77,7 @@ class Float32:
 
     @property
     def expected(self) -> str:
-        """The bounds in words."""
+        """Returns the bounds in words."""
         return f"a number from {self.least:g} to {self.most:g}"
 
     def read(self, text: str) -> float:
@@ -95,7 +96,7 @@ class Float32:
 
 @dataclass(frozen=True)
 class Size:
-    """The width and height of a picture in pixels."""
+    """This kind of value is the width and height of a picture in pixels."""
 
     metavar: str | None = "WxH"
     expected: str = (
@@ -118,14 +119,14 @@ class Size:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few names."""
+    """This kind of value is one of a few names."""
 
     names: tuple[str, ...]
     metavar: ClassVar[str | None] = None
 
     @property
     def expected(self) -> str:
-        """The names in words."""
+        """Returns the names in words."""
         return f"one of {', '.join(self.names)}"
 
     def read(self, text: str) -> str:
@@ -141,7 +142,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class DeviceName:
-    """What traces rays: auto, gpu, cpu, emulator, or a GPU by its index as in gpu:1."""
+    """Names what traces rays: auto, gpu, cpu, emulator, or a GPU by its index as in gpu:1."""
 
     metavar: str | None = "NAME"
     expected: str = "auto, gpu, gpu:INDEX such as gpu:1, cpu or emulator"
@@ -159,7 +160,7 @@ class DeviceName:
 
 @dataclass(frozen=True)
 class Name:
-    """A name that is looked up later, when what it may name has been loaded."""
+    """This kind of value is a name that is looked up later, when what it may name has been loaded."""
 
     metavar: str | None = "NAME"
     expected: str = "a name"
@@ -177,7 +178,7 @@ class Name:
 
 @dataclass(frozen=True)
 class File:
-    """A path of a file."""
+    """This kind of value is a path of a file."""
 
     metavar: str | None = "FILE"
     expected: str = "the path of a file"
@@ -193,7 +194,7 @@ class File:
 
 @dataclass(frozen=True)
 class Flag:
-    """Yes or no; an option without a value."""
+    """This kind of value is yes or no: an option without a value."""
 
     metavar: ClassVar[str | None] = None
     expected: str = "True or False"
@@ -211,11 +212,15 @@ class Flag:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is known of a setting.
+    """Holds what is known of a setting.
 
-    name: of the field. default: of the field; None leaves it open. kind: of its values. about: its effect and its unit.
-    otherwise: what holds where it is left open, in words. group: heading of the help it stands under, or none. aliases:
-    more options for it on the command line.
+    name: of the field.
+    default: of the field; None leaves it open.
+    kind: of its values.
+    about: its effect and its unit.
+    otherwise: what holds where it is left open, in words.
+    group: heading of the help it stands under, or none.
+    aliases: more options for it on the command line.
     """
 
     name: str
@@ -228,7 +233,7 @@ class Setting:
 
     @property
     def option(self) -> str:
-        """The option of the command line."""
+        """Returns the option of the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     def clean(self, value: Any) -> Any:
@@ -256,7 +261,7 @@ def settings_of(owner: type) -> Iterator[Setting]:
 
 
 class Checked:
-    """A frozen dataclass of settings whose values are checked, and made plain Python values, when it is made."""
+    """Checks the values of a frozen dataclass of settings, and makes them plain Python values, when it is made."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for a value that is out of bounds or of another type."""

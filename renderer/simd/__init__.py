@@ -1,4 +1,4 @@
-"""Loops over columns of numbers that the compiler turns into vector instructions, and the packing between them.
+"""This package has vector loops over structures of arrays, and the packing between them.
 
-In and out: columns of float32 and int32 in memory of one thread.
+The compiler turns them into vector instructions. In and out: columns of float32 and int32 in memory of one thread.
 """

@@ -1,4 +1,4 @@
-"""Loops over columns that become vector instructions, and rows made columns a vector at a time.
+"""This module has vector loops over structures of arrays, and turns rows into columns a vector at a time.
 
 A column holds one number of many rays, side by side. Compiled code reads columns by address (see
 `tracecore.compilation.vector.address`), so that nothing is counted or checked in a loop.
@@ -27,7 +27,7 @@ CHUNK = 224
 #: Numbers of the longest vector.
 ELEMENTS = 16
 
-#: From one column of scratch to the next, in numbers: CHUNK, and places for a last vector that is not full.
+#: From one column of scratch to the next, in numbers: CHUNK, and room for a last vector that is not full.
 COLUMN = CHUNK + ELEMENTS
 
 #: Bytes of a word, of a line of the cache, and from one column of scratch to the next.
@@ -40,18 +40,18 @@ FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 #: Words that are packed at a time, and a set of all of them. Eight have a table of 256 sets; for sixteen there is an
 #: instruction where vectors have 512 bits.
 WIDTH = 16 if has_widest_vectors() else 8
-ALL_LANES = (1 << WIDTH) - 1
+ALL_ELEMENTS = (1 << WIDTH) - 1
 WIDE = ir.VectorType(I32, WIDTH)
 
 
 class _Distinct(ir.values.MDValue):
-    """A node of metadata that is equal to none but itself."""
+    """This is a node of metadata that is equal to none but itself."""
 
     def __init__(self, module: Any) -> None:
         super().__init__(module, (), name=str(len(module.metadata)))
 
     def descr(self, lines: list[str]) -> None:
-        """LLVM's text for it, as llvmlite asks for it."""
+        """Writes LLVM's text for the node, as llvmlite asks for it."""
         operands = ", ".join(operand.get_reference() for operand in self.operands)
         lines += (f"distinct !{{ {operands} }}", "\n")
 
@@ -64,20 +64,25 @@ class _Distinct(ir.values.MDValue):
 
 @emitting
 def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
-    """Call body(i, data) for every i below count: a compiled function that is merged into the loop.
+    """Calls body(i, data) for every i below count.
 
-    What it does for one i must depend on nothing that it does for another. Loops in Python cannot say so, and LLVM then
-    compares the addresses of all columns each time, or gives up. data: must hold no arrays, but their addresses. What a
-    `whole` count leaves over is done number by number.
+    What the body does for one i must depend on nothing that it does for another. Loops in Python cannot say so, and
+    LLVM then compares the addresses of all columns each time, or gives up. What a `whole` count leaves over is done
+    number by number.
+
+    body: a compiled function, which is merged into the loop.
+    count: how often it is called.
+    data: must hold no arrays, but their addresses.
     """
     return _loop(typing, body, data, vectors=1)
 
 
 @emitting
 def each_pair(typing: Any, body: Any, count: Any, data: Any) -> Any:
-    """As `each`, two vectors at a time: where one instruction waits for the other, those of the second fill the gaps.
+    """Does what `each` does, two vectors at a time: where one instruction waits for the other, those of the second fill
+    the gaps.
 
-    For short bodies, as registers have to do for both; and for counts that `whole_pairs` hardly changes.
+    It suits short bodies, as registers have to do for both, and counts that `whole_pairs` hardly changes.
     """
     return _loop(typing, body, data, vectors=2)
 
@@ -109,19 +114,22 @@ def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
 
 @inlined
 def whole(count: int) -> int:
-    """A count rounded up to whole vectors, where places behind the last one may be written."""
+    """Returns a count rounded up to whole vectors, for columns that may be written behind the last element."""
     return (count + (ELEMENTS - 1)) & -ELEMENTS
 
 
 @inlined
 def whole_pairs(count: int) -> int:
-    """A count rounded up to whole pairs of vectors."""
+    """Returns a count rounded up to whole pairs of vectors."""
     return (count + (2 * ELEMENTS - 1)) & (-2 * ELEMENTS)
 
 
 def _declare_independent(module: Any, blocks: list[Any], jump: Any, vectors: int) -> None:
-    """Say that what the calls in a loop read and write does not depend on other turns of it, and how many vectors at a
-    time: by itself LLVM takes as many as it likes, and does what is left at the end number by number."""
+    """Tells LLVM that what the calls in a loop read and write does not depend on other iterations.
+
+    It also says how many vectors are done at a time: by itself LLVM takes as many as it likes, and does what is left at
+    the end number by number.
+    """
     group, loop = _Distinct(module), _Distinct(module)
     for block in blocks:
         for call in block.instructions:
@@ -133,35 +141,35 @@ def _declare_independent(module: Any, blocks: list[Any], jump: Any, vectors: int
     jump.set_metadata("llvm.loop", loop)
 
 
-def _get(kind: Any, value: Any, place: Any) -> Any:
+def _get(kind: Any, value: Any, index: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         first = builder.inttoptr(arguments[0], value.as_pointer())
         return builder.load(builder.gep(first, [arguments[1]]), align=WORD_BYTES)
 
-    return kind(types.int64, place), emit
+    return kind(types.int64, index), emit
 
 
 @emitting
-def get(typing: Any, column: Any, place: Any) -> Any:
-    """The float32 at a place of the column at an address."""
-    return _get(types.float32, FLOAT, place)
+def get(typing: Any, column: Any, index: Any) -> Any:
+    """Returns the float32 at an index of the column at an address."""
+    return _get(types.float32, FLOAT, index)
 
 
 @emitting
-def get_int(typing: Any, column: Any, place: Any) -> Any:
-    """The int32 at a place of the column at an address."""
-    return _get(types.int32, I32, place)
+def get_int(typing: Any, column: Any, index: Any) -> Any:
+    """Returns the int32 at an index of the column at an address."""
+    return _get(types.int32, I32, index)
 
 
 @emitting
-def get_word(typing: Any, column: Any, place: Any) -> Any:
-    """The uint32 at a place of the column at an address."""
-    return _get(types.uint32, I32, place)
+def get_word(typing: Any, column: Any, index: Any) -> Any:
+    """Returns the uint32 at an index of the column at an address."""
+    return _get(types.uint32, I32, index)
 
 
 @emitting
-def put(typing: Any, column: Any, place: Any, value: Any) -> Any:
-    """Write 32 bits, a float32, int32 or uint32, at a place of the column at an address."""
+def put(typing: Any, column: Any, index: Any, value: Any) -> Any:
+    """Writes 32 bits, a float32, int32 or uint32, at an index of the column at an address."""
     if value not in (types.float32, types.int32, types.uint32):
         raise TypingError(f"a column takes numbers of 32 bits, not {value}")
 
@@ -170,42 +178,44 @@ def put(typing: Any, column: Any, place: Any, value: Any) -> Any:
         builder.store(arguments[2], builder.gep(first, [arguments[1]]), align=WORD_BYTES)
         return context.get_dummy_value()
 
-    return types.void(types.int64, place, value), emit
+    return types.void(types.int64, index, value), emit
 
 
 @inlined
-def get3(columns: int, step: int, place: int) -> Vec3:
-    """A vector from three columns, `step` bytes apart."""
-    return (get(columns, place), get(columns + step, place), get(columns + 2 * step, place))
+def get3(columns: int, step: int, index: int) -> Vec3:
+    """Returns a vector from three columns, `step` bytes apart."""
+    return (get(columns, index), get(columns + step, index), get(columns + 2 * step, index))
 
 
 @inlined
-def put3(columns: int, step: int, place: int, vector: Vec3) -> None:
-    """Write a vector to three columns, `step` bytes apart."""
-    put(columns, place, vector[0])
-    put(columns + step, place, vector[1])
-    put(columns + 2 * step, place, vector[2])
+def put3(columns: int, step: int, index: int, vector: Vec3) -> None:
+    """Writes a vector to three columns, `step` bytes apart."""
+    put(columns, index, vector[0])
+    put(columns + step, index, vector[1])
+    put(columns + 2 * step, index, vector[2])
 
 
 @inlined
 def column(scratch: Floats, i: int) -> Vec3:
-    """Vector i of three columns of scratch."""
+    """Returns vector i of three columns of scratch."""
     return get3(address(scratch), COLUMN_BYTES, i)
 
 
 @inlined
 def set_column(scratch: Floats, i: int, vector: Vec3) -> None:
-    """Set vector i of three columns of scratch."""
+    """Sets vector i of three columns of scratch."""
     put3(address(scratch), COLUMN_BYTES, i, vector)
 
 
 @emitting
 def matches(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
-    """Which of WIDTH uint32 at an address have these bits under a mask: an int64, a bit for each, element 0 lowest."""
+    """Returns which of WIDTH uint32 at an address have these bits under a mask: an int64, a bit for each, element 0
+    lowest.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place, mask, bits = arguments
-        loaded = builder.load(builder.inttoptr(place, WIDE.as_pointer()), align=WORD_BYTES)
+        source, mask, bits = arguments
+        loaded = builder.load(builder.inttoptr(source, WIDE.as_pointer()), align=WORD_BYTES)
         masked = builder.and_(loaded, all_elements(builder, mask, WIDTH))
         equal = builder.icmp_unsigned("==", masked, all_elements(builder, bits, WIDTH))
         return builder.zext(builder.bitcast(equal, ir.IntType(WIDTH)), I64)
@@ -214,16 +224,19 @@ def matches(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
 
 
 def _packed_elements() -> list[int]:
-    """For each set of eight elements their numbers, a byte each, side by side from the lowest byte on."""
+    """Returns, for each set of eight elements, their numbers, a byte each, side by side from the lowest byte on."""
     sets = ([element for element in range(8) if bits >> element & 1] for bits in range(256))
     return [sum(element << 8 * k for k, element in enumerate(elements)) for elements in sets]
 
 
 def _numbers_of(builder: Any, elements: Any) -> Any:
-    """The numbers of the elements in a set, side by side, and then anything below WIDTH: one instruction, or a table."""
+    """Returns the numbers of the elements in a set, side by side, and then anything below WIDTH.
+
+    It takes one instruction, or a table.
+    """
     if WIDTH == 8:
         packed = cgutils.global_constant(
-            builder, "packed_lanes", ir.Constant(ir.ArrayType(I64, 256), _packed_elements())
+            builder, "packed_elements", ir.Constant(ir.ArrayType(I64, 256), _packed_elements())
         )
         entry = builder.load(builder.gep(packed, [I64(0), elements]))
         return builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), WIDE)
@@ -236,37 +249,41 @@ def _numbers_of(builder: Any, elements: Any) -> Any:
 
 @emitting
 def put_elements(typing: Any, target: Any, elements: Any, first: Any) -> Any:
-    """Write first + element, int32, side by side to an address for the elements of a set; WIDTH are written in all.
+    """Writes first + element, int32, side by side to an address for the elements of a set; WIDTH are written in all.
 
     Returns how many elements they are.
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         target, elements, first = arguments
-        places = builder.add(_numbers_of(builder, elements), all_elements(builder, builder.trunc(first, I32), WIDTH))
-        builder.store(places, builder.inttoptr(target, WIDE.as_pointer()), align=WORD_BYTES)
+        numbers = builder.add(_numbers_of(builder, elements), all_elements(builder, builder.trunc(first, I32), WIDTH))
+        builder.store(numbers, builder.inttoptr(target, WIDE.as_pointer()), align=WORD_BYTES)
         return builder.ctpop(elements)
 
     return types.int64(types.int64, types.int64, types.int64), emit
 
 
 @emitting
-def pack_elements(typing: Any, elements: Any, sources: Any, place: Any, targets: Any, packed: Any) -> Any:
-    """Copy the elements of a set, of WIDTH words from `place` on of each source, side by side to `packed` in its target;
-    WIDTH words are written in all.
+def pack_elements(typing: Any, elements: Any, sources: Any, index: Any, targets: Any, packed: Any) -> Any:
+    """Copies the elements of a set side by side to `packed` in the target of each source; WIDTH words are written in
+    all.
 
-    sources, targets: tuples of as many addresses of columns. Returns `packed` and how many elements they are. LLVM makes
-    one instruction of words taken by number, where a processor has it.
+    LLVM makes one instruction of words taken by number, where a processor has it.
+
+    elements: the set, of WIDTH words from `index` on of each source.
+    sources, targets: tuples of as many addresses of columns.
+
+    Returns the sum of `packed` and how many elements they are.
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        elements, sources, place, targets, packed = arguments
+        elements, sources, index, targets, packed = arguments
         numbers = _numbers_of(builder, elements)
         numbers = [builder.extract_element(numbers, I32(k)) for k in range(WIDTH)]
         for source, target in zip(
             cgutils.unpack_tuple(builder, sources), cgutils.unpack_tuple(builder, targets), strict=True
         ):
-            words = builder.load(_at(builder, source, place), align=WORD_BYTES)
+            words = builder.load(_at(builder, source, index), align=WORD_BYTES)
             chosen = ir.Constant(WIDE, ir.Undefined)
             for k, number in enumerate(numbers):
                 chosen = builder.insert_element(chosen, builder.extract_element(words, number), I32(k))
@@ -278,7 +295,7 @@ def pack_elements(typing: Any, elements: Any, sources: Any, place: Any, targets:
 
 @emitting
 def count_elements(typing: Any, elements: Any) -> Any:
-    """How many elements are in a set."""
+    """Returns how many elements are in a set."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -286,15 +303,15 @@ def count_elements(typing: Any, elements: Any) -> Any:
     return types.int64(types.int64), emit
 
 
-def _at(builder: Any, column: Any, place: Any) -> Any:
-    """WIDTH words from a place of a column on."""
-    word = builder.gep(builder.inttoptr(column, I32.as_pointer()), [place])
+def _at(builder: Any, column: Any, index: Any) -> Any:
+    """Returns the address of WIDTH words from an index of a column on."""
+    word = builder.gep(builder.inttoptr(column, I32.as_pointer()), [index])
     return builder.bitcast(word, WIDE.as_pointer())
 
 
 @emitting
 def copy_line(typing: Any, source: Any, target: Any) -> Any:
-    """Copy 64 bytes to an address, a multiple of 64, past the caches: nobody here reads them soon."""
+    """Copies 64 bytes to an address, a multiple of 64, past the caches: nobody here reads them soon."""
     line = ir.VectorType(I32, ELEMENTS)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -308,32 +325,39 @@ def copy_line(typing: Any, source: Any, target: Any) -> Any:
 
 @inlined
 def three(columns: int, step: int) -> tuple[int, int, int]:
-    """Addresses of three columns, `step` bytes apart."""
+    """Returns the addresses of three columns, `step` bytes apart."""
     return (columns, columns + step, columns + 2 * step)
 
 
 @inlined
 def column_of(scratch: Floats) -> tuple[int, int, int]:
-    """Addresses of three columns of scratch."""
+    """Returns the addresses of three columns of scratch."""
     return three(address(scratch), COLUMN_BYTES)
 
 
 @inlined
 def elements_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: int) -> int:
-    """Which of WIDTH words from i on, of a column of `count`, have the wanted bits of a mask. wanted: mask, bits."""
+    """Returns which of WIDTH words from i on, of a column of `count`, have the wanted bits of a mask.
+
+    wanted: mask and bits.
+    """
     mask, bits = wanted
-    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_LANES >> max(0, i + WIDTH - count))
+    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_ELEMENTS >> max(0, i + WIDTH - count))
 
 
 @inlined
 def pack_columns(
     words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
 ) -> int:
-    """Where words of a column have the wanted bits of a mask, copy what columns have there, side by side. Returns how
-    many places they are.
+    """Copies what columns have where words of a column have the wanted bits of a mask, side by side.
 
-    wanted: mask and bits. sources, targets: addresses of columns. A target may be its source. Words behind are written
-    too, none of them behind a `whole` count.
+    words: address of the column of words.
+    wanted: mask and bits.
+    count: how many words there are.
+    sources, targets: addresses of columns. A target may be its source. Words behind are written too, none of them
+    behind a `whole` count.
+
+    Returns how many elements are copied.
     """
     packed = 0
     for i in range(0, count, WIDTH):
@@ -345,8 +369,10 @@ def pack_columns(
 def pack_chunk(
     words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
 ) -> tuple[int, int]:
-    """As `pack_columns`, to columns of scratch until they are full. Returns how many places they are, and how many
-    were looked at."""
+    """Does what `pack_columns` does, to columns of scratch until they are full.
+
+    Returns how many elements are copied, and how many were looked at.
+    """
     packed, i = 0, 0
     while i < count and packed <= CHUNK - WIDTH:
         elements = elements_of(words, wanted, i, count)
@@ -364,9 +390,10 @@ def pack_numbered(
     numbers: tuple[int, int],
     columns: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> tuple[int, int]:
-    """As `pack_chunk`, with a column more: the numbers of the places.
+    """Does what `pack_chunk` does, with one column more: the numbers of the elements.
 
-    numbers: of place 0, and the address of a column that they go to. columns: sources and targets.
+    numbers: that of element 0, and the address of a column that they go to.
+    columns: sources and targets.
     """
     packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
     while i < count and packed <= CHUNK - WIDTH:
@@ -379,7 +406,7 @@ def pack_numbered(
 
 @inlined
 def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, columns: tuple[int, ...]) -> int:
-    """As `pack_columns` within columns: what lies in front of the first gap stays where it is."""
+    """Packs columns as `pack_columns` does, each into itself: what lies in front of the first gap stays where it is."""
     packed = 0
     for i in range(0, count, WIDTH):
         elements = elements_of(words, wanted, i, count)
@@ -391,50 +418,53 @@ def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, colu
 
 
 @inlined
-def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, places: int) -> int:
-    """List where words of a column have the wanted bits of a mask, and close the list. Returns its length.
+def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, indices: int) -> int:
+    """Lists the indices where words of a column have the wanted bits of a mask, and closes the list. Returns its
+    length.
 
-    wanted: mask and bits. A list has room for ELEMENTS places more than it may have.
+    wanted: mask and bits.
+    indices: address of the list, int32, which has room for ELEMENTS indices more than it may have.
     """
     length = 0
     for i in range(0, count, WIDTH):
-        length += put_elements(places + WORD_BYTES * length, elements_of(words, wanted, i, count), i)
-    close_list(places, length)
+        length += put_elements(indices + WORD_BYTES * length, elements_of(words, wanted, i, count), i)
+    close_list(indices, length)
     return length
 
 
 @inlined
-def close_list(places: int, length: int) -> None:
-    """Add places behind a chunk to a list of places of it, so that `each` may go on to the end of a vector."""
+def close_list(indices: int, length: int) -> None:
+    """Adds indices behind a chunk to a list of indices of it, so that `each` may go on to the end of a vector."""
     for i in range(ELEMENTS):
-        put(places, length + i, np.int32(CHUNK + i))
+        put(indices, length + i, np.int32(CHUNK + i))
 
 
 @inlined
-def gather_columns(rows: int, row_bytes: int, places: int, count: int, columns: tuple[tuple[int, ...], int]) -> None:
-    """Words of rows become columns of scratch. places: address of the rows' numbers, int32.
+def gather_columns(rows: int, row_bytes: int, indices: int, count: int, columns: tuple[tuple[int, ...], int]) -> None:
+    """Turns words of rows into columns of scratch.
 
-    columns: by how many bytes each four words are behind the start of a row, and where the first column goes. WIDTH
-    places at a time are read, also if count is no multiple of it: all of them must exist.
+    indices: address of the rows' numbers, int32. WIDTH of them at a time are read, also if count is no multiple of it:
+    all of these rows must exist.
+    columns: by how many bytes each four words are behind the start of a row, and where the first column goes.
     """
     quads, target = columns
     for i in range(0, count, WIDTH):
-        put_columns(rows, row_bytes, places + WORD_BYTES * i, quads, target + WORD_BYTES * i)
+        put_columns(rows, row_bytes, indices + WORD_BYTES * i, quads, target + WORD_BYTES * i)
 
 
 @emitting
-def put_columns(typing: Any, rows: Any, row_bytes: Any, places: Any, quads: Any, target: Any) -> Any:
-    """Four words, some bytes behind the start of each of WIDTH rows, become four columns of scratch, and the next ones
-    the next four.
+def put_columns(typing: Any, rows: Any, row_bytes: Any, indices: Any, quads: Any, target: Any) -> Any:
+    """Turns four words, some bytes behind the start of each of WIDTH rows, into four columns of scratch, and the next
+    ones into the next four.
 
-    Two or four rows share a vector, and words change places within its quarters alone. A few rows at a time are read
-    as a whole, so that registers hold their addresses.
+    Two or four rows share a vector, and words are permuted within its quarters alone. A few rows at a time are read as
+    a whole, so that registers hold their addresses.
     """
     quarters = WIDTH // 4
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        first, row_bytes, places, quads, target = arguments
-        numbers = builder.inttoptr(places, I32.as_pointer())
+        first, row_bytes, indices, quads, target = arguments
+        numbers = builder.inttoptr(indices, I32.as_pointer())
         offsets, vectors = cgutils.unpack_tuple(builder, quads), []
         for k in range(4):
             numbered = [
@@ -445,15 +475,15 @@ def put_columns(typing: Any, rows: Any, row_bytes: Any, places: Any, quads: Any,
             vectors.append([_joined(builder, [builder.add(row, offset) for row in read]) for offset in offsets])
         for quad in range(len(offsets)):
             for k, words in enumerate(_transposed(builder, [vector[quad] for vector in vectors])):
-                place = builder.add(target, I64((4 * quad + k) * COLUMN_BYTES))
-                builder.store(words, builder.inttoptr(place, WIDE.as_pointer()), align=WORD_BYTES)
+                column = builder.add(target, I64((4 * quad + k) * COLUMN_BYTES))
+                builder.store(words, builder.inttoptr(column, WIDE.as_pointer()), align=WORD_BYTES)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, quads, types.int64), emit
 
 
 def _joined(builder: Any, rows: list[Any]) -> Any:
-    """Four words from each of some addresses, side by side."""
+    """Returns four words from each of some addresses, side by side."""
     parts = [builder.load(builder.inttoptr(row, ir.VectorType(I32, 4).as_pointer()), align=WORD_BYTES) for row in rows]
     while len(parts) > 1:
         elements = list(range(2 * parts[0].type.count))
@@ -462,7 +492,7 @@ def _joined(builder: Any, rows: list[Any]) -> Any:
 
 
 def _transposed(builder: Any, vectors: list[Any]) -> list[Any]:
-    """Four vectors: quarter q of vector k has the words of row k + 4 q. They become columns."""
+    """Returns the columns of four vectors, where quarter q of vector k has the words of row k + 4 q."""
     low, high = [0, WIDTH, 1, WIDTH + 1], [2, WIDTH + 2, 3, WIDTH + 3]
     first, second = (
         [_mixed(builder, vectors[k], vectors[k + 1], _in_quarters(mask)) for mask in (low, high)] for k in (0, 2)
@@ -472,10 +502,10 @@ def _transposed(builder: Any, vectors: list[Any]) -> list[Any]:
 
 
 def _in_quarters(mask: list[int]) -> list[int]:
-    """What is done with the first four words of two vectors, done with all fours."""
+    """Returns the permutation that does with all fours of two vectors what `mask` does with the first four words."""
     return [element + quarter for quarter in range(0, WIDTH, 4) for element in mask]
 
 
 def _mixed(builder: Any, a: Any, b: Any, mask: list[int]) -> Any:
-    """Words of two vectors."""
+    """Returns a vector of words of two vectors, taken by number."""
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(mask)), mask))

@@ -7,11 +7,11 @@ from renderer.bench.error_benchmark import (
     Moments,
     by_driver,
     error_of,
+    estimated_and_true,
+    noise_rows,
+    noise_table,
     pictures,
     slope,
-    told_and_true,
-    told_rows,
-    told_table,
 )
 from renderer.drivers.driver import RenderSettings
 from renderer.film.film import FLOOR, LEFT_OUT
@@ -56,23 +56,23 @@ def test_the_last_picture_is_that_of_all_the_time():
     assert [passes for _, passes in seen] == sorted({passes for _, passes in seen})
 
 
-def test_noise_that_is_told_is_compared_with_the_error_of_one_picture():
+def test_estimated_noise_is_compared_with_the_error_of_one_picture():
     """Pictures of brightness 1 that are off by 0.05: by the mean of the others, whose noise is taken out."""
     random = np.random.default_rng(2)
     made = [
-        (random.normal(1.0, 0.05, (40, 50, 3)).astype(np.float32), figures) for figures in (0.03, 0.04, 0.05, 0.05, 0.2)
+        (random.normal(1.0, 0.05, (40, 50, 3)).astype(np.float32), noise) for noise in (0.03, 0.04, 0.05, 0.05, 0.2)
     ]
-    row = told_and_true(made)
+    row = estimated_and_true(made)
     kept = 0.98  # of the error, without the worst hundredth of the pixels
     assert row["error"] == pytest.approx(kept * 0.05 / (1.0 + FLOOR), rel=0.03)
-    assert [row[key] * row["error"] for key in ("least", "told", "most")] == pytest.approx([0.03, 0.05, 0.2])
+    assert [row[key] * row["error"] for key in ("least", "estimated", "most")] == pytest.approx([0.03, 0.05, 0.2])
 
 
-def test_pictures_of_a_driver_tell_their_noise():
+def test_pictures_of_a_driver_estimate_their_noise():
     settings = RenderSettings(width=16, height=12)
     with open_context("cornell", SceneView(), TracerChoice(device="cpu")) as context:
-        found = told_rows(context, ["ao"], settings, [16, 4], 6)
+        found = noise_rows(context, ["ao"], settings, [16, 4], 6)
     assert [(row["driver"], row["passes"]) for row in found] == [("ao", 4), ("ao", 16)]
     assert found[1]["error"] < 0.6 * found[0]["error"]
-    assert 0.75 < found[1]["told"] < 1.25
-    assert told_table(found).count("\n") == 0
+    assert 0.75 < found[1]["estimated"] < 1.25
+    assert noise_table(found).count("\n") == 0

@@ -1,5 +1,6 @@
-"""What papers printed that compare ways to trace rays on a GPU: a module for each, with the kernels of its tables, its
-rays and its figures, all checked against the paper. `PAPERS` has them by their names on the command line.
+"""This package holds what papers printed that compare ways to trace rays on a GPU: a module for each, with the kernels
+of its tables, its rays and its figures, all checked against the paper. `PAPERS` has them by their names on the command
+line.
 
 What a text states as a range is a `Claim`. What is drawn as a chart without numbers is not here.
 """

@@ -1,4 +1,6 @@
-"""Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009: table 1 and the text, on a GTX 285."""
+"""This module has table 1 and the text of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009, on
+a GTX 285.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +12,11 @@ KINDS = ("primary", "ao", "diffuse")
 
 @dataclass(frozen=True)
 class Published:
-    """A kernel on a kind of rays. efficiency: SIMD efficiency of traversal and of intersection, per cent, None where
-    the table has none. simulated, measured: millions of rays per second, with memory that takes no time, and timed."""
+    """Holds what the table says of a kernel on a kind of rays.
+
+    efficiency: SIMD efficiency of traversal and of intersection, per cent, None where the table has none.
+    simulated, measured: millions of rays per second, with memory that takes no time, and timed.
+    """
 
     efficiency: tuple[int, int] | None
     simulated: float
@@ -19,7 +24,7 @@ class Published:
 
     @property
     def of_simulated(self) -> float:
-        """Measured over simulated."""
+        """Returns the measured rate over the simulated one."""
         return self.measured / self.simulated
 
 

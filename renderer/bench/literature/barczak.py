@@ -1,5 +1,6 @@
-"""Barczak: GPU Ray Tracing "The Wrong Way": what the post says in words, of an Intel Core i3-4010U (Haswell GT2, 20
-units of 7 threads each). Its bar charts have no numbers, and its text bears no date."""
+"""This module has what Barczak: GPU Ray Tracing "The Wrong Way" says in words, of an Intel Core i3-4010U (Haswell GT2,
+20 units of 7 threads each). Its bar charts have no numbers, and its text bears no date.
+"""
 
 from renderer.bench.literature.paper import Claim, Paper
 

@@ -1,5 +1,6 @@
-"""Lier, Stamminger, Selgrad: CPU-Style SIMD Ray Traversal on GPUs, 2018: the text about figure 1, on a GTX 1070. The
-figure is a chart without numbers."""
+"""This module has the text about figure 1 of Lier, Stamminger, Selgrad: CPU-Style SIMD Ray Traversal on GPUs, 2018, on
+a GTX 1070. The figure is a chart without numbers.
+"""
 
 from collections.abc import Mapping
 

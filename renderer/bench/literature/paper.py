@@ -1,4 +1,4 @@
-"""A paper whose tables are made again."""
+"""This module describes a paper whose tables are made again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +9,13 @@ ROUNDING = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A sentence of a paper's text: the rate of one kernel over that of another.
+    """This is a sentence of a paper's text: the rate of one kernel over that of another.
 
-    row, over: rows of the paper's table. kinds: of rays, for each of which it is said. least, most: the range that the
-    text states for the mean over scenes, the same number twice for "about"; None where it is open. single_views: what
-    it says of single views, in short.
+    row, over: rows of the paper's table.
+    kinds: of rays, for each of which it is said.
+    least, most: the range that the text states for the mean over scenes, the same number twice for "about"; None where
+    it is open.
+    single_views: what it says of single views, in short.
     """
 
     row: str
@@ -24,14 +26,14 @@ class Claim:
     single_views: str = ""
 
     def holds(self, ratio: float) -> bool:
-        """Whether a measured ratio agrees with it, but for `ROUNDING`."""
+        """Returns whether a measured ratio agrees with the claim, but for `ROUNDING`."""
         least = -float("inf") if self.least is None else self.least
         most = float("inf") if self.most is None else self.most
         return least - ROUNDING <= ratio <= most + ROUNDING
 
     @property
     def range(self) -> str:
-        """The range in a cell of a table."""
+        """Returns the range as text, for a cell of a table."""
         if self.least is None:
             return f"at most {self.most:g}"
         if self.most is None:
@@ -41,13 +43,20 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """Tables or figures to be made again.
+    """Describes the tables or figures of a paper that are made again.
 
-    name: on the command line. citation: author, title, year. what: it shows. rows: kernels by their names in the paper;
-    the first is the one that others are compared with. kinds: of rays. size: pixels. repeats: rounds. bound_rays: of
-    each kind, from which SIMD efficiencies and bounds are simulated; 0 for none. claims: of its text. has_photon_run:
-    whether photons are also traced from end to end, in a scene made plain. has_construction: whether builders of trees
-    are compared too, and shadows are of one point light. notes: below the tables.
+    name: on the command line.
+    citation: author, title, year.
+    what: it shows.
+    rows: kernels by their names in the paper; the first is the one that others are compared with.
+    kinds: of rays.
+    size: pixels.
+    repeats: rounds.
+    bound_rays: of each kind, from which SIMD efficiencies and bounds are simulated; 0 for none.
+    claims: of its text.
+    has_photon_run: whether photons are also traced from end to end, in a scene made plain.
+    has_construction: whether builders of trees are compared too, and shadows are of one point light.
+    notes: below the tables.
     """
 
     name: str
