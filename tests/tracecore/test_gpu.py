@@ -383,9 +383,9 @@ def test_a_resident_kernel_reads_and_writes_only_what_it_should(judge: Judge, ke
     with GpuTracer(triangles, kernel, dispatch="resident") as tracer:
         host = tracer._host
         memory = host.ring(6 * len(asked), slot_rays)
-        for device_lock in range(20):
+        for iteration in range(20):
             orders = [
-                (slot, asked[slot % 6], slice(100 * slot, 100 * slot + slot_rays - (slot * device_lock) % slot_rays))
+                (slot, asked[slot % 6], slice(100 * slot, 100 * slot + slot_rays - (slot * iteration) % slot_rays))
                 for slot in range(memory.slots)
             ]
             for slot, bits, rows in orders:
@@ -428,15 +428,15 @@ def test_tracers_take_turns_on_the_device(judge: Judge, dispatches: tuple[str, s
     ]
     queues = [tracer.open_queue() for tracer in tracers]
     batches = [queue.batch() for queue in queues]
-    for device_lock in range(20):
-        rows = slice(device_lock * BATCH_RAYS, (device_lock + 1) * BATCH_RAYS)
+    for iteration in range(20):
+        rows = slice(iteration * BATCH_RAYS, (iteration + 1) * BATCH_RAYS)
         for queue, batch in zip(queues, batches, strict=True):
             batch.rays[:] = rays[rows]
             queue.submit(batch, BATCH_RAYS, Query.CLOSEST)
         for queue, batch in zip(queues, batches, strict=True):
             queue.wait(batch)
             assert_same_bits(batch.hits, closest[rows], rays[rows])
-        if device_lock % 5 == 0:
+        if iteration % 5 == 0:
             assert_same_bits(open_gpu(triangles).closest_hit(rays[rows]), closest[rows], rays[rows])  # and drop it
     for tracer in tracers:
         assert tracer.statistics().rays >= 20 * BATCH_RAYS

@@ -114,7 +114,7 @@ def test_hits_are_the_same_on_weak_memory(kernel: str) -> None:
     for seed in range(2):
         for slot in range(2):
             write_order(host.memory, slot, case.rays[100 * seed : 100 * seed + 150], slot * ANY_HIT_BIT)
-        host.device["desk"][:] = 0
+        host.device["state"][:] = 0
         say(host.memory.stop, ONCE)
         host.run(order=SHUFFLED, seed=seed, is_weak=1)
         assert host.error is None
@@ -148,12 +148,12 @@ def test_a_slot_full_to_the_brim() -> None:
 def test_orders_are_traced_once_even_by_a_kernel_that_starts_again() -> None:
     case = answers("soup", 2000)
     host = KernelHost(case.triangles, find_strategy(None), (3, 256))
-    for device_lock in range(3):
+    for iteration in range(3):
         host.start()
-        write_order(host.memory, device_lock, case.rays[:100])
-        assert await_order(host.memory, device_lock) == 0
-        assert_written(host.memory, device_lock, case.closest[:100])
-        host.memory.hits[device_lock] = -7.0
+        write_order(host.memory, iteration, case.rays[:100])
+        assert await_order(host.memory, iteration) == 0
+        assert_written(host.memory, iteration, case.closest[:100])
+        host.memory.hits[iteration] = -7.0
         host.stop()
     assert (host.memory.hits == -7.0).all()
 
@@ -165,15 +165,15 @@ def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
     queue = host.queue()
     batches = [queue.batch(200) for _ in range(3)]
     busy = [0]
-    for device_lock in range(2):
-        for i, batch in enumerate(batches[device_lock:]):
+    for iteration in range(2):
+        for i, batch in enumerate(batches[iteration:]):
             batch.rays[:] = case.rays[i * 100 : i * 100 + 200]
             queue.submit(batch, 200, Query.CLOSEST)
         say(host.memory.stop, ONCE)
-        host.device["desk"][:] = 0
+        host.device["state"][:] = 0
         host.run()
         assert host.error is None
-        for i, batch in enumerate(batches[device_lock:]):
+        for i, batch in enumerate(batches[iteration:]):
             queue.wait(batch)
             check(batch, case.closest[i * 100 : i * 100 + 200], case.rays[i * 100 : i * 100 + 200])
         busy.append(int(host.memory.busy[0]))
@@ -293,12 +293,12 @@ def test_a_fault_is_that_of_its_order() -> None:
     case = answers("soup", 2000)
     harmless = make_rays(np.full((256, 3), 9.0), [[1.0, 1, 1]])
     host = KernelHost(case.triangles, too_small_a_stack(), (SLOTS, SLOT_RAYS))
-    for device_lock in range(2):
+    for iteration in range(2):
         for slot in range(SLOTS):
-            write_order(host.memory, slot, harmless if (slot + device_lock) % 2 else case.rays[:256])
+            write_order(host.memory, slot, harmless if (slot + iteration) % 2 else case.rays[:256])
         host.start()
         for slot in range(SLOTS):
-            assert await_order(host.memory, slot) >> FAULT_SHIFT == (slot + device_lock + 1) % 2
+            assert await_order(host.memory, slot) >> FAULT_SHIFT == (slot + iteration + 1) % 2
         host.stop()
 
 
@@ -324,8 +324,8 @@ def test_threads_with_a_queue_each() -> None:
         queue = host.queue()
         batches = [queue.batch(256) for _ in range(3)]
         chosen = [np.zeros(0, np.int64)] * 3
-        for device_lock in range(60):
-            i = device_lock % 3
+        for iteration in range(60):
+            i = iteration % 3
             queue.wait(batches[i])
             if not np.array_equal(batches[i].hits.view(np.uint32)[: len(chosen[i])], expected[chosen[i]]):
                 failures.append(seed)
@@ -370,7 +370,7 @@ def test_memory_is_columns() -> None:
     memory = RingMemory(5, 512, np.zeros)
     assert memory.rays.shape == (5, 8, 544)
     assert memory.hits.shape == (5, 4, 544)
-    assert memory.device_bytes["posts"] == 16 * 4
+    assert memory.device_bytes["entries"] == 16 * 4
     batch = alone(memory).batch(700)
     assert batch.rays.shape == (700, 8)
     assert batch.hits.shape == (700, 4)
@@ -586,13 +586,13 @@ def test_one_kernel_stays_at_a_time(make_host: MakeService) -> None:
     one, other = make_host(60.0), make_host(60.0)
     for host in (one, other):
         host.ring(8, 512)
-    for device_lock in range(1, 4):
+    for iteration in range(1, 4):
         work_for_a_second(one)
         one.serve()
         assert (served_of(one).runs, served_of(other).runs) == (True, False)
         work_for_a_second(other)
         other.serve()
         assert (served_of(one).runs, served_of(other).runs) == (False, True)
-        assert (one.busy_seconds, other.busy_seconds) == (device_lock, device_lock)
+        assert (one.busy_seconds, other.busy_seconds) == (iteration, iteration)
     with find_device(0).turns.vacant():
         assert not served_of(other).runs

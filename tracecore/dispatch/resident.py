@@ -21,7 +21,7 @@ from tracecore.dispatch.port import LATE, LISTENING, POLLED, are_ready, await_an
 from tracecore.dispatch.ring import RingMemory, RingQueue, say
 from tracecore.dispatch.streamed import WorkCounters
 from tracecore.errors import DeviceError, KernelError, TraceError
-from tracecore.kernels.ring_records import DESK, END, GO_ON, ONCE
+from tracecore.kernels.ring_records import RING_STATE, END, GO_ON, ONCE
 from tracecore.rays import BATCH_RAYS
 
 
@@ -68,7 +68,7 @@ class ServedRing:
     def _start(self) -> None:
         with cuda_errors("cannot start the kernel that serves the ring"):
             self.gpu.attach()
-            self._stream.clear(self._device["desk"].address, DESK.itemsize)
+            self._stream.clear(self._device["state"].address, RING_STATE.itemsize)
             self._kernel.start_resident(self._pointers.ctypes.data, self._stream)
 
     def has_ended(self) -> bool:

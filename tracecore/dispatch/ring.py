@@ -26,11 +26,11 @@ from tracecore.kernels.launch_records import describe_faults
 from tracecore.kernels.ring_records import (
     ANY_HIT_BIT,
     COLUMN_PAD,
-    DESK,
+    RING_STATE,
     FAULT_SHIFT,
     LEAST_SLOT_RAYS,
     MOST_SLOT_RAYS,
-    ORDER,
+    REQUEST,
     RING,
 )
 from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS, Query
@@ -126,9 +126,9 @@ class RingMemory:
         others up.
         """
         return {
-            "desk": DESK.itemsize,
-            "orders": self.slots * ORDER.itemsize,
-            "posts": self.places * 4,
+            "state": RING_STATE.itemsize,
+            "requests": self.slots * REQUEST.itemsize,
+            "entries": self.places * 4,
             "staged": self.slots * self.slot_rays * HIT.itemsize,
         }
 
@@ -144,7 +144,7 @@ class RingMemory:
             record[name] = getattr(self, name).ctypes.data
         for name, place in device.items():
             record[name] = place
-        record["slots"], record["places"] = self.slots, self.places
+        record["slots"], record["entry_count"] = self.slots, self.places
         record["slot_bits"] = self.slot_rays.bit_length() - 1
         return record
 

@@ -74,13 +74,13 @@ enum class Order : uint32_t { ASCENDING, DESCENDING, SHUFFLED };
 
 struct Block {
     Warp warps[MAX_WARPS];
-    Warp* warp;  // the one whose turn it is
+    Warp* warp;  // the one that runs
     Lane* lane;  // and its lane
     uint32_t warps_count;
     uint32_t runnable;  // bit set of warps that have a ready lane
-    Extent place;       // `blockIdx`
-    Extent size;        // `blockDim`
-    Extent grid;        // `gridDim`
+    Extent block_index;  // `blockIdx`
+    Extent size;         // `blockDim`
+    Extent grid;         // `gridDim`
     Order order;
     uint32_t random;
     void (*kernel)();
