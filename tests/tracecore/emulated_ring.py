@@ -11,7 +11,7 @@ from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.ring import RingMemory, RingQueue, say
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.emulator.tracer import EmulatedScene, Order, memory_ranges
-from tracecore.kernels.ring_records import RING_STATE, END, GO_ON
+from tracecore.kernels.ring_records import END, GO_ON, RING_STATE
 from tracecore.kernels.strategy import KernelStrategy
 
 #: An order of lanes, for requests.

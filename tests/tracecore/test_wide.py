@@ -213,5 +213,5 @@ def test_packed_boxes_hold_the_triangles_below(count: int) -> None:
 def test_other_trees_are_refused(width: int, max_leaf: int) -> None:
     triangles = np.ones((16, 3, 3), np.float32)
     tree = build(triangles, max_leaf=max_leaf)
-    with pytest.raises(KernelError, match="bvh8 takes 8 lanes and leaves of at most 8 triangles, got"):
+    with pytest.raises(KernelError, match="bvh8 takes 8 children and leaves of at most 8 triangles, got"):
         pack(tree, collapse(tree, width=width, max_leaf=max_leaf), triangles)

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from tracecore.analysis.machine_code import NOWHERE, MachineCode, Indices, disassemble
+from tracecore.analysis.machine_code import NOWHERE, Indices, MachineCode, disassemble
 from tracecore.cuda.nvrtc import compile_source
 from tracecore.kernels.source import flatten
 from tracecore.kernels.step_records import Step

@@ -21,7 +21,7 @@ from tracecore.dispatch.port import LATE, LISTENING, POLLED, are_ready, await_an
 from tracecore.dispatch.ring import RingMemory, RingQueue, say
 from tracecore.dispatch.streamed import WorkCounters
 from tracecore.errors import DeviceError, KernelError, TraceError
-from tracecore.kernels.ring_records import RING_STATE, END, GO_ON, ONCE
+from tracecore.kernels.ring_records import END, GO_ON, ONCE, RING_STATE
 from tracecore.rays import BATCH_RAYS
 
 

@@ -26,12 +26,12 @@ from tracecore.kernels.launch_records import describe_faults
 from tracecore.kernels.ring_records import (
     ANY_HIT_BIT,
     COLUMN_PAD,
-    RING_STATE,
     FAULT_SHIFT,
     LEAST_SLOT_RAYS,
     MOST_SLOT_RAYS,
     REQUEST,
     RING,
+    RING_STATE,
 )
 from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS, Query
 

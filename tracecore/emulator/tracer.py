@@ -14,7 +14,7 @@ from tracecore.dispatch.direct import DirectTracer
 from tracecore.dispatch.tracer import BvhStatistics
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.errors import KernelError
-from tracecore.kernels.launch_records import LAUNCH, REPORT, LAUNCH_COUNTERS, describe_faults
+from tracecore.kernels.launch_records import LAUNCH, LAUNCH_COUNTERS, REPORT, describe_faults
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout.device_layout import PackedScene

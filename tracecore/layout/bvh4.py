@@ -20,8 +20,9 @@ LEAF_COUNT_BITS = 4
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
-#: planes: by axis, lower or upper, and child. child: index of a node, or
-#: ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf. A spare child has a box at infinity and a leaf without triangles.
+#: planes: by axis, lower or upper, and child.
+#: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf. A spare child has a box at
+#: infinity and a leaf without triangles.
 NODE = np.dtype([("planes", "<f4", (3, 2, WIDTH)), ("child", "<i4", WIDTH), ("unused", "<i4", 4)])
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 

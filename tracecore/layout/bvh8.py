@@ -50,8 +50,8 @@ def pack(tree: BinaryTree, wide: WideTree, triangles: Floats) -> Bvh8:
     """
     if wide.binary.shape[1] != WIDTH or wide.count[wide.wide == EMPTY].max(initial=0) > BLOCK:
         raise KernelError(
-            f"bvh8 takes {WIDTH} children and leaves of at most {BLOCK} triangles, got {wide.binary.shape[1]} children and "
-            f"leaves of {wide.count[wide.wide == EMPTY].max(initial=0)}; collapse the tree to these"
+            f"bvh8 takes {WIDTH} children and leaves of at most {BLOCK} triangles, got {wide.binary.shape[1]} children "
+            f"and leaves of {wide.count[wide.wide == EMPTY].max(initial=0)}; collapse the tree to these"
         )
     wide = _sorted_for_any_hit(tree, wide)
     lower, upper = (np.take(box, wide.binary, axis=0).transpose(0, 2, 1) for box in (tree.lower, tree.upper))
