@@ -1,4 +1,4 @@
-"""The co-processor: triangles and rays in, hits out.
+"""Traces rays as a co-processor: triangles and rays go in, hits come out.
 
 `open_tracer` gives a tracer for a device; `tracer` states what it does, `rays` what goes in and comes out.
 """
@@ -93,7 +93,7 @@ def device_and_index(text: str) -> tuple[Device, int | None]:
 
 
 class _Surfaces(NamedTuple):
-    """What is to be traced, after it has been checked. tree and cutouts are as the tracers take them."""
+    """Holds what is to be traced, after it has been checked. tree and cutouts are as the tracers take them."""
 
     triangles: Floats
     tree: BinaryTree | None

@@ -1,4 +1,4 @@
-"""Cut-outs: triangles of which a mask says where they are not there, such as leaves and fences.
+"""Reads cut-outs: triangles of which a mask says where they are not there, such as leaves and fences.
 
 A ray passes through what is cut out. Where a triangle is hit at u, v, its texture coordinates s, t are the mean of
 those at its corners; it is there if the mask's texel at s, t is set. `brute_force` defines this to the last bit.
@@ -54,7 +54,7 @@ class Cutouts:
 
 
 class CutoutTables(NamedTuple):
-    """Cut-outs as all tracers read them.
+    """Holds cut-outs as all tracers read them.
 
     cutout_of: (t,) int32, a triangle's index in `cutouts`, -1 where it is solid.
     cutouts: (c,) `CUTOUT` records as (c, 8) uint32.
@@ -67,7 +67,7 @@ class CutoutTables(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """The memory that the tables take, in bytes."""
+        """Returns the memory that the tables take, in bytes."""
         return sum(table.nbytes for table in self)
 
 

@@ -2,7 +2,7 @@
 
 
 class TraceError(Exception):
-    """Is the root of all errors of tracecore."""
+    """Stands at the root of all errors of tracecore."""
 
 
 class TriangleError(TraceError, ValueError):

@@ -1,4 +1,4 @@
-"""The triangles given to a tracer are checked here, once."""
+"""Checks the triangles given to a tracer, once."""
 
 import numpy as np
 import numpy.typing as npt

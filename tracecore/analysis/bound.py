@@ -1,4 +1,5 @@
-"""The rate that a GPU could reach if memory took no time: rays over the clocks that it needs to issue all instructions.
+"""Computes the rate that a GPU could reach if memory took no time: rays over the clocks that it needs to issue all
+instructions.
 
 Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009, section 3.
 """
@@ -16,7 +17,9 @@ MOVE_INSTRUCTIONS = 30.0
 
 
 class StepCosts(Protocol):
-    """How many instructions a warp issues for a step of each kind, for new rays, and for an iteration of the loop."""
+    """Says how many instructions a warp issues for a step of each kind, for new rays, and for an iteration of
+    the loop.
+    """
 
     @property
     def node(self) -> float: ...

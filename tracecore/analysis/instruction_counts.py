@@ -1,4 +1,4 @@
-"""Instructions that a kernel takes for each of its steps, counted in the machine code that the compiler makes.
+"""Counts the instructions that a kernel takes for each of its steps, in the machine code that the compiler makes.
 
 A kernel marks where its steps begin (`kernels/steps.cuh`). Compiled with MARKED, each mark is an instruction of no
 other use, which is not counted. From a step to the next of its kind there are several ways through the code. The one
@@ -30,7 +30,7 @@ REFILL = len(Step)
 
 @dataclass(frozen=True, kw_only=True)
 class StepInstructions:
-    """The least numbers of instructions that a warp issues.
+    """Holds the least numbers of instructions that a warp issues.
 
     ray: for new rays, from taking them to storing their hits.
     node: for a visit of an inner node.
@@ -38,7 +38,8 @@ class StepInstructions:
     triangle: for a test of a triangle that the ray passes by.
     inside: how many more a test takes of a triangle that the ray does not pass by.
     iteration: for an iteration of the loop around all these steps.
-    A number is 0 where the kernel does not mark such a step, or where an iteration cannot be told from a step.
+
+    Each is 0 where the kernel does not mark such a step, or where an iteration cannot be told from a step.
     """
 
     ray: int
@@ -97,8 +98,8 @@ ENTRY: Indices = frozenset({0})
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The instructions that can be reached, divided by what they are for, as in `StepInstructions`; marks are
-    in none.
+    """Divides the instructions that can be reached by what they are for, as in `StepInstructions`; marks are in
+    none.
     """
 
     ray: Indices
@@ -148,14 +149,14 @@ def divide(marked: MarkedCode) -> Parts:
 
 
 class MarkedCode:
-    """The code of an entry point, and where its marks are."""
+    """Holds the code of an entry point, and where its marks are."""
 
     def __init__(self, code: MachineCode) -> None:
         self.code = code
         self.reached = ENTRY | code.after(ENTRY)
         self._marks = {mark: code.indices("PMTRIG", hex(1 << mark)) & self.reached for mark in (*Step, REFILL)}
         self.steps = self.at(Step.NODE, Step.LEAF, Step.TRIANGLE)
-        #: Of steps without new rays, and where it is entered; every turn passes there.
+        #: The loop of steps without new rays, and where it is entered; every iteration passes there.
         self.loop = self._around(self.steps, self.at(REFILL))
         self.begin = self.loop & code.next_to(self.reached - self.loop)
 

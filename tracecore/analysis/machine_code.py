@@ -1,4 +1,4 @@
-"""Machine code as a graph: which instruction may follow which, and how few can be issued on a way through it.
+"""Reads machine code as a graph: which instruction may follow which, and how few can be issued on a way through it.
 
 NVIDIA's disassembler reads it; like the compiler it needs neither a driver nor a GPU.
 """
@@ -29,7 +29,7 @@ INSTRUCTION_BYTES = 16
 
 @dataclass(frozen=True, kw_only=True)
 class MachineCode:
-    """The instructions of an entry point, named by their indices.
+    """Holds the instructions of an entry point, named by their indices.
 
     opcodes: such as "LDG.E.128.CONSTANT".
     operands: as the disassembler writes them.

@@ -26,8 +26,8 @@ NODE, LEAF, TRIANGLE, INSIDE = map(int, Step)
 
 
 class Work(IntEnum):
-    """What a warp issues: a step of each kind of `Step`; RAYS, when new rays are taken; ITERATION, once around the
-    steps of the loop; MOVE, when rays change between lanes and a queue.
+    """Names what a warp issues: a step of each kind of `Step`; RAYS, when new rays are taken; ITERATION, once around
+    the steps of the loop; MOVE, when rays change between lanes and a queue.
     """
 
     NODE = NODE
@@ -44,7 +44,7 @@ RAYS, ITERATION, MOVE = int(Work.RAYS), int(Work.ITERATION), int(Work.MOVE)
 
 @dataclass(frozen=True, kw_only=True)
 class Lanes:
-    """An organisation in which a ray stays in its lane until it is done.
+    """Organises warps so that a ray stays in its lane until it is done.
 
     loop: what a warp does in an iteration.
     replace_below: share of a warp's lanes that still walk, below which the others get new rays; 0: not before all are
@@ -60,7 +60,7 @@ class Lanes:
 
 @dataclass(frozen=True, kw_only=True)
 class Queues:
-    """An organisation by work queues, section 5.2 of the paper. A warp has more rays than lanes, and in each iteration
+    """Organises warps by work queues, section 5.2 of the paper. A warp has more rays than lanes, and in each iteration
     does that of which more rays are ready, visits or tests, with as many as it has lanes.
 
     pool: rays of a warp, in its widths.
@@ -79,7 +79,7 @@ def own_organisation(strategy: KernelStrategy) -> Lanes:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """What warps issued.
+    """Says what warps issued.
 
     width: lanes of a warp.
     issued: (7,) int64, how often, by `Work`.
@@ -150,7 +150,7 @@ def _check(sequences: StepSequences) -> None:
 
 
 class Record(NamedTuple):
-    """The steps of all items, and what warps have issued so far."""
+    """Holds the steps of all items, and what warps have issued so far."""
 
     kinds: Kinds
     useful_of: Kinds
@@ -161,7 +161,7 @@ class Record(NamedTuple):
 
 
 class HeldItems(NamedTuple):
-    """The items that a warp holds, by index.
+    """Holds the items of a warp, by index.
 
     here, end: where in its steps each item is, and where these end.
     item: which item it is, -1 for none.
@@ -175,8 +175,8 @@ class HeldItems(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """Which items a warp gets. warp: its number. warps: among how many. least: how many items must walk while there are
-    more.
+    """Says which items a warp gets. warp: its number. warps: among how many. least: how many items must walk while
+    there are more.
     """
 
     warp: int
@@ -201,10 +201,10 @@ def _put(record: Record, held: HeldItems, index: int, item: int) -> None:
     """Puts an item at an index; the one that was there leaves. -1: none comes."""
     old = held.item[index]
     if old >= 0:
-        own = 0
+        of_item = 0
         for step in range(record.starts[old], record.starts[old + 1]):
-            own += record.kinds[step] == NODE or record.kinds[step] == TRIANGLE
-        record.waits[old] = _visits_and_tests(record) - held.came[index] - own
+            of_item += record.kinds[step] == NODE or record.kinds[step] == TRIANGLE
+        record.waits[old] = _visits_and_tests(record) - held.came[index] - of_item
     held.item[index] = item
     held.came[index] = _visits_and_tests(record)
     held.here[index] = held.end[index] = 0

@@ -1,4 +1,4 @@
-"""What kernels do for rays, step by step: totals from a device, whole sequences from the emulator.
+"""Says what kernels do for rays, step by step: totals from a device, whole sequences from the emulator.
 
 Kernels mark their steps (`kernels/steps.cuh`); a build for counting adds them up or logs them. Steps and efficiency are
 those of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009.
@@ -25,7 +25,7 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepCounts:
-    """What was counted of rays that a device traced.
+    """Holds what was counted of rays that a device traced.
 
     steps: (n, 4) by `Step`, in which each ray took part.
     idle: (n,) as in `RAY_COUNTS`.
@@ -64,7 +64,7 @@ class StepCounts:
 
     @property
     def inactive(self) -> npt.NDArray[np.float64]:
-        """The share of lanes without work while a ray had nodes visited and triangles tested, (n,); 0 if it had
+        """Returns the share of lanes without work while a ray had nodes visited and triangles tested, (n,); 0 if it had
         none.
         """
         lanes = WARP_LANES * (self.steps[:, Step.NODE] + self.steps[:, Step.TRIANGLE])
@@ -84,7 +84,8 @@ class StepCounts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepSequences:
-    """The steps that a kernel did, item after item. An item is what goes through the tree together: a ray, or a packet.
+    """Holds the steps that a kernel did, item after item. An item is what goes through the tree together: a ray, or a
+    packet.
 
     kinds: (n,) `Step`, within an item in the order of time; INSIDE follows its TRIANGLE.
     useful: (n,) lanes of the item with work of their own in each step.
@@ -100,7 +101,7 @@ class StepSequences:
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """Returns how many items there are."""
         return len(self.starts) - 1
 
     def total(self, step: Step) -> int:
@@ -113,7 +114,7 @@ class StepSequences:
 
     @property
     def of_items(self) -> Integers:
-        """How many steps each item has, (items, 4) by `Step`."""
+        """Returns how many steps each item has, (items, 4) by `Step`."""
         item = np.repeat(np.arange(self.items), np.diff(self.starts))
         cells = item * len(Step) + self.kinds
         return np.bincount(cells, minlength=self.items * len(Step)).reshape(-1, len(Step))
@@ -194,7 +195,7 @@ def _together(item: Integers, lane: Integers, kinds: Bytes, useful: Bytes) -> tu
 
 @dataclass(frozen=True, kw_only=True)
 class StepsPerRay:
-    """Means over rays.
+    """Holds means over rays.
 
     nodes: how many are visited.
     triangles: how many are tested.

@@ -40,7 +40,7 @@ HALF = np.float32(0.5)
 
 
 class Binning(NamedTuple):
-    """How many bins the triangles of a node are sorted into.
+    """Says how many bins the triangles of a node are sorted into.
 
     least, most: limits of that number; `most` is `MAX_BINS` or fewer.
     triangles_per_bin: between these limits there is one bin for so many triangles.
@@ -105,8 +105,8 @@ def _tests_by_count(triangles: int, block: int) -> npt.NDArray[np.float64]:
 
 
 class _Rules(NamedTuple):
-    """When a node becomes a leaf. max_leaf: triangles that a leaf may hold. tests: (t + 1,) float64, by count. binning:
-    `Binning`.
+    """Says when a node becomes a leaf. max_leaf: triangles that a leaf may hold. tests: (t + 1,) float64, by count.
+    binning: `Binning`.
     """
 
     max_leaf: Any
@@ -115,7 +115,9 @@ class _Rules(NamedTuple):
 
 
 class _Bins(NamedTuple):
-    """How centroids are sorted: `count` bins along one axis from `low`, `scale` of them per unit of length."""
+    """Says how centroids are sorted: into `count` bins along one axis from `low`, `scale` of them per unit of
+    length.
+    """
 
     axis: Any
     low: Any
@@ -124,12 +126,13 @@ class _Bins(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """Addresses of what the builder reads and writes. Boxes are eight float32: lower x y z 0, upper x y z 0.
+    """Holds addresses of what the builder reads and writes. Boxes are eight float32: lower x y z 0, upper x y z 0.
 
     references: boxes of the triangles, moved together with order: uint32.
     boxes: of the nodes.
-    bin_boxes, bin_counts (int64), costs (float64): of the bins of one axis; a cost is half the area times the tests of
-    a bin and all above it.
+    bin_boxes: of the bins of one axis.
+    bin_counts: int64, triangles in each bin.
+    costs: float64, of each bin: half the area times the tests of it and all above it.
     stack: int64, node, first and end leaf index, depth.
     tests: float64, by count of triangles.
     binning: `Binning`, of numbers.

@@ -1,4 +1,4 @@
-"""The binary tree that every builder makes and every layout packs."""
+"""Defines the binary tree that every builder makes and every layout packs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +17,7 @@ VISIT_COST = 1.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BinaryTree:
-    """A bounding volume hierarchy over triangles; node 0 is the root and may be a leaf, no node is deeper than
+    """Is a bounding volume hierarchy over triangles; node 0 is the root and may be a leaf, no node is deeper than
     `MAX_DEPTH`.
 
     A child's index is greater than its parent's.
@@ -42,13 +42,13 @@ class BinaryTree:
 
     @property
     def half_area(self) -> npt.NDArray[np.float64]:
-        """Half of the surface of every box, (n,) float64."""
+        """Returns half of the surface of every box, (n,) float64."""
         x, y, z = (self.upper.astype(np.float64) - self.lower).T
         return x * y + y * z + z * x
 
     @cached_property
     def sah_cost(self) -> float:
-        """The expected cost of a ray that hits the root's box, by the surface area heuristic.
+        """Returns the expected cost of a ray that hits the root's box, by the surface area heuristic.
 
         It is `VISIT_COST` per inner node and 1 per block of triangles.
         """
@@ -60,5 +60,5 @@ class BinaryTree:
 
     @property
     def is_leaf(self) -> npt.NDArray[np.bool_]:
-        """Whether each node is a leaf, (n,) bool."""
+        """Returns whether each node is a leaf, (n,) bool."""
         return self.child == 0

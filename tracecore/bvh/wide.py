@@ -27,7 +27,8 @@ Doubles = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WideTree:
-    """Which nodes of a binary tree are the children of each wide node; wide node 0 is the root, parents come first.
+    """Says which nodes of a binary tree are the children of each wide node; wide node 0 is the root, parents come
+    first.
 
     binary: (n, width) int32, the binary node that is each child, `EMPTY` for spare children, which come last.
     wide: (n, width) int32, the wide node that stands for an inner one, `EMPTY` for leaves.
@@ -79,7 +80,7 @@ def sah_cost(tree: BinaryTree, wide: WideTree, *, triangle_cost: float = TRIANGL
         area[:] = 1.0
     is_inner = wide.wide != EMPTY
     visits = area[0] + area[wide.binary[is_inner]].sum()
-    tests = area[wide.binary[~is_inner]] @ wide.count[~is_inner]  # children to spare hold no triangles
+    tests = area[wide.binary[~is_inner]] @ wide.count[~is_inner]  # spare children hold no triangles
     return float((visits + triangle_cost * tests) / area[0])
 
 
@@ -93,7 +94,7 @@ def stack_need(wide: WideTree) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LeafRanges:
-    """The range of leaf indices below every node of a binary tree. first, count: (n,) int32."""
+    """Holds the range of leaf indices below every node of a binary tree. first, count: (n,) int32."""
 
     first: Ints
     count: Ints

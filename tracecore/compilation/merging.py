@@ -55,7 +55,7 @@ class PartLibrary(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """What Numba tells where a function's environment is."""
+        """Returns what Numba tells where a function's environment is."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
@@ -81,7 +81,8 @@ class PartCompiler(Compiler):
 
 
 class Whole(CPUDispatcher):
-    """A function that Python calls, and that does not call itself. Compiled code that calls it is merged with its part.
+    """Is a function that Python calls, and that does not call itself. Compiled code that calls it is merged with its
+    part.
 
     is_inlined: whether the part is always inlined.
     """

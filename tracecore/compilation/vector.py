@@ -1,4 +1,4 @@
-"""Short vectors of float32 in compiled code: the elements of a processor's vector unit.
+"""Gives compiled code short vectors of float32: the elements of a processor's vector unit.
 
 LLVM does not turn loops over eight boxes or four triangles into vector instructions by itself, so these Numba
 intrinsics emit its vector types directly. It lowers them to what the processor has: one AVX instruction or two of SSE
@@ -29,7 +29,7 @@ I64 = ir.IntType(64)
 
 
 class Vector(types.Type):
-    """Numba's type of a vector of so many float32 elements."""
+    """Is Numba's type of a vector of so many float32 elements."""
 
     def __init__(self, elements: int) -> None:
         super().__init__(name=f"Vector({elements})")

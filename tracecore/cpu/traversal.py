@@ -67,7 +67,7 @@ INFINITY = np.float32(np.inf)
 
 
 class CpuTree(NamedTuple):
-    """What compiled code reads of a scene, and a traversal stack for one thread.
+    """Holds what compiled code reads of a scene, and a traversal stack for one thread.
 
     nodes: (.., 64) float32, the bytes of a `Bvh8`.
     blocks: (.., 80) float32, the bytes of a `Bvh8`.
@@ -84,7 +84,7 @@ class CpuTree(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of words of 32 bits in memory. A row is a ray or a hit, and may lie in one piece or as a structure of
+    """Describes words of 32 bits in memory. A row is a ray or a hit, and may lie in one piece or as a structure of
     arrays.
 
     Word w of row i is at address + i * row + w * word; all in bytes.
@@ -96,14 +96,14 @@ class Table(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """One row of a `Table`: the address of its first word, and the bytes from word to word."""
+    """Describes one row of a `Table`: the address of its first word, and the bytes from word to word."""
 
     address: Any
     word: Any
 
 
 class _Cutouts(NamedTuple):
-    """The addresses of the `CutoutTables`, and whether there are any."""
+    """Holds the addresses of the `CutoutTables`, and whether there are any."""
 
     exist: Any
     cutout_of: Any
@@ -112,7 +112,7 @@ class _Cutouts(NamedTuple):
 
 
 class _Tree(NamedTuple):
-    """The addresses of nodes, triangle blocks, traversal stack and cut-outs, and the largest coordinate of the
+    """Holds the addresses of nodes, triangle blocks, traversal stack and cut-outs, and the largest coordinate of the
     scene.
     """
 
@@ -124,8 +124,8 @@ class _Tree(NamedTuple):
 
 
 class _Slabs(NamedTuple):
-    """A ray for the slab test, by axis. It hits a plane at t = plane * inverse + origin, with one origin for the planes
-    where it comes in and one for those where it goes out, so that the pad moves both outwards.
+    """Holds a ray for the slab test, by axis. It hits a plane at t = plane * inverse + origin, with one origin for the
+    planes where it comes in and one for those where it goes out, so that the pad moves both outwards.
 
     planes_in, planes_out: offsets of these planes in a node.
     """
@@ -138,7 +138,7 @@ class _Slabs(NamedTuple):
 
 
 class _Shear(NamedTuple):
-    """A ray for the triangle test. axes: offsets of its x, y, z axis in a corner. x, y, z: -Sx, -Sy, Sz."""
+    """Holds a ray for the triangle test. axes: offsets of its x, y, z axis in a corner. x, y, z: -Sx, -Sy, Sz."""
 
     axes: Any
     origin: Any

@@ -51,7 +51,7 @@ Host = ctypes.CFUNCTYPE(None)
 
 
 class Request(ctypes.Structure):
-    """A launch, as `entry.hpp` reads it.
+    """Describes a launch, as `entry.hpp` reads it.
 
     scene, arguments: addresses of what the kernel is called with.
     stacks: address, set by `Library`.

@@ -1,5 +1,5 @@
-// Lanes run by turns in one thread: each runs until it has to wait, then the next one that can run goes on. The last lane to come to a
-// collective computes the results of all.
+// Lanes run by turns in one thread: each runs until it has to wait, then the next one that can run goes on. The last lane to
+// come to a collective computes the results of all.
 #pragma once
 
 #include <time.h>

@@ -1,4 +1,6 @@
-"""The records that a launch hands to a kernel and back, as in `kernels/entry_points.cuh`, which checks their sizes."""
+"""Defines the records that a launch hands to a kernel and back, as in `kernels/entry_points.cuh`, which checks their
+sizes.
+"""
 
 import numpy as np
 

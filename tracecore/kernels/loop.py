@@ -8,7 +8,8 @@ UNTIL_NONE_WANTS = 1 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class Loop:
-    """What an iteration of a loop does: lanes visit inner nodes, then they pick up leaves and test their triangles.
+    """Says what an iteration of a loop does: lanes visit inner nodes, then they pick up leaves and test their
+    triangles.
 
     nodes: visits in an iteration, at most.
     leaves: leaves picked up in an iteration, at most.

@@ -1,4 +1,4 @@
-"""The records of a ring of slots, as in `resident.cuh`, which checks their sizes.
+"""Defines the records of a ring of slots, as in `resident.cuh`, which checks their sizes.
 
 RING says where everything is. A REQUEST is what a slot's doorbell asks for. RING_STATE counts the requests of a launch,
 and the tickets that warps have drawn.

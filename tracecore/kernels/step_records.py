@@ -1,4 +1,4 @@
-"""The steps that kernels mark, and the records that a build for counting writes, as in `steps.cuh`."""
+"""Defines the steps that kernels mark, and the records that a build for counting writes, as in `steps.cuh`."""
 
 import enum
 
@@ -9,8 +9,8 @@ WARP_LANES = 32
 
 
 class Step(enum.IntEnum):
-    """A kind of step, as in `kernels/steps.cuh`: an inner node visited, a leaf picked up, a triangle tested (by lanes
-    side by side one each), and a test in which the ray's line passes inside of the edges.
+    """Names a kind of step, as in `kernels/steps.cuh`: an inner node visited, a leaf picked up, a triangle tested (by
+    lanes side by side one each), and a test in which the ray's line passes inside of the edges.
     """
 
     NODE = 0

@@ -26,7 +26,7 @@ _LEAST_STACK = 32
 
 @dataclass(frozen=True, kw_only=True)
 class KernelStrategy:
-    """A way to traverse on the GPU: a `.cu` file and what the host must know of it.
+    """Is a way to traverse on the GPU: a `.cu` file and what the host must know of it.
 
     name: as on the command line.
     source: the `.cu` file; it defines how a ray is traced and then includes `kernels/rounds.cuh` or
@@ -140,7 +140,9 @@ class KernelStrategy:
 
     @property
     def most_rays(self) -> int:
-        """The rays that one launch takes at most: more are cut into launches. Indices of threads have 32 bits."""
+        """Returns how many rays one launch takes at most: more are cut into launches. Indices of threads have
+        32 bits.
+        """
         return MOST_THREADS // self.lanes_per_ray
 
     def blocks_for(self, rays: int) -> int:

@@ -1,4 +1,4 @@
-"""Layout of a binary tree for the GPU: nodes of 64 bytes hold both children's boxes, triangles in the order of leaves.
+"""Lays out a binary tree for the GPU: nodes of 64 bytes hold both children's boxes, triangles in the order of leaves.
 
 After Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009. `kernels/bvh2.cuh` is the other side.
 """

@@ -26,7 +26,7 @@ CACHE_LINE = 64
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bvh8:
-    """An 8-wide tree as the CPU reads it.
+    """Is an 8-wide tree as the CPU reads it.
 
     nodes: (n,) `NODE` records, the root first, on cache lines.
     blocks: (b,) `TRIANGLES` records, on cache lines.

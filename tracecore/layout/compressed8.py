@@ -1,4 +1,4 @@
-"""Layout of an 8-wide tree for the GPU: nodes of 80 bytes, whose children's boxes are whole steps from a corner.
+"""Lays out an 8-wide tree for the GPU: nodes of 80 bytes, whose children's boxes are whole steps from a corner.
 
 After Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017.
 `kernels/compressed8.cuh` is the other side.
@@ -23,10 +23,10 @@ from tracecore.rays import Floats, Ids
 WIDTH = 8
 MAX_LEAF = 3  # a node's triangles have one bit each, below the eight of its children
 
-#: Steps are powers of two: `exponent` for each axis, biased as in a float32. inner: a bit for each position that holds an
-#: inner node. These nodes lie side by side from child_base on, and the triangles of all leaves from triangle_base on.
-#: meta: 0 in a spare position; of a leaf, a bit for each triangle, then five bits for the index of the first one; of an
-#: inner node, 1, then five bits for 24 + position. lower, upper: steps from the origin, by axis and position.
+#: Steps are powers of two: `exponent` for each axis, biased as in a float32. inner: a bit for each position that holds
+#: an inner node. These nodes lie side by side from child_base on, and the triangles of all leaves from triangle_base
+#: on. meta: 0 in a spare position; of a leaf, a bit for each triangle, then five bits for the index of the first one;
+#: of an inner node, 1, then five bits for 24 + position. lower, upper: steps from the origin, by axis and position.
 NODE = np.dtype(
     [
         ("origin", "<f4", 3),

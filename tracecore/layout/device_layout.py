@@ -13,7 +13,7 @@ from tracecore.rays import Floats
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PackedScene:
-    """A tree and its triangles as a kernel reads them.
+    """Holds a tree and its triangles as a kernel reads them.
 
     arrays: by the names of the pointers in the kernel's `struct Scene`.
     scalars: its other members.
@@ -28,13 +28,13 @@ class PackedScene:
 
     @property
     def bytes(self) -> int:
-        """The memory that the arrays take, in bytes."""
+        """Returns the memory that the arrays take, in bytes."""
         return sum(array.nbytes for array in self.arrays.values())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DeviceLayout:
-    """A way to pack a tree for a kernel.
+    """Is a way to pack a tree for a kernel.
 
     name: as messages call it.
     scene: the dtype of the kernel's `struct Scene`; a pointer is uint64.

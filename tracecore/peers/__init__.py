@@ -17,7 +17,7 @@ __all__ = ["PEERS", "Peer", "Rounds", "agreement", "for_peers", "open_peer", "pe
 
 @dataclass(frozen=True, kw_only=True)
 class PeerModule:
-    """Where a peer is found and what it needs.
+    """Says where a peer is found and what it needs.
 
     module: the module that has `open_way(way, triangles, threads)`.
     package: what it needs, by the name that pip knows.

@@ -19,7 +19,7 @@ ENDLESS = np.finfo(np.float32).max
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """What a peer measured and answered.
+    """Holds what a peer measured and answered.
 
     seconds: of each round over the same rays.
     t: (n,) float32, where each ray hits something, in lengths of its direction; infinite where nothing is hit. An
@@ -31,7 +31,7 @@ class Rounds:
 
 
 class Peer(Protocol):
-    """Triangles that another tracer holds. `name` says which and how; `clock` what its seconds are."""
+    """Holds triangles for another tracer. `name` says which and how; `clock` what its seconds are."""
 
     name: str
     clock: str

@@ -94,8 +94,8 @@ def _intersect(rays: Floats, triangles: Floats) -> tuple[Floats, Floats, Floats]
     scaled = fma(w, shear.z * cz, fma(v, shear.z * bz, u * (shear.z * az)))
     reciprocal = np.float32(1.0) / det
     t = scaled * reciprocal
-    within = (rays[:, 3, None] < t) & (t < rays[:, 7, None])
-    return np.where(within & ~outside, t, np.float32(np.inf)), v * reciprocal, w * reciprocal
+    in_interval = (rays[:, 3, None] < t) & (t < rays[:, 7, None])
+    return np.where(in_interval & ~outside, t, np.float32(np.inf)), v * reciprocal, w * reciprocal
 
 
 def is_valid(rays: Floats) -> npt.NDArray[np.bool_]:
@@ -111,8 +111,8 @@ def _texel(coordinate: Floats, size: npt.NDArray[np.int64], is_clamped: npt.NDAr
     part = np.where(is_clamped, coordinate, coordinate - np.floor(coordinate))
     scaled = part * size.astype(np.float32)
     last = size - 1
-    within = np.where((scaled > 0) & (scaled < last), scaled, 0).astype(np.int64)
-    return np.where((scaled > 0) & (scaled >= last), last, within)
+    inside = np.where((scaled > 0) & (scaled < last), scaled, 0).astype(np.int64)
+    return np.where((scaled > 0) & (scaled >= last), last, inside)
 
 
 def are_there(cutouts: CutoutTables, prim_id: npt.NDArray[np.int64], u: Floats, v: Floats) -> npt.NDArray[np.bool_]:
