@@ -174,10 +174,10 @@ def mistake_of(kernel: KernelStrategy, away: int, seed: int) -> str | None:
     """What goes wrong in a run, if anything."""
     host = KernelHost(soup(1), kernel, (SLOTS, SLOT_RAYS), patience=PATIENCE)
     host.scene.record["extent"] = away
-    host = PlayedHost(host.memory, seed)
-    host.run(order=SHUFFLED, seed=seed, is_weak=1, host=Host(host.act))
-    host.end()
-    return host.error or host.mistake
+    played = PlayedHost(host.memory, seed)
+    host.run(order=SHUFFLED, seed=seed, is_weak=1, host=Host(played.act))
+    played.end()
+    return host.error or played.mistake
 
 
 def test_with_all_hand_overs_all_hits_are_right(kernel: KernelStrategy) -> None:

@@ -28,7 +28,7 @@ from tracecore.compilation.vector import (
 )
 from tracecore.rays import Floats
 
-#: As many bins as there is room for.
+#: The most bins that there is room for.
 MAX_BINS = 128
 BOX_BYTES, ENTRY_BYTES, UPPER = 32, 32, 16
 COUNTS = MAX_BINS * BOX_BYTES

@@ -10,13 +10,13 @@ namespace emulator {
 constexpr int LANES = 32;
 constexpr int MAX_WARPS = 32;
 
-// A place in the kernel's source.
+// A line of the kernel's source.
 struct Site {
     const char* file;
     int line;
 };
 
-// As a default argument: the place of the call.
+// Returns, as a default argument, where the call is in the source.
 constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return {file, line};
 }

@@ -82,7 +82,7 @@ struct StepLog {
 
 inline StepLog* step_log;
 
-// As `StepSequences.decoded` of tracecore/analysis/steps.py reads them.
+// Logs a step in the form that `StepSequences.decoded` of tracecore/analysis/steps.py reads.
 inline void log_step(uint32_t ray, uint32_t lane, uint32_t kind, bool is_useful) {
     const uint64_t entry = uint64_t(ray) << 32 | lane << 16 | uint32_t(is_useful) << 8 | kind;
     if (step_log->length < step_log->capacity) step_log->entries[step_log->length] = entry;

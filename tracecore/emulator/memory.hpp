@@ -128,8 +128,8 @@ inline void drift() {
 
 // ------------------------------------------------------------------------------------------------ what a lane accesses
 
-// As other threads of this process see it, which are the host where memory is not weak. They do not look at what is too
-// large for that.
+// Stores as other threads of this process see it, which are the host where memory is not weak. They do not look at what is
+// too large for that.
 template <class T>
 inline void store_at_once(T* address, const T& value, int order) {
     if constexpr (sizeof(T) <= sizeof(uint64_t)) {

@@ -159,7 +159,7 @@ __device__ inline unsigned byte_of(unsigned bytes, int index) {
     return __byte_perm(bytes, 0, 0x4440 | index);
 }
 
-// Of a step: for the two roundings at 2^15 steps, each below 2^-9 of one, that the bias costs.
+// A share of a step: for the two roundings at 2^15 steps, each below 2^-9 of one, that the bias costs.
 constexpr float MARGIN = 1.0f / (1 << 7);
 
 // One axis of a ray at a node: t of a plane = biased steps * scale + near or far.

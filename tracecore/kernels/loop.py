@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-#: As often as any lane wants it.
+#: Stands for as often as any lane wants it.
 UNTIL_NONE_WANTS = 1 << 30
 
 

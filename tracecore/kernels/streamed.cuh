@@ -10,7 +10,7 @@ struct Report {
 };
 static_assert(sizeof(Report) == REPORT_BYTES, "Report differs from the REPORT of launch_records.py");
 
-// The same while it is gathered, in device memory; all zero between launches.
+// What a launch counts for its report, in device memory; all zero between launches.
 struct LaunchCounters {
     unsigned blocks_done;
     unsigned rays_taken;  // by the warps of a persistent kernel

@@ -51,7 +51,7 @@ INNER_META = 1 << FIRST_BITS | 24
 #: with steps do not underflow. A ray's pad is at least eight times as wide.
 EXTENT_BITS = 22
 
-#: By axis and position: +1 where the position is for children towards the positive end.
+#: Signs by axis and position: +1 where the position is for children towards the positive end.
 SIDES = np.where(np.arange(WIDTH) >> np.arange(3)[:, None] & 1, 1.0, -1.0)
 SETS = 1 << WIDTH
 

@@ -108,5 +108,5 @@ def _layout(width: int) -> DeviceLayout:
     )
 
 
-#: By the width.
+#: Layouts by their width.
 LAYOUTS = {width: _layout(width) for width in WIDTHS}
