@@ -1,4 +1,4 @@
-"""The co-processor: triangles and rays in, hits out.
+"""Traces rays as a co-processor: triangles and rays go in, hits come out.
 
 `open_tracer` gives a tracer for a device; `tracer` states what it does, `rays` what goes in and comes out.
 """
@@ -44,15 +44,19 @@ def open_tracer(
     tree: BinaryTree | None = None,
     cutouts: Cutouts | None = None,
 ) -> Tracer:
-    """A tracer of triangles on a device.
+    """Opens a tracer of triangles on a device.
 
-    triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, emulator (the GPU's kernels run
-    by the CPU, slow), brute (slower still: defines what is right) or auto, the GPU if there is a usable one, else the
-    CPU. gpu is the calling thread's current GPU, gpu:1 the one of index 1; it becomes the thread's current one. kernel:
-    which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU from, default:
-    all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. tree: over these triangles, by
-    `bvh.refit` from the `tree` of a tracer of the same device and kernel; by default a new one is built. cutouts: where
-    triangles are not there; by default all are solid. Raises TriangleError, CutoutError, DeviceError and KernelError.
+    triangles: (t, 3, 3), finite, world units; `prim_id` counts them.
+    device: cpu, gpu, emulator (the GPU's kernels run by the CPU, slow), brute (slower still: it defines what is right)
+    or auto, which is the GPU if there is a usable one and else the CPU. gpu is the calling thread's current GPU, gpu:1
+    the one of index 1; it becomes the thread's current one.
+    kernel: the kernel's name; by default the device's own choice.
+    threads: CPU threads that trace, or that a driver should feed a GPU from; by default all usable cores.
+    dispatch: how batches reach a GPU, resident (default) or streamed.
+    tree: a tree over these triangles, made by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by
+    default a new one is built.
+    cutouts: where triangles are not there; by default all are solid.
+    Raises TriangleError, CutoutError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)
     if tree is not None and len(tree.order) != len(checked):
@@ -89,7 +93,7 @@ def device_and_index(text: str) -> tuple[Device, int | None]:
 
 
 class _Surfaces(NamedTuple):
-    """What is to be traced, checked. tree, cutouts: as the tracers take them."""
+    """Holds what is to be traced, after it has been checked. tree and cutouts are as the tracers take them."""
 
     triangles: Floats
     tree: BinaryTree | None

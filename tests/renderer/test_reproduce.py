@@ -35,7 +35,7 @@ TREES = [
     BuiltTree(builder=name, seconds=k + 1.0, least=k + 0.5, most=k + 2.0, nodes=9, sah_cost=cost)
     for k, (name, cost) in enumerate({"exact": 20.0, "binned": 25.0, "fast": 40.0}.items())
 ]
-COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, turn=8)
+COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, iteration=8)
 
 
 def made_of(paper, *, rates=None, **known):

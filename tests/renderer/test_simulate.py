@@ -31,7 +31,7 @@ SMALL = [
     "--kernels",
     "while-while,packet-8",
 ]
-COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, turn=8)
+COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, iteration=8)
 
 
 @pytest.fixture(scope="module")

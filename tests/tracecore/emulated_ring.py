@@ -14,7 +14,7 @@ from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import RingMemory, say
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.emulator.tracer import EmulatedScene, Order, memory_ranges
-from tracecore.kernels.ring_records import DESK, END, GO_ON
+from tracecore.kernels.ring_records import END, GO_ON, RING_STATE
 from tracecore.kernels.strategy import KernelStrategy
 
 #: An order of lanes, for requests.
@@ -53,7 +53,7 @@ class KernelHost:
     def start(self) -> None:
         """Start the kernel in a thread of its own, to stay."""
         say(self.memory.stop, GO_ON)
-        self.device["desk"][:] = 0
+        self.device["state"][:] = 0
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
@@ -62,8 +62,8 @@ class KernelHost:
         say(self.memory.stop, END)
         self.thread.join()
         assert self.error is None
-        desk = self.device["desk"].view(DESK)
-        assert desk["posted"] == desk["finished"]
+        state = self.device["state"].view(RING_STATE)
+        assert state["queued"] == state["finished"]
 
     def run(self, **chosen: Any) -> None:
         """Run the kernel in this thread until it ends. chosen: fields of the request."""

@@ -17,7 +17,7 @@ class Costs:
     triangle: float = 70.0
     inside: float = 20.0
     ray: float = 100.0
-    device_lock: float = 2.0
+    iteration: float = 2.0
 
 
 SCHEDULE = Schedule(

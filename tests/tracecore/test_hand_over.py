@@ -59,16 +59,16 @@ SYNC = "__syncwarp(WHOLE_WARP)"
 #: What can be taken away: what stands in the kernel, what stands there instead, and what follows there.
 AWAY = {
     "stop": ("acquire_from_host(*ring.stop)", "current(*ring.stop)", ""),
-    "doorbell": ("acquire_from_host(ring.bells[slot])", "current(ring.bells[slot])", ""),
-    "bell-of-the-device": ("acquire_from_host(ring.bells[slot])", "acquire(ring.bells[slot])", ""),
+    "doorbell": ("acquire_from_host(ring.doorbells[slot])", "current(ring.doorbells[slot])", ""),
+    "doorbell-of-the-device": ("acquire_from_host(ring.doorbells[slot])", "acquire(ring.doorbells[slot])", ""),
     "scout": (SYNC, "void()", ";  // lane 0 takes over"),
-    "posted-released": ("release(ring.desk->posted, posted)", "publish(ring.desk->posted, posted)", ""),
-    "posted-acquired": ("acquire(ring.desk->posted)", "current(ring.desk->posted)", ""),
+    "queued-released": ("release(ring.state->queued, queued)", "publish(ring.state->queued, queued)", ""),
+    "queued-acquired": ("acquire(ring.state->queued)", "current(ring.state->queued)", ""),
     "ticket": (SYNC, "void()", ";  // takes over what lane 0"),
     "fetched": (SYNC, "void()", ";  // all lanes' words"),
     "staged": (SYNC, "void()", ";  // the hits are staged"),
     "delivered": (SYNC, "void()", ";  // lane 0 hands in"),
-    "left": ("count_down(order.left)", "atomicSub(&order.left, 1u)", ""),
+    "left": ("count_down(request.left)", "atomicSub(&request.left, 1u)", ""),
     "flag": ("release_to_host(flag, answer)", "publish(flag, answer)", ""),
 }
 INTACT, EVERYTHING, DELIVERY, REPLACEMENT = 0, *range(len(AWAY) + 1, len(AWAY) + 4)
@@ -86,7 +86,7 @@ def with_switches(text: str) -> str:
     for number, (whole, instead, after) in enumerate(AWAY.values(), 1):
         switch(whole, instead, after, number, EVERYTHING)
     switch("deliver(ticket << TICKET_BITS)", "void()", ";", DELIVERY)
-    start = "    Turn turn(ring);\n"
+    start = "    TicketCursor cursor(ring);\n"
     assert text.count(start) == 1
     return text.replace(start, f"    away = static_cast<unsigned>(scene.extent);\n{start}")
 
@@ -174,10 +174,10 @@ def mistake_of(kernel: KernelStrategy, away: int, seed: int) -> str | None:
     """What goes wrong in a run, if anything."""
     host = KernelHost(soup(1), kernel, (SLOTS, SLOT_RAYS), patience=PATIENCE)
     host.scene.record["extent"] = away
-    host = PlayedHost(host.memory, seed)
-    host.run(order=SHUFFLED, seed=seed, is_weak=1, host=Host(host.act))
-    host.end()
-    return host.error or host.mistake
+    played = PlayedHost(host.memory, seed)
+    host.run(order=SHUFFLED, seed=seed, is_weak=1, host=Host(played.act))
+    played.end()
+    return host.error or played.mistake
 
 
 def test_with_all_hand_overs_all_hits_are_right(kernel: KernelStrategy) -> None:

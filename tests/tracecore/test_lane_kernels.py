@@ -115,14 +115,14 @@ MEET = """
     Hit count = {0.0f, 0.0f, 0.0f, 0};
     for (int i = 0; i < NODES; ++i) {
         const Node node = load_node(scene, i);
-        const Interval left = within(node.left_lower, node.left_upper, box_ray, ray.t_min, ray.t_max);
-        const Interval right = within(node.right_lower, node.right_upper, box_ray, ray.t_min, ray.t_max);
+        const Interval left = slab_test(node.left_lower, node.left_upper, box_ray, ray.t_min, ray.t_max);
+        const Interval right = slab_test(node.right_lower, node.right_upper, box_ray, ray.t_min, ray.t_max);
         const int word = load_word(scene, i);
-        const unsigned got = meet(word, plane_of_lane(box_ray), ray.t_min, ray.t_max);
-        count.t += is_met(left);
-        count.u += is_met(right);
+        const unsigned got = test_boxes(word, plane_of_lane(box_ray), ray.t_min, ray.t_max);
+        count.t += is_hit(left);
+        count.u += is_hit(right);
         count.v += left.near <= right.near;
-        const bool same = ((got & LEFT_MET) != 0) == is_met(left) && ((got & RIGHT_MET) != 0) == is_met(right) &&
+        const bool same = ((got & LEFT_HIT) != 0) == is_hit(left) && ((got & RIGHT_HIT) != 0) == is_hit(right) &&
                           ((got & LEFT_FIRST) != 0) == (left.near <= right.near);
         const int left_child = child_of_lanes(word, true);
         const int right_child = child_of_lanes(word, false);

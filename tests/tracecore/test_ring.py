@@ -104,7 +104,7 @@ def test_hits_are_the_same_on_weak_memory(kernel: str) -> None:
     for seed in range(2):
         for slot in range(2):
             write_order(host.memory, slot, case.rays[100 * seed : 100 * seed + 150], slot * ANY_HIT_BIT)
-        host.device["desk"][:] = 0
+        host.device["state"][:] = 0
         say(host.memory.stop, ONCE)
         host.run(order=SHUFFLED, seed=seed, is_weak=1)
         assert host.error is None
@@ -158,7 +158,7 @@ def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
         for i in range(3 - launch):
             queue.submit(case.rays[i * 100 : i * 100 + 200])
         say(host.memory.stop, ONCE)
-        host.device["desk"][:] = 0
+        host.device["state"][:] = 0
         host.run()
         assert host.error is None
         for i, batch in enumerate(queue.drain()):

@@ -132,7 +132,7 @@ def test_a_log_that_is_full_is_made_anew(monkeypatch):
     from tracecore.emulator import tracer
 
     whole = words(recorded("while-while")[0])
-    monkeypatch.setattr(tracer, "PLACES_OF_RAY", 1)
+    monkeypatch.setattr(tracer, "STEPS_OF_RAY", 1)
     assert words(recorded("while-while")[0]) == whole
 
 

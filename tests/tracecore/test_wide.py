@@ -118,8 +118,8 @@ def test_two_levels_become_one() -> None:
     assert 2 in collapse(tree, width=4, max_leaf=1).binary[0]
 
 
-@pytest.mark.parametrize(("left", "lanes"), [(3, [1, 4, 5, 6]), (1, [1, 3, 7, 8])])
-def test_a_lane_to_spare_goes_to_the_largest(left: float, node_children: list[int]) -> None:
+@pytest.mark.parametrize(("left", "node_children"), [(3, [1, 4, 5, 6]), (1, [1, 3, 7, 8])])
+def test_a_spare_child_goes_to_the_largest(left: float, node_children: list[int]) -> None:
     """The root's left child is a leaf; of its right child's children, the left one is smaller or larger."""
     wide = collapse_levels(tree_of([1, 0, 3, 5, 7, 0, 0, 0, 0], [9, 8, 7, left, 2, 1, 1, 1, 1]), max_leaf=1)
     assert sorted(wide.binary[0]) == node_children
@@ -213,5 +213,5 @@ def test_packed_boxes_hold_the_triangles_below(count: int) -> None:
 def test_other_trees_are_refused(width: int, max_leaf: int) -> None:
     triangles = np.ones((16, 3, 3), np.float32)
     tree = build(triangles, max_leaf=max_leaf)
-    with pytest.raises(KernelError, match="bvh8 takes 8 lanes and leaves of at most 8 triangles, got"):
+    with pytest.raises(KernelError, match="bvh8 takes 8 children and leaves of at most 8 triangles, got"):
         pack(tree, collapse(tree, width=width, max_leaf=max_leaf), triangles)

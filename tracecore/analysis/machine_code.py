@@ -1,4 +1,4 @@
-"""Machine code as a graph: which instruction may follow which, and how few can be issued on a way through it.
+"""Reads machine code as a graph: which instruction may follow which, and how few can be issued on a way through it.
 
 NVIDIA's disassembler reads it; like the compiler it needs neither a driver nor a GPU.
 """
@@ -18,10 +18,10 @@ from tracecore.errors import DeviceError
 
 REMEDY = "pip install nvidia-cuda-nvdisasm cuda-pathfinder"
 
-Places = frozenset[int]
+Indices = frozenset[int]
 Neighbours = tuple[tuple[int, ...], ...]
 
-NOWHERE: Places = frozenset()
+NOWHERE: Indices = frozenset()
 
 #: From sm_70 on.
 INSTRUCTION_BYTES = 16
@@ -29,8 +29,12 @@ INSTRUCTION_BYTES = 16
 
 @dataclass(frozen=True, kw_only=True)
 class MachineCode:
-    """The instructions of an entry point; a place is an index. opcodes: such as "LDG.E.128.CONSTANT". operands: as the
-    disassembler writes them. following: of each, those that may be issued next."""
+    """Holds the instructions of an entry point, named by their indices.
+
+    opcodes: such as "LDG.E.128.CONSTANT".
+    operands: as the disassembler writes them.
+    following: of each instruction, those that may be issued next.
+    """
 
     opcodes: tuple[str, ...]
     operands: tuple[str, ...]
@@ -38,51 +42,53 @@ class MachineCode:
 
     @classmethod
     def read(cls, instructions: list[Mapping[str, Any]]) -> MachineCode:
-        """From the disassembler's list: opcode, and operands and a predicate where there are any."""
+        """Reads the disassembler's list: opcode, and operands and a predicate where there are any."""
         return cls(
             opcodes=tuple(instruction["opcode"] for instruction in instructions),
             operands=tuple(instruction.get("operands", "") for instruction in instructions),
             following=tuple(
-                tuple(place for place in _following(here, instruction) if place < len(instructions))
+                tuple(index for index in _following(here, instruction) if index < len(instructions))
                 for here, instruction in enumerate(instructions)
             ),
         )
 
-    def places(self, opcode: str, operands: str | None = None) -> Places:
-        """Of instructions whose opcode begins so, with these operands or any."""
+    def indices(self, opcode: str, operands: str | None = None) -> Indices:
+        """Returns the instructions whose opcode begins so, with these operands or any."""
         pairs = enumerate(zip(self.opcodes, self.operands, strict=True))
-        return frozenset(place for place, (its, own) in pairs if its.startswith(opcode) and operands in (None, own))
+        return frozenset(index for index, (its, own) in pairs if its.startswith(opcode) and operands in (None, own))
 
-    def next_to(self, places: Places) -> Places:
-        """Those that may be issued right after them."""
-        return frozenset(following for place in places for following in self.following[place])
+    def next_to(self, indices: Indices) -> Indices:
+        """Returns the instructions that may be issued right after some."""
+        return frozenset(following for index in indices for following in self.following[index])
 
-    def after(self, starts: Places, without: Places = NOWHERE) -> Places:
-        """Where ways lead that begin behind `starts` and pass none of `without`."""
+    def after(self, starts: Indices, without: Indices = NOWHERE) -> Indices:
+        """Returns the instructions to which ways lead that begin behind `starts` and pass none of `without`."""
         return _reached(self.following, starts, without)
 
-    def around(self, marks: Places, without: Places = NOWHERE) -> Places:
-        """Where ways lead that go from `marks` back to `marks` and pass none of `without`."""
+    def around(self, marks: Indices, without: Indices = NOWHERE) -> Indices:
+        """Returns the instructions on ways that lead from `marks` back to `marks` and pass none of `without`."""
         return self.after(marks, without) & _reached(_reversed(self.following), marks, without)
 
-    def fewest(self, stops: list[Places], counted: Places, without: Places = NOWHERE) -> int | None:
-        """Fewest instructions among `counted` that are issued on a way from one of the first stops, itself not counted,
-        to one of the next, from there to one of those after, and so on, that passes none of `without`; None if there is
-        no way.
+    def fewest(self, stops: list[Indices], counted: Indices, without: Indices = NOWHERE) -> int | None:
+        """Returns the fewest instructions that are issued on a way from stop to stop, or None if there is no way.
 
+        stops: the way leads from one of the first set, itself not counted, to one of the next, from there to one of the
+        set after, and so on.
+        counted: only these instructions count.
+        without: the way passes none of these.
         Dijkstra: A Note on Two Problems in Connexion with Graphs, 1959.
         """
         first, *rest = stops or [NOWHERE]
-        queue = [(0, 0, place) for place in first]
+        queue = [(0, 0, index) for index in first]
         done: set[tuple[int, int]] = set()
         while queue:
-            issued, stop, place = heapq.heappop(queue)
+            issued, stop, index = heapq.heappop(queue)
             if stop == len(rest):
                 return issued
-            if (stop, place) in done:
+            if (stop, index) in done:
                 continue
-            done.add((stop, place))
-            for following in self.following[place]:
+            done.add((stop, index))
+            for following in self.following[index]:
                 if following not in without:
                     arrived = following in rest[stop]
                     heapq.heappush(queue, (issued + (following in counted), stop + arrived, following))
@@ -90,7 +96,9 @@ class MachineCode:
 
 
 def disassemble(cubin: bytes) -> dict[str, MachineCode]:
-    """The machine code of each entry point. Raises `DeviceError` where there is no disassembler, or one too old."""
+    """Returns the machine code of each entry point. Raises `DeviceError` where there is no disassembler, or one too
+    old.
+    """
     program = find_disassembler()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
@@ -103,7 +111,7 @@ def disassemble(cubin: bytes) -> dict[str, MachineCode]:
 
 
 def find_disassembler() -> str:
-    """Where it is. Raises `DeviceError` where it is not installed."""
+    """Returns the path of NVIDIA's disassembler. Raises `DeviceError` where it is not installed."""
     try:
         from cuda.pathfinder import find_nvidia_binary_utility
     except ImportError as error:
@@ -114,13 +122,16 @@ def find_disassembler() -> str:
     return str(program)
 
 
-def _following(place: int, instruction: Mapping[str, Any]) -> tuple[int, ...]:
-    """A subroutine is taken to be one instruction, and slow paths, as of a division near the limits of floats, to be
-    never called."""
+def _following(index: int, instruction: Mapping[str, Any]) -> tuple[int, ...]:
+    """Returns the instructions that may be issued after one.
+
+    A subroutine is taken to be one instruction, and slow paths, as of a division near the limits of floats, to be never
+    called.
+    """
     operation, *modifiers = instruction["opcode"].split(".")
     *conditions, target = instruction.get("operands", "").split(",")
     is_certain = "predicate" not in instruction and not conditions and {"DIV", "CONV"}.isdisjoint(modifiers)
-    ahead = (place + 1,)
+    ahead = (index + 1,)
     if operation in ("BRA", "CALL") and target.startswith("0x"):  # sm_80 leaves a loop by a CALL
         there = (int(target, 16) // INSTRUCTION_BYTES,)
         return there if operation == "BRA" and is_certain else ahead + there
@@ -130,20 +141,20 @@ def _following(place: int, instruction: Mapping[str, Any]) -> tuple[int, ...]:
     return () if ends else ahead
 
 
-def _reached(neighbours: Neighbours, starts: Places, without: Places) -> Places:
+def _reached(neighbours: Neighbours, starts: Indices, without: Indices) -> Indices:
     reached: set[int] = set()
-    waiting = [place for start in starts for place in neighbours[start]]
+    waiting = [index for start in starts for index in neighbours[start]]
     while waiting:
-        place = waiting.pop()
-        if place not in reached and place not in without:
-            reached.add(place)
-            waiting.extend(neighbours[place])
+        index = waiting.pop()
+        if index not in reached and index not in without:
+            reached.add(index)
+            waiting.extend(neighbours[index])
     return frozenset(reached)
 
 
 def _reversed(neighbours: Neighbours) -> Neighbours:
     before: list[list[int]] = [[] for _ in neighbours]
-    for place, its in enumerate(neighbours):
+    for index, its in enumerate(neighbours):
         for neighbour in its:
-            before[neighbour].append(place)
+            before[neighbour].append(index)
     return tuple(map(tuple, before))

@@ -1,4 +1,4 @@
-"""What kernels do for rays, step by step: totals from a device, whole sequences from the emulator.
+"""Says what kernels do for rays, step by step: totals from a device, whole sequences from the emulator.
 
 Kernels mark their steps (`kernels/steps.cuh`); a build for counting adds them up or logs them. Steps and efficiency are
 those of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009.
@@ -25,8 +25,12 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepCounts:
-    """Of rays that a device traced. steps: (n, 4) by `Step`, in which each took part. idle: (n,) as in `RAY_COUNTS`.
-    issued, useful: (4,) as in `COUNTS`."""
+    """Holds what was counted of rays that a device traced.
+
+    steps: (n, 4) by `Step`, in which each ray took part.
+    idle: (n,) as in `RAY_COUNTS`.
+    issued, useful: (4,) as in `COUNTS`.
+    """
 
     steps: Integers
     idle: Integers
@@ -35,7 +39,7 @@ class StepCounts:
 
     @classmethod
     def read(cls, memory: Bytes) -> StepCounts:
-        """From the bytes of `COUNTS` and of `RAY_COUNTS` of each ray."""
+        """Reads the bytes of `COUNTS`, and of the `RAY_COUNTS` of each ray behind them."""
         totals = memory[: COUNTS.itemsize].view(COUNTS)[0]
         rays = memory[COUNTS.itemsize :].view(RAY_COUNTS)
         issued, useful = totals["issued"].astype(np.int64), totals["useful"].astype(np.int64)
@@ -45,7 +49,7 @@ class StepCounts:
 
     @classmethod
     def joined(cls, parts: list[StepCounts]) -> StepCounts:
-        """Of launches one after the other."""
+        """Returns the counts of launches one after the other as those of one."""
         return cls(
             steps=np.concatenate([part.steps for part in parts]),
             idle=np.concatenate([part.idle for part in parts]),
@@ -54,18 +58,20 @@ class StepCounts:
         )
 
     def efficiency(self, step: Step) -> float | None:
-        """Share of a warp's lanes that had work of their own in such steps; None if there was none."""
+        """Returns the share of a warp's lanes that had work of their own in such steps; None if there was none."""
         issued = int(self.issued[step])
         return int(self.useful[step]) / (WARP_LANES * issued) if issued else None
 
     @property
     def inactive(self) -> npt.NDArray[np.float64]:
-        """(n,) share of lanes without work while a ray had nodes visited and triangles tested; 0 if it had none."""
+        """Returns the share of lanes without work while a ray had nodes visited and triangles tested, (n,); 0 if it had
+        none.
+        """
         lanes = WARP_LANES * (self.steps[:, Step.NODE] + self.steps[:, Step.TRIANGLE])
         return np.divide(self.idle, lanes, out=np.zeros(len(lanes)), where=lanes > 0)
 
     def per_ray(self, strategy: KernelStrategy) -> StepsPerRay:
-        """Means."""
+        """Returns the means over all rays."""
         nodes, triangles = (float(self.steps[:, step].mean()) for step in (Step.NODE, Step.TRIANGLE))
         if strategy.lanes_per_ray > 1:
             triangles = int(self.useful[Step.TRIANGLE]) / len(self.steps)
@@ -78,10 +84,13 @@ class StepCounts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepSequences:
-    """What a kernel did, item after item. An item is what goes through the tree together: a ray, or a packet.
+    """Holds the steps that a kernel did, item after item. An item is what goes through the tree together: a ray, or a
+    packet.
 
-    kinds: (n,) `Step`, within an item in the order of time; INSIDE follows its TRIANGLE. useful: (n,) lanes of the item
-    with work of their own in it. starts: (items + 1,) where each item's steps begin. lanes, rays: of an item.
+    kinds: (n,) `Step`, within an item in the order of time; INSIDE follows its TRIANGLE.
+    useful: (n,) lanes of the item with work of their own in each step.
+    starts: (items + 1,) where each item's steps begin.
+    lanes, rays: how many an item has.
     """
 
     kinds: Bytes
@@ -92,26 +101,26 @@ class StepSequences:
 
     @property
     def items(self) -> int:
-        """How many there are."""
+        """Returns how many items there are."""
         return len(self.starts) - 1
 
     def total(self, step: Step) -> int:
-        """Such steps of all items."""
+        """Returns how many such steps all items have."""
         return int(np.count_nonzero(self.kinds == step))
 
     def total_useful(self, step: Step) -> int:
-        """Lanes with work of their own in such steps, of all items."""
+        """Returns how many lanes of all items had work of their own in such steps."""
         return int(self.useful[self.kinds == step].sum(dtype=np.int64))
 
     @property
     def of_items(self) -> Integers:
-        """(items, 4) by `Step`."""
+        """Returns how many steps each item has, (items, 4) by `Step`."""
         item = np.repeat(np.arange(self.items), np.diff(self.starts))
-        places = item * len(Step) + self.kinds
-        return np.bincount(places, minlength=self.items * len(Step)).reshape(-1, len(Step))
+        cells = item * len(Step) + self.kinds
+        return np.bincount(cells, minlength=self.items * len(Step)).reshape(-1, len(Step))
 
     def per_ray(self, strategy: KernelStrategy) -> StepsPerRay:
-        """Means."""
+        """Returns the means over all items."""
         nodes = self.total(Step.NODE) / self.items
         of_groups = strategy.lanes_per_ray > 1
         triangles = (self.total_useful if of_groups else self.total)(Step.TRIANGLE) / self.items
@@ -119,7 +128,7 @@ class StepSequences:
 
     @classmethod
     def joined(cls, parts: list[StepSequences]) -> StepSequences:
-        """One after the other; all of one kernel."""
+        """Returns sequences of one kernel joined, one after the other."""
         ends = np.cumsum([0, *(len(part.kinds) for part in parts)])
         return cls(
             kinds=np.concatenate([part.kinds for part in parts]),
@@ -133,7 +142,12 @@ class StepSequences:
 
     @classmethod
     def decoded(cls, entries: npt.NDArray[np.uint64], rays: int, strategy: KernelStrategy) -> StepSequences:
-        """From the emulator's log of so many rays: ray << 32 | lane << 16 | has work << 8 | kind, as time goes."""
+        """Reads the emulator's log of so many rays, in the order of time.
+
+        entries: (n,) uint64, ray << 32 | lane << 16 | has work << 8 | kind.
+        rays: how many rays were traced.
+        strategy: the kernel that traced them.
+        """
         ray = (entries >> np.uint64(32)).astype(np.int64)
         item = ray // strategy.packet_rays
         lane = ((entries >> np.uint64(16)) & np.uint64(0xFFFF)).astype(np.int64) + ray % strategy.packet_rays
@@ -150,15 +164,15 @@ class StepSequences:
 
 
 def _together(item: Integers, lane: Integers, kinds: Bytes, useful: Bytes) -> tuple[Integers, Bytes, Bytes]:
-    """The steps of an item's lanes, which all take the same ones, as steps of the item."""
+    """Returns the steps of an item's lanes, which all take the same ones, as steps of the item."""
     is_step = kinds != Step.INSIDE
     is_inside = np.append(~is_step[1:], False)[is_step]
     item, lane, kinds, useful = item[is_step], lane[is_step], kinds[is_step], useful[is_step]
     begins = np.flatnonzero(np.append(True, (item[1:] != item[:-1]) | (lane[1:] != lane[:-1])))
-    place = np.arange(len(item)) - np.repeat(begins, np.diff(np.append(begins, len(item))))
-    order = np.lexsort((place, item))
-    item, place, kinds = item[order], place[order], kinds[order]
-    firsts = np.flatnonzero(np.append(True, (item[1:] != item[:-1]) | (place[1:] != place[:-1])))
+    rank = np.arange(len(item)) - np.repeat(begins, np.diff(np.append(begins, len(item))))
+    order = np.lexsort((rank, item))
+    item, rank, kinds = item[order], rank[order], kinds[order]
+    firsts = np.flatnonzero(np.append(True, (item[1:] != item[:-1]) | (rank[1:] != rank[:-1])))
     count = np.diff(np.append(firsts, len(item)))
     if not np.array_equal(np.repeat(kinds[firsts], count), kinds):
         raise KernelError(
@@ -181,9 +195,15 @@ def _together(item: Integers, lane: Integers, kinds: Bytes, useful: Bytes) -> tu
 
 @dataclass(frozen=True, kw_only=True)
 class StepsPerRay:
-    """Means over rays. nodes: visited. triangles: tested. bytes: of nodes, triangles, ray and hit, if no cache held
-    any; None where the layout does not say how large a node is. efficiency of nodes and of triangles: share of a
-    warp's lanes that had work of their own; None where it is not known."""
+    """Holds means over rays.
+
+    nodes: how many are visited.
+    triangles: how many are tested.
+    bytes: of nodes, triangles, ray and hit, if no cache held any; None where the layout does not say how large a node
+    is.
+    node_efficiency, triangle_efficiency: share of a warp's lanes that had work of their own; None where it is not
+    known.
+    """
 
     nodes: float
     triangles: float
@@ -193,7 +213,9 @@ class StepsPerRay:
 
     @classmethod
     def of(cls, strategy: KernelStrategy, nodes: float, triangles: float) -> StepsPerRay:
-        """With the bytes that a kernel reads for so many; a packet reads a node or a triangle once."""
+        """Returns the means with the bytes that a kernel reads for so many; a packet reads a node or a triangle
+        once.
+        """
         defines = strategy.layout.defines
         size = None
         if "NODE_BYTES" in defines:

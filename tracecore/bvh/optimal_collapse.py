@@ -1,4 +1,4 @@
-"""Collapse of a binary tree to the wide tree of least cost.
+"""Collapses a binary tree to the wide tree of least cost.
 
 After Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017: dynamic
 programming from the leaves up finds the least cost of every subtree in every number of children.
@@ -16,10 +16,13 @@ from tracecore.compilation.cached import compiled, inlined
 def optimal_collapse(
     tree: BinaryTree, *, width: int = 8, max_leaf: int = 3, triangle_cost: float = TRIANGLE_COST
 ) -> WideTree:
-    """The wide tree of least `sah_cost` among all whose nodes and leaves are subtrees of a binary tree.
+    """Returns the wide tree of least `sah_cost` among all whose nodes and leaves are subtrees of a binary tree.
 
-    width: children of a node, 2 to 127. max_leaf: only subtrees of at most so many triangles may become one leaf; larger
-    leaves of the binary tree stay, so build it with few. triangle_cost: of a triangle test, in visits to a wide node.
+    tree: the binary tree.
+    width: children of a node, 2 to 127.
+    max_leaf: only subtrees of at most so many triangles may become one leaf; larger leaves of the binary tree stay, so
+    build it with few.
+    triangle_cost: cost of a triangle test, in visits to a wide node.
     """
     leaf_indices = leaf_ranges(tree)
     area = tree.half_area
@@ -35,11 +38,14 @@ def optimal_collapse(
 
 @compiled
 def _find_costs(child: Any, area: Any, leaf_cost: Any, cost: Any, share: Any) -> None:
-    """Least costs of all subtrees, children first.
+    """Finds the least costs of all subtrees, children first.
 
-    child: (n,) int32. area, leaf_cost: (n,) float64. Written: cost: (n, width + 1) float64, of a subtree in at most so
-    many children, but of a wide node's children without the node in the last column; share: (n, width + 1) int8, how many of
-    so many children go to the left child, 0 where the subtree takes one child.
+    child: (n,) int32.
+    area, leaf_cost: (n,) float64.
+    cost: (n, width + 1) float64, written: of a subtree in at most so many children, but of a wide node's children
+    without the node in the last column.
+    share: (n, width + 1) int8, written: how many of so many children go to the left child, 0 where the subtree takes
+    one child.
     """
     width = share.shape[1] - 1
     for node in range(len(child) - 1, -1, -1):
@@ -56,7 +62,7 @@ def _find_costs(child: Any, area: Any, leaf_cost: Any, cost: Any, share: Any) ->
 
 @inlined
 def _distribute(cost: Any, left: int, node_children: int) -> Any:
-    """The least cost of two siblings in so many children, and how many of them go to the left one."""
+    """Returns the least cost of two siblings in so many children, and how many of them go to the left one."""
     least, share = np.inf, 0
     for i in range(1, node_children):
         both = cost[left, i] + cost[left + 1, node_children - i]
@@ -67,7 +73,7 @@ def _distribute(cost: Any, left: int, node_children: int) -> Any:
 
 @compiled
 def _choose(child: Any, rank: Any, is_leaf: Any, share: Any) -> None:
-    """Turn the shares into leaves, a `child` of 0, and wide nodes, a `rank` of `CLOSED`; parents first."""
+    """Makes the shares into leaves, a `child` of 0, and wide nodes, a `rank` of `CLOSED`; parents first."""
     width = share.shape[1] - 1
     given = np.zeros(len(child), np.int64)
     given[0] = width  # the root is a wide node, even if one leaf would do

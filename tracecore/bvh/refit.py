@@ -1,4 +1,4 @@
-"""The same tree over triangles that have moved: every box anew, from the leaves up.
+"""Fits a tree to triangles that have moved: every box anew, from the leaves up.
 
 Lauterbach, Yoon, Tuft, Manocha: RT-DEFORM: Interactive Ray Tracing of Dynamic Scenes using BVHs, 2006.
 """
@@ -16,9 +16,11 @@ from tracecore.rays import Floats
 
 
 def refit(tree: BinaryTree, triangles: Floats) -> BinaryTree:
-    """The tree with its boxes around other triangles; nodes and order stay.
+    """Returns the tree with its boxes around other triangles; nodes and order stay. Its `sah_cost` says how good it
+    still is.
 
-    triangles: (t, 3, 3) float32, checked, as many as the tree has. Its `sah_cost` tells how good the tree still is.
+    tree: the tree to fit.
+    triangles: (t, 3, 3) float32, checked, as many as the tree has.
     Raises `TriangleError` for another number of triangles.
     """
     if len(triangles) != len(tree.order):
@@ -32,7 +34,7 @@ def refit(tree: BinaryTree, triangles: Floats) -> BinaryTree:
 
 @compiled
 def _refit(child: Any, first: Any, count: Any, order: Any, triangles: Any, lower: Any, upper: Any) -> None:
-    """Write the boxes. Children come after their parents, so that their boxes are there before they are needed."""
+    """Writes the boxes. Children come after their parents, so that their boxes are there before they are needed."""
     for node in range(len(child) - 1, -1, -1):
         left = child[node]
         for axis in range(3):

@@ -1,7 +1,8 @@
-"""Builder: the surface area heuristic exactly, at every border of two triangles in the order of their centroids.
+"""Builds a tree by the surface area heuristic exactly, at every border of two triangles in the order of their
+centroids.
 
-Wald, Boulos, Shirley: Ray Tracing Deformable Scenes Using Dynamic Bounding Volume Hierarchies, 2007, sweep so. It
-takes longer than bins do (`binned_sah`), and judges how good their trees are.
+Wald, Boulos, Shirley: Ray Tracing Deformable Scenes Using Dynamic Bounding Volume Hierarchies, 2007, sweep so. It takes
+longer than bins do (`binned_sah`), and judges how good their trees are.
 """
 
 import time
@@ -15,9 +16,12 @@ from tracecore.rays import Floats
 
 
 def build(triangles: Floats, *, max_leaf: int = 4) -> BinaryTree:
-    """A tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
+    """Returns a tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
 
-    triangles: (t, 3, 3) float32, finite, corners of each; t may be 0. The same triangles give the same tree.
+    The same triangles give the same tree.
+
+    triangles: (t, 3, 3) float32, finite, corners of each; t may be 0.
+    max_leaf: triangles that a leaf may hold.
     """
     start = time.perf_counter()
     count = len(triangles)
@@ -41,10 +45,12 @@ def build(triangles: Floats, *, max_leaf: int = 4) -> BinaryTree:
 
 @compiled
 def _split_all(boxes: Any, orders: Any, bounds: Any, links: Any, max_leaf: int) -> int:
-    """Split depth first. Returns the number of nodes.
+    """Splits nodes depth first. Returns how many there are.
 
-    boxes: (t, 6) float64, lower and upper, of the triangles. orders: (3, t) int64, triangles by their centroids along
-    each axis, permuted. Written: bounds: (n, 6) float64; links: (n, 3) int32, child, first, count.
+    boxes: (t, 6) float64, lower and upper, of the triangles.
+    orders: (3, t) int64, triangles by their centroids along each axis, permuted.
+    bounds: (n, 6) float64, written.
+    links: (n, 3) int32, child, first, count, written.
     """
     count = orders.shape[1]
     stack = np.zeros((MAX_DEPTH + 2, 4), np.int64)  # node, first and end leaf index, depth
@@ -78,7 +84,8 @@ def _push(stack: Any, row: int, entry: Any) -> None:
 
 @inlined
 def _choose(boxes: Any, orders: Any, leaf_indices: Any, costs: Any, levels: int) -> Any:
-    """The axis of the cheapest border, the first leaf index on its right, and half area times triangles of both sides.
+    """Returns the axis of the cheapest border, the first leaf index on its right, and half area times triangles of both
+    sides.
 
     levels: how many more the tree may have here. Halves need the logarithm of the count of them, so the heuristic is
     followed while there is one to spare.
@@ -95,7 +102,10 @@ def _choose(boxes: Any, orders: Any, leaf_indices: Any, costs: Any, levels: int)
 
 @inlined
 def _sweep(boxes: Any, orders: Any, axis: int, leaf_indices: Any, costs: Any) -> Any:
-    """The cheapest border along one axis: the first leaf index on its right, and the cost. costs: (t,) float64, scratch."""
+    """Returns the cheapest border along one axis: the first leaf index on its right, and the cost.
+
+    costs: (t,) float64, scratch.
+    """
     first, end = leaf_indices
     box = np.empty((1, 6))
     for leaf_index in range(end - 1, first, -1):
@@ -112,7 +122,7 @@ def _sweep(boxes: Any, orders: Any, axis: int, leaf_indices: Any, costs: Any) ->
 
 @inlined
 def _grow(box: Any, row: int, boxes: Any, triangle: int, is_first: bool) -> None:
-    """Row of `box` becomes a triangle's box, or grows around it."""
+    """Makes a row of `box` a triangle's box, or lets it grow around it."""
     for k in range(3):
         lower, upper = boxes[triangle, k], boxes[triangle, k + 3]
         box[row, k] = lower if is_first else min(box[row, k], lower)
@@ -127,10 +137,12 @@ def _half_area(box: Any, row: int) -> float:
 
 @inlined
 def _partition(orders: Any, axis: int, leaf_indices: Any, side: Any, spare: Any) -> None:
-    """Move the triangles of the left side to the front in the orders of all axes; both sides stay in order.
+    """Moves the triangles of the left side to the front in the orders of all axes; both sides stay in order.
 
-    axis: in whose order the left side comes first already. leaf indices: first, first on the right, end. side: (t,) float64
-    and spare: (t,) int64, scratch.
+    axis: in whose order the left side comes first already.
+    leaf_indices: first, first on the right, end.
+    side: (t,) float64, scratch.
+    spare: (t,) int64, scratch.
     """
     first, middle, end = leaf_indices
     for leaf_index in range(first, end):

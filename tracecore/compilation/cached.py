@@ -1,4 +1,4 @@
-"""Compilation of Python to machine code through Numba, with a cache on disk that notices every change.
+"""Compiles Python to machine code through Numba, with a cache on disk that notices every change.
 
 Numba's own cache looks at the file of the compiled function alone and so keeps stale code when a function that it calls
 changes. Here the name of the cache folder is a hash over all compiled sources that the function can reach, so that no
@@ -27,8 +27,9 @@ MONTH_SECONDS = 30 * 24 * 3600.0
 
 
 def source_hash(package: str) -> str:
-    """Hash of every compiled source and table in reach of a package, of the compiler's versions and of the processor
-    chosen."""
+    """Returns a hash of every compiled source and table in reach of a package, of the compiler's versions and of the
+    processor chosen.
+    """
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[2]
     for reached in REACH[package]:
@@ -44,7 +45,9 @@ def source_hash(package: str) -> str:
 
 
 def cache_root() -> Path:
-    """Where caches of compiled code live: `TRACECORE_CACHE`, else the user's cache folder, else a temporary one."""
+    """Returns where caches of compiled code live: `TRACECORE_CACHE`, else the user's cache folder, else a temporary
+    one.
+    """
     if chosen := os.environ.get("TRACECORE_CACHE"):
         return Path(chosen)
     if base := os.environ.get("XDG_CACHE_HOME"):
@@ -61,7 +64,7 @@ def _temporary_root() -> Path:
 
 @functools.cache
 def cache_folder(package: str) -> Path:
-    """The folder of a package's compiled code for these very sources: exists and can be written to."""
+    """Returns the folder of a package's compiled code for these very sources: it exists and can be written to."""
     for root in (cache_root(), _temporary_root()):
         folder = root / f"{package}-{source_hash(package)}"
         try:
@@ -84,12 +87,14 @@ def _remove_unused(root: Path) -> None:
 
 
 def has_cached_code(package: str) -> bool:
-    """Whether some of a package's code, as it is now, has been compiled before."""
+    """Returns whether some of a package's code, as it is now, has been compiled before."""
     return any(cache_folder(package).rglob("*.nbi"))
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: machine code that runs without the interpreter lock, in IEEE arithmetic, cached on disk."""
+    """Decorates a function to be machine code that runs without the interpreter lock, in IEEE arithmetic, cached on
+    disk.
+    """
     package = function.__module__.partition(".")[0]
     numba.config.CACHE_DIR = str(cache_folder(package))  # type: ignore[attr-defined]
     whole = Whole(function)
@@ -98,5 +103,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: a part of the compiled functions that call it, merged into them; cannot be called from Python."""
+    """Decorates a part of the compiled functions that call it; it is merged into them and cannot be called from
+    Python.
+    """
     return part(function, is_inlined=True)

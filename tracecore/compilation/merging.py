@@ -1,7 +1,7 @@
-"""Machine code of functions that are merged with whoever calls them, once.
+"""Merges the machine code of functions with whoever calls them, once.
 
 By itself Numba makes machine code of each function that a compiled function calls, together with all that this one
-calls in turn, so that what is deepest is made again on every level above, and gives each an entry for callers in Python
+calls itself, so that what is deepest is made again on every level above, and gives each an entry for callers in Python
 and one for callers in C. Here only what Python calls becomes machine code. (All below is optimised by itself, though:
 where the optimiser first saw loops inside of a whole driver, photons on real materials took 8% longer.) The first
 picture of a machine waits 85 seconds for it instead of 220: a Cornell box, one core of a busy AMD EPYC.
@@ -24,7 +24,7 @@ OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def use_widest_vectors() -> None:
-    """Have Numba use all 512 bits of vectors where the processor has them, unless the user chose what it has.
+    """Has Numba use all 512 bits of vectors where the processor has them, unless the user chose what it has.
 
     LLVM keeps to 256 on Intel's, as the first ones of them slowed down for wider ones. On Emerald Rapids photons are
     shaded in 16 to 18 ns a ray with 512 bits and in 19 with 256, on all of 16 cores at a time. Numba looks at its
@@ -40,7 +40,7 @@ use_widest_vectors()
 
 
 def has_widest_vectors() -> bool:
-    """Whether code is compiled for vectors of 512 bits."""
+    """Returns whether code is compiled for vectors of 512 bits."""
     if chosen := numba.config.CPU_FEATURES:  # type: ignore[attr-defined]
         features = str(chosen)
     elif numba.config.CPU_NAME:  # type: ignore[attr-defined]
@@ -51,18 +51,18 @@ def has_widest_vectors() -> bool:
 
 
 class PartLibrary(JITCodeLibrary):
-    """Code to be merged with that of a caller, and made machine code only there."""
+    """Holds code that is merged with that of a caller, and made machine code only there."""
 
     @property
     def codegen(self) -> Any:
-        """Whom Numba tells where a function's environment is."""
+        """Returns what Numba tells where a function's environment is."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Nothing: only machine code has a place for it."""
+        """Does nothing: only machine code has an environment."""
 
     def get_pointer_to_function(self, name: str) -> int:
-        """None; but the code is complete now."""
+        """Completes the code. It has no address, so that 0 is returned."""
         self._ensure_finalized()
         return 0
 
@@ -75,15 +75,17 @@ class PartCompiler(Compiler):
     """Compiles to a `PartLibrary`."""
 
     def define_pipelines(self) -> Any:
-        """Those of Numba."""
+        """Returns the pipelines of Numba, which now write to a `PartLibrary`."""
         self.state.library = PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         return super().define_pipelines()
 
 
 class Whole(CPUDispatcher):
-    """A function that Python calls, and that does not call itself. Compiled code that calls it is merged with its part.
+    """Is a function that Python calls, and that does not call itself. Compiled code that calls it is merged with its
+    part.
 
-    is_inlined: always inlined."""
+    is_inlined: whether the part is always inlined.
+    """
 
     def __init__(self, function: Callable[..., Any], is_inlined: bool = False) -> None:
         super().__init__(function, targetoptions=OPTIONS | {"nopython": True, "boundscheck": None})
@@ -95,6 +97,6 @@ class Whole(CPUDispatcher):
 
 
 def part(function: Callable[..., Any], is_inlined: bool) -> Any:
-    """What only compiled code calls."""
+    """Returns a function that only compiled code calls."""
     options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": is_inlined}
     return numba.njit(pipeline_class=PartCompiler, **options)(function)

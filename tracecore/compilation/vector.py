@@ -1,12 +1,12 @@
-"""Short vectors of float32 in compiled code: the elements of a processor's vector unit.
+"""Gives compiled code short vectors of float32: the elements of a processor's vector unit.
 
 LLVM does not turn loops over eight boxes or four triangles into vector instructions by itself, so these Numba
 intrinsics emit its vector types directly. It lowers them to what the processor has: one AVX instruction or two of SSE
 for eight elements.
 
 A `Vector` lives inside compiled functions only. `+ - * /` and unary `-` work element by element, each rounded once to
-nearest: no product and sum are ever contracted. Comparisons give an `int64` with one bit per element, element 0 the lowest;
-NaN compares false.
+nearest: no product and sum are ever contracted. Comparisons give an `int64` with one bit per element, element 0 the
+lowest; NaN compares false.
 """
 
 # Numba's interface for extensions carries no types.
@@ -29,7 +29,7 @@ I64 = ir.IntType(64)
 
 
 class Vector(types.Type):
-    """Numba's type of some float32 elements."""
+    """Is Numba's type of a vector of so many float32 elements."""
 
     def __init__(self, elements: int) -> None:
         super().__init__(name=f"Vector({elements})")
@@ -38,7 +38,7 @@ class Vector(types.Type):
 
 @register_model(Vector)
 class VectorModel(models.PrimitiveModel):
-    """A vector is one LLVM value."""
+    """Says that a vector is one LLVM value."""
 
     def __init__(self, manager: Any, kind: Vector) -> None:
         super().__init__(manager, kind, ir.VectorType(FLOAT, kind.elements))
@@ -49,15 +49,17 @@ FLOAT8 = Vector(8)
 
 
 def emitting(emitter: Callable[..., Any]) -> Any:
-    """Numba's decorator, of no type: what is called is not what is written here."""
+    """Decorates a function as Numba's `intrinsic` does, without a type: what is called is not what is written here."""
     return intrinsic(emitter)
 
 
 @emitting
 def address(typing: Any, array: Any) -> Any:
-    """Where an array's first byte is, as int64: unlike an array no reference, which would be counted in every loop.
+    """Returns where an array's first byte is, as int64: unlike an array it is no reference, which would be counted in
+    every loop.
 
-    Only of C-contiguous arrays that Python passed in. They outlive the call; Numba frees its own after their last use.
+    It is for C-contiguous arrays that Python passed in. They outlive the call; Numba frees its own after their last
+    use.
     """
     if not isinstance(array, types.Array) or array.layout != "C":
         raise TypingError(f"an address is taken of C-contiguous arrays, not of {array}")
@@ -70,9 +72,9 @@ def address(typing: Any, array: Any) -> Any:
 
 @emitting
 def borrowed(typing: Any, value: Any) -> Any:
-    """The same array, or tuple of such, but not counted: Numba counts references to arrays by atomic additions.
+    """Returns the same array, or tuple of such, but not counted: Numba counts references to arrays by atomic additions.
 
-    Each function that is called with an array adds and subtracts one, for every array of a tuple. Only of arrays that
+    Each function that is called with an array adds and subtracts one, for every array of a tuple. It is for arrays that
     Python passed in: they outlive the call.
     """
 
@@ -83,7 +85,7 @@ def borrowed(typing: Any, value: Any) -> Any:
 
 
 def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """A value whose arrays have no owner that would be counted."""
+    """Returns a value whose arrays have no owner that would be counted."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
@@ -104,44 +106,44 @@ def _load(kind: Any, value: Any, widen: Any = None) -> Any:
 
 
 @emitting
-def load4(typing: Any, place: Any) -> Any:
-    """Four float32 from an address."""
+def load4(typing: Any, where: Any) -> Any:
+    """Loads four float32 from an address."""
     return _load(FLOAT4, ir.VectorType(FLOAT, 4))
 
 
 @emitting
-def load8(typing: Any, place: Any) -> Any:
-    """Eight float32 from an address."""
+def load8(typing: Any, where: Any) -> Any:
+    """Loads eight float32 from an address."""
     return _load(FLOAT8, ir.VectorType(FLOAT, 8))
 
 
 @emitting
-def load_float(typing: Any, place: Any) -> Any:
-    """A float32 from an address."""
+def load_float(typing: Any, where: Any) -> Any:
+    """Loads a float32 from an address."""
     return _load(types.float32, FLOAT)
 
 
 @emitting
-def load_double(typing: Any, place: Any) -> Any:
-    """A float64 from an address."""
+def load_double(typing: Any, where: Any) -> Any:
+    """Loads a float64 from an address."""
     return _load(types.float64, ir.DoubleType())
 
 
 @emitting
-def load_int(typing: Any, place: Any) -> Any:
-    """An int32 from an address, as int64."""
+def load_int(typing: Any, where: Any) -> Any:
+    """Loads an int32 from an address, as int64."""
     return _load(types.int64, I32, I64)
 
 
 @emitting
-def load_long(typing: Any, place: Any) -> Any:
-    """An int64 from an address."""
+def load_long(typing: Any, where: Any) -> Any:
+    """Loads an int64 from an address."""
     return _load(types.int64, I64)
 
 
 @emitting
-def store(typing: Any, place: Any, value: Any) -> Any:
-    """Write a vector or a number, in its own size, to an address."""
+def store(typing: Any, where: Any, value: Any) -> Any:
+    """Writes a vector or a number, in its own size, to an address."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store(arguments[1], builder.inttoptr(arguments[0], arguments[1].type.as_pointer()), align=4)
@@ -151,7 +153,7 @@ def store(typing: Any, place: Any, value: Any) -> Any:
 
 
 def all_elements(builder: Any, value: Any, elements: int) -> Any:
-    """LLVM's vector of one value of it, for functions that emit instructions."""
+    """Returns LLVM's vector whose elements are all one value, for functions that emit instructions."""
     first = builder.insert_element(ir.Constant(ir.VectorType(value.type, elements), ir.Undefined), value, I32(0))
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, elements), [0] * elements))
 
@@ -165,19 +167,19 @@ def _splat(elements: int) -> Any:
 
 @emitting
 def splat4(typing: Any, value: Any) -> Any:
-    """Four elements of one value, rounded to float32."""
+    """Returns four elements of one value, rounded to float32."""
     return _splat(4)
 
 
 @emitting
 def splat8(typing: Any, value: Any) -> Any:
-    """Eight elements of one value, rounded to float32."""
+    """Returns eight elements of one value, rounded to float32."""
     return _splat(8)
 
 
 @emitting
 def element(typing: Any, value: Any, index: Any) -> Any:
-    """One element as float32."""
+    """Returns one element as float32."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.extract_element(arguments[0], builder.trunc(arguments[1], I32))
@@ -186,7 +188,7 @@ def element(typing: Any, value: Any, index: Any) -> Any:
 
 
 def _operator(function: Callable[..., Any], instruction: str, arity: int) -> None:
-    """Let an operator of Python mean a vector instruction."""
+    """Lets an operator of Python mean a vector instruction."""
 
     @infer_global(function)
     class Template(AbstractTemplate):
@@ -216,13 +218,13 @@ def _select(comparison: str, left: Any, right: Any) -> Any:
 
 @emitting
 def least(typing: Any, left: Any, right: Any) -> Any:
-    """Lane by element `left if left < right else right`: the right one where either is NaN."""
+    """Returns, element by element, `left if left < right else right`: the right one where either is NaN."""
     return _select("<", left, right)
 
 
 @emitting
 def greatest(typing: Any, left: Any, right: Any) -> Any:
-    """Lane by element `left if left > right else right`: the right one where either is NaN."""
+    """Returns, element by element, `left if left > right else right`: the right one where either is NaN."""
     return _select(">", left, right)
 
 
@@ -234,7 +236,7 @@ def _ternary(builder: Any, name: str, arguments: Any) -> Any:
 
 @emitting
 def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """a * b + c, rounded once. Vectors of one width, or three float32."""
+    """Returns a * b + c, rounded once, of vectors of one width or of three float32."""
     kind = a if isinstance(a, Vector) else types.float32
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -255,25 +257,25 @@ def _compare(comparison: str, left: Any, right: Any) -> Any:
 
 @emitting
 def less(typing: Any, left: Any, right: Any) -> Any:
-    """Bits of the elements where left < right."""
+    """Returns the bits of the elements where left < right."""
     return _compare("<", left, right)
 
 
 @emitting
 def less_equal(typing: Any, left: Any, right: Any) -> Any:
-    """Bits of the elements where left <= right."""
+    """Returns the bits of the elements where left <= right."""
     return _compare("<=", left, right)
 
 
 @emitting
 def equal(typing: Any, left: Any, right: Any) -> Any:
-    """Bits of the elements where left == right."""
+    """Returns the bits of the elements where left == right."""
     return _compare("==", left, right)
 
 
 @emitting
 def lowest_bit(typing: Any, bits: Any) -> Any:
-    """Index of the lowest bit set in an int64 that is not 0."""
+    """Returns the index of the lowest bit set in an int64 that is not 0."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], cgutils.true_bit)
@@ -283,7 +285,7 @@ def lowest_bit(typing: Any, bits: Any) -> Any:
 
 @emitting
 def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """a * b + c, rounded once or twice, whichever is faster here: for bounds with a margin, never for hits."""
+    """Returns a * b + c, rounded once or twice, whichever is faster here: for bounds with a margin, never for hits."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _ternary(builder, f"llvm.fmuladd.v{a.elements}f32", arguments)
@@ -293,7 +295,7 @@ def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
 @emitting
 def float_bits(typing: Any, value: Any) -> Any:
-    """The 32 bits of a float32, as an int64 of the same sign: orders non-negative values."""
+    """Returns the 32 bits of a float32, as an int64 of the same sign: these order non-negative values."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.sext(builder.bitcast(arguments[0], I32), I64)
@@ -303,7 +305,7 @@ def float_bits(typing: Any, value: Any) -> Any:
 
 @emitting
 def bits_float(typing: Any, bits: Any) -> Any:
-    """The float32 of the lowest 32 bits of an int64."""
+    """Returns the float32 of the lowest 32 bits of an int64."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(builder.trunc(arguments[0], I32), FLOAT)
@@ -312,8 +314,10 @@ def bits_float(typing: Any, bits: Any) -> Any:
 
 
 @emitting
-def load_acquire(typing: Any, place: Any) -> Any:
-    """The uint64 at an address, a multiple of 8, and all that its writer wrote before it (`store_release`)."""
+def load_acquire(typing: Any, where: Any) -> Any:
+    """Loads the uint64 at an address, a multiple of 8; all that its writer wrote before it (`store_release`) is seen
+    then.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load_atomic(builder.inttoptr(arguments[0], I64.as_pointer()), "acquire", 8)
@@ -322,8 +326,8 @@ def load_acquire(typing: Any, place: Any) -> Any:
 
 
 @emitting
-def fetch_add(typing: Any, place: Any, value: Any) -> Any:
-    """Add to the int64 at an address, a multiple of 8, that threads share. Returns what was there before."""
+def fetch_add(typing: Any, where: Any, value: Any) -> Any:
+    """Adds to the int64 at an address, a multiple of 8, that threads share. Returns what was there before."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.atomic_rmw("add", builder.inttoptr(arguments[0], I64.as_pointer()), arguments[1], "monotonic")
@@ -332,8 +336,8 @@ def fetch_add(typing: Any, place: Any, value: Any) -> Any:
 
 
 @emitting
-def store_release(typing: Any, place: Any, value: Any) -> Any:
-    """Write a uint64 at an address, a multiple of 8, after all that was written before."""
+def store_release(typing: Any, where: Any, value: Any) -> Any:
+    """Writes a uint64 at an address, a multiple of 8, after all that was written before."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store_atomic(arguments[1], builder.inttoptr(arguments[0], I64.as_pointer()), "release", 8)

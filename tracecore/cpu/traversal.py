@@ -1,4 +1,4 @@
-"""Traversal on the CPU: one ray at a time through an 8-wide tree, eight boxes or eight triangles at a time.
+"""Traverses a tree on the CPU: one ray at a time through an 8-wide tree, eight boxes or eight triangles at a time.
 
 Compiled code reads nodes, triangles and rays by address (see `vector.address`); offsets come from the layout's dtypes.
 """
@@ -33,10 +33,10 @@ from tracecore.layout.bvh8 import BLOCK, NODE, TRIANGLES, WIDTH
 from tracecore.rays import HIT, MISS, RAY, offset_of
 
 #: How much farther a box reaches than its triangles, relative to the largest coordinate of ray and scene: 2^-18 covers
-#: the rounding of the box test and of the triangle test (Ize: Robust BVH Ray Traversal, 2013, bounds the former).
+#: the rounding of the slab test and of the triangle test (Ize: Robust BVH Ray Traversal, 2013, bounds the former).
 PAD = np.float32(2.0**-18)
 
-#: In the box test no component of a direction is smaller, relative to the largest.
+#: In the slab test no component of a direction is smaller, relative to the largest.
 FLAT = np.float32(1e-20)
 
 #: Limits of distances, in lengths of the direction, for an axis to be of use: below are denormals, which lose bits,
@@ -67,10 +67,13 @@ INFINITY = np.float32(np.inf)
 
 
 class CpuTree(NamedTuple):
-    """What compiled code reads of a scene, and a traversal stack for one thread.
+    """Holds what compiled code reads of a scene, and a traversal stack for one thread.
 
-    nodes: (.., 64) and blocks: (.., 80) float32, the bytes of a `Bvh8`, and its extent. stack: (s,) int64, scratch, as
-    many entries as the `Bvh8` says. cutouts: `CutoutTables`, empty if all triangles are solid.
+    nodes: (.., 64) float32, the bytes of a `Bvh8`.
+    blocks: (.., 80) float32, the bytes of a `Bvh8`.
+    extent: largest coordinate of the scene, world units.
+    stack: (s,) int64, scratch, as many entries as the `Bvh8` says.
+    cutouts: `CutoutTables`, empty if all triangles are solid.
     """
 
     nodes: Any
@@ -81,8 +84,11 @@ class CpuTree(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Words of 32 bits in memory: word w of row i is at address + i * row + w * word; all in bytes. A row is a ray or a
-    hit, and may lie in one piece or with its words in columns."""
+    """Describes words of 32 bits in memory. A row is a ray or a hit, and may lie in one piece or as a structure of
+    arrays.
+
+    Word w of row i is at address + i * row + w * word; all in bytes.
+    """
 
     address: int
     row: int
@@ -90,14 +96,14 @@ class Table(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """One of them."""
+    """Describes one row of a `Table`: the address of its first word, and the bytes from word to word."""
 
     address: Any
     word: Any
 
 
 class _Cutouts(NamedTuple):
-    """Addresses of the `CutoutTables`, and whether there are any."""
+    """Holds the addresses of the `CutoutTables`, and whether there are any."""
 
     exist: Any
     cutout_of: Any
@@ -106,7 +112,9 @@ class _Cutouts(NamedTuple):
 
 
 class _Tree(NamedTuple):
-    """Addresses of nodes, triangle blocks and the traversal stack, and the largest coordinate of the scene."""
+    """Holds the addresses of nodes, triangle blocks, traversal stack and cut-outs, and the largest coordinate of the
+    scene.
+    """
 
     nodes: Any
     blocks: Any
@@ -116,8 +124,8 @@ class _Tree(NamedTuple):
 
 
 class _Slabs(NamedTuple):
-    """A ray for the box test, by axis. It meets a plane at t = plane * inverse + origin, with one origin for the planes
-    where it comes in and one for those where it goes out, so that the pad moves both outwards.
+    """Holds a ray for the slab test, by axis. It hits a plane at t = plane * inverse + origin, with one origin for the
+    planes where it comes in and one for those where it goes out, so that the pad moves both outwards.
 
     planes_in, planes_out: offsets of these planes in a node.
     """
@@ -130,7 +138,7 @@ class _Slabs(NamedTuple):
 
 
 class _Shear(NamedTuple):
-    """A ray for the triangle test. axes: offsets of its x, y, z axis in a corner. x, y, z: -Sx, -Sy, Sz."""
+    """Holds a ray for the triangle test. axes: offsets of its x, y, z axis in a corner. x, y, z: -Sx, -Sy, Sz."""
 
     axes: Any
     origin: Any
@@ -141,7 +149,14 @@ class _Shear(NamedTuple):
 
 @compiled
 def trace(tree: CpuTree, rays: Table, hits: Table, count: int, any_hit: bool, endless: bool) -> int:
-    """Trace `count` rays. endless: all reach from 0 to infinity, whatever they say. Returns how many were invalid."""
+    """Traces rays. Returns how many were invalid.
+
+    tree: the scene, and a stack of this thread.
+    rays, hits: tables of at least `count` rows.
+    count: how many rays.
+    any_hit: whether any hit will do.
+    endless: whether all reach from 0 to infinity, whatever they say.
+    """
     tables = tree.cutouts
     cutouts = _Cutouts(
         len(tables.cutouts) > 0, address(tables.cutout_of), address(tables.cutouts), address(tables.mask_words)
@@ -176,7 +191,7 @@ def _write(hit: Any, t: Any, u: Any, v: Any, prim_id: int) -> None:
 
 @inlined
 def _is_valid(ray: Any) -> Any:
-    """Whether origin and direction are finite and the direction is not zero."""
+    """Returns whether origin and direction are finite and the direction is not zero."""
     sum_of_zeros = ZERO
     largest = ZERO
     for axis in range(3):
@@ -188,7 +203,7 @@ def _is_valid(ray: Any) -> Any:
 
 @inlined
 def _traverse(tree: Any, ray: Any, interval: Any, hit: Any, any_hit: bool) -> None:
-    """Visit the boxes that the ray meets, nearer ones first, and keep the best hit. Any hit will do if `any_hit`."""
+    """Visits the boxes that the ray hits, nearer ones first, and keeps the best hit. Any hit will do if `any_hit`."""
     t_min, t_best = interval
     best = np.int64(-1)
     shear = _shear(ray)
@@ -241,7 +256,9 @@ def _slabs(ray: Any, extent: Any) -> Any:
 
 @inlined
 def _slab(origin: Any, direction: Any, reach: Any, flat: Any) -> Any:
-    """One axis: origins for the planes in and out, 1 / direction, and the offset of the planes where it comes in."""
+    """Returns one axis: origins for the planes in and out, 1 / direction, and the offset of the planes where it comes
+    in.
+    """
     inverse = ONE / (direction if abs(direction) > flat else np.copysign(flat, direction))
     pad = np.copysign(PAD * reach, inverse)
     if not (LEAST_LENGTHS < reach * abs(inverse) < MOST_LENGTHS):  # the axis excludes nothing
@@ -251,10 +268,10 @@ def _slab(origin: Any, direction: Any, reach: Any, flat: Any) -> Any:
 
 @inlined
 def _push_children(node: int, slabs: Any, t_min: Any, t_best: Any, top: int, any_hit: bool) -> int:
-    """Put the children that the ray meets on the stack, the nearest on top, or if `any_hit` the last. Returns the top.
+    """Puts the children that the ray hits on the stack, the nearest on top, or if `any_hit` the last. Returns the top.
 
-    Empty elements are met by no ray unless t is NaN on every axis: then `greatest` and `least` keep what they had, and the
-    leaf that they link to is visited once more.
+    Empty children are hit by no ray unless t is NaN on every axis: then `greatest` and `least` keep what they had, and
+    the leaf that they link to is visited once more.
     """
     inverse, origin, planes = slabs.inverse, slabs.origin_in, slabs.planes_in
     t_in = splat8(t_min)
@@ -266,37 +283,37 @@ def _push_children(node: int, slabs: Any, t_min: Any, t_best: Any, top: int, any
     t_out = least(multiply_add(load8(node + planes[0]), inverse[0], origin[0]), t_out)
     t_out = least(multiply_add(load8(node + planes[1]), inverse[1], origin[1]), t_out)
     t_out = least(multiply_add(load8(node + planes[2]), inverse[2], origin[2]), t_out)
-    met = less_equal(t_in, t_out)
-    if met == 0:
+    hit_bits = less_equal(t_in, t_out)
+    if hit_bits == 0:
         return top
-    one = _entry(node, t_in, lowest_bit(met))
-    met &= met - 1
-    if met == 0:
+    one = _entry(node, t_in, lowest_bit(hit_bits))
+    hit_bits &= hit_bits - 1
+    if hit_bits == 0:
         store(top, one)
         return top + LONG_BYTES
-    other = _entry(node, t_in, lowest_bit(met))
-    met &= met - 1
+    other = _entry(node, t_in, lowest_bit(hit_bits))
+    hit_bits &= hit_bits - 1
     farther, nearer = (one, other) if any_hit or other < one else (other, one)
     store(top, farther)
     store(top + LONG_BYTES, nearer)
     bottom = top
     top += 2 * LONG_BYTES
-    while met != 0:
-        _insert(_entry(node, t_in, lowest_bit(met)), top if any_hit else bottom, top)
-        met &= met - 1
+    while hit_bits != 0:
+        _insert(_entry(node, t_in, lowest_bit(hit_bits)), top if any_hit else bottom, top)
+        hit_bits &= hit_bits - 1
         top += LONG_BYTES
     return top
 
 
 @inlined
 def _entry(node: int, t_in: Any, k: int) -> int:
-    """Stack entry of a child: the bits of t, which order entries by t, above the link."""
+    """Returns the stack entry of a child: the bits of t, which order entries by t, above the link."""
     return (float_bits(element(t_in, k)) << 32) | (load_int(node + CHILD + 4 * k) & LOW_HALF)
 
 
 @inlined
 def _insert(entry: int, bottom: int, top: int) -> None:
-    """Put an entry below the nearer ones of those from bottom to top."""
+    """Puts an entry below the nearer ones of those from bottom to top."""
     while top > bottom and load_long(top - LONG_BYTES) < entry:
         store(top, load_long(top - LONG_BYTES))
         top -= LONG_BYTES
@@ -322,7 +339,7 @@ def _shear(ray: Any) -> Any:
 
 @inlined
 def _corner(corner: int, shear: Any) -> Any:
-    """One corner of the triangles as the ray sees it: sheared x and y, and z."""
+    """Returns one corner of the triangles as the ray sees it: sheared x and y, and z."""
     z = load8(corner + shear.axes[2]) - shear.origin[2]
     x = load8(corner + shear.axes[0]) - shear.origin[0]
     y = load8(corner + shear.axes[1]) - shear.origin[1]
@@ -331,15 +348,16 @@ def _corner(corner: int, shear: Any) -> Any:
 
 @inlined
 def _minor(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """a * b - c * d by Kahan's method, see `brute_force`."""
+    """Returns a * b - c * d by Kahan's method, see `brute_force`."""
     product = c * d
     return fma(a, b, -product) + fma(-c, d, product)
 
 
 @inlined
 def _intersect(block: int, shear: Any, t_min: Any, t_best: Any) -> Any:
-    """Bits of the triangles hit after t_min, not after t_best; and t, u, v of all. The test of `brute_force`: Woop,
-    Benthin, Wald: Watertight Ray/Triangle Intersection, 2013.
+    """Returns the bits of the triangles hit after t_min, not after t_best; and t, u, v of all.
+
+    The test is that of `brute_force`: Woop, Benthin, Wald: Watertight Ray/Triangle Intersection, 2013.
     """
     ax, ay, az = _corner(block, shear)
     bx, by, bz = _corner(block + CORNER_BYTES, shear)
@@ -360,7 +378,7 @@ def _intersect(block: int, shear: Any, t_min: Any, t_best: Any) -> Any:
 
 @inlined
 def _is_there(cutouts: Any, prim_id: int, u: Any, v: Any) -> Any:
-    """Whether a triangle is there at u, v, as `brute_force` says."""
+    """Returns whether a triangle is there at u, v, as `brute_force` says."""
     index = load_int(cutouts.cutout_of + WORD_BYTES * prim_id)
     if index < 0:
         return True
@@ -376,20 +394,24 @@ def _is_there(cutouts: Any, prim_id: int, u: Any, v: Any) -> Any:
 
 @inlined
 def _mean(uv: int, u: Any, v: Any) -> Any:
-    """A texture coordinate from those of the corners."""
+    """Returns a texture coordinate from those of the corners."""
     first = ((ONE - u) - v) * load_float(uv)
     return fma(v, load_float(uv + 2 * UV_BYTES), fma(u, load_float(uv + UV_BYTES), first))
 
 
 @inlined
 def _texel(coordinate: Any, size: int, is_clamped: bool) -> int:
-    """Row or column of a mask; the first one for a coordinate that is no number."""
-    place = (coordinate if is_clamped else coordinate - np.floor(coordinate)) * np.float32(size)
-    if not place > ZERO:
+    """Returns the row or column of a mask; the first one for a coordinate that is no number."""
+    scaled = (coordinate if is_clamped else coordinate - np.floor(coordinate)) * np.float32(size)
+    if not scaled > ZERO:
         return 0
-    return int(place) if place < np.float32(size - 1) else size - 1
+    return int(scaled) if scaled < np.float32(size - 1) else size - 1
 
 
 def table(address: int, words: int) -> Table:
-    """Rows of so many words, each in one piece."""
+    """Returns a table of rows of so many words, each row in one piece.
+
+    address: of the first row.
+    words: how many words of 32 bits a row has.
+    """
     return Table(address, 4 * words, 4)

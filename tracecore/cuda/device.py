@@ -28,7 +28,7 @@ from tracecore.cuda.driver import (
 from tracecore.cuda.gpus import Gpu
 from tracecore.cuda.nvrtc import REMEDY
 from tracecore.errors import DeviceError, KernelError, RayError
-from tracecore.kernels.launch_records import LAUNCH, REPORT, TALLY, describe_faults
+from tracecore.kernels.launch_records import LAUNCH, LAUNCH_COUNTERS, REPORT, describe_faults
 from tracecore.kernels.strategy import USUAL_STACK, KernelStrategy
 from tracecore.layout.device_layout import PackedScene
 from tracecore.rays import Query
@@ -483,7 +483,7 @@ class Launch:
         self._scene = scene
         self.used: list[Any] = []
         self._report = kernel.device.pinned(1, REPORT)
-        self._tally = DeviceMemory.zeros(kernel.device, TALLY.itemsize)
+        self._tally = DeviceMemory.zeros(kernel.device, LAUNCH_COUNTERS.itemsize)
         self._arguments = np.zeros(1, LAUNCH)
         self._arguments[0] = (*addresses, self._report.ctypes.data, self._tally.address, 0, steps)
         self._count = self._arguments["count"]

@@ -85,7 +85,7 @@ class ServedRing:
     def _start(self) -> None:
         with cuda_errors("cannot start the kernel that serves the ring"):
             self.gpu.attach()
-            self._stream.clear(self._device["desk"].address, DESK.itemsize)
+            self._stream.clear(self._device["state"].address, RING_STATE.itemsize)
             self._kernel.start_resident(self._pointers.ctypes.data, self._stream)
 
     def has_ended(self) -> bool:

@@ -114,9 +114,9 @@ class RingMemory:
         others up.
         """
         return {
-            "desk": DESK.itemsize,
-            "orders": self.slots * ORDER.itemsize,
-            "posts": self.places * 4,
+            "state": RING_STATE.itemsize,
+            "requests": self.slots * REQUEST.itemsize,
+            "entries": self.places * 4,
             "staged": self.slots * self.slot_rays * HIT.itemsize,
         }
 
@@ -132,7 +132,7 @@ class RingMemory:
             record[name] = getattr(self, name).ctypes.data
         for name, place in device.items():
             record[name] = place
-        record["slots"], record["places"] = self.slots, self.places
+        record["slots"], record["entry_count"] = self.slots, self.places
         record["slot_bits"] = self.slot_rays.bit_length() - 1
         return record
 

@@ -9,7 +9,7 @@ namespace emulator {
 struct Request {
     const Scene* scene;
     const void* arguments;  // Launch, or Ring in resident dispatch
-    char* stacks;  // LANE_BYTES for each thread of a block; zeros, or what an earlier launch left
+    char* stacks;           // LANE_BYTES for each thread of a block; zeros, or what an earlier launch left
     uint32_t any_hit;
     uint32_t blocks;
     uint32_t threads;  // of a block

@@ -82,10 +82,10 @@ inline Text error;
     __builtin_unreachable();
 }
 
-// Of the lane that runs.
+// Ends the launch with an error of the lane that runs.
 [[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] inline void fail(Site site, const char* format, ...) {
     const int warp = block.warp - block.warps;
-    error.add("%s:%d: block %u, warp %d, lane %d: ", site.file, site.line, block.place.x, warp, lane_index());
+    error.add("%s:%d: block %u, warp %d, lane %d: ", site.file, site.line, block.block_index.x, warp, lane_index());
     va_list values;
     va_start(values, format);
     error.add_values(format, values);
@@ -93,16 +93,16 @@ inline Text error;
     leave_to_host();
 }
 
-// Of the warp that runs; tells what its lanes wait for.
+// Ends the launch with an error of the warp that runs; says what its lanes wait for.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_in_warp(const char* what) {
-    error.add("block %u: %s", block.place.x, what);
+    error.add("block %u: %s", block.block_index.x, what);
     error.add_state(*block.warp);
     leave_to_host();
 }
 
-// Of all threads; tells what they wait for.
+// Ends the launch with an error of all threads; says what they wait for.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_in_block(const char* what) {
-    error.add("block %u: %s", block.place.x, what);
+    error.add("block %u: %s", block.block_index.x, what);
     for_each(all_warps(), [](int i) { error.add_state(block.warps[i]); });
     leave_to_host();
 }

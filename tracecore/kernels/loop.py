@@ -1,16 +1,19 @@
-"""How a kernel's loop is organised: what the lanes of a warp do together, and in which order."""
+"""Describes how a kernel's loop is organised: what the lanes of a warp do together, and in which order."""
 
 from dataclasses import dataclass
 
-#: As often as any lane wants it.
+#: Stands for as often as any lane wants it.
 UNTIL_NONE_WANTS = 1 << 30
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loop:
-    """A turn of a loop: lanes visit inner nodes, then they pick up leaves and test their triangles.
+    """Says what an iteration of a loop does: lanes visit inner nodes, then they pick up leaves and test their
+    triangles.
 
-    nodes: visits in a turn, at most. leaves: picked up in a turn, at most. tests: of the triangles of each, at most.
+    nodes: visits in an iteration, at most.
+    leaves: leaves picked up in an iteration, at most.
+    tests: tested triangles of each leaf, at most.
     """
 
     nodes: int = UNTIL_NONE_WANTS

@@ -1,4 +1,8 @@
-"""The records that a ring of slots is made of, as in `resident.cuh`, which checks their sizes."""
+"""Defines the records of a ring of slots, as in `resident.cuh`, which checks their sizes.
+
+RING says where everything is. A REQUEST is what a slot's doorbell asks for. RING_STATE counts the requests of a launch,
+and the tickets that warps have drawn.
+"""
 
 import numpy as np
 
@@ -16,23 +20,23 @@ RING = np.dtype(
         ("stop", "<u8"),
         ("busy", "<u8"),
         ("patience", "<u8"),
-        ("desk", "<u8"),
-        ("orders", "<u8"),
-        ("posts", "<u8"),
+        ("state", "<u8"),
+        ("requests", "<u8"),
+        ("entries", "<u8"),
         ("staged", "<u8"),
         ("slots", "<u4"),
-        ("places", "<u4"),
+        ("entry_count", "<u4"),
         ("slot_bits", "<u4"),
     ],
     align=True,
 )
-ORDER = np.dtype([("claim", "<u8"), ("number", "<u4"), ("left", "<u4"), ("error", "<u4")], align=True)
-DESK = np.dtype([(name, "<u8") for name in ("posted", "tickets", "finished", "closed")])
-#: The low half of a doorbell: how many rays, and what is asked of them. ENDLESS: t_min is 0 and t_max infinite for all, and
-#: rows 3 and 7 of the rays are not read. NO_UV: rows 1 and 2 of the hits are not written.
+REQUEST = np.dtype([("claim", "<u8"), ("number", "<u4"), ("left", "<u4"), ("error", "<u4")], align=True)
+RING_STATE = np.dtype([(name, "<u8") for name in ("queued", "tickets", "finished", "closed")])
+#: The low half of a doorbell: how many rays, and what is asked of them. ENDLESS: t_min is 0 and t_max infinite for all,
+#: and rows 3 and 7 of the rays are not read. NO_UV: rows 1 and 2 of the hits are not written.
 COUNT_MASK = (1 << 20) - 1
 ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT = 1 << 31, 1 << 30, 1 << 29
-#: The low half of a flag: faults from this bit on, how many rays were invalid below.
+#: The low half of a completion flag: faults from this bit on, how many rays were invalid below.
 FAULT_SHIFT = 24
 #: What the host says by `stop`: go on, end when all is done, or answer only what has been rung when the kernel starts.
 GO_ON, END, ONCE = range(3)
@@ -45,6 +49,6 @@ DEFINES = {
     "NO_UV_BIT": f"{NO_UV_BIT:#x}u",
     "FAULT_SHIFT": str(FAULT_SHIFT),
     "RING_BYTES": str(RING.itemsize),
-    "ORDER_BYTES": str(ORDER.itemsize),
-    "DESK_BYTES": str(DESK.itemsize),
+    "REQUEST_BYTES": str(REQUEST.itemsize),
+    "RING_STATE_BYTES": str(RING_STATE.itemsize),
 }

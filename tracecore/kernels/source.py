@@ -1,4 +1,4 @@
-"""CUDA source as one text, local includes resolved, so that whoever caches by the text sees every change.
+"""Makes one text of CUDA source, local includes resolved, so that whoever caches by the text sees every change.
 
 `#line` directives keep the compiler's messages at the file and line of the author.
 """
@@ -17,7 +17,7 @@ _PRAGMA_ONCE = re.compile(r"\s*#\s*pragma\s+once\b")
 
 
 def flatten(path: Path) -> str:
-    """The text of a `.cu` file with every `#include "..."` replaced by the file, each file once.
+    """Returns the text of a `.cu` file with every `#include "..."` replaced by the file, each file once.
 
     A name is looked up beside the including file, then in `KERNELS`. `#include <...>` stays as it is.
     Raises `KernelError` for a file that cannot be read and for a file that includes itself.
@@ -26,7 +26,7 @@ def flatten(path: Path) -> str:
 
 
 def _lines(path: Path, including: tuple[Path, ...], done: set[Path]) -> Iterator[str]:
-    """Lines of a file and of what it includes. `including` leads from the first file to this one."""
+    """Yields the lines of a file and of what it includes. `including` leads from the first file to this one."""
     yield f'#line 1 "{path.name}"'
     for number, line in enumerate(_read(path, including).splitlines(), start=1):
         if match := _INCLUDE.match(line):

@@ -1,4 +1,4 @@
-"""The kernel strategies: one row and one `.cu` file each. Anyone can register more (`README.md`)."""
+"""Registers the kernel strategies: one row and one `.cu` file each. Anyone can register more (`README.md`)."""
 
 import re
 from dataclasses import replace
@@ -16,7 +16,7 @@ DEFAULT_KERNEL = "while-while"
 
 
 def register_strategy(strategy: KernelStrategy) -> KernelStrategy:
-    """Make a strategy known by its name.
+    """Makes a strategy known by its name, and returns it.
 
     Raises `KernelError` where the name is taken, or is not letters, digits and - _ . alone, as lists of names have
     commas between them.
@@ -30,12 +30,14 @@ def register_strategy(strategy: KernelStrategy) -> KernelStrategy:
 
 
 def strategy_names() -> tuple[str, ...]:
-    """Names of all registered strategies, in order of registration."""
+    """Returns the names of all registered strategies, in order of registration."""
     return tuple(_strategies)
 
 
 def find_strategy(kernel: str | KernelStrategy | None) -> KernelStrategy:
-    """The strategy of a name; a strategy is itself; None is the default. Raises `KernelError` for an unknown name."""
+    """Returns the strategy of a name. A strategy is itself; None is the default. Raises `KernelError` for an unknown
+    name.
+    """
     if isinstance(kernel, KernelStrategy):
         return kernel
     name = kernel or DEFAULT_KERNEL
@@ -56,7 +58,7 @@ REPLACE_BELOW = 20
 
 
 def _register_walks(plain: KernelStrategy) -> None:
-    """The three ways to give rays to lanes: once, a warp at a time, or lane by lane."""
+    """Registers a kernel in the three ways to give rays to lanes: once, a warp at a time, or lane by lane."""
     for prefix, persistent, replace_below in (
         ("", False, 0),
         ("persistent-", True, 0),
@@ -74,7 +76,7 @@ def _register_walks(plain: KernelStrategy) -> None:
 
 
 def _register_aila_laine(name: str, source: str, loop: Loop, speculative: bool) -> None:
-    """A loop on a binary tree."""
+    """Registers a loop on a binary tree."""
     _register_walks(
         KernelStrategy(
             name=name,
@@ -104,7 +106,7 @@ _register_walks(
 )
 
 #: Triangles that a lane tests before the others go on.
-_TESTS_A_TURN = 2
+_TESTS_PER_ITERATION = 2
 
 _register_walks(
     KernelStrategy(
@@ -112,10 +114,10 @@ _register_walks(
         source=KERNELS / "compressed8.cu",
         layout=compressed8.LAYOUT,
         citation="Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017",
-        loop=Loop(nodes=1, leaves=1, tests=_TESTS_A_TURN),
+        loop=Loop(nodes=1, leaves=1, tests=_TESTS_PER_ITERATION),
         max_leaf=1,
         least_threads=0,
-        defines={"TESTS_A_TURN": _TESTS_A_TURN},
+        defines={"TESTS_PER_ITERATION": _TESTS_PER_ITERATION},
     )
 )
 
@@ -127,7 +129,7 @@ _BARCZAK = "Barczak: GPU Ray Tracing the Wrong Way, 2016"
 
 
 def _register_packets(lanes: int) -> None:
-    """Packets of so many rays side by side, in warps that end with them or stay."""
+    """Registers packets of so many rays side by side, in warps that end with them or stay."""
     for prefix, persistent in (("", False), ("persistent-", True)):
         register_strategy(
             KernelStrategy(
@@ -144,7 +146,7 @@ def _register_packets(lanes: int) -> None:
 
 
 def _register_warp(name: str, triangles_at_once: int = 1, keep_nodes: bool = False) -> None:
-    """A ray per warp. More triangles at once want larger leaves."""
+    """Registers a kernel that traces a ray per warp. More triangles at once want larger leaves."""
     register_strategy(
         KernelStrategy(
             name=name,
@@ -172,8 +174,10 @@ _register_warp("warp-keep-nodes", keep_nodes=True)
 
 
 def _register_grouped(name: str, width: int, lanes: int, citation: str) -> None:
-    """A child of a node, or a triangle of a leaf, for each lane. Small blocks, since each ray of a deep tree may want
-    much shared memory for its stack."""
+    """Registers a kernel in which each lane has a child of a node, or a triangle of a leaf.
+
+    Blocks are small, since each ray of a deep tree may want much shared memory for its stack.
+    """
     register_strategy(
         KernelStrategy(
             name=name,

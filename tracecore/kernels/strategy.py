@@ -1,4 +1,4 @@
-"""What a kernel strategy is: a way to traverse on the GPU."""
+"""Says what a kernel strategy is: a way to traverse on the GPU."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -26,17 +26,24 @@ _LEAST_STACK = 32
 
 @dataclass(frozen=True, kw_only=True)
 class KernelStrategy:
-    """A way to traverse on the GPU: a `.cu` file and what the host must know of it.
+    """Is a way to traverse on the GPU: a `.cu` file and what the host must know of it.
 
-    name: as on the command line. source: the `.cu` file; it defines how a ray is traced and then includes
-    `kernels/rounds.cuh` or `kernels/walks.cuh`, which state the contract. layout: of the tree in memory. citation:
-    author, title, year. lanes_per_ray: lanes of a warp side by side that trace the same ray, a power of two.
-    packet_rays: rays side by side that go through the tree together. loop: what it does in which order, for the
-    simulator. persistent: warps stay and take the next rays when theirs are done, so a launch only fills the device.
-    block_size: threads. least_threads: that a multiprocessor must be able to hold, by which the compiler limits
-    registers; with 0 it does as it thinks best. stack_size: entries of a ray's traversal stack, default: what the tree
-    needs. max_leaf, triangle_block: triangles in a leaf, and how many are tested at the cost of one, for the builder.
-    defines: its own named constants. Raises `KernelError` where a value cannot be.
+    name: as on the command line.
+    source: the `.cu` file; it defines how a ray is traced and then includes `kernels/rounds.cuh` or
+    `kernels/walks.cuh`, which state the contract.
+    layout: how the tree lies in memory.
+    citation: author, title, year.
+    lanes_per_ray: lanes of a warp side by side that trace the same ray, a power of two.
+    packet_rays: rays side by side that go through the tree together.
+    loop: what the kernel does in which order, for the simulator.
+    persistent: warps stay and take the next rays when theirs are done, so a launch only fills the device.
+    block_size: threads of a block.
+    least_threads: threads that a multiprocessor must be able to hold, by which the compiler limits registers; with 0 it
+    does as it thinks best.
+    stack_size: entries of a ray's traversal stack; by default what the tree needs.
+    max_leaf, triangle_block: triangles in a leaf, and how many are tested at the cost of one, for the builder.
+    defines: named constants of this kernel alone.
+    Raises `KernelError` where a value cannot be.
     """
 
     name: str
@@ -68,12 +75,14 @@ class KernelStrategy:
         has_cutouts: bool = False,
         counted: bool = False,
     ) -> dict[str, str]:
-        """All named constants that its source is compiled with, for resident dispatch or streamed one.
+        """Returns all named constants that the source is compiled with.
 
-        stack_size: as from `stack_for`. has_cutouts: whether there are triangles that are not solid. counted: with
-        marks of its steps (`steps`).
+        stack_size: as from `stack_for`.
+        resident: whether for resident dispatch, rather than streamed.
+        has_cutouts: whether there are triangles that are not solid.
+        counted: whether with marks of its steps (`steps`).
         """
-        own = {
+        chosen = {
             "BLOCK_SIZE": self.block_size,
             "LEAST_BLOCKS": self.least_threads // self.block_size,
             "STACK_SIZE": stack_size,
@@ -91,17 +100,20 @@ class KernelStrategy:
             **cutouts.DEFINES,
             **step_records.DEFINES,
             **self.layout.defines,
-            **{name: str(value) for name, value in own.items()},
+            **{name: str(value) for name, value in chosen.items()},
         }
 
     def build(self, triangles: Floats) -> BinaryTree:
-        """The tree that suits it. triangles: (t, 3, 3) float32, checked."""
+        """Returns the tree that suits the kernel. triangles: (t, 3, 3) float32, checked."""
         return binned_sah.build(triangles, max_leaf=self.max_leaf, triangle_block=self.triangle_block)
 
     def pack(self, tree: BinaryTree, triangles: Floats, tables: CutoutTables | None = None) -> PackedScene:
-        """What its kernel reads of a scene. Raises `KernelError` where its layout has no room for it.
+        """Returns what the kernel reads of a scene.
 
-        triangles: (t, 3, 3) float32, checked. tables: of their cut-outs, None if all are solid.
+        tree: built over the triangles.
+        triangles: (t, 3, 3) float32, checked.
+        tables: of their cut-outs, None if all are solid.
+        Raises `KernelError` where the layout has no room for the scene.
         """
         packed = self.layout.pack(tree, triangles)
         if tables is None:
@@ -114,7 +126,9 @@ class KernelStrategy:
         return replace(packed, arrays={**packed.arrays, **tables._asdict()})
 
     def stack_for(self, packed: PackedScene) -> int:
-        """Entries of stack to compile for a scene. Raises `KernelError` where its own `stack_size` is too small."""
+        """Returns how many entries of stack to compile for a scene. Raises `KernelError` where its own `stack_size` is
+        too small.
+        """
         if self.stack_size is None:  # powers of two: scenes alike share a compiled kernel
             return max(1 << (packed.stack - 1).bit_length(), _LEAST_STACK)
         if self.stack_size < packed.stack:
@@ -126,9 +140,11 @@ class KernelStrategy:
 
     @property
     def most_rays(self) -> int:
-        """Rays that one launch takes at most: more are cut into launches. Indices of threads have 32 bits."""
+        """Returns how many rays one launch takes at most: more are cut into launches. Indices of threads have
+        32 bits.
+        """
         return MOST_THREADS // self.lanes_per_ray
 
     def blocks_for(self, rays: int) -> int:
-        """Blocks whose threads take so many rays, one each."""
+        """Returns how many blocks have threads for so many rays, one each."""
         return -(-rays * self.lanes_per_ray // self.block_size)

@@ -1,5 +1,5 @@
-"""Every ray against every triangle, in NumPy: slow, and the definition of what every other tracer must answer, bit for
-bit.
+"""Tests every ray against every triangle, in NumPy: slow, and the definition of what every other tracer must answer,
+bit for bit.
 
 The triangle test is that of Woop, Benthin, Wald: Watertight Ray/Triangle Intersection, 2013, in float32 with the fused
 multiply-adds written out, and without its swap of windings: triangles have two sides.
@@ -22,7 +22,7 @@ Doubles = npt.NDArray[np.float64]
 
 
 def fma(a: Floats, b: Floats, c: Floats) -> Floats:
-    """a * b + c of float32, rounded once, shapes as NumPy broadcasts them.
+    """Returns a * b + c of float32, rounded once, shapes as NumPy broadcasts them.
 
     The product is exact in float64. The sum is rounded to odd there, which leaves the last rounding right (Boldo,
     Melquiond: Emulation of FMA and Correctly Rounded Sums, 2008).
@@ -63,13 +63,13 @@ def _shear(rays: Floats) -> _Shear:
 
 
 def _corner(shear: _Shear, corners: Floats) -> tuple[Floats, Floats, Floats]:
-    """One corner of every triangle, (3, t), as every ray sees it: sheared x and y, and z, (r, t) each."""
+    """Returns one corner of every triangle, (3, t), as every ray sees it: sheared x and y, and z, (r, t) each."""
     x, y, z = (corners[shear.axes[:, axis]] - shear.origin[:, axis, None] for axis in range(3))
     return fma(-shear.x, z, x), fma(-shear.y, z, y), z
 
 
 def _minor(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
-    """a * b - c * d by Kahan's method.
+    """Returns a * b - c * d by Kahan's method.
 
     The sign is right and the error below two units in the last place (Jeannerod, Louvet, Muller: Further Analysis of
     Kahan's Algorithm for the Accurate Computation of 2 x 2 Determinants, 2013). So no ray slips between triangles, as
@@ -80,7 +80,11 @@ def _minor(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
 
 
 def _intersect(rays: Floats, triangles: Floats) -> tuple[Floats, Floats, Floats]:
-    """t, u, v of every pair, (r, t) each; t is inf where there is no hit. rays: valid ones; triangles: (3, 3, t)."""
+    """Returns t, u, v of every pair, (r, t) each; t is inf where there is no hit.
+
+    rays: (r, 8), valid ones.
+    triangles: (3, 3, t), by corner and axis.
+    """
     shear = _shear(rays)
     (ax, ay, az), (bx, by, bz), (cx, cy, cz) = (_corner(shear, corners) for corners in triangles)
     u, v, w = _minor(cx, by, cy, bx), _minor(ax, cy, ay, cx), _minor(bx, ay, by, ax)
@@ -90,27 +94,34 @@ def _intersect(rays: Floats, triangles: Floats) -> tuple[Floats, Floats, Floats]
     scaled = fma(w, shear.z * cz, fma(v, shear.z * bz, u * (shear.z * az)))
     reciprocal = np.float32(1.0) / det
     t = scaled * reciprocal
-    within = (rays[:, 3, None] < t) & (t < rays[:, 7, None])
-    return np.where(within & ~outside, t, np.float32(np.inf)), v * reciprocal, w * reciprocal
+    in_interval = (rays[:, 3, None] < t) & (t < rays[:, 7, None])
+    return np.where(in_interval & ~outside, t, np.float32(np.inf)), v * reciprocal, w * reciprocal
 
 
 def is_valid(rays: Floats) -> npt.NDArray[np.bool_]:
-    """(r,) bool: finite origin and direction, a direction that is not zero, and no NaN in the interval."""
+    """Returns whether each ray has a finite origin and direction, a direction that is not zero, and no NaN in its
+    interval: (r,) bool.
+    """
     finite = np.isfinite(rays[:, [0, 1, 2, 4, 5, 6]]).all(axis=1)
     return finite & (rays[:, 4:7] != 0).any(axis=1) & ~np.isnan(rays[:, [3, 7]]).any(axis=1)
 
 
 def _texel(coordinate: Floats, size: npt.NDArray[np.int64], is_clamped: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """(n,) row or column of a mask; the first one for a coordinate that is no number."""
+    """Returns the (n,) row or column of a mask; the first one for a coordinate that is no number."""
     part = np.where(is_clamped, coordinate, coordinate - np.floor(coordinate))
-    place = part * size.astype(np.float32)
+    scaled = part * size.astype(np.float32)
     last = size - 1
-    within = np.where((place > 0) & (place < last), place, 0).astype(np.int64)
-    return np.where((place > 0) & (place >= last), last, within)
+    inside = np.where((scaled > 0) & (scaled < last), scaled, 0).astype(np.int64)
+    return np.where((scaled > 0) & (scaled >= last), last, inside)
 
 
 def are_there(cutouts: CutoutTables, prim_id: npt.NDArray[np.int64], u: Floats, v: Floats) -> npt.NDArray[np.bool_]:
-    """Whether each of n triangles with cut-outs is there at its u, v, (n,) bool."""
+    """Returns whether each of n triangles with cut-outs is there at its u, v, (n,) bool.
+
+    cutouts: the tables of all triangles.
+    prim_id: (n,) int64, triangles that have cut-outs.
+    u, v: (n,) float32, where they are hit.
+    """
     records = cutouts.cutouts[cutouts.cutout_of[prim_id]].view(CUTOUT)[:, 0]
     w = (np.float32(1.0) - u) - v
     uv = records["uv"]
@@ -124,9 +135,11 @@ def are_there(cutouts: CutoutTables, prim_id: npt.NDArray[np.int64], u: Floats, 
 
 
 class BruteForceTracer(DirectTracer):
-    """Tests all pairs. Work per ray grows with t: for tests.
+    """Tests all pairs of rays and triangles. Work per ray grows with their number: it is for tests.
 
-    triangles: (t, 3, 3) float32, checked. cutouts: of them, None if all are solid.
+    triangles: (t, 3, 3) float32, checked.
+    threads: threads that a driver should feed the tracer from.
+    cutouts: of the triangles, None if all are solid.
     """
 
     name = "brute-force"
@@ -169,7 +182,7 @@ class BruteForceTracer(DirectTracer):
         return hits
 
     def _cut_out(self, first: int, t: Floats, u: Floats, v: Floats) -> None:
-        """Take back hits, t of (r, t), where the triangles, from the first one on, are not there."""
+        """Takes back hits, t of (r, t), where the triangles, from the first one on, are not there."""
         if self._cutouts is None:
             return
         is_cut_out = self._cutouts.cutout_of[first : first + t.shape[1]] >= 0

@@ -1,4 +1,4 @@
-"""The CPU tracer: an 8-wide tree, traversed on all cores (`cpu_traversal`)."""
+"""Traces on the CPU: an 8-wide tree, traversed on all cores (`cpu/traversal.py`)."""
 
 import time
 
@@ -16,10 +16,12 @@ from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query
 
 
 class CpuTracer(DirectTracer):
-    """Traces on the CPU, in the calling thread or, for whole arrays, on `threads` threads (default: all usable cores).
+    """Traces on the CPU, in the calling thread or, for whole arrays, on several threads.
 
-    triangles: (t, 3, 3) float32, checked. tree: over them, of this kind of tracer; by default it is built. cutouts: of
-    them, None if all are solid.
+    triangles: (t, 3, 3) float32, checked.
+    threads: how many threads trace whole arrays; by default all usable cores.
+    tree: over the triangles, of this kind of tracer; by default it is built.
+    cutouts: of the triangles, None if all are solid.
     """
 
     name = "bvh8"
@@ -50,7 +52,7 @@ class CpuTracer(DirectTracer):
         self._tree = CpuTree(nodes, blocks, packed.extent, np.empty(packed.stack, np.int64), tables)
 
     def thread_tree(self) -> CpuTree:
-        """The tree with a stack of its own."""
+        """Returns the tree with a stack of its own, for one more thread."""
         return self._tree._replace(stack=np.empty_like(self._tree.stack))
 
     def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
