@@ -1,4 +1,5 @@
-"""Lights: points, spots, glowing triangles, suns and a sky; their share of the photons, and what they send to a point.
+"""This module holds lights: points, spots, glowing triangles, suns and a sky; their share of the photons, and what they
+send to a point.
 
 One row per light in `LightArrays`. Photons choose a light in proportion to its power, and so do shadow rays. Suns and
 the sky are outside of the scene; their power is what enters the sphere around it.
@@ -77,10 +78,15 @@ NO_TEXTURES = pack_textures([])
 
 
 class LightArrays(NamedTuple):
-    """rows: (n, COLUMNS) float64. probability: (n,) float64, share of the total power. cumulative: (n,) float64, its
-    running sum, the last exactly 1. power: total in W, mean over the channels. strongest_flux: the greatest in a
-    channel of a photon that stands for all, W. outer: (k,) int64, the lights that a ray can meet that leaves the scene.
-    environment: the image of the sky. textures: those of pictures."""
+    """Holds all lights of a scene, packed for compiled loops.
+
+    rows: (n, COLUMNS) float64, a row for each light.
+    probability, cumulative: (n,) float64, share of the total power, and its running sum, the last exactly 1.
+    power: total in W, mean over the channels.
+    strongest_flux: the greatest flux in a channel of a photon that stands for all, W.
+    outer: (k,) int64, the lights that a ray can hit that leaves the scene.
+    environment, textures: the image of the sky, and the textures of pictures.
+    """
 
     rows: npt.NDArray[np.float64]
     probability: npt.NDArray[np.float64]
@@ -93,16 +99,18 @@ class LightArrays(NamedTuple):
 
 
 class Sphere(NamedTuple):
-    """Around the scene: its middle and radius in world units."""
+    """Encloses the scene: its middle and radius in world units."""
 
     middle: Vec3
     radius: float
 
 
 class LightSample(NamedTuple):
-    """Light that arrives at a point if nothing is in between.
+    """Describes light that arrives at a point if nothing is in between.
 
-    direction: unit, towards the light. distance: world units. irradiance: radiance / pdf, in W/m^2 per unit of cosine.
+    direction: unit, towards the light.
+    distance: world units.
+    irradiance: radiance / pdf, in W/m^2 per unit of cosine.
     pdf_solid_angle: of the direction, with the choice of the light in it; 0 for a light without size.
     """
 
@@ -113,7 +121,7 @@ class LightSample(NamedTuple):
 
 
 class Emission(NamedTuple):
-    """A photon as it leaves a light: flux in W per channel, for one photon that stands for all."""
+    """Describes a photon as it leaves a light: its flux in W per channel, if this one photon stands for all."""
 
     origin: Vec3
     direction: Vec3
@@ -121,7 +129,7 @@ class Emission(NamedTuple):
 
 
 def point_row(position: Vec3, intensity: Color) -> Row:
-    """A light without size. intensity: W/sr, the same all around."""
+    """Returns the row of a light without size. intensity: W/sr, the same all around."""
     row = np.zeros(COLUMNS)
     row[KIND] = POINT
     row[POSITION : POSITION + 3] = position
@@ -130,7 +138,10 @@ def point_row(position: Vec3, intensity: Color) -> Row:
 
 
 def triangle_row(corners: npt.NDArray[np.float64], radiance: Color) -> Row:
-    """A triangle that glows on its front, corners (3, 3). radiance: W/(m^2 sr), the same in all directions."""
+    """Returns the row of a triangle that glows on its front, corners (3, 3).
+
+    radiance: W/(m^2 sr), of all directions.
+    """
     row = np.zeros(COLUMNS)
     edge_1, edge_2 = corners[1] - corners[0], corners[2] - corners[0]
     normal = np.cross(edge_1, edge_2)
@@ -146,7 +157,7 @@ def triangle_row(corners: npt.NDArray[np.float64], radiance: Color) -> Row:
 
 
 def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: npt.NDArray[np.float32]) -> Row:
-    """A `triangle_row` whose radiance a texture multiplies. uvs: (3, 2), of its corners."""
+    """Returns the row of a `triangle_row` whose radiance a texture multiplies. uvs: (3, 2), of its corners."""
     picture = row.copy()
     picture[KIND], picture[TEXTURE] = PICTURE, texture
     picture[UV : UV + 6] = np.concatenate([uvs[0], uvs[1] - uvs[0], uvs[2] - uvs[0]])
@@ -157,7 +168,7 @@ def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: npt.NDArra
 
 @called
 def mean_of_picture(textures: TextureArrays, row: Row) -> Color:
-    """Mean colour of a texture over a triangle: at the middle of equal parts about as large as texels."""
+    """Returns the mean colour of a texture over a triangle, at the middle of equal parts about as large as texels."""
     texture, total = int(row[TEXTURE]), BLACK
     sides = max(np.abs(row[UV_1 : UV_1 + 4])) * max(textures.table[texture, WIDTH], textures.table[texture, HEIGHT])
     strips = min(max(math.ceil(sides), 1), MOST_STRIPS)
@@ -171,20 +182,24 @@ def mean_of_picture(textures: TextureArrays, row: Row) -> Color:
 
 @compiled
 def color_of_picture(textures: TextureArrays, row: Row, s: float, t: float) -> Color:
-    """Colour of the texture so far along both edges of a picture."""
+    """Returns the colour of a picture's texture at the shares s and t along both edges."""
     u, v = row[UV] + s * row[UV_1] + t * row[UV_2], row[UV + 1] + s * row[UV_1 + 1] + t * row[UV_2 + 1]
     return lookup(textures, int(row[TEXTURE]), u, v)
 
 
 @called
 def radiance_of_picture(lights: LightArrays, index: int, s: float, t: float) -> Color:
-    """Radiance so far along both edges of a picture."""
+    """Returns the radiance of a picture at the shares s and t along both edges."""
     return multiply(triple(lights, index, RADIANCE), color_of_picture(lights.textures, lights.rows[index], s, t))
 
 
 def spot_row(position: Vec3, direction: Vec3, intensity: Color, cosines: tuple[float, float]) -> Row:
-    """A light without size that shines into a cone. direction: unit, along the axis. intensity: W/sr along the axis.
-    cosines: of the angles from the axis at which it begins to fade and at which it ends."""
+    """Returns the row of a light without size that shines into a cone.
+
+    direction: unit, along the axis.
+    intensity: W/sr along the axis.
+    cosines: of the angles from the axis at which it begins to fade and at which it ends.
+    """
     row = point_row(position, intensity)
     row[KIND] = SPOT
     row[NORMAL : NORMAL + 3] = direction
@@ -193,8 +208,12 @@ def spot_row(position: Vec3, direction: Vec3, intensity: Color, cosines: tuple[f
 
 
 def sun_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Sphere) -> Row:
-    """A disc far away. direction: unit, along the light. irradiance: W/m^2 on a plane across it. cosine: of the angle
-    that the radius of the disc fills; 1 of parallel light. Its power is E A 2 / (1 + cosine)."""
+    """Returns the row of a disc far away, whose power is E A 2 / (1 + cosine).
+
+    direction: unit, along the light.
+    irradiance: W/m^2 on a plane across it.
+    cosine: of the angle that the radius of the disc fills; 1 of parallel light.
+    """
     row = outer_row(SUN, irradiance, sphere)
     row[NORMAL : NORMAL + 3] = direction
     row[COS_OUTER] = cosine
@@ -202,7 +221,11 @@ def sun_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Sphere) -
 
 
 def sky_row(radiance: npt.NDArray[np.float32], axes: npt.NDArray[np.float64], sphere: Sphere) -> Row:
-    """Light from all around. radiance: (h, w, 3), W/(m^2 sr). axes: (3, 3), rows that are x, y and z of the image."""
+    """Returns the row of light from all around.
+
+    radiance: (h, w, 3), W/(m^2 sr).
+    axes: (3, 3), rows that are x, y and z of the image.
+    """
     red, green, blue = mean_radiance(radiance).tolist()
     row = outer_row(SKY, (red, green, blue), sphere)
     row[EDGE_1 : EDGE_1 + 3], row[EDGE_2 : EDGE_2 + 3], row[NORMAL : NORMAL + 3] = axes
@@ -210,7 +233,7 @@ def sky_row(radiance: npt.NDArray[np.float32], axes: npt.NDArray[np.float64], sp
 
 
 def outer_row(kind: float, strength: Color, sphere: Sphere) -> Row:
-    """A light outside of the sphere around the scene."""
+    """Returns the row of a light outside of the sphere around the scene."""
     row = point_row(sphere.middle, strength)
     row[KIND] = kind
     row[AREA] = math.pi * sphere.radius**2
@@ -218,8 +241,11 @@ def outer_row(kind: float, strength: Color, sphere: Sphere) -> Row:
 
 
 def powers(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """(n, 3) W per channel: 4 pi I of a point, pi A L of a triangle, 2 pi (1 - (inner + outer) / 2) I of a spot whose
-    cosines these are, 2 / (1 + cosine) A E of a sun, 4 pi A L of a sky."""
+    """Returns the power of each light, (n, 3) W per channel.
+
+    It is 4 pi I of a point, pi A L of a triangle, 2 pi (1 - (inner + outer) / 2) I of a spot whose cosines these are, 2
+    / (1 + cosine) A E of a sun, 4 pi A L of a sky.
+    """
     kinds, areas = rows[:, KIND], rows[:, AREA]
     of_triangle = np.where(kinds == POINT, 4.0 * math.pi, math.pi * areas)
     of_spot = 2.0 * math.pi * (1.0 - 0.5 * (rows[:, COS_INNER] + rows[:, COS_OUTER]))
@@ -233,8 +259,8 @@ def powers(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def pack_lights(
     rows: list[Row], sky: npt.NDArray[np.float32] = NO_SKY, textures: TextureArrays = NO_TEXTURES
 ) -> LightArrays:
-    """Lights with their probabilities. Rows of no power are kept and never chosen. sky: the image of a `sky_row`.
-    textures: those of pictures."""
+    """Packs lights with their probabilities, the image of a `sky_row`, and the textures of pictures. Rows of no power
+    are kept and never chosen."""
     table = np.array(rows, np.float64).reshape(-1, COLUMNS)
     watts = powers(table).mean(axis=1)
     total = float(watts.sum())
@@ -261,20 +287,20 @@ def pack_lights(
 
 @compiled
 def triple(lights: LightArrays, index: int, column: int) -> Vec3:
-    """Three columns of a packed light."""
+    """Returns three columns of a packed light's row."""
     rows = lights.rows
     return (rows[index, column], rows[index, column + 1], rows[index, column + 2])
 
 
 @compiled
 def choose(lights: LightArrays, u: float) -> int:
-    """Index of a light in proportion to power, by the uniform number u; there must be a light with power."""
+    """Returns the index of a light, chosen by u in proportion to power; there must be a light with power."""
     return interval(lights.cumulative, u)
 
 
 @compiled
 def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]) -> LightSample:
-    """Light from one light, chosen by u[0], at a point."""
+    """Samples the light of one light, chosen by u[0], at a point."""
     index = choose(lights, u[0])
     kind = lights.rows[index, KIND]
     if kind in (POINT, SPOT):
@@ -286,7 +312,7 @@ def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]
 
 @compiled
 def light_of_point(lights: LightArrays, index: int, point: Vec3) -> LightSample:
-    """Light from a light that is a point or a spot."""
+    """Returns the light from a point or a spot."""
     offset = subtract(triple(lights, index, POSITION), point)
     distance = length(offset)
     if distance <= 0.0:
@@ -300,7 +326,8 @@ def light_of_point(lights: LightArrays, index: int, point: Vec3) -> LightSample:
 
 @compiled
 def spot_share(lights: LightArrays, index: int, cosine: float) -> float:
-    """Intensity of a spot over that along its axis: between the cosines it is the smooth step 3 t^2 - 2 t^3."""
+    """Returns the share of a spot's intensity along its axis: between the cosines it is the smooth step 3 t^2 - 2
+    t^3."""
     inner, outer = lights.rows[index, COS_INNER], lights.rows[index, COS_OUTER]
     if cosine >= inner:
         return 1.0
@@ -312,7 +339,7 @@ def spot_share(lights: LightArrays, index: int, cosine: float) -> float:
 
 @compiled
 def light_of_triangle(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
-    """Light from a place of a triangle, chosen by u."""
+    """Returns the light from a point of a triangle that u chooses."""
     s, t = uniform_triangle(u[0], u[1])
     on_light = add(
         triple(lights, index, POSITION),
@@ -334,7 +361,7 @@ def light_of_triangle(lights: LightArrays, index: int, point: Vec3, u: tuple[flo
 
 @compiled
 def outer_light(lights: LightArrays, index: int, u1: float, u2: float) -> LightSample:
-    """Light from a sun or the sky, the same at every point of the scene."""
+    """Returns the light from a sun or the sky, which is the same at every point of the scene."""
     distance = BEYOND * outer_radius(lights, index)
     axis = triple(lights, index, NORMAL)
     if lights.rows[index, KIND] == SKY:
@@ -355,13 +382,13 @@ def outer_light(lights: LightArrays, index: int, u1: float, u2: float) -> LightS
 
 @compiled
 def outer_radius(lights: LightArrays, index: int) -> float:
-    """Radius of the sphere around the scene, of a light outside of it."""
+    """Returns the radius of the sphere around the scene, of a light outside of it."""
     return math.sqrt(lights.rows[index, AREA] / math.pi)
 
 
 @compiled
 def outer_radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
-    """Radiance that a light of `lights.outer` sends from a unit direction."""
+    """Returns the radiance that a light of `lights.outer` sends from a unit direction."""
     if lights.rows[index, KIND] == SKY:
         return sky_radiance(lights.environment, in_sky(lights, index, direction))
     cosine = lights.rows[index, COS_OUTER]
@@ -372,7 +399,7 @@ def outer_radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
 
 @compiled
 def in_sky(lights: LightArrays, index: int, direction: Vec3) -> Vec3:
-    """A direction in the frame of the image of the sky."""
+    """Returns a direction in the frame of the image of the sky."""
     return to_local(
         direction, triple(lights, index, EDGE_1), triple(lights, index, EDGE_2), triple(lights, index, NORMAL)
     )
@@ -380,8 +407,8 @@ def in_sky(lights: LightArrays, index: int, direction: Vec3) -> Vec3:
 
 @compiled
 def light_pdf(lights: LightArrays, index: int, direction: Vec3, distance: float) -> float:
-    """pdf_solid_angle with which `sample_light` draws a direction that meets light `index` at a distance: a triangle,
-    a picture, or one of `lights.outer`."""
+    """Returns the pdf_solid_angle with which `sample_light` draws a direction that hits light `index` at a distance.
+    The light is a triangle, a picture, or one of `lights.outer`."""
     kind, probability = lights.rows[index, KIND], lights.probability[index]
     if kind == SKY:
         return probability * sky_pdf(lights.environment, in_sky(lights, index, direction))
@@ -396,13 +423,13 @@ def light_pdf(lights: LightArrays, index: int, direction: Vec3, distance: float)
 
 @compiled
 def emit(lights: LightArrays, pick: float, u: tuple[float, float, float, float]) -> Emission:
-    """A photon from a light chosen by pick, its place and direction by u. The mean of its flux is the lights' power."""
+    """Emits a photon from a light chosen by pick, its origin and direction by u. Its mean flux is the lights' power."""
     return emit_from(lights, choose(lights, pick), u)
 
 
 @compiled
 def emit_from(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
-    """A photon from one light, its direction by u[0] and u[1], its place by u[2] and u[3]."""
+    """Emits a photon from one light; u[0] and u[1] choose its direction, u[2] and u[3] its origin."""
     kind = lights.rows[index, KIND]
     if kind == SPOT:
         return emit_from_spot(lights, index, u[0], u[1])
@@ -427,7 +454,7 @@ def emit_from(lights: LightArrays, index: int, u: tuple[float, float, float, flo
 
 @compiled
 def emit_from_spot(lights: LightArrays, index: int, u1: float, u2: float) -> Emission:
-    """A photon from a spot, by its intensity: within the inner angle evenly, beyond it by the smooth step."""
+    """Emits a photon from a spot by its intensity: within the inner angle evenly, beyond it by the smooth step."""
     inner, outer = lights.rows[index, COS_INNER], lights.rows[index, COS_OUTER]
     extent = 1.0 - 0.5 * (inner + outer)
     even = (1.0 - inner) / extent
@@ -446,7 +473,7 @@ def emit_from_spot(lights: LightArrays, index: int, u1: float, u2: float) -> Emi
 
 @compiled
 def smooth_step_place(u: float) -> float:
-    """t in 0..1 with the density 6 t^2 - 4 t^3 of a smooth step: where the integral, 2 t^3 - t^4, is u.
+    """Returns t in 0..1 with the density 6 t^2 - 4 t^3 of a smooth step: where the integral, 2 t^3 - t^4, is u.
 
     The integral is convex and the start above the root, so that Newton's method comes down to it.
     """
@@ -460,7 +487,8 @@ def smooth_step_place(u: float) -> float:
 
 @compiled
 def emit_from_outside(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
-    """A photon of a sun or the sky, from the disc that touches the sphere around the scene across its direction."""
+    """Emits a photon of a sun or the sky, from the disc that touches the sphere around the scene and is perpendicular
+    to its direction."""
     light = outer_light(lights, index, u[0], u[1])
     tangent, bitangent = frame(light.direction)
     reach = outer_radius(lights, index)

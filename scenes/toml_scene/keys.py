@@ -1,4 +1,4 @@
-"""The keys of a scene file: one table of all, from which come the checks and the manual."""
+"""This module lists the keys of a scene file in one table, from which come the checks and the manual."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -809,12 +809,12 @@ SHAPE = Table(
 
 @dataclass(frozen=True)
 class ObjectTable:
-    """An object: its keys are those of all objects, and those of what it is."""
+    """Describes the table of an object: it has the keys of all objects, and those of what it is."""
 
     expected: str = "a table with one of shape, file and instance_of"
 
     def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """The values of all keys that such an object has."""
+        """Returns the values of all keys that such an object has."""
         if not isinstance(value, dict):
             raise wrong(self, value, place)
         sources = [name for name in ("shape", "file", "instance_of") if name in value]
@@ -823,7 +823,7 @@ class ObjectTable:
         return Table("object", "", (*OBJECT.keys, *self.own_keys(sources[0], value, place))).read(value, place)
 
     def own_keys(self, source: str, value: dict[str, Any], place: Place) -> tuple[Key, ...]:
-        """The keys that not all objects have."""
+        """Returns the keys that not all objects have."""
         if source == "shape":
             shape = SHAPE.keys[0].kind.read(value["shape"], place.inside("shape"))
             return (*SHAPE.keys, *SHAPES[shape].keys)
@@ -967,12 +967,12 @@ LIGHTS: Mapping[str, Table] = {
 
 @dataclass(frozen=True)
 class LightTable:
-    """A light: its keys are those of all lights, and those of its kind."""
+    """Describes the table of a light: it has the keys of all lights, and those of its kind."""
 
     expected: str = "a table with the keys of its kind"
 
     def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """The values of all keys that such a light has."""
+        """Returns the values of all keys that such a light has."""
         if not isinstance(value, dict):
             raise wrong(self, value, place)
         kind = LIGHT.read_key(LIGHT.keys[0], value, place)
