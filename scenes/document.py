@@ -25,7 +25,7 @@ class Origin:
     line: int | None = None
 
 
-#: Of what no file says.
+#: The origin of what comes from no file.
 BY_CODE = Origin(Path("made by code"))
 
 

@@ -14,10 +14,10 @@ from scenes.source_file import check_file, reason
 from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 
-#: Texels of an image: 8192 by 4096.
+#: The most texels of an image: 8192 by 4096.
 MAX_TEXELS = 1 << 25
 MAX_FILE_BYTES = 1 << 30
-#: Channels of an OpenEXR file.
+#: The most channels of an OpenEXR file.
 MAX_CHANNELS = 8
 #: Radiance reaches so far, so that float32 can square it.
 MAX_RADIANCE = 1e9

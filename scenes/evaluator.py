@@ -78,7 +78,7 @@ class Placed:
     """Holds a part and where its triangles are in the flat arrays."""
 
     part: Part
-    place: slice
+    indices: slice
 
 
 class SceneEvaluator:
@@ -100,11 +100,11 @@ class SceneEvaluator:
         self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
         self.material_ids: Indices = np.zeros(total, dtype=np.int32)
         for item in self.placed:
-            own = item.part.material
-            self.material_ids[item.place] = item.part.shape.material if own is None else own
+            material = item.part.material
+            self.material_ids[item.indices] = item.part.shape.material if material is None else material
             if isinstance(item.part.shape, Mesh):
-                place_uvs = corner_uvs if self.is_clamped(self.material_ids[item.place]) else small_uvs
-                self.uvs[item.place] = place_uvs(item.part.shape)
+                place_uvs = corner_uvs if self.is_clamped(self.material_ids[item.indices]) else small_uvs
+                self.uvs[item.indices] = place_uvs(item.part.shape)
 
     def is_clamped(self, material_ids: Indices) -> bool:
         """Returns whether a texture of these triangles, all of one material, does not repeat."""
@@ -196,9 +196,9 @@ class SceneEvaluator:
                 mesh = part.shape if isinstance(part.shape, Mesh) else part.shape.mesh_at(time)
                 positions, normals = corner_arrays(mesh, pose.matrix)
                 check_range(positions, part.origin, time)
-                arrays.positions[item.place] = positions
-                arrays.normals[item.place] = normals
-                arrays.shown[item.place] = pose.shown
+                arrays.positions[item.indices] = positions
+                arrays.normals[item.indices] = normals
+                arrays.shown[item.indices] = pose.shown
 
     def pose(self, transform: Transform | None, time: float, known: dict[int, Pose]) -> Pose:
         """Returns what a transform does at a time, outermost first.

@@ -15,13 +15,13 @@ from scenes.errors import SceneError
 #: still, and the snapshot); the tree with its triangles, and what building it takes. Measured: 191 and 200.
 SNAPSHOT_BYTES, TREE_BYTES = 2 * (36 + 36 + 24 + 4 + 1), 230
 
-#: Triangles that a file may bring.
+#: The most triangles that a file may hold.
 MAX_TRIANGLES = 20_000_000
 
-#: From so many bytes on a scene says how much it will take.
+#: Scenes that take at least so many bytes are logged.
 MUCH = 1_000_000_000
 
-#: Where Linux tells what there is: in all, and for a group of processes as containers are.
+#: Where Linux says how much memory there is: in all, and for a group of processes as containers are.
 ALL_MEMORY = Path("/proc/meminfo")
 GROUP_LIMIT, GROUP_USE = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 

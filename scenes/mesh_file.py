@@ -37,7 +37,7 @@ from scenes.source_file import as_utf8, read_bytes
 from scenes.transforms import WORLD
 
 MAX_FILE_BYTES = 1 << 30
-#: Given to trimesh's log, which without a handler shows tracebacks of what it can do without.
+#: This is given to trimesh's log, which without a handler shows tracebacks of what it can do without.
 QUIET = logging.NullHandler()
 
 

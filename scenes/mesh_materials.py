@@ -50,7 +50,7 @@ MIRROR_NS = 1000.0
 NEARLY_BLACK = 0.02
 DEFAULT_IOR = 1.5
 COAT = 0.04
-#: Of a glTF sampler.
+#: The wrapping mode of a glTF sampler that holds the colours of the edges.
 CLAMP_TO_EDGE = 33071
 
 

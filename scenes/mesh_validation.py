@@ -13,7 +13,7 @@ from typing import Any
 
 from scenes.errors import SceneFileError
 
-#: Bytes of arrays that a glTF file may claim without giving them (sparse accessors).
+#: Bytes of arrays that a glTF file may declare without storing them (sparse accessors).
 MAX_UNBACKED_BYTES = 1 << 26
 #: How often the arrays of a glTF file may use its bytes.
 MAX_REUSE = 4

@@ -48,7 +48,7 @@ def by_phong(material: Material) -> Material:
     if material.kind == "metal":
         like = coated(material.name, BLACK, metal_color(material), alpha)
     elif material.kind == "plastic":
-        coat = straight_ahead(material.ior)
+        coat = normal_reflectance(material.ior)
         like = coated(material.name, material.diffuse, (coat, coat, coat), alpha)
     else:
         return plain
@@ -65,12 +65,12 @@ def phong_losses(material: Material) -> Iterator[str]:
         yield f"material {material.name!r} no longer absorbs light inside"
 
 
-def straight_ahead(ior: float) -> float:
+def normal_reflectance(ior: float) -> float:
     """Returns the share of light that a dielectric of some index reflects at normal incidence."""
     return ((ior - 1.0) / (ior + 1.0)) ** 2 if ior > 0.0 else 0.0
 
 
-def metal_straight_ahead(eta: Color, k: Color) -> Color:
+def metal_normal_reflectance(eta: Color, k: Color) -> Color:
     """Returns the share of light that a metal of index eta + i k reflects at normal incidence, per channel."""
     red, green, blue = (((n - 1) ** 2 + a * a) / ((n + 1) ** 2 + a * a) for n, a in zip(eta, k, strict=True))
     return (red, green, blue)
@@ -80,7 +80,7 @@ def metal_color(material: Material) -> Color:
     """Returns what a metal reflects at normal incidence; for other surfaces, which have no index, it is `specular`."""
     if not any(material.eta):
         return material.specular
-    return multiplied(material.specular, metal_straight_ahead(material.eta, material.k))
+    return multiplied(material.specular, metal_normal_reflectance(material.eta, material.k))
 
 
 def added(first: Color, second: Color) -> Color:

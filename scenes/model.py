@@ -68,7 +68,7 @@ class Material:
     transmittance: share let through in 0..1.
     ior: refractive index (<= 0 counts as 1: no refraction).
     eta, k: refractive index and extinction coefficient of a metal, whose reflectance `specular` then multiplies; with a
-        black eta `specular` is what it reflects straight ahead.
+        black eta `specular` is what it reflects at normal incidence.
     roughness: of microfacets, 0..1, the root of their width alpha.
     absorption: of the inside of what lets light through, 1/m.
     emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from scenes.model import Doubles
 
-#: Of all 256 bytes, what they mean.
+#: The linear value of each of the 256 bytes.
 _ENCODED = np.arange(256) / 255.0
 _DECODED = np.where(_ENCODED <= 0.04045, _ENCODED / 12.92, ((_ENCODED + 0.055) / 1.055) ** 2.4)
 

@@ -30,7 +30,7 @@ def find_segment(times: Doubles, time: float) -> Segment:
     """Returns the segment of a time among keys 1 .. n-2, clamped to them.
 
     It is the first that ends after the time. So it starts before it, whatever the order of the keys: its duration is
-    positive, and segments of no or negative duration are never met.
+    positive, and segments of no or negative duration are never found.
     """
     last = len(times) - 2
     if time <= times[1]:

@@ -1,9 +1,10 @@
 """This module tabulates how much of the light GGX facets reflect in one bounce, over roughness and angle, with its
 means.
 
-By Schlick's Fresnel a surface that reflects f straight ahead reflects `scale` f + `bias` in all (Karis: Real Shading in
-Unreal Engine 4, 2013). Between places of the table numbers are linear in the roots of alpha and of the cosine, and the
-means are those of what is so read, exactly: what one bounce misses can be added without an error of its own.
+By Schlick's Fresnel a surface that reflects f at normal incidence reflects `scale` f + `bias` in all (Karis: Real
+Shading in Unreal Engine 4, 2013). Between its points the table's numbers are linear in the roots of alpha and of the
+cosine, and the means are those of what is so read, exactly: what one bounce misses can be added without an error of its
+own.
 """
 
 import math
@@ -17,7 +18,7 @@ from shaders.ggx import LEAST_ALPHA
 
 Doubles = npt.NDArray[np.float64]
 
-#: Places along each axis, from 0 to 1, and points of quadrature of the sampled normals' two numbers.
+#: Points along each axis of the table, from 0 to 1, and points of quadrature of the sampled normals' two numbers.
 PLACES = 32
 NODES, AZIMUTHS = 32, 12
 

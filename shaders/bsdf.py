@@ -38,7 +38,7 @@ LEAST_ENTERING = 1e-9
 
 class Bsdf(NamedTuple):
     """Holds the reflectances in 0..1 of five lobes, black for none: Lambert, Phong, perfect mirror, clear dielectric,
-    and microfacets, whose `specular_lobe` is what they reflect straight ahead.
+    and microfacets, whose `specular_lobe` is what they reflect at normal incidence.
 
     shine: cosine power of the Phong lobe.
     ior: refractive index of the inside of the dielectric over that of the outside, > 0.

@@ -36,7 +36,7 @@ class Point(NamedTuple):
     uv: tuple[float, float]
 
 
-#: From the lobes of a material's parameters to those at a point.
+#: A function from the lobes of a material's parameters to those at a point.
 AtPoint = Callable[[Point, Bsdf], Bsdf]
 
 _THREE = (0.0, 0.0, 0.0)

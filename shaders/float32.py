@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: To type checkers a float, as all numbers of shading are.
+#: Type checkers take these for floats, as all numbers of shading are.
 Float32: Any = np.float32
 Int: Any = np.int32
 

@@ -63,7 +63,7 @@ BEYOND = 3.0
 #: Steps of Newton's method, which doubles the right digits, for the cosine of a photon of a spot.
 NEWTON_STEPS = 5
 
-#: Shadow rays aim this share of the distance short of a light with size.
+#: Shadow rays to a light with size end after this share of the distance.
 SHADOW_END = 1.0 - 1e-4
 
 
@@ -73,7 +73,7 @@ Row = npt.NDArray[np.float64]
 #: The image of no sky.
 NO_SKY = np.zeros((0, 0, 3), np.float32)
 
-#: Those of lights without pictures.
+#: The textures of lights without pictures.
 NO_TEXTURES = pack_textures([])
 
 

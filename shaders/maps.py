@@ -28,7 +28,7 @@ from shaders.vector import (
 
 Pair = tuple[float, float]
 
-#: Of a normal map, which has the byte 128 for zero.
+#: Twice the value of the byte 128, which stands for zero in a normal map.
 MIDDLE = 256.0 / 255.0
 
 #: Normals rise so much over the surface that they are bent, and so do mirrored directions.

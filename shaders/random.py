@@ -23,7 +23,7 @@ ROUNDS = 10
 MULTIPLIER, INCREMENT = np.uint32(1664525), np.uint32(1013904223)
 SIXTEEN = np.uint32(16)
 
-#: The lower bits of a word, of which `unit32` makes no use.
+#: How many of 32 random bits, the lowest, `unit32` makes no use of.
 LOWER_BITS = np.uint32(9)
 UNIT_STEP, HALF_STEP = Float32(2.0**-23), Float32(2.0**-24)
 

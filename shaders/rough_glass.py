@@ -1,7 +1,7 @@
 """This module describes a rough border between two clear media: facets reflect by Fresnel and refract by Snell.
 
 Walter, Marschner, Li, Torrance: Microfacet Models for Refraction through Rough Surfaces, 2007. What one facet does not
-send on leaves after it has met more of them, evenly, on either side: Kulla, Conty: Revisiting Physically Based Shading
+send on leaves after it has hit more of them, evenly, on either side: Kulla, Conty: Revisiting Physically Based Shading
 at Imageworks, 2017. So clear glass loses no light, at any roughness. Values are those of flux; radiance from the far
 side is less by the square of `eta`, the index of the far side over that of the near one. wo is above the surface, wi on
 either side.
@@ -94,7 +94,7 @@ def sample_rough_glass(wo: Vec3, eta: float, alpha: float, u: tuple[float, float
     h = sample_seen(wo, alpha, u[1], u[2])
     is_reflected = u[0] - missed < (1.0 - missed) * fresnel(dot(wo, h), eta)
     wi = mirrored_at(wo, h) if is_reflected else refracted_at(wo, h, eta)
-    # What a facet sends to the wrong side meets another one.
+    # What a facet sends to the wrong side hits another one.
     return wi if is_reflected == (wi[2] > 0.0) else (0.0, 0.0, 0.0)
 
 

@@ -11,7 +11,7 @@ from shaders.albedo_table import between, means, place_of, place_of_root
 from shaders.compilation import called, compiled
 from shaders.rough_glass_table import ALPHAS, COSINES, ETAS, FILE, UNIT, Shorts
 
-#: (ETAS, ALPHAS, COSINES), in multiples of UNIT, and (ETAS, ALPHAS), shares.
+#: Missed shares: (ETAS, ALPHAS, COSINES), in multiples of UNIT, and their means, (ETAS, ALPHAS).
 MISSED: Shorts = np.load(FILE)
 MEAN_MISSED = means(UNIT * MISSED.astype(np.float64))
 

@@ -20,7 +20,7 @@ from shaders.ggx import LEAST_ALPHA
 
 Shorts = npt.NDArray[np.uint16]
 
-#: Places along eta, from media that let nothing in to those that let nothing out, along alpha and along the cosine.
+#: Points along eta, from media that let nothing in to those that let nothing out, along alpha and along the cosine.
 ETAS, ALPHAS, COSINES = 49, 20, 20
 
 #: Points of quadrature over the facets: many, as total reflection begins with an edge.

@@ -11,7 +11,7 @@ from shaders.float32 import ONE, TWO, ZERO, Float32
 from shaders.fma import fma
 from shaders.vector import Vec3, dot, scale
 
-#: Squares of lengths below this one count as it.
+#: Smaller squares of lengths than this are raised to it.
 LEAST_SQUARE = Float32(2.0**-80)
 
 

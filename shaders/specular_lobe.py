@@ -2,7 +2,7 @@
 and all bounces between facets.
 
 A metal whose index is known reflects by Fresnel (`shaders.conductor`). Of others a colour alone is known, which is
-their reflectance straight ahead; grazing light is reflected whole (Schlick: An Inexpensive BRDF Model for
+their reflectance at normal incidence; grazing light is reflected whole (Schlick: An Inexpensive BRDF Model for
 Physically-Based Rendering, 1994). What one bounce between facets misses leaves after more of them, evenly: Kulla,
 Conty: Revisiting Physically Based Shading at Imageworks, 2017, after Kelemen, Szirmay-Kalos: A Microfacet Based Coupled
 Specular-Matte BRDF Model with Importance Sampling, 2001. So a white one reflects all light, at any roughness. Facets
@@ -23,7 +23,7 @@ from shaders.vector import WHITE, Color, Vec3, add, dot, largest, mean, multiply
 class Gloss(NamedTuple):
     """Says what facets reflect.
 
-    color: reflectance straight ahead, 0..1, or where `eta` is not black what multiplies that of a metal with the
+    color: reflectance at normal incidence, 0..1, or where `eta` is not black what multiplies that of a metal with the
         refractive index eta and the extinction coefficient k.
     """
 
@@ -40,7 +40,7 @@ def is_measured(specular_lobe: Gloss) -> bool:
 
 @compiled
 def schlick(color: Color, cosine: float) -> Color:
-    """Returns the reflectance at the cosine of incidence of what reflects a colour straight ahead."""
+    """Returns the reflectance at the cosine of incidence of what reflects a colour at normal incidence."""
     grazing = (1.0 - min(cosine, 1.0)) ** 5
     return _affine(color, 1.0 - grazing, grazing)
 
@@ -57,7 +57,7 @@ def facet_reflectance(specular_lobe: Gloss, cosine: float) -> Color:
 
 @called
 def alike(specular_lobe: Gloss) -> tuple[Color, Color]:
-    """Returns a factor and the colour straight ahead of what reflects as much light from all sides by Schlick.
+    """Returns a factor and the colour at normal incidence of what reflects as much light from all sides by Schlick.
 
     The table of one bounce is for Schlick's reflectance. What it says of rough metals chooses directions to sample, and
     what light gets to a base below them; of their reflectance the mean alone counts in what they reflect.

@@ -9,7 +9,7 @@ from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 
 #: A spline needs a key before and one after each segment.
 SPLINE_KEYS = 4
-#: They are meant to be from -1 to 1; a few files go beyond.
+#: Tension, continuity and bias are meant to be from -1 to 1; a few files go beyond.
 MAX_SHAPE = 100.0
 BLOCKS = ("transl", "rot", "scale", "visibility")
 

@@ -38,7 +38,7 @@ from scenes.tracks import Track, VectorTrack
 from scenes.transforms import Transform
 
 BLACK: Color = (0.0, 0.0, 0.0)
-#: All but a ten-thousandth of a surface of this shine is a mirror to who reads NFF as this project does.
+#: All but a ten-thousandth of a surface of this shine is a mirror for programs that read NFF as this project does.
 MIRROR_SHINE = 1e6
 #: The point that a camera looks at is at one of these distances.
 AIMS = [2.0**power for power in range(24)]

@@ -29,9 +29,9 @@ TYPES = {"point": "point", "spot": "spot", "distant": "directional"}
 COAT = 0.04
 #: Cones of glTF fade over some angle, radians, and are at most half a turn wide.
 LEAST_ANGLE = 1e-6
-#: glTF has no cameras that see from their eye on.
+#: The nearest distance of a camera: glTF has no cameras that see from their eye on.
 SMALLEST_NEAR = 1e-4
-#: And its orthographic cameras must see to an end, which ours do not have: so far from where they begin to see.
+#: How far orthographic cameras see in glTF, from where they begin to see; here they have no such end.
 FAR = 1e9
 
 
@@ -114,7 +114,7 @@ def material_losses(material: Material) -> Iterator[str]:
     if any(material.absorption):
         yield f"material {material.name!r} no longer absorbs light inside"
     if material.kind == "metal" and any(material.eta):
-        yield f"material {material.name!r} keeps of its index no more than what it reflects straight ahead"
+        yield f"material {material.name!r} keeps of its index no more than what it reflects at normal incidence"
     if material.kind == "nff" and is_clear(material):
         yield f"material {material.name!r} is clear glass alone; its other reflectances are left out"
     elif material.kind == "nff" and any(material.diffuse) and any(material.specular):

@@ -48,9 +48,9 @@ def distinct(rows: Floats) -> tuple[Floats, Indices]:
     keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return rows[first[order]], place[inverse].astype(np.int32)
+    index = np.empty_like(order)
+    index[order] = np.arange(len(order))
+    return rows[first[order]], index[inverse].astype(np.int32)
 
 
 def map_losses(material: Material) -> Iterator[str]:

@@ -83,7 +83,7 @@ def envmap(properties: Properties) -> EnvironmentSource:
     return EnvironmentSource(radiance, placed(turned), origin_of(properties))
 
 
-#: By their names; those in shapes are `area`.
+#: Readers of emitters by their names; emitters in shapes are called `area`.
 EMITTERS: dict[str, Callable[[Properties], LightSource | EnvironmentSource]] = {
     "constant": constant,
     "directional": directional,

@@ -18,7 +18,7 @@ MAX_NUMBER = 1e30
 MAX_SCALE = 1e30
 #: Radiance and intensity reach so far, so that float32 can square them.
 MAX_LIGHT = 1e9
-#: How a picture is made rather than of what.
+#: Elements that say how a picture is made rather than of what.
 METHODS = frozenset(("film", "integrator", "rfilter", "sampler"))
 OBJECTS = frozenset(("bsdf", "emitter", "ref", "sensor", "shape", "texture")) | METHODS
 COLORS = ("rgb", "srgb", "spectrum", "float", "integer")

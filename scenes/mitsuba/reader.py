@@ -26,7 +26,7 @@ from scenes.transforms import IDENTITY, WORLD
 
 MAX_RESOLUTION = 16_384
 SENSORS = ("perspective", "thinlens", "orthographic")
-#: What a surface is that has no BSDF.
+#: The surface of a shape that has no BSDF.
 PLAIN = Surface(Material(name="plain"))
 
 

@@ -53,7 +53,8 @@ def mapped_uvs(mesh: Mesh, matrix: Doubles) -> Mesh:
 
 
 def of_file(shapes: Shapes, properties: Properties) -> list[Mesh]:
-    """Reads an OBJ or PLY file. Mitsuba has v downward, and takes it for upward in OBJ files if not told otherwise."""
+    """Reads an OBJ or PLY file. Mitsuba has v downward, and takes it for upward in OBJ files
+    unless `flip_tex_coords` says otherwise."""
     path = properties.element.path.parent / properties.text("filename")
     if path.suffix.lower() != f".{properties.type}":
         raise properties.element.error(f"expected the name of an .{properties.type} file, got {path.name!r}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scenes.metals import BY_SYMBOL
-from scenes.microfacets import BLACK, glass, multiplied, scaled, straight_ahead
+from scenes.microfacets import BLACK, glass, multiplied, normal_reflectance, scaled
 from scenes.mitsuba.elements import Element, listed
 from scenes.mitsuba.properties import COLORS, Properties, color, numbers, transform
 from scenes.model import Color, Doubles, Material, Texture
@@ -14,7 +14,7 @@ from scenes.palette import mean_color, srgb
 from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 
-#: BSDFs within BSDFs.
+#: How deep BSDFs may be nested in BSDFs.
 MAX_DEPTH = 16
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA")
 #: Texels of a side of a checkerboard, which is two squares wide: their borders blur over one of them.
@@ -284,9 +284,9 @@ def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
 
 
 def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """Reads a thin pane, which bends no light and reflects at all angles, at both its faces, what it does straight
-    ahead."""
-    once = straight_ahead(relative_ior(properties, IORS["bk7"]))
+    """Reads a thin pane, which bends no light and reflects at all angles, at both its faces, what it does at
+    normal incidence."""
+    once = normal_reflectance(relative_ior(properties, IORS["bk7"]))
     both = 2.0 * once / (1.0 + once)
     through = sum(surfaces.pattern(properties, "specular_transmittance", WHITE).mean) / 3.0
     mirror = scaled(surfaces.pattern(properties, "specular_reflectance", WHITE).mean, both)

@@ -49,7 +49,7 @@ MATERIALS = (
 )
 TABLE, GOLD, GLASS, LAMP, SKY = range(5)
 
-#: Of somebody at the table.
+#: The camera is where somebody at the table has an eye.
 CAMERA = viewpoint((0.03, 0.33, 0.29), (0.025, 0.0, -0.008), 33.0, near=0.01)
 
 

@@ -19,7 +19,7 @@ WIDTH, HEIGHT, DEPTH = 0.5528, 0.5488, 0.5592
 LAMP_X, LAMP_Z, LAMP_GAP = (0.213, 0.343), (0.227, 0.332), 0.001
 SPHERE_RADIUS = 0.09
 SPHERE_SEGMENTS = 96
-#: Clear of the floor by a millimetre.
+#: The spheres are clear of the floor by a millimetre.
 MIRROR_CENTER = (0.385, SPHERE_RADIUS + 0.001, 0.365)
 GLASS_CENTER = (0.175, SPHERE_RADIUS + 0.001, 0.205)
 

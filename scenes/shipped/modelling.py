@@ -143,8 +143,8 @@ def lathe(profile: npt.ArrayLike, segments: int, material: int, crease: float = 
 def profile_normals(profile: Doubles, crease: float) -> Doubles:
     """Returns unit normals (n - 1, 2, 2), radial and upward, at both ends of each step of a profile (n, 2).
 
-    Steps that join at less than the crease share the normal between theirs. At the axis a step meets its mirror image,
-    and the last step of a closed profile meets the first.
+    Steps that join at less than the crease share the normal between theirs. At the axis a step joins its mirror image,
+    and the last step of a closed profile joins the first.
     """
     steps = np.diff(profile, axis=0)
     normals = unit(np.stack([steps[:, 1], -steps[:, 0]], axis=-1))
@@ -256,15 +256,15 @@ def smoothed(
 ) -> Mesh:
     """Returns triangles with smooth normals: at each corner the mean of the faces there that join its own at less than
     the crease, in degrees, weighted by their angles (Thürmer, Wüthrich: Computing Vertex Normals from Polygonal Facets,
-    1998). Vertices at one place count as one.
+    1998). Vertices that coincide count as one.
 
     uvs: texture coordinates and their triangles.
     """
-    _, places = np.unique(vertices, axis=0, return_inverse=True)
+    _, indices = np.unique(vertices, axis=0, return_inverse=True)
     positions = vertices[triangles]
     faces, angles = unit(double_area_normals(positions)), corner_angles(positions)
-    order = np.argsort(places.ravel()[triangles].ravel(), kind="stable")
-    counts = np.bincount(places.ravel()[triangles].ravel())
+    order = np.argsort(indices.ravel()[triangles].ravel(), kind="stable")
+    counts = np.bincount(indices.ravel()[triangles].ravel())
     counts = counts[counts > 0]
     ends = np.cumsum(counts)
     pairs = np.repeat(counts, counts)

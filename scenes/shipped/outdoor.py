@@ -20,7 +20,7 @@ from scenes.shipped.viewpoint import viewpoint
 
 #: Where the sun stands: degrees above the horizon, and to the right from -z.
 SUN_HEIGHT, SUN_TURN = 36.0, -118.0
-#: Its irradiance on a plane across it, W/m^2, and the radius of its disc, degrees.
+#: The sun's irradiance on a plane across its direction, W/m^2, and the radius of its disc, degrees.
 SUN_IRRADIANCE: Color = (4.3, 3.9, 3.3)
 SUN_RADIUS = 0.27
 

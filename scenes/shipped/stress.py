@@ -51,11 +51,11 @@ MATERIALS = (
     Material(name="sun", diffuse=(0.0, 0.0, 0.0), emission=(150.0, 138.0, 118.0)),
 )
 MEADOW, GREEN, WHITE, YELLOW, ROSE, SUN = range(6)
-#: Of which heads are, white more often than not.
+#: The materials of heads: white ones are more frequent than others.
 TINTS = (WHITE, WHITE, WHITE, YELLOW, ROSE)
 SKY = (0.35, 0.50, 0.75)
 
-#: Of somebody before the nearest flowers.
+#: The camera is where somebody before the nearest flowers has an eye.
 CAMERA = viewpoint((0.0, 1.55, 4.6), (0.0, 0.85, 0.0), 40.0, near=0.01)
 
 Random = np.random.Generator

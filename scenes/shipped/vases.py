@@ -67,7 +67,7 @@ MATERIALS = (
 TABLE, WINDOW = 0, 1
 FRONT, BACK = (2, 3, 4, 5), (6, 7, 8)
 
-#: Of somebody who sits before the table; a lens that is sharp on the front row.
+#: The camera is where somebody who sits before the table has an eye; it has a lens that is sharp on the front row.
 CAMERA = viewpoint((0.05, 0.32, 0.78), (0.0, 0.072, -0.02), 31.0, near=0.01)
 
 

@@ -14,7 +14,7 @@ from scenes.toml_scene.place import Place
 from scenes.toml_scene.shapes import indices_of
 from scenes.transforms import IDENTITY
 
-#: What a key says of a file beside its name.
+#: The values of a mesh file's keys where only its name is given.
 PLAIN_FILE = {"mesh": None, "units": None, "up": None}
 
 

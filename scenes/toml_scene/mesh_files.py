@@ -15,7 +15,7 @@ from scenes.toml_scene.placing import Frame
 from scenes.transforms import Transform
 
 SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", EXACT)
-#: They are in metres with y up, as the standard of their format says.
+#: These files are in metres with y up, as the standard of their format says.
 GLTF = (".glb", ".gltf")
 
 

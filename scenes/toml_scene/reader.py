@@ -35,7 +35,7 @@ OF_KIND: dict[str, dict[str, Any]] = {
     "dielectric": {"transmittance": 1.0, "ior": 1.5},
     "plastic": {"ior": 1.5},
 }
-#: Of this kind alone reflectances may exceed 1: it scales them down.
+#: The one kind of which reflectances may exceed 1: it scales them down.
 SCALING_KIND = "nff"
 #: Directions as good as unit and perpendicular are taken as they are, so that written cameras are read to the last bit.
 TOLERANCE = 1e-9

@@ -7,7 +7,7 @@ from shaders.vector import BLACK
 
 def mixture(material: Parameters) -> Bsdf:
     """Returns the lobes of a metal that reflects by `eta` and `k`, times `specular`; without them `specular` is
-    reflected straight ahead, more of it at grazing angles. `roughness` spreads it."""
+    reflected at normal incidence, more of it at grazing angles. `roughness` spreads it."""
     return Bsdf(
         diffuse=BLACK,
         phong=BLACK,

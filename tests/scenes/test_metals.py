@@ -5,7 +5,7 @@ import pytest
 from scenes.metals import METALS
 from scenes.microfacets import metal_straight_ahead
 
-#: Linear colours straight ahead. Lagarde: Feeding a Physically Based Shading Model, 2011; they are cut off at 1.
+#: Linear colours at normal incidence. Lagarde: Feeding a Physically Based Shading Model, 2011; they are cut off at 1.
 LAGARDE = {
     "aluminium": (0.913, 0.921, 0.925),
     "chromium": (0.550, 0.556, 0.554),

@@ -17,14 +17,14 @@ from scenes.model import Doubles
 
 #: Middle of the sculpture.
 CENTER = np.array([0.0, 3.8, 0.0])
-#: When it is a rope, bursts, swirls, is apart, gathers, is a ball, and a rope again; in seconds.
+#: When the sculpture is a rope, bursts, swirls, is apart, comes together, is a ball, and a rope again; in seconds.
 KEY_TIMES = np.array([0.0, 1.25, 2.75, 4.0, 5.25, 6.75, 8.0])
 WHOLE_TIME, APART_TIME, BALL_TIME = 0.0, 4.0, 6.75
 
-#: The rope: radii of the ring that it winds around and of its winding, its own, and how high its strands stand out.
+#: The rope: radii of the ring that it winds around, of its winding and of the rope, and how high its strands stand out.
 RING_RADIUS, WINDING_RADIUS, ROPE_RADIUS, STRAND_HEIGHT = 1.6, 0.64, 0.42, 0.16
 STRANDS, STRAND_TURNS = 5, 15
-#: Its length over its girth, about; quads of so many rows for a column are square.
+#: The rope's length over its girth, about; quads of so many rows for a column are square.
 SLENDERNESS = 8
 BALL_RADIUS, BALL_BANDS = 2.1, 3
 #: The cloud: a ring around the middle. Distances from the axis, and half its height.

@@ -12,7 +12,7 @@ import numpy as np
 from scenes.model import Doubles
 from scenes.tracks import RotationTrack, Track, VectorTrack
 
-#: Keys per stride, and of them those in which a foot stands.
+#: Keys per stride, and at how many of them a foot stands.
 KEYS_PER_STRIDE, STANDING_KEYS = 24, 15
 #: Metres of a walker of size 1: from hip to knee and knee to ankle, from the ground to the ankle and to the hips.
 THIGH, SHIN, ANKLE_HEIGHT, HIP_HEIGHT = 0.55, 0.55, 0.13, 1.14
@@ -23,7 +23,7 @@ TIP, ARM_SWING, ELBOW_BEND, ELBOW_SWING = 30.0, 27.0, 28.0, 14.0
 WRIST_SWING, WAIST_SWING, HEAD_SWING = 9.0, 7.0, 12.0
 #: Corners of a way are cut as Chaikin: An Algorithm for High-Speed Curve Generation (1974), so many times.
 CUTS = 5
-#: Metres before and behind a place between which a way's direction is measured.
+#: Metres before and behind a point between which a way's direction is measured.
 REACH = 0.25
 
 LEFTWARD = np.array([1.0, 0.0, 0.0])
