@@ -41,7 +41,7 @@ BLACK: Color = (0.0, 0.0, 0.0)
 #: All but a ten-thousandth of a surface of this shine is a mirror for programs that read NFF as this project does.
 MIRROR_SHINE = 1e6
 #: The point that a camera looks at is at one of these distances.
-AIMS = [2.0**power for power in range(24)]
+TARGET_DISTANCES = [2.0**power for power in range(24)]
 
 #: A transform and the words that open one of its blocks.
 Level = tuple[Transform, str]
@@ -204,7 +204,7 @@ def view_line(camera: Camera) -> str:
     """Returns the line of a camera, aimed at a point from which the reader finds its direction with the least
     rounding."""
     eye, forward, up = (np.array(vector) for vector in (camera.eye, camera.forward, camera.up))
-    targets = [eye + distance * forward for distance in AIMS]
+    targets = [eye + distance * forward for distance in TARGET_DISTANCES]
     target = min(targets, key=lambda at: float(np.abs(np.subtract(look_at(eye, at, up), (forward, up))).max()))
     width, height = camera.resolution
     return (
