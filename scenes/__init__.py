@@ -82,7 +82,9 @@ def shipped_scenes() -> tuple[ShippedScene, ...]:
 
 
 def load(name_or_path: str | Path) -> Scene:
-    """Returns the scene of a shipped name, NAME or NAME:SIZE, or of a file whose suffix says its format.
+    """Returns the scene of a shipped name, or of a file.
+
+    name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
 
     Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
     """

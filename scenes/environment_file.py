@@ -26,7 +26,9 @@ TOGETHER, APART, GREY = ("RGB", "RGBA"), ("R", "G", "B"), "Y"
 
 
 def read_environment(path: Path, scale: Color = (1.0, 1.0, 1.0)) -> Floats:
-    """Reads radiance, (height, width, 3) float32, top row first: the numbers of a file times a scale for each channel.
+    """Reads the radiance of an image, (height, width, 3) float32, W/(m^2 sr), top row first.
+
+    scale: a factor for each channel of the file's numbers.
 
     Raises SceneFileError where it cannot be read, has too many texels, or says what no radiance can be.
     """

@@ -1,7 +1,7 @@
 """This module moves things by keyframes: splines through positions and scales, squad through rotations, steps of
 visibility.
 
-Of the keys of a spline, the first and the last only shape its ends: it runs from the second to the last but one and
+The first and the last key of a spline only shape its ends: the spline runs from the second to the last but one and
 rests there before and after. Keys need not be sorted, and times may repeat.
 """
 

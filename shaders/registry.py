@@ -34,7 +34,7 @@ def shader_names() -> list[str]:
 
 
 def get_shader(name: str) -> Shader:
-    """Returns the shader of this name."""
+    """Returns the shader of this name. Raises `UnknownShaderError` where there is none."""
     try:
         return _shaders[name]
     except KeyError:

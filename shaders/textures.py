@@ -71,7 +71,7 @@ def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None)
 def halved(image: Floats) -> Floats:
     """Returns an image (n, k, 3) with half as many rows, at least one, whose mean is the same.
 
-    Of an odd number each new row is a mean over three: Guthe, Heckbert: Non-Power-of-Two Mipmapping, 2005.
+    Each new row of an odd number of them is a mean over three: Guthe, Heckbert: Non-Power-of-Two Mipmapping, 2005.
     """
     count = len(image) // 2
     if count == 0 or len(image) == 2 * count:

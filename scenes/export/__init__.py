@@ -42,10 +42,14 @@ class Exported:
 
 
 def export(scene: Scene, path: Path, frame_time: float) -> Exported:
-    """Writes a scene in the format of a path's suffix; formats without animation get it at a time.
+    """Writes a scene to a file, and to others beside it where the format needs them.
 
-    Files that are there are replaced, each in one step, once all new ones are written. Raises SceneError for a suffix
-    of no format and for a folder that is not there.
+    Files that are there are replaced, each in one step, once all new ones are written.
+
+    path: its suffix says the format.
+    frame_time: the time that formats without animation get, in the unit of the scene's animation range.
+
+    Raises SceneError for a suffix of no format and for a folder that is not there.
     """
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:

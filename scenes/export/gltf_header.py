@@ -93,7 +93,7 @@ def base_and_metal(material: Material) -> tuple[Color, float]:
 def dull_share(diffuse: float, specular: float) -> float:
     """Returns the share that is no metal, from sums over three channels.
 
-    Of a base b and this share q, q b is diffuse and (1 - q) b + q COAT specular: a quadratic equation without b.
+    With the base b and this share q, q b is diffuse and (1 - q) b + q COAT specular: a quadratic equation without b.
     """
     both = diffuse + specular
     root = math.sqrt(max(0.0, both**2 - 4.0 * 3.0 * COAT * diffuse))

@@ -49,7 +49,7 @@ def cells(count: int, joint: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[
 
 
 def floor_tiles() -> Texture:
-    """Returns cream and blue-grey tiles like a chessboard, each of a shade of its own."""
+    """Returns a texture of cream and blue-grey tiles like a chessboard, each of a shade of its own."""
     count = 4
     cell, joint = cells(count, 0.025)
     dark = (cell // count + cell % count) % 2 == 1
@@ -59,7 +59,7 @@ def floor_tiles() -> Texture:
 
 
 def wall_tiles() -> Texture:
-    """Returns small off-white tiles; some are pale green."""
+    """Returns a texture of small off-white tiles; some are pale green."""
     count = 10
     cell, joint = cells(count, 0.05)
     rng = np.random.default_rng(3)
@@ -70,7 +70,7 @@ def wall_tiles() -> Texture:
 
 
 def wood(name: str, light: Color, dark: Color, planks: int) -> Texture:
-    """Returns planks along u with grain. The darker colour is that of the grain."""
+    """Returns a texture of planks along u with grain. The darker colour is that of the grain."""
     rows = np.arange(SIZE) * planks // SIZE
     rng = np.random.default_rng(planks)
     shift = rng.integers(0, SIZE, planks)[rows]
@@ -84,26 +84,26 @@ def wood(name: str, light: Color, dark: Color, planks: int) -> Texture:
 
 
 def gingham() -> Texture:
-    """Returns woven red and white squares of 4 cm."""
+    """Returns a texture of woven red and white squares of 4 cm."""
     stripe = (np.arange(SIZE) * 25 // SIZE % 2).astype(np.float64)
     thread = 0.05 * noise((0.7, 0.7), 5)
     return image("gingham", blend((0.74, 0.71, 0.66), (0.55, 0.07, 0.06), 0.5 * (stripe[:, None] + stripe) + thread))
 
 
 def linen() -> Texture:
-    """Returns pale cloth with woven bands of ochre."""
+    """Returns a texture of pale cloth with woven bands of ochre."""
     band = (np.arange(SIZE) * 6 / SIZE % 1.0 < 0.16).astype(np.float64)
     thread = 0.04 * (noise((0.7, 6.0), 6) + noise((6.0, 0.7), 7))
     return image("linen", blend((0.74, 0.71, 0.63), (0.60, 0.38, 0.12), 0.75 * band + thread))
 
 
 def oak() -> Texture:
-    """Returns oiled oak in narrow planks."""
+    """Returns a texture of oiled oak in narrow planks."""
     return wood("oak", (0.62, 0.41, 0.22), (0.36, 0.20, 0.09), 8)
 
 
 def walnut() -> Texture:
-    """Returns dark wood."""
+    """Returns a texture of dark wood."""
     return wood("walnut", (0.24, 0.13, 0.07), (0.10, 0.05, 0.03), 6)
 
 
