@@ -1,4 +1,5 @@
-"""Scenes: the model that the renderer sees, the readers of scene files, and the scenes that come with the program."""
+"""This package holds the model that the renderer sees, the readers of scene files, and the scenes that come with the
+program."""
 
 import re
 from collections.abc import Callable
@@ -61,10 +62,10 @@ READERS: dict[str, Callable[[Path], Scene]] = {
 
 
 def register_reader(suffix: str, reader: Callable[[Path], Scene]) -> None:
-    """Make files of a format readable.
+    """Makes files of a format readable.
 
-    suffix: what their names end in, in small letters, such as `.ply`. reader: from a path to a scene; what it finds
-    wrong with a file it raises as `SceneFileError`.
+    suffix: what their names end in, in small letters, such as `.ply`.
+    reader: from a path to a scene; what it finds wrong with a file it raises as `SceneFileError`.
 
     Raises `SceneError` where the suffix is none, or is taken.
     """
@@ -76,12 +77,14 @@ def register_reader(suffix: str, reader: Callable[[Path], Scene]) -> None:
 
 
 def shipped_scenes() -> tuple[ShippedScene, ...]:
-    """The scenes that come with the program, each with its name and a line that describes it."""
+    """Returns the scenes that come with the program, each with its name and a line that describes it."""
     return SHIPPED
 
 
 def load(name_or_path: str | Path) -> Scene:
-    """The scene of a shipped name, NAME or NAME:SIZE, or of a file whose suffix says its format.
+    """Returns the scene of a shipped name, or of a file.
+
+    name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
 
     Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
     """

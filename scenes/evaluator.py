@@ -1,4 +1,5 @@
-"""A document set up for playing: what stands still is flattened once, what moves at every time that is asked for."""
+"""This module sets a document up for playing: what stands still is flattened once, and what moves at every time that is
+asked for."""
 
 import math
 from dataclasses import dataclass, replace
@@ -49,7 +50,7 @@ DEFAULT_CAMERA = "camera"
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """What a transform and all around it do at one time."""
+    """Says what a transform and all around it do at one time."""
 
     matrix: Doubles
     shown: bool
@@ -60,23 +61,24 @@ STILL = Pose(IDENTITY, True)
 
 @dataclass(frozen=True, eq=False)
 class FlatArrays:
-    """Triangles as a snapshot has them, and whether each is seen: (n, 3, 3) float32, the same, (n,) bool."""
+    """Holds triangles as a snapshot has them, and whether each is seen: positions and normals (n, 3, 3) float32, shown
+    (n,) bool."""
 
     positions: Floats
     normals: Floats
     shown: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
     def copy(self) -> "FlatArrays":
-        """A copy to write to."""
+        """Returns a copy to write to."""
         return FlatArrays(self.positions.copy(), self.normals.copy(), self.shown.copy())
 
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A part and where its triangles are in the flat arrays."""
+    """Holds a part and where its triangles are in the flat arrays."""
 
     part: Part
-    place: slice
+    indices: slice
 
 
 class SceneEvaluator:
@@ -98,14 +100,14 @@ class SceneEvaluator:
         self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
         self.material_ids: Indices = np.zeros(total, dtype=np.int32)
         for item in self.placed:
-            own = item.part.material
-            self.material_ids[item.place] = item.part.shape.material if own is None else own
+            material = item.part.material
+            self.material_ids[item.indices] = item.part.shape.material if material is None else material
             if isinstance(item.part.shape, Mesh):
-                place_uvs = corner_uvs if self.is_clamped(self.material_ids[item.place]) else small_uvs
-                self.uvs[item.place] = place_uvs(item.part.shape)
+                place_uvs = corner_uvs if self.is_clamped(self.material_ids[item.indices]) else small_uvs
+                self.uvs[item.indices] = place_uvs(item.part.shape)
 
     def is_clamped(self, material_ids: Indices) -> bool:
-        """Whether a texture of these triangles, all of one material, does not repeat."""
+        """Returns whether a texture of these triangles, all of one material, does not repeat."""
         textures, materials = self.document.textures, self.document.materials
         return any(
             textures[i].wrap == "clamp" for own in np.unique(material_ids) for i in materials[own].pictures.values()
@@ -113,15 +115,15 @@ class SceneEvaluator:
 
     @property
     def moving_triangles(self) -> int:
-        """How many triangles may change with time."""
+        """Returns how many triangles may change with time."""
         return sum(triangle_count(item.part.shape) for item in self._moving)
 
     def moves(self, part: Part) -> bool:
-        """Whether a part may change with time."""
+        """Returns whether a part may change with time."""
         return isinstance(part.shape, KeyedTriangles) or self.is_animated(part.transform)
 
     def is_animated(self, transform: Transform | None) -> bool:
-        """Whether a transform, or one around it, has keyframes. A name without any moves nothing."""
+        """Returns whether a transform, or one around it, has keyframes. A name without any moves nothing."""
         while transform is not None:
             if transform.track in self.document.tracks:
                 return True
@@ -130,7 +132,7 @@ class SceneEvaluator:
 
     @cached_property
     def still(self) -> FlatArrays:
-        """The flat arrays with what stands still filled in."""
+        """Makes the flat arrays, with what stands still filled in."""
         arrays = FlatArrays(
             positions=np.zeros((self.triangles, 3, 3), dtype=np.float32),
             normals=np.zeros((self.triangles, 3, 3), dtype=np.float32),
@@ -142,7 +144,7 @@ class SceneEvaluator:
 
     @cached_property
     def light_distance(self) -> float:
-        """Distance at which a light looks as strong as its number says: see `typical_distance`."""
+        """Returns the distance at which a light looks as strong as its number says: see `typical_distance`."""
         start = self.document.animation.start
         poses: dict[int, Pose] = {}
         with np.errstate(all="ignore"):
@@ -151,7 +153,8 @@ class SceneEvaluator:
         return typical_distance(self.arrays_at(start).positions, np.array(lights))
 
     def snapshot(self, time: float) -> Snapshot:
-        """Everything at a time. Raises SceneFileError where what moves has left the world that float32 can hold."""
+        """Makes the snapshot of a time. Raises SceneFileError where what moves has left the world that float32 can
+        hold."""
         if not math.isfinite(time):
             raise SceneError(f"expected a finite time, got {time}")
         arrays = self.arrays_at(time)
@@ -178,7 +181,7 @@ class SceneEvaluator:
         )
 
     def arrays_at(self, time: float) -> FlatArrays:
-        """New flat arrays at a time."""
+        """Makes new flat arrays of a time."""
         arrays = self.still.copy()
         self.fill(arrays, self._moving, time)
         return arrays
@@ -193,12 +196,15 @@ class SceneEvaluator:
                 mesh = part.shape if isinstance(part.shape, Mesh) else part.shape.mesh_at(time)
                 positions, normals = corner_arrays(mesh, pose.matrix)
                 check_range(positions, part.origin, time)
-                arrays.positions[item.place] = positions
-                arrays.normals[item.place] = normals
-                arrays.shown[item.place] = pose.shown
+                arrays.positions[item.indices] = positions
+                arrays.normals[item.indices] = normals
+                arrays.shown[item.indices] = pose.shown
 
     def pose(self, transform: Transform | None, time: float, known: dict[int, Pose]) -> Pose:
-        """What a transform does at a time, outermost first. known: poses at this time, by identity of the transform."""
+        """Returns what a transform does at a time, outermost first.
+
+        known: poses at this time, by identity of the transform.
+        """
         if transform is None:
             return STILL
         if id(transform) not in known:
@@ -213,17 +219,17 @@ class SceneEvaluator:
 
     @cached_property
     def glows(self) -> bool:
-        """Whether a surface emits."""
+        """Returns whether a surface emits."""
         emits = np.array([any(material.emission) for material in self.document.materials], dtype=np.bool_)
         return bool(emits[self.material_ids].any())
 
     def cameras_at(self, time: float) -> dict[str, Camera]:
-        """The cameras of the document, at least one, each moved by the track of its name if there is one."""
+        """Returns the cameras of the document, at least one, each moved by the track of its name if there is one."""
         cameras = self.document.cameras or {DEFAULT_CAMERA: self._default_camera}
         return {name: self.moved(camera, self.document.tracks.get(name), time) for name, camera in cameras.items()}
 
     def moved(self, camera: Camera, track: Track | None, time: float) -> Camera:
-        """A camera where its track has it."""
+        """Returns a camera where its track has it."""
         if track is None:
             return camera
         if track.transl is not None:
@@ -238,7 +244,7 @@ class SceneEvaluator:
         return default_camera(self.arrays_at(self.document.animation.start).positions)
 
     def light_position(self, source: PointSource | SpotSource, time: float, poses: dict[int, Pose]) -> Doubles:
-        """(3,) where a light is."""
+        """Returns the point (3,) at which a light is at a time."""
         track = self.document.tracks.get(source.track)
         place = source.position if track is None else source.position + track.offset_at(time)
         matrix = self.pose(source.transform, time, poses).matrix
@@ -247,14 +253,14 @@ class SceneEvaluator:
         return position
 
     def lights_at(self, time: float) -> tuple[Light, ...]:
-        """The lights that shine at a time."""
+        """Returns the lights that shine at a time."""
         poses: dict[int, Pose] = {}
         with np.errstate(all="ignore"):  # what overflows is not finite, and found
             lights = [(source, self.light_at(source, time, poses)) for source in self.document.lights]
             return tuple(light for source, light in lights if self.pose(source.transform, time, poses).shown)
 
     def light_at(self, source: LightSource, time: float, poses: dict[int, Pose]) -> Light:
-        """A light where it is at a time."""
+        """Returns a light where it is at a time."""
         if isinstance(source, PointSource):
             position = triple(self.light_position(source, time, poses))
             return PointLight(position=position, intensity=self.intensity(source))
@@ -270,7 +276,8 @@ class SceneEvaluator:
         )
 
     def intensity(self, source: PointSource) -> Color:
-        """W/sr of a point light. One of strength c that does not fade has I = pi c d^2, d the typical distance."""
+        """Returns the intensity of a point light, W/sr. One of strength c that does not fade has I = pi c d^2, d the
+        typical distance."""
         unit_of_strength = 1.0 if source.fades else math.pi * self.light_distance**2
         red, green, blue = (c * unit_of_strength for c in source.strength)
         return (red, green, blue)
@@ -278,13 +285,13 @@ class SceneEvaluator:
     def light_direction(
         self, source: SpotSource | DistantSource, time: float, poses: dict[int, Pose]
     ) -> tuple[float, float, float]:
-        """The unit direction along a light."""
+        """Returns the unit direction along a light."""
         direction = unit(self.pose(source.transform, time, poses).matrix[:3, :3] @ source.direction)
         check_turned(direction[None], source.origin, time)
         return triple(direction)
 
     def environment_at(self, time: float) -> Environment | None:
-        """The light from all around, as it is turned at a time, if there is any."""
+        """Returns the light from all around, as it is turned at a time, if there is any."""
         source = self.document.environment
         if source is None:
             return None
@@ -295,7 +302,8 @@ class SceneEvaluator:
 
 
 def axes_of(matrix: Doubles) -> Doubles:
-    """(3, 3) the axes x, y and z that a map turns to, as rows: y is kept, the others are made perpendicular to it."""
+    """Returns the axes x, y and z that a map turns to, the rows of (3, 3): y is kept, the others are made perpendicular
+    to it."""
     up = unit(matrix[:3, 1])
     right = unit(matrix[:3, 0] - (matrix[:3, 0] @ up) * up)
     return np.stack([right, up, np.cross(right, up)])
@@ -316,9 +324,11 @@ def check_range(positions: Doubles, origin: Origin, time: float) -> None:
 
 
 def typical_distance(positions: Floats, lights: Doubles) -> float:
-    """The median distance between a triangle's centroid and a light, over all pairs, weighted by area.
+    """Returns the median distance between a triangle's centroid and a light, over all pairs, weighted by area. Very
+    many pairs are thinned out evenly.
 
-    positions: (n, 3, 3). lights: (m, 3). Very many pairs are thinned out evenly.
+    positions: (n, 3, 3).
+    lights: (m, 3).
 
     Lights of the file have no falloff: a surface of reflectance kd has radiance kd c cos under a light of strength c.
     Under a point light of intensity I at distance d it has (kd / pi) I cos / d^2. With I = pi c d^2 (W/sr) both agree
@@ -336,13 +346,16 @@ def typical_distance(positions: Floats, lights: Doubles) -> float:
 
 
 def lit_by_ambient(material: Material, ambient: Color) -> Material:
-    """The material with its backdrop in the light that am says. The files mean radiance by it, as by kd c cos."""
+    """Returns the material with its backdrop in the ambient light of an AFF file, whose numbers stand for radiance as
+    those of its other lights do."""
     red, green, blue = (share * light for share, light in zip(material.backdrop, ambient, strict=True))
     return replace(material, backdrop=(red, green, blue))
 
 
 def scene_of(name: str, document: Document, source: str = "") -> Scene:
-    """A document as a scene. source: the file that it was read from.
+    """Returns a document as a scene.
+
+    source: the file that it was read from.
 
     Raises SceneFileError where something of it is beyond what float32 can hold at the animation's start, and SceneError
     where it does not fit into memory.

@@ -1,4 +1,4 @@
-"""What there is to say of a scene in a few lines."""
+"""This module says in a few lines what a scene is like."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,13 +15,19 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class SceneFacts:
-    """A scene and one snapshot of it, flat.
+    """Describes a scene and one snapshot of it, in plain fields. Times are in the file's unit.
 
-    stored_triangles: with every shape counted once, wherever it stands. memory_bytes: what the scene takes from reading
-    to tracing, about. lower, upper: corners of the bounding box. surface: area of all triangles. textures: name, width
-    and height. lights: kind and number. emitters: triangles that emit. environment: width and height of its image, 1
-    and 1 of a colour, 0 and 0 where there is none. cut_out_triangles: those that may have holes. moving_triangles:
-    those that may change with time. cameras: by name. frame times in the file's unit.
+    stored_triangles: with every shape counted once, wherever it stands.
+    memory_bytes: what the scene takes from reading to tracing, about.
+    lower, upper: corners of the bounding box.
+    surface: area of all triangles.
+    textures: name, width and height.
+    lights: kind and number.
+    emitters: triangles that emit.
+    environment: width and height of its image, 1 and 1 of a colour, 0 and 0 where there is none.
+    cut_out_triangles: those that may have holes.
+    moving_triangles: those that may change with time.
+    cameras: by name.
     """
 
     name: str
@@ -59,7 +65,7 @@ class SceneFacts:
 
 
 def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
-    """The facts of a scene and of a snapshot of it. `dataclasses.asdict` makes a flat dictionary of them."""
+    """Returns the facts of a scene and of a snapshot of it. `dataclasses.asdict` makes a flat dictionary of them."""
     sizes = areas(snapshot.positions)
     lower, upper = bounds(snapshot)
     emitting = np.array([any(material.emission) for material in snapshot.materials], dtype=np.bool_)
@@ -101,7 +107,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
 
 
 def bounds(snapshot: Snapshot) -> tuple[Triple, Triple]:
-    """Lower and upper corner of the box around all triangles; zeros where there are none."""
+    """Returns the lower and upper corner of the box around all triangles; zeros where there are none."""
     if len(snapshot.positions) == 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     corners = snapshot.positions.reshape(-1, 3)

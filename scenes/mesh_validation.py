@@ -1,4 +1,4 @@
-"""What mesh files claim about themselves, checked against what they hold before a loader believes it.
+"""This module checks the counts and indices of mesh files against what the files hold, before a loader believes them.
 
 Loaders take indices of 0, counts beyond the end of the file and huge empty arrays without a word. Each check here is
 quick, allocates in proportion to the file at most, and raises SceneFileError.
@@ -13,7 +13,7 @@ from typing import Any
 
 from scenes.errors import SceneFileError
 
-#: Bytes of arrays that a glTF file may claim without giving them (sparse accessors).
+#: Bytes of arrays that a glTF file may declare without storing them (sparse accessors).
 MAX_UNBACKED_BYTES = 1 << 26
 #: How often the arrays of a glTF file may use its bytes.
 MAX_REUSE = 4
@@ -39,7 +39,7 @@ GLTF_COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT
 
 
 class ObjCounts:
-    """Counts of an OBJ file, and the extreme indices of its faces with the lines that they are on."""
+    """Counts the values of an OBJ file, and keeps the extreme indices of its faces with the lines that they are on."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -61,7 +61,7 @@ class ObjCounts:
                 self.read_corner(number, corner)
 
     def read_values(self, number: int, words: list[bytes]) -> None:
-        """A line of coordinates."""
+        """Counts a line of coordinates."""
         kind = words[0]
         needed = 2 if kind == b"vt" else 3
         self.counts[kind] += 1
@@ -73,7 +73,7 @@ class ObjCounts:
             raise SceneFileError(self.path, number, f"expected {needed} finite numbers of a {OBJ_KINDS[kind]}")
 
     def read_corner(self, number: int, corner: bytes) -> None:
-        """A corner of a face: vertex, vertex/texture, vertex//normal or all three."""
+        """Takes in a corner of a face: vertex, vertex/texture, vertex//normal or all three."""
         for kind, word in zip(OBJ_KINDS, corner.split(b"/"), strict=False):
             if word == b"" and kind != b"v":
                 continue
@@ -91,7 +91,7 @@ class ObjCounts:
                 self.counts_at_relative.setdefault(kind, self.counts[kind])
 
     def check(self) -> None:
-        """Whether all indices are of something, once all lines are read."""
+        """Raises unless all indices refer to something, once all lines are read."""
         for kind, name in OBJ_KINDS.items():
             count = self.counts[kind]
             for index, number in (self.largest[kind], self.smallest[kind]):
@@ -103,7 +103,7 @@ class ObjCounts:
 
 
 def obj_triangles(path: Path, data: bytes) -> int:
-    """How many triangles an OBJ file has. Raises for numbers and indices that are none."""
+    """Counts the triangles of an OBJ file. Raises for numbers and indices that are none."""
     claims = ObjCounts(path)
     for number, line in enumerate(data.replace(b"\\\n", b" ").split(b"\n"), 1):
         words = line.split()
@@ -129,7 +129,7 @@ def check_ply(path: Path, data: bytes) -> None:
 
 
 def ply_elements(path: Path, header: str) -> list[tuple[int, int]]:
-    """Count and least number of bytes of each element of a PLY header."""
+    """Returns the count and least number of bytes of each element of a PLY header."""
     elements: list[tuple[int, int]] = []
     for number, line in enumerate(header.splitlines(), 1):
         words = line.split()
@@ -145,7 +145,7 @@ def ply_elements(path: Path, header: str) -> list[tuple[int, int]]:
 
 
 def is_stl_text(data: bytes) -> bool:
-    """Whether an STL file is ASCII. Binary ones may begin with the same word, but hold zeros."""
+    """Returns whether an STL file is ASCII. Binary ones may begin with the same word, but hold zeros."""
     return b"\0" not in data and re.search(rb"solid", data, re.IGNORECASE) is not None
 
 
@@ -168,8 +168,8 @@ def check_stl(path: Path, data: bytes) -> None:
 
 
 def check_gltf(path: Path, data: bytes) -> dict[str, Any]:
-    """The header of a glTF or GLB file. Raises when a GLB file is not whole, the arrays are not within its buffers, or
-    colours are none."""
+    """Checks a glTF or GLB file and returns its header. Raises when a GLB file is not whole, the arrays are not within
+    its buffers, or colours are none."""
     text = glb_header(path, data) if path.suffix.lower() == ".glb" else data
     try:
         header: dict[str, Any] = json.loads(text)
@@ -187,7 +187,7 @@ def check_gltf(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def glb_header(path: Path, data: bytes) -> bytes:
-    """The JSON chunk of a GLB file."""
+    """Returns the JSON chunk of a GLB file."""
     if not data.startswith(b"glTF"):
         raise SceneFileError(path, None, "is not a readable GLB file: it does not begin with glTF")
     if len(data) < GLB_HEADER_BYTES:
@@ -202,12 +202,12 @@ def glb_header(path: Path, data: bytes) -> bytes:
 
 
 def gltf_fault(header: dict[str, Any]) -> str:
-    """What is wrong with the colours and arrays of a glTF header, or ""."""
+    """Returns what is wrong with the colours and arrays of a glTF header, or ""."""
     return gltf_color_fault(header) or gltf_array_fault(header)
 
 
 def gltf_color_fault(header: dict[str, Any]) -> str:
-    """What is wrong with the colours of materials, or ""; trimesh makes 0 of those that are none."""
+    """Returns what is wrong with the colours of materials, or ""; trimesh makes 0 of those that are none."""
     for number, material in enumerate(header.get("materials", [])):
         base = material.get("pbrMetallicRoughness", {}).get("baseColorFactor", [])
         for color in (base, material.get("emissiveFactor", [])):
@@ -219,7 +219,7 @@ def gltf_color_fault(header: dict[str, Any]) -> str:
 
 
 def gltf_array_fault(header: dict[str, Any]) -> str:
-    """What is wrong with the accessors, or ""."""
+    """Returns what is wrong with the accessors, or ""."""
     buffers = [int(buffer["byteLength"]) for buffer in header.get("buffers", [])]
     views = header.get("bufferViews", [])
     for number, view in enumerate(views):

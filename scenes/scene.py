@@ -1,4 +1,4 @@
-"""A scene: what a reader makes of a file, and what it looks like at any time."""
+"""A scene is what a reader makes of a file; it says what it looks like at any time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,10 +9,11 @@ from scenes.model import AnimationRange, Snapshot
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scene:
-    """A named, animated scene. `snapshot(time)` does the work; readers supply it.
+    """Holds a named, animated scene. `snapshot(time)` does the work; readers supply it.
 
-    source: the file that it was read from. moving_triangles: how many triangles may change with time. document: what
-    the scene was before time was chosen, for those that write it out.
+    source: the file that it was read from.
+    moving_triangles: how many triangles may change with time.
+    document: what the scene was before time was chosen, for those that write it out.
     """
 
     name: str
@@ -23,9 +24,10 @@ class Scene:
     document: "Document"
 
     def at(self, time: float) -> Snapshot:
-        """The scene at a time, in the unit of its animation range. Any time will do: a track is held at its ends."""
+        """Makes the snapshot of the scene at a time, in the unit of its animation range. Any time will do: a track is
+        held at its ends."""
         return self.snapshot(time)
 
     def at_frame(self, frame: int) -> Snapshot:
-        """The scene at a 0-based frame of its animation."""
+        """Makes the snapshot of the scene at a 0-based frame of its animation."""
         return self.snapshot(self.animation.time_of(frame))

@@ -1,8 +1,8 @@
-"""Scattering at a surface: a mixture of five lobes, which every shader is made of.
+"""This module scatters light at a surface by a mixture of five lobes, which every shader is made of.
 
-Conventions. `wi` and `wo` are unit vectors that point away from the surface, in a local frame whose z axis is the
-shading normal on the side of `wo`. `evaluate` excludes the cosine. The transport direction is an argument: radiance
-(from the eye) or flux (from a light). Photons are stored where `diffuse` is not black.
+`wi` and `wo` are unit vectors that point away from the surface, in a local frame whose z axis is the shading normal on
+the side of `wo`. `evaluate` excludes the cosine. The transport direction is an argument: radiance (from the eye) or
+flux (from a light). Photons are stored where `diffuse` is not black.
 
 A specular lobe covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and
 comes out as evenly as it must so that nothing is lost: Kelemen, Szirmay-Kalos: A Microfacet Based Coupled
@@ -63,7 +63,7 @@ class Bsdf(NamedTuple):
 
 
 class BsdfSample(NamedTuple):
-    """A direction drawn.
+    """Holds a direction that was drawn.
 
     weight: f cos / pdf per channel, the share of light that is kept. radiance_scale: what radiance changes by as it is
     squeezed into another medium, beside the weight; 1 for flux. pdf_solid_angle: 0 for a direction without spread
@@ -78,7 +78,7 @@ class BsdfSample(NamedTuple):
 
 
 class Transport(NamedTuple):
-    """What `sample` is asked beside, as its arguments say."""
+    """Holds the arguments of `sample` that say which light is sampled and where."""
 
     outside: bool
     flux: bool
@@ -86,7 +86,7 @@ class Transport(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Probabilities with which `sample` picks the lobes."""
+    """Holds the probabilities with which `sample` picks the lobes."""
 
     diffuse: float
     phong: float
@@ -97,38 +97,39 @@ class Choice(NamedTuple):
 
 @compiled
 def is_coated(bsdf: Bsdf) -> bool:
-    """Whether there is a specular lobe."""
+    """Returns whether there is a specular lobe."""
     return largest(bsdf.specular_lobe) > 0.0
 
 
 @compiled
 def gloss_of(bsdf: Bsdf) -> Gloss:
-    """What the microfacets reflect."""
+    """Returns the specular lobe: what the microfacets reflect."""
     return Gloss(bsdf.specular_lobe, bsdf.eta, bsdf.k)
 
 
 @compiled
 def is_rough_glass(bsdf: Bsdf) -> bool:
-    """Whether the dielectric spreads light. Where the index does not change, its border is not there."""
+    """Returns whether the dielectric spreads light. Where the index does not change, its border is not there."""
     return bsdf.alpha >= LEAST_ALPHA and bsdf.ior != 1.0 and largest(bsdf.transmission) > 0.0
 
 
 @compiled
 def has_glossy_spread(bsdf: Bsdf) -> bool:
-    """Whether a direction that is drawn elsewhere may have a value beside the diffuse one."""
+    """Returns whether a direction that is drawn elsewhere may have a value beside the diffuse one."""
     is_rough = bsdf.alpha >= LEAST_ALPHA and (is_coated(bsdf) or is_rough_glass(bsdf))
     return is_rough or largest(bsdf.phong) > 0.0
 
 
 @compiled
 def eta_seen(bsdf: Bsdf, outside: bool) -> float:
-    """Index of the far side over that of the side of wo."""
+    """Returns the index of the far side over that of the side of wo."""
     return bsdf.ior if outside else 1.0 / bsdf.ior
 
 
 @compiled
 def entering_share(bsdf: Bsdf, wi: Vec3) -> Color:
-    """Share of the light from wi that comes to the diffuse base: what a photon that is stored there has left."""
+    """Returns the share of the light from wi that comes to the diffuse base: what a photon that is stored there has
+    left."""
     if not is_coated(bsdf):
         return WHITE
     return subtract(WHITE, specular_albedo(gloss_of(bsdf), bsdf.alpha, wi[2]))
@@ -136,7 +137,7 @@ def entering_share(bsdf: Bsdf, wi: Vec3) -> Color:
 
 @compiled
 def base_reflectance(bsdf: Bsdf, wo: Vec3) -> Color:
-    """Reflectance towards wo of the diffuse base, for light that has come through the coat."""
+    """Returns the reflectance towards wo of the diffuse base, for light that has come through the coat."""
     if not is_coated(bsdf):
         return bsdf.diffuse
     leaving, mean_albedo = entering_share(bsdf, wo), mean_specular_albedo(gloss_of(bsdf), bsdf.alpha)
@@ -149,7 +150,8 @@ def base_reflectance(bsdf: Bsdf, wo: Vec3) -> Color:
 
 @compiled
 def choice(bsdf: Bsdf, wo: Vec3, with_diffuse: bool) -> Choice:
-    """In proportion to what the lobes reflect; without the diffuse lobe where photons stand for it."""
+    """Returns probabilities in proportion to what the lobes reflect, without the diffuse lobe where photons stand for
+    it."""
     diffuse, specular_lobe = mean(bsdf.diffuse), 0.0
     if is_coated(bsdf):
         albedo = specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
@@ -165,7 +167,7 @@ def choice(bsdf: Bsdf, wo: Vec3, with_diffuse: bool) -> Choice:
 
 @compiled
 def evaluate_diffuse(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
-    """The diffuse lobe in 1/sr, without the cosine."""
+    """Returns the value of the diffuse lobe in 1/sr, without the cosine."""
     if wi[2] <= 0.0:
         return BLACK
     if not is_coated(bsdf):
@@ -175,7 +177,7 @@ def evaluate_diffuse(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
 
 @compiled
 def evaluate_phong(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
-    """The Phong lobe in 1/sr, without the cosine."""
+    """Returns the value of the Phong lobe in 1/sr, without the cosine."""
     if wi[2] <= 0.0 or mean(bsdf.phong) <= 0.0:
         return BLACK
     return scale(bsdf.phong, phong_value(wi, wo, bsdf.shine))
@@ -183,7 +185,8 @@ def evaluate_phong(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
 
 @compiled
 def evaluate_glossy(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, flux: bool) -> Color:
-    """All lobes with a spread but the diffuse one, in 1/sr, without the cosine. wi is on either side."""
+    """Returns the value of all lobes with a spread but the diffuse one, in 1/sr, without the cosine. wi is on either
+    side."""
     value = evaluate_phong(bsdf, wi, wo)
     if bsdf.alpha < LEAST_ALPHA:
         return value
@@ -198,7 +201,7 @@ def evaluate_glossy(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, flux: bool) -
 
 @compiled
 def radiance_scale(wi: Vec3, eta: float, flux: bool) -> float:
-    """What light from wi changes by beside its share.
+    """Returns the factor by which light from wi changes besides the share that is kept.
 
     Radiance changes with the square of the index as it crosses the surface, flux does not: Veach, Robust Monte Carlo
     Methods for Light Transport Simulation, 1997, section 5.2.
@@ -208,7 +211,7 @@ def radiance_scale(wi: Vec3, eta: float, flux: bool) -> float:
 
 @compiled
 def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, with_diffuse: bool) -> float:
-    """Density with which `sample` draws wi from the lobes that have a spread."""
+    """Returns the density with which `sample` draws wi from the lobes that have a spread."""
     is_rough = is_rough_glass(bsdf)
     if wi[2] <= 0.0 and not is_rough:
         return 0.0
@@ -227,10 +230,12 @@ def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, with_diffuse:
 def sample(
     bsdf: Bsdf, wo: Vec3, outside: bool, flux: bool, with_diffuse: bool, u: tuple[float, float, float]
 ) -> BsdfSample:
-    """Draw a direction.
+    """Draws a direction.
 
-    outside: wo lies outside of the solid. flux: transport of flux rather than radiance. with_diffuse: whether the
-    diffuse lobe takes part. u: three uniform numbers, the first chooses the lobe.
+    outside: wo lies outside of the solid.
+    flux: transport of flux rather than radiance.
+    with_diffuse: whether the diffuse lobe takes part.
+    u: three uniform numbers, the first chooses the lobe.
     """
     chosen = choice(bsdf, wo, with_diffuse)
     transport = Transport(outside, flux, with_diffuse)
@@ -259,7 +264,7 @@ def sample(
 def sample_glass(
     bsdf: Bsdf, wo: Vec3, transport: Transport, chosen: Choice, u: tuple[float, float, float]
 ) -> BsdfSample:
-    """Reflect or refract at a clear border."""
+    """Reflects or refracts at a clear border."""
     eta = eta_seen(bsdf, transport.outside)
     if is_rough_glass(bsdf):
         return spread_sample(bsdf, sample_rough_glass(wo, eta, bsdf.alpha, u), wo, transport, LOBE_GLOSSY)
@@ -272,7 +277,7 @@ def sample_glass(
 
 @called
 def spread_sample(bsdf: Bsdf, wi: Vec3, wo: Vec3, transport: Transport, lobe: int) -> BsdfSample:
-    """A direction drawn from one of the lobes that have a spread, weighed by all of them."""
+    """Returns the sample of a direction drawn from one of the lobes that have a spread, weighed by all of them."""
     outside, flux, with_diffuse = transport
     pdf = pdf_solid_angle(bsdf, wi, wo, outside, with_diffuse)
     if pdf <= 0.0:

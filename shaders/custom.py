@@ -1,4 +1,5 @@
-"""Shaders that look at every hit: functions that loops call by their address, so that the loops are compiled once.
+"""This module calls custom shaders at every hit: loops call the functions by address, so that the loops are compiled
+once.
 
 A function of (`Point`, `Bsdf`) takes the lobes that the material's parameters mean and returns those at the point. It
 is compiled by Numba, runs without the interpreter lock, and may raise exceptions, which end the run.
@@ -23,15 +24,19 @@ from shaders.vector import Vec3
 
 
 class Point(NamedTuple):
-    """Where a ray hit. position: world units. normal: the triangle's, unit, on the side of the ray's origin. uv:
-    texture coordinates."""
+    """Describes where a ray hit.
+
+    position: world units.
+    normal: the triangle's, unit, on the side of the ray's origin.
+    uv: texture coordinates.
+    """
 
     position: Vec3
     normal: Vec3
     uv: tuple[float, float]
 
 
-#: From the lobes of a material's parameters to those at a point.
+#: A function from the lobes of a material's parameters to those at a point.
 AtPoint = Callable[[Point, Bsdf], Bsdf]
 
 _THREE = (0.0, 0.0, 0.0)
@@ -43,7 +48,9 @@ _compiled: dict[AtPoint, Any] = {}
 
 
 def shader_address(name: str, function: AtPoint) -> int:
-    """Address of a shader's machine code, for `call_shader`. name: of the shader, for messages.
+    """Returns the address of a shader's machine code, for `call_shader`.
+
+    name: of the shader, for messages.
 
     Raises `ShaderError` where it does not compile or does not return a `Bsdf` of floats.
     """
@@ -66,13 +73,13 @@ def _compile(name: str, function: AtPoint) -> Any:
 
 
 def _emitting(emitter: Callable[..., Any]) -> Any:
-    """Numba's decorator, of no type: what is called is not what is written here."""
+    """Returns Numba's decorator without a type, since what is called is not what is written here."""
     return intrinsic(emitter)
 
 
 @_emitting
 def call_shader(typing: Any, place: Any, point: Any, lobes: Any) -> Any:
-    """The lobes at a point, by the function at an address of `shader_address`."""
+    """Returns the lobes at a point, from the shader at an address that `shader_address` gave."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         convention = context.call_conv

@@ -1,4 +1,5 @@
-"""Sine, cosine and powers from sums and products alone, in float32 and without branches, so that loops vectorise.
+"""This module makes sine, cosine and powers from sums and products alone, in float32 and without branches, so that
+loops vectorise.
 
 Libraries of mathematics differ from machine to machine in the last bit of these; pictures shall not.
 """
@@ -34,7 +35,7 @@ _ROOT_GUESS, _ONE_BIT, _THREE_HALVES = np.int32(0x5F3759DF), np.int32(1), Float3
 
 @compiled
 def horner(x: float, coefficients: tuple[float, ...]) -> float:
-    """Sum of coefficients[k] x^k."""
+    """Returns the sum of coefficients[k] x^k."""
     total = coefficients[-1]
     for k in range(len(coefficients) - 2, -1, -1):
         total = fma(total, x, coefficients[k])
@@ -43,19 +44,19 @@ def horner(x: float, coefficients: tuple[float, ...]) -> float:
 
 @compiled
 def power_of_two(exponent: int) -> float:
-    """2^exponent for an int32 exponent in -126..127."""
+    """Returns 2^exponent for an int32 exponent in -126..127."""
     return Int((exponent + _BIAS) << _EXPONENT_BIT).view(np.float32)
 
 
 @compiled
 def binary_exponent(x: float) -> int:
-    """The int32 exponent e of 2^(e - 1) <= x < 2^e for a normal x > 0."""
+    """Returns the int32 exponent e of 2^(e - 1) <= x < 2^e for a normal x > 0."""
     return (Float32(x).view(np.int32) >> _EXPONENT_BIT) - (_BIAS - np.int32(1))
 
 
 @compiled
 def sine_cosine(turns: float) -> tuple[float, float]:
-    """Sine and cosine of an angle in full turns, 0..1; right to 2e-7."""
+    """Returns the sine and cosine of an angle in full turns, 0..1; right to 2e-7."""
     turns = Float32(turns)
     quarter = np.int32(fma(_FOUR, turns, HALF))
     angle = fma(-_QUARTER, Float32(quarter), turns) * TWO_PI  # within an eighth of a turn
@@ -73,7 +74,7 @@ def sine_cosine(turns: float) -> tuple[float, float]:
 
 @compiled
 def inverse_root(x: float) -> float:
-    """1 / sqrt(x) of a normal x > 0, right to 2e-7 of itself; something finite for 0.
+    """Returns 1 / sqrt(x) of a normal x > 0, right to 2e-7 of itself; something finite for 0.
 
     Newton's method from a guess by the bits (Lomont: Fast Inverse Square Root, 2003). Vector units divide and take
     roots at a third of this speed.
@@ -87,7 +88,7 @@ def inverse_root(x: float) -> float:
 
 @compiled
 def log2(x: float) -> float:
-    """Logarithm to the base 2 of x >= 2^-126; right to 1e-7 of itself."""
+    """Returns the logarithm to the base 2 of x >= 2^-126; right to 1e-7 of itself."""
     bits = Float32(x).view(np.int32)
     exponent = np.int32(bits - _ROOT_HALF) >> _EXPONENT_BIT
     mantissa = np.int32(bits - (exponent << _EXPONENT_BIT)).view(np.float32)
@@ -97,21 +98,21 @@ def log2(x: float) -> float:
 
 @compiled
 def exp2(x: float) -> float:
-    """2^x for x < 127; right to 1e-7 of itself, and 0 where it would be less than 2^-126."""
+    """Returns 2^x for x < 127; right to 1e-7 of itself, and 0 where it would be less than 2^-126."""
     part, rest = _split_exp2(Float32(x))
     return part + part * rest if x >= _LEAST_EXPONENT else ZERO
 
 
 @compiled
 def exp2_minus_1(x: float) -> float:
-    """2^x - 1 for x < 127, also close to 0; right to 2e-7 of itself, or of 1."""
+    """Returns 2^x - 1 for x < 127, also close to 0; right to 2e-7 of itself, or of 1."""
     part, rest = _split_exp2(Float32(x))
     return (part - ONE) + part * rest
 
 
 @compiled
 def _split_exp2(x: float) -> tuple[float, float]:
-    """A power of two and a small rest with 2^x = part (1 + rest)."""
+    """Returns a power of two and a small rest with 2^x = part (1 + rest)."""
     whole = np.floor(max(x, _LEAST_EXPONENT) + HALF)
     fraction = max(x, _LEAST_EXPONENT) - whole
     return power_of_two(Int(whole)), fraction * horner(fraction, _EXPONENTIAL)
@@ -119,6 +120,6 @@ def _split_exp2(x: float) -> tuple[float, float]:
 
 @compiled
 def power(x: float, exponent: float) -> float:
-    """x^exponent for x in 0..1 and exponent >= 0; 0^0 = 1. Right to 1e-7 times its logarithm."""
+    """Returns x^exponent for x in 0..1 and exponent >= 0; 0^0 = 1. Right to 1e-7 times its logarithm."""
     raised = exp2(Float32(exponent) * log2(max(Float32(x), _LEAST_NORMAL)))
     return ONE if exponent <= ZERO else (raised if x >= _LEAST_NORMAL else ZERO)

@@ -1,4 +1,4 @@
-"""The precision of shading: float32, in which a vector register holds most numbers.
+"""This module sets the precision of shading: float32, in which a vector register holds most numbers.
 
 In a compiled function a Python float makes all that it touches float64. Constants are therefore typed: with them the
 precision of a function is that of its arguments, and loops over float32 arrays stay float32 throughout.
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: To type checkers a float, as all numbers of shading are.
+#: Type checkers take these for floats, as all numbers of shading are.
 Float32: Any = np.float32
 Int: Any = np.int32
 

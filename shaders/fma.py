@@ -1,4 +1,4 @@
-"""Products and sums that are rounded once."""
+"""This module multiplies and adds with a single rounding."""
 
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="misc, no-untyped-call"
@@ -17,14 +17,14 @@ _NAMES = {types.float32: "llvm.fma.f32", types.float64: "llvm.fma.f64"}
 
 
 def emitting(emitter: Callable[..., Any]) -> Any:
-    """Numba's decorator, of no type: what is called is not what is written here."""
+    """Returns Numba's decorator without a type, since what is called is not what is written here."""
     return intrinsic(emitter)
 
 
 @emitting
 def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once, in float32 if all three are. One instruction, and the same bits where a processor needs
-    more of them."""
+    """Returns a b + c, rounded once, in float32 if all three are. It is one instruction, and gives the same bits where
+    a processor needs more of them."""
     if not all(isinstance(kind, types.Number) for kind in (a, b, c)):
         raise TypingError(f"fma takes three numbers, not {a}, {b} and {c}")
     kind = types.float32 if a == b == c == types.float32 else types.float64

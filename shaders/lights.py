@@ -1,4 +1,5 @@
-"""Lights: points, spots, glowing triangles, suns and a sky; their share of the photons, and what they send to a point.
+"""This module holds lights: points, spots, glowing triangles, suns and a sky; their share of the photons, and what they
+send to a point.
 
 One row per light in `LightArrays`. Photons choose a light in proportion to its power, and so do shadow rays. Suns and
 the sky are outside of the scene; their power is what enters the sphere around it.
@@ -70,7 +71,7 @@ BEYOND = 3.0
 #: Steps of Newton's method, which doubles the right digits, for the cosine of a photon of a spot.
 NEWTON_STEPS = 5
 
-#: Shadow rays aim this share of the distance short of a light with size.
+#: Shadow rays to a light with size end after this share of the distance.
 SHADOW_END = 1.0 - 1e-4
 
 
@@ -80,7 +81,7 @@ Row = npt.NDArray[np.float64]
 #: The image of no sky.
 NO_SKY = np.zeros((0, 0, 3), np.float32)
 
-#: Those of lights without pictures.
+#: The textures of lights without pictures.
 NO_TEXTURES = pack_textures([])
 
 
@@ -108,16 +109,18 @@ class LightArrays(NamedTuple):
 
 
 class Sphere(NamedTuple):
-    """Around the scene: its middle and radius in world units."""
+    """Encloses the scene: its middle and radius in world units."""
 
     middle: Vec3
     radius: float
 
 
 class LightSample(NamedTuple):
-    """Light that arrives at a point if nothing is in between.
+    """Describes light that arrives at a point if nothing is in between.
 
-    direction: unit, towards the light. distance: world units. irradiance: radiance / pdf, in W/m^2 per unit of cosine.
+    direction: unit, towards the light.
+    distance: world units.
+    irradiance: radiance / pdf, in W/m^2 per unit of cosine.
     pdf_solid_angle: of the direction, with the choice of the light in it; 0 for a light without size.
     """
 
@@ -128,7 +131,7 @@ class LightSample(NamedTuple):
 
 
 class Emission(NamedTuple):
-    """A photon as it leaves a light: flux in W per channel, for one photon that stands for all."""
+    """Describes a photon as it leaves a light: its flux in W per channel, if this one photon stands for all."""
 
     origin: Vec3
     direction: Vec3
@@ -161,7 +164,7 @@ def triangle_row(corners: npt.NDArray[np.float64], radiance: Color) -> Row:
 
 
 def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: npt.NDArray[np.float32]) -> Row:
-    """A `triangle_row` whose radiance a texture multiplies. uvs: (3, 2), of its corners."""
+    """Returns the row of a `triangle_row` whose radiance a texture multiplies. uvs: (3, 2), of its corners."""
     picture = row.copy()
     picture[LIGHT_KIND], picture[LIGHT_TEXTURE] = PICTURE, texture
     picture[LIGHT_UV : LIGHT_UV + 6] = np.concatenate([uvs[0], uvs[1] - uvs[0], uvs[2] - uvs[0]])
@@ -203,8 +206,12 @@ def radiance_of_picture(lights: LightArrays, index: int, s: float, t: float) -> 
 
 
 def spot_row(position: Vec3, direction: Vec3, intensity: Color, cosines: tuple[float, float]) -> Row:
-    """A light without size that shines into a cone. direction: unit, along the axis. intensity: W/sr along the axis.
-    cosines: of the angles from the axis at which it begins to fade and at which it ends."""
+    """Returns the row of a light without size that shines into a cone.
+
+    direction: unit, along the axis.
+    intensity: W/sr along the axis.
+    cosines: of the angles from the axis at which it begins to fade and at which it ends.
+    """
     row = point_row(position, intensity)
     row[LIGHT_KIND] = SPOT
     row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = direction
@@ -213,8 +220,12 @@ def spot_row(position: Vec3, direction: Vec3, intensity: Color, cosines: tuple[f
 
 
 def sun_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Sphere) -> Row:
-    """A disc far away. direction: unit, along the light. irradiance: W/m^2 on a plane across it. cosine: of the angle
-    that the radius of the disc fills; 1 of parallel light. Its power is E A 2 / (1 + cosine)."""
+    """Returns the row of a disc far away, whose power is E A 2 / (1 + cosine).
+
+    direction: unit, along the light.
+    irradiance: W/m^2 on a plane across it.
+    cosine: of the angle that the radius of the disc fills; 1 of parallel light.
+    """
     row = outer_row(SUN, irradiance, sphere)
     row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = direction
     row[COS_OUTER] = cosine
@@ -222,7 +233,11 @@ def sun_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Sphere) -
 
 
 def sky_row(radiance: npt.NDArray[np.float32], axes: npt.NDArray[np.float64], sphere: Sphere) -> Row:
-    """Light from all around. radiance: (h, w, 3), W/(m^2 sr). axes: (3, 3), rows that are x, y and z of the image."""
+    """Returns the row of light from all around.
+
+    radiance: (h, w, 3), W/(m^2 sr).
+    axes: (3, 3), rows that are x, y and z of the image.
+    """
     red, green, blue = mean_radiance(radiance).tolist()
     row = outer_row(SKY, (red, green, blue), sphere)
     row[LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], row[LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3], row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = (
@@ -232,7 +247,7 @@ def sky_row(radiance: npt.NDArray[np.float32], axes: npt.NDArray[np.float64], sp
 
 
 def outer_row(kind: float, strength: Color, sphere: Sphere) -> Row:
-    """A light outside of the sphere around the scene."""
+    """Returns the row of a light outside of the sphere around the scene."""
     row = point_row(sphere.middle, strength)
     row[LIGHT_KIND] = kind
     row[LIGHT_AREA] = math.pi * sphere.radius**2
@@ -283,20 +298,20 @@ def pack_lights(
 
 @compiled
 def triple(lights: LightArrays, index: int, column: int) -> Vec3:
-    """Three columns of a packed light."""
+    """Returns three columns of a packed light's row."""
     rows = lights.rows
     return (rows[index, column], rows[index, column + 1], rows[index, column + 2])
 
 
 @compiled
 def choose(lights: LightArrays, u: float) -> int:
-    """Index of a light in proportion to power, by the uniform number u; there must be a light with power."""
+    """Returns the index of a light, chosen by u in proportion to power; there must be a light with power."""
     return interval(lights.cumulative, u)
 
 
 @compiled
 def sample_light(lights: LightArrays, point: Vec3, u: tuple[float, float, float]) -> LightSample:
-    """Light from one light, chosen by u[0], at a point."""
+    """Samples the light of one light, chosen by u[0], at a point."""
     index = choose(lights, u[0])
     kind = lights.rows[index, LIGHT_KIND]
     if kind in (POINT, SPOT):
@@ -322,7 +337,8 @@ def light_of_point(lights: LightArrays, index: int, point: Vec3) -> LightSample:
 
 @compiled
 def spot_share(lights: LightArrays, index: int, cosine: float) -> float:
-    """Intensity of a spot over that along its axis: between the cosines it is the smooth step 3 t^2 - 2 t^3."""
+    """Returns the share of a spot's intensity along its axis: between the cosines it is the smooth step 3 t^2 - 2
+    t^3."""
     inner, outer = lights.rows[index, COS_INNER], lights.rows[index, COS_OUTER]
     if cosine >= inner:
         return 1.0
@@ -334,7 +350,7 @@ def spot_share(lights: LightArrays, index: int, cosine: float) -> float:
 
 @compiled
 def light_of_triangle(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
-    """Light from a place of a triangle, chosen by u."""
+    """Returns the light from a point of a triangle that u chooses."""
     s, t = uniform_triangle(u[0], u[1])
     on_light = add(
         triple(lights, index, LIGHT_POSITION),
@@ -356,7 +372,7 @@ def light_of_triangle(lights: LightArrays, index: int, point: Vec3, u: tuple[flo
 
 @compiled
 def outer_light(lights: LightArrays, index: int, u1: float, u2: float) -> LightSample:
-    """Light from a sun or the sky, the same at every point of the scene."""
+    """Returns the light from a sun or the sky, which is the same at every point of the scene."""
     distance = BEYOND * outer_radius(lights, index)
     axis = triple(lights, index, LIGHT_NORMAL)
     if lights.rows[index, LIGHT_KIND] == SKY:
@@ -394,7 +410,7 @@ def outer_radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
 
 @compiled
 def in_sky(lights: LightArrays, index: int, direction: Vec3) -> Vec3:
-    """A direction in the frame of the image of the sky."""
+    """Returns a direction in the frame of the image of the sky."""
     return to_local(
         direction,
         triple(lights, index, LIGHT_EDGE_1),
@@ -421,7 +437,7 @@ def light_pdf(lights: LightArrays, index: int, direction: Vec3, distance: float)
 
 @compiled
 def emit(lights: LightArrays, pick: float, u: tuple[float, float, float, float]) -> Emission:
-    """A photon from a light chosen by pick, its place and direction by u. The mean of its flux is the lights' power."""
+    """Emits a photon from a light chosen by pick, its origin and direction by u. Its mean flux is the lights' power."""
     return emit_from(lights, choose(lights, pick), u)
 
 
@@ -456,7 +472,7 @@ def emit_from(lights: LightArrays, index: int, u: tuple[float, float, float, flo
 
 @compiled
 def emit_from_spot(lights: LightArrays, index: int, u1: float, u2: float) -> Emission:
-    """A photon from a spot, by its intensity: within the inner angle evenly, beyond it by the smooth step."""
+    """Emits a photon from a spot by its intensity: within the inner angle evenly, beyond it by the smooth step."""
     inner, outer = lights.rows[index, COS_INNER], lights.rows[index, COS_OUTER]
     extent = 1.0 - 0.5 * (inner + outer)
     even = (1.0 - inner) / extent
@@ -475,7 +491,7 @@ def emit_from_spot(lights: LightArrays, index: int, u1: float, u2: float) -> Emi
 
 @compiled
 def smooth_step_place(u: float) -> float:
-    """t in 0..1 with the density 6 t^2 - 4 t^3 of a smooth step: where the integral, 2 t^3 - t^4, is u.
+    """Returns t in 0..1 with the density 6 t^2 - 4 t^3 of a smooth step: where the integral, 2 t^3 - t^4, is u.
 
     The integral is convex and the start above the root, so that Newton's method comes down to it.
     """
@@ -489,7 +505,8 @@ def smooth_step_place(u: float) -> float:
 
 @compiled
 def emit_from_outside(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
-    """A photon of a sun or the sky, from the disc that touches the sphere around the scene across its direction."""
+    """Emits a photon of a sun or the sky, from the disc that touches the sphere around the scene and is perpendicular
+    to its direction."""
     light = outer_light(lights, index, u[0], u[1])
     tangent, bitangent = frame(light.direction)
     reach = outer_radius(lights, index)

@@ -1,4 +1,4 @@
-"""Unit vectors in 32 bits, as points of a folded octahedron.
+"""This module packs unit vectors into 32 bits, as points of a folded octahedron.
 
 Meyer, Suessmuth, Sussner, Stamminger, Greiner: On Floating-Point Normal Vectors, 2010.
 """
@@ -15,7 +15,7 @@ from shaders.vector import Vec3, normalize
 
 @inlined
 def pack_unit(v: Vec3) -> np.uint32:
-    """A unit vector in 32 bits, right to about 1e-4 rad."""
+    """Packs a unit vector into 32 bits, right to about 1e-4 rad."""
     per_norm = ONE / Float32(abs(v[0]) + abs(v[1]) + abs(v[2]))
     x, y = Float32(v[0]) * per_norm, Float32(v[1]) * per_norm
     folded_x = (ONE - abs(y)) * (ONE if x >= ZERO else -ONE)
@@ -26,19 +26,19 @@ def pack_unit(v: Vec3) -> np.uint32:
 
 @inlined
 def _map_step(x: float) -> np.uint32:
-    """A coordinate in -1..1 in 16 bits."""
+    """Packs a coordinate in -1..1 into 16 bits."""
     return np.uint32(np.int32(fma(x, Float32(32767.0), Float32(32768.0))))
 
 
 @inlined
 def unpack_unit(packed: np.uint32) -> Vec3:
-    """The unit vector again."""
+    """Unpacks a unit vector."""
     return normalize(unpack_direction(packed))
 
 
 @inlined
 def unpack_direction(packed: np.uint32) -> Vec3:
-    """A vector in the direction of the packed one, of any length."""
+    """Unpacks a vector of any length in the direction of the packed one."""
     x = (np.float64(packed >> np.uint32(16)) - 32767.5) / 32767.0
     y = (np.float64(packed & np.uint32(0xFFFF)) - 32767.5) / 32767.0
     z = 1.0 - abs(x) - abs(y)

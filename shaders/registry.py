@@ -1,8 +1,8 @@
-"""The shaders that a material can name.
+"""This module lists the shaders that a material can name.
 
 A new shader is one file with a function from a material's parameters to a `Bsdf`, and if the surface is to differ from
-point to point one that is called at every hit (`shaders.own`); and one row in `_shaders`, or outside
-this package a call of `register_shader`.
+point to point one that is called at every hit (`shaders.custom`); and one row in `_shaders`, or outside this package a
+call of `register_shader`.
 """
 
 from shaders.errors import ShaderError, UnknownShaderError
@@ -17,7 +17,7 @@ _shaders: dict[str, Shader] = {
 
 
 def register_shader(shader: Shader) -> None:
-    """Make a shader known by its name; a later one of the same name replaces it.
+    """Makes a shader known by its name; a later one of the same name replaces it.
 
     Raises `ShaderError` where the name is not a line of text, or where there is nothing to call.
     """
@@ -29,12 +29,12 @@ def register_shader(shader: Shader) -> None:
 
 
 def shader_names() -> list[str]:
-    """Names of all registered shaders, sorted."""
+    """Returns the names of all registered shaders, sorted."""
     return sorted(_shaders)
 
 
 def get_shader(name: str) -> Shader:
-    """The shader of this name."""
+    """Returns the shader of this name. Raises `UnknownShaderError` where there is none."""
     try:
         return _shaders[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""What a shader is: it says what mixture of lobes a material's numbers mean, and what becomes of it at a point."""
+"""A shader says what mixture of lobes a material's numbers mean, and what becomes of it at a point."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,47 +10,48 @@ from shaders.vector import Color
 
 
 class Parameters(Protocol):
-    """The numbers of a material; which of them count is the shader's affair."""
+    """Has the numbers of a material; each shader says which of them count."""
 
     @property
     def diffuse(self) -> Color:
-        """Reflectance 0..1, linear; a texture multiplies it at the hit."""
+        """Returns the reflectance 0..1, linear; a texture multiplies it at the hit."""
 
     @property
     def specular(self) -> Color:
-        """Reflectance 0..1, linear."""
+        """Returns the reflectance 0..1, linear."""
 
     @property
     def shine(self) -> float:
-        """Cosine power."""
+        """Returns the cosine power of the Phong lobe."""
 
     @property
     def transmittance(self) -> float:
-        """Share let through, 0..1."""
+        """Returns the share of light that is let through, 0..1."""
 
     @property
     def ior(self) -> float:
-        """Refractive index; <= 0 stands for 1."""
+        """Returns the refractive index; <= 0 stands for 1."""
 
     @property
     def eta(self) -> Color:
-        """Refractive index of a metal; black stands for unknown."""
+        """Returns the refractive index of a metal; black stands for unknown."""
 
     @property
     def k(self) -> Color:
-        """Extinction coefficient of a metal."""
+        """Returns the extinction coefficient of a metal."""
 
     @property
     def roughness(self) -> float:
-        """Root of the width of facets, 0..1."""
+        """Returns the root of the width of the facets, 0..1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shader:
-    """A row of the registry.
+    """This is a row of the registry.
 
-    mixture: from a material's parameters to its lobes. at_point: compiled, from these, after textures, to the lobes at
-    a point, or None. Photons are stored where the diffuse lobe of the mixture is not black.
+    mixture: from a material's parameters to its lobes.
+    at_point: compiled, from these, after textures, to the lobes at a point, or None. Photons are stored where the
+        diffuse lobe of the mixture is not black.
     """
 
     name: str

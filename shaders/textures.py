@@ -1,4 +1,4 @@
-"""Image textures of linear colours: repeated over the plane or clamped, and filtered.
+"""This module holds image textures of linear colours: repeated over the plane or clamped, and filtered.
 
 A mip texture has coarser and coarser images of itself, each a mean over about two by two texels of the one before:
 Williams: Pyramidal Parametrics, 1983. What is seen of it is blended from two of them.
@@ -25,7 +25,11 @@ Floats = npt.NDArray[np.float32]
 
 
 class Look(NamedTuple):
-    """How an image is looked at. clamps: it does not repeat. filter: BILINEAR or another."""
+    """Says how an image is looked up.
+
+    clamps: it does not repeat.
+    filter: BILINEAR or another.
+    """
 
     clamps: bool = False
     filter: int = BILINEAR
@@ -43,10 +47,10 @@ class TextureArrays(NamedTuple):
 
 
 def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None) -> TextureArrays:
-    """Returns images, and the coarser ones that their filters need, as arrays of a scene.
+    """Packs images, and the coarser ones that their filters need, into the arrays of a scene.
 
     images: of shape (height, width, 3) each, float32, linear.
-    looks: how each is looked at; plain if not told.
+    looks: how each is looked at; plain if None.
     """
     looks = [Look()] * len(images) if looks is None else looks
     rows = list(images)
@@ -67,9 +71,9 @@ def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None)
 
 
 def halved(image: Floats) -> Floats:
-    """An image (n, k, 3) with half as many rows, at least one, whose mean is the same.
+    """Returns an image (n, k, 3) with half as many rows, at least one, whose mean is the same.
 
-    Of an odd number each new row is a mean over three: Guthe, Heckbert: Non-Power-of-Two Mipmapping, 2005.
+    Each new row of an odd number of them is a mean over three: Guthe, Heckbert: Non-Power-of-Two Mipmapping, 2005.
     """
     count = len(image) // 2
     if count == 0 or len(image) == 2 * count:
@@ -82,7 +86,7 @@ def halved(image: Floats) -> Floats:
 
 @compiled
 def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
-    """One texel; x and y repeat, or are held at the edges."""
+    """Returns one texel; x and y repeat, or are held at the edges."""
     table, texels = textures.table, textures.texels
     width, height = table[texture, TEXTURE_WIDTH], table[texture, TEXTURE_HEIGHT]
     if table[texture, TEXTURE_CLAMPS] != 0:
@@ -93,14 +97,14 @@ def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
 
 @compiled
 def place_on_side(x: float, clamps: bool) -> float:
-    """Where a texture coordinate is on an image that goes from 0 to 1."""
+    """Returns where a texture coordinate is on an image that goes from 0 to 1."""
     return min(max(x, 0.0), 1.0) if clamps else x - math.floor(x)
 
 
 @compiled
 def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
-    """Linear colour at (u, v): u runs right and v down from the top left corner of the image; both repeat each 1, or
-    end at the edges. Of a mip texture, or an image coarser than it, by that image alone."""
+    """Returns the linear colour at (u, v): u runs right and v down from the top left corner of the image; both repeat
+    each 1, or end at the edges. Of a mip texture only the image at this index is looked up."""
     table = textures.table
     clamps = table[texture, TEXTURE_CLAMPS] != 0
     x = place_on_side(u, clamps) * table[texture, TEXTURE_WIDTH] - 0.5
@@ -128,8 +132,10 @@ def _bilinear(a: float, b: float, c: float, d: float, s: float, t: float) -> flo
 
 @called
 def filtered(textures: TextureArrays, texture: int, uv: tuple[float, float], footprint: float) -> Color:
-    """Linear colour at (u, v) by the texture's own filter. footprint: side of what is seen of it, in the unit of (u,
-    v), of which mip textures take the mean; 0 for a point."""
+    """Returns the linear colour at (u, v) by the texture's own filter.
+
+    footprint: side of what is seen of it, in the unit of (u, v), of which mip textures take the mean; 0 for a point.
+    """
     table = textures.table
     level = footprint * math.sqrt(table[texture, TEXTURE_WIDTH] * table[texture, TEXTURE_HEIGHT])
     if table[texture, TEXTURE_FILTER] != MIP or not level > 1.0:

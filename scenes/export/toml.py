@@ -1,4 +1,4 @@
-"""The project's own scene files, which say all of a scene."""
+"""This module writes the project's own scene files, which hold all of a scene."""
 
 from pathlib import Path
 

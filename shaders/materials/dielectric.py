@@ -1,4 +1,5 @@
-"""Glass or water: a smooth or rough border that reflects and refracts. The inside may absorb (`shaders.surface`)."""
+"""This shader is glass or water: a smooth or rough border that reflects and refracts. The inside may absorb
+(`shaders.surface`)."""
 
 from shaders.bsdf import Bsdf
 from shaders.shader import Parameters, Shader
@@ -6,7 +7,8 @@ from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`transmittance` scales what is reflected and refracted together; `ior` bends light; `roughness` spreads it."""
+    """Returns the lobes of a border: `transmittance` scales what is reflected and refracted together, `ior` bends
+    light, and `roughness` spreads it."""
     through = material.transmittance
     return Bsdf(
         diffuse=BLACK,

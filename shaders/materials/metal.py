@@ -1,4 +1,4 @@
-"""A metal, polished or rough."""
+"""This shader is a metal, polished or rough."""
 
 from shaders.bsdf import Bsdf
 from shaders.shader import Parameters, Shader
@@ -6,8 +6,8 @@ from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`eta` and `k` say what is reflected, times `specular`; without them `specular` is reflected straight ahead, more
-    of it at grazing angles. `roughness` spreads it."""
+    """Returns the lobes of a metal that reflects by `eta` and `k`, times `specular`; without them `specular` is
+    reflected at normal incidence, more of it at grazing angles. `roughness` spreads it."""
     return Bsdf(
         diffuse=BLACK,
         phong=BLACK,

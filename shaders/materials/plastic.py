@@ -1,4 +1,5 @@
-"""Plastic, lacquer or glaze: a diffuse base under a clear coat, polished or rough. Photons are stored on the base."""
+"""This shader is plastic, lacquer or glaze: a diffuse base under a clear coat, polished or rough. Photons are stored on
+the base."""
 
 from shaders.bsdf import Bsdf
 from shaders.shader import Parameters, Shader
@@ -6,7 +7,8 @@ from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`ior` is that of the coat, which `roughness` spreads the shine of; `diffuse`, times the texture, is the base."""
+    """Returns the lobes of a coat of index `ior`, which `roughness` spreads, over a base of `diffuse` times the
+    texture."""
     ior = material.ior if material.ior > 0.0 else 1.0
     straight_ahead = ((ior - 1.0) / (ior + 1.0)) ** 2
     return Bsdf(

@@ -511,7 +511,7 @@ def test_surfaces_of_microfacets(suffix, tmp_path):
             assert (two.kind, two.diffuse, two.specular) == (one.kind, one.diffuse, one.specular)
             assert two.roughness == pytest.approx(one.roughness)
         assert found["copper"].specular == pytest.approx(COPPER_AHEAD)
-        lost = "material 'copper' keeps of its index no more than what it reflects straight ahead"
+        lost = "material 'copper' keeps of its index no more than what it reflects at normal incidence"
         assert lost in exported.losses
         assert (found["ice"].kind, found["ice"].ior, found["ice"].roughness) == ("dielectric", 1.25, 0.5)
         return

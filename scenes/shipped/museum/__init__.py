@@ -1,4 +1,5 @@
-"""A museum's hall in which a sculpture of thousands of triangles flies apart and together among polished pillars."""
+"""This scene is a museum's hall in which a sculpture of thousands of triangles flies apart and together among polished
+pillars."""
 
 from scenes.document import Document, Part, triangle_count
 from scenes.evaluator import scene_of
@@ -26,7 +27,7 @@ CAMERAS = {
 
 
 def scene(triangles: int = DEFAULT_TRIANGLES) -> Scene:
-    """The scene with nearly so many triangles, all of those of the sculpture moving."""
+    """Makes the scene with nearly so many triangles, all of those of the sculpture moving."""
     still = hall.hall()
     rest = triangles - sum(triangle_count(part.shape) for part in still)
     document = Document(
