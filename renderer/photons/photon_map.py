@@ -124,7 +124,13 @@ class Found(NamedTuple):
 def grid_shape(
     low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], cell: float
 ) -> tuple[float, npt.NDArray[np.int64]]:
-    """Returns the edge of a cell, grown until MAX_CELLS cells cover the box, and how many lie along each axis."""
+    """Returns the edge of a cell and how many cells lie along each axis, which are no more than MAX_CELLS in all.
+
+    The edge grows until that is so.
+
+    low, high: (3,) float64, corners of the box that the cells cover, world units.
+    cell: the least edge, world units.
+    """
     while True:
         cells = np.floor((high - low) / cell) + 1.0
         if cells.prod() <= MAX_CELLS:
