@@ -165,7 +165,7 @@ def facts_of(tracer: Tracer) -> KernelFacts:
     )
     if not isinstance(tracer, GpuTracer):
         return facts
-    kernel = tracer.session.kernel
+    kernel = tracer.launch_context.kernel
     return replace(
         facts,
         registers=tuple(kernel.registers),
