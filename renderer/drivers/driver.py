@@ -18,11 +18,18 @@ Radiance = npt.NDArray[np.float64]
 class RenderSettings:
     """Holds what the user chooses of how a picture is made.
 
-    radius: first gather radius in world units, or None for two pixel footprints. max_bounces: longest path, in surface
-    interactions. threads: CPU threads that shade, or None for all cores. batch_rays: rays in a batch, a power of two.
-    pixel_filter: a name of `pixel_filters.FILTERS`. sampler: a name of `eye_samples.SAMPLERS`. layers: what is told
-    beside the picture, a name of `layers.LAYER_COLUMNS`. projection: whether photons are sent where they matter. aim: share
-    of the photons of `photon` and `sppm` that then go to mirrors and glass, below 1.
+    width, height: pixels.
+    seed: 0..2^64-1.
+    photons: emitted per pass, or None for as many as suit the picture.
+    radius: first gather radius in world units, or None for two pixel footprints.
+    max_bounces: longest path, in surface interactions.
+    threads: CPU threads that shade, or None for all cores.
+    batch_rays: rays in a batch, a power of two.
+    pixel_filter: a name of `pixel_filters.FILTERS`.
+    sampler: a name of `task.SAMPLERS`.
+    layers: which layers there are beside the picture, a name of `layers.LAYER_COLUMNS`.
+    projection: whether photons are sent where they matter.
+    aim: guide share, of the photons of `photon` and `sppm` that then go to mirrors and glass, below 1.
     """
 
     width: int

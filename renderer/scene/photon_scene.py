@@ -272,7 +272,7 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
     pairs = np.flatnonzero(first)
     firsts = np.argmax(halves[pairs], axis=1)
     corners = light_corners(rows[pairs])
-    corner, following, preceding = (corners[np.arange(len(pairs)), (turns + step) % 3] for step in (0, 1, 2))
+    corner, following, preceding = (corners[np.arange(len(pairs)), (firsts + step) % 3] for step in (0, 1, 2))
     rows[pairs, LIGHT_POSITION : LIGHT_POSITION + 3] = corner
     rows[pairs, LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], rows[pairs, LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3] = (
         following - corner,

@@ -1,7 +1,8 @@
 """How compiled loops reach a tracer: slots for rays, and no interpreter in between.
 
 A driver's loop runs in one thread and owns some slots. It writes rays into a slot's columns, calls `submit`, goes on
-with other slots, and finds the hits in place when `next_batch` names the slot. Any function compiled by Numba may do so:
+with other slots, and finds the hits in place when `next_batch` names the slot. Any function compiled by Numba may do
+so:
 
     batch = next_batch(port, live, ONE_SLOT)
     while batch >= 0:
@@ -50,8 +51,8 @@ BYTES_UP, BYTES_DOWN, COUNTERS = range(11, 14)
 RAY_BYTES, ENDLESS_RAY_BYTES = 4 * RAY_FLOATS, 4 * (RAY_FLOATS - 2)
 HIT_BYTES, BARE_HIT_BYTES = 4 * HIT_FLOATS, 4 * (HIT_FLOATS - 2)
 
-#: Rows of a log: kind, slot or batch, start and end in nanoseconds, rays. A batch is on its way from the doorbell to the
-#: moment when the thread sees its hits.
+#: Rows of a log: kind, slot or batch, start and end in nanoseconds, rays. A batch is on its way from the doorbell to
+#: the moment when the thread sees its hits.
 SHADING, WAITING, ON_ITS_WAY, LOG_COLUMNS = 0, 1, 2, 5
 
 #: Looks at all batches before others get a chance at the core, and between two looks at the clock.

@@ -34,7 +34,7 @@ from tracecore.dispatch.port import (
 )
 from tracecore.dispatch.ring import RingMemory, say
 from tracecore.errors import DeviceError, KernelError, TraceError
-from tracecore.kernels.ring_records import DESK, END, GO_ON, ONCE
+from tracecore.kernels.ring_records import END, GO_ON, ONCE, RING_STATE
 
 
 class ServedRing:

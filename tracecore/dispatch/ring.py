@@ -1,10 +1,10 @@
 """Resident dispatch as the host sees it: slots in memory that a kernel which stays on the device reads and writes.
 
-A slot holds the rays of one order, in columns. Its doorbell tells the device that they are there, its flag tells the thread
-that the hits are. `kernels/resident.cuh` is the other side and checks the sizes of the records.
+A slot holds the rays of one batch, as a structure of arrays. Its doorbell tells the device that they are there, and its
+flag tells the thread that the hits are. `kernels/resident.cuh` is the other side and checks the sizes of the records.
 
-What orders memory on this side: a doorbell and `stop` are stored by `vector.store_release`, after the rays, and a flag is
-loaded by `vector.load_acquire`, before the hits. On x86 both are plain moves, which that processor keeps in order by
+What orders memory on this side: a doorbell and `stop` are stored by `vector.store_release`, after the rays, and a flag
+is loaded by `vector.load_acquire`, before the hits. On x86 both are plain moves, which that processor keeps in order by
 itself; elsewhere LLVM emits what it takes, such as `stlr` and `ldar` on ARM. Rays and hits themselves may be written
 and read in any way, also by NumPy, in the thread that rings and looks.
 """
@@ -20,7 +20,14 @@ from tracecore.compilation.cached import compiled
 from tracecore.compilation.clock import nanoseconds
 from tracecore.compilation.vector import address, load_acquire, store_release
 from tracecore.errors import DeviceError
-from tracecore.kernels.ring_records import COLUMN_PAD, DESK, LEAST_SLOT_RAYS, MOST_SLOT_RAYS, ORDER, RING
+from tracecore.kernels.ring_records import (
+    COLUMN_PAD,
+    LEAST_SLOT_RAYS,
+    MOST_SLOT_RAYS,
+    REQUEST,
+    RING,
+    RING_STATE,
+)
 from tracecore.rays import HIT, HIT_FLOATS, RAY_FLOATS
 
 #: Looks at a flag before the interpreter gets a chance to do other things.
