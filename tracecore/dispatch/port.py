@@ -34,11 +34,11 @@ from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
 PLAIN, ANY_HIT, ENDLESS, NO_UV = np.int64(0), np.int64(ANY_HIT_BIT), np.int64(ENDLESS_BIT), np.int64(NO_UV_BIT)
 ONE_SLOT = np.int64(1)
 
-#: Who answers: the submitting thread itself, Python when it is asked to (`OpenPort.attend`), or a device that listens.
+#: Who answers: the submitting thread itself, Python when it is asked to (`OpenPort.poll`), or a device that listens.
 DIRECT, POLLED, LISTENING = range(3)
 
-#: Why a loop ends or pauses. ASK: Python is to attend to the slots. FULL: a loop's own memory is. STOPPED: somebody
-#: wants the thread to end. LATE: nothing comes back. FAULTY: the kernel complains.
+#: Why a loop ends or pauses. ASK: Python is to poll the slots. FULL: a loop's own memory is. STOPPED: somebody wants
+#: the thread to end. LATE: nothing comes back. FAULTY: the kernel reports an error.
 DONE, ASK, FULL, STOPPED, LATE, FAULTY = -1, -2, -3, -4, -5, -6
 
 #: What a port counts. LEFT: when the loop last came from `next_batch`. WAITED, SHADED, TRACED: nanoseconds in which the
@@ -66,9 +66,9 @@ class Port(NamedTuple):
     """What compiled loops need, for one thread.
 
     rays: (slots, 8, column) float32, words of `RAY` in columns. hits: (slots, 4, column) float32, words of `HIT`.
-    doorbells, flags: (slots,) uint64, see `ring`. stop: (1,) int64, not 0 when the thread is to end. tally: (COUNTERS,)
-    int64. sent: (slots, 2) int64, nanoseconds and rays. log: (rows, LOG_COLUMNS) int64. tree: of a DIRECT port.
-    capacity: rays of a slot. timeout: nanoseconds that a batch may take.
+    doorbells, flags: (slots,) uint64, see `ring`. stop: (1,) int64, not 0 when the thread is to end. counters:
+    (COUNTERS,) int64. sent: (slots, 2) int64, nanoseconds and rays. log: (rows, LOG_COLUMNS) int64. tree: of a DIRECT
+    port. capacity: rays of a slot. timeout: nanoseconds that a batch may take.
     """
 
     rays: Floats
@@ -123,7 +123,7 @@ def _trace_here(port: Port, slot: int, number: Any, count: int, options: int) ->
 def next_batch(port: Port, live: Counters, slots: int) -> int:
     """A batch that is live and whose hits are all there, or why there is none: DONE, ASK, STOPPED, LATE or FAULTY.
 
-    live: (batches,) int64, not 0 for those that have work. Lane i has the slots from i * slots on.
+    live: (batches,) int64, not 0 for those that have work. Batch i has the slots from i * slots on.
     """
     counters = port.counters
     entered = nanoseconds()
@@ -194,7 +194,7 @@ def _receive(port: Port, index: int, slots: int) -> int:
     for slot in range(index * slots, (index + 1) * slots):
         low = np.int64(port.flags[slot] & np.uint64(0xFFFFFFFF))
         if low != 0:
-            port.flags[slot] ^= np.uint64(low)  # told once
+            port.flags[slot] ^= np.uint64(low)  # counted once
             port.counters[INVALID] += low & ((1 << FAULT_SHIFT) - 1)
             port.counters[FAULTS] |= low >> FAULT_SHIFT
             answer = FAULTY if low >> FAULT_SHIFT != 0 else answer
@@ -242,7 +242,7 @@ def pass_gate(port: Port, gate: Counters, threads: int) -> None:
 
 @compiled
 def are_ready(port: Port, nanoseconds_left: int) -> bool:
-    """Whether all slots are answered, or will be within so long."""
+    """Returns whether all slots are answered, or will be within so long."""
     deadline = nanoseconds() + nanoseconds_left
     while not _is_ready(port, 0, len(port.doorbells)):
         if nanoseconds() > deadline:
@@ -285,7 +285,7 @@ def _waiting(port: Port) -> int:
 
 
 def new_port(memory: RingMemory, slots: slice, kind: int, tree: CpuTree, timeout: float, log_rows: int = 0) -> Port:
-    """A port to some slots of a ring. timeout: seconds."""
+    """Returns a port to some slots of a ring. timeout: seconds."""
     count = slots.stop - slots.start
     return Port(
         rays=memory.rays[slots],
@@ -304,7 +304,7 @@ def new_port(memory: RingMemory, slots: slice, kind: int, tree: CpuTree, timeout
 
 
 def no_tree() -> CpuTree:
-    """The tree of a port that is not DIRECT."""
+    """Returns the tree of a port that is not DIRECT."""
     nodes, blocks = np.zeros((0, 64), np.float32), np.zeros((0, 80), np.float32)
     return CpuTree(nodes, blocks, np.float32(0.0), np.zeros(0, np.int64), no_cutouts())
 
@@ -321,7 +321,7 @@ class Asked(NamedTuple):
 
 
 def asked_of(port: Port) -> Iterator[Asked]:
-    """What an POLLED port waits for, slot by slot."""
+    """Yields what a POLLED port waits for, slot by slot."""
     for slot in np.flatnonzero(port.doorbells >> np.uint64(32) != port.flags >> np.uint64(32)).tolist():
         number, low = divmod(int(port.doorbells[slot]), 1 << 32)
         rays = np.ascontiguousarray(port.rays[slot, :, : low & COUNT_MASK].T)
@@ -349,7 +349,7 @@ class OpenPort(Protocol):
 
 
 def raise_status(status: int, port: Port, kernel: str) -> None:
-    """The error that a status of a loop stands for, if any."""
+    """Raises the error that a status of a loop stands for, if any."""
     if status == LATE:
         raise KernelError(
             f"kernel {kernel!r} has not answered in {port.timeout * 1e-9:g} s, so it may hang: end this process; or "

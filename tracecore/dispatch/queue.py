@@ -72,7 +72,7 @@ class RayQueue:
         self._submitted = 0
         self._in_flight: deque[tuple[int, int, int]] = deque()  # number, slot, rays
         self._completed: deque[Completed] = deque()
-        self._silent_since = 0.0  # 0 where something was submitted or came back since it was last looked
+        self._silent_since = 0.0  # 0 where something came back since it was last looked
         self._failure = ""  # why nothing comes back any more, in words
         resume(opened.port, False)
 
@@ -107,7 +107,6 @@ class RayQueue:
         submit(self._port, slot, len(rays), ANY_HIT if query == Query.ANY else PLAIN)
         self._in_flight.append((number, slot, len(rays)))
         self._submitted += 1
-        self._silent_since = 0.0
         return number
 
     def completed(self, at_least: int = 0) -> list[Completed]:

@@ -41,7 +41,8 @@ Allocate = Callable[[tuple[int, ...], npt.DTypeLike], npt.NDArray[Any]]
 def ring_doorbell(doorbells: Words, slot: int, number: int, low: int) -> None:
     """Tell the device that the rays of a slot are written: the store is a release.
 
-    number: of the slot's order, not 0 and not the last one. low: how many rays, at least 1, and what is asked of them.
+    number: of the slot's request, not 0 and not the last one.
+    low: how many rays, at least 1, and what is asked of them.
     """
     store_release(address(doorbells) + 8 * slot, (np.uint64(number) << np.uint64(32)) | np.uint64(low))
 
@@ -57,7 +58,7 @@ def say(stop: Words, word: int) -> None:
 
 @compiled
 def is_flagged(flags: Words, slot: int, number: int) -> bool:
-    """Whether an order is done. Looks for a while.
+    """Returns whether a request is done. It looks for a while.
 
     The load is an acquire: who has seen the flag sees the hits, which the device wrote before it.
     """
@@ -69,10 +70,12 @@ def is_flagged(flags: Words, slot: int, number: int) -> bool:
 
 @compiled
 def ring_again(doorbells: Words, flags: Words, slots: tuple[int, int], rounds: int, timeout: int) -> bool:
-    """Have the last orders of some slots traced so many times again, nothing done with the hits.
+    """Have the last requests of some slots traced so many times again, nothing done with the hits.
 
-    slots: the first one, and how many. timeout: nanoseconds that an order may take. Returns False, without waiting for
-    the others, where one takes longer.
+    slots: the first one, and how many.
+    timeout: nanoseconds that a request may take.
+
+    Returns False, without waiting for the others, where one takes longer.
     """
     first, count = slots
     for iteration in range(rounds + 1):
@@ -92,7 +95,7 @@ class RingMemory:
 
     rays: (slots, 8, column) float32, rows in the order of `RAY`. hits: (slots, 4, column) float32, rows in the order of
     `HIT`. A column has room for slot_rays rays; what is behind them is not used. doorbells, flags: (slots,) uint64, an
-    order's number in the high half.
+    request's number in the high half.
 
     slots: how many. slot_rays: a power of two. allocate: makes arrays of zeros, of a shape and type, in memory that
     both can reach. Raises `DeviceError` for another slot_rays, and without slots.
@@ -117,7 +120,7 @@ class RingMemory:
     def device_bytes(self) -> dict[str, int]:
         """Sizes of what the device keeps to itself, all zero at first, by names of `RING`.
 
-        There are at least twice as many places for orders to wait in as slots, so that a slow order does not hold the
+        The FIFO has room for at least twice as many requests as there are slots, so that a slow one does not hold the
         others up.
         """
         return {
@@ -130,8 +133,9 @@ class RingMemory:
     def record(self, device: Mapping[str, int], patience: float) -> npt.NDArray[np.void]:
         """What the kernel is told of this memory: (1,) `RING`.
 
-        device: addresses of memory with `device_bytes`. patience: seconds; when no order has been finished for so long
-        although there are some, the kernel raises their flags with the fault OVERDUE and ends.
+        device: addresses of memory with `device_bytes`.
+        patience: seconds; when no request has been finished for so long although there are some, the kernel raises
+            their flags with the fault OVERDUE and ends.
         """
         record = np.zeros(1, RING)
         record["patience"] = int(patience * 1e9)
