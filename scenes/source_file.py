@@ -23,7 +23,7 @@ def check_file(path: Path, max_bytes: int) -> None:
 
 
 def read_bytes(path: Path, max_bytes: int) -> bytes:
-    """Reads all bytes of a file, at most max_bytes. Raises SceneFileError as `check_file` does, and where that fails."""
+    """Reads all bytes of a file, at most max_bytes. Raises SceneFileError as `check_file` does, and where it fails."""
     check_file(path, max_bytes)
     try:
         return path.read_bytes()
