@@ -29,7 +29,7 @@ def moving(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("moment", "x"), [((), 0.0), (("--frame", 2), 2.0), (("--time", 1.0), 1.0)])
+@pytest.mark.parametrize(("scene_view", "x"), [((), 0.0), (("--frame", 2), 2.0), (("--time", 1.0), 1.0)])
 def test_export_at_a_moment(
     scene_view: tuple[object, ...], x: float, moving: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
