@@ -353,14 +353,14 @@ def pack_aliases(probability: Doubles) -> Records:
     aliases = np.zeros(len(probability), ALIAS)
     rest = probability * len(probability)
     aliases["alias"] = np.argmax(probability) if len(probability) else 0
-    poor, scalar = list(np.flatnonzero(rest < 1.0)), list(np.flatnonzero(rest >= 1.0))
-    while poor and scalar:
-        taker, giver = poor.pop(), scalar[-1]
+    poor, rich = list(np.flatnonzero(rest < 1.0)), list(np.flatnonzero(rest >= 1.0))
+    while poor and rich:
+        taker, giver = poor.pop(), rich[-1]
         aliases[taker] = (rest[taker] * (2.0**32 - 1.0), giver)
         rest[giver] -= 1.0 - rest[taker]
         if rest[giver] < 1.0:
-            poor.append(scalar.pop())
-    full = np.array(scalar, np.int64)
+            poor.append(rich.pop())
+    full = np.array(rich, np.int64)
     aliases["share"][full], aliases["alias"][full] = 2**32 - 1, full
     return aliases
 
