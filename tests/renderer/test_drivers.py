@@ -611,7 +611,7 @@ def test_counts_add_up():
     assert counts == PhotonCounts(emitted=11, stored=22, absorbed=33, escaped=44, terminated=55)
 
 
-def test_seconds_of_tracing_are_those_of_the_feeder(monkeypatch):
+def test_seconds_of_tracing_are_those_of_the_pool(monkeypatch):
     monkeypatch.setattr(WorkerPool, "trace_seconds", 3.0)
     with opened(lamp_in_box(), "path", max_bounces=1) as made:
         made.render_pass(0)

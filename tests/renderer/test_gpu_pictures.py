@@ -91,13 +91,13 @@ def test_threads_batches_and_dispatch_change_no_bit_of_a_picture(driver, dispatc
 RUN = """
 import signal, sys
 from renderer.cli import main
-from tracecore.workers.pool import Feeder
+from tracecore.workers.pool import WorkerPool
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
-run = Feeder.run
+run = WorkerPool.run
 def run_and_tell(pool, make_loop):
     run(pool, make_loop)
     print("ran", flush=True)
-Feeder.run = run_and_tell
+WorkerPool.run = run_and_tell
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -251,10 +251,10 @@ def test_a_table_is_printed_and_written(few_rows, monkeypatch, capsys, tmp_path)
     figures, page = tmp_path / "table.json", tmp_path / "table.md"
     files = ["--json", str(figures), "--markdown", str(page), "--bound-rays", "64"]
     assert cli.main(["reproduce", "aila-laine-2009", "cornell", *SMALL, *files]) == 0
-    figures = capsys.readouterr().out
-    assert figures.splitlines()[0].startswith("Aila, Laine: Understanding")
-    assert all(note in figures and note in page.read_text() for note in AILA_LAINE.notes)
-    assert [line.split()[0] for line in figures.splitlines() if "of simulated" in line] == [
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0].startswith("Aila, Laine: Understanding")
+    assert all(note in printed and note in page.read_text() for note in AILA_LAINE.notes)
+    assert [line.split()[0] for line in printed.splitlines() if "of simulated" in line] == [
         "primary:",
         "ao:",
         "diffuse:",

@@ -35,7 +35,7 @@ def traced() -> TracerStatistics:
 
 
 def context(device: str = "gpu") -> Any:
-    """Stands for a stage: only what statistics look at."""
+    """Stands for a render context: only what statistics look at."""
     tracer = SimpleNamespace(
         name="bvh8",
         device=device,

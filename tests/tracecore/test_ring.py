@@ -353,7 +353,7 @@ def test_memory_is_columns() -> None:
     memory = RingMemory(5, 512, np.zeros)
     assert memory.rays.shape == (5, 8, 544)
     assert memory.hits.shape == (5, 4, 544)
-    assert memory.device_bytes["posts"] == 16 * 4
+    assert memory.device_bytes["entries"] == 16 * 4
 
 
 @pytest.mark.parametrize("slot_rays", [128, 1000, 1 << 17])
