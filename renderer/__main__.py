@@ -1,4 +1,4 @@
-"""`python -m renderer` is `tracecore`."""
+"""This module makes `python -m renderer` the command `tracecore`."""
 
 import sys
 

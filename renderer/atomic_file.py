@@ -1,4 +1,4 @@
-"""Files that are there in full or not at all, whatever interrupts their writing."""
+"""This module writes files that are there in full or not at all, whatever interrupts their writing."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """A name for a new file beside `path`, with its suffix. At the end it takes the place of `path` in one step.
+    """Yields a name for a new file beside `path`, with its suffix. At the end that file replaces `path` in one step.
 
     On any error, an interrupt too, it is removed instead, and what was at `path` stays as it was.
     """
@@ -25,7 +25,7 @@ def temporary_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Open `path` to write bytes; it changes only once all of them are on the disk."""
+    """Opens `path` to write bytes; it changes only once all of them are on the disk."""
     with temporary_beside(path) as temporary, temporary.open("xb") as file:
         yield file
         file.flush()
@@ -33,6 +33,6 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Make a file of these bytes, or leave what is there."""
+    """Makes a file of these bytes, or leaves what is there."""
     with atomic_file(path) as file:
         file.write(content)

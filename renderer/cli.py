@@ -1,4 +1,4 @@
-"""The command line: `tracecore`, also `python -m renderer`.
+"""This module is the command line: `tracecore`, also `python -m renderer`.
 
 A command is a module of `renderer.commands` that has what `Command` asks for, and a row in `COMMANDS`. It imports what
 is heavy inside `run`, so that help and wrong arguments are answered at once.
@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from renderer import __version__
-from renderer.arguments import Parser
 from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
+from renderer.commands.arguments import Parser
 from renderer.interrupts import ignore_from_now_on, interruptible
+from renderer.version import __version__
 
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -32,15 +32,15 @@ tracecore COMMAND --help tells more about each.
 
 
 class Command(Protocol):
-    """What a module must have to be a command. SUMMARY: one line of help."""
+    """Lists what a module must have to be a command. SUMMARY: one line of help."""
 
     SUMMARY: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Say what the command takes."""
+        """Adds the arguments that the command takes."""
 
     def run(self, arguments: argparse.Namespace) -> int:
-        """Do it; returns the exit status."""
+        """Does what the command is for; returns the exit status."""
 
 
 COMMANDS: dict[str, Command] = {
@@ -55,7 +55,7 @@ COMMANDS: dict[str, Command] = {
 
 
 def make_parser() -> Parser:
-    """The parser of all commands."""
+    """Returns the parser of all commands."""
     parser = Parser(
         prog="tracecore",
         description="Offline photon-mapping renderer with a ray-tracing co-processor.",
@@ -71,10 +71,10 @@ def make_parser() -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
+    """Runs a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
     arguments = make_parser().parse_args(argv)
     arguments.words = list(sys.argv[1:] if argv is None else argv)
-    with interruptible(), _scenes_heard():
+    with interruptible(), _logs_heard():
         status = _run(arguments)
         if status == INTERRUPTED and argv is None:
             ignore_from_now_on()
@@ -82,23 +82,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _scenes_heard() -> Iterator[None]:
-    """Show on stderr what scenes have to say, a line each."""
-    log, handler = logging.getLogger("scenes"), logging.StreamHandler()
+def _logs_heard() -> Iterator[None]:
+    """Shows on stderr what scenes and the renderer have to say, a line each."""
+    logs, handler = [logging.getLogger(name) for name in ("scenes", "renderer")], logging.StreamHandler()
     handler.setFormatter(logging.Formatter("tracecore: %(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    for log in logs:
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
     try:
         yield
     finally:
-        log.removeHandler(handler)
+        for log in logs:
+            log.removeHandler(handler)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        _load_plugins(arguments)
         return int(arguments.run(arguments))
-    except KeyboardInterrupt:
-        print("tracecore: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"tracecore: interrupted{f': {interrupt}' if str(interrupt) else ''}", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         status = status_of(error)
@@ -108,8 +111,20 @@ def _run(arguments: argparse.Namespace) -> int:
         return status
 
 
+def _load_plugins(arguments: argparse.Namespace) -> None:
+    """Loads what installed packages bring, and the files of --plugin, for a command that has use for them."""
+    if hasattr(arguments, "plugin"):
+        from renderer.plugins import load_installed, load_plugin
+
+        load_installed()
+        for path in arguments.plugin:
+            load_plugin(path)
+
+
 def status_of(error: Exception) -> int | None:
-    """The exit status of an error that the project foresees; None of any other, which is a fault of the program."""
+    """Returns the exit status of an error that the project foresees; None of any other, which is a fault of the
+    program.
+    """
     from renderer.errors import RenderError, UsageError
     from scenes.errors import SceneError
     from shaders.errors import ShaderError

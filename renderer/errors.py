@@ -1,8 +1,8 @@
-"""Every error that the renderer raises."""
+"""This module defines every error that the renderer raises."""
 
 
 class RenderError(Exception):
-    """Root of the renderer's errors."""
+    """This is the root of the renderer's errors."""
 
 
 class UsageError(RenderError, ValueError):
@@ -12,7 +12,9 @@ class UsageError(RenderError, ValueError):
 class RadianceError(RenderError):
     """A pass holds radiance that cannot be: not a number, infinite, or negative.
 
-    pass_index: 0-based. pixel: (x, y) of the first bad one, from the top left. count: bad pixels in the pass.
+    pass_index: 0-based.
+    pixel: (x, y) of the first bad one, from the top left.
+    count: bad pixels in the pass.
     """
 
     def __init__(self, pass_index: int, pixel: tuple[int, int], value: tuple[float, ...], count: int) -> None:

@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM: the first one interrupts, further ones are held back until everything is saved and closed.
+"""This module handles Ctrl-C and SIGTERM: the first one interrupts, further ones are held back until everything is
+saved and closed.
 
 Signals belong to the process, and so does the state here. Python hands them to the main thread alone: in any other
 thread nothing of this does anything.
@@ -14,7 +15,12 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _State:
-    """installed: inside `interruptible`. held: whether a first signal would wait too. came: there was one."""
+    """Holds the state of signals in this process.
+
+    installed: whether the program is inside `interruptible`.
+    held: whether a first signal would wait too.
+    came: whether there was one.
+    """
 
     installed = False
     held = False
@@ -46,14 +52,14 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Hold the first signal back too, for work that must not be lost; `interrupted` tells whether there was one."""
+    """Holds the first signal back too, for work that must not be lost; `interrupted` says whether there was one."""
     with _holding(held=True):
         yield
 
 
 @contextmanager
 def let_through() -> Iterator[None]:
-    """Inside `held_back`, let the first signal raise `KeyboardInterrupt` again, also one that came before."""
+    """Lets, inside `held_back`, the first signal raise `KeyboardInterrupt` again, also one that came before."""
     with _holding(held=False):
         if interrupted():
             raise KeyboardInterrupt
@@ -61,7 +67,7 @@ def let_through() -> Iterator[None]:
 
 
 def interrupted() -> bool:
-    """Whether a signal came since `interruptible` began."""
+    """Returns whether a signal came since `interruptible` began."""
     return _in_main_thread() and _State.came
 
 
@@ -70,19 +76,6 @@ def ignore_from_now_on() -> None:
     if _in_main_thread():
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
-
-
-@contextmanager
-def signals_held() -> Iterator[None]:
-    """Let signals wait until the block is done, which should be short."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
-"""Scenes: the model that the renderer sees, the readers of scene files, and the scenes that come with the program."""
+"""This package holds the model that the renderer sees, the readers of scene files, and the scenes that come with the
+program."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,11 +17,11 @@ from scenes.model import (
     Material,
     Mesh,
     PointLight,
-    Scene,
     Snapshot,
     SpotLight,
     Texture,
 )
+from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "UnknownSceneError",
     "describe",
     "load",
+    "register_reader",
     "shipped_scenes",
 ]
 
@@ -58,13 +61,30 @@ READERS: dict[str, Callable[[Path], Scene]] = {
 }
 
 
+def register_reader(suffix: str, reader: Callable[[Path], Scene]) -> None:
+    """Makes files of a format readable.
+
+    suffix: what their names end in, in small letters, such as `.ply`.
+    reader: from a path to a scene; what it finds wrong with a file it raises as `SceneFileError`.
+
+    Raises `SceneError` where the suffix is none, or is taken.
+    """
+    if not re.fullmatch(r"\.[a-z0-9_]+", suffix):
+        raise SceneError(f"expected a suffix such as '.ply', a dot and small letters or digits, got {suffix!r}")
+    if suffix in READERS:
+        raise SceneError(f"files that end in {suffix} have a reader already")
+    READERS[suffix] = reader
+
+
 def shipped_scenes() -> tuple[ShippedScene, ...]:
-    """The scenes that come with the program, each with its name and a line that describes it."""
+    """Returns the scenes that come with the program, each with its name and a line that describes it."""
     return SHIPPED
 
 
 def load(name_or_path: str | Path) -> Scene:
-    """The scene of a shipped name, NAME or NAME:SIZE, or of a file whose suffix says its format.
+    """Returns the scene of a shipped name, or of a file.
+
+    name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
 
     Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
     """

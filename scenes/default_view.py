@@ -1,4 +1,4 @@
-"""A camera and a light for files that have none."""
+"""This module makes a camera and a light for files that have none."""
 
 import math
 
@@ -14,20 +14,21 @@ SKY: Color = (0.35, 0.45, 0.6)
 
 
 def triple(vector: Doubles) -> tuple[float, float, float]:
-    """A (3,) array as a tuple of floats."""
+    """Returns a (3,) array as a tuple of floats."""
     x, y, z = vector.tolist()
     return (x, y, z)
 
 
 def bounding_sphere(positions: Floats) -> tuple[Doubles, float]:
-    """Centre (3,) of the bounding box of (n, 3, 3) triangles and half its diagonal, never 0."""
+    """Returns the centre (3,) of the bounding box of (n, 3, 3) triangles and half its diagonal, never 0."""
     corners = positions.reshape(-1, 3).astype(np.float64)
     lower, upper = corners.min(axis=0), corners.max(axis=0)
     return 0.5 * (lower + upper), max(0.5 * float(np.linalg.norm(upper - lower)), 1e-6)
 
 
 def look_at(eye: Doubles, target: Doubles, up: Doubles) -> tuple[Doubles, Doubles]:
-    """Unit forward, and the unit up perpendicular to it; zeros where the arguments leave one undefined."""
+    """Returns the unit forward and the unit up that is perpendicular to it; both are zeros where the arguments leave
+    one undefined."""
     forward = unit(target - eye)
     upward = unit(up)
     sideways = np.cross(forward, upward)
@@ -37,7 +38,7 @@ def look_at(eye: Doubles, target: Doubles, up: Doubles) -> tuple[Doubles, Double
 
 
 def default_camera(positions: Floats) -> Camera:
-    """A camera that sees all of the triangles, y upward, from a three-quarter view."""
+    """Returns a camera that sees all of the triangles, y upward, from a three-quarter view."""
     center, radius = bounding_sphere(positions)
     eye = center + unit(np.array(EYE_DIRECTION)) * radius / math.sin(math.radians(VERTICAL_FOV / 2.0))
     forward, up = look_at(eye, center, np.array([0.0, 1.0, 0.0]))
@@ -45,7 +46,7 @@ def default_camera(positions: Floats) -> Camera:
 
 
 def default_light(positions: Floats, camera: Camera) -> PointLight:
-    """A white lamp above and to the left of the eye.
+    """Returns a white lamp above and to the left of the eye.
 
     Facing it in the middle of the scene, at distance d, a surface of reflectance kd has radiance kd: I = pi d^2.
     """

@@ -1,11 +1,13 @@
-"""A scene before time is chosen: shapes in their places, lights, cameras and the tracks that move them.
+"""A document is a scene before a time is chosen: shapes in their places, lights, cameras and the tracks that move them.
 
-Readers of files and the shipped scenes make documents; `scenes.stage` plays them. A mesh that stands in several places
+Readers of files and the shipped scenes make documents; `scenes.evaluator` plays them. A mesh that stands in several
+    places
 is there once, and every part that shows it refers to it.
 """
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,20 +19,23 @@ from scenes.transforms import WORLD, Transform
 
 @dataclass(frozen=True)
 class Origin:
-    """A place in a file, for errors that show only later. line: None where a file has no lines."""
+    """Names a place in a file, for errors that show only later. line: None where a file has no lines."""
 
     path: Path
     line: int | None = None
 
 
-#: Of what no file says.
+#: The origin of what comes from no file.
 BY_CODE = Origin(Path("made by code"))
 
 
 @dataclass(frozen=True, eq=False)
 class KeyedTriangles:
-    """Triangles of which each key gives all corners. times: (k,). positions, normals: (k, n, 3, 3); normals of unit
-    length or zero, since files give them of any."""
+    """Holds triangles of which each key gives all corners.
+
+    times: (k,).
+    positions, normals: (k, n, 3, 3); normals of unit length or zero, since files give them of any.
+    """
 
     times: Doubles
     positions: Doubles
@@ -38,7 +43,7 @@ class KeyedTriangles:
     material: int
 
     def mesh_at(self, time: float) -> Mesh:
-        """The triangles at a time, linear between keys and at rest before the first and after the last."""
+        """Returns the triangles at a time, linear between keys and at rest before the first and after the last."""
         before, after, u = self.keys_at(time)
         positions = (1.0 - u) * self.positions[before] + u * self.positions[after]
         normals = (1.0 - u) * self.normals[before] + u * self.normals[after]
@@ -52,7 +57,7 @@ class KeyedTriangles:
         )
 
     def keys_at(self, time: float) -> tuple[int, int, float]:
-        """The keys before and after a time, and how far it is between them, in 0..1."""
+        """Returns the keys before and after a time, and how far it is between them, in 0..1."""
         last = len(self.times) - 1
         if time <= self.times[0]:
             return 0, 0, 0.0
@@ -65,10 +70,10 @@ class KeyedTriangles:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A piece of geometry in its place; parts may share a shape.
+    """Puts a piece of geometry in its place; parts may share a shape.
 
-    material: index in the document's list that this part has instead of its shape's. loose: a few triangles that may be
-    joined with those next to them.
+    material: index in the document's list that this part has instead of its shape's.
+    loose: a few triangles that may be joined with those next to them.
     """
 
     shape: Mesh | KeyedTriangles
@@ -80,12 +85,13 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class PointSource:
-    """A point light in its place.
+    """Describes a point light in its place.
 
-    track: the name of the track that moves it, or "". strength: W/sr if it fades with distance as light does, else as
-    files give it whose lights have no falloff.
+    track: the name of the track that moves it, or "".
+    strength: W/sr if it fades with distance as light does, else as files give it whose lights have no falloff.
     """
 
+    plural: ClassVar[str] = "point lights"
     position: Doubles
     strength: Color
     transform: Transform = WORLD
@@ -96,8 +102,13 @@ class PointSource:
 
 @dataclass(frozen=True, eq=False)
 class SpotSource:
-    """A spot in its place, as `scenes.model.SpotLight`. direction: of any length. track: as of a point light."""
+    """Describes a spot in its place, as `scenes.model.SpotLight` does.
 
+    direction: of any length.
+    track: as of a point light.
+    """
+
+    plural: ClassVar[str] = "spots"
     position: Doubles
     direction: Doubles
     intensity: Color
@@ -110,8 +121,12 @@ class SpotSource:
 
 @dataclass(frozen=True, eq=False)
 class DistantSource:
-    """A distant light, as `scenes.model.DistantLight`, which its transform turns. direction: of any length."""
+    """Describes a distant light, as `scenes.model.DistantLight` does; its transform turns it.
 
+    direction: of any length.
+    """
+
+    plural: ClassVar[str] = "distant lights"
     direction: Doubles
     irradiance: Color
     angular_radius: float = 0.0
@@ -121,7 +136,7 @@ class DistantSource:
 
 @dataclass(frozen=True, eq=False)
 class EnvironmentSource:
-    """The light from all around, as `scenes.model.Environment`, which its transform turns."""
+    """Describes the light from all around, as `scenes.model.Environment` does; its transform turns it."""
 
     radiance: Floats
     transform: Transform = WORLD
@@ -133,11 +148,12 @@ LightSource = PointSource | SpotSource | DistantSource
 
 @dataclass(eq=False)
 class Document:
-    """Everything that was read.
+    """Holds everything that was read from a scene file.
 
-    tracks: by the name of what they move. cameras: by name, the one to look through first; a track of the same name
-    moves it. ambient: light that backdrops reflect. settings: options of `tracecore render`, by name, that the scene
-    proposes.
+    tracks: by the name of what they move.
+    cameras: by name, the one to look through first; a track of the same name moves it.
+    ambient: light that backdrops reflect.
+    settings: options of `tracecore render`, by name, that the scene proposes.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -154,32 +170,32 @@ class Document:
 
     @property
     def triangles(self) -> int:
-        """How many triangles there are, those of a shape counted in every place where it stands."""
+        """Returns how many triangles there are, those of a shape counted in every place where it stands."""
         return sum(triangle_count(part.shape) for part in self.parts)
 
     @property
     def stored_triangles(self) -> int:
-        """How many there are with every shape counted once."""
+        """Returns how many there are with every shape counted once."""
         return sum({id(part.shape): triangle_count(part.shape) for part in self.parts}.values())
 
 
 def triangle_count(shape: Mesh | KeyedTriangles) -> int:
-    """How many triangles a shape has."""
+    """Returns how many triangles a shape has."""
     return len(shape.triangles) if isinstance(shape, Mesh) else shape.positions.shape[1]
 
 
 def corner_indices(count: int) -> Indices:
-    """(count, 3) int32: triangles whose corners are shared with none."""
+    """Returns the indices, (count, 3) int32, of triangles whose corners are shared with no others."""
     return np.arange(3 * count, dtype=np.int32).reshape(count, 3)
 
 
 def keyed_triangle(times: Doubles, corners: Doubles, material: int) -> KeyedTriangles:
-    """One animated triangle. corners: (k, 3, 6) positions and normals of any length."""
+    """Makes one animated triangle. corners: (k, 3, 6) positions and normals of any length."""
     return KeyedTriangles(times, corners[:, None, :, :3], unit(corners[:, None, :, 3:]), material)
 
 
 def join_loose(parts: list[Part]) -> list[Part]:
-    """Parts with runs of like loose ones joined, in the same order."""
+    """Returns the parts in the same order, each run of loose parts that are alike joined to one."""
     runs: list[list[Part]] = []
     for part in parts:
         if runs and alike(runs[-1][0], part):
@@ -190,7 +206,7 @@ def join_loose(parts: list[Part]) -> list[Part]:
 
 
 def alike(first: Part, second: Part) -> bool:
-    """Whether two loose parts can be one."""
+    """Returns whether two loose parts can be one."""
     a, b = first.shape, second.shape
     if not (first.loose and second.loose and first.transform is second.transform and a.material == b.material):
         return False
@@ -202,7 +218,7 @@ def alike(first: Part, second: Part) -> bool:
 
 
 def join(run: list[Part]) -> Part:
-    """One part of many alike."""
+    """Makes one part of many that are alike."""
     first = run[0]
     if isinstance(first.shape, KeyedTriangles):
         keyed = [part.shape for part in run if isinstance(part.shape, KeyedTriangles)]
@@ -216,7 +232,7 @@ def join(run: list[Part]) -> Part:
 
 
 def join_meshes(meshes: list[Mesh]) -> Mesh:
-    """One mesh of many of one material, all with or all without normals, and so with uvs."""
+    """Makes one mesh of many of one material; either all have normals or none has, and so with texture coordinates."""
     vertices, triangles = join_indexed([(mesh.vertices, mesh.triangles) for mesh in meshes])
     normals, normal_triangles = join_indexed([(mesh.normals, mesh.normal_triangles) for mesh in meshes])
     uvs, uv_triangles = join_indexed([(mesh.uvs, mesh.uv_triangles) for mesh in meshes])
@@ -234,7 +250,7 @@ def join_meshes(meshes: list[Mesh]) -> Mesh:
 
 
 def join_indexed(arrays: list[tuple[Doubles | None, Indices | None]]) -> tuple[Doubles | None, Indices | None]:
-    """Values and indices into them, one after the other; None where there are none."""
+    """Joins pairs of values and indices into them, one after the other; returns None where there are none."""
     values = [value for value, _ in arrays if value is not None]
     indices = [index for _, index in arrays if index is not None]
     if not values or not indices:

@@ -1,4 +1,5 @@
-"""Images of light from all around: OpenEXR and NumPy files of linear radiance, PNG and JPEG encoded as sRGB."""
+"""This module reads images of light from all around: OpenEXR and NumPy files of linear radiance, PNG and JPEG encoded
+as sRGB."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,10 @@ from scenes.source_file import check_file, reason
 from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 
-#: Texels of an image: 8192 by 4096.
+#: The most texels of an image: 8192 by 4096.
 MAX_TEXELS = 1 << 25
 MAX_FILE_BYTES = 1 << 30
-#: Channels of an OpenEXR file.
+#: The most channels of an OpenEXR file.
 MAX_CHANNELS = 8
 #: Radiance reaches so far, so that float32 can square it.
 MAX_RADIANCE = 1e9
@@ -25,7 +26,9 @@ TOGETHER, APART, GREY = ("RGB", "RGBA"), ("R", "G", "B"), "Y"
 
 
 def read_environment(path: Path, scale: Color = (1.0, 1.0, 1.0)) -> Floats:
-    """(height, width, 3) float32 radiance, the numbers of a file times a scale for each channel, top row first.
+    """Reads the radiance of an image, (height, width, 3) float32, W/(m^2 sr), top row first.
+
+    scale: a factor for each channel of the file's numbers.
 
     Raises SceneFileError where it cannot be read, has too many texels, or says what no radiance can be.
     """
@@ -59,7 +62,7 @@ def check_radiance(path: Path, radiance: Floats) -> None:
 
 
 def read_npy(path: Path) -> Floats:
-    """Floating point numbers of an array (height, width, 3)."""
+    """Reads the floating point numbers of an array (height, width, 3)."""
     try:
         array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # arrays of other kinds, short files
@@ -72,7 +75,7 @@ def read_npy(path: Path) -> Floats:
 
 
 def read_exr(path: Path) -> Floats:
-    """The colours of an OpenEXR file of one part."""
+    """Reads the colours of an OpenEXR file of one part."""
     try:
         import OpenEXR
     except ImportError as error:
@@ -101,7 +104,8 @@ def check_header(path: Path, headers: list[dict[str, Any]]) -> None:
 
 
 def colors(channels: dict[str, npt.NDArray[Any]]) -> Floats:
-    """(height, width, 3) of the channels of a file. Raises ValueError where there are no colours."""
+    """Returns the colours, (height, width, 3), that the channels of a file hold. Raises ValueError where there are
+    none."""
     for name in TOGETHER:
         if name in channels:
             return np.array(channels[name][..., :3], np.float32)
@@ -113,7 +117,7 @@ def colors(channels: dict[str, npt.NDArray[Any]]) -> Floats:
 
 
 def read_picture(path: Path) -> Floats:
-    """A picture of bytes, its white as radiance 1."""
+    """Reads a picture of bytes, whose white stands for radiance 1."""
     pixels = read_texture(path, ("PNG", "JPEG")).pixels
     check_shape(path, pixels.shape)
     return decoded(pixels, np.float32)

@@ -1,14 +1,15 @@
-"""Every error that reading a scene raises."""
+"""This module holds every error that reading a scene raises."""
 
 from pathlib import Path
 
 
 class SceneError(Exception):
-    """Root of the errors of scenes."""
+    """This is the root of the errors of scenes."""
 
 
 class SceneFileError(SceneError, ValueError):
-    """A scene file cannot be read: one line with the file, the line number if there is one, and what was expected."""
+    """A scene file cannot be read; the message is one line with the file, the line number if there is one, and what was
+    expected."""
 
     def __init__(self, path: Path | str, line: int | None, message: str) -> None:
         self.path, self.line, self.message = str(path), line, message

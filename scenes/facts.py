@@ -1,25 +1,33 @@
-"""What there is to say of a scene in a few lines."""
+"""This module says in a few lines what a scene is like."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from scenes.geometry import areas
 from scenes.memory import needed_bytes
-from scenes.model import DistantLight, PointLight, Scene, Snapshot, SpotLight
+from scenes.model import Snapshot
+from scenes.scene import Scene
 
 Triple = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SceneFacts:
-    """A scene and one snapshot of it, flat.
+    """Describes a scene and one snapshot of it, in plain fields. Times are in the file's unit.
 
-    stored_triangles: with every shape counted once, wherever it stands. memory_bytes: what the scene takes from reading
-    to tracing, about. lower, upper: corners of the bounding box. surface: area of all triangles. textures: name, width
-    and height. emitters: triangles that emit. environment: width and height of its image, 1 and 1 of a colour, 0 and 0
-    where there is none. cut_out_triangles: those that may have holes. moving_triangles: those that may change with
-    time. cameras: by name. frame times in the file's unit.
+    stored_triangles: with every shape counted once, wherever it stands.
+    memory_bytes: what the scene takes from reading to tracing, about.
+    lower, upper: corners of the bounding box.
+    surface: area of all triangles.
+    textures: name, width and height.
+    lights: kind and number.
+    emitters: triangles that emit.
+    environment: width and height of its image, 1 and 1 of a colour, 0 and 0 where there is none.
+    cut_out_triangles: those that may have holes.
+    moving_triangles: those that may change with time.
+    cameras: by name.
     """
 
     name: str
@@ -32,9 +40,7 @@ class SceneFacts:
     materials: int
     material_kinds: tuple[str, ...]
     textures: tuple[tuple[str, int, int], ...]
-    point_lights: int
-    spot_lights: int
-    distant_lights: int
+    lights: tuple[tuple[str, int], ...]
     environment: tuple[int, int]
     emitters: int
     cut_out_triangles: int
@@ -59,7 +65,7 @@ class SceneFacts:
 
 
 def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
-    """The facts of a scene and of a snapshot of it. `dataclasses.asdict` makes a flat dictionary of them."""
+    """Returns the facts of a scene and of a snapshot of it. `dataclasses.asdict` makes a flat dictionary of them."""
     sizes = areas(snapshot.positions)
     lower, upper = bounds(snapshot)
     emitting = np.array([any(material.emission) for material in snapshot.materials], dtype=np.bool_)
@@ -75,9 +81,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         materials=len(snapshot.materials),
         material_kinds=tuple(sorted({material.kind for material in snapshot.materials})),
         textures=tuple((t.name, t.pixels.shape[1], t.pixels.shape[0]) for t in snapshot.textures),
-        point_lights=sum(isinstance(light, PointLight) for light in snapshot.lights),
-        spot_lights=sum(isinstance(light, SpotLight) for light in snapshot.lights),
-        distant_lights=sum(isinstance(light, DistantLight) for light in snapshot.lights),
+        lights=tuple(Counter(light.kind for light in snapshot.lights).items()),
         environment=(0, 0) if sky is None else (sky.radiance.shape[1], sky.radiance.shape[0]),
         emitters=int(np.count_nonzero(emitting[snapshot.material_ids])),
         cut_out_triangles=int(np.count_nonzero(snapshot.cut_out)),
@@ -103,7 +107,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
 
 
 def bounds(snapshot: Snapshot) -> tuple[Triple, Triple]:
-    """Lower and upper corner of the box around all triangles; zeros where there are none."""
+    """Returns the lower and upper corner of the box around all triangles; zeros where there are none."""
     if len(snapshot.positions) == 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     corners = snapshot.positions.reshape(-1, 3)

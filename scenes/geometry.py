@@ -1,4 +1,4 @@
-"""From indexed meshes to the flat arrays of a snapshot, and the measures of triangles."""
+"""This module flattens indexed meshes to the arrays of a snapshot, and measures triangles."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,8 @@ MAX_COORDINATE = 1e9
 
 
 def unit(vectors: Doubles) -> Doubles:
-    """Vectors over their length, along the last axis; those without length stay zero. No size over- or underflows."""
+    """Divides vectors by their length, along the last axis; those without length stay zero. No size over- or
+    underflows."""
     size = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)
     scaled = vectors / np.where(size > 0.0, size, 1.0)
     length = np.sqrt(np.sum(scaled * scaled, axis=-1, keepdims=True))
@@ -19,17 +20,20 @@ def unit(vectors: Doubles) -> Doubles:
 
 
 def double_area_normals(positions: Doubles) -> Doubles:
-    """(n, 3) float64: (v1 - v0) x (v2 - v0), the geometric normal as long as twice the area. positions: (n, 3, 3)."""
+    """Returns (v1 - v0) x (v2 - v0), (n, 3) float64: geometric normals, each as long as twice the area.
+
+    positions: (n, 3, 3).
+    """
     return np.cross(positions[:, 1] - positions[:, 0], positions[:, 2] - positions[:, 0])
 
 
 def areas(positions: Doubles | Floats) -> Doubles:
-    """(n,) float64 areas of triangles (n, 3, 3)."""
+    """Returns the areas, (n,) float64, of triangles (n, 3, 3)."""
     return 0.5 * np.linalg.norm(double_area_normals(positions.astype(np.float64)), axis=-1)
 
 
 def shading_normals(positions: Doubles, normals: Doubles | None) -> Doubles:
-    """(n, 3, 3) unit normals at the corners: those given, of any length, or else the geometric normal.
+    """Returns unit normals, (n, 3, 3), at the corners: those given, of any length, or else the geometric normal.
 
     A corner whose normal has no length gets the geometric one, and (0, 0, 1) on a triangle without area.
     """
@@ -43,7 +47,7 @@ def shading_normals(positions: Doubles, normals: Doubles | None) -> Doubles:
 
 
 def normal_matrix(matrix: Doubles) -> Doubles:
-    """(3, 3): the inverse transpose of a (4, 4) affine map's linear part, up to a positive factor.
+    """Returns the inverse transpose, (3, 3), of a (4, 4) affine map's linear part, up to a positive factor.
 
     It is the matrix of cofactors with the sign of the determinant, which a flattening scale does not break.
     """
@@ -53,12 +57,12 @@ def normal_matrix(matrix: Doubles) -> Doubles:
 
 
 def cross(a: Sequence[float] | Doubles, b: Sequence[float] | Doubles) -> tuple[float, float, float]:
-    """The product of two vectors (3,); of so small ones NumPy's takes thirty times as long."""
+    """Returns the cross product of two vectors (3,). For so small ones it is thirty times as fast as NumPy's."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 def corner_arrays(mesh: Mesh, matrix: Doubles) -> tuple[Doubles, Doubles]:
-    """Positions and unit shading normals, both (n, 3, 3) float64, of a mesh under a (4, 4) affine map."""
+    """Returns positions and unit shading normals, both (n, 3, 3) float64, of a mesh under a (4, 4) affine map."""
     vertices = mesh.vertices @ matrix[:3, :3].T + matrix[:3, 3]
     positions = vertices[mesh.triangles]
     if mesh.normals is None:
@@ -69,13 +73,13 @@ def corner_arrays(mesh: Mesh, matrix: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def unit_scale(matrix: Doubles) -> Doubles:
-    """A matrix over its largest entry."""
+    """Divides a matrix by its largest entry."""
     size = np.abs(matrix).max()
     return matrix / size if size > 0.0 else matrix
 
 
 def corner_uvs(mesh: Mesh) -> Doubles:
-    """(n, 3, 2) texture coordinates; zeros if there are none."""
+    """Returns the texture coordinates of the corners, (n, 3, 2); zeros if there are none."""
     if mesh.uvs is None:
         return np.zeros((len(mesh.triangles), 3, 2))
     corners: Doubles = mesh.uvs[mesh.uv_triangles]
@@ -83,7 +87,7 @@ def corner_uvs(mesh: Mesh) -> Doubles:
 
 
 def small_uvs(mesh: Mesh) -> Floats:
-    """(n, 3, 2) float32 texture coordinates; zeros if there are none.
+    """Returns the texture coordinates of the corners, (n, 3, 2) float32; zeros if there are none.
 
     They are moved per triangle by whole numbers, in float64, so that the smallest is in [0, 1). Textures repeat, so
     this changes nothing but the precision that is left to float32.

@@ -1,4 +1,5 @@
-"""What a glTF or GLB file says in its JSON header, beside its arrays: cameras, lights and the numbers of materials.
+"""This module reads what a glTF or GLB file says in its JSON header, beside its arrays: cameras, lights and the numbers
+of materials.
 
 Khronos Group: glTF 2.0 Specification (2021). Cameras: by their names. Lights: those of KHR_lights_punctual. Candela,
 lux and nits are taken for W/sr, W/m2 and W/(m2 sr).
@@ -17,7 +18,7 @@ import numpy as np
 from scenes.default_view import VERTICAL_FOV, look_at, triple
 from scenes.document import DistantSource, Document, LightSource, Origin, PointSource, SpotSource
 from scenes.errors import SceneFileError
-from scenes.mesh_claims import GLB_HEADER_BYTES, check_gltf
+from scenes.mesh_validation import GLB_HEADER_BYTES, check_gltf
 from scenes.model import Camera, Doubles
 from scenes.transforms import IDENTITY, compose
 
@@ -31,12 +32,13 @@ CONE = {"innerConeAngle": 0.0, "outerConeAngle": 0.25 * math.pi}
 
 
 def header_of(path: Path, data: bytes) -> dict[str, Any]:
-    """The checked header of a glTF or GLB file; that of any other is empty."""
+    """Returns the checked header of a glTF or GLB file, and an empty one for any other file."""
     return check_gltf(path, data) if path.suffix.lower() in GLTF_SUFFIXES else {}
 
 
 def with_header(path: Path, data: bytes, header: dict[str, Any]) -> bytes:
-    """The file for trimesh, which keeps neither all numbers of a material nor which one it is, and moves cameras.
+    """Returns the file for trimesh, which keeps neither all numbers of a material nor which one it is, and moves
+    cameras.
 
     Each material has its index for a name; nodes have no cameras.
     """
@@ -64,7 +66,7 @@ def add_view(path: Path, document: Document, header: dict[str, Any]) -> None:
 
 
 def placed_nodes(header: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Doubles]]:
-    """Each node of the scene to show with its (4, 4) matrix in the world, parents first."""
+    """Yields each node of the scene to show with its (4, 4) matrix in the world, parents first."""
     nodes = header.get("nodes", [])
     scenes = header.get("scenes", [])
     roots = scenes[header.get("scene", 0)].get("nodes", []) if scenes else []
@@ -81,7 +83,7 @@ def placed_nodes(header: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Doubl
 
 
 def node_matrix(node: dict[str, Any]) -> Doubles:
-    """(4, 4) what a node does to what is in it: its matrix, or T R S."""
+    """Returns the matrix (4, 4) of what a node does to what is in it: its own matrix, or T R S."""
     if "matrix" in node:
         return np.array(node["matrix"], dtype=np.float64).reshape(4, 4).T
     x, y, z, w = np.array(node.get("rotation", (0.0, 0.0, 0.0, 1.0)), dtype=np.float64)
@@ -106,7 +108,7 @@ def add_camera(path: Path, document: Document, description: dict[str, Any], matr
 
 
 def perspective_view(description: dict[str, Any]) -> Camera:
-    """A camera with perspective at the origin. Raises ValueError that says what is expected of it."""
+    """Makes a camera with perspective at the origin. Raises ValueError that says what is expected of it."""
     lens = description["perspective"]
     degrees = math.degrees(lens["yfov"])
     if not 0.0 < degrees < 180.0:
@@ -115,7 +117,7 @@ def perspective_view(description: dict[str, Any]) -> Camera:
 
 
 def parallel_view(description: dict[str, Any]) -> Camera:
-    """An orthographic camera likewise."""
+    """Makes an orthographic camera at the origin. Raises ValueError that says what is expected of it."""
     lens = description["orthographic"]
     across, up = abs(float(lens["xmag"])), abs(float(lens["ymag"]))
     if not (0.0 < across < math.inf and 0.0 < up < math.inf):
@@ -126,7 +128,7 @@ def parallel_view(description: dict[str, Any]) -> Camera:
 def view_of(
     lens: dict[str, Any], aspect: float, *, vertical_fov: float = VERTICAL_FOV, height: float | None = None
 ) -> Camera:
-    """A camera at the origin, with what both kinds have."""
+    """Makes a camera at the origin, from what both kinds have."""
     width = min(max(round(PICTURE_HEIGHT * aspect), 1), MAX_PICTURE_WIDTH)
     near = max(float(lens.get("znear", 0.0)), 0.0)
     return Camera(
@@ -141,7 +143,7 @@ def view_of(
 
 
 def new_name(name: str, taken: dict[str, Camera]) -> str:
-    """A name, with a number where it is taken."""
+    """Returns a name, with a number where it is taken."""
     number = 2
     new = name
     while new in taken:
@@ -150,7 +152,7 @@ def new_name(name: str, taken: dict[str, Camera]) -> str:
 
 
 def light_source(path: Path, light: dict[str, Any], matrix: Doubles) -> LightSource:
-    """A light where its node is, which shines along -z of it if it has a direction."""
+    """Makes a light where its node is, which shines along the node's -z if it has a direction."""
     red, green, blue = (float(light.get("intensity", 1.0)) * float(c) for c in light.get("color", (1.0, 1.0, 1.0)))
     if light["type"] == "point":
         return PointSource(matrix[:3, 3], (red, green, blue), origin=Origin(path))

@@ -1,4 +1,5 @@
-"""How much memory a scene takes once every instance of a shape has triangles of its own, and whether there is so much.
+"""This module says how much memory a scene takes once every instance of a shape has triangles of its own, and whether
+there is so much.
 
 Tracers see triangles alone. So instances are stored once in a scene, and become triangles when it is played. Scenes
 that will take much say so by the log "scenes", before they do.
@@ -14,30 +15,30 @@ from scenes.errors import SceneError
 #: still, and the snapshot); the tree with its triangles, and what building it takes. Measured: 191 and 200.
 SNAPSHOT_BYTES, TREE_BYTES = 2 * (36 + 36 + 24 + 4 + 1), 230
 
-#: Triangles that a file may bring.
+#: The most triangles that a file may hold.
 MAX_TRIANGLES = 20_000_000
 
-#: From so many bytes on a scene says how much it will take.
+#: Scenes that take at least so many bytes are logged.
 MUCH = 1_000_000_000
 
-#: Where Linux tells what there is: in all, and for a group of processes as containers are.
+#: Where Linux says how much memory there is: in all, and for a group of processes as containers are.
 ALL_MEMORY = Path("/proc/meminfo")
 GROUP_LIMIT, GROUP_USE = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 
 
 def needed_bytes(triangles: int) -> int:
-    """What a scene of so many triangles takes from reading to tracing."""
+    """Returns how many bytes a scene of so many triangles takes from reading to tracing."""
     return triangles * (SNAPSHOT_BYTES + TREE_BYTES)
 
 
 def free_bytes() -> int | None:
-    """Memory that this process may still take, None where the system does not tell."""
+    """Returns how many bytes this process may still take, or None where the system does not say."""
     found = [size for size in (free_of_all(), free_of_group()) if size is not None]
     return min(found, default=None)
 
 
 def free_of_all() -> int | None:
-    """Memory of the machine that is free, or could be at once."""
+    """Returns how many bytes of the machine's memory are free, or could be at once."""
     try:
         lines = (line.partition(":") for line in ALL_MEMORY.read_text().splitlines())
         return {name: int(rest.split()[0]) for name, _, rest in lines}["MemAvailable"] * 1024
@@ -50,7 +51,7 @@ def free_of_all() -> int | None:
 
 
 def free_of_group() -> int | None:
-    """What is left of the share of this process' group; None where there is no limit."""
+    """Returns how many bytes are left of the share of this process' group, or None where there is no limit."""
     try:
         return int(GROUP_LIMIT.read_text()) - int(GROUP_USE.read_text())
     except (OSError, ValueError):
@@ -68,5 +69,5 @@ def check_memory(triangles: int, stored: int) -> None:
 
 
 def gigabytes(size: int) -> str:
-    """Bytes, to be read by people."""
+    """Writes a number of bytes for people to read."""
     return f"{size / 1e9:.1f} GB"

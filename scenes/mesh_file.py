@@ -1,4 +1,4 @@
-"""OBJ, PLY, STL, GLB and glTF files, through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
+"""This module reads OBJ, PLY, STL, GLB and glTF files through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
 
 Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones. A
 geometry that several nodes of a glTF file use is one mesh; where a node mirrors it, the other winding is in front, as
@@ -25,23 +25,25 @@ import numpy as np
 from scenes.default_view import SKY, default_camera, default_light
 from scenes.document import Document, Origin, Part, PointSource
 from scenes.errors import SceneFileError
+from scenes.evaluator import DEFAULT_CAMERA, scene_of
 from scenes.geometry import MAX_COORDINATE
 from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
 from scenes.memory import MAX_TRIANGLES
-from scenes.mesh_claims import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
 from scenes.mesh_materials import Surfaces
-from scenes.model import Doubles, Floats, Mesh, Scene
+from scenes.mesh_validation import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
+from scenes.model import Doubles, Floats, Mesh
+from scenes.scene import Scene
 from scenes.source_file import as_utf8, read_bytes
-from scenes.stage import DEFAULT_CAMERA, scene_of
 from scenes.transforms import WORLD
 
 MAX_FILE_BYTES = 1 << 30
-#: Given to trimesh's log, which without a handler shows tracebacks of what it can do without.
+#: This is given to trimesh's log, which without a handler shows tracebacks of what it can do without.
 QUIET = logging.NullHandler()
 
 
 def read_mesh_file(path: Path) -> Scene:
-    """The scene of a mesh file. Raises SceneFileError when it cannot be read, holds no triangles or no sound ones."""
+    """Reads the scene of a mesh file. Raises SceneFileError when it cannot be read, holds no triangles or no sound
+    ones."""
     document = read_mesh_document(path)
     document.background = SKY
     bounds = world_bounds(document.parts)
@@ -54,13 +56,13 @@ def read_mesh_file(path: Path) -> Scene:
 
 
 def read_mesh_document(path: Path) -> Document:
-    """The meshes of a file in their places, with its materials, textures, cameras and lights, and nothing else.
+    """Reads the meshes of a file in their places, with its materials, textures, cameras and lights, and nothing else.
 
     Raises SceneFileError when it cannot be read, holds no triangles or no sound ones.
     """
     data = read_bytes(path, MAX_FILE_BYTES)
     header = header_of(path, data)
-    expected = check_claims(path, data)
+    expected = check_counts(path, data)
     reader = MeshReader(path, header)
     try:
         with np.errstate(all="ignore"):  # what overflows is not finite, and found later
@@ -82,7 +84,7 @@ def read_mesh_document(path: Path) -> Document:
 
 
 def world_bounds(parts: list[Part]) -> Floats:
-    """(n, 2, 3) float32: the lower and the upper corner of each part's box in the world."""
+    """Returns the lower and the upper corner of each part's box in the world, (n, 2, 3) float32."""
     bounds = []
     for part in parts:
         assert isinstance(part.shape, Mesh)
@@ -94,13 +96,13 @@ def world_bounds(parts: list[Part]) -> Floats:
 
 
 def under(matrix: Doubles, points: Doubles) -> Doubles:
-    """(n, 3) points under a (4, 4) affine map."""
+    """Returns points (n, 3) under a (4, 4) affine map."""
     moved: Doubles = points @ matrix[:3, :3].T + matrix[:3, 3]
     return moved
 
 
-def check_claims(path: Path, data: bytes) -> int | None:
-    """Checks what a file says of itself; how many triangles it has where that is known."""
+def check_counts(path: Path, data: bytes) -> int | None:
+    """Checks the counts that a file states, and returns how many triangles it has, or None where that is not known."""
     suffix = path.suffix.lower()
     if suffix == ".obj":
         return obj_triangles(path, data)
@@ -112,7 +114,7 @@ def check_claims(path: Path, data: bytes) -> int | None:
 
 
 def with_clean_text(path: Path, data: bytes, header: dict[str, Any]) -> bytes:
-    """The bytes of a mesh file for trimesh, with what is text in them as UTF-8."""
+    """Returns the bytes of a mesh file for trimesh, with what is text in them as UTF-8."""
     suffix = path.suffix.lower()
     if suffix in GLTF_SUFFIXES:
         return with_header(path, data, header)
@@ -130,7 +132,7 @@ class CleanTextResolver:
         self.path, self.files = path, files
 
     def get(self, name: str) -> bytes:
-        """The bytes of a file in the folder of the mesh file; those of an MTL file as UTF-8."""
+        """Reads the bytes of a file in the folder of the mesh file; those of an MTL file are returned as UTF-8."""
         try:
             data: bytes = self.files.get(name)
         except (OSError, ValueError) as error:
@@ -141,7 +143,7 @@ class CleanTextResolver:
 
 
 def load_scene(path: Path, data: bytes) -> Any:
-    """A trimesh scene or mesh."""
+    """Reads a trimesh scene or mesh."""
     import trimesh  # only those who read meshes wait for it
 
     logging.getLogger("trimesh").addHandler(QUIET)
@@ -155,19 +157,19 @@ def load_scene(path: Path, data: bytes) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A use of a trimesh mesh, and the (4, 4) matrix that places it, or None where nothing does."""
+    """Holds a use of a trimesh mesh, and the (4, 4) matrix that places it, or None where nothing does."""
 
     geometry: Any
     matrix: Doubles | None = None
 
     @property
     def mirrors(self) -> bool:
-        """Whether the other side of the triangles is in front."""
+        """Returns whether the other side of the triangles is in front."""
         return self.matrix is not None and bool(np.linalg.det(self.matrix[:3, :3]) < 0.0)
 
 
 def placed_geometry(loaded: Any) -> Iterator[Place]:
-    """Each use of a mesh that has triangles."""
+    """Yields each use of a mesh that has triangles."""
     if hasattr(loaded, "faces"):
         yield Place(loaded)
     elif hasattr(loaded, "graph"):
@@ -200,14 +202,15 @@ class MeshReader:
         self.document.parts.append(Part(mesh, transform, Origin(self.path)))
 
     def mesh_of(self, geometry: Any, mirrored: bool) -> Mesh:
-        """The mesh of a trimesh mesh, always the same one, with the other winding if it is for a mirroring matrix."""
+        """Returns the mesh of a trimesh mesh, always the same one, with the other winding if it is for a mirroring
+        matrix."""
         key = (id(geometry), mirrored)
         if key not in self.known:
             self.known[key] = rewound(self.mesh_of(geometry, False)) if mirrored else self.new_mesh(geometry)
         return self.known[key]
 
     def new_mesh(self, geometry: Any) -> Mesh:
-        """The mesh of a trimesh mesh, with its material taken in."""
+        """Makes the mesh of a trimesh mesh, and takes in its material."""
         vertices, triangles = np.asarray(geometry.vertices, dtype=np.float64), np.asarray(geometry.faces)
         if triangles.min() < 0 or triangles.max() >= len(vertices):
             reach = f"{triangles.min()} to {triangles.max()}"
@@ -227,7 +230,7 @@ class MeshReader:
 
 
 def rewound(mesh: Mesh) -> Mesh:
-    """A mesh whose triangles show their other side."""
+    """Returns a mesh whose triangles show their other side."""
     return replace(
         mesh,
         triangles=mesh.triangles[:, ::-1],
@@ -237,7 +240,8 @@ def rewound(mesh: Mesh) -> Mesh:
 
 
 def file_normals(path: Path, geometry: Any) -> Doubles | None:
-    """(nv, 3) normals that came with the file. trimesh's cache holds them; its property would make up those missing."""
+    """Returns the normals (nv, 3) that came with the file, or None. trimesh's cache holds them; its property would make
+    up those missing."""
     if "vertex_normals" not in geometry._cache:
         return None
     normals = np.asarray(geometry.vertex_normals, dtype=np.float64)
@@ -255,7 +259,8 @@ def check_numbers(path: Path, kind: str, values: Doubles) -> None:
 
 
 def texture_coordinates(path: Path, geometry: Any, count: int) -> Doubles | None:
-    """(count, 2) float64 with v downward, or None. trimesh has v upward for all formats."""
+    """Returns the texture coordinates (count, 2) float64 with v downward, or None. trimesh has v upward for all
+    formats."""
     uvs = getattr(geometry.visual, "uv", None)
     if uvs is None or np.shape(uvs) != (count, 2):
         return None

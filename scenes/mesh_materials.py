@@ -1,4 +1,4 @@
-"""Materials of mesh files as the kinds that there are.
+"""This module turns the materials of mesh files into the kinds that there are.
 
 OBJ: an MTL file's Kd and map_Kd are diffuse, Ks with Ns is a shine (kind nff), Ke is radiance. Shine that reflects rays
 (illum 3 or 5, or a very high Ns) over a black Kd is a mirror. A surface with a d below 1 is glass of index Ni if illum
@@ -50,13 +50,13 @@ MIRROR_NS = 1000.0
 NEARLY_BLACK = 0.02
 DEFAULT_IOR = 1.5
 COAT = 0.04
-#: Of a glTF sampler.
+#: The wrapping mode of a glTF sampler that holds the colours of the edges.
 CLAMP_TO_EDGE = 33071
 
 
 @dataclass(eq=False)
 class Surfaces:
-    """Adds to the materials and textures of a file what is new. header: that of a glTF file, or {}."""
+    """Adds new materials and textures to those of a file. header: that of a glTF file, or {}."""
 
     path: Path
     materials: list[Material]
@@ -64,7 +64,10 @@ class Surfaces:
     header: dict[str, Any]
 
     def dressed(self, mesh: Mesh, geometry: Any, uvs: Doubles | None) -> Mesh:
-        """A mesh with the material of a trimesh mesh. uvs: (nv, 2) coordinates of its vertices in the picture."""
+        """Returns a mesh with the material of a trimesh mesh.
+
+        uvs: (nv, 2) coordinates of its vertices in the picture.
+        """
         colors = face_colors(geometry, is_linear=bool(self.header))
         if colors is not None:
             mesh, palette = painted(mesh, colors, "colours of faces")
@@ -86,7 +89,7 @@ class Surfaces:
         return replace(mesh, material=self.index_of(material, texture, mask), uvs=uvs, uv_triangles=mesh.triangles)
 
     def index_of(self, material: Material, texture: Texture | None = None, mask: Texture | None = None) -> int:
-        """Index of a material with its texture and the picture of its holes, all added if they are new."""
+        """Returns the index of a material with its texture and the picture of its holes, all added if they are new."""
         if texture is not None:
             material = replace(material, texture=self.texture_id(texture))
         if mask is not None:
@@ -96,7 +99,7 @@ class Surfaces:
         return self.materials.index(material)
 
     def texture_id(self, texture: Texture) -> int:
-        """Index of a texture, added if it is new."""
+        """Returns the index of a texture, added if it is new."""
         for index, other in enumerate(self.textures):
             if other.name == texture.name and is_same(other, texture):
                 return index
@@ -104,7 +107,7 @@ class Surfaces:
         return len(self.textures) - 1
 
     def texture_of(self, picture: Image.Image, material: str) -> Texture:
-        """A picture of a material as a texture. Raises where it is of no format or size that is read."""
+        """Makes a texture of a picture of a material. Raises where it is of no format or size that is read."""
         name = str(picture.info.get("file_path") or f"{material} ({picture.format})")
         if picture.format not in PICTURE_FORMATS or picture.width * picture.height > MAX_PIXELS:
             size = f"{picture.width} x {picture.height} {picture.format}"
@@ -112,7 +115,7 @@ class Surfaces:
         return image_texture(name, picture)
 
     def mask_of(self, source: Any, texture: Texture | None) -> Texture | None:
-        """The picture of a material's holes. texture: that of its colour."""
+        """Returns the picture of a material's holes. texture: that of its colour."""
         if "materials" in self.header:
             return self.gltf_mask(self.header["materials"][int(source.name)], texture)
         words = getattr(source, "kwargs", {}).get("map_d", [])
@@ -120,11 +123,11 @@ class Surfaces:
         return read_texture(path, PICTURE_FORMATS) if path.is_file() else None
 
     def error(self, message: str) -> SceneFileError:
-        """The error to raise about the file."""
+        """Returns the error to raise about the file."""
         return SceneFileError(self.path, None, message)
 
     def material_of(self, source: Any) -> Material:
-        """A trimesh material without its picture."""
+        """Makes the material of a trimesh material, without its picture."""
         if "materials" in self.header:
             return self.gltf_material(self.header["materials"][int(source.name)], source)
         return self.mtl_material(str(source.name or PLAIN.name), getattr(source, "kwargs", {}))
@@ -132,12 +135,12 @@ class Surfaces:
     # --- MTL ----------------------------------------------------------------------------------------------------------
 
     def mtl_material(self, name: str, values: dict[str, Any]) -> Material:
-        """The material of the lines of an MTL file, by their first words in small letters."""
+        """Returns the material of the lines of an MTL file, by their first words in small letters."""
         emission = self.radiance(values.get("ke", BLACK))
         return replace(self.mtl_surface(name, values), emission=emission)
 
     def mtl_surface(self, name: str, values: dict[str, Any]) -> Material:
-        """What of light an MTL material gives back."""
+        """Returns how the surface of an MTL material reflects and transmits light."""
         illum = self.number(values, "illum", 2.0)
         diffuse = self.reflectance(values.get("kd", PLAIN.diffuse))
         specular = BLACK if illum in DULL else self.reflectance(values.get("ks", BLACK))
@@ -154,7 +157,7 @@ class Surfaces:
         return Material(name=name, diffuse=diffuse)
 
     def number(self, values: dict[str, Any], key: str, default: float) -> float:
-        """The last word of a line of an MTL file as a number."""
+        """Returns the last word of a line of an MTL file as a number."""
         value = values.get(key, default)
         last = value[-1] if isinstance(value, list) else value
         try:
@@ -168,7 +171,7 @@ class Surfaces:
     # --- glTF ---------------------------------------------------------------------------------------------------------
 
     def gltf_material(self, description: dict[str, Any], source: Any) -> Material:
-        """The material of a glTF header and the pictures that trimesh has for it."""
+        """Returns the material of a glTF header and the pictures that trimesh has for it."""
         glow = self.gltf_emission(description)
         picture = picture_of(source, "emissiveTexture")
         if picture is not None:
@@ -177,7 +180,8 @@ class Surfaces:
         return replace(self.gltf_surface(name, description, source), emission=self.radiance(glow))
 
     def with_maps(self, material: Material, description: dict[str, Any], source: Any) -> Material:
-        """A material with the pictures that glTF has for roughness, light and normals, instead of their means."""
+        """Returns a material with the pictures that glTF has for roughness, light and normals, instead of their
+        means."""
         metalness = description.get("pbrMetallicRoughness", {})
         rough = picture_of(source, "metallicRoughnessTexture")
         if rough is not None and material.kind in ("metal", "plastic"):
@@ -199,11 +203,12 @@ class Surfaces:
         return material
 
     def map_of(self, picture: Image.Image, info: dict[str, Any], material: str) -> Texture:
-        """A picture of a material as a texture, as its reference in the header asks for."""
+        """Makes a texture of a picture of a material, as its reference in the header asks for."""
         return replace(self.texture_of(picture, material), alpha=None, wrap=self.wrap_of(info))
 
     def wrap_of(self, info: dict[str, Any]) -> str:
-        """What is beyond a picture: clamped if its sampler asks for it on both axes."""
+        """Returns what a texture does beyond its picture: it is clamped if its sampler asks for that on both axes, and
+        repeats otherwise."""
         try:
             sampler = self.header["samplers"][self.header["textures"][info["index"]]["sampler"]]
             return "clamp" if sampler["wrapS"] == sampler["wrapT"] == CLAMP_TO_EDGE else "repeat"
@@ -211,14 +216,14 @@ class Surfaces:
             return "repeat"
 
     def gltf_emission(self, description: dict[str, Any]) -> Color:
-        """Radiance without the picture that multiplies it."""
+        """Returns the radiance that a material emits, without the picture that multiplies it."""
         extension = description.get("extensions", {}).get("KHR_materials_emissive_strength", {})
         return scaled(
             self.color(description.get("emissiveFactor", BLACK)), self.number(extension, "emissiveStrength", 1.0)
         )
 
     def gltf_mask(self, description: dict[str, Any], texture: Texture | None) -> Texture | None:
-        """The texture with an alpha of all or nothing, if the material has a cutoff that leaves holes in it."""
+        """Returns the texture with an alpha of all or nothing, if the material has a cutoff that leaves holes in it."""
         if description.get("alphaMode") != "MASK" or texture is None or texture.alpha is None:
             return None
         base = description.get("pbrMetallicRoughness", {}).get("baseColorFactor", [*WHITE, 1.0])
@@ -227,7 +232,7 @@ class Surfaces:
         return replace(texture, alpha=np.where(is_there, OPAQUE, 0).astype(np.uint8))
 
     def gltf_surface(self, name: str, description: dict[str, Any], source: Any) -> Material:
-        """What of light a glTF material gives back."""
+        """Returns how the surface of a glTF material reflects and transmits light."""
         extensions = description.get("extensions", {})
         glossy = extensions.get("KHR_materials_pbrSpecularGlossiness")
         if glossy is not None:
@@ -243,7 +248,7 @@ class Surfaces:
         return self.metallic(name, metalness, source)
 
     def metallic(self, name: str, metalness: dict[str, Any], source: Any) -> Material:
-        """A metal, or what has a white coat, or something between. A dull one is diffuse."""
+        """Makes a metal, or a surface with a white coat, or something between. A dull one is diffuse."""
         base = self.reflectance(metalness.get("baseColorFactor", WHITE))
         metal, roughness = self.metal_and_roughness(metalness, source)
         if is_dull(roughness**2):
@@ -258,7 +263,8 @@ class Surfaces:
         return coated(name, scaled(base, 1.0 - metal), added(scaled(shining, metal), (coat, coat, coat)), roughness**2)
 
     def metal_and_roughness(self, metalness: dict[str, Any], source: Any) -> tuple[float, float]:
-        """The factors times the means of their picture, which has them in its blue and green."""
+        """Returns the two factors, each times the mean of its channel in their picture: blue for metal, green for
+        roughness."""
         metal, roughness = self.number(metalness, "metallicFactor", 1.0), self.number(metalness, "roughnessFactor", 1.0)
         picture = picture_of(source, "metallicRoughnessTexture")
         if picture is not None:
@@ -267,25 +273,25 @@ class Surfaces:
         return min(max(metal, 0.0), 1.0), min(max(roughness, 0.0), 1.0)
 
     def mean_color(self, picture: Image.Image) -> Color:
-        """The mean of a picture, linear."""
+        """Returns the mean of a picture as a linear colour."""
         return mean_color(self.texture_of(picture, "picture").pixels)
 
     # --- colours ------------------------------------------------------------------------------------------------------
 
     def reflectance(self, value: Any) -> Color:
-        """A colour, at most 1."""
+        """Returns a colour whose channels are at most 1."""
         red, green, blue = self.color(value)
         return (min(red, 1.0), min(green, 1.0), min(blue, 1.0))
 
     def radiance(self, value: Any) -> Color:
-        """A colour of light. Raises where it is too bright for float32."""
+        """Returns the colour of emitted light. Raises where it is too bright for float32."""
         emission = self.color(value)
         if max(emission) > MAX_EMISSION:
             raise self.error(f"expected an emission of at most {MAX_EMISSION:g}, got {max(emission):g}")
         return emission
 
     def color(self, value: Any) -> Color:
-        """A colour of three or more numbers, or a grey of fewer."""
+        """Returns a colour of three or more numbers, or a grey of fewer."""
         try:
             channels = np.atleast_1d(np.array(value, dtype=np.float64))
         except (ValueError, TypeError) as error:
@@ -299,7 +305,8 @@ class Surfaces:
 
 
 def picture_of(source: Any, *names: str) -> Image.Image | None:
-    """The picture that a trimesh material has by one of some names. Of no format are those that trimesh makes up."""
+    """Returns the picture that a trimesh material has by one of some names. Pictures without a format are made up by
+    trimesh and do not count."""
     for name in names:
         image = getattr(source, name, None)
         if isinstance(image, Image.Image) and image.format is not None:
@@ -308,7 +315,7 @@ def picture_of(source: Any, *names: str) -> Image.Image | None:
 
 
 def is_same(one: Texture, other: Texture) -> bool:
-    """Whether two textures have the same pixels and are looked at alike."""
+    """Returns whether two textures have the same pixels and are looked at alike."""
     if not np.array_equal(one.pixels, other.pixels) or (one.alpha is None) != (other.alpha is None):
         return False
     if (one.wrap, one.filter, one.is_linear) != (other.wrap, other.filter, other.is_linear):
@@ -317,9 +324,10 @@ def is_same(one: Texture, other: Texture) -> bool:
 
 
 def face_colors(geometry: Any, is_linear: bool) -> Doubles | None:
-    """(n, 3) linear colours of the faces of a trimesh mesh, or else the means over their vertices; None without any.
+    """Returns the linear colours (n, 3) of the faces of a trimesh mesh, or else the means over their vertices; None
+    without any.
 
-    is_linear: whether the bytes that trimesh has are, as those of glTF, not sRGB.
+    is_linear: whether the bytes that trimesh has are linear, as those of glTF, and not sRGB.
     """
     kind, count = getattr(geometry.visual, "kind", None), len(geometry.faces)
     if kind not in ("face", "vertex"):

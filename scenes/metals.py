@@ -1,4 +1,4 @@
-"""Refractive indices and extinction coefficients of metals, as they were measured.
+"""This module holds refractive indices and extinction coefficients of metals, as they were measured.
 
 Each is the mean over the visible spectrum for red, green and blue of linear sRGB: by the matching functions of Wyman,
 Sloan, Shirley: Simple Analytic Approximations to the CIE XYZ Color Matching Functions, 2013, so weighted that what is
@@ -12,7 +12,12 @@ from scenes.model import Color
 
 
 class Metal(NamedTuple):
-    """A metal. symbol: of the element, empty for an alloy. eta: refractive index. k: extinction coefficient."""
+    """Describes a metal.
+
+    symbol: of the element, empty for an alloy.
+    eta: refractive index.
+    k: extinction coefficient.
+    """
 
     symbol: str
     eta: Color

@@ -1,4 +1,4 @@
-"""Rough metals and coated surfaces, and what is most like them without microfacets.
+"""This module makes rough metals and coated surfaces, and what is most like them without microfacets.
 
 Files give the roughness alpha of microfacets. Walter, Marschner, Li, Torrance: Microfacet Models for Refraction through
 Rough Surfaces (2007) match it with the power 2 / alpha^2 - 2 of the cosine between the normals of facets and of the
@@ -19,17 +19,17 @@ BLACK: Color = (0.0, 0.0, 0.0)
 
 
 def phong_power(alpha: float) -> float:
-    """The power of Phong's lobe for microfacets of some roughness, at most that of MIRROR_ALPHA."""
+    """Returns the power of Phong's lobe for microfacets of some roughness, at most that of MIRROR_ALPHA."""
     return (2.0 / max(alpha, MIRROR_ALPHA) ** 2 - 2.0) / 4.0
 
 
 def is_dull(alpha: float) -> bool:
-    """Whether a lobe is no narrower than a diffuse one."""
+    """Returns whether a lobe is no narrower than a diffuse one."""
     return phong_power(alpha) <= DIFFUSE_POWER
 
 
 def coated(name: str, diffuse: Color, specular: Color, alpha: float) -> Material:
-    """A surface with a rough shine: diffuse and specular reflectances in 0..1.
+    """Makes a surface with a rough shine from diffuse and specular reflectances in 0..1.
 
     Without anything diffuse and smooth it is a mirror. A lobe that is no narrower than a diffuse one is diffuse.
     """
@@ -41,13 +41,14 @@ def coated(name: str, diffuse: Color, specular: Color, alpha: float) -> Material
 
 
 def by_phong(material: Material) -> Material:
-    """What is most like a material to who knows neither microfacets nor solids that absorb."""
+    """Returns the material that is most like a given one for programs that know neither microfacets nor solids that
+    absorb."""
     alpha = material.roughness**2
     plain = replace(material, roughness=0.0, absorption=BLACK, eta=BLACK, k=BLACK)
     if material.kind == "metal":
         like = coated(material.name, BLACK, metal_color(material), alpha)
     elif material.kind == "plastic":
-        coat = straight_ahead(material.ior)
+        coat = normal_reflectance(material.ior)
         like = coated(material.name, material.diffuse, (coat, coat, coat), alpha)
     else:
         return plain
@@ -55,7 +56,7 @@ def by_phong(material: Material) -> Material:
 
 
 def phong_losses(material: Material) -> Iterator[str]:
-    """What `by_phong` changes."""
+    """Yields a line for each thing that `by_phong` changes."""
     if material.kind in ("metal", "plastic"):
         yield f"material {material.name!r} is no longer a {material.kind} but shines by Phong's numbers"
     elif material.kind == "dielectric" and material.roughness > 0.0:
@@ -64,42 +65,42 @@ def phong_losses(material: Material) -> Iterator[str]:
         yield f"material {material.name!r} no longer absorbs light inside"
 
 
-def straight_ahead(ior: float) -> float:
-    """What a dielectric of some index reflects of light that falls in straight."""
+def normal_reflectance(ior: float) -> float:
+    """Returns the share of light that a dielectric of some index reflects at normal incidence."""
     return ((ior - 1.0) / (ior + 1.0)) ** 2 if ior > 0.0 else 0.0
 
 
-def metal_straight_ahead(eta: Color, k: Color) -> Color:
-    """What a metal of index eta + i k reflects of light that falls in straight."""
+def metal_normal_reflectance(eta: Color, k: Color) -> Color:
+    """Returns the share of light that a metal of index eta + i k reflects at normal incidence, per channel."""
     red, green, blue = (((n - 1) ** 2 + a * a) / ((n + 1) ** 2 + a * a) for n, a in zip(eta, k, strict=True))
     return (red, green, blue)
 
 
 def metal_color(material: Material) -> Color:
-    """What a metal reflects of light that falls in straight; of other surfaces `specular`, as they have no index."""
+    """Returns what a metal reflects at normal incidence; for other surfaces, which have no index, it is `specular`."""
     if not any(material.eta):
         return material.specular
-    return multiplied(material.specular, metal_straight_ahead(material.eta, material.k))
+    return multiplied(material.specular, metal_normal_reflectance(material.eta, material.k))
 
 
 def added(first: Color, second: Color) -> Color:
-    """Reflectances of both together, at most 1."""
+    """Returns the sum of two reflectances, each channel at most 1."""
     red, green, blue = (min(a + b, 1.0) for a, b in zip(first, second, strict=True))
     return (red, green, blue)
 
 
 def scaled(color: Color, factor: float) -> Color:
-    """A colour times a number."""
+    """Returns a colour times a number."""
     return (color[0] * factor, color[1] * factor, color[2] * factor)
 
 
 def multiplied(first: Color, second: Color) -> Color:
-    """The product of each channel."""
+    """Returns the product of two colours, channel by channel."""
     return (first[0] * second[0], first[1] * second[1], first[2] * second[2])
 
 
 def glass(name: str, ior: float, transmittance: float = 1.0, roughness: float = 0.0) -> Material:
-    """Glass; the normals of its closed surface point outward."""
+    """Makes glass; the normals of its closed surface point outward."""
     return Material(
         name=name,
         kind="dielectric",

@@ -1,12 +1,12 @@
-"""The Scene model: what a file says, animated, and the still picture of it at one time.
+"""This module holds the model of a scene: what a file says, animated, and the still picture of it at one time.
 
 A `Scene` is read once. `Scene.at(time)` gives a `Snapshot`: plain arrays in world space and nothing that moves.
 Readers of files make scenes; renderers look at snapshots alone. World units are called metres, powers are in watts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scenes.errors import SceneError
 
 if TYPE_CHECKING:
-    from scenes.document import Document
+    pass
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -24,12 +24,13 @@ Color = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Texture:
-    """An image over the plane of texture coordinates.
+    """Holds an image over the plane of texture coordinates.
 
-    pixels: (height, width, 3) uint8, sRGB encoded; the first row is where v = 0, so that v runs down. alpha: (height,
-    width) uint8, how much of a surface is there, or None where all of it is. wrap: what is beyond the image, "repeat":
-    the image again, or "clamp": the colours of its edges. filter: "nearest", "bilinear", or "mip", the mean over what
-    a pixel sees. is_linear: pixels are shares of 255 and not sRGB.
+    pixels: (height, width, 3) uint8, sRGB encoded; the first row is where v = 0, so that v runs down.
+    alpha: (height, width) uint8, how much of a surface is there, or None where all of it is.
+    wrap: what is beyond the image, "repeat": the image again, or "clamp": the colours of its edges.
+    filter: "nearest", "bilinear", or "mip", the mean over what a pixel sees.
+    is_linear: pixels are shares of 255 and not sRGB.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Texture:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is repeated and decoded as pictures mostly are."""
+        """Returns whether the texture repeats and is decoded as pictures mostly are."""
         return self.wrap == "repeat" and self.filter != "nearest" and not self.is_linear
 
 
@@ -60,23 +61,27 @@ PICTURES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """How a surface scatters and emits. Which fields count depends on `kind`, the name of a registered shader.
+    """Says how a surface scatters and emits. Which fields count depends on `kind`, the name of a registered shader.
 
-    diffuse, specular: reflectances in 0..1 per channel, linear. shine: cosine power of the Phong lobe.
-    transmittance: share let through in 0..1. ior: refractive index (<= 0 counts as 1: no refraction).
+    diffuse, specular: reflectances in 0..1 per channel, linear.
+    shine: cosine power of the Phong lobe.
+    transmittance: share let through in 0..1.
+    ior: refractive index (<= 0 counts as 1: no refraction).
     eta, k: refractive index and extinction coefficient of a metal, whose reflectance `specular` then multiplies; with a
-    black eta `specular` is what it reflects straight ahead.
-    roughness: of microfacets, 0..1, the root of their width alpha. absorption: of the inside of what lets light
-    through, 1/m.
+        black eta `specular` is what it reflects at normal incidence.
+    roughness: of microfacets, 0..1, the root of their width alpha.
+    absorption: of the inside of what lets light through, 1/m.
     emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.
-    backdrop: radiance that the eye sees, straight or by mirrors and glass, and that lights nothing: a painted view.
-    texture: index in the snapshot's textures that multiplies `diffuse` and `backdrop`, or -1. cutout: index of a
-    texture whose alpha, or brightness if it has none, says where the surface is: from one half on; or -1.
-    More indices of textures, or -1. specular_map multiplies what mirrors, metals, coats and highlights reflect,
-    roughness_map `roughness` by its mean over the channels, transmission_map what is let through, emission_map
-    `emission`. normal_map: normals in the frame of the texture: red along u, green up the image, blue outward, the byte
-    128 for zero; the first two are multiplied with normal_scale. bump_map: heights, whose mean over the channels, 0..1,
-    times bump_scale is in metres.
+    backdrop: radiance that the eye sees, directly or by mirrors and glass, and that lights nothing: a painted view.
+    texture: index in the snapshot's textures that multiplies `diffuse` and `backdrop`, or -1.
+    cutout: index of a texture whose alpha, or brightness if it has none, says where the surface is: from one half on;
+        or -1.
+    specular_map: index of a texture that multiplies what mirrors, metals, coats and highlights reflect, or -1.
+    roughness_map: index of a texture whose mean over the channels multiplies `roughness`, or -1.
+    transmission_map, emission_map: indices of textures that multiply what is let through and `emission`, or -1.
+    normal_map: index of normals in the frame of the texture, or -1: red along u, green up the image, blue outward, the
+        byte 128 for zero; the first two are multiplied with normal_scale.
+    bump_map: index of heights, or -1, whose mean over the channels, 0..1, times bump_scale is in metres.
     """
 
     name: str = ""
@@ -105,46 +110,78 @@ class Material:
 
     @property
     def pictures(self) -> dict[str, int]:
-        """Indices of the textures that it has, by the names of their fields."""
+        """Returns the indices of the textures that the material has, by the names of their fields."""
         return {name: getattr(self, name) for name in PICTURES if getattr(self, name) >= 0}
 
     @property
     def is_cut_out(self) -> bool:
-        """Whether the surface may have holes. One that shines has none, so that all of it shines."""
+        """Returns whether the surface may have holes. One that shines has none, so that all of it shines."""
         return self.cutout >= 0 and not any(self.emission)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PointLight:
-    """A light without size. intensity: W/sr per channel, the same in all directions."""
+    """Describes a light without size. intensity: W/sr per channel, the same in all directions."""
 
+    kind: ClassVar[str] = "point"
+    has_size: ClassVar[bool] = False
     position: tuple[float, float, float]
     intensity: Color
+
+    @property
+    def strength(self) -> Color:
+        """Returns the quantity that gives the light's brightness."""
+        return self.intensity
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpotLight:
-    """A light without size that shines into a cone. direction: unit, along its axis. intensity: W/sr along the axis.
+    """Describes a light without size that shines into a cone.
+
+    direction: unit, along its axis.
+    intensity: W/sr along the axis.
 
     inner_angle, outer_angle: degrees from the axis, 0 to 180. Up to the one the intensity is that along the axis, at
-    the other it ends; between them it is the smooth step 3 t^2 - 2 t^3 of the cosine.
+        the other it ends; between them it is the smooth step 3 t^2 - 2 t^3 of the cosine.
     """
 
+    kind: ClassVar[str] = "spot"
+    has_size: ClassVar[bool] = False
     position: tuple[float, float, float]
     direction: tuple[float, float, float]
     intensity: Color
     inner_angle: float
     outer_angle: float
 
+    @property
+    def strength(self) -> Color:
+        """Returns the quantity that gives the light's brightness."""
+        return self.intensity
+
 
 @dataclass(frozen=True, kw_only=True)
 class DistantLight:
-    """A light so far away that it comes from the same direction everywhere, as the sun. direction: unit, along the
-    light. irradiance: W/m^2 on a plane across it. angular_radius: of its disc, degrees below 90; 0 has none."""
+    """Describes a light so far away that it comes from the same direction everywhere, as the sun does.
 
+    direction: unit, along the light.
+    irradiance: W/m^2 on a plane across it.
+    angular_radius: of its disc, degrees below 90; 0 has none.
+    """
+
+    kind: ClassVar[str] = "distant"
     direction: tuple[float, float, float]
     irradiance: Color
     angular_radius: float = 0.0
+
+    @property
+    def strength(self) -> Color:
+        """Returns the quantity that gives the light's brightness."""
+        return self.irradiance
+
+    @property
+    def has_size(self) -> bool:
+        """Returns whether a ray can hit the light by chance."""
+        return self.angular_radius > 0.0
 
 
 Light = PointLight | SpotLight | DistantLight
@@ -152,11 +189,11 @@ Light = PointLight | SpotLight | DistantLight
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Environment:
-    """Light from all around, which the eye sees too.
+    """Holds the light from all around, which the eye sees too.
 
-    radiance: (height, width, 3) float32, W/(m^2 sr), in equal steps of latitude and longitude, top row first. axes:
-    (3, 3) float64, rows that are the axes of the image in the world, unit and perpendicular: y is up, to the first row;
-    the middle of a row is along -z, and right of it is +x.
+    radiance: (height, width, 3) float32, W/(m^2 sr), in equal steps of latitude and longitude, top row first.
+    axes: (3, 3) float64, rows that are the axes of the image in the world, unit and perpendicular: y is up, to the
+        first row; the middle of a row is along -z, and right of it is +x.
     """
 
     radiance: Floats
@@ -165,11 +202,16 @@ class Environment:
 
 @dataclass(frozen=True, kw_only=True)
 class Camera:
-    """A thin lens, or a pinhole. forward, up: unit vectors, perpendicular. vertical_fov: degrees. near: distance in
-    front of the eye from which on things are seen. resolution: (width, height) that the file proposes. aperture: radius
-    of the lens, world units, 0 for a pinhole. focus: distance along forward of what a lens sees sharply, world units;
-    positive where there is a lens. height: of what an orthographic camera sees, world units, whatever its
-    vertical_fov; None for perspective."""
+    """Describes a thin lens, or a pinhole.
+
+    forward, up: unit vectors, perpendicular.
+    vertical_fov: degrees.
+    near: distance in front of the eye from which on things are seen.
+    resolution: (width, height) that the file proposes.
+    aperture: radius of the lens, world units, 0 for a pinhole.
+    focus: distance along forward of what a lens sees sharply, world units; positive where there is a lens.
+    height: of what an orthographic camera sees, world units, whatever its vertical_fov; None for perspective.
+    """
 
     eye: tuple[float, float, float]
     forward: tuple[float, float, float]
@@ -184,11 +226,13 @@ class Camera:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mesh:
-    """Indexed triangles. Positions, normals and texture coordinates have indices of their own.
+    """Holds indexed triangles. Positions, normals and texture coordinates have indices of their own.
 
-    vertices: (nv, 3) float64. triangles: (n, 3) int32. normals: (nn, 3) float64 with normal_triangles (n, 3) int32, or
-    None for flat shading. uvs: (nu, 2) float64 with uv_triangles (n, 3) int32, or None. material: index in the
-    scene's list.
+    vertices: (nv, 3) float64.
+    triangles: (n, 3) int32.
+    normals: (nn, 3) float64 with normal_triangles (n, 3) int32, or None for flat shading.
+    uvs: (nu, 2) float64 with uv_triangles (n, 3) int32, or None.
+    material: index in the scene's list.
     """
 
     vertices: Doubles
@@ -202,14 +246,18 @@ class Mesh:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Snapshot:
-    """A scene at one time, in world space.
+    """Holds a scene at one time, in world space.
 
-    positions: (n, 3, 3) float32, corners of triangle i in the file's winding; the geometric normal is
-    (v1 - v0) x (v2 - v0). normals: (n, 3, 3) float32, unit shading normals at the corners (the geometric normal where
-    the file has none, or where one has no length; (0, 0, 1) on a triangle without area). uvs: (n, 3, 2) float32,
-    shifted by whole numbers per triangle so that they are small where textures repeat. material_ids: (n,) int32.
-    camera: the one to look through. cameras: all of them, by name. background: seen by the eye alone. environment: the
-    light from all around, if there is any.
+    positions: (n, 3, 3) float32, corners of triangle i in the file's winding, so that (v1 - v0) x (v2 - v0) is the
+        geometric normal.
+    normals: (n, 3, 3) float32, unit shading normals at the corners (the geometric normal where the file has none, or
+        where one has no length; (0, 0, 1) on a triangle without area).
+    uvs: (n, 3, 2) float32, shifted by whole numbers per triangle so that they are small where textures repeat.
+    material_ids: (n,) int32, indices of the materials.
+    camera: the one to look through.
+    cameras: all of them, by name.
+    background: seen by the eye alone.
+    environment: the light from all around, if there is any.
     """
 
     name: str
@@ -228,12 +276,14 @@ class Snapshot:
 
     @property
     def cut_out(self) -> npt.NDArray[np.bool_]:
-        """(n,) which triangles may have holes: those of materials that are cut out, with texture coordinates."""
+        """Returns which triangles may have holes, (n,) bool: those of materials that are cut out, with texture
+        coordinates."""
         materials = np.array([material.is_cut_out for material in self.materials], np.bool_)
         return materials[self.material_ids] & self.uvs.any(axis=(1, 2))
 
     def seen_by(self, name: str) -> "Snapshot":
-        """The same through another camera. Raises SceneError where there is none of this name."""
+        """Returns the same snapshot, seen through another of its cameras. Raises SceneError where there is none of this
+        name."""
         if name not in self.cameras:
             raise SceneError(f"scene {self.name!r} has no camera {name!r}; it has {', '.join(self.cameras)}")
         return replace(self, camera=self.cameras[name])
@@ -241,37 +291,14 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class AnimationRange:
-    """`frames` pictures from `start` to `end`, both included: frame i is at start + i (end - start) / (frames - 1)."""
+    """Spaces `frames` pictures evenly from `start` to `end`, both included: frame i is at start + i (end - start) /
+    (frames - 1)."""
 
     start: float = 0.0
     end: float = 0.0
     frames: int = 1
 
     def time_of(self, frame: int) -> float:
-        """Time of a 0-based frame; frames beyond the last are allowed: a track is held at its ends."""
+        """Returns the time of a 0-based frame; frames beyond the last are allowed: a track is held at its ends."""
         step = (self.end - self.start) / (self.frames - 1) if self.frames > 1 else 0.0
         return self.start + frame * step
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
-    """A named, animated scene. `snapshot(time)` does the work; readers supply it.
-
-    source: the file that it was read from. moving_triangles: how many triangles may change with time. document: what
-    the scene was before time was chosen, for those that write it out.
-    """
-
-    name: str
-    snapshot: Callable[[float], Snapshot]
-    animation: AnimationRange = field(default_factory=AnimationRange)
-    source: str = ""
-    moving_triangles: int = 0
-    document: "Document"
-
-    def at(self, time: float) -> Snapshot:
-        """The scene at a time, in the unit of its animation range. Any time will do: a track is held at its ends."""
-        return self.snapshot(time)
-
-    def at_frame(self, frame: int) -> Snapshot:
-        """The scene at a 0-based frame of its animation."""
-        return self.snapshot(self.animation.time_of(frame))

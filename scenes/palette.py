@@ -1,4 +1,4 @@
-"""Colours of faces as a texture that has one texel for each."""
+"""This module makes a texture that has one texel for each colour of a face."""
 
 import math
 from dataclasses import replace
@@ -13,7 +13,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def mean_color(pixels: Bytes) -> Color:
-    """The linear mean of sRGB pixels (height, width, 3)."""
+    """Returns the linear mean of sRGB pixels (height, width, 3)."""
     values = decoded(np.arange(256, dtype=np.uint8))
     counts = [np.bincount(pixels[..., channel].ravel(), minlength=256) for channel in range(3)]
     red, green, blue = (float(count @ values) / count.sum() for count in counts)
@@ -21,12 +21,14 @@ def mean_color(pixels: Bytes) -> Color:
 
 
 def srgb(colors: Doubles) -> Bytes:
-    """Linear colours in 0..1 as sRGB bytes."""
+    """Returns linear colours in 0..1 as sRGB bytes."""
     return np.rint(255.0 * encoded(colors)).astype(np.uint8)
 
 
 def painted(mesh: Mesh, colors: Doubles, name: str) -> tuple[Mesh, Texture]:
-    """A mesh whose texture coordinates give each triangle its colour in the texture. colors: (n, 3) linear, in 0..1.
+    """Returns a mesh whose texture coordinates give each triangle its colour in the texture.
+
+    colors: (n, 3) linear, in 0..1.
 
     All corners of a triangle lie on the centre of a texel, where filtering blends nothing. Sides of the texture are
     powers of two, so that float32 holds the centres exactly.

@@ -1,5 +1,5 @@
-"""A scene made plain, as a workload that tracers share: diffuse surfaces and one square light below the ceiling, or one
-point light.
+"""This module makes a scene plain, as a workload that tracers share: diffuse surfaces and one square light below the
+ceiling, or one point light.
 
 Barczak: GPU Ray Tracing the Wrong Way (2016) measured traversal with photons of such a scene; Günther, Popov, Seidel,
 Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet Traversal, 2007, with the shadows of a point light.
@@ -21,7 +21,7 @@ LIGHT_RADIANCE: Color = (10.0, 10.0, 10.0)
 
 
 def plain(snapshot: Snapshot) -> Snapshot:
-    """The same triangles, each diffuse in the colour of its material, lit by a square that shines down alone.
+    """Returns the same triangles, each diffuse in the colour of its material, lit by a square that shines down alone.
 
     Textures, mirrors, glass, bent normals, glowing surfaces and the lights of the scene are left out. Up is the axis
     that is closest to the camera's. The light is the last two triangles.
@@ -43,7 +43,7 @@ def plain(snapshot: Snapshot) -> Snapshot:
 
 
 def point_lit(snapshot: Snapshot) -> Snapshot:
-    """The same scene lit by one point light alone: the first that it has, else one in the middle of its box."""
+    """Returns the same scene lit by one point light alone: the first that it has, else one in the middle of its box."""
     corners = snapshot.positions.reshape(-1, 3).astype(np.float64)
     x, y, z = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
     middle = PointLight(position=(float(x), float(y), float(z)), intensity=LIGHT_RADIANCE)
@@ -53,14 +53,15 @@ def point_lit(snapshot: Snapshot) -> Snapshot:
 
 
 def plain_material(material: Material) -> Material:
-    """Diffuse in the material's brightest colour: its own diffuse one, else that of its highlights or its light."""
+    """Returns a diffuse material of the given one's brightest colour: its diffuse one, else that of its highlights or
+    its light."""
     clear: Color = (material.transmittance, material.transmittance, material.transmittance)
     colors = (material.diffuse, metal_color(material), clear)
     return Material(name=material.name, diffuse=max(colors, key=sum))
 
 
 def square_light(snapshot: Snapshot) -> Floats:
-    """(2, 3, 3) corners, wound so that the light shines down."""
+    """Returns the corners of two triangles, (2, 3, 3), wound so that the light shines down."""
     up = int(np.argmax(np.abs(snapshot.camera.up)))
     sign = 1.0 if snapshot.camera.up[up] > 0.0 else -1.0
     corners = snapshot.positions.reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""Curved surfaces as meshes with exact normals at their vertices."""
+"""This module makes meshes of curved surfaces, with exact normals at their vertices."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,11 @@ CONE_SEGMENTS = 48
 
 
 def sphere(center: Doubles, radius: float, material: int, segments: int = SPHERE_SEGMENTS) -> Mesh:
-    """A closed sphere of meridians and parallels with its poles on the y axis, outward winding and normals.
+    """Makes a closed sphere of meridians and parallels with its poles on the y axis, outward winding and normals.
 
-    segments: meridians (even); the parallels divide a half circle into half as many. A negative radius turns the sphere
-    inside out. 2 segments (segments / 2 - 1) triangles.
+    It has 2 segments (segments / 2 - 1) triangles. A negative radius turns it inside out.
+
+    segments: meridians (even); the parallels divide a half circle into half as many.
     """
     rings = segments // 2
     polar = np.pi * np.arange(1, rings) / rings
@@ -35,7 +36,8 @@ def sphere(center: Doubles, radius: float, material: int, segments: int = SPHERE
 
 
 def sphere_triangles(rings: int, segments: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-    """(n, 3) int32 vertices of the triangles of `sphere`: north cap, bands from north to south, south cap."""
+    """Returns the vertices, (n, 3) int32, of the triangles of `sphere`: north cap, bands from north to south, south
+    cap."""
     j = np.arange(segments)
     k = (j + 1) % segments
     north, south = 0, (rings - 1) * segments + 1
@@ -52,7 +54,10 @@ def sphere_triangles(rings: int, segments: int) -> np.ndarray[tuple[int, ...], n
 
 
 def cone(ends: Doubles, radii: tuple[float, float], material: int, inside: bool = False) -> Mesh:
-    """An open cone or cylinder between two different points. ends: (2, 3), base and apex. radii: >= 0, at each end.
+    """Makes an open cone or cylinder between two different points.
+
+    ends: (2, 3), base and apex.
+    radii: >= 0, at each end.
 
     Winding and normals point outward, or inward if `inside`.
     """
@@ -81,7 +86,7 @@ def cone(ends: Doubles, radii: tuple[float, float], material: int, inside: bool 
 
 
 def rectangle(corner: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, material: int) -> Mesh:
-    """A parallelogram of two triangles from a corner and two edges; its normal points along first x second."""
+    """Makes a parallelogram of two triangles from a corner and two edges; its normal points along first x second."""
     corner, first, second = np.array(corner), np.array(first), np.array(second)
     vertices = np.array([corner, corner + first, corner + first + second, corner + second], dtype=np.float64)
     return Mesh(vertices=vertices, triangles=np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32), material=material)

@@ -1,4 +1,4 @@
-"""Reading the bytes of a file, with errors that say what is wrong with it."""
+"""This module reads the bytes of a file, with errors that say what is wrong with it."""
 
 import stat
 from pathlib import Path
@@ -23,7 +23,7 @@ def check_file(path: Path, max_bytes: int) -> None:
 
 
 def read_bytes(path: Path, max_bytes: int) -> bytes:
-    """All bytes of a file. Raises SceneFileError as `check_file` does, and where reading fails."""
+    """Reads all bytes of a file, at most max_bytes. Raises SceneFileError as `check_file` does, or where it fails."""
     check_file(path, max_bytes)
     try:
         return path.read_bytes()
@@ -32,7 +32,7 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
 
 
 def as_utf8(text: bytes) -> bytes:
-    """Text in UTF-8: as it is, or else, where it is not UTF-8, taken for Latin-1 (which any bytes are)."""
+    """Returns a text in UTF-8: unchanged where it is UTF-8, or else decoded as Latin-1 (which any bytes are)."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
@@ -41,6 +41,6 @@ def as_utf8(text: bytes) -> bytes:
 
 
 def reason(error: BaseException) -> str:
-    """What an exception says, on one line."""
+    """Returns the message of an exception on one line."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split())[:200] or type(error).__name__

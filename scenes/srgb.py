@@ -1,4 +1,4 @@
-"""The transfer curve of sRGB, both ways (IEC 61966-2-1: Default RGB colour space - sRGB, 1999)."""
+"""This module holds the transfer curve of sRGB, both ways (IEC 61966-2-1: Default RGB colour space - sRGB, 1999)."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from scenes.model import Doubles
 
-#: Of all 256 bytes, what they mean.
+#: The linear value of each of the 256 bytes.
 _ENCODED = np.arange(256) / 255.0
 _DECODED = np.where(_ENCODED <= 0.04045, _ENCODED / 12.92, ((_ENCODED + 0.055) / 1.055) ** 2.4)
 
@@ -22,7 +22,7 @@ def decoded(encoded: npt.NDArray[np.uint8], dtype: npt.DTypeLike = np.float64) -
 
 
 def encoded(linear: Doubles) -> Doubles:
-    """Returns linear values as sRGB has them, in 0..1.
+    """Encodes linear values as sRGB, in 0..1.
 
     linear: float64, any shape; what is below 0 counts as 0, what is above 1 as 1.
     """

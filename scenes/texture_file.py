@@ -1,4 +1,4 @@
-"""Pictures as textures."""
+"""This module reads and writes textures as pictures."""
 
 import warnings
 from pathlib import Path
@@ -15,7 +15,9 @@ OPAQUE = 255
 
 
 def read_texture(path: Path, formats: tuple[str, ...]) -> Texture:
-    """A picture file as a texture; its first row is v = 0. formats: Pillow's names of those allowed.
+    """Reads a picture file as a texture; its first row is v = 0.
+
+    formats: Pillow's names of those allowed.
 
     Raises SceneFileError when the file cannot be read or holds too many pixels (Pillow's bound on decompression bombs).
     """
@@ -30,14 +32,14 @@ def read_texture(path: Path, formats: tuple[str, ...]) -> Texture:
 
 
 def image_texture(name: str, image: Image.Image) -> Texture:
-    """A Pillow image as a texture; without alpha if all of it is opaque."""
+    """Makes a texture of a Pillow image; it has no alpha if all of it is opaque."""
     alpha = np.array(image.convert("RGBA").getchannel("A")) if image.has_transparency_data else None
     has_holes = alpha is not None and alpha.min(initial=OPAQUE) < OPAQUE
     return Texture(name=name, pixels=np.array(image.convert("RGB"), dtype=np.uint8), alpha=alpha if has_holes else None)
 
 
 def texture_image(texture: Texture) -> Image.Image:
-    """A texture as a Pillow image, from which the same texture is read."""
+    """Makes a Pillow image of a texture, from which the same texture is read."""
     image = Image.fromarray(texture.pixels)
     if texture.alpha is not None:
         image.putalpha(Image.fromarray(texture.alpha))

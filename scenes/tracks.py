@@ -1,6 +1,7 @@
-"""Keyframe tracks: splines through positions and scales, squad through rotations, steps of visibility.
+"""This module moves things by keyframes: splines through positions and scales, squad through rotations, steps of
+visibility.
 
-Of the keys of a spline, the first and the last only shape its ends: it runs from the second to the last but one and
+The first and the last key of a spline only shape its ends: the spline runs from the second to the last but one and
 rests there before and after. Keys need not be sorted, and times may repeat.
 """
 
@@ -19,17 +20,17 @@ NO_TURN: Doubles = np.array([1.0, 0.0, 0.0, 0.0])
 
 @dataclass(frozen=True)
 class Segment:
-    """Where a time falls among keys: `fraction` in 0..1 of the way from key `index` to the next."""
+    """Says where a time falls among keys: `fraction` in 0..1 of the way from key `index` to the next."""
 
     index: int
     fraction: float
 
 
 def find_segment(times: Doubles, time: float) -> Segment:
-    """The segment of a time among keys 1 .. n-2, clamped to them.
+    """Returns the segment of a time among keys 1 .. n-2, clamped to them.
 
     It is the first that ends after the time. So it starts before it, whatever the order of the keys: its duration is
-    positive, and segments of no or negative duration are never met.
+    positive, and segments of no or negative duration are never found.
     """
     last = len(times) - 2
     if time <= times[1]:
@@ -42,7 +43,7 @@ def find_segment(times: Doubles, time: float) -> Segment:
 
 @dataclass(frozen=True)
 class TangentWeights:
-    """Weights of the steps into and out of a key in the tangents of a segment.
+    """Weighs the steps into and out of a key in the tangents of a segment.
 
     Leaving its first key: outgoing = out_before (step before) + out_here (step of the segment). Arriving at its second:
     incoming = in_here (step of the segment) + in_after (step after).
@@ -55,7 +56,9 @@ class TangentWeights:
 
 
 def tangent_weights(times: Doubles, shapes: Doubles, index: int) -> TangentWeights:
-    """Weights for the segment from key `index`. shapes: (n, 3) tension, continuity and bias of each key.
+    """Returns the weights for the segment from key `index`.
+
+    shapes: (n, 3) tension, continuity and bias of each key.
 
     Kochanek, Bartels: Interpolating Splines with Local Tension, Continuity, and Bias Control (1984), with their
     adjustment for uneven times. A neighbour that is out of order in time counts as one at the same time.
@@ -77,14 +80,19 @@ def tangent_weights(times: Doubles, shapes: Doubles, index: int) -> TangentWeigh
 
 @dataclass(frozen=True, eq=False)
 class VectorTrack:
-    """Positions or scales. times: (n,), n >= 4. values: (n, 3). shapes: (n, 3) tension, continuity, bias."""
+    """Moves along positions, or through scales.
+
+    times: (n,), n >= 4.
+    values: (n, 3).
+    shapes: (n, 3) tension, continuity, bias.
+    """
 
     times: Doubles
     values: Doubles
     shapes: Doubles
 
     def at(self, time: float) -> Doubles:
-        """(3,) value at a time: a cubic with the tangents of Kochanek and Bartels."""
+        """Returns the (3,) value at a time: a cubic with the tangents of Kochanek and Bartels."""
         segment = find_segment(self.times, time)
         if segment.fraction == 0.0:
             return self.values[segment.index]
@@ -100,7 +108,13 @@ class VectorTrack:
 
 @dataclass(frozen=True, eq=False)
 class RotationTrack:
-    """Turns. times: (n,), n >= 4. axes: (n, 3) of any length. degrees: (n,). shapes: as in VectorTrack."""
+    """Turns from key to key.
+
+    times: (n,), n >= 4.
+    axes: (n, 3) of any length.
+    degrees: (n,).
+    shapes: as in VectorTrack.
+    """
 
     times: Doubles
     axes: Doubles
@@ -109,7 +123,8 @@ class RotationTrack:
 
     @cached_property
     def quaternions(self) -> Doubles:
-        """(n, 4) unit quaternions, each on the side of the one before, so that every step takes the short way."""
+        """Returns the unit quaternions (n, 4), each on the side of the one before, so that every step takes the short
+        way."""
         turns = np.array([quaternion(axis, angle) for axis, angle in zip(self.axes, self.degrees, strict=True)])
         for index in range(1, len(turns)):
             if turns[index] @ turns[index - 1] < 0.0:
@@ -117,7 +132,8 @@ class RotationTrack:
         return turns
 
     def at(self, time: float) -> Doubles:
-        """(4,) unit quaternion at a time: spherical and quadrangle interpolation with the tangents of the splines.
+        """Returns the (4,) unit quaternion at a time: spherical and quadrangle interpolation with the tangents of the
+        splines.
 
         Shoemake: Animating Rotation with Quaternion Curves (1985); Quaternion Calculus and Fast Animation (1987).
         """
@@ -136,26 +152,26 @@ class RotationTrack:
 
 
 def product(p: Doubles, q: Doubles) -> Doubles:
-    """(4,) Hamilton product of quaternions (w, x, y, z)."""
+    """Returns the (4,) Hamilton product of quaternions (w, x, y, z)."""
     scalar = p[0] * q[0] - p[1:] @ q[1:]
     return np.concatenate([[scalar], p[0] * q[1:] + q[0] * p[1:] + cross(p[1:], q[1:])])
 
 
 def step_between(p: Doubles, q: Doubles) -> Doubles:
-    """(3,) log(p^-1 q): axis times half the angle, in radians, of the turn that follows p to give q."""
+    """Returns log(p^-1 q), (3,): the axis times half the angle, in radians, of the turn that follows p to give q."""
     turn = product(p * np.array([1.0, -1.0, -1.0, -1.0]), q)
     sine = float(np.linalg.norm(turn[1:]))
     return turn[1:] * (math.atan2(sine, turn[0]) / sine) if sine > 0.0 else np.zeros(3)
 
 
 def exponential(half_turn: Doubles) -> Doubles:
-    """(4,) unit quaternion of an axis times half the angle."""
+    """Returns the unit quaternion (4,) of an axis times half the angle."""
     half = float(np.linalg.norm(half_turn))
     return np.concatenate([[math.cos(half)], half_turn * (math.sin(half) / half if half > 0.0 else 1.0)])
 
 
 def slerp(p: Doubles, q: Doubles, u: float) -> Doubles:
-    """(4,) the unit quaternion at `u` of the great arc from p to q (Shoemake 1985); it never flips a sign."""
+    """Returns the unit quaternion (4,) at `u` of the great arc from p to q (Shoemake 1985); it never flips a sign."""
     cosine = float(np.clip(p @ q, -1.0, 1.0))
     angle = math.acos(cosine)
     if math.sin(angle) < 1e-6:
@@ -168,20 +184,24 @@ def slerp(p: Doubles, q: Doubles, u: float) -> Doubles:
 
 @dataclass(frozen=True, eq=False)
 class VisibilityTrack:
-    """Steps of being seen or not. times: (n,). shown: (n,) bool. Seen before the first."""
+    """Shows and hides from key to key.
+
+    times: (n,).
+    shown: (n,) bool. All is seen before the first key.
+    """
 
     times: Doubles
     shown: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
     def at(self, time: float) -> bool:
-        """Whether it is seen: as the last key says that the time has reached."""
+        """Returns whether it is seen at a time, as the last key up to that time says."""
         reached = np.flatnonzero(self.times <= time)
         return bool(self.shown[reached[-1]]) if len(reached) else True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Track:
-    """The keyframes of one name. A part that is missing does nothing."""
+    """Holds the keyframes of one name. A part that is missing does nothing."""
 
     transl: VectorTrack | None = None
     rot: RotationTrack | None = None
@@ -189,16 +209,16 @@ class Track:
     visibility: VisibilityTrack | None = None
 
     def offset_at(self, time: float) -> Doubles:
-        """(3,) translation."""
+        """Returns the (3,) translation."""
         return self.transl.at(time) if self.transl else np.zeros(3)
 
     def matrix_at(self, time: float) -> Doubles:
-        """(4, 4) map T R S."""
+        """Returns the (4, 4) map T R S."""
         if self.transl is None and self.rot is None and self.scale is None:
             return IDENTITY
         turn = self.rot.at(time) if self.rot else NO_TURN
         return compose(self.scale.at(time) if self.scale else np.ones(3), turn, self.offset_at(time))
 
     def shown_at(self, time: float) -> bool:
-        """Whether what the track moves is seen."""
+        """Returns whether what the track moves is seen."""
         return self.visibility.at(time) if self.visibility else True

@@ -1,4 +1,4 @@
-"""Affine maps, and the nested transforms of a file.
+"""This module holds affine maps, and the nested transforms of a file.
 
 Maps are (4, 4) float64 matrices of column vectors in a right-handed frame with y up; angles are in degrees.
 """
@@ -14,19 +14,20 @@ IDENTITY: Doubles = np.eye(4)
 
 
 def translation(offset: Doubles) -> Doubles:
-    """The map p -> p + offset."""
+    """Returns the map p -> p + offset."""
     matrix = np.eye(4)
     matrix[:3, 3] = offset
     return matrix
 
 
 def scaling(factors: Doubles) -> Doubles:
-    """The map that scales each axis."""
+    """Returns the map that scales each axis."""
     return np.diag([*factors, 1.0])
 
 
 def quaternion(axis: Doubles, degrees: float) -> Doubles:
-    """(4,) unit quaternion (w, x, y, z) of a turn about an axis of any length; one of length 0 turns nothing."""
+    """Returns the (4,) unit quaternion (w, x, y, z) of a turn about an axis of any length; one of length 0 turns
+    nothing."""
     size = float(np.abs(axis).max())
     if size == 0.0:
         return np.array([1.0, 0.0, 0.0, 0.0])
@@ -36,7 +37,9 @@ def quaternion(axis: Doubles, degrees: float) -> Doubles:
 
 
 def axis_and_degrees(q: Doubles) -> tuple[Doubles, float]:
-    """Returns the unit axis (3,) of a turn, and its angle in degrees, 0 to 360. q: (4,) unit quaternion (w, x, y, z).
+    """Returns the unit axis (3,) of a turn, and its angle in degrees, 0 to 360.
+
+    q: (4,) unit quaternion (w, x, y, z).
 
     The axis of a turn by nothing is y.
     """
@@ -47,7 +50,7 @@ def axis_and_degrees(q: Doubles) -> tuple[Doubles, float]:
 
 
 def rotation(q: Doubles) -> Doubles:
-    """The map of a unit quaternion (w, x, y, z)."""
+    """Returns the map of a unit quaternion (w, x, y, z)."""
     w, x, y, z = q
     matrix = np.eye(4)
     matrix[:3, :3] = [
@@ -59,13 +62,13 @@ def rotation(q: Doubles) -> Doubles:
 
 
 def compose(scale: Doubles, turn: Doubles, offset: Doubles) -> Doubles:
-    """T R S: first the scale (3,), then the turn (4,) as a unit quaternion, then the offset (3,)."""
+    """Returns T R S, (4, 4): first the scale (3,), then the turn (4,) as a unit quaternion, then the offset (3,)."""
     return translation(offset) @ rotation(turn) @ scaling(scale)
 
 
 @dataclass(frozen=True, eq=False)
 class Transform:
-    """A level of nesting: the map of a named track, or a fixed matrix, inside all that the parent does."""
+    """This is a level of nesting: the map of a named track, or a fixed matrix, inside all that the parent does."""
 
     parent: "Transform | None" = None
     matrix: Doubles | None = None
@@ -73,7 +76,7 @@ class Transform:
     depth: int = 0
 
     def inner(self, *, matrix: Doubles | None = None, track: str = "") -> "Transform":
-        """The next level inside this one."""
+        """Returns the next level inside this one."""
         return Transform(parent=self, matrix=matrix, track=track, depth=self.depth + 1)
 
 

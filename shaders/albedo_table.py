@@ -1,8 +1,10 @@
-"""How much of the light GGX facets reflect in one bounce: a table over roughness and angle, with its means.
+"""This module tabulates how much of the light GGX facets reflect in one bounce, over roughness and angle, with its
+means.
 
-By Schlick's Fresnel a surface that reflects f straight ahead reflects `scale` f + `bias` in all (Karis: Real Shading in
-Unreal Engine 4, 2013). Between places of the table numbers are linear in the roots of alpha and of the cosine, and the
-means are those of what is so read, exactly: what one bounce misses can be added without an error of its own.
+By Schlick's Fresnel a surface that reflects f at normal incidence reflects `scale` f + `bias` in all (Karis: Real
+Shading in Unreal Engine 4, 2013). Between its points the table's numbers are linear in the roots of alpha and of the
+cosine, and the means are those of what is so read, exactly: what one bounce misses can be added without an error of its
+own.
 """
 
 import math
@@ -16,7 +18,7 @@ from shaders.ggx import LEAST_ALPHA
 
 Doubles = npt.NDArray[np.float64]
 
-#: Places along each axis, from 0 to 1, and points of quadrature of the sampled normals' two numbers.
+#: Points along each axis of the table, from 0 to 1, and points of quadrature of the sampled normals' two numbers.
 PLACES = 32
 NODES, AZIMUTHS = 32, 12
 
@@ -25,11 +27,12 @@ MEAN_GRAZING = 1.0 / 21.0
 
 
 class SeenFacets(NamedTuple):
-    """Points of quadrature over the normals that `shaders.ggx.sample_seen` would draw, for n directions.
+    """Holds points of quadrature over the normals that `shaders.ggx.sample_seen` would draw, for n directions.
 
-    z_o: (n, 1, 1) cosine between the direction and the surface's normal. at_facet: (n, i, j) cosine between the
-    direction and the facet's normal. h_z: (n, i, j) cosine between both normals. weights: (i,), of which the sum over
-    i, divided by j, is 1.
+    z_o: (n, 1, 1) cosine between the direction and the surface's normal.
+    at_facet: (n, i, j) cosine between the direction and the facet's normal.
+    h_z: (n, i, j) cosine between both normals.
+    weights: (i,), of which the sum over i, divided by j, is 1.
     """
 
     z_o: Doubles
@@ -41,8 +44,9 @@ class SeenFacets(NamedTuple):
 def seen_facets(alpha: float, cosine: Doubles, count: tuple[int, int]) -> SeenFacets:
     """Returns the facets that directions see.
 
-    alpha: width of GGX. cosine: (n,) of the directions. count: points along the sampler's two numbers, across the
-    facets' cap and in azimuth.
+    alpha: width of GGX.
+    cosine: (n,) of the directions.
+    count: points along the sampler's two numbers, across the facets' cap and in azimuth.
     """
     nodes, weights = np.polynomial.legendre.leggauss(count[0])
     # Facets on edge, which hide each other, are drawn by u2 close to 1: points are denser there.
@@ -70,7 +74,7 @@ def kept_by_reflection(alpha: float, facets: SeenFacets) -> Doubles:
 
 
 def one_bounce(alpha: float, cosine: Doubles) -> Doubles:
-    """(2, n) scale and bias of the light that facets reflect at once. cosine: (n,)."""
+    """Returns the scale and the bias, (2, n), of the light that facets reflect at once. cosine: (n,)."""
     facets = seen_facets(alpha, cosine, (NODES, AZIMUTHS))
     kept, grazing = kept_by_reflection(alpha, facets), (1.0 - facets.at_facet) ** 5
     mean: Doubles = np.einsum("knij,i->kn", np.array([kept * (1.0 - grazing), kept * grazing]), facets.weights)
@@ -78,7 +82,7 @@ def one_bounce(alpha: float, cosine: Doubles) -> Doubles:
 
 
 def tabulated() -> Doubles:
-    """(2, PLACES, PLACES) scale and bias, by the roots of alpha and of the cosine."""
+    """Returns the table of scale and bias, (2, PLACES, PLACES), by the roots of alpha and of the cosine."""
     places = np.linspace(0.0, 1.0, PLACES)
     return np.stack([one_bounce(max(root**2, LEAST_ALPHA), places**2) for root in places], axis=1)
 
@@ -101,7 +105,8 @@ MEAN_SHARES = means(SHARES)
 
 @compiled
 def place_of(x: float, places: int) -> tuple[int, float]:
-    """The place of an axis before x in 0..1, and how far it is to the next one, as a share of their distance."""
+    """Returns the index in a table's axis before x in 0..1, and how far it is to the next one, as a share of their
+    distance."""
     scaled = min(max(x, 0.0), 1.0) * (places - 1)
     place = min(int(scaled), places - 2)
     return place, scaled - place
@@ -109,13 +114,13 @@ def place_of(x: float, places: int) -> tuple[int, float]:
 
 @compiled
 def place_of_root(x: float, places: int) -> tuple[int, float]:
-    """As `place_of`, for the root of x."""
+    """Returns what `place_of` does for the root of x."""
     return place_of(math.sqrt(max(x, 0.0)), places)
 
 
 @called
 def shares_at(alpha: float, cosine: float) -> tuple[float, float]:
-    """Scale and bias of light that falls in or leaves at this cosine."""
+    """Returns the scale and the bias of light that falls in or leaves at this cosine."""
     if alpha < LEAST_ALPHA:
         grazing = (1.0 - cosine) ** 5
         return 1.0 - grazing, grazing
@@ -131,7 +136,7 @@ def shares_at(alpha: float, cosine: float) -> tuple[float, float]:
 
 @compiled
 def mean_shares(alpha: float) -> tuple[float, float]:
-    """Cosine-weighted means of `shares_at` over the hemisphere."""
+    """Returns the cosine-weighted means of `shares_at` over the hemisphere."""
     if alpha < LEAST_ALPHA:
         return 1.0 - MEAN_GRAZING, MEAN_GRAZING
     row, down = place_of_root(alpha, PLACES)

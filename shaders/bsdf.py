@@ -1,12 +1,12 @@
-"""Scattering at a surface: a mixture of five lobes, which every shader is made of.
+"""This module scatters light at a surface by a mixture of five lobes, which every shader is made of.
 
-Conventions. `wi` and `wo` are unit vectors that point away from the surface, in a local frame whose z axis is the
-shading normal on the side of `wo`. `evaluate` excludes the cosine. The transport direction is an argument: radiance
-(from the eye) or flux (from a light). Photons are stored where `diffuse` is not black.
+`wi` and `wo` are unit vectors that point away from the surface, in a local frame whose z axis is the shading normal on
+the side of `wo`. `evaluate` excludes the cosine. The transport direction is an argument: radiance (from the eye) or
+flux (from a light). Photons are stored where `diffuse` is not black.
 
-A gloss covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and comes out
-as evenly as it must so that nothing is lost: Kelemen, Szirmay-Kalos: A Microfacet Based Coupled Specular-Matte BRDF
-Model with Importance Sampling, 2001. Photons on such a base are those that came through.
+A specular lobe covers the diffuse lobe as a coat: light has to come through it on its way to the base and back, and
+comes out as evenly as it must so that nothing is lost: Kelemen, Szirmay-Kalos: A Microfacet Based Coupled
+Specular-Matte BRDF Model with Importance Sampling, 2001. Photons on such a base are those that came through.
 """
 
 import math
@@ -15,26 +15,39 @@ from typing import NamedTuple
 from shaders.compilation import called, compiled
 from shaders.dielectric import fresnel, refract
 from shaders.ggx import LEAST_ALPHA
-from shaders.gloss import Gloss, gloss_albedo, gloss_pdf, gloss_value, mean_gloss_albedo, sample_gloss
 from shaders.phong import phong_pdf, phong_value, sample_phong
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
 from shaders.sampling import cosine_hemisphere
+from shaders.specular_lobe import (
+    Gloss,
+    mean_specular_albedo,
+    sample_specular_lobe,
+    specular_albedo,
+    specular_pdf,
+    specular_value,
+)
 from shaders.vector import BLACK, WHITE, Color, Vec3, add, largest, mean, multiply, scale, subtract
 
 #: What a sample turned out to be.
-ABSORBED, DIFFUSE, GLOSSY, SPECULAR = range(4)
+LOBE_ABSORBED, LOBE_DIFFUSE, LOBE_GLOSSY, LOBE_SPECULAR = range(4)
 
 #: A coat that lets less light through than this may as well let none.
 LEAST_ENTERING = 1e-9
 
 
 class Bsdf(NamedTuple):
-    """Reflectances in 0..1 of the five lobes: Lambert, Phong, perfect mirror, clear dielectric, and microfacets, whose
-    `gloss` is what they reflect straight ahead; black for none.
+    """Reflectances in 0..1 of five lobes, black for none, and what shapes them.
 
-    shine: cosine power of the Phong lobe. ior: refractive index of the inside of the dielectric over that of the
-    outside, > 0. alpha: width of GGX of the gloss and of the dielectric's border, 0..1. eta, k: refractive index and
-    extinction coefficient of a metal, whose reflectance the gloss multiplies then; black where they are not known.
+    diffuse: of Lambert's law.
+    phong: of a Phong lobe.
+    mirror: of a perfect mirror.
+    transmission: of a clear dielectric.
+    shine: cosine power of the Phong lobe.
+    ior: refractive index of the inside of the dielectric over that of the outside, > 0.
+    specular_lobe: of microfacets, at normal incidence.
+    alpha: width of GGX of the specular lobe and of the dielectric's border, 0..1.
+    eta, k: refractive index and extinction coefficient of a metal, whose reflectance the specular lobe multiplies then;
+        black where they are not known.
     """
 
     diffuse: Color
@@ -43,18 +56,18 @@ class Bsdf(NamedTuple):
     transmission: Color
     shine: float
     ior: float
-    gloss: Color = BLACK
+    specular_lobe: Color = BLACK
     alpha: float = 0.0
     eta: Color = BLACK
     k: Color = BLACK
 
 
 class BsdfSample(NamedTuple):
-    """A direction drawn.
+    """Holds a direction that was drawn.
 
     weight: f cos / pdf per channel, the share of light that is kept. radiance_scale: what radiance changes by as it is
     squeezed into another medium, beside the weight; 1 for flux. pdf_solid_angle: 0 for a direction without spread
-    (SPECULAR). lobe: where the direction comes from.
+    (LOBE_SPECULAR). lobe: where the direction comes from.
     """
 
     wi: Vec3
@@ -65,7 +78,7 @@ class BsdfSample(NamedTuple):
 
 
 class Transport(NamedTuple):
-    """What `sample` is asked beside, as its arguments say."""
+    """Holds the arguments of `sample` that say which light is sampled and where."""
 
     outside: bool
     flux: bool
@@ -73,60 +86,61 @@ class Transport(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Probabilities with which `sample` picks the lobes."""
+    """Holds the probabilities with which `sample` picks the lobes."""
 
     diffuse: float
     phong: float
     mirror: float
-    gloss: float
+    specular_lobe: float
     transmission: float
 
 
 @compiled
 def is_coated(bsdf: Bsdf) -> bool:
-    """Whether there is a gloss."""
-    return largest(bsdf.gloss) > 0.0
+    """Returns whether there is a specular lobe."""
+    return largest(bsdf.specular_lobe) > 0.0
 
 
 @compiled
 def gloss_of(bsdf: Bsdf) -> Gloss:
-    """What the microfacets reflect."""
-    return Gloss(bsdf.gloss, bsdf.eta, bsdf.k)
+    """Returns the specular lobe: what the microfacets reflect."""
+    return Gloss(bsdf.specular_lobe, bsdf.eta, bsdf.k)
 
 
 @compiled
 def is_rough_glass(bsdf: Bsdf) -> bool:
-    """Whether the dielectric spreads light. Where the index does not change, its border is not there."""
+    """Returns whether the dielectric spreads light. Where the index does not change, its border is not there."""
     return bsdf.alpha >= LEAST_ALPHA and bsdf.ior != 1.0 and largest(bsdf.transmission) > 0.0
 
 
 @compiled
 def has_glossy_spread(bsdf: Bsdf) -> bool:
-    """Whether a direction that is drawn elsewhere may have a value beside the diffuse one."""
+    """Returns whether a direction that is drawn elsewhere may have a value beside the diffuse one."""
     is_rough = bsdf.alpha >= LEAST_ALPHA and (is_coated(bsdf) or is_rough_glass(bsdf))
     return is_rough or largest(bsdf.phong) > 0.0
 
 
 @compiled
 def eta_seen(bsdf: Bsdf, outside: bool) -> float:
-    """Index of the far side over that of the side of wo."""
+    """Returns the index of the far side over that of the side of wo."""
     return bsdf.ior if outside else 1.0 / bsdf.ior
 
 
 @compiled
 def entering_share(bsdf: Bsdf, wi: Vec3) -> Color:
-    """Share of the light from wi that comes to the diffuse base: what a photon that is stored there has left."""
+    """Returns the share of the light from wi that comes to the diffuse base: what a photon that is stored there has
+    left."""
     if not is_coated(bsdf):
         return WHITE
-    return subtract(WHITE, gloss_albedo(gloss_of(bsdf), bsdf.alpha, wi[2]))
+    return subtract(WHITE, specular_albedo(gloss_of(bsdf), bsdf.alpha, wi[2]))
 
 
 @compiled
 def base_reflectance(bsdf: Bsdf, wo: Vec3) -> Color:
-    """Reflectance towards wo of the diffuse base, for light that has come through the coat."""
+    """Returns the reflectance towards wo of the diffuse base, for light that has come through the coat."""
     if not is_coated(bsdf):
         return bsdf.diffuse
-    leaving, mean_albedo = entering_share(bsdf, wo), mean_gloss_albedo(gloss_of(bsdf), bsdf.alpha)
+    leaving, mean_albedo = entering_share(bsdf, wo), mean_specular_albedo(gloss_of(bsdf), bsdf.alpha)
     return (
         bsdf.diffuse[0] * leaving[0] / max(1.0 - mean_albedo[0], LEAST_ENTERING),
         bsdf.diffuse[1] * leaving[1] / max(1.0 - mean_albedo[1], LEAST_ENTERING),
@@ -136,23 +150,24 @@ def base_reflectance(bsdf: Bsdf, wo: Vec3) -> Color:
 
 @compiled
 def choice(bsdf: Bsdf, wo: Vec3, with_diffuse: bool) -> Choice:
-    """In proportion to what the lobes reflect; without the diffuse lobe where photons stand for it."""
-    diffuse, gloss = mean(bsdf.diffuse), 0.0
+    """Returns probabilities in proportion to what the lobes reflect, without the diffuse lobe where photons stand for
+    it."""
+    diffuse, specular_lobe = mean(bsdf.diffuse), 0.0
     if is_coated(bsdf):
-        albedo = gloss_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
-        diffuse, gloss = mean(multiply(bsdf.diffuse, subtract(WHITE, albedo))), mean(albedo)
+        albedo = specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
+        diffuse, specular_lobe = mean(multiply(bsdf.diffuse, subtract(WHITE, albedo))), mean(albedo)
     if not with_diffuse:
         diffuse = 0.0
     phong, mirror, transmission = mean(bsdf.phong), mean(bsdf.mirror), mean(bsdf.transmission)
-    total = diffuse + phong + mirror + transmission + gloss
+    total = diffuse + phong + mirror + transmission + specular_lobe
     if total <= 0.0:
         return Choice(0.0, 0.0, 0.0, 0.0, 0.0)
-    return Choice(diffuse / total, phong / total, mirror / total, gloss / total, transmission / total)
+    return Choice(diffuse / total, phong / total, mirror / total, specular_lobe / total, transmission / total)
 
 
 @compiled
 def evaluate_diffuse(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
-    """The diffuse lobe in 1/sr, without the cosine."""
+    """Returns the value of the diffuse lobe in 1/sr, without the cosine."""
     if wi[2] <= 0.0:
         return BLACK
     if not is_coated(bsdf):
@@ -162,7 +177,7 @@ def evaluate_diffuse(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
 
 @compiled
 def evaluate_phong(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
-    """The Phong lobe in 1/sr, without the cosine."""
+    """Returns the value of the Phong lobe in 1/sr, without the cosine."""
     if wi[2] <= 0.0 or mean(bsdf.phong) <= 0.0:
         return BLACK
     return scale(bsdf.phong, phong_value(wi, wo, bsdf.shine))
@@ -170,12 +185,13 @@ def evaluate_phong(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
 
 @compiled
 def evaluate_glossy(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, flux: bool) -> Color:
-    """All lobes with a spread but the diffuse one, in 1/sr, without the cosine. wi is on either side."""
+    """Returns the value of all lobes with a spread but the diffuse one, in 1/sr, without the cosine. wi is on either
+    side."""
     value = evaluate_phong(bsdf, wi, wo)
     if bsdf.alpha < LEAST_ALPHA:
         return value
     if wi[2] > 0.0 and is_coated(bsdf):
-        value = add(value, gloss_value(gloss_of(bsdf), bsdf.alpha, wi, wo))
+        value = add(value, specular_value(gloss_of(bsdf), bsdf.alpha, wi, wo))
     if is_rough_glass(bsdf):
         eta = eta_seen(bsdf, outside)
         through = rough_glass_value(wi, wo, eta, bsdf.alpha)
@@ -185,7 +201,7 @@ def evaluate_glossy(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, flux: bool) -
 
 @compiled
 def radiance_scale(wi: Vec3, eta: float, flux: bool) -> float:
-    """What light from wi changes by beside its share.
+    """Returns the factor by which light from wi changes besides the share that is kept.
 
     Radiance changes with the square of the index as it crosses the surface, flux does not: Veach, Robust Monte Carlo
     Methods for Light Transport Simulation, 1997, section 5.2.
@@ -195,7 +211,7 @@ def radiance_scale(wi: Vec3, eta: float, flux: bool) -> float:
 
 @compiled
 def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, with_diffuse: bool) -> float:
-    """Density with which `sample` draws wi from the lobes that have a spread."""
+    """Returns the density with which `sample` draws wi from the lobes that have a spread."""
     is_rough = is_rough_glass(bsdf)
     if wi[2] <= 0.0 and not is_rough:
         return 0.0
@@ -203,8 +219,8 @@ def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, with_diffuse:
     pdf = chosen.diffuse * max(wi[2], 0.0) / math.pi
     if chosen.phong > 0.0 and wi[2] > 0.0:
         pdf += chosen.phong * phong_pdf(wi, wo, bsdf.shine)
-    if bsdf.alpha >= LEAST_ALPHA and chosen.gloss > 0.0 and wi[2] > 0.0:
-        pdf += chosen.gloss * gloss_pdf(gloss_of(bsdf), bsdf.alpha, wi, wo)
+    if bsdf.alpha >= LEAST_ALPHA and chosen.specular_lobe > 0.0 and wi[2] > 0.0:
+        pdf += chosen.specular_lobe * specular_pdf(gloss_of(bsdf), bsdf.alpha, wi, wo)
     if is_rough:
         pdf += chosen.transmission * rough_glass_pdf(wi, wo, eta_seen(bsdf, outside), bsdf.alpha)
     return pdf
@@ -214,10 +230,12 @@ def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, with_diffuse:
 def sample(
     bsdf: Bsdf, wo: Vec3, outside: bool, flux: bool, with_diffuse: bool, u: tuple[float, float, float]
 ) -> BsdfSample:
-    """Draw a direction.
+    """Draws a direction.
 
-    outside: wo lies outside of the solid. flux: transport of flux rather than radiance. with_diffuse: whether the
-    diffuse lobe takes part. u: three uniform numbers, the first chooses the lobe.
+    outside: wo lies outside of the solid.
+    flux: transport of flux rather than radiance.
+    with_diffuse: whether the diffuse lobe takes part.
+    u: three uniform numbers, the first chooses the lobe.
     """
     chosen = choice(bsdf, wo, with_diffuse)
     transport = Transport(outside, flux, with_diffuse)
@@ -225,45 +243,45 @@ def sample(
     if pick < chosen.diffuse + chosen.phong:
         from_diffuse = pick < chosen.diffuse
         wi = cosine_hemisphere(u[1], u[2]) if from_diffuse else sample_phong(wo, bsdf.shine, u[1], u[2])
-        return spread_sample(bsdf, wi, wo, transport, DIFFUSE if from_diffuse else GLOSSY)
+        return spread_sample(bsdf, wi, wo, transport, LOBE_DIFFUSE if from_diffuse else LOBE_GLOSSY)
     pick -= chosen.diffuse + chosen.phong
     mirrored = (-wo[0], -wo[1], wo[2])
     if pick < chosen.mirror:
-        return BsdfSample(mirrored, scale(bsdf.mirror, 1.0 / chosen.mirror), 1.0, 0.0, SPECULAR)
+        return BsdfSample(mirrored, scale(bsdf.mirror, 1.0 / chosen.mirror), 1.0, 0.0, LOBE_SPECULAR)
     pick -= chosen.mirror
-    if pick < chosen.gloss and bsdf.alpha < LEAST_ALPHA:
-        weight = scale(gloss_albedo(gloss_of(bsdf), bsdf.alpha, wo[2]), 1.0 / chosen.gloss)
-        return BsdfSample(mirrored, weight, 1.0, 0.0, SPECULAR)
-    if pick < chosen.gloss:
-        wi = sample_gloss(gloss_of(bsdf), bsdf.alpha, wo, (pick / chosen.gloss, u[1], u[2]))
-        return spread_sample(bsdf, wi, wo, transport, GLOSSY)
+    if pick < chosen.specular_lobe and bsdf.alpha < LEAST_ALPHA:
+        weight = scale(specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2]), 1.0 / chosen.specular_lobe)
+        return BsdfSample(mirrored, weight, 1.0, 0.0, LOBE_SPECULAR)
+    if pick < chosen.specular_lobe:
+        wi = sample_specular_lobe(gloss_of(bsdf), bsdf.alpha, wo, (pick / chosen.specular_lobe, u[1], u[2]))
+        return spread_sample(bsdf, wi, wo, transport, LOBE_GLOSSY)
     if chosen.transmission <= 0.0:
-        return BsdfSample(mirrored, BLACK, 1.0, 0.0, ABSORBED)
-    return sample_glass(bsdf, wo, transport, chosen, ((pick - chosen.gloss) / chosen.transmission, u[1], u[2]))
+        return BsdfSample(mirrored, BLACK, 1.0, 0.0, LOBE_ABSORBED)
+    return sample_glass(bsdf, wo, transport, chosen, ((pick - chosen.specular_lobe) / chosen.transmission, u[1], u[2]))
 
 
 @compiled
 def sample_glass(
     bsdf: Bsdf, wo: Vec3, transport: Transport, chosen: Choice, u: tuple[float, float, float]
 ) -> BsdfSample:
-    """Reflect or refract at a clear border."""
+    """Reflects or refracts at a clear border."""
     eta = eta_seen(bsdf, transport.outside)
     if is_rough_glass(bsdf):
-        return spread_sample(bsdf, sample_rough_glass(wo, eta, bsdf.alpha, u), wo, transport, GLOSSY)
+        return spread_sample(bsdf, sample_rough_glass(wo, eta, bsdf.alpha, u), wo, transport, LOBE_GLOSSY)
     weight = scale(bsdf.transmission, 1.0 / chosen.transmission)
     if u[0] < fresnel(wo[2], eta):
-        return BsdfSample((-wo[0], -wo[1], wo[2]), weight, 1.0, 0.0, SPECULAR)
+        return BsdfSample((-wo[0], -wo[1], wo[2]), weight, 1.0, 0.0, LOBE_SPECULAR)
     wi = refract(wo, eta)
-    return BsdfSample(wi, weight, radiance_scale(wi, eta, transport.flux), 0.0, SPECULAR)
+    return BsdfSample(wi, weight, radiance_scale(wi, eta, transport.flux), 0.0, LOBE_SPECULAR)
 
 
 @called
 def spread_sample(bsdf: Bsdf, wi: Vec3, wo: Vec3, transport: Transport, lobe: int) -> BsdfSample:
-    """A direction drawn from one of the lobes that have a spread, weighed by all of them."""
+    """Returns the sample of a direction drawn from one of the lobes that have a spread, weighed by all of them."""
     outside, flux, with_diffuse = transport
     pdf = pdf_solid_angle(bsdf, wi, wo, outside, with_diffuse)
     if pdf <= 0.0:
-        return BsdfSample(wi, BLACK, 1.0, 0.0, ABSORBED)
+        return BsdfSample(wi, BLACK, 1.0, 0.0, LOBE_ABSORBED)
     value = evaluate_glossy(bsdf, wi, wo, outside, True)
     if with_diffuse:
         value = add(value, evaluate_diffuse(bsdf, wi, wo))

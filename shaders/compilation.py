@@ -1,18 +1,21 @@
-"""How shading functions are compiled: to be inlined in the loops of whoever calls them, which keep the machine code."""
+"""This module says how shading functions are compiled: they are inlined in the loops of whoever calls them, which keep
+the machine code."""
 
 from collections.abc import Callable
 from typing import TypeVar, cast
 
-from tracecore.merging import Whole
+from tracecore.compilation.merging import Whole
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def compiled(function: F) -> F:
-    """Decorator: IEEE arithmetic, no interpreter lock; callers that are cached on disk carry the code with them."""
+    """Compiles a function with IEEE arithmetic and without the interpreter lock; callers that are cached on disk carry
+    its code with them."""
     return cast(F, Whole(function, is_inlined=True))
 
 
 def called(function: F) -> F:
-    """Decorator: as `compiled`, for what few hits need: it stays out of the loops of those that do not."""
+    """Compiles a function as `compiled` does, for what few hits need: it stays out of the loops of those that do
+    not."""
     return cast(F, Whole(function))

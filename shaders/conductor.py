@@ -1,4 +1,4 @@
-"""A smooth metal: reflection by Fresnel at a border behind which light is absorbed.
+"""This module describes a smooth metal: reflection by Fresnel at a border behind which light is absorbed.
 
 The index of the metal over that of the outside is complex, eta + i k. Born, Wolf: Principles of Optics, 1959, section
 14.2: Snell's law with a complex sine, whose cosine is here written by its real and imaginary part.
@@ -15,8 +15,9 @@ from shaders.vector import Color
 def conductor_fresnel(cosine: float, eta: float, k: float) -> float:
     """Returns the reflected share of unpolarised light.
 
-    cosine: of the angle of incidence, > 0. eta: refractive index, >= 0. k: extinction coefficient, >= 0; with 0 this is
-    `shaders.dielectric.fresnel`.
+    cosine: of the angle of incidence, > 0.
+    eta: refractive index, >= 0.
+    k: extinction coefficient, >= 0; with 0 this is `shaders.dielectric.fresnel`.
     """
     cosine2 = cosine * cosine
     sine2 = 1.0 - cosine2

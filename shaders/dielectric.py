@@ -1,9 +1,9 @@
-"""A smooth border between two clear media: reflection by Fresnel, refraction by Snell."""
+"""This module describes a smooth border between two clear media: reflection by Fresnel, refraction by Snell."""
 
 import math
 
 from shaders.compilation import compiled
-from shaders.real import HALF, ONE, ZERO
+from shaders.float32 import HALF, ONE, ZERO
 from shaders.vector import Vec3
 
 #: Cosines and weights of Gauss for means over the hemisphere, where light from all sides falls in by its cosine. Such
@@ -14,9 +14,10 @@ MEAN_WEIGHTS = (MEAN_COSINES[0] * 5.0 / 9.0, MEAN_COSINES[1] * 8.0 / 9.0, MEAN_C
 
 @compiled
 def fresnel(cosine: float, eta: float) -> float:
-    """Reflected share of unpolarised light.
+    """Returns the reflected share of unpolarised light.
 
-    cosine: of the angle of incidence, > 0. eta: index of the far side over that of the near side.
+    cosine: of the angle of incidence, > 0.
+    eta: index of the far side over that of the near side.
     """
     sine2 = (ONE - cosine * cosine) / (eta * eta)
     cosine_t = math.sqrt(max(ZERO, ONE - sine2))  # 0 where all is reflected, which makes both terms 1
@@ -37,6 +38,7 @@ def mean_fresnel(eta: float) -> float:
 
 @compiled
 def refract(wo: Vec3, eta: float) -> Vec3:
-    """Unit direction on the far side, below the surface. There must be one: `fresnel(wo[2], eta) < 1`."""
+    """Returns the unit direction on the far side, below the surface, into which wo is refracted. There must be one:
+    `fresnel(wo[2], eta) < 1`."""
     sine2 = (ONE - wo[2] * wo[2]) / (eta * eta)
     return (-wo[0] / eta, -wo[1] / eta, -math.sqrt(max(ZERO, ONE - sine2)))

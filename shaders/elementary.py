@@ -1,4 +1,5 @@
-"""Sine, cosine and powers from sums and products alone, in float32 and without branches, so that loops vectorise.
+"""This module makes sine, cosine and powers from sums and products alone, in float32 and without branches, so that
+loops vectorise.
 
 Libraries of mathematics differ from machine to machine in the last bit of these; pictures shall not.
 """
@@ -8,33 +9,33 @@ import math
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.fused import fma
-from shaders.real import HALF, ONE, TWO_PI, ZERO, Int, Real
+from shaders.float32 import HALF, ONE, TWO_PI, ZERO, Float32, Int
+from shaders.fma import fma
 
 #: With square = x^2, up to an eighth of a turn: sin x = x + x square (...) and cos x = 1 - square / 2 + square^2 (...).
 #: Minimax polynomials, lowest power first, right to 2e-8.
-_SINE = (Real(-0.16666664666), Real(0.0083327489425), Real(-0.00019588008690))
-_COSINE = (Real(0.041666665432), Real(-0.0013888339222), Real(2.4550726773e-05))
+_SINE = (Float32(-0.16666664666), Float32(0.0083327489425), Float32(-0.00019588008690))
+_COSINE = (Float32(0.041666665432), Float32(-0.0013888339222), Float32(2.4550726773e-05))
 
 #: Coefficients of the series, lowest power first; the terms left out are below 4e-8 on the reduced ranges.
-_EXPONENTIAL = tuple(Real(math.log(2.0) ** k / math.factorial(k)) for k in range(1, 9))
-_LOGARITHM = tuple(Real(2.0 / math.log(2.0) / (2 * k + 1)) for k in range(5))
+_EXPONENTIAL = tuple(Float32(math.log(2.0) ** k / math.factorial(k)) for k in range(1, 9))
+_LOGARITHM = tuple(Float32(2.0 / math.log(2.0) / (2 * k + 1)) for k in range(5))
 
-_FOUR, _QUARTER = Real(4.0), Real(0.25)
-_LEAST_EXPONENT = Real(-126.0)
+_FOUR, _QUARTER = Float32(4.0), Float32(0.25)
+_LEAST_EXPONENT = Float32(-126.0)
 
 #: A float32 as an integer: exponents begin at this bit, with this bias; and the bits of the root of 1/2.
 _EXPONENT_BIT, _BIAS = np.int32(23), np.int32(127)
 _ROOT_HALF = np.float32(math.sqrt(0.5)).view(np.int32)
-_LEAST_NORMAL = Real(2.0**-126)
+_LEAST_NORMAL = Float32(2.0**-126)
 
 #: From which half of a number's bits are taken to guess 1 over its root.
-_ROOT_GUESS, _ONE_BIT, _THREE_HALVES = np.int32(0x5F3759DF), np.int32(1), Real(1.5)
+_ROOT_GUESS, _ONE_BIT, _THREE_HALVES = np.int32(0x5F3759DF), np.int32(1), Float32(1.5)
 
 
 @compiled
 def horner(x: float, coefficients: tuple[float, ...]) -> float:
-    """Sum of coefficients[k] x^k."""
+    """Returns the sum of coefficients[k] x^k."""
     total = coefficients[-1]
     for k in range(len(coefficients) - 2, -1, -1):
         total = fma(total, x, coefficients[k])
@@ -43,22 +44,22 @@ def horner(x: float, coefficients: tuple[float, ...]) -> float:
 
 @compiled
 def power_of_two(exponent: int) -> float:
-    """2^exponent for an int32 exponent in -126..127."""
+    """Returns 2^exponent for an int32 exponent in -126..127."""
     return Int((exponent + _BIAS) << _EXPONENT_BIT).view(np.float32)
 
 
 @compiled
 def binary_exponent(x: float) -> int:
-    """The int32 exponent e of 2^(e - 1) <= x < 2^e for a normal x > 0."""
-    return (Real(x).view(np.int32) >> _EXPONENT_BIT) - (_BIAS - np.int32(1))
+    """Returns the int32 exponent e of 2^(e - 1) <= x < 2^e for a normal x > 0."""
+    return (Float32(x).view(np.int32) >> _EXPONENT_BIT) - (_BIAS - np.int32(1))
 
 
 @compiled
 def sine_cosine(turns: float) -> tuple[float, float]:
-    """Sine and cosine of an angle in full turns, 0..1; right to 2e-7."""
-    turns = Real(turns)
+    """Returns the sine and cosine of an angle in full turns, 0..1; right to 2e-7."""
+    turns = Float32(turns)
     quarter = np.int32(fma(_FOUR, turns, HALF))
-    angle = fma(-_QUARTER, Real(quarter), turns) * TWO_PI  # within an eighth of a turn
+    angle = fma(-_QUARTER, Float32(quarter), turns) * TWO_PI  # within an eighth of a turn
     square = angle * angle
     sine = fma(angle * square, horner(square, _SINE), angle)
     cosine = fma(square * square, horner(square, _COSINE), fma(-HALF, square, ONE))
@@ -73,13 +74,13 @@ def sine_cosine(turns: float) -> tuple[float, float]:
 
 @compiled
 def inverse_root(x: float) -> float:
-    """1 / sqrt(x) of a normal x > 0, right to 2e-7 of itself; something finite for 0.
+    """Returns 1 / sqrt(x) of a normal x > 0, right to 2e-7 of itself; something finite for 0.
 
     Newton's method from a guess by the bits (Lomont: Fast Inverse Square Root, 2003). Vector units divide and take
     roots at a third of this speed.
     """
     half = -HALF * x
-    y = np.int32(_ROOT_GUESS - (Real(x).view(np.int32) >> _ONE_BIT)).view(np.float32)
+    y = np.int32(_ROOT_GUESS - (Float32(x).view(np.int32) >> _ONE_BIT)).view(np.float32)
     y = y * fma(half * y, y, _THREE_HALVES)
     y = y * fma(half * y, y, _THREE_HALVES)
     return y * fma(half * y, y, _THREE_HALVES)
@@ -87,31 +88,31 @@ def inverse_root(x: float) -> float:
 
 @compiled
 def log2(x: float) -> float:
-    """Logarithm to the base 2 of x >= 2^-126; right to 1e-7 of itself."""
-    bits = Real(x).view(np.int32)
+    """Returns the logarithm to the base 2 of x >= 2^-126; right to 1e-7 of itself."""
+    bits = Float32(x).view(np.int32)
     exponent = np.int32(bits - _ROOT_HALF) >> _EXPONENT_BIT
     mantissa = np.int32(bits - (exponent << _EXPONENT_BIT)).view(np.float32)
     s = (mantissa - ONE) / (mantissa + ONE)
-    return Real(exponent) + s * horner(s * s, _LOGARITHM)
+    return Float32(exponent) + s * horner(s * s, _LOGARITHM)
 
 
 @compiled
 def exp2(x: float) -> float:
-    """2^x for x < 127; right to 1e-7 of itself, and 0 where it would be less than 2^-126."""
-    part, rest = _split_exp2(Real(x))
+    """Returns 2^x for x < 127; right to 1e-7 of itself, and 0 where it would be less than 2^-126."""
+    part, rest = _split_exp2(Float32(x))
     return part + part * rest if x >= _LEAST_EXPONENT else ZERO
 
 
 @compiled
 def exp2_minus_1(x: float) -> float:
-    """2^x - 1 for x < 127, also close to 0; right to 2e-7 of itself, or of 1."""
-    part, rest = _split_exp2(Real(x))
+    """Returns 2^x - 1 for x < 127, also close to 0; right to 2e-7 of itself, or of 1."""
+    part, rest = _split_exp2(Float32(x))
     return (part - ONE) + part * rest
 
 
 @compiled
 def _split_exp2(x: float) -> tuple[float, float]:
-    """A power of two and a small rest with 2^x = part (1 + rest)."""
+    """Returns a power of two and a small rest with 2^x = part (1 + rest)."""
     whole = np.floor(max(x, _LEAST_EXPONENT) + HALF)
     fraction = max(x, _LEAST_EXPONENT) - whole
     return power_of_two(Int(whole)), fraction * horner(fraction, _EXPONENTIAL)
@@ -119,6 +120,6 @@ def _split_exp2(x: float) -> tuple[float, float]:
 
 @compiled
 def power(x: float, exponent: float) -> float:
-    """x^exponent for x in 0..1 and exponent >= 0; 0^0 = 1. Right to 1e-7 times its logarithm."""
-    raised = exp2(Real(exponent) * log2(max(Real(x), _LEAST_NORMAL)))
+    """Returns x^exponent for x in 0..1 and exponent >= 0; 0^0 = 1. Right to 1e-7 times its logarithm."""
+    raised = exp2(Float32(exponent) * log2(max(Float32(x), _LEAST_NORMAL)))
     return ONE if exponent <= ZERO else (raised if x >= _LEAST_NORMAL else ZERO)

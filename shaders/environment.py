@@ -1,4 +1,5 @@
-"""A sky: radiance from all around, as an image of rows from pole to pole, and directions drawn in proportion to it.
+"""This module holds a sky, radiance from all around as an image of rows from pole to pole, and draws directions in
+proportion to it.
 
 Texels are not blended: within one the radiance is constant, and so is the density of the directions that are drawn.
 The density is a row's share of the power, times a texel's share of its row, over the solid angle of the texel. Pharr,
@@ -21,8 +22,12 @@ Doubles = npt.NDArray[np.float64]
 
 
 class EnvironmentArrays(NamedTuple):
-    """radiance: (h, w, 3) float32, W/(m^2 sr). rows: (h,) float64, running sum of the rows' shares of the power, the
-    last exactly 1. columns: (h, w) float64, of the texels' shares of their row, likewise; zeros in a black row."""
+    """Holds the image of a sky, and running sums by which directions are drawn.
+
+    radiance: (h, w, 3) float32, W/(m^2 sr).
+    rows: (h,) float64, running sum of the rows' shares of the power, the last exactly 1.
+    columns: (h, w) float64, running sum of the texels' shares of their row, the last exactly 1; zeros in a black row.
+    """
 
     radiance: npt.NDArray[np.float32]
     rows: Doubles
@@ -30,14 +35,15 @@ class EnvironmentArrays(NamedTuple):
 
 
 def solid_angles(height: int, width: int) -> Doubles:
-    """(h,) of a texel of each row."""
+    """Returns the solid angle (h,) in sr of a texel of each row."""
     cosines = np.cos(np.linspace(0.0, math.pi, height + 1))
     angles: Doubles = (2.0 * math.pi / width) * (cosines[:-1] - cosines[1:])
     return angles
 
 
 def pack_environment(radiance: npt.NDArray[np.float32]) -> EnvironmentArrays:
-    """Shares of an image (h, w, 3), by the mean of its channels. An image of no rows is no sky."""
+    """Packs an image (h, w, 3) with the shares of its texels, by the mean of its channels. An image of no rows is no
+    sky."""
     height, width, _ = radiance.shape
     columns = radiance.mean(axis=2, dtype=np.float64)
     rows = np.zeros(height)
@@ -50,7 +56,7 @@ def pack_environment(radiance: npt.NDArray[np.float32]) -> EnvironmentArrays:
 
 
 def mean_radiance(radiance: npt.NDArray[np.float32]) -> Doubles:
-    """(3,) over the sphere of directions."""
+    """Returns the mean radiance (3,) over the sphere of directions."""
     height, width, _ = radiance.shape
     by_row = radiance.sum(axis=1, dtype=np.float64)
     mean: Doubles = solid_angles(height, width) @ by_row / (4.0 * math.pi)
@@ -58,7 +64,7 @@ def mean_radiance(radiance: npt.NDArray[np.float32]) -> Doubles:
 
 
 def strongest_tint(radiance: npt.NDArray[np.float32]) -> float:
-    """The greatest value of a channel over the mean of the channels; 0 of an image that is black."""
+    """Returns the greatest value of a channel over the mean of the channels; 0 of an image that is black."""
     means = radiance.mean(axis=2, dtype=np.float64)
     bright = means > 0.0
     return float((radiance.max(axis=2)[bright] / means[bright]).max(initial=0.0))
@@ -66,7 +72,7 @@ def strongest_tint(radiance: npt.NDArray[np.float32]) -> float:
 
 @compiled
 def texel_of(environment: EnvironmentArrays, direction: Vec3) -> tuple[int, int]:
-    """Row and column of the texel that a unit direction, in the frame of the image, points to."""
+    """Returns the row and column of the texel that a unit direction, in the frame of the image, points to."""
     height, width, _ = environment.radiance.shape
     down = math.acos(max(-1.0, min(1.0, direction[1]))) / math.pi
     right = 0.5 + math.atan2(direction[0], -direction[2]) / (2.0 * math.pi)
@@ -75,7 +81,7 @@ def texel_of(environment: EnvironmentArrays, direction: Vec3) -> tuple[int, int]
 
 @compiled
 def sky_radiance(environment: EnvironmentArrays, direction: Vec3) -> Color:
-    """What comes from a unit direction in the frame of the image."""
+    """Returns the radiance that comes from a unit direction in the frame of the image."""
     row, column = texel_of(environment, direction)
     texel = environment.radiance[row, column]
     return (np.float64(texel[0]), np.float64(texel[1]), np.float64(texel[2]))
@@ -83,7 +89,7 @@ def sky_radiance(environment: EnvironmentArrays, direction: Vec3) -> Color:
 
 @compiled
 def sky_pdf(environment: EnvironmentArrays, direction: Vec3) -> float:
-    """pdf_solid_angle with which `sample_sky` draws a unit direction in the frame of the image."""
+    """Returns the pdf_solid_angle with which `sample_sky` draws a unit direction in the frame of the image."""
     row, column = texel_of(environment, direction)
     height, width, _ = environment.radiance.shape
     of_row, of_column = share(environment.rows, row), share(environment.columns[row], column)
@@ -93,13 +99,13 @@ def sky_pdf(environment: EnvironmentArrays, direction: Vec3) -> float:
 
 @compiled
 def share(cumulative: Doubles, index: int) -> float:
-    """The step of a running sum."""
+    """Returns the increment of a running sum at an index."""
     return cumulative[index] - (cumulative[index - 1] if index > 0 else 0.0)
 
 
 @compiled
 def sample_sky(environment: EnvironmentArrays, u1: float, u2: float) -> Vec3:
-    """Unit direction in the frame of the image, pdf_solid_angle = `sky_pdf`."""
+    """Draws a unit direction in the frame of the image, with pdf_solid_angle = `sky_pdf`."""
     height, width, _ = environment.radiance.shape
     row = interval(environment.rows, u1)
     columns = environment.columns[row]
@@ -113,6 +119,6 @@ def sample_sky(environment: EnvironmentArrays, u1: float, u2: float) -> Vec3:
 
 @compiled
 def within(cumulative: Doubles, index: int, u: float) -> float:
-    """How far a number is through the step of a running sum that it chose, 0..1."""
+    """Returns how far a number is through the increment of a running sum that it chose, 0..1."""
     start = cumulative[index - 1] if index > 0 else 0.0
     return (u - start) / (cumulative[index] - start)

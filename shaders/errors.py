@@ -1,8 +1,8 @@
-"""Every error that shading raises."""
+"""This module holds every error that shading raises."""
 
 
 class ShaderError(Exception):
-    """Root of the errors of shaders."""
+    """This is the root of the errors of shaders."""
 
 
 class UnknownShaderError(ShaderError, ValueError):

@@ -1,4 +1,5 @@
-"""Microfacets by the distribution GGX: how many have a normal, which of them are seen, and how they hide each other.
+"""This module describes microfacets by the distribution GGX: how many have a normal, which of them are seen, and how
+they hide each other.
 
 Trowbridge, Reitz: Average Irregularity Representation of a Rough Surface for Ray Reflection, 1975; named GGX by Walter,
 Marschner, Li, Torrance: Microfacet Models for Refraction through Rough Surfaces, 2007. `alpha` is its width, the same
@@ -17,7 +18,7 @@ LEAST_ALPHA = 1e-3
 
 @compiled
 def density(h: Vec3, alpha: float) -> float:
-    """Area of the facets with normal h per solid angle and area of the surface, 1/sr."""
+    """Returns the area of the facets with normal h per solid angle and area of the surface, 1/sr."""
     square = alpha * alpha
     # 1 + (alpha^2 - 1) z^2, without the cancellation where facets are narrow
     narrowness = square * h[2] * h[2] + h[0] * h[0] + h[1] * h[1]
@@ -26,19 +27,19 @@ def density(h: Vec3, alpha: float) -> float:
 
 @compiled
 def stretch(w: Vec3, alpha: float) -> float:
-    """|z| (1 + 2 Lambda(w)), of Smith's Lambda: the only root in all that facets hide of each other."""
+    """Returns |z| (1 + 2 Lambda(w)), of Smith's Lambda: the only root in all that facets hide of each other."""
     return math.sqrt(w[2] * w[2] + alpha * alpha * (w[0] * w[0] + w[1] * w[1]))
 
 
 @compiled
 def unmasked_over_cosine(w: Vec3, alpha: float) -> float:
-    """Smith's G1(w) / |z|: share of the facets' projected area that is seen from w."""
+    """Returns Smith's G1(w) / |z|, where G1 is the share of the facets' projected area that is seen from w."""
     return 2.0 / (abs(w[2]) + stretch(w, alpha))
 
 
 @compiled
 def unhidden_over_cosines(wi: Vec3, wo: Vec3, alpha: float) -> float:
-    """G2 / (4 |z_i z_o|) of directions on one side, where deep facets are hidden from both.
+    """Returns G2 / (4 |z_i z_o|) of directions on one side, where deep facets are hidden from both.
 
     Heitz: Understanding the Masking-Shadowing Function in Microfacet-Based BRDFs, 2014, eq. 99.
     """
@@ -47,13 +48,14 @@ def unhidden_over_cosines(wi: Vec3, wo: Vec3, alpha: float) -> float:
 
 @compiled
 def seen_density(wo: Vec3, h: Vec3, alpha: float) -> float:
-    """Density in solid angle with which `sample_seen` draws h."""
+    """Returns the density in solid angle with which `sample_seen` draws h."""
     return density(h, alpha) * unmasked_over_cosine(wo, alpha) * max(0.0, dot(wo, h))
 
 
 @compiled
 def sample_seen(wo: Vec3, alpha: float, u1: float, u2: float) -> Vec3:
-    """A normal of the facets that are seen from wo (Heitz: Sampling the GGX Distribution of Visible Normals, 2018).
+    """Draws a normal of the facets that are seen from wo (Heitz: Sampling the GGX Distribution of Visible Normals,
+    2018).
 
     Dupuy, Benyoub: Sampling Visible GGX Normals with Spherical Caps, 2023: facets are a hemisphere that is stretched,
     and the directions in which a hemisphere mirrors light from one direction are even over a cap of the sphere.
@@ -68,5 +70,5 @@ def sample_seen(wo: Vec3, alpha: float, u1: float, u2: float) -> Vec3:
 
 @compiled
 def mirrored_at(wo: Vec3, h: Vec3) -> Vec3:
-    """The direction that a facet mirrors wo to."""
+    """Returns the direction that a facet mirrors wo to."""
     return subtract(scale(h, 2.0 * dot(wo, h)), wo)

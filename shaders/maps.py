@@ -1,4 +1,5 @@
-"""What textures say of a surface beside its diffuse colour: other lobes, and its normal, by normal and bump maps.
+"""This module applies what textures say of a surface beside its diffuse colour: other lobes, and its normal, by normal
+and bump maps.
 
 A frame of a texture is that of its plane on the triangle: along growing u, up the image (v runs down), and the normal.
 """
@@ -8,7 +9,7 @@ from typing import NamedTuple
 
 from shaders.bsdf import Bsdf
 from shaders.compilation import called, compiled
-from shaders.textures import HEIGHT, WIDTH, TextureArrays, filtered
+from shaders.textures import TEXTURE_HEIGHT, TEXTURE_WIDTH, TextureArrays, filtered
 from shaders.vector import (
     Color,
     Vec3,
@@ -27,7 +28,7 @@ from shaders.vector import (
 
 Pair = tuple[float, float]
 
-#: Of a normal map, which has the byte 128 for zero.
+#: Twice the value of the byte 128, which stands for zero in a normal map.
 MIDDLE = 256.0 / 255.0
 
 #: Normals rise so much over the surface that they are bent, and so do mirrored directions.
@@ -38,8 +39,12 @@ LEAST_COSINE = 1e-2
 
 
 class Patch(NamedTuple):
-    """A place on a triangle with texture coordinates. edge_1, edge_2: from the first corner, world units. uv_1, uv_2:
-    the same in the plane of textures. uv: the place."""
+    """Describes a point on a triangle with texture coordinates.
+
+    edge_1, edge_2: from the first corner, world units.
+    uv_1, uv_2: the same in the plane of textures.
+    uv: those of the point.
+    """
 
     edge_1: Vec3
     edge_2: Vec3
@@ -49,7 +54,7 @@ class Patch(NamedTuple):
 
 
 class Maps(NamedTuple):
-    """Indices of textures, or -1."""
+    """Holds the indices of textures, or -1."""
 
     specular: int
     roughness: int
@@ -57,7 +62,8 @@ class Maps(NamedTuple):
 
 
 class Relief(NamedTuple):
-    """What bends normals: textures, or -1, and factors of a normal's tilt and of a height in world units."""
+    """Holds what bends normals: textures, or -1, and factors of how far a normal leans over and of a height in world
+    units."""
 
     normal: int
     normal_scale: float
@@ -67,13 +73,13 @@ class Relief(NamedTuple):
 
 @compiled
 def determinant(patch: Patch) -> float:
-    """Twice the area in the plane of textures; below 0 where the triangle is mirrored."""
+    """Returns twice the area in the plane of textures; below 0 where the triangle is mirrored."""
     return patch.uv_1[0] * patch.uv_2[1] - patch.uv_2[0] * patch.uv_1[1]
 
 
 @compiled
 def footprint(patch: Patch, width: float, cosine: float) -> float:
-    """Side, in the plane of textures, of what a cone of a width in world units sees at a cosine.
+    """Returns the side, in the plane of textures, of what a cone sees, given its width in world units, at a cosine.
 
     Akenine-Möller, Nilsson, Andersson, Barré-Brisebois, Toth, Karras: Texture Level of Detail Strategies for Real-Time
     Ray Tracing, 2019.
@@ -86,13 +92,13 @@ def footprint(patch: Patch, width: float, cosine: float) -> float:
 
 @compiled
 def map_color(textures: TextureArrays, texture: int, uv: Pair, seen: float) -> Color:
-    """Colour of a texture; white where there is none. seen: its `footprint`."""
+    """Returns the colour of a texture; white where there is none. seen: its `footprint`."""
     return filtered(textures, texture, uv, seen) if texture >= 0 else (1.0, 1.0, 1.0)
 
 
 @called
 def mapped_bsdf(textures: TextureArrays, maps: Maps, uv: Pair, seen: float, bsdf: Bsdf) -> Bsdf:
-    """Lobes with all maps but that of the diffuse one. alpha is the square of a roughness."""
+    """Returns the lobes with all maps but that of the diffuse one. alpha is the square of a roughness."""
     specular = map_color(textures, maps.specular, uv, seen)
     through = map_color(textures, maps.transmission, uv, seen)
     rough = mean(map_color(textures, maps.roughness, uv, seen))
@@ -103,7 +109,7 @@ def mapped_bsdf(textures: TextureArrays, maps: Maps, uv: Pair, seen: float, bsdf
         multiply(bsdf.transmission, through),
         bsdf.shine,
         bsdf.ior,
-        multiply(bsdf.gloss, specular),
+        multiply(bsdf.specular_lobe, specular),
         bsdf.alpha * rough * rough,
         bsdf.eta,
         bsdf.k,
@@ -112,7 +118,8 @@ def mapped_bsdf(textures: TextureArrays, maps: Maps, uv: Pair, seen: float, bsdf
 
 @called
 def along_texture(patch: Patch) -> tuple[Vec3, Vec3]:
-    """dp/du and dp/dv: how the place moves with texture coordinates; any frame where these do not tell."""
+    """Returns dp/du and dp/dv: how the position moves with texture coordinates. It is any frame where these do not
+    say."""
     inverse = determinant(patch)
     if inverse == 0.0:
         tangent, bitangent = frame(normalize(cross(patch.edge_1, patch.edge_2)))
@@ -125,7 +132,7 @@ def along_texture(patch: Patch) -> tuple[Vec3, Vec3]:
 
 @called
 def relief_normal(textures: TextureArrays, relief: Relief, patch: Patch, seen: float, normal: Vec3) -> Vec3:
-    """The unit normal that maps make of a unit normal."""
+    """Returns the unit normal that maps make of a unit normal."""
     if relief.normal >= 0:
         color = filtered(textures, relief.normal, patch.uv, seen)
         normal = tilted(patch, normal, color, relief.normal_scale)
@@ -136,7 +143,7 @@ def relief_normal(textures: TextureArrays, relief: Relief, patch: Patch, seen: f
 
 @called
 def tilted(patch: Patch, normal: Vec3, color: Color, factor: float) -> Vec3:
-    """A normal as the colour of a normal map says."""
+    """Returns a normal as the colour of a normal map bends it."""
     along_u, along_v = along_texture(patch)
     tangent = subtract(along_u, scale(normal, dot(normal, along_u)))
     if length(tangent) <= 0.0:
@@ -151,7 +158,7 @@ def tilted(patch: Patch, normal: Vec3, color: Color, factor: float) -> Vec3:
 
 @called
 def bumped(textures: TextureArrays, relief: Relief, patch: Patch, seen: float, normal: Vec3) -> Vec3:
-    """The normal of a surface that heights lift.
+    """Returns the normal of a surface that heights lift.
 
     Blinn: Simulation of Wrinkled Surfaces, 1978. The gradient along the surface, which need not be that of the
     normal: Mikkelsen: Bump Mapping Unparametrized Surfaces on the GPU, 2010.
@@ -161,8 +168,8 @@ def bumped(textures: TextureArrays, relief: Relief, patch: Patch, seen: float, n
     volume = dot(along_u, over_v)
     if volume == 0.0:
         return normal
-    step_u = max(seen, 1.0 / textures.table[relief.bump, WIDTH])
-    step_v = max(seen, 1.0 / textures.table[relief.bump, HEIGHT])
+    step_u = max(seen, 1.0 / textures.table[relief.bump, TEXTURE_WIDTH])
+    step_v = max(seen, 1.0 / textures.table[relief.bump, TEXTURE_HEIGHT])
     slope_u = rise(textures, relief.bump, patch.uv, (step_u, 0.0), seen) / (2.0 * step_u)
     slope_v = rise(textures, relief.bump, patch.uv, (0.0, step_v), seen) / (2.0 * step_v)
     gradient = scale(add(scale(over_v, slope_u), scale(over_u, slope_v)), relief.bump_scale / volume)
@@ -171,7 +178,7 @@ def bumped(textures: TextureArrays, relief: Relief, patch: Patch, seen: float, n
 
 @called
 def rise(textures: TextureArrays, texture: int, uv: Pair, step: Pair, seen: float) -> float:
-    """Height a step ahead over that a step behind."""
+    """Returns the height one increment ahead minus that one behind."""
     ahead = filtered(textures, texture, (uv[0] + step[0], uv[1] + step[1]), seen)
     behind = filtered(textures, texture, (uv[0] - step[0], uv[1] - step[1]), seen)
     return mean(ahead) - mean(behind)
@@ -179,14 +186,14 @@ def rise(textures: TextureArrays, texture: int, uv: Pair, step: Pair, seen: floa
 
 @compiled
 def mirrors(bsdf: Bsdf) -> bool:
-    """Whether there is a lobe about the mirrored direction."""
-    return max(largest(bsdf.phong), largest(bsdf.mirror), largest(bsdf.gloss), largest(bsdf.transmission)) > 0.0
+    """Returns whether there is a lobe about the mirrored direction."""
+    return max(largest(bsdf.phong), largest(bsdf.mirror), largest(bsdf.specular_lobe), largest(bsdf.transmission)) > 0.0
 
 
 @called
 def mirroring_normal(normal: Vec3, geom_normal: Vec3, wo: Vec3) -> Vec3:
-    """The normal, bent as little as it must be for wo to be mirrored to its own side of the surface. All are unit and
-    on the side of wo.
+    """Returns the normal, bent as little as it must be for wo to be mirrored to its own side of the surface. All are
+    unit and on the side of wo.
 
     Keller, Wächter, Raab, Seibert, van Antwerpen, Korndörfer, Kettner: The Iray Light Transport Simulation and
     Rendering System, 2017.

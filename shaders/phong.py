@@ -1,4 +1,4 @@
-"""The Phong lobe, normalised so that it reflects no more than it receives.
+"""This module holds the Phong lobe, normalised so that it reflects no more than it receives.
 
 Lafortune, Willems: Using the Modified Phong Reflectance Model for Physically Based Rendering, 1994.
 """
@@ -13,7 +13,8 @@ from shaders.vector import Vec3, dot, frame, to_world
 
 @compiled
 def phong_value(wi: Vec3, wo: Vec3, shine: float) -> float:
-    """(shine + 2) / (2 pi) cos^shine of the angle between wi and the mirror image of wo; 1/sr, without the cosine."""
+    """Returns the lobe's value (shine + 2) / (2 pi) cos^shine of the angle between wi and the mirror image of wo; 1/sr,
+    without the cosine."""
     cosine = dot(wi, (-wo[0], -wo[1], wo[2]))
     if cosine <= 0.0:
         return 0.0
@@ -22,7 +23,7 @@ def phong_value(wi: Vec3, wo: Vec3, shine: float) -> float:
 
 @compiled
 def phong_pdf(wi: Vec3, wo: Vec3, shine: float) -> float:
-    """Density in solid angle with which `sample_phong` draws wi."""
+    """Returns the density in solid angle with which `sample_phong` draws wi."""
     cosine = dot(wi, (-wo[0], -wo[1], wo[2]))
     if cosine <= 0.0:
         return 0.0
@@ -31,7 +32,7 @@ def phong_pdf(wi: Vec3, wo: Vec3, shine: float) -> float:
 
 @compiled
 def sample_phong(wo: Vec3, shine: float, u1: float, u2: float) -> Vec3:
-    """Unit vector about the mirror image of wo; it may lie below the surface."""
+    """Draws a unit vector about the mirror image of wo; it may lie below the surface."""
     axis = (-wo[0], -wo[1], wo[2])
     tangent, bitangent = frame(axis)
     return to_world(cosine_power(u1, u2, shine), tangent, bitangent, axis)

@@ -1,4 +1,5 @@
-"""Counter-based random numbers: Philox4x32-10, and a hash that costs a seventh of it where numbers limit the speed.
+"""This module makes counter-based random numbers by Philox4x32-10, and by a hash that costs a seventh of it where
+numbers limit the speed.
 
 Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3, 2011. A number is a function of its key (the
 seed) and its counter (what it is for), so that results depend on no order of work.
@@ -7,8 +8,8 @@ seed) and its counter (what it is for), so that results depend on no order of wo
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.fused import fma
-from shaders.real import Real
+from shaders.float32 import Float32
+from shaders.fma import fma
 
 MULTIPLIER_0 = np.uint64(0xD2511F53)
 MULTIPLIER_1 = np.uint64(0xCD9E8D57)
@@ -22,9 +23,9 @@ ROUNDS = 10
 MULTIPLIER, INCREMENT = np.uint32(1664525), np.uint32(1013904223)
 SIXTEEN = np.uint32(16)
 
-#: The lower bits of a word, of which `unit32` makes no use.
+#: How many of 32 random bits, the lowest, `unit32` makes no use of.
 LOWER_BITS = np.uint32(9)
-UNIT_STEP, HALF_STEP = Real(2.0**-23), Real(2.0**-24)
+UNIT_STEP, HALF_STEP = Float32(2.0**-23), Float32(2.0**-24)
 
 Words4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 
@@ -36,7 +37,7 @@ STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, STREAM_EMISSION, STREAM_PHOTON = ra
 def philox(
     counter: tuple[np.uint64, np.uint64, np.uint64, np.uint64], key: tuple[np.uint64, np.uint64]
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Ten rounds over four 32-bit words, each held in a uint64."""
+    """Returns the four 32-bit numbers, each held in a uint64, that ten rounds of Philox make of a counter and a key."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(ROUNDS):
@@ -50,15 +51,18 @@ def philox(
 
 @compiled
 def unit(word: np.uint64) -> float:
-    """A 32-bit word as a number in the open interval (0, 1)."""
+    """Returns 32 random bits as a number in the open interval (0, 1)."""
     return (np.float64(word) + 0.5) * 2.0**-32
 
 
 @compiled
 def random4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) -> tuple[float, float, float, float]:
-    """Four independent uniform numbers in (0, 1).
+    """Returns four independent uniform numbers in (0, 1).
 
-    seed: of the run. sequence: pass, in 0..2^32-1. index: path, in 0..2^32-1. stream: one of the STREAM constants.
+    seed: of the run.
+    sequence: pass, in 0..2^32-1.
+    index: path, in 0..2^32-1.
+    stream: one of the STREAM constants.
     step: bounce and dimension, in 0..2^32-1.
     """
     words = philox(
@@ -70,7 +74,8 @@ def random4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) 
 
 @compiled
 def hash_key(seed: np.uint64, sequence: int, stream: int) -> Words4:
-    """The key of `hash4` for a seed, a pass and a purpose: Philox spreads every bit of them over all words."""
+    """Returns the key of `hash4` for a seed, a pass and a purpose: Philox spreads every bit of them over the whole
+    key."""
     words = philox(
         (LOW, LOW, np.uint64(sequence) & LOW, np.uint64(stream)), (np.uint64(seed) & LOW, np.uint64(seed) >> HALF)
     )
@@ -79,7 +84,7 @@ def hash_key(seed: np.uint64, sequence: int, stream: int) -> Words4:
 
 @compiled
 def hash4(key: Words4, index: np.uint32, step: np.uint32) -> Words4:
-    """Four words for a path and its bounce or dimension, under a key.
+    """Returns four times 32 random bits for a path and its bounce or dimension, under a key.
 
     PCG4D of Jarzynski, Olano: Hash Functions for GPU Rendering, 2020: products of 32 bits alone, which every vector
     unit has, where Philox needs those of 64.
@@ -91,25 +96,26 @@ def hash4(key: Words4, index: np.uint32, step: np.uint32) -> Words4:
 
 @compiled
 def _step_on(x: np.uint32) -> np.uint32:
-    """A step of a linear congruential generator."""
+    """Returns the next state of a linear congruential generator."""
     return np.uint32(np.uint32(x * MULTIPLIER) + INCREMENT)
 
 
 @compiled
 def more4(words: Words4) -> Words4:
-    """Four more words from those of `hash4`: the lower bits that `unit32` leaves are not random enough."""
+    """Returns four times 32 more bits from those of `hash4`: the lower bits that `unit32` leaves are not random
+    enough."""
     return _stir(_folded(words[0]), _folded(words[1]), _folded(words[2]), _folded(words[3]))
 
 
 @compiled
 def _folded(x: np.uint32) -> np.uint32:
-    """The upper half of a word mixed into the lower one."""
+    """Returns 32 bits with the upper half of them mixed into the lower one."""
     return np.uint32(x ^ np.uint32(x >> SIXTEEN))
 
 
 @compiled
 def _stir(x: np.uint32, y: np.uint32, z: np.uint32, w: np.uint32) -> Words4:
-    """Each word plus the product of two others, one after the other.
+    """Adds to each of four numbers the product of two others, one after the other.
 
     Numba's products of 32 bits have 64, three times as slow in vectors unless they are cut at once.
     """
@@ -122,5 +128,5 @@ def _stir(x: np.uint32, y: np.uint32, z: np.uint32, w: np.uint32) -> Words4:
 
 @compiled
 def unit32(word: np.uint32) -> float:
-    """The upper bits of a word as a float32 in the open interval (0, 1): an odd multiple of 2^-24."""
-    return fma(Real(np.int32(word >> LOWER_BITS)), UNIT_STEP, HALF_STEP)
+    """Returns the upper ones of 32 random bits as a float32 in the open interval (0, 1): an odd multiple of 2^-24."""
+    return fma(Float32(np.int32(word >> LOWER_BITS)), UNIT_STEP, HALF_STEP)

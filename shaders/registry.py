@@ -1,84 +1,40 @@
-"""The shaders that a material can name. A shader says what mixture of lobes a material's numbers mean.
+"""This module lists the shaders that a material can name.
 
-A new shader is one file with one registration: a function from a material's parameters to a `Bsdf`, and if the surface
-is to differ from point to point, one that is compiled into the shading of every hit (`shaders.own`).
+A new shader is one file with a function from a material's parameters to a `Bsdf`, and if the surface is to differ from
+point to point one that is called at every hit (`shaders.custom`); and one row in `_shaders`, or outside this package a
+call of `register_shader`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from shaders.errors import ShaderError, UnknownShaderError
+from shaders.materials import dielectric, diffuse, metal, mirror, nff, plastic
+from shaders.shader import Parameters, Shader
 
-from shaders.bsdf import Bsdf
-from shaders.errors import UnknownShaderError
-from shaders.own import AtPoint
-from shaders.vector import Color
+__all__ = ["Parameters", "Shader", "get_shader", "register_shader", "shader_names"]
 
-
-class Parameters(Protocol):
-    """The numbers of a material; which of them count is the shader's affair."""
-
-    @property
-    def diffuse(self) -> Color:
-        """Reflectance 0..1, linear; a texture multiplies it at the hit."""
-
-    @property
-    def specular(self) -> Color:
-        """Reflectance 0..1, linear."""
-
-    @property
-    def shine(self) -> float:
-        """Cosine power."""
-
-    @property
-    def transmittance(self) -> float:
-        """Share let through, 0..1."""
-
-    @property
-    def ior(self) -> float:
-        """Refractive index; <= 0 stands for 1."""
-
-    @property
-    def eta(self) -> Color:
-        """Refractive index of a metal; black stands for unknown."""
-
-    @property
-    def k(self) -> Color:
-        """Extinction coefficient of a metal."""
-
-    @property
-    def roughness(self) -> float:
-        """Root of the width of facets, 0..1."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shader:
-    """A row of the registry.
-
-    mixture: from a material's parameters to its lobes. at_point: compiled, from these, after textures, to the lobes at
-    a point, or None. Photons are stored where the diffuse lobe of the mixture is not black.
-    """
-
-    name: str
-    summary: str
-    mixture: Callable[[Parameters], Bsdf]
-    at_point: AtPoint | None = None
-
-
-_shaders: dict[str, Shader] = {}
+_shaders: dict[str, Shader] = {
+    material.SHADER.name: material.SHADER for material in (dielectric, diffuse, metal, mirror, nff, plastic)
+}
 
 
 def register_shader(shader: Shader) -> None:
-    """Make a shader known by its name; a later one of the same name replaces it."""
+    """Makes a shader known by its name; a later one of the same name replaces it.
+
+    Raises `ShaderError` where the name is not a line of text, or where there is nothing to call.
+    """
+    if not isinstance(shader.name, str) or not shader.name.isprintable() or not shader.name.strip():
+        raise ShaderError(f"expected a shader's name, a line of text, got {shader.name!r}")
+    if not callable(shader.mixture):
+        raise ShaderError(f"shader {shader.name!r}: mixture must be a function of a material's parameters")
     _shaders[shader.name] = shader
 
 
 def shader_names() -> list[str]:
-    """Names of all registered shaders, sorted."""
+    """Returns the names of all registered shaders, sorted."""
     return sorted(_shaders)
 
 
 def get_shader(name: str) -> Shader:
-    """The shader of this name."""
+    """Returns the shader of this name. Raises `UnknownShaderError` where there is none."""
     try:
         return _shaders[name]
     except KeyError:

@@ -1,4 +1,5 @@
-"""The share of light that rough glass would lose if only one facet counted, by a table (`shaders.rough_glass_table`).
+"""This module looks up the share of light that rough glass would lose if only one facet counted
+(`shaders.rough_glass_table`).
 
 Between places the table is linear. Its means are those of what is so read, exactly: what is missed can be given back
 without an error of its own.
@@ -10,14 +11,14 @@ from shaders.albedo_table import between, means, place_of, place_of_root
 from shaders.compilation import called, compiled
 from shaders.rough_glass_table import ALPHAS, COSINES, ETAS, FILE, UNIT, Shorts
 
-#: (ETAS, ALPHAS, COSINES), in multiples of UNIT, and (ETAS, ALPHAS), shares.
+#: Missed shares: (ETAS, ALPHAS, COSINES), in multiples of UNIT, and their means, (ETAS, ALPHAS).
 MISSED: Shorts = np.load(FILE)
 MEAN_MISSED = means(UNIT * MISSED.astype(np.float64))
 
 
 @compiled
 def eta_place(eta: float) -> tuple[int, float]:
-    """The place of the table before an index, and how far it is to the next one."""
+    """Returns the index in the table before a refractive index, and how far it is to the next one."""
     ratio = (eta - 1.0) / (eta + 1.0)
     root = abs(ratio) ** 0.5
     return place_of(0.5 + 0.5 * (root if ratio >= 0.0 else -root), ETAS)
@@ -25,7 +26,10 @@ def eta_place(eta: float) -> tuple[int, float]:
 
 @called
 def missed_share(eta: float, alpha: float, cosine: float) -> float:
-    """Share of light at a cosine that one facet does not send on. eta: index of the far side over the near one."""
+    """Returns the share of light at a cosine that one facet does not send on.
+
+    eta: index of the far side over the near one.
+    """
     layer, aside = eta_place(eta)
     row, down = place_of_root(alpha, ALPHAS)
     column, along = place_of_root(cosine, COSINES)
@@ -36,7 +40,7 @@ def missed_share(eta: float, alpha: float, cosine: float) -> float:
 
 @called
 def mean_missed_share(eta: float, alpha: float) -> float:
-    """Cosine-weighted mean of `missed_share` over the hemisphere."""
+    """Returns the cosine-weighted mean of `missed_share` over the hemisphere."""
     layer, aside = eta_place(eta)
     row, down = place_of_root(alpha, ALPHAS)
     near = between(MEAN_MISSED[layer, row], MEAN_MISSED[layer, row + 1], down)
@@ -46,5 +50,5 @@ def mean_missed_share(eta: float, alpha: float) -> float:
 
 @compiled
 def _along(layer: int, row: int, column: int, share: float) -> float:
-    """What the table has between two cosines, in multiples of UNIT."""
+    """Returns the table's value between two cosines, in multiples of UNIT."""
     return between(float(MISSED[layer, row, column]), float(MISSED[layer, row, column + 1]), share)

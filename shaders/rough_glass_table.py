@@ -1,9 +1,10 @@
-"""How much of the light that falls on rough glass one facet does not send on: a table over index, roughness and angle.
+"""This module tabulates how much of the light that falls on rough glass one facet does not send on, over index,
+roughness and angle.
 
-What a facet sends to the wrong side of the surface, or what other facets hide, meets more of them; models of one bounce
+What a facet sends to the wrong side of the surface, or what other facets hide, hits more of them; models of one bounce
 lose it. The share that is lost depends on the index of the far side over that of the near one, `eta`, on the width
-`alpha` of GGX and on the cosine. Places are equal steps of the roots of alpha, of the cosine and of
-|eta - 1| / (eta + 1), as Fresnel's reflectance rises steeply where media are almost alike.
+`alpha` of GGX and on the cosine. Places are equal steps of the roots of alpha, of the cosine and of |eta - 1| / (eta +
+1), as Fresnel's reflectance rises steeply where media are almost alike.
 
 The table takes half a minute to make, so that it is kept in a file beside the code, which
 `python -m shaders.rough_glass_table` writes and `shaders.rough_glass_missed` reads.
@@ -19,7 +20,7 @@ from shaders.ggx import LEAST_ALPHA
 
 Shorts = npt.NDArray[np.uint16]
 
-#: Places along eta, from media that let nothing in to those that let nothing out, along alpha and along the cosine.
+#: Points along eta, from media that let nothing in to those that let nothing out, along alpha and along the cosine.
 ETAS, ALPHAS, COSINES = 49, 20, 20
 
 #: Points of quadrature over the facets: many, as total reflection begins with an edge.
@@ -32,7 +33,8 @@ FILE = Path(__file__).with_suffix(".npy")
 
 
 def missed_at_once(eta: float, alpha: float, cosine: Doubles) -> Doubles:
-    """Returns (n,) shares of the light at cosines (n,) that one facet neither reflects nor refracts to where it leaves.
+    """Returns the shares (n,) of the light at cosines (n,) that one facet neither reflects nor refracts to where it
+    leaves.
 
     Walter, Marschner, Li, Torrance: Microfacet Models for Refraction through Rough Surfaces, 2007, by quadrature over
     the facets that are seen.
@@ -51,14 +53,14 @@ def missed_at_once(eta: float, alpha: float, cosine: Doubles) -> Doubles:
 
 
 def eta_at(place: int) -> float:
-    """Returns the index at a place of the table, from 1 / LARGEST_ETA to LARGEST_ETA."""
+    """Returns the refractive index at an index of the table, from 1 / LARGEST_ETA to LARGEST_ETA."""
     root = 2.0 * place / (ETAS - 1) - 1.0
     ratio = root * abs(root)
     return min(max((1.0 + ratio) / max(1.0 - ratio, 1e-30), 1.0 / LARGEST_ETA), LARGEST_ETA)
 
 
 def tabulated() -> Shorts:
-    """Returns (ETAS, ALPHAS, COSINES) missed shares, in multiples of UNIT."""
+    """Returns the missed shares, (ETAS, ALPHAS, COSINES), in multiples of UNIT."""
     alphas, cosines = (np.linspace(0.0, 1.0, count) ** 2 for count in (ALPHAS, COSINES))
     shares = [
         [missed_at_once(eta_at(place), max(alpha, LEAST_ALPHA), cosines) for alpha in alphas] for place in range(ETAS)

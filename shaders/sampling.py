@@ -1,4 +1,4 @@
-"""Directions and points drawn from uniform numbers, each with the density that it is drawn from."""
+"""This module draws directions and points from uniform numbers, each with the density that it is drawn from."""
 
 import math
 
@@ -7,17 +7,17 @@ import numpy.typing as npt
 
 from shaders.compilation import compiled
 from shaders.elementary import exp2_minus_1, inverse_root, log2, sine_cosine
-from shaders.fused import fma
-from shaders.real import ONE, TWO, ZERO, Real
+from shaders.float32 import ONE, TWO, ZERO, Float32
+from shaders.fma import fma
 from shaders.vector import Vec3, dot, scale
 
-#: Squares of lengths below this one count as it.
-LEAST_SQUARE = Real(2.0**-80)
+#: Smaller squares of lengths than this are raised to it.
+LEAST_SQUARE = Float32(2.0**-80)
 
 
 @compiled
 def uniform_sphere(u1: float, u2: float) -> Vec3:
-    """Unit vector, pdf_solid_angle = 1 / (4 pi)."""
+    """Draws a unit vector, pdf_solid_angle = 1 / (4 pi)."""
     z = ONE - TWO * u1
     radius = math.sqrt(max(ZERO, ONE - z * z))
     sine, cosine = sine_cosine(u2)
@@ -26,7 +26,7 @@ def uniform_sphere(u1: float, u2: float) -> Vec3:
 
 @compiled
 def cosine_hemisphere(u1: float, u2: float) -> Vec3:
-    """Unit vector about +z, pdf_solid_angle = z / pi (Malley's method)."""
+    """Draws a unit vector about +z, pdf_solid_angle = z / pi (Malley's method)."""
     radius = math.sqrt(u1)
     sine, cosine = sine_cosine(u2)
     return (radius * cosine, radius * sine, math.sqrt(ONE - u1))
@@ -34,12 +34,13 @@ def cosine_hemisphere(u1: float, u2: float) -> Vec3:
 
 @compiled
 def lambertian(normal: Vec3, u1: float, u2: float) -> Vec3:
-    """Unit vector about a unit normal, float32, pdf_solid_angle = cosine / pi; about (0, 0, 0) as `uniform_sphere`.
+    """Draws a unit vector about a unit normal, float32, pdf_solid_angle = cosine / pi; about (0, 0, 0) it does what
+    `uniform_sphere` does.
 
     The sphere about the normal's tip touches the surface, and a point of it is seen from there by Lambert's law: no
     frame of coordinates is needed.
     """
-    u1 = Real(u1)
+    u1 = Float32(u1)
     square = u1 * (ONE - u1)
     radius = TWO * square * inverse_root(square)
     sine, cosine = sine_cosine(u2)
@@ -49,7 +50,7 @@ def lambertian(normal: Vec3, u1: float, u2: float) -> Vec3:
 
 @compiled
 def cosine_power(u1: float, u2: float, exponent: float) -> Vec3:
-    """Unit vector about +z, pdf_solid_angle = (exponent + 1) / (2 pi) z^exponent."""
+    """Draws a unit vector about +z, pdf_solid_angle = (exponent + 1) / (2 pi) z^exponent."""
     # How far below the tip: 1 - z, without the cancellation where the lobe is narrow or z small.
     below = -exp2_minus_1(log2(u1) / (exponent + ONE))
     radius = math.sqrt(below * (TWO - below))
@@ -59,14 +60,14 @@ def cosine_power(u1: float, u2: float, exponent: float) -> Vec3:
 
 @compiled
 def uniform_triangle(u1: float, u2: float) -> tuple[float, float]:
-    """Barycentric weights of the second and third corner, uniform over the area."""
+    """Draws barycentric weights of the second and third corner, uniform over the area."""
     root = math.sqrt(u1)
     return (root * (ONE - u2), root * u2)
 
 
 @compiled
 def uniform_cone(u1: float, u2: float, cosine: float) -> Vec3:
-    """Unit vector within an angle about +z, given by its cosine; pdf_solid_angle = 1 / (2 pi (1 - cosine))."""
+    """Draws a unit vector within an angle about +z, given by its cosine; pdf_solid_angle = 1 / (2 pi (1 - cosine))."""
     below = u1 * (1.0 - cosine)  # how far below the tip, without the cancellation where the cone is narrow
     radius = math.sqrt(below * (2.0 - below))
     sine, cosine_of_turn = sine_cosine(u2)
@@ -75,7 +76,7 @@ def uniform_cone(u1: float, u2: float, cosine: float) -> Vec3:
 
 @compiled
 def interval(cumulative: npt.NDArray[np.float64], u: float) -> int:
-    """Index of the first of some running sums, the last 1, that exceeds u in 0..1."""
+    """Returns the index of the first of some running sums, the last 1, that exceeds u in 0..1."""
     low, high = 0, len(cumulative) - 1
     while low < high:
         middle = (low + high) // 2
@@ -88,7 +89,7 @@ def interval(cumulative: npt.NDArray[np.float64], u: float) -> int:
 
 @compiled
 def power_heuristic(pdf: float, other_pdf: float) -> float:
-    """Weight of a sample drawn with `pdf` that another strategy would draw with `other_pdf`.
+    """Returns the weight of a sample drawn with `pdf` that another strategy would draw with `other_pdf`.
 
     Veach, Guibas: Optimally Combining Sampling Techniques for Monte Carlo Rendering, 1995, with exponent 2.
     """

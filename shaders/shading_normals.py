@@ -1,4 +1,4 @@
-"""What light counts for where a surface is shaded with another normal than its flat one.
+"""This module corrects for surfaces that are shaded with another normal than their flat one.
 
 Light is traced to flat triangles, and shading sees it about the shading normal, which is interpolated between the
 corners' normals or bent by a map. Radiance is scattered by the cosine about the shading normal alone. Flux that was
@@ -16,15 +16,15 @@ above the triangle than its bound loses nothing.
 """
 
 from shaders.compilation import compiled
-from shaders.real import ONE, ZERO, Real
+from shaders.float32 import ONE, ZERO, Float32
 
 #: The largest factor by which a shading normal may change flux.
-MOST_CORRECTION = Real(4.0)
+MOST_CORRECTION = Float32(4.0)
 
 
 @compiled
 def shading_normal_correction(bent: float, flat: float) -> float:
-    """The factor that turns flux counted about the flat normal into flux counted about the shading normal.
+    """Returns the factor that turns flux counted about the flat normal into flux counted about the shading normal.
 
     bent: cosine about the shading normal, or a product with one, not negative.
     flat: cosine about the flat normal, or a product with one; where it is not positive there is no correction.

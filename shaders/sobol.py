@@ -1,4 +1,5 @@
-"""Numbers that fill the unit square evenly over the passes: Sobol's points, shuffled and scrambled for each purpose.
+"""This module makes numbers that fill the unit square evenly over the passes: Sobol's points, shuffled and scrambled
+for each purpose.
 
 Sobol: On the Distribution of Points in a Cube and the Approximate Evaluation of Integrals, 1967. Owen: Randomly
 Permuted (t,m,s)-Nets and (t,s)-Sequences, 1995. Burley: Practical Hash-based Owen Scrambling, 2020, with the hash of
@@ -25,11 +26,13 @@ EVEN_3, EVEN_4 = np.uint32(0xC7AFE638), np.uint32(0x8D22F6E6)
 
 @compiled
 def sobol4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) -> tuple[float, float, float, float]:
-    """Four uniform numbers in (0, 1): two independent points of the unit square, each evenly spread over a sequence.
+    """Returns four uniform numbers in (0, 1): two independent points of the unit square, each evenly spread over a
+    sequence.
 
-    sequence: number of the points in their sequence, 0..2^32-1. The other arguments are those of `random4`. Every
-    aligned run of 2^k numbers has one point in each elementary interval of area 2^-k; the sequences of other indices,
-    streams and steps are independent.
+    Every aligned run of 2^k numbers has one point in each elementary interval of area 2^-k; the sequences of other
+    indices, streams and steps are independent.
+
+    sequence: number of the points in their sequence, 0..2^32-1. The other arguments are those of `random4`.
     """
     words = philox(
         (np.uint64(index) & LOW, np.uint64(step) & LOW, NO_PASS, np.uint64(stream)),
@@ -44,7 +47,10 @@ def sobol4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) -
 
 @compiled
 def scrambled_point(number: np.uint32, seeds: tuple[np.uint32, np.uint32, np.uint32]) -> tuple[float, float]:
-    """Point `number` of Sobol's first two dimensions. seeds: of the order of the points, and of each dimension."""
+    """Returns the point `number` of Sobol's first two dimensions.
+
+    seeds: of the order of the points, and of each dimension.
+    """
     shuffled = reversed_bits(scrambled(reversed_bits(number), seeds[0]))
     x = reversed_bits(scrambled(shuffled, seeds[1]))
     y = reversed_bits(scrambled(pascal(shuffled), seeds[2]))
@@ -53,7 +59,7 @@ def scrambled_point(number: np.uint32, seeds: tuple[np.uint32, np.uint32, np.uin
 
 @compiled
 def scrambled(x: np.uint32, seed: np.uint32) -> np.uint32:
-    """Each bit flipped or not by what a hash of the seed makes of the lower ones: Owen's scrambling, bits reversed."""
+    """Flips each bit or not, by what a hash of the seed makes of the lower ones: Owen's scrambling, bits reversed."""
     x = np.uint32(x + seed)
     x = np.uint32(x ^ np.uint32(x * EVEN_1))
     x = np.uint32(x ^ np.uint32(x * EVEN_2))
@@ -63,7 +69,8 @@ def scrambled(x: np.uint32, seed: np.uint32) -> np.uint32:
 
 @compiled
 def pascal(x: np.uint32) -> np.uint32:
-    """Bit j is the sum modulo 2 of all bits k of x with k choose j odd: the matrix of Sobol's second dimension.
+    """Multiplies by the matrix of Sobol's second dimension: bit j of the result is the sum modulo 2 of all bits k of x
+    with k choose j odd.
 
     By Lucas' theorem those are the k that have all bits of j, so that the sums are made bit after bit of j.
     """
@@ -76,7 +83,7 @@ def pascal(x: np.uint32) -> np.uint32:
 
 @compiled
 def reversed_bits(x: np.uint32) -> np.uint32:
-    """The bits of a word in the opposite order."""
+    """Returns 32 bits in the opposite order."""
     x = np.uint32((np.uint32(x >> ONE) & LACKING_1) | np.uint32((x & LACKING_1) << ONE))
     x = np.uint32((np.uint32(x >> TWO) & LACKING_2) | np.uint32((x & LACKING_2) << TWO))
     x = np.uint32((np.uint32(x >> FOUR) & LACKING_4) | np.uint32((x & LACKING_4) << FOUR))

@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from shaders.bsdf import Bsdf
 from shaders.compilation import compiled
+from shaders.custom import Point, call_shader
+from shaders.float32 import ONE
 from shaders.maps import (
     Maps,
     Patch,
@@ -19,8 +21,6 @@ from shaders.maps import (
     mirrors,
     relief_normal,
 )
-from shaders.own import Point, call_shader
-from shaders.real import ONE
 from shaders.shading_normals import shading_normal_correction
 from shaders.textures import TextureArrays, lookup
 from shaders.vector import (
@@ -44,26 +44,43 @@ from shaders.vector import (
 Floats = npt.NDArray[np.float32]
 
 #: Columns of a packed material.
-DIFFUSE, PHONG, MIRROR, TRANSMISSION, EMISSION, BACKDROP, SHINE, IOR, TEXTURE = 0, 3, 6, 9, 12, 15, 18, 19, 20
-GLOSS, ALPHA, ABSORPTION, LOOK = 21, 24, 25, 28
-SPECULAR_MAP, ROUGHNESS_MAP, TRANSMISSION_MAP, EMISSION_MAP = 29, 30, 31, 32
-NORMAL_MAP, NORMAL_SCALE, BUMP_MAP, BUMP_SCALE = 33, 34, 35, 36
-ETA, EXTINCTION, COLUMNS = 37, 40, 43
+(
+    MATERIAL_DIFFUSE,
+    MATERIAL_PHONG,
+    MATERIAL_MIRROR,
+    MATERIAL_TRANSMISSION,
+    MATERIAL_EMISSION,
+    MATERIAL_BACKDROP,
+    MATERIAL_SHINE,
+    MATERIAL_IOR,
+    MATERIAL_TEXTURE,
+) = 0, 3, 6, 9, 12, 15, 18, 19, 20
+MATERIAL_SPECULAR_LOBE, MATERIAL_ALPHA, MATERIAL_ABSORPTION, MATERIAL_LOOK = 21, 24, 25, 28
+MATERIAL_SPECULAR_MAP, MATERIAL_ROUGHNESS_MAP, MATERIAL_TRANSMISSION_MAP, MATERIAL_EMISSION_MAP = 29, 30, 31, 32
+MATERIAL_NORMAL_MAP, MATERIAL_NORMAL_SCALE, MATERIAL_BUMP_MAP, MATERIAL_BUMP_SCALE = 33, 34, 35, 36
+MATERIAL_ETA, MATERIAL_EXTINCTION, MATERIAL_COLUMNS = 37, 40, 43
 
 #: What to look at of a material: at most one texture, which repeats; one that has to be filtered too; or maps, or a
 #: texture that does not repeat.
-PLAIN, FILTERED, MAPPED = 0.0, 1.0, 2.0
+LOOK_PLAIN, LOOK_FILTERED, LOOK_MAPPED = 0.0, 1.0, 2.0
 
 #: Rays leave a triangle this share of its largest coordinate away from it, so as not to hit it again.
 ORIGIN_OFFSET = 2.0**-17
+
+#: A shading normal at this cosine to wo, or below, is seen from behind.
+LEAST_VISIBLE = 1e-6
 
 
 class SurfaceArrays(NamedTuple):
     """Triangles and materials as loops read them.
 
-    positions, normals: (n, 3, 3) float32. uvs: (n, 3, 2) float32. material_ids: (n,) int32. materials: (m, COLUMNS)
-    float64. shaders: (m,) int64, addresses of shaders that look at every hit, or 0. emitter_ids: (n,) int32, index of
-    the light that a triangle is, or -1.
+    positions, normals: (n, 3, 3) float32, world units, of the corners.
+    uvs: (n, 3, 2) float32, texture coordinates of the corners.
+    material_ids: (n,) int32.
+    materials: (m, MATERIAL_COLUMNS) float64.
+    shaders: (m,) int64, addresses of shaders that look at every hit, or 0.
+    emitter_ids: (n,) int32, index of the light that a triangle is, or -1.
+    textures: images of the materials.
     """
 
     positions: Floats
@@ -144,7 +161,7 @@ def texture_coordinates(uvs: Floats, triangle: int, u: float, v: float) -> tuple
 @compiled
 def texture_color(surfaces: SurfaceArrays, triangle: int, u: float, v: float) -> Color:
     """Colour of the texture at a point; white where there is none."""
-    texture = int(surfaces.materials[surfaces.material_ids[triangle], TEXTURE])
+    texture = int(surfaces.materials[surfaces.material_ids[triangle], MATERIAL_TEXTURE])
     if texture < 0:
         return (1.0, 1.0, 1.0)
     s, t = texture_coordinates(surfaces.uvs, triangle, u, v)
@@ -154,8 +171,8 @@ def texture_color(surfaces: SurfaceArrays, triangle: int, u: float, v: float) ->
 @compiled
 def has_relief(materials: npt.NDArray[np.float64], material: int) -> bool:
     """Whether maps bend the normal of a packed material."""
-    is_mapped = materials[material, LOOK] == MAPPED
-    return is_mapped and max(materials[material, NORMAL_MAP], materials[material, BUMP_MAP]) >= 0.0
+    is_mapped = materials[material, MATERIAL_LOOK] == LOOK_MAPPED
+    return is_mapped and max(materials[material, MATERIAL_NORMAL_MAP], materials[material, MATERIAL_BUMP_MAP]) >= 0.0
 
 
 @compiled
@@ -177,9 +194,9 @@ def patch_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float) -> Patc
 def maps_of(materials: npt.NDArray[np.float64], material: int) -> Maps:
     """Maps of a packed material that change its lobes."""
     return Maps(
-        int(materials[material, SPECULAR_MAP]),
-        int(materials[material, ROUGHNESS_MAP]),
-        int(materials[material, TRANSMISSION_MAP]),
+        int(materials[material, MATERIAL_SPECULAR_MAP]),
+        int(materials[material, MATERIAL_ROUGHNESS_MAP]),
+        int(materials[material, MATERIAL_TRANSMISSION_MAP]),
     )
 
 
@@ -187,10 +204,10 @@ def maps_of(materials: npt.NDArray[np.float64], material: int) -> Maps:
 def relief_of(materials: npt.NDArray[np.float64], material: int) -> Relief:
     """Maps of a packed material that bend its normal."""
     return Relief(
-        int(materials[material, NORMAL_MAP]),
-        materials[material, NORMAL_SCALE],
-        int(materials[material, BUMP_MAP]),
-        materials[material, BUMP_SCALE],
+        int(materials[material, MATERIAL_NORMAL_MAP]),
+        materials[material, MATERIAL_NORMAL_SCALE],
+        int(materials[material, MATERIAL_BUMP_MAP]),
+        materials[material, MATERIAL_BUMP_SCALE],
     )
 
 
@@ -199,17 +216,23 @@ def bsdf_at(surfaces: SurfaceArrays, triangle: int, paint: Color) -> Bsdf:
     """The material's lobes; paint is the texture's colour, which the diffuse one is multiplied with."""
     materials, material = surfaces.materials, surfaces.material_ids[triangle]
     return Bsdf(
-        multiply(material_color(materials, material, DIFFUSE), paint),
-        material_color(materials, material, PHONG),
-        material_color(materials, material, MIRROR),
-        material_color(materials, material, TRANSMISSION),
-        materials[material, SHINE],
-        materials[material, IOR],
-        material_color(materials, material, GLOSS),
-        materials[material, ALPHA],
-        material_color(materials, material, ETA),
-        material_color(materials, material, EXTINCTION),
+        multiply(material_color(materials, material, MATERIAL_DIFFUSE), paint),
+        material_color(materials, material, MATERIAL_PHONG),
+        material_color(materials, material, MATERIAL_MIRROR),
+        material_color(materials, material, MATERIAL_TRANSMISSION),
+        materials[material, MATERIAL_SHINE],
+        materials[material, MATERIAL_IOR],
+        material_color(materials, material, MATERIAL_SPECULAR_LOBE),
+        materials[material, MATERIAL_ALPHA],
+        material_color(materials, material, MATERIAL_ETA),
+        material_color(materials, material, MATERIAL_EXTINCTION),
     )
+
+
+@compiled
+def triangle_clearance(positions: Floats, triangle: int) -> float:
+    """Returns the `clearance` of a triangle."""
+    return clearance(corner(positions, triangle, 0), corner(positions, triangle, 1), corner(positions, triangle, 2))
 
 
 @compiled
@@ -222,41 +245,43 @@ def clearance(a: Vec3, b: Vec3, c: Vec3) -> float:
     return ORIGIN_OFFSET * max(largest_magnitude(a), largest_magnitude(b), largest_magnitude(c))
 
 
+class Appearance(NamedTuple):
+    """What textures and maps make of a material at a point.
+
+    paint: colour of the texture, white where there is none.
+    bsdf: the lobes.
+    glow: share of the material's emission, white where no map says less.
+    shading_normal: unit, on the side that the vertex normals call outside.
+    """
+
+    paint: Color
+    bsdf: Bsdf
+    glow: Color
+    shading_normal: Vec3
+
+
 @compiled
 def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: Vec3, width: float = 0.0) -> Hit:
-    """The surface at barycentric (u, v) of a triangle, seen from the unit direction wo. width: of the cone of what is
-    seen, across wo, world units, over which textures are filtered that ask for it."""
+    """Returns the surface at barycentric (u, v) of a triangle, seen from the unit direction wo.
+
+    width: of the cone of what is seen, across wo, world units, over which textures are filtered that ask for it.
+    """
+    material = surfaces.material_ids[triangle]
     geom_normal = winding_normal(surfaces.positions, triangle)
     shading_normal = normalize(blend(surfaces.normals, triangle, u, v))
-    material = surfaces.material_ids[triangle]
-    emission = material_color(surfaces.materials, material, EMISSION)
     front = dot(geom_normal, wo) >= 0.0
     # Some files wind a triangle against its vertex normals: those then say which side is outside.
     outside = front == (dot(geom_normal, shading_normal) >= 0.0)
+    emission = material_color(surfaces.materials, material, MATERIAL_EMISSION)
     if not front:
-        geom_normal = scale(geom_normal, -1.0)
-        emission = (0.0, 0.0, 0.0)
-    if surfaces.materials[material, LOOK] == PLAIN:
-        paint = texture_color(surfaces, triangle, u, v)
-        bsdf = bsdf_at(surfaces, triangle, paint)
-    else:
-        patch, textures = patch_at(surfaces, triangle, u, v), surfaces.textures
-        seen = footprint(patch, width, dot(geom_normal, wo))
-        paint = map_color(textures, int(surfaces.materials[material, TEXTURE]), patch.uv, seen)
-        bsdf = bsdf_at(surfaces, triangle, paint)
-        if surfaces.materials[material, LOOK] == MAPPED:
-            bsdf = mapped_bsdf(textures, maps_of(surfaces.materials, material), patch.uv, seen, bsdf)
-            light = map_color(textures, int(surfaces.materials[material, EMISSION_MAP]), patch.uv, 0.0)
-            emission = multiply(emission, light)
-            relief = relief_of(surfaces.materials, material)
-            shading_normal = relief_normal(textures, relief, patch, seen, shading_normal)
+        geom_normal, emission = scale(geom_normal, -1.0), (0.0, 0.0, 0.0)
+    cone = (width, dot(geom_normal, wo))
+    paint, bsdf, glow, shading_normal = appearance_at(surfaces, triangle, (u, v), cone, shading_normal)
     if not outside:
         shading_normal = scale(shading_normal, -1.0)
     correction = shading_normal_correction(max(dot(shading_normal, wo), 0.0), dot(geom_normal, wo))
-    if has_relief(surfaces.materials, material) and mirrors(bsdf) and dot(shading_normal, wo) > 1e-6:
-        shading_normal = mirroring_normal(shading_normal, geom_normal, wo)
-    if dot(shading_normal, wo) <= 1e-6:  # seen from behind the bent normal: only the flat one makes sense
-        shading_normal = geom_normal
+    is_mirroring = has_relief(surfaces.materials, material) and mirrors(bsdf)
+    shading_normal = visible_normal(shading_normal, geom_normal, wo, is_mirroring)
     tangent, bitangent = frame(shading_normal)
     position = blend(surfaces.positions, triangle, u, v)
     if surfaces.shaders[material] != 0:
@@ -268,18 +293,60 @@ def surface_at(surfaces: SurfaceArrays, triangle: int, u: float, v: float, wo: V
         shading_normal,
         tangent,
         bitangent,
-        clearance(
-            corner(surfaces.positions, triangle, 0),
-            corner(surfaces.positions, triangle, 1),
-            corner(surfaces.positions, triangle, 2),
-        ),
+        triangle_clearance(surfaces.positions, triangle),
         outside,
         bsdf,
-        emission,
-        multiply(material_color(surfaces.materials, material, BACKDROP), paint),
-        material_color(surfaces.materials, material, ABSORPTION),
+        multiply(emission, glow),
+        multiply(material_color(surfaces.materials, material, MATERIAL_BACKDROP), paint),
+        material_color(surfaces.materials, material, MATERIAL_ABSORPTION),
         correction,
     )
+
+
+@compiled
+def appearance_at(
+    surfaces: SurfaceArrays,
+    triangle: int,
+    barycentric: tuple[float, float],
+    cone: tuple[float, float],
+    shading_normal: Vec3,
+) -> Appearance:
+    """Returns what textures and maps make of a triangle's material at a point.
+
+    cone: the width of what is seen, world units, and the cosine at which the triangle is seen.
+    shading_normal: unit, as the vertex normals say.
+    """
+    u, v = barycentric
+    materials, material = surfaces.materials, surfaces.material_ids[triangle]
+    if materials[material, MATERIAL_LOOK] == LOOK_PLAIN:
+        paint = texture_color(surfaces, triangle, u, v)
+        return Appearance(paint, bsdf_at(surfaces, triangle, paint), WHITE, shading_normal)
+    patch, textures = patch_at(surfaces, triangle, u, v), surfaces.textures
+    seen = footprint(patch, cone[0], cone[1])
+    paint = map_color(textures, int(materials[material, MATERIAL_TEXTURE]), patch.uv, seen)
+    bsdf = bsdf_at(surfaces, triangle, paint)
+    if materials[material, MATERIAL_LOOK] != LOOK_MAPPED:
+        return Appearance(paint, bsdf, WHITE, shading_normal)
+    return Appearance(
+        paint,
+        mapped_bsdf(textures, maps_of(materials, material), patch.uv, seen, bsdf),
+        map_color(textures, int(materials[material, MATERIAL_EMISSION_MAP]), patch.uv, 0.0),
+        relief_normal(textures, relief_of(materials, material), patch, seen, shading_normal),
+    )
+
+
+@compiled
+def visible_normal(shading_normal: Vec3, geom_normal: Vec3, wo: Vec3, is_mirroring: bool) -> Vec3:
+    """Returns the shading normal, or what it has to give way to so that wo sees its front.
+
+    is_mirroring: whether it is bent by a map and there is a lobe about the mirrored direction, which must not go into
+    the surface.
+    """
+    if is_mirroring and dot(shading_normal, wo) > LEAST_VISIBLE:
+        shading_normal = mirroring_normal(shading_normal, geom_normal, wo)
+    if dot(shading_normal, wo) <= LEAST_VISIBLE:  # seen from behind the bent normal: only the flat one makes sense
+        return geom_normal
+    return shading_normal
 
 
 @compiled

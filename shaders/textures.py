@@ -1,4 +1,4 @@
-"""Image textures of linear colours: repeated over the plane or clamped, and filtered.
+"""This module holds image textures of linear colours: repeated over the plane or clamped, and filtered.
 
 A mip texture has coarser and coarser images of itself, each a mean over about two by two texels of the one before:
 Williams: Pyramidal Parametrics, 1983. What is seen of it is blended from two of them.
@@ -16,32 +16,41 @@ from shaders.vector import Color, add, scale
 
 #: Columns of the table of images: the first texel, sides, whether edges go on for ever, the filter, and the row of the
 #: image that is coarser by one level, or -1.
-OFFSET, WIDTH, HEIGHT, CLAMPS, FILTER, COARSER, COLUMNS = range(7)
+TEXTURE_OFFSET, TEXTURE_WIDTH, TEXTURE_HEIGHT, TEXTURE_CLAMPS, TEXTURE_FILTER, TEXTURE_COARSER, TEXTURE_COLUMNS = range(
+    7
+)
 BILINEAR, NEAREST, MIP = range(3)
 
 Floats = npt.NDArray[np.float32]
 
 
 class Look(NamedTuple):
-    """How an image is looked at. clamps: it does not repeat. filter: BILINEAR or another."""
+    """Says how an image is looked up.
+
+    clamps: it does not repeat.
+    filter: BILINEAR or another.
+    """
 
     clamps: bool = False
     filter: int = BILINEAR
 
 
 class TextureArrays(NamedTuple):
-    """All textures of a scene. texels: (n, 3) float32, linear, row after row. table: (images, COLUMNS) int64: the
-    textures, then the coarser images of those that have them."""
+    """All textures of a scene.
+
+    texels: (n, 3) float32, linear, row after row.
+    table: (images, TEXTURE_COLUMNS) int64, the textures, then the coarser images of those that have them.
+    """
 
     texels: Floats
     table: npt.NDArray[np.int64]
 
 
 def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None) -> TextureArrays:
-    """Returns images, and the coarser ones that their filters need, as arrays of a scene.
+    """Packs images, and the coarser ones that their filters need, into the arrays of a scene.
 
     images: of shape (height, width, 3) each, float32, linear.
-    looks: how each is looked at; plain if not told.
+    looks: how each is looked at; plain if None.
     """
     looks = [Look()] * len(images) if looks is None else looks
     rows = list(images)
@@ -57,14 +66,14 @@ def pack_textures(images: Sequence[Floats], looks: Sequence[Look] | None = None)
     table = [(at, row.shape[1], row.shape[0], *own) for at, row, own in zip(offsets, rows, found, strict=True)]
     return TextureArrays(
         texels=np.concatenate([*(row.reshape(-1, 3) for row in rows), np.zeros((0, 3), np.float32)]),
-        table=np.array(table, np.int64).reshape(-1, COLUMNS),
+        table=np.array(table, np.int64).reshape(-1, TEXTURE_COLUMNS),
     )
 
 
 def halved(image: Floats) -> Floats:
-    """An image (n, k, 3) with half as many rows, at least one, whose mean is the same.
+    """Returns an image (n, k, 3) with half as many rows, at least one, whose mean is the same.
 
-    Of an odd number each new row is a mean over three: Guthe, Heckbert: Non-Power-of-Two Mipmapping, 2005.
+    Each new row of an odd number of them is a mean over three: Guthe, Heckbert: Non-Power-of-Two Mipmapping, 2005.
     """
     count = len(image) // 2
     if count == 0 or len(image) == 2 * count:
@@ -77,30 +86,30 @@ def halved(image: Floats) -> Floats:
 
 @compiled
 def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
-    """One texel; x and y repeat, or are held at the edges."""
+    """Returns one texel; x and y repeat, or are held at the edges."""
     table, texels = textures.table, textures.texels
-    width, height = table[texture, WIDTH], table[texture, HEIGHT]
-    if table[texture, CLAMPS] != 0:
+    width, height = table[texture, TEXTURE_WIDTH], table[texture, TEXTURE_HEIGHT]
+    if table[texture, TEXTURE_CLAMPS] != 0:
         x, y = min(max(x, 0), width - 1), min(max(y, 0), height - 1)
-    place = table[texture, OFFSET] + (y % height) * width + x % width
+    place = table[texture, TEXTURE_OFFSET] + (y % height) * width + x % width
     return (np.float64(texels[place, 0]), np.float64(texels[place, 1]), np.float64(texels[place, 2]))
 
 
 @compiled
 def place_on_side(x: float, clamps: bool) -> float:
-    """Where a texture coordinate is on an image that goes from 0 to 1."""
+    """Returns where a texture coordinate is on an image that goes from 0 to 1."""
     return min(max(x, 0.0), 1.0) if clamps else x - math.floor(x)
 
 
 @compiled
 def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
-    """Linear colour at (u, v): u runs right and v down from the top left corner of the image; both repeat each 1, or
-    end at the edges. Of a mip texture, or an image coarser than it, by that image alone."""
+    """Returns the linear colour at (u, v): u runs right and v down from the top left corner of the image; both repeat
+    each 1, or end at the edges. Of a mip texture only the image at this index is looked up."""
     table = textures.table
-    clamps = table[texture, CLAMPS] != 0
-    x = place_on_side(u, clamps) * table[texture, WIDTH] - 0.5
-    y = place_on_side(v, clamps) * table[texture, HEIGHT] - 0.5
-    if table[texture, FILTER] == NEAREST:
+    clamps = table[texture, TEXTURE_CLAMPS] != 0
+    x = place_on_side(u, clamps) * table[texture, TEXTURE_WIDTH] - 0.5
+    y = place_on_side(v, clamps) * table[texture, TEXTURE_HEIGHT] - 0.5
+    if table[texture, TEXTURE_FILTER] == NEAREST:
         return texel(textures, texture, math.floor(x + 0.5), math.floor(y + 0.5))
     left, top = math.floor(x), math.floor(y)
     column, row = int(left), int(top)
@@ -123,17 +132,19 @@ def _bilinear(a: float, b: float, c: float, d: float, s: float, t: float) -> flo
 
 @called
 def filtered(textures: TextureArrays, texture: int, uv: tuple[float, float], footprint: float) -> Color:
-    """Linear colour at (u, v) by the texture's own filter. footprint: side of what is seen of it, in the unit of (u,
-    v), of which mip textures take the mean; 0 for a point."""
+    """Returns the linear colour at (u, v) by the texture's own filter.
+
+    footprint: side of what is seen of it, in the unit of (u, v), of which mip textures take the mean; 0 for a point.
+    """
     table = textures.table
-    level = footprint * math.sqrt(table[texture, WIDTH] * table[texture, HEIGHT])
-    if table[texture, FILTER] != MIP or not level > 1.0:
+    level = footprint * math.sqrt(table[texture, TEXTURE_WIDTH] * table[texture, TEXTURE_HEIGHT])
+    if table[texture, TEXTURE_FILTER] != MIP or not level > 1.0:
         return lookup(textures, texture, uv[0], uv[1])
     level = math.log2(level)
-    while level >= 1.0 and table[texture, COARSER] >= 0:
-        texture, level = table[texture, COARSER], level - 1.0
+    while level >= 1.0 and table[texture, TEXTURE_COARSER] >= 0:
+        texture, level = table[texture, TEXTURE_COARSER], level - 1.0
     color = lookup(textures, texture, uv[0], uv[1])
-    if table[texture, COARSER] < 0:
+    if table[texture, TEXTURE_COARSER] < 0:
         return color
-    coarser = lookup(textures, table[texture, COARSER], uv[0], uv[1])
+    coarser = lookup(textures, table[texture, TEXTURE_COARSER], uv[0], uv[1])
     return add(scale(color, 1.0 - level), scale(coarser, level))

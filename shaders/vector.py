@@ -1,10 +1,10 @@
-"""Vectors and colours as triples of floats, which a compiler keeps in registers."""
+"""This module holds vectors and colours as triples of floats, which a compiler keeps in registers."""
 
 import math
 
 from shaders.compilation import compiled
-from shaders.fused import fma
-from shaders.real import ONE, ZERO, Real
+from shaders.float32 import ONE, ZERO, Float32
+from shaders.fma import fma
 
 Vec3 = tuple[float, float, float]
 Color = tuple[float, float, float]
@@ -15,55 +15,55 @@ WHITE: Color = (1.0, 1.0, 1.0)
 
 @compiled
 def add(a: Vec3, b: Vec3) -> Vec3:
-    """a + b."""
+    """Returns a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 @compiled
 def subtract(a: Vec3, b: Vec3) -> Vec3:
-    """a - b."""
+    """Returns a - b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 @compiled
 def multiply(a: Vec3, b: Vec3) -> Vec3:
-    """Component by component, as colours filter."""
+    """Multiplies component by component, as colours filter."""
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
 @compiled
 def scale(a: Vec3, s: float) -> Vec3:
-    """a s."""
+    """Returns a s."""
     return (a[0] * s, a[1] * s, a[2] * s)
 
 
 @compiled
 def dot(a: Vec3, b: Vec3) -> float:
-    """a . b."""
+    """Returns a . b."""
     return fma(a[0], b[0], fma(a[1], b[1], a[2] * b[2]))
 
 
 @compiled
 def along(origin: Vec3, direction: Vec3, t: float) -> Vec3:
-    """origin + t direction."""
+    """Returns origin + t direction."""
     return (fma(t, direction[0], origin[0]), fma(t, direction[1], origin[1]), fma(t, direction[2], origin[2]))
 
 
 @compiled
 def cross(a: Vec3, b: Vec3) -> Vec3:
-    """a x b."""
+    """Returns a x b."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 @compiled
 def length(a: Vec3) -> float:
-    """|a|."""
+    """Returns |a|."""
     return math.sqrt(dot(a, a))
 
 
 @compiled
 def normalize(a: Vec3) -> Vec3:
-    """Unit vector along a; a vector without length becomes +z."""
+    """Returns the unit vector along a; a vector without length becomes +z."""
     norm = length(a)
     if norm <= ZERO:
         return (ZERO, ZERO, ONE)
@@ -72,31 +72,31 @@ def normalize(a: Vec3) -> Vec3:
 
 @compiled
 def largest(a: Vec3) -> float:
-    """The greatest component."""
+    """Returns the greatest component."""
     return max(a[0], a[1], a[2])
 
 
 @compiled
 def largest_magnitude(a: Vec3) -> float:
-    """The greatest absolute value of a component."""
+    """Returns the greatest absolute value of a component."""
     return max(abs(a[0]), abs(a[1]), abs(a[2]))
 
 
 @compiled
 def mean(a: Vec3) -> float:
-    """The mean of the components."""
-    return (a[0] + a[1] + a[2]) / Real(3.0)
+    """Returns the mean of the components."""
+    return (a[0] + a[1] + a[2]) / Float32(3.0)
 
 
 @compiled
 def to_local(v: Vec3, x_axis: Vec3, y_axis: Vec3, z_axis: Vec3) -> Vec3:
-    """Coordinates of v in an orthonormal frame."""
+    """Returns the coordinates of v in an orthonormal frame."""
     return (dot(v, x_axis), dot(v, y_axis), dot(v, z_axis))
 
 
 @compiled
 def to_world(v: Vec3, x_axis: Vec3, y_axis: Vec3, z_axis: Vec3) -> Vec3:
-    """The vector with coordinates v in an orthonormal frame."""
+    """Returns the vector with coordinates v in an orthonormal frame."""
     return (
         v[0] * x_axis[0] + v[1] * y_axis[0] + v[2] * z_axis[0],
         v[0] * x_axis[1] + v[1] * y_axis[1] + v[2] * z_axis[1],
@@ -106,7 +106,7 @@ def to_world(v: Vec3, x_axis: Vec3, y_axis: Vec3, z_axis: Vec3) -> Vec3:
 
 @compiled
 def frame(n: Vec3) -> tuple[Vec3, Vec3]:
-    """Two unit vectors that make an orthonormal, right-handed frame with the unit vector n.
+    """Returns two unit vectors that make an orthonormal, right-handed frame with the unit vector n.
 
     Duff, Burgess, Christensen, Hery, Kensler, Liani, Villemin: Building an Orthonormal Basis, Revisited, 2017.
     """

@@ -41,7 +41,7 @@ part() { # part NAME SECONDS COMMAND...: run with a time limit, keep the log, no
     fi
 }
 
-reason='from tracecore.gpu_device import gpu_name, gpu_unavailable_reason as why
+reason='from tracecore.cuda.device import gpu_name, gpu_unavailable_reason as why
 print("GPU:", why() or gpu_name()); raise SystemExit(why() is not None)'
 part device 60 "$PYTHON" -c "$reason"
 if [[ $failed == 0 ]]; then
@@ -66,7 +66,7 @@ if [[ $failed == 0 ]]; then
     else
         part bench 300 "$PYTHON" -m renderer bench kitchen --samples 4 --ao-rays 8 --json "$OUT/bench.json"
     fi
-    part benchmark 240 "$PYTHON" -m tracecore.gpu_benchmark --json "$OUT/benchmark.json"
+    part benchmark 240 "$PYTHON" -m tracecore.benchmarks.gpu_benchmark --json "$OUT/benchmark.json"
 
     count=0
     while IFS= read -r command; do

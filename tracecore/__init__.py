@@ -1,4 +1,4 @@
-"""The co-processor: triangles and rays in, hits out.
+"""Traces rays as a co-processor: triangles and rays go in, hits come out.
 
 `open_tracer` gives a tracer for a device; `tracer` states what it does, `rays` what goes in and comes out.
 """
@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import Cutouts, CutoutTables, tables_of
+from tracecore.dispatch.tracer import Limits, Tracer, TracerStatistics
 from tracecore.errors import DeviceError, KernelError, TriangleError
-from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, as_records, make_rays
-from tracecore.tracer import Batch, Limits, Query, RayQueue, Tracer, TracerStatistics
+from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, Query, as_records, make_rays
 from tracecore.triangles import checked_triangles
 
 Device = Literal["auto", "cpu", "gpu", "emulator", "brute"]
@@ -21,12 +21,10 @@ __all__ = [
     "HIT",
     "MISS",
     "RAY",
-    "Batch",
     "Cutouts",
     "Device",
     "Limits",
     "Query",
-    "RayQueue",
     "Tracer",
     "TracerStatistics",
     "as_records",
@@ -46,15 +44,19 @@ def open_tracer(
     tree: BinaryTree | None = None,
     cutouts: Cutouts | None = None,
 ) -> Tracer:
-    """A tracer of triangles on a device.
+    """Opens a tracer of triangles on a device.
 
-    triangles: (t, 3, 3), finite, world units; `prim_id` counts them. device: cpu, gpu, emulator (the GPU's kernels run
-    by the CPU, slow), brute (slower still: defines what is right) or auto, the GPU if there is a usable one, else the
-    CPU. gpu is the calling thread's current GPU, gpu:1 the one of index 1; it becomes the thread's current one. kernel:
-    which one, default: the device's. threads: CPU threads that trace, or that a driver should feed a GPU from, default:
-    all usable cores. dispatch: how batches reach a GPU, resident (default) or streamed. tree: over these triangles, by
-    `bvh.refit` from the `tree` of a tracer of the same device and kernel; by default a new one is built. cutouts: where
-    triangles are not there; by default all are solid. Raises TriangleError, CutoutError, DeviceError and KernelError.
+    triangles: (t, 3, 3), finite, world units; `prim_id` counts them.
+    device: cpu, gpu, emulator (the GPU's kernels run by the CPU, slow), brute (slower still: it defines what is right)
+    or auto, which is the GPU if there is a usable one and else the CPU. gpu is the calling thread's current GPU, gpu:1
+    the one of index 1; it becomes the thread's current one.
+    kernel: the kernel's name; by default the device's own choice.
+    threads: CPU threads that trace, or that a driver should feed a GPU from; by default all usable cores.
+    dispatch: how batches reach a GPU, resident (default) or streamed.
+    tree: a tree over these triangles, made by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by
+    default a new one is built.
+    cutouts: where triangles are not there; by default all are solid.
+    Raises TriangleError, CutoutError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)
     if tree is not None and len(tree.order) != len(checked):
@@ -64,7 +66,7 @@ def open_tracer(
         raise DeviceError(f"threads must be at least 1, got {threads}")
     device, index = device_and_index(device)
     if device == "auto":
-        from tracecore.gpu import gpu_unavailable_reason
+        from tracecore.tracers.gpu import gpu_unavailable_reason
 
         device = "gpu" if gpu_unavailable_reason() is None else "cpu"
     if device == "gpu":
@@ -91,7 +93,7 @@ def device_and_index(text: str) -> tuple[Device, int | None]:
 
 
 class _Surfaces(NamedTuple):
-    """What is to be traced, checked. tree, cutouts: as the tracers take them."""
+    """Holds what is to be traced, after it has been checked. tree and cutouts are as the tracers take them."""
 
     triangles: Floats
     tree: BinaryTree | None
@@ -101,7 +103,7 @@ class _Surfaces(NamedTuple):
 def _open_gpu(
     surfaces: _Surfaces, index: int | None, kernel: str | None, threads: int | None, dispatch: str | None
 ) -> Tracer:
-    from tracecore.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
+    from tracecore.tracers.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
 
     if dispatch not in (None, *DISPATCHES):
         raise DeviceError(f"unknown dispatch '{dispatch}'; there are {', '.join(DISPATCHES)}")
@@ -113,8 +115,8 @@ def _open_gpu(
 
 
 def _open_cpu(surfaces: _Surfaces, device: Device, kernel: str | None, threads: int | None) -> Tracer:
-    from tracecore.brute_force import BruteForceTracer
-    from tracecore.cpu import CpuTracer
+    from tracecore.tracers.brute_force import BruteForceTracer
+    from tracecore.tracers.cpu import CpuTracer
 
     kind = CpuTracer if device == "cpu" else BruteForceTracer
     if kernel not in (None, kind.name):

@@ -1,4 +1,4 @@
-"""Cut-outs: triangles of which a mask says where they are not there, such as leaves and fences.
+"""Reads cut-outs: triangles of which a mask says where they are not there, such as leaves and fences.
 
 A ray passes through what is cut out. Where a triangle is hit at u, v, its texture coordinates s, t are the mean of
 those at its corners; it is there if the mask's texel at s, t is set. `brute_force` defines this to the last bit.
@@ -38,11 +38,13 @@ Words = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cutouts:
-    """Which parts of t triangles are not there.
+    """Says which parts of t triangles are not there.
 
     masks: (height, width) bool or uint8 each; a texel is there where it is not 0. Its first row is where t = 0, the
-    first column where s = 0. mask_ids: (t,) integers, the mask of each triangle, -1 where it is solid. uvs: (t, 3, 2),
-    s and t at the corners; of solid triangles they do not count. wraps: one for each mask; by default all repeat.
+    first column where s = 0.
+    mask_ids: (t,) integers, the mask of each triangle, -1 where it is solid.
+    uvs: (t, 3, 2), s and t at the corners; those of solid triangles do not count.
+    wraps: one for each mask; by default all repeat.
     """
 
     masks: Sequence[Mask]
@@ -52,10 +54,11 @@ class Cutouts:
 
 
 class CutoutTables(NamedTuple):
-    """Cut-outs as all tracers read them.
+    """Holds cut-outs as all tracers read them.
 
-    cutout_of: (t,) int32, a triangle's place in `cutouts`, -1 where it is solid. cutouts: (c,) `CUTOUT` records as
-    (c, 8) uint32. mask_words: (w,) uint32, the texels of all masks as bits, the lowest first.
+    cutout_of: (t,) int32, a triangle's index in `cutouts`, -1 where it is solid.
+    cutouts: (c,) `CUTOUT` records as (c, 8) uint32.
+    mask_words: (w,) uint32, the texels of all masks as bits, the lowest first.
     """
 
     cutout_of: npt.NDArray[np.int32]
@@ -64,18 +67,20 @@ class CutoutTables(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Memory that they take."""
+        """Returns the memory that the tables take, in bytes."""
         return sum(table.nbytes for table in self)
 
 
 def no_cutouts() -> CutoutTables:
-    """Tables of triangles that are all solid; empty."""
+    """Returns the tables of triangles that are all solid; they are empty."""
     return CutoutTables(np.zeros(0, np.int32), np.zeros((0, CUTOUT.itemsize // 4), np.uint32), np.zeros(0, np.uint32))
 
 
 def tables_of(cutouts: Cutouts | None, triangles: int) -> CutoutTables | None:
-    """What tracers take of the cut-outs of so many triangles; None if all are solid.
+    """Returns the tables that tracers read of the cut-outs, or None if all triangles are solid.
 
+    cutouts: what the caller gave.
+    triangles: how many triangles there are.
     Raises `CutoutError` for masks of other shapes and types, empty or too large ones, for numbers of masks that are not
     there, and for texture coordinates that are not finite.
     """
@@ -140,7 +145,7 @@ def _checked_uvs(cutouts: Cutouts, mask_ids: npt.NDArray[np.int64]) -> npt.NDArr
 
 
 def _shapes(masks: Sequence[Mask], wraps: Sequence[Wrap]) -> Words:
-    """The word of each mask."""
+    """Returns the word `shape` of each mask."""
     chosen = tuple(wraps) or ("repeat",) * len(masks)
     if len(chosen) != len(masks) or not set(chosen) <= set(get_args(Wrap)):
         raise CutoutError(f"wraps must be {' or '.join(get_args(Wrap))} for each of {len(masks)} masks, got {chosen}")
@@ -154,6 +159,6 @@ def _shapes(masks: Sequence[Mask], wraps: Sequence[Wrap]) -> Words:
 
 
 def _words(mask: Mask) -> Words:
-    """Texels as bits, row by row."""
+    """Returns the texels of a mask as bits, row by row."""
     packed = np.packbits(mask != 0, axis=None, bitorder="little")
     return np.pad(packed, (0, -len(packed) % 4)).view("<u4")

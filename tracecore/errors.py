@@ -1,29 +1,29 @@
-"""Every error that the co-processor raises."""
+"""Holds every error that the co-processor raises."""
 
 
 class TraceError(Exception):
-    """Root of the tracecore's errors."""
+    """Stands at the root of all errors of tracecore."""
 
 
 class TriangleError(TraceError, ValueError):
-    """The triangles given cannot be traced; the message names the first bad one."""
+    """Says that the triangles given cannot be traced; the message names the first bad one."""
 
 
 class CutoutError(TraceError, ValueError):
-    """The cut-outs given do not fit the triangles, or a mask is too large."""
+    """Says that the cut-outs given do not fit the triangles, or that a mask is too large."""
 
 
 class RayError(TraceError, ValueError):
-    """The ray array given has the wrong shape or type."""
+    """Says that the ray array given has the wrong shape or type."""
 
 
 class DeviceError(TraceError):
-    """The device asked for cannot be used; the message gives the reason and the remedy."""
+    """Says that the device asked for cannot be used; the message gives the reason and the remedy."""
 
 
 class KernelError(TraceError):
-    """A kernel is unknown, does not compile, or reported a fault while tracing."""
+    """Says that a kernel is unknown, does not compile, or reported a fault while tracing."""
 
 
 class PeerError(TraceError):
-    """Another tracer cannot be compared with here; the message gives the reason and the remedy."""
+    """Says that another tracer cannot be compared with here; the message gives the reason and the remedy."""

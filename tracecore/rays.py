@@ -1,5 +1,7 @@
 """Rays in, hits out: the two records that cross the border of the co-processor, and the size of a batch."""
 
+import enum
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,9 +29,10 @@ Ids = npt.NDArray[np.uint32]
 def make_rays(
     origin: npt.ArrayLike, direction: npt.ArrayLike, t_min: npt.ArrayLike = 0.0, t_max: npt.ArrayLike = np.inf
 ) -> Floats:
-    """Pack rays.
+    """Packs rays into one array.
 
-    origin, direction: (n, 3), world units. t_min, t_max: scalar or (n,), in lengths of the direction.
+    origin, direction: (n, 3), world units.
+    t_min, t_max: scalar or (n,), in lengths of the direction.
     Returns (n, 8) float32, the bytes of `RAY`.
     """
     origins = np.atleast_2d(np.asarray(origin, np.float32))
@@ -42,9 +45,10 @@ def make_rays(
 
 
 def checked_rays(rays: npt.NDArray[np.float32] | npt.NDArray[np.void]) -> Floats:
-    """Rays as the tracers take them: (n, 8) float32 or (n,) `RAY` records -> (n, 8) float32, C-contiguous, writable.
+    """Returns rays as the tracers take them: (n, 8) float32, C-contiguous, writable.
 
-    The same memory where it already is so. Raises RayError for any other shape or type; values are not looked at.
+    rays: (n, 8) float32 or (n,) `RAY` records; the result is the same memory where it already is as it should be.
+    Raises RayError for any other shape or type; values are not looked at.
     """
     if isinstance(rays, np.ndarray) and rays.dtype == RAY and rays.ndim == 1:
         rays = np.ascontiguousarray(rays).view(np.float32).reshape(len(rays), RAY_FLOATS)
@@ -55,10 +59,17 @@ def checked_rays(rays: npt.NDArray[np.float32] | npt.NDArray[np.void]) -> Floats
 
 
 def offset_of(record: np.dtype[np.void], name: str) -> int:
-    """Bytes from the beginning of a record to a field."""
+    """Returns how many bytes lie between the beginning of a record and a field."""
     return record.fields[name][1]  # type: ignore[index]  # a record has fields
 
 
 def as_records(array: Floats, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
-    """The same bytes seen as `RAY` or `HIT` records: (n, 8) or (n, 4) float32 -> (n,)."""
+    """Returns the same bytes seen as `RAY` or `HIT` records: (n, 8) or (n, 4) float32 become (n,)."""
     return array.view(dtype).reshape(len(array))
+
+
+class Query(enum.IntEnum):
+    """Says what is asked of a ray: the nearest hit, or whether there is one at all."""
+
+    CLOSEST = 0
+    ANY = 1

@@ -1,4 +1,4 @@
-"""The triangles given to a tracer, checked once."""
+"""Checks the triangles given to a tracer, once."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,12 @@ LARGEST_COORDINATE = 1e12
 
 
 def checked_triangles(triangles: npt.ArrayLike) -> Floats:
-    """Triangles as the tracers take them.
+    """Returns triangles as the tracers take them: (t, 3, 3) float32, C-contiguous.
 
-    triangles: (t, 3, 3), three corners each, world units, t may be 0. Returns (t, 3, 3) float32, C-contiguous.
-    Degenerate triangles are allowed; no ray hits them. Raises TriangleError for another shape, for values that are not
-    finite, larger than `LARGEST_COORDINATE` or no numbers, and for more triangles than a `prim_id` can name.
+    triangles: (t, 3, 3), three corners each, world units; t may be 0. Degenerate triangles are allowed; no ray hits
+    them.
+    Raises TriangleError for another shape, for values that are not finite, larger than `LARGEST_COORDINATE` or no
+    numbers, and for more triangles than a `prim_id` can name.
     """
     try:
         array = np.asarray(triangles, np.float64 if np.asarray(triangles).dtype != np.float32 else np.float32)

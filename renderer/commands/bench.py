@@ -1,24 +1,37 @@
-"""`tracecore bench`: kernels side by side on the same rays of a scene."""
+"""The command `tracecore bench` measures kernels side by side on the same rays of a scene."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_rays, add_scene, add_views, check_views, device_name, names, whole
+from renderer.commands.arguments import (
+    add_rays,
+    add_scene,
+    add_setting,
+    add_settings,
+    add_views,
+    check_views,
+    names,
+    whole,
+)
 from renderer.errors import UsageError
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
+from renderer.settings.setting import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from renderer.bench_files import Run
-    from renderer.ray_file import RayFile
-    from renderer.ray_sources import RaySource
-    from renderer.workload import RaySet, Workload
+    from renderer.bench.files import Run
+    from renderer.bench.ray_file import RayFile
+    from renderer.bench.ray_sources import RaySource
+    from renderer.bench.workload import RaySet, Workload
     from scenes.model import Snapshot
-    from tracecore.tracer import Tracer
+    from tracecore.dispatch.tracer import Tracer
 
 #: Kinds of rays, where neither a driver nor a file brings them.
 DEFAULT_RAYS = "primary,ao,shadow,bounce1,bounce4,photon"
@@ -65,23 +78,16 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     add_scene(parser)
-    parser.add_argument(
-        "--device",
-        type=device_name,
-        default="auto",
-        metavar="NAME",
-        help="what traces: auto, gpu, cpu or emulator, gpu:1 for the second of several GPUs; emulator "
-        "runs the GPU's kernels on the CPU, slowly (default: a GPU if there is one)",
-    )
+    add_settings(parser, Settings, "device", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")
     parser.add_argument(
         "--rays",
         metavar="KINDS",
-        help=f"separated by commas (default: {DEFAULT_RAYS}; of a driver or a file all)",
+        help=f"kinds of rays, separated by commas (default: {DEFAULT_RAYS}; of a driver or a file all)",
     )
     parser.add_argument("--baseline", metavar="NAME", help="kernel to compare with (default: the first)")
     parser.add_argument(
@@ -90,32 +96,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--end-to-end",
         action="store_true",
-        help="also photon runs with each kernel in each way of dispatch, as by 'tracecore photons'",
+        help="also photon runs (--store) with each kernel in each way of dispatch, as by 'tracecore photons'",
     )
-    parser.add_argument(
-        "--photons",
-        type=whole(1, 2 * 10**9),
-        default=1_000_000,
-        metavar="N",
-        help="that such a run stores (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--bound-rays",
-        type=whole(0, 1 << 26),
-        default=1 << 14,
-        metavar="N",
-        help="of each kind, from which the simulator tells what a GPU could reach if memory took no time; 0: no bounds "
-        "(default: %(default)s)",
-    )
-    parser.add_argument("--repeat", type=whole(1, 1000), default=5, metavar="N", help="rounds (default: %(default)s)")
-    parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
+    add_settings(parser, Measurement, "store", "bound_rays", "repeat", repeat=5)
     _add_files(parser.add_argument_group("files"))
     _add_sources(add_rays(parser))
 
 
 def _add_sources(rays: argparse._ActionsContainer) -> None:
     made = rays.add_mutually_exclusive_group()
-    made.add_argument("--driver", metavar="NAME", help="rays as a driver of 'tracecore render' sends them")
+    (driver,) = (one for one in settings_of(Settings) if one.name == "driver")
+    add_setting(made, replace(driver, otherwise="no driver's rays are compared on, but those of --rays"))
     made.add_argument("--replay", type=Path, metavar="FILE", help="rays of a file that --record wrote, and no others")
     rays.add_argument("--record", type=Path, metavar="FILE", help="keep all rays that are traced in FILE.npz")
     rays.add_argument(
@@ -129,7 +120,7 @@ def _add_sources(rays: argparse._ActionsContainer) -> None:
 
 
 def _add_files(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    add_settings(group, Measurement, "json")
     group.add_argument("--plot", type=Path, metavar="FILE", help="draw them, .png or .svg (extra plot)")
     group.add_argument(
         "--html", type=Path, metavar="FILE", help="write a page with all of it and the machine (extra plot)"
@@ -145,16 +136,16 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print, and write what is asked for."""
-    from renderer.bench_files import BenchFiles, Run
-    from renderer.bench_table import table
-    from renderer.comparison import Effort, measured
-    from renderer.image_file import make_default_folder
-    from renderer.kernel_benchmark import device_of, kernel_names
-    from renderer.ray_file import check_ray_path
-    from renderer.ray_kinds import RayPlan
-    from renderer.stage import check_scene
-    from renderer.view_points import chosen_views
+    """Measures, prints, and writes what is asked for."""
+    from renderer.bench.comparison import Effort, measured
+    from renderer.bench.files import BenchFiles, Run
+    from renderer.bench.kernel_benchmark import device_of, kernel_names
+    from renderer.bench.ray_file import check_ray_path
+    from renderer.bench.ray_generators import RayPlan
+    from renderer.bench.table import table
+    from renderer.bench.view_points import chosen_views
+    from renderer.film.image_file import make_default_folder
+    from renderer.scene.render_context import check_scene
     from tracecore.peers import PEERS
 
     device = device_of(arguments.device)
@@ -163,13 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
     replayed = _replayed(arguments)
     kinds = _kinds(arguments, replayed)
     baseline = arguments.baseline or kernels[0]
-    if baseline not in kernels:
-        raise UsageError(f"--baseline {baseline} is not among the kernels compared: {', '.join(kernels)}")
-    check_views(arguments)
-    if arguments.views and (arguments.driver or arguments.replay):
-        raise UsageError("--views does nothing with --driver and --replay; leave it out")
-    if arguments.heatmap_kernels and not arguments.heatmap:
-        raise UsageError("--heatmap-kernels does nothing without --heatmap")
+    _check_options(arguments, baseline, kernels)
     heat_kernels = names(arguments.heatmap_kernels or baseline, kernel_names(device), "kernel of --heatmap-kernels")
     files = BenchFiles.chosen(arguments, heat_kernels)
     files.check(device)
@@ -193,33 +178,44 @@ def run(arguments: argparse.Namespace) -> int:
     effort = Effort(
         repeats=arguments.repeat,
         bound_rays=arguments.bound_rays,
-        photons=arguments.photons if arguments.end_to_end else 0,
+        photons=arguments.store if arguments.end_to_end else 0,
     )
     found = measured(job, kernels, workload, effort, peers)
     print(table(found))
     files.write(found, job)
     if not found.finished:
-        print("tracecore: interrupted: what was measured by then is told and written", file=sys.stderr)
+        print("tracecore: interrupted: what was measured by then is printed and written", file=sys.stderr)
     return 0 if found.finished else 130
+
+
+def _check_options(arguments: argparse.Namespace, baseline: str, kernels: Sequence[str]) -> None:
+    """Raises `UsageError` for options that do nothing beside the others, or that contradict them."""
+    if baseline not in kernels:
+        raise UsageError(f"--baseline {baseline} is not among the kernels compared: {', '.join(kernels)}")
+    check_views(arguments)
+    if arguments.views and (arguments.driver or arguments.replay):
+        raise UsageError("--views does nothing with --driver and --replay; leave it out")
+    if arguments.heatmap_kernels and not arguments.heatmap:
+        raise UsageError("--heatmap-kernels does nothing without --heatmap")
 
 
 def _snapshot(arguments: argparse.Namespace) -> Snapshot:
     import scenes
-    from renderer.stage import Moment
+    from renderer.scene.render_context import SceneView
 
-    return Moment.chosen(arguments).of(scenes.load(arguments.scene))
+    return SceneView.chosen(arguments).of(scenes.load(arguments.scene))
 
 
 def _replayed(arguments: argparse.Namespace) -> RayFile | None:
-    """What --replay names."""
-    from renderer.ray_file import read_rays
+    """Returns the file of rays that --replay names, or None."""
+    from renderer.bench.ray_file import read_rays
 
     return read_rays(arguments.replay) if arguments.replay else None
 
 
 def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:
-    """Raise UsageError if rays were recorded in another scene."""
-    from renderer.ray_file import digest
+    """Raises `UsageError` if rays were recorded in another scene."""
+    from renderer.bench.ray_file import digest
 
     if file.triangles != digest(snapshot.positions):
         raise UsageError(
@@ -228,8 +224,11 @@ def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:
 
 
 def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]:
-    """Kinds of rays asked for. Raises UsageError for one that the plan, the driver or the file does not have."""
-    from renderer import ray_kinds, ray_recorder
+    """Returns the kinds of rays asked for. Raises `UsageError` for one that the plan, the driver or the file does not
+    have.
+    """
+    from renderer.bench import ray_generators as ray_kinds
+    from renderer.bench import ray_recorder
     from renderer.drivers import DRIVERS
 
     if replayed:
@@ -242,9 +241,9 @@ def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]
 
 
 def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed: RayFile | None) -> RaySource:
-    """Where rays come from."""
-    from renderer.driver import RenderSettings
-    from renderer.ray_sources import DriverRays, FileRays, PlannedRays
+    """Returns where rays come from."""
+    from renderer.bench.ray_sources import DriverRays, FileRays, PlannedRays
+    from renderer.drivers.driver import RenderSettings
 
     if replayed:
         return FileRays(file=replayed, kinds=kinds)
@@ -262,9 +261,9 @@ def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed:
 
 
 def _workload(arguments: argparse.Namespace, job: Run, source: RaySource, *, is_judged: bool) -> Workload:
-    """The rays, which are written, as soon as they are there, to what --record names."""
-    from renderer.ray_file import RayFile, digest, write_rays
-    from renderer.workload import Workload
+    """Returns the rays, which are written, as soon as they are there, to what --record names."""
+    from renderer.bench.ray_file import RayFile, digest, write_rays
+    from renderer.bench.workload import Workload
 
     def make(tracer: Tracer) -> Sequence[RaySet]:
         sets = source.sets(tracer)

@@ -1,4 +1,4 @@
-"""`tracecore photons`: the headline workload, tracing until so many photons are stored."""
+"""The command `tracecore photons` does the photon run: it traces until so many photons are stored."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from renderer import statistics
-from renderer.arguments import add_max_bounces, add_scene, add_tracing, whole
-from renderer.commands import first_run
+from renderer.commands.arguments import add_scene, add_settings, add_tracing
+from renderer.run import first_run, statistics
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-    from renderer.driver import RenderSettings
-    from renderer.headline import PhotonRun
-    from renderer.stage import Stage
-    from renderer.statistics import Statistics
+    from renderer.drivers.driver import RenderSettings
+    from renderer.run.photon_run import PhotonRun
+    from renderer.run.statistics import Statistics
+    from renderer.scene.render_context import RenderContext
 
 SUMMARY = "trace photons until N are stored, and tell how fast that went and why not faster"
 
 EXAMPLES = f"""\
 examples:
   tracecore photons cornell
-  tracecore photons kitchen.aff --plain --photons 10000000 --repeat 9
-  tracecore photons kitchen.aff --photons 10000000 --json output/photons.json
+  tracecore photons kitchen.aff --plain --store 10000000 --repeat 9
+  tracecore photons kitchen.aff --store 10000000 --json output/photons.json
   tracecore photons cornell --timeline output/timeline.json
 
 A pilot of up to 65536 photons comes first. They count, but are not timed.
@@ -37,31 +38,16 @@ keys of the statistics:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
-    parser.add_argument(
-        "--photons",
-        type=whole(1, 2 * 10**9),
-        default=1_000_000,
-        metavar="N",
-        help="photons to store (default: %(default)s)",
-    )
+    add_settings(parser, Measurement, "store", "repeat", "json")
     parser.add_argument(
         "--plain",
         action="store_true",
         help="take all surfaces for diffuse and light them by one square below the ceiling, as benchmarks do",
     )
-    parser.add_argument(
-        "--repeat",
-        type=whole(1, 1000),
-        default=1,
-        metavar="N",
-        help="trace and time the same photons N times, and tell of the median run (default: %(default)s)",
-    )
-    add_max_bounces(parser)
-    parser.add_argument("--save-photons", type=Path, metavar="FILE", help="keep the photons in FILE.npz")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the statistics to FILE")
+    add_settings(parser, Settings, "max_bounces", "save_photons", "quiet")
     parser.add_argument(
         "--timeline",
         type=Path,
@@ -70,19 +56,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ui.perfetto.dev",
     )
     add_tracing(parser)
-    parser.add_argument("--quiet", action="store_true", help="print errors alone")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Trace and report; returns the exit status."""
-    from renderer.driver import RenderSettings
+    """Traces and reports; returns the exit status."""
+    from renderer.drivers.driver import RenderSettings
     from renderer.interrupts import held_back, interrupted, let_through
-    from renderer.stage import Moment, TracerChoice, open_stage
+    from renderer.scene.render_context import SceneView, TracerChoice, open_context
 
     _check_files(arguments)
     first_run.announce("photons", quiet=arguments.quiet)
-    with open_stage(arguments.scene, Moment.chosen(arguments), TracerChoice.chosen(arguments)) as stage, held_back():
-        width, height = stage.snapshot.camera.resolution
+    with (
+        open_context(arguments.scene, SceneView.chosen(arguments), TracerChoice.chosen(arguments)) as context,
+        held_back(),
+    ):
+        width, height = context.snapshot.camera.resolution
         settings = RenderSettings(
             width=width,
             height=height,
@@ -92,27 +80,27 @@ def run(arguments: argparse.Namespace) -> int:
             batch_rays=arguments.batch_rays,
         )
         with let_through():
-            photon_run = _trace(stage, settings, arguments)
-        told = statistics.collect(stage, "photons", settings, _measured(stage, photon_run))
-        _write(arguments, photon_run, told)
+            photon_run = _trace(context, settings, arguments)
+        figures = statistics.collect(context, "photons", settings, _measured(context, photon_run))
+        _write(arguments, photon_run, figures)
         finished = photon_run.finished and not interrupted()
-    _report(arguments, told, finished=finished)
+    _report(arguments, figures, finished=finished)
     return 0 if finished else 130
 
 
-def _trace(stage: Stage, settings: RenderSettings, arguments: argparse.Namespace) -> PhotonRun:
-    """Trace, with a bar on stderr if that is a terminal."""
+def _trace(context: RenderContext, settings: RenderSettings, arguments: argparse.Namespace) -> PhotonRun:
+    """Traces, with a bar on stderr if that is a terminal."""
     from tqdm import tqdm
 
-    from renderer.headline import trace_until_stored
+    from renderer.run.photon_run import trace_until_stored
 
-    wanted: int = arguments.photons
+    wanted: int = arguments.store
     silent = arguments.quiet or not sys.stderr.isatty()
     options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": sys.stderr, "leave": False}
     with tqdm(total=wanted, desc="tracing", disable=silent, **options) as bar:
         return trace_until_stored(
-            stage.snapshot,
-            stage.tracer,
+            context.snapshot,
+            context.tracer,
             settings,
             wanted,
             repeat=arguments.repeat,
@@ -120,13 +108,13 @@ def _trace(stage: Stage, settings: RenderSettings, arguments: argparse.Namespace
         )
 
 
-def _measured(stage: Stage, photon_run: PhotonRun) -> statistics.Measured:
+def _measured(context: RenderContext, photon_run: PhotonRun) -> statistics.Measured:
     return statistics.Measured(
         work=photon_run.work,
         seconds=photon_run.seconds,
         rays=photon_run.rays,
         busy_seconds=photon_run.busy_seconds,
-        limits=stage.tracer.limits(photon_run.sample),
+        limits=context.tracer.limits(photon_run.sample),
         rates=photon_run.rates,
     )
 
@@ -136,8 +124,8 @@ def _move(bar: tqdm[None], stored: int) -> None:
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
-    from renderer.image_file import check_folder, check_photon_path, make_default_folder
-    from renderer.stage import check_scene
+    from renderer.film.image_file import check_folder, check_photon_path, make_default_folder
+    from renderer.scene.render_context import check_scene
 
     if arguments.save_photons is not None:
         check_photon_path(arguments.save_photons)
@@ -149,96 +137,101 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> list[Path]:
-    """What is to be written."""
+    """Returns the files that are to be written."""
     paths = (arguments.save_photons, arguments.json, arguments.timeline)
     return [path for path in paths if path is not None]
 
 
-def _write(arguments: argparse.Namespace, photon_run: PhotonRun, told: Statistics) -> None:
+def _write(arguments: argparse.Namespace, photon_run: PhotonRun, figures: Statistics) -> None:
     first_run.note("photons")
     if arguments.save_photons is not None:
         _save(arguments.save_photons, photon_run)
     if arguments.json is not None:
-        statistics.write(arguments.json, told)
+        statistics.write(arguments.json, figures)
     if arguments.timeline is not None:
         _write_timeline(arguments.timeline, photon_run)
 
 
-def _report(arguments: argparse.Namespace, told: Statistics, *, finished: bool) -> None:
+def _report(arguments: argparse.Namespace, figures: Statistics, *, finished: bool) -> None:
     if not arguments.quiet:
-        print(report(told))
+        print(report(figures))
     if not finished:
         files = " and ".join(str(path) for path in _files(arguments))
         saved = f"; saved in {files}" if files else ""
-        print(f"tracecore: interrupted: {told['photons.stored']} photons are stored{saved}", file=sys.stderr)
+        print(f"tracecore: interrupted: {figures['photons.stored']} photons are stored{saved}", file=sys.stderr)
 
 
 def _save(path: Path, photon_run: PhotonRun) -> None:
     from renderer.atomic_file import temporary_beside
-    from renderer.photon_map import save_photons
+    from renderer.photons.photon_map import save_photons
 
     with temporary_beside(path) as temporary:
         save_photons(temporary, photon_run.photons, photon_run.scale)
 
 
 def _write_timeline(path: Path, photon_run: PhotonRun) -> None:
-    from renderer import timeline
+    from renderer.run import timeline
 
     timeline.write(path, photon_run.logs)
 
 
-def report(told: Statistics) -> str:
-    """Statistics of a photon run, to be read by people."""
+def report(figures: Statistics) -> str:
+    """Returns the statistics of a photon run as text, to be read by people."""
     rows = {
-        "scene": f"{told['scene']}, {told['triangles']} triangles, tree of {told['bvh.nodes']} nodes "
-        f"built in {told['bvh.build_seconds']:.2f} s",
-        "tracer": f"{told['kernel']} on the {told['device']}, {told['dispatch']}, {told['threads']} threads, "
-        f"batches of {told['batch_rays']} rays",
-        "photons": f"{told['photons.stored']} stored, {told['photons.emitted']} emitted: "
-        f"{told['photons.absorbed']} absorbed, {told['photons.escaped']} escaped, "
-        f"{told['photons.terminated']} terminated",
-        "rays": f"{told['rays.timed']} in {_timed_seconds(told):.3f} s: {_mega(told['rays_per_second'])} Mrays/s"
-        + _spread(told),
-        "co-processor": f"busy {told['coprocessor.busy_fraction']:.0%} of the time; the kernel alone traces "
-        f"{_mega(told['coprocessor.kernel_rays_per_second'])} Mrays/s",
-        **_thread_rows(told),
-        "transfer": _transfer(told),
-        "order": f"{told['seconds.order']:.3f} s to put photons in order",
-        "limited by": told["limited_by"],
+        "scene": f"{figures['scene']}, {figures['triangles']} triangles, tree of {figures['bvh.nodes']} nodes "
+        f"built in {figures['bvh.build_seconds']:.2f} s",
+        "tracer": f"{figures['kernel']} on the {figures['device']}, {figures['dispatch']}, "
+        f"{figures['threads']} threads, batches of {figures['batch_rays']} rays",
+        "photons": f"{figures['photons.stored']} stored, {figures['photons.emitted']} emitted: "
+        f"{figures['photons.absorbed']} absorbed, {figures['photons.escaped']} escaped, "
+        f"{figures['photons.terminated']} terminated",
+        "rays": f"{figures['rays.timed']} in {_timed_seconds(figures):.3f} s: "
+        f"{_mega(figures['rays_per_second'])} Mrays/s" + _spread(figures),
+        "co-processor": f"busy {figures['coprocessor.busy_fraction']:.0%} of the time; the kernel alone traces "
+        f"{_mega(figures['coprocessor.kernel_rays_per_second'])} Mrays/s",
+        **_thread_rows(figures),
+        "transfer": _transfer(figures),
+        "order": f"{figures['seconds.order']:.3f} s to put photons in order",
+        "limited by": figures["limited_by"],
     }
     return "\n".join(f"{name:<13} {text}" for name, text in rows.items())
 
 
-def _thread_rows(told: Statistics) -> dict[str, str]:
-    """What the CPU's threads do. Nanoseconds are of one core for one ray."""
-    rate, seconds = told["shading.rays_per_second"], _timed_seconds(told)
-    shading, waiting = _nanoseconds(told, "seconds.shade"), statistics.ratio(told["seconds.wait"], seconds)
-    rows = {"shading": f"{told['threads']} threads could shade {_mega(rate)} Mrays/s: {shading:.1f} ns a ray and core"}
-    if told["dispatch"] == "direct":
-        rows["tracing"] = f"{_nanoseconds(told, 'seconds.trace'):.1f} ns a ray and core"
+def _thread_rows(figures: Statistics) -> dict[str, str]:
+    """Returns rows on what the CPU's threads do. Nanoseconds are of one core for one ray."""
+    rate, seconds = figures["shading.rays_per_second"], _timed_seconds(figures)
+    shading, waiting = _nanoseconds(figures, "seconds.shade"), statistics.ratio(figures["seconds.wait"], seconds)
+    rows = {
+        "shading": f"{figures['threads']} threads could shade {_mega(rate)} Mrays/s: {shading:.1f} ns a ray and core"
+    }
+    if figures["dispatch"] == "direct":
+        rows["tracing"] = f"{_nanoseconds(figures, 'seconds.trace'):.1f} ns a ray and core"
     return rows | {"waiting": f"{waiting:.0%} of the threads' time"}
 
 
-def _transfer(told: Statistics) -> str:
-    if told["device"] != "gpu":
+def _transfer(figures: Statistics) -> str:
+    if figures["device"] != "gpu":
         return "none, there is no bus"
-    limit = told["transfer.limit_bytes_per_second"]
-    return f"{told['transfer.bytes_per_second'] / 1e9:.2f} GB/s both ways; the bus takes {limit / 1e9:.2f} GB/s up"
+    limit = figures["transfer.limit_bytes_per_second"]
+    return f"{figures['transfer.bytes_per_second'] / 1e9:.2f} GB/s both ways; the bus takes {limit / 1e9:.2f} GB/s up"
 
 
-def _spread(told: Statistics) -> str:
-    """How much runs differ."""
-    rates = told["rays_per_second_of_runs"]
+def _spread(figures: Statistics) -> str:
+    """Returns, as text, how much runs differ."""
+    rates = figures["rays_per_second_of_runs"]
     return f", the median of {len(rates)} from {_mega(min(rates))} to {_mega(max(rates))}" if len(rates) > 1 else ""
 
 
-def _timed_seconds(told: Statistics) -> float:
-    return float(told["seconds.total"] - told["seconds.load"] - told["seconds.build"])
+def _timed_seconds(figures: Statistics) -> float:
+    return float(figures["seconds.total"] - figures["seconds.load"] - figures["seconds.build"])
 
 
-def _nanoseconds(told: Statistics, key: str) -> float:
-    """Seconds of each thread, for one ray of one core."""
-    return 1e9 * told["threads"] * statistics.ratio(told[key], told["rays.timed"])
+def _nanoseconds(figures: Statistics, key: str) -> float:
+    """Returns the nanoseconds that one core took for one ray.
+
+    key: of the seconds, in which the threads worked side by side.
+    """
+    return 1e9 * figures["threads"] * statistics.ratio(figures[key], figures["rays.timed"])
 
 
 def _mega(rate: float) -> str:

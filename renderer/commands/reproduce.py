@@ -1,18 +1,22 @@
-"""`tracecore reproduce`: tables of the literature on a scene at hand."""
+"""The command `tracecore reproduce` makes tables of the literature on a scene at hand."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_rays, add_scene, add_views, check_views, device_name, whole
+from renderer.bench.literature import PAPERS, Paper
+from renderer.commands.arguments import add_rays, add_scene, add_setting, add_settings, add_views, check_views
 from renderer.errors import UsageError
-from renderer.literature import PAPERS, Paper
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
+from renderer.settings.setting import Setting, Whole, settings_of
 
 if TYPE_CHECKING:
-    from renderer.bench_files import Run
+    from renderer.bench.files import Run
     from tracecore import Device
 
 SUMMARY = "make tables of the literature again, with published figures beside ours"
@@ -21,6 +25,9 @@ SUMMARY = "make tables of the literature again, with published figures beside ou
 GPU_PHOTONS, EMULATED_PHOTONS = 10_000_000, 20_000
 
 EXAMPLES = """\
+The tables are of kernels of a GPU: --device auto and gpu take one, emulator runs them, slowly, on the CPU, whose own
+kernel (--device cpu) is none of the papers'.
+
 examples:
   tracecore reproduce aila-laine-2009 sibenik.obj --views 5 --markdown output/aila-laine.md
   tracecore reproduce lier-2018 kitchen.aff --views all,5
@@ -31,7 +38,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     tables = parser.add_subparsers(dest="table", metavar="TABLE", required=True)
     for paper in PAPERS.values():
@@ -41,45 +48,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
     add_scene(parser)
-    parser.add_argument(
-        "--device",
-        type=device_name,
-        default="auto",
-        metavar="NAME",
-        help="what traces: a GPU (auto, gpu, or gpu:1 for the second of several), or, "
-        "slowly, the CPU in its place (emulator); the CPU has a kernel of its "
-        "own, none of the paper's",
-    )
+    add_settings(parser, Settings, "device", "threads")
     if paper.has_photon_run:
-        parser.add_argument(
-            "--photons",
-            type=whole(EMULATED_PHOTONS, 2 * 10**9),
-            metavar="N",
-            help=f"to store in a photon run (default: {GPU_PHOTONS}; emulated {EMULATED_PHOTONS})",
-        )
-    parser.add_argument(
-        "--bound-rays",
-        type=whole(0, 1 << 26),
-        default=paper.bound_rays,
-        metavar="N",
-        help="of each kind, from which SIMD efficiencies and bounds are simulated; 0: none (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--repeat", type=whole(1, 1000), default=paper.repeats, metavar="N", help="rounds (default: %(default)s)"
-    )
-    parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+        add_setting(parser, _photons_to_store())
+    defaults = {"bound_rays": paper.bound_rays, "repeat": paper.repeats}
+    add_settings(parser, Measurement, *defaults, "json", **defaults)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
     add_views(add_rays(parser, pixels=paper.size, samples=1, order="morton"))
 
 
+def _photons_to_store() -> Setting:
+    """Return the setting of how long a photon run is, whose default is that of the device."""
+    (store,) = (one for one in settings_of(Measurement) if one.name == "store")
+    otherwise = f"{GPU_PHOTONS}; emulated {EMULATED_PHOTONS}"
+    return replace(store, default=None, kind=Whole(EMULATED_PHOTONS, 2 * 10**9), otherwise=otherwise)
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print, and write what is asked for."""
+    """Measures, prints, and writes what is asked for."""
     from renderer.atomic_file import write_whole
-    from renderer.comparison import Effort
-    from renderer.image_file import check_folder, make_default_folder
-    from renderer.reproduction import reproduce
-    from renderer.stage import check_scene
+    from renderer.bench.comparison import Effort
+    from renderer.bench.reproduction import reproduce
+    from renderer.film.image_file import check_folder, make_default_folder
+    from renderer.scene.render_context import check_scene
 
     paper = PAPERS[arguments.table]
     check_views(arguments)
@@ -94,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     effort = Effort(
         repeats=arguments.repeat,
         bound_rays=arguments.bound_rays,
-        photons=getattr(arguments, "photons", None) or default_photons,
+        photons=getattr(arguments, "store", None) or default_photons,
     )
     made = reproduce(paper, job, effort)
     print(made.text())
@@ -106,8 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _device(choice: str) -> Device:
-    """Raises UsageError where it does not have the kernels of the papers."""
-    from renderer.kernel_benchmark import device_of
+    """Returns the device that is meant. Raises `UsageError` where it does not have the kernels of the papers."""
+    from renderer.bench.kernel_benchmark import device_of
 
     device = device_of(choice)
     if device == "cpu":
@@ -118,15 +109,15 @@ def _device(choice: str) -> Device:
 
 
 def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
-    """What is measured."""
+    """Returns what is measured."""
     import scenes
-    from renderer.bench_files import Run
-    from renderer.ray_kinds import RayPlan
-    from renderer.stage import Moment
-    from renderer.view_points import chosen_views
+    from renderer.bench.files import Run
+    from renderer.bench.ray_generators import RayPlan
+    from renderer.bench.view_points import chosen_views
+    from renderer.scene.render_context import SceneView
     from scenes.plain import plain, point_lit
 
-    snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
+    snapshot = SceneView.chosen(arguments).of(scenes.load(arguments.scene))
     if paper.has_photon_run:
         snapshot = plain(snapshot)
     if paper.has_construction:

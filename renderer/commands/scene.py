@@ -1,4 +1,6 @@
-"""`tracecore scene`: which scenes come with the program, what a scene holds, and writing it to other files."""
+"""The command `tracecore scene` says which scenes come with the program and what a scene holds, and writes it to other
+files.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_scene
+from renderer.commands.arguments import add_plugin, add_scene
 
 if TYPE_CHECKING:
     from scenes import SceneFacts, ShippedScene
@@ -40,10 +42,12 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    actions.add_parser("list", help="shipped scenes").set_defaults(act=print_list)
+    shipped = actions.add_parser("list", help="shipped scenes, and formats of files")
+    add_plugin(shipped)
+    shipped.set_defaults(act=print_list)
     info = actions.add_parser("info", help="what a scene holds, at a frame")
     add_scene(info)
     info.set_defaults(act=print_info)
@@ -57,32 +61,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the action; returns the exit status."""
+    """Does the action; returns the exit status."""
     arguments.act(arguments)
     return 0
 
 
 def print_list(_arguments: argparse.Namespace) -> None:
-    """Names and summaries of the shipped scenes."""
+    """Prints names and summaries of the shipped scenes, and what files may end in."""
     import scenes
 
     for shipped in scenes.shipped_scenes():
         print(f"{shipped.name:<12} {shipped.summary}{_sizes(shipped)}")
+    print(f"files        whose names end in {' '.join(scenes.READERS)}")
 
 
 def print_info(arguments: argparse.Namespace) -> None:
-    """What a scene holds at the chosen moment."""
+    """Prints what a scene holds at the chosen moment."""
     import scenes
-    from renderer.stage import Moment
+    from renderer.scene.render_context import SceneView
 
     scene = scenes.load(arguments.scene)
-    facts = scenes.describe(scene, Moment.chosen(arguments).of(scene))
+    facts = scenes.describe(scene, SceneView.chosen(arguments).of(scene))
     for name, text in table(facts).items():
         print(f"{name:<10} {text}")
 
 
 def write_files(arguments: argparse.Namespace) -> None:
-    """A scene in another format; prints the files, and what they do not say."""
+    """Writes a scene in another format; prints the files, and what they do not contain."""
     import scenes
     from scenes.export import export, looking_through
 
@@ -98,7 +103,7 @@ def write_files(arguments: argparse.Namespace) -> None:
 
 
 def table(facts: SceneFacts) -> dict[str, str]:
-    """Rows to be read by people."""
+    """Returns rows on a scene, to be read by people."""
     width, height = facts.resolution
     textures = ", ".join(f"{name} {across}x{down}" for name, across, down in facts.textures)
     return {
@@ -118,10 +123,8 @@ def table(facts: SceneFacts) -> dict[str, str]:
 
 
 def _lights(facts: SceneFacts) -> str:
-    """The lights by kind, of which a scene need not have spots, distant ones and an environment."""
-    words = [_count(facts.point_lights, "point")]
-    words += [_count(facts.spot_lights, "spot")] if facts.spot_lights else []
-    words += [f"{facts.distant_lights} distant"] if facts.distant_lights else []
+    """Returns, as text, the lights by kind, of which a scene need not have any."""
+    words = [_count(number, f"{kind} light") for kind, number in facts.lights]
     words.append(f"{_count(facts.emitters, 'triangle')} that shine")
     width, height = facts.environment
     if width:
@@ -130,20 +133,20 @@ def _lights(facts: SceneFacts) -> str:
 
 
 def _view(facts: SceneFacts) -> str:
-    """How much a camera sees, and through what lens."""
+    """Returns, as text, how much a camera sees, and through what lens."""
     high = f"{facts.vertical_fov:.4g} degrees" if facts.height is None else f"{facts.height:.4g} metres"
     lens = f", through a lens of radius {facts.aperture:.4g} in focus at {facts.focus:.4g}" if facts.aperture else ""
     return f"{high} high{lens}"
 
 
 def _sizes(shipped: ShippedScene) -> str:
-    """How a size is chosen, of a scene that has some."""
+    """Returns, as text, how a size is chosen, of a scene that has some."""
     sizes = shipped.sizes
     return "" if sizes is None else f" ({shipped.name}:SIZE, {sizes.least} to {sizes.most} triangles)"
 
 
 def _holes(cut_out: int) -> str:
-    """How many triangles may have holes, if any."""
+    """Returns, as text, how many triangles may have holes, if any."""
     return f"; {cut_out} cut out by pictures" if cut_out else ""
 
 

@@ -1,4 +1,4 @@
-"""`tracecore simulate`: how well kernels would use a GPU whose memory takes no time."""
+"""The command `tracecore simulate` says how well kernels would use a GPU whose memory takes no time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from renderer.arguments import add_rays, add_scene, names, real, whole
+from renderer.commands.arguments import add_rays, add_scene, add_settings, names, number, whole
 from renderer.errors import UsageError
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
-    from renderer.simulation import Simulated
-    from tracecore.gpus import Gpu
-    from tracecore.steps import StepSequences
+    from renderer.bench.simulation import Simulated
+    from tracecore.analysis.steps import StepSequences
+    from tracecore.cuda.gpus import Gpu
 
 SUMMARY = "simulate traversal kernels: SIMD efficiency, and the rate if memory took no time"
 
@@ -41,7 +43,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the arguments that the command takes."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     add_scene(parser)
@@ -50,21 +52,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rays",
         metavar="KINDS",
         default="primary,ao,bounce1,photon",
-        help="kinds, as for 'tracecore bench', separated by commas (default: %(default)s)",
+        help="kinds of rays, separated by commas (default: %(default)s)",
     )
     parser.add_argument("--gpu", metavar="NAME", default="h200", help="that bounds are for (default: %(default)s)")
     parser.add_argument(
-        "--width", metavar="LANES", default="32", help=f"of a warp, from {', '.join(WIDTHS)} (default: %(default)s)"
+        "--width", metavar="ELEMENTS", default="32", help=f"of a warp, from {', '.join(WIDTHS)} (default: %(default)s)"
     )
     parser.add_argument("--loops", metavar="NAMES", default="own", help="separated by commas (default: %(default)s)")
     parser.add_argument(
         "--move",
-        type=real(0.0, 1e6),
+        type=number(0.0, 1e6),
         metavar="N",
         help="instructions by which lanes change rays against those of a queue (default: to write and read 15 words)",
     )
-    parser.add_argument("--threads", type=whole(1, 1024), metavar="N", help="CPU threads (default: all cores)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    add_settings(parser, Settings, "threads")
+    add_settings(parser, Measurement, "json")
     parser.add_argument(
         "--dump",
         type=Path,
@@ -82,9 +84,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate, print, and write what is asked for."""
+    """Simulates, prints, and writes what is asked for."""
     from renderer.atomic_file import write_whole
-    from renderer.image_file import check_folder, make_default_folder
+    from renderer.film.image_file import check_folder, make_default_folder
 
     if arguments.dump and arguments.dump.suffix.lower() != ".npz":
         raise UsageError(f"cannot keep steps in '{arguments.dump}': the name must end in .npz")
@@ -116,16 +118,20 @@ def _write_steps(path: Path, steps: Mapping[str, StepSequences]) -> None:
 
 
 def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | None) -> tuple[Gpu, list[Simulated]]:
-    """All that is asked for. keep: as in `simulations`. Raises `UsageError` for a name that there is not, before
-    anything is read."""
-    from renderer.ray_kinds import KINDS, RayPlan
-    from renderer.ray_sources import PlannedRays
-    from renderer.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
-    from renderer.stage import Moment, check_scene
-    from renderer.view_points import ViewPoint
-    from tracecore.bound import MOVE_INSTRUCTIONS
-    from tracecore.gpus import GPUS
-    from tracecore.strategies import strategy_names
+    """Simulates all that is asked for.
+
+    keep: is given the steps of all rays, as by `simulations`.
+
+    Raises `UsageError` for a name that there is not, before anything is read.
+    """
+    from renderer.bench.ray_generators import KINDS, RayPlan
+    from renderer.bench.ray_sources import PlannedRays
+    from renderer.bench.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
+    from renderer.bench.view_points import ViewPoint
+    from renderer.scene.render_context import SceneView, check_scene
+    from tracecore.analysis.bound import MOVE_INSTRUCTIONS
+    from tracecore.cuda.gpus import GPUS
+    from tracecore.kernels.strategies import strategy_names
 
     kernels = names(arguments.kernels, strategy_names(), "kernel")
     kinds = names(arguments.rays, KINDS, "kind of rays")
@@ -138,7 +144,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     check_scene(arguments.scene)
     import scenes
 
-    snapshot = Moment.chosen(arguments).of(scenes.load(arguments.scene))
+    snapshot = SceneView.chosen(arguments).of(scenes.load(arguments.scene))
     plan = RayPlan.chosen(arguments, snapshot.positions)
     rays = PlannedRays(
         snapshot=snapshot, views=[ViewPoint(name="camera", camera=snapshot.camera)], plan=plan, kinds=kinds
@@ -155,8 +161,8 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
 
 
 def table(found: Sequence[Simulated]) -> str:
-    """A row for each kernel, loop and width; a block for each kind of rays."""
-    from renderer.bench_table import aligned
+    """Returns a row for each kernel, loop and width, in a block for each kind of rays."""
+    from renderer.bench.table import aligned
 
     blocks = []
     for kind in dict.fromkeys(one.kind for one in found):
@@ -167,7 +173,7 @@ def table(found: Sequence[Simulated]) -> str:
 
 
 def _row(one: Simulated) -> list[str]:
-    from renderer.bench_table import MISSING, share
+    from renderer.bench.table import MISSING, share
 
     steps = one.steps
     shares = (steps.node_efficiency, steps.triangle_efficiency, one.efficiency)

@@ -1,22 +1,27 @@
-"""Which light of a scene a driver cannot see, to be said rather than left out in silence."""
-
-import re
+"""This module tells which light of a scene a driver cannot see, so that it is not left out in silence."""
 
 import numpy as np
 
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.packed_scene import are_sharp, pack_material, shader_at_point
-from scenes.model import Color, DistantLight, Light, Material, Snapshot
-from shaders.surface import DIFFUSE
+from renderer.scene.packed_scene import are_sharp, pack_material, shader_at_point
+from scenes.model import Material, Snapshot
+from shaders.surface import MATERIAL_DIFFUSE
 
 
 def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
-    """The light that comes through mirrors or glass to a diffuse surface of a scene and that a driver is blind to, in
-    words, or None."""
+    """Describes the light that comes through mirrors or glass to a diffuse surface of a scene and that a driver is
+    blind to.
+
+    Returns None where there is no such light.
+    """
     lights = unseen_lights(caustics_of(driver), snapshot)
     used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
     sharp = [material for material in used if is_sharp(material)]
-    if not lights or not sharp or not any(pack_material(material)[DIFFUSE : DIFFUSE + 3].any() for material in used):
+    if (
+        not lights
+        or not sharp
+        or not any(pack_material(material)[MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3].any() for material in used)
+    ):
         return None
     names = sorted({material.name or material.kind for material in sharp})
     listed = ", ".join(f"'{name}'" for name in names[:3]) + (" and others" if len(names) > 3 else "")
@@ -25,16 +30,16 @@ def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
 
 
 def caustics_of(driver: type[EyeDriver]) -> Caustics:
-    """What a driver says of itself; one that says nothing is not doubted."""
+    """Returns which caustics a driver says that it sees; one that does not say is taken to see all."""
     return getattr(driver, "caustics", Caustics.ALL)
 
 
 def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
-    """Kinds of lights that shine in a scene and whose caustics are not seen, in words."""
+    """Returns the kinds of lights that shine in a scene and whose caustics are not seen, in words."""
     if caustics is Caustics.ALL:
         return []
-    shining = [light for light in snapshot.lights if max(strength(light)) > 0.0]
-    unseen = sorted({kind_of(light) for light in shining if caustics is Caustics.NONE or not has_size(light)})
+    shining = [light for light in snapshot.lights if max(light.strength) > 0.0]
+    unseen = sorted({f"{light.kind} lights" for light in shining if caustics is Caustics.NONE or not light.has_size})
     if caustics is Caustics.NONE:
         glows = any(max(snapshot.materials[i].emission) > 0.0 for i in set(snapshot.material_ids.tolist()))
         unseen += ["glowing surfaces"] if glows else []
@@ -42,29 +47,13 @@ def unseen_lights(caustics: Caustics, snapshot: Snapshot) -> list[str]:
     return unseen
 
 
-def strength(light: Light) -> Color:
-    """What its brightness is given as."""
-    return light.irradiance if isinstance(light, DistantLight) else light.intensity
-
-
-def has_size(light: Light) -> bool:
-    """Whether a ray can meet it by chance."""
-    return isinstance(light, DistantLight) and light.angular_radius > 0.0
-
-
-def kind_of(light: object) -> str:
-    """`point lights` of a PointLight."""
-    words = re.findall("[A-Z][a-z]*", type(light).__name__)
-    return " ".join(words).lower() + "s"
-
-
 def is_sharp(material: Material) -> bool:
-    """Whether it may throw a caustic."""
+    """Returns whether a material may throw a caustic."""
     return bool(are_sharp(pack_material(material)[None], np.array([shader_at_point(material)]))[0])
 
 
 def blindness_note(driver: type[EyeDriver], snapshot: Snapshot, others: dict[str, type[EyeDriver]]) -> str | None:
-    """One line for the user on what a driver cannot see, and which of the others can; None if it sees all."""
+    """Returns one line for the user on what a driver cannot see, and which of the others can; None if it sees all."""
     unseen = unseen_caustics(driver, snapshot)
     if unseen is None:
         return None

@@ -1,22 +1,27 @@
-"""The driver `ao`."""
+"""This module has the driver `ao`."""
 
 import numpy as np
 
-from renderer.driver import Radiance, RenderSettings
+from renderer.camera_paths.loops import run_occlusion
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.eye_loops import run_occlusion
-from renderer.photon_lookup import no_photons
+from renderer.photons.lookup import no_photons
 from scenes.model import Snapshot
-from tracecore.tracer import Tracer
+from tracecore.dispatch.tracer import Tracer
 
 #: Ambient occlusion reaches this share of the scene's diagonal.
 OCCLUSION_REACH = 0.2
 
 
 class OcclusionDriver(EyeDriver):
-    """Ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the scene's diagonal."""
+    """Shows ambient occlusion: how much of the hemisphere over a point is free up to a fifth of the
+    scene's diagonal.
+    """
 
     name = "ao"
+    summary = "ambient occlusion, to look at shapes"
+    takes = frozenset()
+    curve = "linear"
     caustics = Caustics.NONE
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -26,6 +31,6 @@ class OcclusionDriver(EyeDriver):
         self._reach = OCCLUSION_REACH * float(np.linalg.norm(extent))
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass: the unoccluded share in all three channels."""
+        """Returns the pixels of a pass: the unoccluded share in all three channels."""
         job = self._eye_job(self._eye_task(index), no_photons(), self._reach)
         return self._run_eye_loop(run_occlusion, job, 1)

@@ -1,24 +1,26 @@
-"""The driver `path+caustics`."""
+"""This module has the driver `path+caustics`."""
 
-from renderer.driver import Radiance
+from renderer.camera_paths.task import CAUSTICS
+from renderer.drivers.driver import Radiance
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import pass_radius
-from renderer.eye_paths import CAUSTICS
-from renderer.photon_lookup import PhotonParts, empty_map, look_up
+from renderer.photons.lookup import PhotonParts, empty_map, look_up
 
 
 class PathCausticsDriver(PhotonDriver):
-    """Path tracing, and photons for what it is blind to: light that mirrors and glass bring to a diffuse surface.
+    """Traces paths, and photons for what paths are blind to: light that mirrors and glass bring to a diffuse surface.
 
     Such photons make a caustic map (Jensen: Global Illumination Using Photon Maps, 1996), one for each pass; paths
     leave out what it has. The radius shrinks as that of `photon`.
     """
 
     name = "path+caustics"
+    summary = "path tracing, and photons for what mirrors and glass bring to other surfaces"
+    takes = PhotonDriver.takes - {"aim"}
     diffuse = CAUSTICS
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, with caustic photons of its own."""
+        """Returns the pixels of a pass, with caustic photons that are traced for it."""
         radius = pass_radius(self.first_radius, index)
         caustics = self._caustic_map(index, radius)
         lookup = look_up(caustics, parts=PhotonParts(caustics=caustics, direct=empty_map()))

@@ -1,32 +1,32 @@
-"""The driver `photon`, and how the drivers that look at photons have them traced."""
+"""This module has the driver `photon`, and how the drivers that look at photons have them traced."""
 
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from renderer.driver import Radiance, RenderSettings
+from renderer.camera_paths.task import INDIRECT
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.eye import Caustics, EyeDriver
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
-from renderer.eye_paths import INDIRECT
-from renderer.packed_scene import PackedScene, are_sharp
-from renderer.photon_batch import PhotonTask
-from renderer.photon_lookup import PhotonParts, empty_map, look_up
-from renderer.photon_map import WORDS, PhotonMap, Words, build_photon_map
-from renderer.photon_targets import projected
-from renderer.photon_tracing import trace_photons
+from renderer.photons.batch import PhotonTask
+from renderer.photons.lookup import PhotonParts, empty_map, look_up
+from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words, build_photon_map
+from renderer.photons.targets import projected
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import PackedScene, are_sharp
 from scenes.model import Snapshot
-from tracecore.tracer import Tracer
+from tracecore.dispatch.tracer import Tracer
 
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
 PHOTONS_PER_PIXEL, MOST_PHOTONS = 2, 10_000_000
 
-#: Photons of a caustic map have random numbers of their own: those of passes that no render comes to.
+#: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
 
 
 class PhotonDriver(EyeDriver):
-    """Progressive photon mapping in independent passes.
+    """Makes a picture by progressive photon mapping in independent passes.
 
     Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. Each pass traces photons of its own,
     keeps those that land on diffuse surfaces after a bounce, and looks at them along one eye path per pixel, with a
@@ -34,6 +34,8 @@ class PhotonDriver(EyeDriver):
     """
 
     name = "photon"
+    summary = "progressive photon mapping: all light, caustics too"
+    takes = frozenset({"photons", "radius", "aim", "max_bounces"})
     diffuse = INDIRECT
     caustics = Caustics.ALL
 
@@ -48,7 +50,7 @@ class PhotonDriver(EyeDriver):
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, with photons of its own."""
+        """Returns the pixels of a pass, with photons that are traced for it."""
         radius = pass_radius(self.first_radius, index)
         scene = self.projected_scene
         task = photon_task(scene, self.settings, index, min_bounces=1)
@@ -56,22 +58,25 @@ class PhotonDriver(EyeDriver):
         return self._trace_eye_paths(self._eye_task(index, radius), lookup)
 
     def _projected(self, share: float) -> PackedScene:
-        """The scene with a share of its photons sent to mirrors and glass, unless the user wants none."""
+        """Returns the scene with a share of its photons sent to mirrors and glass, unless the user wants none."""
         return projected(self.scene, share) if self.settings.projection else self.scene
 
     @cached_property
     def _caustic_scene(self) -> PackedScene:
-        """The scene with all photons sent where they make caustics."""
+        """Returns the scene with all photons sent where they make caustics."""
         return self._projected(1.0)
 
     def _photon_map(self, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
-        """Photons sorted for searches of a radius."""
+        """Traces photons, and returns them sorted for searches of a radius."""
         photons, scale = self._trace_photons(scene, task)
         return build_photon_map(photons, radius, scale)
 
     def _parts(self, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
-        """The parts of a map that layers need. Its photons are traced again, those of each part alone: what becomes of
-        a photon depends on its index and on nothing else."""
+        """Returns the parts of a map that layers need, or None where they need none.
+
+        Its photons are traced again, those of each part alone: what becomes of a photon depends on its index and on
+        nothing else.
+        """
         if self.settings.layers != "all":
             return None
         is_sharp, has_direct = has_sharp_surfaces(scene), task.min_bounces == 0
@@ -82,7 +87,7 @@ class PhotonDriver(EyeDriver):
         )
 
     def _caustic_map(self, index: int, radius: float) -> PhotonMap:
-        """Photons of a pass that mirrors and glass alone have brought to diffuse surfaces."""
+        """Returns the photons of a pass that mirrors and glass alone have brought to diffuse surfaces."""
         if not has_sharp_surfaces(self.scene):
             return empty_map()
         scene, sequence = self._caustic_scene, index | CAUSTIC_SEQUENCE
@@ -91,10 +96,10 @@ class PhotonDriver(EyeDriver):
         )
 
     def _trace_photons(self, scene: PackedScene, task: PhotonTask) -> tuple[Words, float]:
-        """Photons of a pass, and the watts of a stored flux of 1."""
+        """Returns the photons of a pass, (n, WORDS) uint32, and the watts of a stored flux of 1."""
         if scene.lights.power <= 0.0:
-            return np.empty((0, WORDS), np.uint32), 0.0
-        photons = trace_photons(scene, task, self._feeder, range(self.emitted))
+            return np.empty((0, PHOTON_WORDS), np.uint32), 0.0
+        photons = trace_photons(scene, task, self._pool, range(self.emitted))
         self.work.photons.add(photons.counts)
         self.work.rays.photon += photons.rays
         self.work.order_seconds += photons.order_seconds
@@ -102,12 +107,12 @@ class PhotonDriver(EyeDriver):
 
 
 def photons_of_a_pass(settings: RenderSettings) -> int:
-    """How many photons a pass sends out where the user names no number."""
+    """Returns how many photons a pass sends out where the user names no number."""
     return min(PHOTONS_PER_PIXEL * settings.width * settings.height, MOST_PHOTONS)
 
 
 def has_sharp_surfaces(scene: PackedScene) -> bool:
-    """Whether some surface may throw a caustic."""
+    """Returns whether some surface may throw a caustic."""
     surfaces = scene.surfaces
     used = np.unique(surfaces.material_ids)
     return bool(are_sharp(surfaces.materials[used], surfaces.shaders[used]).any())
@@ -116,7 +121,14 @@ def has_sharp_surfaces(scene: PackedScene) -> bool:
 def photon_task(
     scene: PackedScene, settings: RenderSettings, index: int, min_bounces: int, only_caustics: bool = False
 ) -> PhotonTask:
-    """The photons of pass `index`. Stored flux is in units of the strongest photon that a light emits."""
+    """Returns the task of tracing the photons of a pass.
+
+    Stored flux is in units of the strongest photon that a light emits.
+
+    index: of the pass, 0-based.
+    min_bounces: photons are stored from so many bounces on; 1 leaves out those that come straight from a light.
+    only_caustics: whether a path ends where anything but a mirror or glass would scatter it.
+    """
     return PhotonTask(
         seed=np.uint64(settings.seed),
         sequence=index,

@@ -1,23 +1,25 @@
-"""The driver `photons-only`."""
+"""This module has the driver `photons-only`."""
 
 from pathlib import Path
 
-from renderer.driver import Radiance, RenderSettings
+from renderer.camera_paths.task import EVERYTHING
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.photon import PhotonDriver, photon_task
-from renderer.eye_paths import EVERYTHING
-from renderer.photon_lookup import look_up
-from renderer.photon_map import build_photon_map, save_photons
+from renderer.photons.lookup import look_up
+from renderer.photons.photon_map import build_photon_map, save_photons
 from scenes.model import Snapshot
-from tracecore.tracer import Tracer
+from tracecore.dispatch.tracer import Tracer
 
 
 class PhotonsOnlyDriver(PhotonDriver):
-    """One photon map shown as it is, the direct light with it, at a radius that stays.
+    """Shows one photon map as it is, the direct light with it, at a radius that stays.
 
     The map is traced once; the passes only spread the eye paths over the pixels.
     """
 
     name = "photons-only"
+    summary = "one photon map, shown as it is"
+    takes = PhotonDriver.takes - {"aim"}
     diffuse = EVERYTHING
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -29,13 +31,13 @@ class PhotonsOnlyDriver(PhotonDriver):
             self.lookup = look_up(photon_map, parts=self._parts(self.scene, task, self.first_radius))
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, from the one map."""
+        """Returns the pixels of a pass, from the one map."""
         return self._trace_eye_paths(self._eye_task(index, self.first_radius), self.lookup)
 
     def save_photons(self, path: Path) -> None:
-        """Keep the map in a file; `renderer.photon_map.load_photons` reads it."""
+        """Keeps the map in a file; `renderer.photons.photon_map.load_photons` reads it."""
         save_photons(path, self.photons, self.photon_scale)
 
     def _light_samples(self) -> int:
-        """The map has all light."""
+        """Returns 0, as the map has all light."""
         return 0

@@ -1,12 +1,12 @@
-"""The first radius of a search for photons, and how it shrinks from pass to pass."""
+"""This module computes the first radius of a search for photons, and how it shrinks from pass to pass."""
 
 import math
 
 import numpy as np
 
-from renderer.packed_scene import CameraArrays
+from renderer.scene.packed_scene import CameraArrays
+from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import Floats, make_rays
-from tracecore.tracer import Tracer
 
 #: alpha of Knaus, Zwicker: Progressive Photon Mapping: A Probabilistic Approach, 2011. The variance of the mean of n
 #: passes falls as n^-alpha and its bias as n^(alpha - 1); with 2/3 noise and bias both fall as n^-1/3.
@@ -30,25 +30,31 @@ def pass_radius(first_radius: float, index: int) -> float:
 
 
 def surface_area(positions: Floats) -> float:
-    """Area of all triangles (n, 3, 3)."""
+    """Returns the area of all triangles (n, 3, 3)."""
     corners = positions.astype(np.float64)
     doubled = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     return 0.5 * float(np.linalg.norm(doubled, axis=1).sum())
 
 
 def photon_radius(area: float, photons: int, found: float = RADIUS_PHOTONS) -> float:
-    """Radius of a disc that gets `found` of so many photons, spread evenly over an area."""
+    """Returns the radius of a disc that gets `found` of so many photons, spread evenly over an area."""
     return math.sqrt(found * area / (math.pi * photons))
 
 
 def footprint_radius(tracer: Tracer, camera: CameraArrays, height: int) -> float:
-    """Two footprints of a pixel in world units, with perspective at the median distance of what the camera sees."""
+    """Returns two footprints of a pixel in world units, with perspective at the median distance of what the camera
+    sees.
+
+    tracer: of the scene.
+    camera: for a picture of this height.
+    height: of the picture, in pixels.
+    """
     depth = 1.0 if camera.is_parallel else median_depth(tracer, camera)
     return RADIUS_FOOTPRINTS * depth * 2.0 * float(np.linalg.norm(camera.down)) / height
 
 
 def median_depth(tracer: Tracer, camera: CameraArrays) -> float:
-    """Along the view, of what a camera with perspective sees; 1 where it sees nothing."""
+    """Returns the median distance along the view of what a camera with perspective sees; 1 where it sees nothing."""
     x, y = np.meshgrid(np.linspace(-0.97, 0.97, 64), np.linspace(-0.97, 0.97, 48))
     across, along = x.reshape(-1, 1), y.reshape(-1, 1)
     directions = camera.forward + across * camera.right + along * camera.down

@@ -1,25 +1,28 @@
-"""The driver `sppm`."""
+"""This module has the driver `sppm`."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from renderer.driver import Radiance, RenderSettings
+from renderer.camera_paths.paths import Doubles
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.drivers.search_radius import SHRINK_ALPHA
 from renderer.errors import RenderError
-from renderer.eye_paths import Doubles
-from renderer.photon_lookup import look_up
+from renderer.photons.lookup import look_up
 from scenes.model import Snapshot
-from tracecore.tracer import Tracer
+from tracecore.dispatch.tracer import Tracer
 
 #: The grid of photons has cells no smaller than the largest radius over this.
 MOST_CELLS_PER_RADIUS = 4.0
 
 
 class Discs(NamedTuple):
-    """What pixels know after some passes. radius2: (pixels,) float64, of the next search, squared. photons: (pixels,)
-    float64, the paper's N: photons that stay within, alpha of those found."""
+    """Holds what pixels know after some passes.
+
+    radius2: (pixels,) float64, of the next search, squared.
+    photons: (pixels,) float64, the paper's N: photons that stay within, alpha of those found.
+    """
 
     passes: int
     radius2: Doubles
@@ -27,7 +30,7 @@ class Discs(NamedTuple):
 
 
 class StochasticDriver(PhotonDriver):
-    """Stochastic progressive photon mapping: each pixel has a radius that shrinks as photons come.
+    """Makes a picture by stochastic progressive photon mapping: each pixel has a radius that shrinks as photons come.
 
     Hachisuka, Jensen: Stochastic Progressive Photon Mapping, 2009. The paper's flux tau shrinks with its disc, by the
     same factor; so tau over the disc, which is the estimate, is the sum of what each pass found over the disc of that
@@ -35,13 +38,16 @@ class StochasticDriver(PhotonDriver):
     """
 
     name = "sppm"
+    summary = "progressive photon mapping with a radius for each pixel that shrinks where photons come"
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         self.discs = self._first_discs()
 
     def trace_pass(self, index: int) -> Radiance:
-        """The pixels of a pass, with photons of its own and the radii that the passes before it have left."""
+        """Returns the pixels of a pass, with photons that are traced for it and the radii that the passes before it
+        have left.
+        """
         discs = self._discs_before(index)
         radii = np.sqrt(discs.radius2)
         scene, cell = self.projected_scene, cell_for(radii)
@@ -65,12 +71,14 @@ class StochasticDriver(PhotonDriver):
 
 
 def cell_for(radii: Doubles) -> float:
-    """Edge of the cells in which photons are sorted for searches of these radii: as wide as most of them."""
+    """Returns the edge of the cells in which photons are sorted for searches of these radii: as
+    wide as most of them.
+    """
     return max(float(np.median(radii)), float(radii.max()) / MOST_CELLS_PER_RADIUS)
 
 
 def shrunk(discs: Discs, found: Doubles) -> Discs:
-    """After a pass that found so many photons within each disc (section 3 of the paper)."""
+    """Returns the discs after a pass that found so many photons within each disc (section 3 of the paper)."""
     photons = discs.photons + SHRINK_ALPHA * found
     all_photons = discs.photons + found
     kept = np.divide(photons, all_photons, out=np.ones_like(photons), where=all_photons > 0.0)

@@ -1,16 +1,17 @@
-"""The driver `whitted`."""
+"""This module has the driver `whitted`."""
 
+from renderer.camera_paths.task import NOTHING
 from renderer.drivers.eye import Caustics, EyeDriver
-from renderer.eye_paths import NOTHING
 
 
 class WhittedDriver(EyeDriver):
-    """Direct light by shadow rays, mirrors and glass; no light between surfaces.
+    """Shows direct light by shadow rays, mirrors and glass; there is no light between surfaces.
 
     Whitted: An Improved Illumination Model for Shaded Display, 1980, with one ray at random where a mirror and glass
     would be two.
     """
 
     name = "whitted"
+    summary = "direct light, mirrors and glass alone"
     diffuse = NOTHING
     caustics = Caustics.NONE

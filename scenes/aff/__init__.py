@@ -1,13 +1,13 @@
 from pathlib import Path
 
-from scenes.aff.parser import read_document
+from scenes.aff.commands import read_document
 from scenes.errors import SceneFileError
-from scenes.model import Scene
-from scenes.stage import scene_of
+from scenes.evaluator import scene_of
+from scenes.scene import Scene
 
 
 def read(path: Path) -> Scene:
-    """The scene of an .aff or .nff file. Raises SceneFileError with the file and line of what is wrong."""
+    """Returns the scene of an .aff or .nff file. Raises SceneFileError with the file and line of what is wrong."""
     document = read_document(path)
     if document.triangles == 0:
         raise SceneFileError(path, None, "there are no triangles, in this file or in those that it includes")

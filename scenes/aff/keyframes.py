@@ -1,4 +1,4 @@
-"""The `k` command: reading the keyframes of one name."""
+"""This module reads the `k` command: the keyframes of one name."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 
 #: A spline needs a key before and one after each segment.
 SPLINE_KEYS = 4
-#: They are meant to be from -1 to 1; a few files go beyond.
+#: Tension, continuity and bias are meant to be from -1 to 1; a few files go beyond.
 MAX_SHAPE = 100.0
 BLOCKS = ("transl", "rot", "scale", "visibility")
 
 
 def read_track(cursor: Cursor) -> Track:
-    """The blocks between the braces that follow a track's name; each may stand there once."""
+    """Reads the blocks between the braces that follow a track's name; each may stand there once."""
     cursor.keyword(b"{")
     opened = cursor.position - 1
     parts: dict[str, VectorTrack | RotationTrack | VisibilityTrack] = {}
@@ -35,14 +35,14 @@ def read_track(cursor: Cursor) -> Track:
 
 
 def read_block(cursor: Cursor, block: str) -> VectorTrack | RotationTrack | VisibilityTrack:
-    """The rows of one block, whose name is read already."""
+    """Reads the rows of one block, whose name has been taken already."""
     if block == "visibility":
         return read_visibility(cursor)
     return read_rotations(cursor) if block == "rot" else read_vectors(cursor, block)
 
 
 def read_vectors(cursor: Cursor, block: str) -> VectorTrack:
-    """Rows of time, x, y, z, tension, continuity, bias."""
+    """Returns rows of time, x, y, z, tension, continuity, bias."""
     count = cursor.count(f"the number of {block} keys", SPLINE_KEYS)
     start = cursor.position
     rows = cursor.floats(count * 7, f"{block} keys").reshape(count, 7)
@@ -54,7 +54,7 @@ def read_vectors(cursor: Cursor, block: str) -> VectorTrack:
 
 
 def read_rotations(cursor: Cursor) -> RotationTrack:
-    """Rows of time, axis x, y, z, degrees, tension, continuity, bias."""
+    """Returns rows of time, axis x, y, z, degrees, tension, continuity, bias."""
     count = cursor.count("the number of rot keys", SPLINE_KEYS)
     start = cursor.position
     rows = cursor.floats(count * 8, "rot keys").reshape(count, 8)
@@ -74,7 +74,7 @@ def check_shapes(cursor: Cursor, rows: Doubles, start: int) -> None:
 
 
 def read_visibility(cursor: Cursor) -> VisibilityTrack:
-    """Rows of time and 0 or 1."""
+    """Returns rows of time and 0 or 1."""
     count = cursor.count("the number of visibility keys", 1)
     start = cursor.position
     rows = cursor.floats(count * 2, "visibility keys").reshape(count, 2)

@@ -1,4 +1,4 @@
-"""Words of an AFF file and a cursor that reads them as numbers, counts and names, with line numbers for errors.
+"""This module splits an AFF file into words and reads them as numbers, counts and names, with line numbers for errors.
 
 Files are bytes: words are what ASCII white space and braces separate, and names are decoded as Latin-1 for messages.
 Comments are not the lexer's business, because `#` and `%` start one only where a command may stand.
@@ -23,24 +23,24 @@ LONGEST_QUOTE = 40
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """All words of one file. line_starts: how many words stand before each line."""
+    """Holds all words of one file. line_starts: how many words stand before each line."""
 
     path: Path
     words: list[bytes]
     line_starts: list[int]
 
     def line_of(self, index: int) -> int:
-        """1-based line of a word; the last line for an index past the end."""
+        """Returns the 1-based line of a word; the last line for an index past the end."""
         return bisect_right(self.line_starts, index)
 
     def line_end(self, index: int) -> int:
-        """Index of the first word after the line of a word."""
+        """Returns the index of the first word after the line of a word."""
         line = self.line_of(index)
         return self.line_starts[line] if line < len(self.line_starts) else len(self.words)
 
 
 def split_words(path: Path) -> Words:
-    """The words of a file. Raises SceneFileError when it cannot be read."""
+    """Returns the words of a file. Raises SceneFileError when it cannot be read."""
     data = read_bytes(path, MAX_FILE_BYTES).removeprefix(b"\xef\xbb\xbf")
     words: list[bytes] = []
     line_starts: list[int] = []
@@ -51,18 +51,19 @@ def split_words(path: Path) -> Words:
 
 
 def quote(word: bytes) -> str:
-    """A word as messages show it."""
+    """Returns a word in the form in which messages show it."""
     text = word.decode("latin-1")
     return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "...")
 
 
 def looks_numeric(word: bytes) -> bool:
-    """Whether a word starts as a number does."""
+    """Returns whether a word starts as a number does."""
     return word[:1] in b"+-.0123456789" and word != b""
 
 
 class Cursor:
-    """A place in the words of a file. Every reading method moves on, or raises SceneFileError at the word at fault."""
+    """Stands at one of the words of a file and moves on as they are read. Every reading method moves on, or raises
+    SceneFileError at the word at fault."""
 
     def __init__(self, words: Words) -> None:
         self.source = words
@@ -71,31 +72,31 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
-        """Whether all words are read."""
+        """Returns whether all words are read."""
         return self.position >= len(self.words)
 
     @property
     def line(self) -> int:
-        """1-based line of the next word."""
+        """Returns the 1-based line of the next word."""
         return self.source.line_of(self.position)
 
     def peek(self) -> bytes:
-        """The next word, not taken; empty at the end of the file."""
+        """Returns the next word without taking it, or b"" at the end of the file."""
         return b"" if self.at_end else self.words[self.position]
 
     def error(self, message: str, at: int | None = None) -> SceneFileError:
-        """The error to raise about the word at an index (the next one if None)."""
+        """Returns the error to raise about the word at an index, or about the next word if the index is None."""
         return SceneFileError(self.source.path, self.source.line_of(self.position if at is None else at), message)
 
     def take(self, expected: str) -> bytes:
-        """The next word, whatever it is."""
+        """Takes the next word, whatever it is."""
         if self.at_end:
             raise self.error(f"expected {expected}, got the end of the file")
         self.position += 1
         return self.words[self.position - 1]
 
     def skip_line(self) -> None:
-        """Past the end of the line on which the last taken word stands."""
+        """Moves past the end of the line on which the last taken word stands."""
         self.position = self.source.line_end(self.position - 1)
 
     def keyword(self, word: bytes) -> None:
@@ -105,20 +106,20 @@ class Cursor:
             raise self.error(f"expected {expected}, got {quote(self.words[self.position - 1])}", self.position - 1)
 
     def optional_keyword(self, word: bytes) -> bool:
-        """Takes a word if it stands here."""
+        """Takes a word if it is the next one, and returns whether it was."""
         found = self.peek() == word
         self.position += found
         return found
 
     def name(self, expected: str) -> str:
-        """A name, which may be any word but a brace."""
+        """Takes a name, which may be any word but a brace."""
         word = self.take(expected)
         if word in (b"{", b"}"):
             raise self.error(f"expected {expected}, got {quote(word)}", self.position - 1)
         return os.fsdecode(word)
 
     def floats(self, count: int, expected: str) -> Doubles:
-        """(count,) float64, finite. Nothing is allocated before the words are seen to exist."""
+        """Takes so many finite numbers, (count,) float64. Nothing is allocated before the words are seen to exist."""
         words = self.words[self.position : self.position + count]
         try:
             values = np.array([float(word) for word in words], dtype=np.float64)
@@ -130,7 +131,7 @@ class Cursor:
         return values
 
     def _number_error(self, count: int, expected: str) -> SceneFileError:
-        """The error about the first of the next words that is no finite number."""
+        """Returns the error about the first of the next words that is no finite number."""
         for number, index in enumerate(range(self.position, min(self.position + count, len(self.words)))):
             fault = number_fault(self.words[index])
             if fault is not None:
@@ -142,11 +143,11 @@ class Cursor:
         )
 
     def number(self, expected: str) -> float:
-        """One finite number."""
+        """Takes one finite number."""
         return float(self.floats(1, expected)[0])
 
     def integers(self, count: int, expected: str) -> Indices:
-        """(count,) int32. Nothing is allocated before the words are seen to exist."""
+        """Takes so many whole numbers, (count,) int32. Nothing is allocated before the words are seen to exist."""
         words = self.words[self.position : self.position + count]
         try:
             values = np.array([int(word) for word in words], dtype=np.int32)
@@ -158,7 +159,7 @@ class Cursor:
         return values
 
     def _integer_error(self, count: int, expected: str) -> SceneFileError:
-        """The error about the first of the next words that is no int32."""
+        """Returns the error about the first of the next words that is no int32."""
         for number, index in enumerate(range(self.position, min(self.position + count, len(self.words)))):
             if not is_integer(self.words[index]):
                 which = f" (number {number + 1} of {count})" if count > 1 else ""
@@ -169,7 +170,7 @@ class Cursor:
         )
 
     def count(self, expected: str, minimum: int = 0) -> int:
-        """A whole number that is at least `minimum`."""
+        """Takes a whole number that is at least `minimum`."""
         word = self.take(expected)
         value = int(word) if is_integer(word) else None
         if value is None or value < minimum:
@@ -178,7 +179,7 @@ class Cursor:
 
 
 def number_fault(word: bytes) -> str | None:
-    """What is wrong with a number: a remark, perhaps empty, or None where nothing is."""
+    """Returns a remark on what is wrong with a number, which may be empty, or None where nothing is wrong."""
     try:
         value = float(word)
     except ValueError:
@@ -189,6 +190,6 @@ def number_fault(word: bytes) -> str | None:
 
 
 def is_integer(word: bytes) -> bool:
-    """Whether a word is a whole number that an int32 holds."""
+    """Returns whether a word is a whole number that an int32 holds."""
     digits = word[1:] if word[:1] in (b"+", b"-") else word
     return digits.isdigit() and len(digits) <= 12 and -(2**31) <= int(word) < 2**31

@@ -1,4 +1,4 @@
-"""Writing scenes to files. A format is one file here and one row in `WRITERS`.
+"""This package writes scenes to files. A format is one file here and one row in `WRITERS`.
 
 A writer gets a scene, the path of the file to write and a time, for formats without animation. It writes that file, and
 others in the same folder if it must, and returns a line for each thing that the format cannot say.
@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scenes.errors import SceneError
+from scenes.evaluator import scene_of
 from scenes.export.aff import write_aff
 from scenes.export.glb import write_glb
 from scenes.export.obj import write_obj
 from scenes.export.toml import write_toml
-from scenes.model import Scene
-from scenes.stage import scene_of
+from scenes.scene import Scene
 
 Writer = Callable[[Scene, Path, float], tuple[str, ...]]
 
@@ -31,17 +31,25 @@ WRITERS: dict[str, Writer] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Exported:
-    """files: those written, the scene's own first. losses: a line for each thing that they do not say."""
+    """Says what was written and what was lost.
+
+    files: those written, the scene's own first.
+    losses: a line for each thing that the files do not say.
+    """
 
     files: tuple[Path, ...]
     losses: tuple[str, ...]
 
 
 def export(scene: Scene, path: Path, frame_time: float) -> Exported:
-    """Writes a scene in the format of a path's suffix; formats without animation get it at a time.
+    """Writes a scene to a file, and to others beside it where the format needs them.
 
-    Files that are there are replaced, each in one step, once all new ones are written. Raises SceneError for a suffix
-    of no format and for a folder that is not there.
+    Files that are there are replaced, each in one step, once all new ones are written.
+
+    path: its suffix says the format.
+    frame_time: the time that formats without animation get, in the unit of the scene's animation range.
+
+    Raises SceneError for a suffix of no format and for a folder that is not there.
     """
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
@@ -58,7 +66,7 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
 
 
 def looking_through(scene: Scene, camera: str) -> Scene:
-    """The scene with one of its cameras first, by its name. Raises SceneError where there is none of this name."""
+    """Returns the scene with the camera of a name as its first. Raises SceneError where there is none of this name."""
     scene.at(scene.animation.start).seen_by(camera)
     cameras = scene.document.cameras
     if camera not in cameras:  # the one that a scene without any is given

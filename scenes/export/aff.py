@@ -1,4 +1,5 @@
-"""AFF: the whole animated document, with textures, and meshes that stand in several places, in files beside it.
+"""This module writes the whole animated document as AFF, with textures, and meshes that stand in several places, in
+files beside it.
 
 Numbers are written so that the same float64 is read. A material becomes the nearest that `fm` can say, a fixed
 transform that is no scale, turn and shift becomes two that are. Lights of AFF do not fade with distance: their strength
@@ -15,33 +16,32 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.aff.parser import CAMERA, SMALLEST_NEAR
+from scenes.aff.commands import CAMERA, SMALLEST_NEAR
 from scenes.default_view import look_at
 from scenes.document import (
-    DistantSource,
     Document,
     KeyedTriangles,
     LightSource,
     Part,
     PointSource,
-    SpotSource,
     triangle_count,
 )
+from scenes.evaluator import SceneEvaluator
 from scenes.export.decomposition import levels
 from scenes.export.pictures import write_pictures
 from scenes.export.still import map_losses
 from scenes.export.text import words, write_lines
 from scenes.microfacets import by_phong, phong_losses
-from scenes.model import Camera, Color, Doubles, Material, Mesh, Scene
-from scenes.stage import Stage
+from scenes.model import Camera, Color, Doubles, Material, Mesh
+from scenes.scene import Scene
 from scenes.tracks import Track, VectorTrack
 from scenes.transforms import Transform
 
 BLACK: Color = (0.0, 0.0, 0.0)
-#: All but a ten-thousandth of a surface of this shine is a mirror to who reads NFF as this project does.
+#: All but a ten-thousandth of a surface of this shine is a mirror for programs that read NFF as this project does.
 MIRROR_SHINE = 1e6
 #: The point that a camera looks at is at one of these distances.
-AIMS = [2.0**power for power in range(24)]
+TARGET_DISTANCES = [2.0**power for power in range(24)]
 
 #: A transform and the words that open one of its blocks.
 Level = tuple[Transform, str]
@@ -54,7 +54,7 @@ def write_aff(scene: Scene, path: Path, _time: float) -> tuple[str, ...]:
 
 
 class AffWriter:
-    """Writes one document; its textures at once."""
+    """Writes one document; its textures are written as soon as it is made."""
 
     def __init__(self, document: Document, path: Path) -> None:
         self.document = document
@@ -65,7 +65,7 @@ class AffWriter:
         self._keys: dict[tuple[int, int], bytes] = {}
 
     def write(self) -> None:
-        """The scene and the meshes that it includes."""
+        """Writes the file of the scene, and those of the meshes that it includes."""
         for part in self.document.parts:
             shared = self.shared_file(part)
             if shared and isinstance(part.shape, Mesh) and not self.path.with_name(shared).exists():
@@ -73,7 +73,7 @@ class AffWriter:
         write_lines(self.path, self.lines())
 
     def lines(self) -> Iterator[str]:
-        """The scene's own file."""
+        """Yields the lines of the scene's main file."""
         document = self.document
         span = document.animation
         yield f"a {numbers([span.start, span.end])} {span.frames}"
@@ -86,7 +86,7 @@ class AffWriter:
         yield from self.nested([*self.placed_lights(), *self.placed_parts()])
 
     def nested(self, placed: Iterable[tuple[Transform, Iterable[str]]]) -> Iterator[str]:
-        """Lines with the blocks of the transforms that they stand under; neighbours share blocks."""
+        """Yields lines inside the blocks of the transforms that they stand under; neighbours share blocks."""
         chain: list[Level] = []
         for transform, lines in placed:
             wanted = self.chain(transform)
@@ -99,7 +99,7 @@ class AffWriter:
         yield from "}" * len(chain)
 
     def chain(self, transform: Transform | None) -> list[Level]:
-        """The blocks of a transform, the outermost first."""
+        """Returns the blocks of a transform, the outermost first."""
         found: list[Level] = []
         while transform is not None:
             found[:0] = [(transform, opening) for opening in self.openings(transform)]
@@ -107,19 +107,21 @@ class AffWriter:
         return found
 
     def openings(self, transform: Transform) -> list[str]:
-        """What opens the blocks of one transform. As for the stage, a name without keyframes does nothing."""
+        """Returns what opens the blocks of one transform. A name without keyframes moves nothing, as in the scene
+        evaluator."""
         if transform.matrix is None or transform.track in self.document.tracks:
             return [f"x {self.tracks[transform.track]} {{"] if transform.track else []
         return [f"xs {numbers(level)} {{" for level in levels(transform.matrix)]
 
     def placed_lights(self) -> Iterator[tuple[Transform, list[str]]]:
-        """Lights and where they stand."""
+        """Yields the lines of lights, each with the transform under which it stands."""
         for light, strength in zip(points(self.document), strengths(self.document), strict=True):
             command = f"la {self.tracks[light.track]}" if light.track else "l"
             yield light.transform, [f"{command} {numbers(light.position)} {numbers(strength)}"]
 
     def placed_parts(self) -> Iterator[tuple[Transform, Iterable[str]]]:
-        """Parts and where they stand, with a material where it changes."""
+        """Yields the lines of parts, each with the transform under which it stands, and of a material where it
+        changes."""
         current = ""
         for part in self.document.parts:
             if triangle_count(part.shape):
@@ -129,7 +131,7 @@ class AffWriter:
                 yield part.transform, self.part_lines(part, change)
 
     def part_lines(self, part: Part, change: list[str]) -> Iterator[str]:
-        """A part after a change of material."""
+        """Yields the lines of a part, after those that change the material."""
         yield from change
         shared = self.shared_file(part)
         if shared:
@@ -140,23 +142,24 @@ class AffWriter:
             yield from keyed_lines(part.shape)
 
     def texture_of(self, part: Part) -> str:
-        """The file of a part's texture, or ""."""
+        """Returns the file of a part's texture, or ""."""
         texture = self.document.materials[material_of(part)].texture
         return self.textures[texture] if texture >= 0 else ""
 
     def shared_file(self, part: Part) -> str:
-        """The file of a part's mesh, if others say the same, or ""."""
+        """Returns the file of a part's mesh, if others say the same, or ""."""
         return self.shared.get(self.key(part), "")
 
     @cached_property
     def shared(self) -> dict[bytes, str]:
-        """Names of files by the meshes that stand in several places."""
+        """Returns the names of files by the meshes that stand in several places."""
         uses = Counter(self.key(part) for part in self.document.parts)
         several = [key for key, count in uses.items() if key and count > 1]
         return {key: f"{self.stem}-mesh-{number}.aff" for number, key in enumerate(several, 1)}
 
     def key(self, part: Part) -> bytes:
-        """The same for meshes of the same numbers and texture; empty for triangles with keys, which stay in place."""
+        """Returns a hash that is the same for meshes of the same numbers and texture. It is empty for triangles with
+        keys, which stay in place."""
         if not isinstance(part.shape, Mesh):
             return b""
         known = (id(part.shape), self.document.materials[material_of(part)].texture)
@@ -166,7 +169,7 @@ class AffWriter:
 
 
 def digest(mesh: Mesh, texture: str) -> bytes:
-    """A hash of what `mesh_lines` would write."""
+    """Returns a hash of what `mesh_lines` would write."""
     found = hashlib.blake2b(texture.encode())
     arrays = [mesh.vertices, mesh.triangles, mesh.normals, mesh.normal_triangles]
     for array in [*arrays, *((mesh.uvs, mesh.uv_triangles) if texture else ())]:
@@ -175,17 +178,17 @@ def digest(mesh: Mesh, texture: str) -> bytes:
 
 
 def numbers(values: Iterable[float]) -> str:
-    """Words from which the same float64 numbers are read."""
+    """Returns the words from which the same float64 numbers are read."""
     return " ".join(repr(float(value)) for value in values)
 
 
 def rows(values: Doubles) -> Iterator[str]:
-    """A line for each row of numbers."""
+    """Returns a line for each row of numbers."""
     return (" ".join(map(repr, row)) for row in values.tolist())
 
 
 def track_names(document: Document) -> dict[str, str]:
-    """A word for the name of each track. That of the first camera is the reader's word for its one camera."""
+    """Returns a word for the name of each track. That of the first camera is the reader's word for its one camera."""
     names = [*document.tracks, *(light.track for light in points(document))]
     transforms: list[Transform | None] = [part.transform for part in document.parts]
     for transform in [*transforms, *(light.transform for light in points(document))]:
@@ -198,9 +201,10 @@ def track_names(document: Document) -> dict[str, str]:
 
 
 def view_line(camera: Camera) -> str:
-    """A camera, aimed at a point from which the reader finds its direction with the least rounding."""
+    """Returns the line of a camera, aimed at a point from which the reader finds its direction with the least
+    rounding."""
     eye, forward, up = (np.array(vector) for vector in (camera.eye, camera.forward, camera.up))
-    targets = [eye + distance * forward for distance in AIMS]
+    targets = [eye + distance * forward for distance in TARGET_DISTANCES]
     target = min(targets, key=lambda at: float(np.abs(np.subtract(look_at(eye, at, up), (forward, up))).max()))
     width, height = camera.resolution
     return (
@@ -210,7 +214,7 @@ def view_line(camera: Camera) -> str:
 
 
 def track_lines(name: str, track: Track) -> Iterator[str]:
-    """The keyframes of one name."""
+    """Yields the lines of the keyframes of one name."""
     yield f"k {name} {{"
     for block, keys in (("transl", track.transl), ("scale", track.scale)):
         if keys is not None:
@@ -224,18 +228,18 @@ def track_lines(name: str, track: Track) -> Iterator[str]:
 
 
 def vector_rows(keys: VectorTrack) -> Doubles:
-    """(n, 7) time, value, tension, continuity and bias."""
+    """Returns rows (n, 7) of time, value, tension, continuity and bias."""
     return np.column_stack([keys.times, keys.values, keys.shapes])
 
 
 def block_lines(block: str, keys: Doubles) -> Iterator[str]:
-    """One block of keyframes."""
+    """Yields the lines of one block of keyframes."""
     yield f"{block} {len(keys)}"
     yield from rows(keys)
 
 
 def mesh_lines(mesh: Mesh, texture: str) -> Iterator[str]:
-    """A mesh, with texture coordinates if it has a texture."""
+    """Yields the lines of a mesh, with texture coordinates if it has a texture."""
     indices = [mesh.triangles]
     yield f"m vertices {len(mesh.vertices)}"
     yield from rows(mesh.vertices)
@@ -255,7 +259,7 @@ def mesh_lines(mesh: Mesh, texture: str) -> Iterator[str]:
 
 
 def keyed_lines(shape: KeyedTriangles) -> Iterator[str]:
-    """One animated triangle after the other."""
+    """Yields the lines of animated triangles, one after the other."""
     corners = np.concatenate([shape.positions, shape.normals], axis=-1)
     for number in range(corners.shape[1]):
         yield f"tpa {len(shape.times)}"
@@ -263,12 +267,12 @@ def keyed_lines(shape: KeyedTriangles) -> Iterator[str]:
 
 
 def material_of(part: Part) -> int:
-    """Index of a part's material."""
+    """Returns the index of a part's material."""
     return part.shape.material if part.material is None else part.material
 
 
 def nearest(material: Material) -> Material:
-    """The material as AFF's numbers can say it."""
+    """Returns the material as AFF's numbers can say it."""
     material = by_phong(material)
     fields = {
         "diffuse": {"specular": BLACK, "transmittance": 0.0, "shine": 0.0},
@@ -281,19 +285,19 @@ def nearest(material: Material) -> Material:
 
 
 def material_line(material: Material) -> str:
-    """The command that makes a material current."""
+    """Returns the command that makes a material current."""
     near = nearest(material)
     colors = (*near.backdrop, *near.diffuse, *near.specular)
     return f"fm {numbers(colors)} {numbers([near.shine, near.transmittance, near.ior])}"
 
 
 def points(document: Document) -> list[PointSource]:
-    """The lights that AFF has words for."""
+    """Returns the lights that AFF has words for."""
     return [light for light in document.lights if isinstance(light, PointSource)]
 
 
 def strengths(document: Document) -> list[Color]:
-    """Strengths that give each point light, read as one that does not fade, the intensity that it has."""
+    """Returns the strengths that give each point light, read as one that does not fade, the intensity that it has."""
     sources = points(document)
     if not any(light.fades for light in sources):
         return [light.strength for light in sources]
@@ -303,18 +307,18 @@ def strengths(document: Document) -> list[Color]:
 
 
 def light_distance(document: Document) -> float:
-    """The distance at which the reader takes the strengths of a document's lights to be meant."""
-    return Stage("lights", document).light_distance
+    """Returns the distance at which the reader takes the strengths of a document's lights to be meant."""
+    return SceneEvaluator("lights", document).light_distance
 
 
 def scaled(light: PointSource, factor: float, distance: float) -> Color:
-    """A light's strength times a factor over the square of a distance."""
+    """Returns a light's strength times a factor over the square of a distance."""
     red, green, blue = (channel * factor / distance**2 for channel in light.strength)
     return (red, green, blue)
 
 
 def losses(document: Document) -> Iterator[str]:
-    """A line for everything that AFF cannot say."""
+    """Yields a line for everything that AFF cannot say."""
     used = {material_of(part) for part in document.parts}
     for number in sorted(used):
         yield from material_losses(document.materials[number])
@@ -323,10 +327,8 @@ def losses(document: Document) -> Iterator[str]:
         yield f"cameras left out, since AFF has one: {quoted(others)}"
     if first in document.cameras and document.cameras[first].near < SMALLEST_NEAR:
         yield f"camera {first!r} sees from {SMALLEST_NEAR:g} on, not from {document.cameras[first].near:g}"
-    for name, kind in (("spots", SpotSource), ("distant lights", DistantSource)):
-        count = sum(isinstance(light, kind) for light in document.lights)
-        if count:
-            yield f"{name} left out: {count}"
+    for name, count in Counter(light.plural for light in document.lights if not isinstance(light, PointSource)).items():
+        yield f"{name} left out: {count}"
     if document.environment is not None:
         yield "environment left out"
     if first in document.cameras:
@@ -343,7 +345,7 @@ def losses(document: Document) -> Iterator[str]:
 
 
 def lens_losses(name: str, camera: Camera) -> Iterator[str]:
-    """What of a camera is lost."""
+    """Yields a line for each thing of a camera that is lost."""
     if camera.height is not None:
         angle = f"an angle of {camera.vertical_fov:g} degrees"
         yield f"camera {name!r} is no longer orthographic and {camera.height:g} high but has {angle}"
@@ -352,7 +354,7 @@ def lens_losses(name: str, camera: Camera) -> Iterator[str]:
 
 
 def material_losses(material: Material) -> Iterator[str]:
-    """What of a material is lost."""
+    """Yields a line for each thing of a material that is lost."""
     if any(material.emission):
         yield f"material {material.name!r} no longer shines; its radiance was {numbers(material.emission)}"
     yield from map_losses(material)
@@ -368,10 +370,10 @@ def material_losses(material: Material) -> Iterator[str]:
 
 
 def is_textured(part: Part, document: Document) -> bool:
-    """Whether a part's material has a texture."""
+    """Returns whether a part's material has a texture."""
     return document.materials[material_of(part)].texture >= 0
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Names to be read by people."""
+    """Returns names in quotes, to be read by people."""
     return ", ".join(repr(name) for name in names)

@@ -1,4 +1,4 @@
-"""Affine maps as scales, turns and shifts, in numbers as short as give the map."""
+"""This module writes affine maps as scales, turns and shifts, in the shortest numbers that give the map."""
 
 import itertools
 import math
@@ -18,7 +18,8 @@ PLACES = (6, 12, 20)
 
 
 def levels(matrix: Doubles) -> list[Doubles]:
-    """Maps (10,) of scale (3,), axis (3,), degrees and shift (3,) whose product, the outermost first, is a (4, 4) map.
+    """Returns maps (10,) of scale (3,), axis (3,), degrees and shift (3,) whose product, the outermost first, is a (4,
+    4) map.
 
     One is enough unless the map shears; then it is that of Golub, Reinsch: Singular Value Decomposition and Least
     Squares Solutions (1970) with another turn inside. Products are equal within rounding, and equal to the last bit
@@ -40,7 +41,8 @@ def levels(matrix: Doubles) -> list[Doubles]:
 
 
 def level(scale: Doubles, turn: Doubles, shift: Doubles) -> Doubles:
-    """(10,) numbers of a scale, a turn (3, 3) and a shift: of several that differ by rounding, the closest."""
+    """Returns the ten numbers of a scale, a turn (3, 3) and a shift: of several that differ by rounding, the
+    closest."""
     axis, degrees = axis_and_degrees(quaternion_of(turn))
     angles = [angle for near in rounded(np.array([degrees])) for angle in (near, near - 360.0)]
     wanted = turn * scale
@@ -55,12 +57,12 @@ def level(scale: Doubles, turn: Doubles, shift: Doubles) -> Doubles:
 
 
 def rounded(values: Doubles) -> list[Doubles]:
-    """Numbers to several places."""
+    """Returns numbers rounded to several places, the coarsest first."""
     return [np.array([round(value, places) for value in values.tolist()]) for places in PLACES]
 
 
 def axes(axis: Doubles) -> list[Doubles]:
-    """A unit axis as its numbers may have been written: one of them 1, or of unit length."""
+    """Returns a unit axis as its numbers may have been written: with one of them 1, or of unit length."""
     sizes = np.abs(axis)
     lengths = (sizes.max(), sizes[sizes > NOTHING].min(), 1.0)
     return [near for length in lengths for near in rounded(axis / length)]

@@ -1,4 +1,5 @@
-"""GLB, through trimesh: the triangles of a scene at one moment, a mesh for each material, its cameras and lights."""
+"""This module writes GLB files through trimesh: the triangles of a scene at one time, a mesh for each material, its
+cameras and lights."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from PIL import Image
 
 from scenes.export.gltf_header import described, lens_losses, light_losses, material_losses, with_view
 from scenes.export.still import Group, distinct, groups, still_losses
-from scenes.model import Scene, Snapshot
+from scenes.model import Snapshot
+from scenes.scene import Scene
 
 
 def write_glb(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
@@ -23,7 +25,7 @@ def write_glb(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
 
 
 def glb_bytes(snapshot: Snapshot, of_materials: list[Group]) -> bytes:
-    """The file. The last group comes first, since trimesh reads the meshes from the end."""
+    """Returns the bytes of the file. The last group comes first, since trimesh reads the meshes from the end."""
     import trimesh  # only those who write meshes wait for it
 
     model: Any = trimesh.Scene()
@@ -41,7 +43,8 @@ def glb_bytes(snapshot: Snapshot, of_materials: list[Group]) -> bytes:
 
 
 def trimesh_of(group: Group) -> Any:
-    """The triangles of one material, corners of the same place, normal and texture coordinates as one vertex."""
+    """Returns the triangles of one material as a mesh, in which corners of the same position, normal and texture
+    coordinates are one vertex."""
     import trimesh
 
     snapshot, uvs = group.snapshot, group.uvs

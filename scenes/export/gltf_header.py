@@ -1,4 +1,4 @@
-"""What a glTF file says in its JSON header: surfaces, cameras and lights.
+"""This module makes the JSON header of a glTF file: surfaces, cameras and lights.
 
 Khronos Group: glTF 2.0 Specification (2021), with its extensions for glass, strong emission and lights. Surfaces are
 metals, plastics under a clear coat that mirrors 4 %, or something between; glass absorbs nothing. The roughness,
@@ -7,6 +7,7 @@ Microfacet Models for Refraction through Rough Surfaces, 2007; Fisher, Woo: R.E 
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,18 +23,20 @@ GLASS, INDEX, STRENGTH, LIGHTS = (
     "KHR_lights_punctual",
 )
 BLACK: Color = (0.0, 0.0, 0.0)
+#: What glTF calls the kinds of lights that it has.
+TYPES = {"point": "point", "spot": "spot", "distant": "directional"}
 #: Specular reflectance of every surface that is no metal.
 COAT = 0.04
 #: Cones of glTF fade over some angle, radians, and are at most half a turn wide.
 LEAST_ANGLE = 1e-6
-#: glTF has no cameras that see from their eye on.
+#: The nearest distance of a camera: glTF has no cameras that see from their eye on.
 SMALLEST_NEAR = 1e-4
-#: And its orthographic cameras must see to an end, which ours do not have: so far from where they begin to see.
+#: How far orthographic cameras see in glTF, from where they begin to see; here they have no such end.
 FAR = 1e9
 
 
 def described(made: dict[str, Any], material: Material) -> dict[str, Any]:
-    """A material of a header in full. made: what there is, perhaps with a texture."""
+    """Returns a material of a header in full. made: what there is, perhaps with a texture."""
     base, metal = base_and_metal(material)
     return {
         "pbrMetallicRoughness": {
@@ -49,7 +52,7 @@ def described(made: dict[str, Any], material: Material) -> dict[str, Any]:
 
 
 def extensions(material: Material) -> Iterator[tuple[str, dict[str, float]]]:
-    """What core glTF cannot say of a material."""
+    """Yields the extensions that say of a material what core glTF cannot."""
     if is_clear(material):
         yield GLASS, {"transmissionFactor": float(material.transmittance)}
     if is_clear(material) or material.kind == "plastic":
@@ -59,22 +62,22 @@ def extensions(material: Material) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 def strength(material: Material) -> float:
-    """What emission is divided by, so that it is at most 1."""
+    """Returns what emission is divided by, so that it is at most 1."""
     return max(1.0, *material.emission)
 
 
 def is_clear(material: Material) -> bool:
-    """Whether light goes through."""
+    """Returns whether light goes through."""
     return material.kind in ("dielectric", "nff") and material.transmittance > 0.0
 
 
 def is_shiny(material: Material) -> bool:
-    """Whether a surface has specular reflectance that counts."""
+    """Returns whether a surface has specular reflectance that counts."""
     return material.kind not in ("diffuse", "plastic") and any(material.specular)
 
 
 def base_and_metal(material: Material) -> tuple[Color, float]:
-    """The base colour, and the share of it that shines as a metal does."""
+    """Returns the base colour, and the share of it that shines as a metal does."""
     if is_clear(material):
         return (1.0, 1.0, 1.0), 0.0
     diffuse = BLACK if material.kind in ("mirror", "metal") else material.diffuse
@@ -88,9 +91,9 @@ def base_and_metal(material: Material) -> tuple[Color, float]:
 
 
 def dull_share(diffuse: float, specular: float) -> float:
-    """The share that is no metal, given sums over three channels.
+    """Returns the share that is no metal, from sums over three channels.
 
-    Of a base b and this share q, q b is diffuse and (1 - q) b + q COAT specular: a quadratic equation without b.
+    With the base b and this share q, q b is diffuse and (1 - q) b + q COAT specular: a quadratic equation without b.
     """
     both = diffuse + specular
     root = math.sqrt(max(0.0, both**2 - 4.0 * 3.0 * COAT * diffuse))
@@ -98,7 +101,7 @@ def dull_share(diffuse: float, specular: float) -> float:
 
 
 def roughness(material: Material) -> float:
-    """0 of mirrors and clear glass, 1 of what is diffuse."""
+    """Returns a roughness: 0 of mirrors and clear glass, 1 of what is diffuse."""
     if material.kind in ("metal", "plastic", "dielectric"):
         return float(material.roughness)
     if material.kind == "mirror" or is_clear(material):
@@ -107,11 +110,11 @@ def roughness(material: Material) -> float:
 
 
 def material_losses(material: Material) -> Iterator[str]:
-    """What of a material is lost."""
+    """Yields a line for each thing of a material that is lost."""
     if any(material.absorption):
         yield f"material {material.name!r} no longer absorbs light inside"
     if material.kind == "metal" and any(material.eta):
-        yield f"material {material.name!r} keeps of its index no more than what it reflects straight ahead"
+        yield f"material {material.name!r} keeps of its index no more than what it reflects at normal incidence"
     if material.kind == "nff" and is_clear(material):
         yield f"material {material.name!r} is clear glass alone; its other reflectances are left out"
     elif material.kind == "nff" and any(material.diffuse) and any(material.specular):
@@ -126,15 +129,15 @@ def with_view(tree: dict[str, Any], snapshot: Snapshot) -> None:
     tree["scenes"][0]["nodes"] = [*tree["scenes"][0]["nodes"], *roots]
     tree["cameras"] = [lens(name, camera) for name, camera in snapshot.cameras.items()]
     used = {name for material in tree["materials"] for name in material["extensions"]}
-    if snapshot.lights:
-        tree["extensions"] = {LIGHTS: {"lights": [lamp(light) for light in snapshot.lights]}}
+    if lights := punctual_lights(snapshot):
+        tree["extensions"] = {LIGHTS: {"lights": [lamp(light) for light in lights]}}
         used.add(LIGHTS)
     if used:
         tree["extensionsUsed"] = sorted(used)
 
 
 def camera_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
-    """A node for each camera, which looks along its -z."""
+    """Yields a node for each camera, which looks along its -z."""
     for number, (name, camera) in enumerate(snapshot.cameras.items()):
         matrix = np.eye(4)
         backward = -np.array(camera.forward)
@@ -143,7 +146,7 @@ def camera_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
 
 
 def lens(name: str, camera: Camera) -> dict[str, Any]:
-    """What a camera sees."""
+    """Describes what a camera sees."""
     width, height = camera.resolution
     if camera.height is not None:
         half = 0.5 * camera.height
@@ -158,15 +161,20 @@ def lens(name: str, camera: Camera) -> dict[str, Any]:
 
 
 def lens_losses(snapshot: Snapshot) -> Iterator[str]:
-    """What of the cameras is lost."""
+    """Yields a line for each thing of the cameras that is lost."""
     for name, camera in snapshot.cameras.items():
         if camera.aperture > 0.0:
             yield f"camera {name!r} is a pinhole; its lens of radius {camera.aperture:g} is left out"
 
 
+def punctual_lights(snapshot: Snapshot) -> list[Light]:
+    """Returns the lights that glTF has words for."""
+    return [light for light in snapshot.lights if light.kind in TYPES]
+
+
 def light_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
-    """A node for each light, which shines along its -z."""
-    for number, light in enumerate(snapshot.lights):
+    """Yields a node for each light, which shines along its -z."""
+    for number, light in enumerate(punctual_lights(snapshot)):
         node: dict[str, Any] = {"extensions": {LIGHTS: {"light": number}}}
         if not isinstance(light, DistantLight):
             node["translation"] = list(light.position)
@@ -176,7 +184,7 @@ def light_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
 
 
 def turn_to(direction: tuple[float, float, float]) -> list[float]:
-    """The quaternion (x, y, z, w) that turns -z to a unit direction, by the shorter way."""
+    """Returns the quaternion (x, y, z, w) that turns -z to a unit direction, by the shorter way."""
     x, y, z = direction
     if z > 1.0 - 1e-12:
         return [0.0, 1.0, 0.0, 0.0]
@@ -185,25 +193,23 @@ def turn_to(direction: tuple[float, float, float]) -> list[float]:
 
 
 def lamp(light: Light) -> dict[str, Any]:
-    """A light with its colour at most 1."""
-    strength = light.irradiance if isinstance(light, DistantLight) else light.intensity
-    intensity = max(*strength, 1e-30)
-    made: dict[str, Any] = {"intensity": intensity, "color": [channel / intensity for channel in strength]}
-    if isinstance(light, PointLight):
-        return {"type": "point", **made}
-    if isinstance(light, DistantLight):
-        return {"type": "directional", **made}
-    return {"type": "spot", **made, "spot": cone(light)}
+    """Describes a light, with its colour at most 1."""
+    intensity = max(*light.strength, 1e-30)
+    color = [channel / intensity for channel in light.strength]
+    made: dict[str, Any] = {"type": TYPES[light.kind], "intensity": intensity, "color": color}
+    return made | {"spot": cone(light)} if isinstance(light, SpotLight) else made
 
 
 def cone(light: SpotLight) -> dict[str, float]:
-    """The angles of a spot, radians."""
+    """Returns the angles of a spot in radians."""
     outer = min(max(math.radians(light.outer_angle), 2.0 * LEAST_ANGLE), 0.5 * math.pi)
     return {"innerConeAngle": min(math.radians(light.inner_angle), outer - LEAST_ANGLE), "outerConeAngle": outer}
 
 
 def light_losses(snapshot: Snapshot) -> Iterator[str]:
-    """What of lights is lost."""
+    """Yields a line for each thing of the lights that is lost."""
+    for kind, count in Counter(light.kind for light in snapshot.lights if light.kind not in TYPES).items():
+        yield f"{kind} lights left out: {count}"
     for light in snapshot.lights:
         if isinstance(light, DistantLight) and light.angular_radius > 0.0:
             yield f"a distant light has no disc any more, which was {light.angular_radius:g} degrees in radius"

@@ -1,9 +1,11 @@
-"""OBJ, with its materials as MTL and textures as PNG beside it: the triangles of a scene at one moment.
+"""This module writes OBJ files, with materials as MTL and textures as PNG beside them: the triangles of a scene at one
+time.
 
 Numbers have nine digits, from which the same float32 is read, and texture coordinates all digits of the float64 that
 turns v upward. Triangles stand in groups of one material.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,8 @@ from scenes.export.pictures import write_pictures
 from scenes.export.still import Group, distinct, groups, still_losses
 from scenes.export.text import words, write_lines
 from scenes.microfacets import by_phong, phong_losses
-from scenes.model import DistantLight, Doubles, Indices, Material, PointLight, Scene, Snapshot, SpotLight
+from scenes.model import Doubles, Indices, Material, Snapshot
+from scenes.scene import Scene
 
 #: Models of illumination by the kinds of materials: diffuse, mirror, glass with Fresnel's reflection, highlights.
 ILLUMINATION = {"diffuse": 1, "mirror": 3, "dielectric": 7}
@@ -34,15 +37,13 @@ def write_obj(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
 
 
 def light_losses(snapshot: Snapshot) -> Iterator[str]:
-    """A line for each kind of lights, none of which are written."""
-    for name, kind in (("point", PointLight), ("spot", SpotLight), ("distant", DistantLight)):
-        count = sum(isinstance(light, kind) for light in snapshot.lights)
-        if count:
-            yield f"{name} lights left out: {count}"
+    """Yields a line for each kind of lights, none of which are written."""
+    for kind, count in Counter(light.kind for light in snapshot.lights).items():
+        yield f"{kind} lights left out: {count}"
 
 
 def obj_lines(snapshot: Snapshot, mtl: str) -> Iterator[str]:
-    """The values that corners share, then the groups.
+    """Yields the lines of the values that corners share, then those of the groups.
 
     The last group comes first, since trimesh reads them from the end.
     """
@@ -61,12 +62,13 @@ def obj_lines(snapshot: Snapshot, mtl: str) -> Iterator[str]:
 
 
 def upward(uvs: Doubles) -> Doubles:
-    """Texture coordinates with v upward."""
+    """Returns texture coordinates that have v upward."""
     return np.stack([uvs[:, 0], 1.0 - uvs[:, 1]], axis=-1)
 
 
 def face_lines(indices: Indices, textured: bool) -> Iterator[str]:
-    """Triangles (n, 9): vertex, texture coordinate and normal of each corner, counted from 1."""
+    """Returns a line for each of the triangles (n, 9): vertex, texture coordinate and normal of each corner, counted
+    from 1."""
     form = "f {}/{}/{} {}/{}/{} {}/{}/{}"
     if not textured:
         form, indices = "f {}//{} {}//{} {}//{}", indices[:, [0, 2, 3, 5, 6, 8]]
@@ -74,7 +76,7 @@ def face_lines(indices: Indices, textured: bool) -> Iterator[str]:
 
 
 def mtl_lines(of_groups: list[Group], pictures: list[str]) -> Iterator[str]:
-    """The materials."""
+    """Yields the lines of the materials."""
     for group in of_groups:
         yield f"newmtl {group.name}"
         yield from material_lines(group.material)
@@ -83,7 +85,7 @@ def mtl_lines(of_groups: list[Group], pictures: list[str]) -> Iterator[str]:
 
 
 def material_lines(material: Material) -> Iterator[str]:
-    """The numbers of one material."""
+    """Yields the lines of the numbers of one material."""
     material = by_phong(material)
     yield "Kd {} {} {}".format(*map(float, material.diffuse))
     yield "Ks {} {} {}".format(*map(float, material.specular))

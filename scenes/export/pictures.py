@@ -1,4 +1,4 @@
-"""Textures as files beside the scene that shows them."""
+"""This module writes textures as files beside the scene that shows them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,8 @@ from scenes.model import Texture
 
 
 def write_pictures(path: Path, textures: Sequence[Texture], kind: str) -> list[str]:
-    """Writes the textures of a scene beside its path; the names of the files, which begin with the scene's own.
+    """Writes the textures of a scene beside its path and returns the names of the files, which begin with that of the
+    scene.
 
     kind: Pillow's name of a format, which is the suffix too.
     """

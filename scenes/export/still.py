@@ -1,4 +1,5 @@
-"""What files without animation hold: the triangles of a scene at one moment, in groups of one material."""
+"""This module makes what files without animation hold: the triangles of a scene at one time, in groups of one
+material."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,12 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from scenes.export.text import words
-from scenes.model import Floats, Indices, Material, Scene, Snapshot
+from scenes.model import Floats, Indices, Material, Snapshot
+from scenes.scene import Scene
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The triangles of one material. name: one word. triangles: (n,) int, in the order of the snapshot."""
+    """Holds the triangles of one material.
+
+    name: one word.
+    triangles: (n,) int, in the order of the snapshot.
+    """
 
     name: str
     material: Material
@@ -20,13 +26,13 @@ class Group:
 
     @property
     def uvs(self) -> Floats | None:
-        """(n, 3, 2) texture coordinates where there are any, or there must be some, for a texture."""
+        """Returns texture coordinates, (n, 3, 2), where there are any or a texture needs some; else None."""
         uvs = self.snapshot.uvs[self.triangles]
         return uvs if self.material.texture >= 0 or uvs.any() else None
 
 
 def groups(snapshot: Snapshot) -> list[Group]:
-    """The groups in the order of their materials. Materials without triangles have none."""
+    """Makes the groups, in the order of their materials. Materials without triangles have none."""
     order = np.argsort(snapshot.material_ids, kind="stable").astype(np.int32)
     used, starts = np.unique(snapshot.material_ids[order], return_index=True)
     materials = [snapshot.materials[number] for number in used]
@@ -36,25 +42,26 @@ def groups(snapshot: Snapshot) -> list[Group]:
 
 
 def distinct(rows: Floats) -> tuple[Floats, Indices]:
-    """Rows (n, k) that differ in some bit, in the order in which they come first, and the index of each among them."""
+    """Returns the rows (m, k) that differ in some bit, in the order in which they come first, and the index of each row
+    among them."""
     rows = np.ascontiguousarray(rows)
     keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return rows[first[order]], place[inverse].astype(np.int32)
+    index = np.empty_like(order)
+    index[order] = np.arange(len(order))
+    return rows[first[order]], index[inverse].astype(np.int32)
 
 
 def map_losses(material: Material) -> Iterator[str]:
-    """A line for the maps of a material that has any."""
+    """Yields a line for the maps of a material that has any."""
     maps = [name.replace("_", " ") for name in material.pictures if name not in ("texture", "cutout")]
     if maps:
         yield f"material {material.name!r} has lost its {', '.join(maps)}"
 
 
 def still_losses(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
-    """A line for each thing that neither OBJ nor GLB is given."""
+    """Yields a line for each thing that neither OBJ nor GLB is given."""
     if scene.animation.frames > 1 or scene.moving_triangles:
         yield f"animation left out: the file stands still at time {snapshot.time:g}"
     yield f"background left out: {' '.join(f'{channel:g}' for channel in snapshot.background)}"

@@ -1,4 +1,4 @@
-"""Text files and the words in them."""
+"""This module writes text files and chooses the words in them."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,8 @@ OTHERS = re.compile(r"[^\w.-]+")
 
 
 def words(names: Iterable[str]) -> list[str]:
-    """A word for each name, no two alike, not even where case does not count, as in the names of some systems' files.
+    """Makes a word for each name, no two alike, not even where case does not count, as in the names of some systems'
+    files.
 
     Names that are such words already stay as they are.
     """
@@ -27,6 +28,6 @@ def words(names: Iterable[str]) -> list[str]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """A text file."""
+    """Writes lines to a text file."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{line}\n" for line in lines)

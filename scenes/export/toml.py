@@ -1,8 +1,8 @@
-"""The project's own scene files, which say all of a scene."""
+"""This module writes the project's own scene files, which hold all of a scene."""
 
 from pathlib import Path
 
-from scenes.model import Scene
+from scenes.scene import Scene
 from scenes.toml_scene.writer import write
 
 

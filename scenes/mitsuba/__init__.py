@@ -1,6 +1,6 @@
-"""Scenes of Mitsuba, a subset of its XML, as 0.6 and as 3 spell it.
+"""This package reads scenes of Mitsuba: a subset of its XML, as 0.6 and as 3 spell it.
 
-Of the formats that research scenes are published in this one is read because XML needs no parser of our own and its
+This one of the formats that research scenes are published in is read because XML needs no parser of our own and its
 shapes are the OBJ and PLY files that are read anyway; the scenes of Bitterli: Rendering resources (2016) come in it.
 Jakob: Mitsuba renderer (2010). Jakob, Speierer, Roussel, Vicini: Dr.Jit, with Mitsuba 3 (2022).
 
@@ -25,15 +25,16 @@ pictures lie beside the file that names them.
 from pathlib import Path
 
 from scenes.errors import SceneFileError
+from scenes.evaluator import scene_of
 from scenes.mitsuba.reader import read_document
-from scenes.model import Scene
-from scenes.stage import scene_of
+from scenes.scene import Scene
 
 __all__ = ["read"]
 
 
 def read(path: Path) -> Scene:
-    """The scene of an XML file. Raises SceneFileError with the file and line of what is wrong or not supported."""
+    """Returns the scene of an XML file. Raises SceneFileError with the file and line of what is wrong or not
+    supported."""
     document = read_document(path)
     if document.triangles == 0:
         raise SceneFileError(path, None, "there are no shapes in the scene")

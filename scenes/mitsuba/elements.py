@@ -1,4 +1,5 @@
-"""The XML of a scene: elements that know their lines, with defaults filled in and includes in their place."""
+"""This module reads the XML of a scene: elements that know their lines, with defaults filled in and includes in their
+place."""
 
 import re
 import xml.parsers.expat
@@ -20,7 +21,7 @@ PARAMETER = re.compile(r"\$(\w+)")
 
 @dataclass(eq=False, slots=True)
 class Element:
-    """An element of a file and where it begins."""
+    """Holds an element of a file and where it begins."""
 
     tag: str
     attributes: dict[str, str]
@@ -29,34 +30,34 @@ class Element:
     children: list["Element"] = field(default_factory=list)
 
     def error(self, message: str) -> SceneFileError:
-        """The error to raise about the element."""
+        """Returns the error to raise about the element."""
         return SceneFileError(self.path, self.line, message)
 
     def need(self, attribute: str) -> str:
-        """An attribute that has to be there."""
+        """Returns an attribute that has to be there, and raises where it is not."""
         if attribute not in self.attributes:
             raise self.error(f"expected <{self.tag}> to have {attribute!r}; it has {listed(self.attributes)}")
         return self.attributes[attribute]
 
     @property
     def called(self) -> str:
-        """The element as messages name it."""
+        """Returns the element as messages name it."""
         return f'<{self.tag} type="{self.attributes["type"]}">' if "type" in self.attributes else f"<{self.tag}>"
 
 
 def listed(names: object) -> str:
-    """Names as messages list them."""
+    """Returns names as messages list them."""
     words = sorted(str(name) for name in names) if hasattr(names, "__iter__") else []
     return ", ".join(words) or "none"
 
 
 def snake_case(name: str) -> str:
-    """A name as Mitsuba 3 spells it, which puts `_` where 0.6 has a capital."""
+    """Returns a name as Mitsuba 3 spells it, which puts `_` where 0.6 has a capital."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
 
 
 def read_elements(path: Path) -> Element:
-    """The <scene> of a file. Raises SceneFileError with the line of what is no XML, or is too much of it."""
+    """Reads the <scene> of a file. Raises SceneFileError with the line of what is no XML, or is too much of it."""
     return Loader().load(path, 0)
 
 
@@ -70,7 +71,7 @@ class Loader:
         self.files = 0
 
     def load(self, path: Path, depth: int) -> Element:
-        """The <scene> of a file."""
+        """Reads the <scene> of a file."""
         data = read_bytes(path, MAX_BYTES)
         self.room -= len(data)
         self.files += 1
@@ -100,13 +101,13 @@ class Loader:
                 element.children.append(child)
 
     def included(self, element: Element, depth: int) -> list[Element]:
-        """What is in the scene of an <include>."""
+        """Returns the children of the scene of an <include>."""
         if depth > MAX_INCLUDE_DEPTH:
             raise element.error(f"files include files deeper than {MAX_INCLUDE_DEPTH}")
         return self.load(element.path.parent / element.need("filename"), depth).children
 
     def filled(self, element: Element, text: str) -> str:
-        """An attribute with `$name` replaced by what <default> says."""
+        """Returns an attribute with `$name` replaced by what <default> says."""
 
         def value(match: re.Match[str]) -> str:
             name = match[1]
@@ -121,7 +122,7 @@ class Loader:
 
 
 class FileParser:
-    """The elements of one file, through expat."""
+    """Reads the elements of one file, through expat."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -133,7 +134,7 @@ class FileParser:
         self.count = 0
 
     def parse(self, data: bytes) -> Element:
-        """The outermost element."""
+        """Reads the file and returns its outermost element."""
         try:
             self.expat.Parse(data, True)
         except SceneFileError:
@@ -146,7 +147,7 @@ class FileParser:
         return self.open[0].children[0]
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Opens an element."""
         element = Element(tag, attributes, self.path, self.expat.CurrentLineNumber)
         self.count += 1
         if len(self.open) > MAX_NESTING or self.count > MAX_ELEMENTS:
@@ -155,9 +156,9 @@ class FileParser:
         self.open.append(element)
 
     def end(self, _: str) -> None:
-        """An element ends."""
+        """Closes an element."""
         self.open.pop()
 
     def refuse(self, *_: object) -> None:
-        """A document type, which could declare entities that grow without end."""
+        """Raises for a document type, which could declare entities that grow without end."""
         raise SceneFileError(self.path, self.expat.CurrentLineNumber, "expected no document type (<!DOCTYPE ...>)")

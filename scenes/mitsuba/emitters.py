@@ -1,4 +1,5 @@
-"""Emitters that are no shapes, as light sources: one function for each type, found by its name in `EMITTERS`."""
+"""This module makes light sources of the emitters that are no shapes: one function for each type, found by its name in
+`EMITTERS`."""
 
 from collections.abc import Callable
 
@@ -19,17 +20,17 @@ CUTOFF, BEAM_SHARE = 20.0, 0.75
 
 
 def origin_of(properties: Properties) -> Origin:
-    """Where an emitter is in its file."""
+    """Returns where an emitter is in its file."""
     return Origin(properties.element.path, properties.element.line)
 
 
 def placed(matrix: Doubles | None) -> Transform:
-    """The place of what is in a transform."""
+    """Returns the transform of what stands under a matrix."""
     return WORLD if matrix is None else WORLD.inner(matrix=matrix)
 
 
 def point(properties: Properties) -> PointSource:
-    """A point light where its position, or the middle of its transform, is."""
+    """Makes a point light at its position, or at the middle of its transform."""
     intensity = properties.light("intensity", WHITE)
     matrix = properties.matrix("to_world")
     position = properties.point("position", (0.0, 0.0, 0.0)) if matrix is None else matrix[:3, 3]
@@ -37,7 +38,7 @@ def point(properties: Properties) -> PointSource:
 
 
 def spot(properties: Properties) -> SpotSource:
-    """A spot that shines along +z of its transform."""
+    """Makes a spot that shines along +z of its transform."""
     cutoff = properties.number("cutoff_angle", CUTOFF)
     beam = properties.number("beam_width", BEAM_SHARE * cutoff)
     if not 0.0 <= beam <= cutoff <= 180.0:
@@ -55,7 +56,7 @@ def spot(properties: Properties) -> SpotSource:
 
 
 def directional(properties: Properties) -> DistantSource:
-    """A distant light along its direction, or along +z of its transform."""
+    """Makes a distant light along its direction, or along +z of its transform."""
     matrix = properties.matrix("to_world")
     direction = properties.point("direction", (0.0, 0.0, 1.0)) if matrix is None else FORWARD
     if not direction.any():
@@ -65,13 +66,13 @@ def directional(properties: Properties) -> DistantSource:
 
 
 def constant(properties: Properties) -> EnvironmentSource:
-    """The same radiance from all around."""
+    """Makes an environment of the same radiance from all around."""
     radiance = np.array(properties.light("radiance", WHITE), np.float32).reshape(1, 1, 3)
     return EnvironmentSource(radiance, origin=origin_of(properties))
 
 
 def envmap(properties: Properties) -> EnvironmentSource:
-    """The radiance of a picture."""
+    """Makes an environment of the radiance of a picture."""
     scale = properties.number("scale", 1.0)
     if not 0.0 <= scale <= MAX_RADIANCE:
         raise properties.element.error(f"expected a scale from 0 to {MAX_RADIANCE:g}, got {scale:g}")
@@ -82,7 +83,7 @@ def envmap(properties: Properties) -> EnvironmentSource:
     return EnvironmentSource(radiance, placed(turned), origin_of(properties))
 
 
-#: By their names; those in shapes are `area`.
+#: Readers of emitters by their names; emitters in shapes are called `area`.
 EMITTERS: dict[str, Callable[[Properties], LightSource | EnvironmentSource]] = {
     "constant": constant,
     "directional": directional,

@@ -1,4 +1,5 @@
-"""The parameters of an element by name, each of which has to be taken by whoever reads the element."""
+"""This module holds the parameters of an element by name, each of which has to be taken by whoever reads the
+element."""
 
 import math
 from typing import NoReturn
@@ -17,7 +18,7 @@ MAX_NUMBER = 1e30
 MAX_SCALE = 1e30
 #: Radiance and intensity reach so far, so that float32 can square them.
 MAX_LIGHT = 1e9
-#: How a picture is made rather than of what.
+#: Elements that say how a picture is made rather than of what.
 METHODS = frozenset(("film", "integrator", "rfilter", "sampler"))
 OBJECTS = frozenset(("bsdf", "emitter", "ref", "sensor", "shape", "texture")) | METHODS
 COLORS = ("rgb", "srgb", "spectrum", "float", "integer")
@@ -25,7 +26,7 @@ VALUES = frozenset(("boolean", "point", "string", "transform", "vector", *COLORS
 
 
 def numbers(element: Element, text: str, *counts: int) -> list[float]:
-    """As many finite numbers as one of the counts says, with blanks or commas between them."""
+    """Reads as many finite numbers as one of the counts says, with blanks or commas between them."""
     words = text.replace(",", " ").split()
     try:
         values = [float(word) for word in words]
@@ -38,7 +39,9 @@ def numbers(element: Element, text: str, *counts: int) -> list[float]:
 
 
 class Properties:
-    """The parameters and the objects within an element. ids: elements that a <ref> can name.
+    """Holds the parameters and the objects within an element.
+
+    ids: elements that a <ref> can name.
 
     named: what has a name, by it. objects: all that is no value, in order.
     """
@@ -66,17 +69,17 @@ class Properties:
             self.named[name] = found
 
     def within(self, tag: str) -> list[Element]:
-        """The objects of a kind, with and without names."""
+        """Returns the objects of a kind, with and without names."""
         self.asked.update(name for name, element in self.named.items() if element.tag == tag)
         return [element for element in self.objects if element.tag == tag]
 
     @property
     def type(self) -> str:
-        """What kind of plug-in the element asks for."""
+        """Returns what kind of plug-in the element asks for."""
         return self.element.need("type")
 
     def resolved(self, child: Element) -> Element:
-        """The element, or what it refers to."""
+        """Returns the element, or what it refers to."""
         if child.tag != "ref":
             return child
         if child.need("id") not in self.ids:
@@ -95,7 +98,7 @@ class Properties:
                 raise element.error(f"unknown parameter {name!r} of {self.element.called}; there are: {known}")
 
     def take(self, name: str, *tags: str) -> Element | None:
-        """The parameter of a name, which is of one of some kinds, or None."""
+        """Takes the parameter of a name, which is of one of some kinds; returns None where there is none."""
         self.asked.add(name)
         element = self.named.get(name)
         if element is not None and element.tag not in tags:
@@ -103,12 +106,12 @@ class Properties:
         return element
 
     def number(self, name: str, default: float) -> float:
-        """A number."""
+        """Takes a number."""
         element = self.take(name, "float", "integer")
         return default if element is None else numbers(element, element.need("value"), 1)[0]
 
     def text(self, name: str, default: str | None = None) -> str:
-        """A string. Raises where there is none and no default."""
+        """Takes a string. Raises where there is none and no default."""
         element = self.take(name, "string")
         if element is not None:
             return element.need("value")
@@ -117,7 +120,7 @@ class Properties:
         return default
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """A boolean."""
+        """Takes a boolean."""
         element = self.take(name, "boolean")
         if element is None:
             return default
@@ -127,30 +130,30 @@ class Properties:
         return value == "true"
 
     def point(self, name: str, default: tuple[float, float, float]) -> Doubles:
-        """(3,) a point or vector."""
+        """Takes a point or vector, (3,)."""
         element = self.take(name, "point", "vector")
         return np.array(default) if element is None else vector(element, 0.0)
 
     def color(self, name: str, default: Color) -> Color:
-        """A colour, linear and not below 0."""
+        """Takes a colour, linear and not below 0."""
         element = self.take(name, *COLORS)
         return default if element is None else color(element)
 
     def light(self, name: str, default: Color) -> Color:
-        """A colour of radiance or intensity."""
+        """Takes a colour of radiance or intensity."""
         found = self.color(name, default)
         if max(found) > MAX_LIGHT:
             raise self.named[name].error(f"expected a {name} of at most {MAX_LIGHT:g}, got {max(found):g}")
         return found
 
     def matrix(self, name: str) -> Doubles | None:
-        """(4, 4) a transform, or None."""
+        """Takes a transform, (4, 4); returns None where there is none."""
         element = self.take(name, "transform")
         return None if element is None else transform(element)
 
 
 def color(element: Element) -> Color:
-    """A colour: three numbers, one number, or #rrggbb, which <srgb> alone takes for encoded."""
+    """Returns a colour: three numbers, one number, or #rrggbb, which <srgb> alone takes for encoded."""
     text = element.need("value").strip()
     if text.startswith("#"):
         red, green, blue = hexadecimal(element, text)
@@ -165,7 +168,7 @@ def color(element: Element) -> Color:
 
 
 def hexadecimal(element: Element, text: str) -> Color:
-    """#rrggbb in 0..1."""
+    """Returns the channels of a colour written as #rrggbb, in 0..1."""
     try:
         red, green, blue = bytes.fromhex(text[1:])
     except ValueError as error:
@@ -174,14 +177,14 @@ def hexadecimal(element: Element, text: str) -> Color:
 
 
 def decoded(encoded: Color) -> Color:
-    """sRGB in 0..1 as linear, to 8 bits."""
+    """Returns sRGB values in 0..1 as linear ones, to 8 bits."""
     levels = np.rint(np.clip(encoded, 0.0, 1.0) * 255.0).astype(np.uint8)
     red, green, blue = srgb.decoded(levels).tolist()
     return (red, green, blue)
 
 
 def vector(element: Element, default: float) -> Doubles:
-    """(3,) numbers of `value`, where one stands for three, or else of x, y and z, each with a default."""
+    """Returns the three numbers of `value`, where one stands for three, or else of x, y and z, each with a default."""
     if "value" in element.attributes:
         values = numbers(element, element.attributes["value"], 1, 3)
         return np.array(values if len(values) == 3 else values * 3)
@@ -189,7 +192,7 @@ def vector(element: Element, default: float) -> Doubles:
 
 
 def transform(element: Element) -> Doubles:
-    """(4, 4) what the steps of a <transform> do one after the other."""
+    """Returns the map (4, 4) of all steps of a <transform>, one after the other."""
     matrix = np.eye(4)
     for step in element.children:
         matrix = step_matrix(step) @ matrix
@@ -201,7 +204,7 @@ def transform(element: Element) -> Doubles:
 
 
 def step_matrix(step: Element) -> Doubles:
-    """(4, 4) one step of a <transform>."""
+    """Returns the map (4, 4) of one step of a <transform>."""
     tag = snake_case(step.tag).replace("look_at", "lookat")
     if tag not in STEPS:
         raise step.error(f"unknown {step.called} in a transform; there are: {listed(STEPS)}")
@@ -219,7 +222,7 @@ STEPS = ("lookat", "matrix", "rotate", "scale", "translate")
 
 
 def matrix_of(step: Element) -> Doubles:
-    """(4, 4) sixteen numbers row by row, or nine of a linear map."""
+    """Returns the map (4, 4) of sixteen numbers row by row, or of the nine of a linear map."""
     values = numbers(step, step.need("value"), 9, 16)
     matrix = np.eye(4)
     size = 3 if len(values) == 9 else 4
@@ -228,7 +231,7 @@ def matrix_of(step: Element) -> Doubles:
 
 
 def lookat(step: Element) -> Doubles:
-    """(4, 4) that takes +z to what is looked at, +y up and +x to the left."""
+    """Returns the map (4, 4) that takes +z to what is looked at, +y up and +x to the left."""
     origin, target, upward = (np.array(numbers(step, step.need(key), 3)) for key in ("origin", "target", "up"))
     forward, up = look_at(origin, target, upward)
     if not up.any():

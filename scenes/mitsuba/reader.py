@@ -1,4 +1,4 @@
-"""From the elements of a scene to a document: shapes in their places, cameras and lights."""
+"""This module makes a document of the elements of a scene: shapes in their places, cameras and lights."""
 
 import math
 from dataclasses import replace
@@ -10,6 +10,7 @@ import numpy as np
 from scenes.default_view import VERTICAL_FOV, triple
 from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
 from scenes.errors import SceneFileError
+from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import unit
 from scenes.gltf import new_name
 from scenes.memory import MAX_TRIANGLES
@@ -21,12 +22,11 @@ from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.shapes import Shapes, mapped_uvs
 from scenes.mitsuba.surfaces import WHITE, Surface, Surfaces
 from scenes.model import Camera, Color, Doubles, Material, Mesh, Texture
-from scenes.stage import DEFAULT_CAMERA
 from scenes.transforms import IDENTITY, WORLD
 
 MAX_RESOLUTION = 16_384
 SENSORS = ("perspective", "thinlens", "orthographic")
-#: What a surface is that has no BSDF.
+#: The surface of a shape that has no BSDF.
 PLAIN = Surface(Material(name="plain"))
 
 
@@ -44,7 +44,7 @@ class Reader:
         self._rewound: dict[Mesh, Mesh] = {}
 
     def read(self) -> Document:
-        """The document of all objects."""
+        """Reads all objects into a document."""
         for element in Properties(self.scene, self.ids).objects:
             if element.tag == "sensor":
                 self.add_sensor(element)
@@ -65,7 +65,7 @@ class Reader:
             self.document.parts += self.parts(element)
 
     def parts(self, element: Element) -> list[Part]:
-        """The meshes of a <shape> in their places."""
+        """Makes the meshes of a <shape> in their places."""
         properties = Properties(element, self.ids)
         matrix = properties.matrix("to_world")
         meshes = self.shapes.meshes(properties)
@@ -77,7 +77,7 @@ class Reader:
         return [self.placed(Part(mesh, origin=origin, material=material), matrix) for mesh in meshes]
 
     def looks(self, properties: Properties) -> tuple[Surface, Color]:
-        """The surface and the emission of a shape."""
+        """Returns the surface and the emission of a shape."""
         bsdfs, emitters = properties.within("bsdf"), properties.within("emitter")
         for element in properties.objects:
             if element.tag not in ("bsdf", "emitter"):
@@ -86,7 +86,7 @@ class Reader:
         return surface, self.area_light(emitters[-1]) if emitters else BLACK
 
     def area_light(self, element: Element) -> Color:
-        """The radiance of an <emitter> in a shape."""
+        """Returns the radiance of an <emitter> in a shape."""
         properties = Properties(element, self.ids)
         if properties.type != "area":
             raise element.error(f"expected an emitter of type area in a shape, got {element.called}")
@@ -95,7 +95,7 @@ class Reader:
         return radiance
 
     def material_id(self, material: Material, surface: Surface) -> int:
-        """Index of a material with the textures of its surface, all added if they are new."""
+        """Returns the index of a material with the textures of its surface, all added if they are new."""
         pictures = {field: self.texture_id(pattern.texture) for field, pattern in surface.maps.items()}
         pictures |= {"texture": self.texture_id(surface.pattern.texture), "cutout": self.texture_id(surface.mask)}
         numbers: dict[str, Any] = pictures
@@ -105,7 +105,7 @@ class Reader:
         return self.document.materials.index(material)
 
     def texture_id(self, texture: Texture | None) -> int:
-        """Index of a texture, added if it is new; -1 for None."""
+        """Returns the index of a texture, added if it is new; -1 for None."""
         if texture is None:
             return -1
         if texture not in self.document.textures:
@@ -113,7 +113,7 @@ class Reader:
         return self.document.textures.index(texture)
 
     def placed(self, part: Part, matrix: Doubles | None) -> Part:
-        """A part inside a further transform. What is outside stays outside where it mirrors."""
+        """Puts a part inside a further transform. What is outside stays outside where it mirrors."""
         if matrix is None:
             return self.counted(part)
         mesh = part.shape
@@ -126,14 +126,14 @@ class Reader:
         return self.counted(replace(part, shape=mesh, transform=WORLD.inner(matrix=matrix @ inner)))
 
     def counted(self, part: Part) -> Part:
-        """A part, if there are not too many triangles with it."""
+        """Counts the triangles of a part and returns it. Raises SceneFileError where there are too many."""
         self.triangles += triangle_count(part.shape)
         if self.triangles > MAX_TRIANGLES:
             raise SceneFileError(part.origin.path, part.origin.line, f"over {MAX_TRIANGLES} triangles")
         return part
 
     def instance(self, element: Element) -> list[Part]:
-        """The shapes of a <shapegroup> in one more place."""
+        """Returns the parts of a <shapegroup> in one more place."""
         properties = Properties(element, self.ids)
         matrix = properties.matrix("to_world")
         groups = properties.within("shape")
@@ -144,7 +144,7 @@ class Reader:
         return [self.placed(replace(part, origin=origin), matrix) for part in self.group(groups[0])]
 
     def group(self, element: Element) -> list[Part]:
-        """The parts of a <shapegroup>, always the same ones."""
+        """Returns the parts of a <shapegroup>, always the same ones."""
         if element not in self.groups:
             shapes = Properties(element, self.ids).objects
             for shape in shapes:
@@ -202,7 +202,7 @@ class Reader:
         properties.finish("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close")
 
     def film_size(self, properties: Properties) -> tuple[int, int]:
-        """Width and height in pixels of a sensor's film."""
+        """Returns the width and height in pixels of a sensor's film."""
         films = properties.within("film")
         if not films:
             return 768, 576
@@ -214,7 +214,7 @@ class Reader:
 
 
 def lens(properties: Properties) -> tuple[float, float]:
-    """Radius of a thin lens, and the distance of what is sharp; zeros of a pinhole."""
+    """Returns the radius of a thin lens, and the distance of what is sharp; both are zero for a pinhole."""
     if properties.type != "thinlens":
         return 0.0, 0.0
     aperture, focus = properties.number("aperture_radius", 0.0), properties.number("focus_distance", 0.0)
@@ -225,7 +225,7 @@ def lens(properties: Properties) -> tuple[float, float]:
 
 
 def vertical_fov(properties: Properties, aspect: float) -> float:
-    """Degrees of the field of view from top to bottom. aspect: width over height."""
+    """Returns the vertical field of view in degrees. aspect: width over height."""
     fov = properties.number("fov", math.nan)
     if not 0.0 < fov < 180.0:
         raise properties.element.error(f"expected a fov between 0 and 180 degrees, got {fov:g}")
@@ -238,7 +238,7 @@ def vertical_fov(properties: Properties, aspect: float) -> float:
 
 
 def ids_of(scene: Element) -> dict[str, Element]:
-    """Every element that has an id, at any depth."""
+    """Returns every element that has an id, by its id, at any depth."""
     ids: dict[str, Element] = {}
     waiting = [scene]
     while waiting:
@@ -250,5 +250,5 @@ def ids_of(scene: Element) -> dict[str, Element]:
 
 
 def read_document(path: Path) -> Document:
-    """Everything that a file says. Raises SceneFileError with the file and line of what is wrong."""
+    """Reads everything that a file says. Raises SceneFileError with the file and line of what is wrong."""
     return Reader(read_elements(path)).read()

@@ -1,4 +1,4 @@
-"""Shapes as meshes: one function for each type, found by its name in `SHAPES`."""
+"""This module turns shapes into meshes: one function for each type, found by its name in `SHAPES`."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +26,7 @@ class Shapes:
         self._files: dict[Path, list[Mesh]] = {}
 
     def meshes(self, properties: Properties) -> list[Mesh]:
-        """The meshes of a <shape>, before its to_world."""
+        """Returns the meshes of a <shape>, before its to_world."""
         build = SHAPES.get(properties.type)
         if build is None:
             properties.unknown_type([*SHAPES, "shapegroup", "instance"])
@@ -34,26 +34,27 @@ class Shapes:
         return [inverted(mesh) for mesh in meshes] if properties.flag("flip_normals") else meshes
 
     def file_meshes(self, path: Path) -> list[Mesh]:
-        """The meshes of an OBJ or PLY file."""
+        """Returns the meshes of an OBJ or PLY file."""
         if path not in self._files:
             self._files[path] = [part.shape for part in read_mesh_document(path).parts if isinstance(part.shape, Mesh)]
         return self._files[path]
 
 
 def inverted(mesh: Mesh) -> Mesh:
-    """A mesh turned inside out."""
+    """Returns a mesh turned inside out."""
     return replace(rewound(mesh), normals=None if mesh.normals is None else -mesh.normals)
 
 
 def mapped_uvs(mesh: Mesh, matrix: Doubles) -> Mesh:
-    """A mesh with its texture coordinates under a (3, 3) affine map."""
+    """Returns a mesh with its texture coordinates under a (3, 3) affine map."""
     if mesh.uvs is None or np.array_equal(matrix, np.eye(3)):
         return mesh
     return replace(mesh, uvs=mesh.uvs @ matrix[:2, :2].T + matrix[:2, 2])
 
 
 def of_file(shapes: Shapes, properties: Properties) -> list[Mesh]:
-    """An OBJ or PLY file. Mitsuba has v downward, and takes it for upward in OBJ files if not told otherwise."""
+    """Reads an OBJ or PLY file. Mitsuba has v downward, and takes it for upward in OBJ files
+    unless `flip_tex_coords` says otherwise."""
     path = properties.element.path.parent / properties.text("filename")
     if path.suffix.lower() != f".{properties.type}":
         raise properties.element.error(f"expected the name of an .{properties.type} file, got {path.name!r}")
@@ -67,12 +68,12 @@ def of_file(shapes: Shapes, properties: Properties) -> list[Mesh]:
 
 
 def rectangle(_: Shapes, __: Properties) -> list[Mesh]:
-    """The square from -1 to 1 in x and y, seen from +z."""
+    """Makes the square from -1 to 1 in x and y, seen from +z."""
     return [SQUARE]
 
 
 def cube(_: Shapes, __: Properties) -> list[Mesh]:
-    """The cube from -1 to 1, with the whole of a texture on each face."""
+    """Makes the cube from -1 to 1, with the whole of a texture on each face."""
     front = SQUARE.vertices + (0.0, 0.0, 1.0)
     faces = [np.stack([front @ axis for axis in axes], axis=-1) for axes in FACES]
     triangles = np.concatenate([SQUARE.triangles + 4 * face for face in range(6)])
@@ -81,7 +82,7 @@ def cube(_: Shapes, __: Properties) -> list[Mesh]:
 
 
 def sphere(_: Shapes, properties: Properties) -> list[Mesh]:
-    """A sphere with its poles on z."""
+    """Makes a sphere with its poles on z."""
     radius = np.full(3, length(properties, "radius"))
     center = translation(properties.point("center", (0.0, 0.0, 0.0)))
     polar = np.pi * np.linspace(0.0, 1.0, POLE_TO_POLE + 1)
@@ -90,7 +91,7 @@ def sphere(_: Shapes, properties: Properties) -> list[Mesh]:
 
 
 def cylinder(_: Shapes, properties: Properties) -> list[Mesh]:
-    """An open cylinder from p0 to p1."""
+    """Makes an open cylinder from p0 to p1."""
     start, end = properties.point("p0", (0.0, 0.0, 0.0)), properties.point("p1", (0.0, 0.0, 1.0))
     radius, axis = length(properties, "radius"), end - start
     if not axis.any():
@@ -103,7 +104,7 @@ def cylinder(_: Shapes, properties: Properties) -> list[Mesh]:
 
 
 def disk(_: Shapes, __: Properties) -> list[Mesh]:
-    """The disk of radius 1 in x and y, seen from +z; u runs outward."""
+    """Makes the disk of radius 1 in x and y, seen from +z; u runs outward."""
     profile, upward = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
     mesh = revolved(profile, upward, np.array([0.0, 1.0]))
     return [mapped_uvs(mesh, np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))]
@@ -124,7 +125,7 @@ FACES = ((X, Y, Z), (Z, Y, -X), (-X, Y, -Z), (-Z, Y, X), (X, Z, -Y), (X, -Z, Y))
 
 
 def length(properties: Properties, name: str) -> float:
-    """A length, 1 if it is not given."""
+    """Returns the length that an element gives, or 1 if it gives none."""
     value = properties.number(name, 1.0)
     if not value > 0.0:
         raise properties.element.error(f"expected a {name} above 0, got {value:g}")
@@ -132,9 +133,10 @@ def length(properties: Properties, name: str) -> float:
 
 
 def revolved(profile: Doubles, normals: Doubles, v: Doubles) -> Mesh:
-    """A profile turned about z, with u around it from x over y, and v as each point of it has it.
+    """Turns a profile about z, with u around it from x over y, and v as each point of it has it.
 
-    profile: (r, 2) distances from the axis and heights, the outside to the left of where it goes. normals: (r, 2).
+    profile: (r, 2) distances from the axis and heights, the outside to the left of where it goes.
+    normals: (r, 2).
     """
     u = np.linspace(0.0, 1.0, AROUND + 1)
     spokes = np.stack([np.cos(2.0 * np.pi * u), np.sin(2.0 * np.pi * u)], axis=-1)
@@ -156,14 +158,14 @@ def revolved(profile: Doubles, normals: Doubles, v: Doubles) -> Mesh:
 
 
 def turned(profile: Doubles, spokes: Doubles) -> Doubles:
-    """(r c, 3) points of a profile (r, 2) in each of some directions (c, 2)."""
+    """Returns the points (r c, 3) of a profile (r, 2) in each of some directions (c, 2)."""
     flat = profile[:, None, :1] * spokes
     heights = np.broadcast_to(profile[:, None, 1:], (*flat.shape[:2], 1))
     return np.concatenate([flat, heights], axis=-1).reshape(-1, 3)
 
 
 def moved(mesh: Mesh, matrix: Doubles) -> Mesh:
-    """A mesh with normals under a (4, 4) affine map that mirrors nothing."""
+    """Returns a mesh with normals under a (4, 4) affine map that mirrors nothing."""
     assert mesh.normals is not None
     return replace(
         mesh,

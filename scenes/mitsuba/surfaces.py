@@ -1,4 +1,4 @@
-"""BSDFs and textures as materials: one function for each type, found by its name in `BSDFS`."""
+"""This module turns BSDFs and textures into materials: one function for each type, found by its name in `BSDFS`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scenes.metals import BY_SYMBOL
-from scenes.microfacets import BLACK, glass, multiplied, scaled, straight_ahead
+from scenes.microfacets import BLACK, glass, multiplied, normal_reflectance, scaled
 from scenes.mitsuba.elements import Element, listed
 from scenes.mitsuba.properties import COLORS, Properties, color, numbers, transform
 from scenes.model import Color, Doubles, Material, Texture
@@ -14,7 +14,7 @@ from scenes.palette import mean_color, srgb
 from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 
-#: BSDFs within BSDFs.
+#: How deep BSDFs may be nested in BSDFs.
 MAX_DEPTH = 16
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA")
 #: Texels of a side of a checkerboard, which is two squares wide: their borders blur over one of them.
@@ -41,7 +41,7 @@ IORS = {
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """A colour, times a texture that is looked up after a (3, 3) map of texture coordinates."""
+    """Holds a colour, times a texture that is looked up after a (3, 3) map of texture coordinates."""
 
     color: Color
     texture: Texture | None = None
@@ -49,7 +49,7 @@ class Pattern:
 
     @property
     def mean(self) -> Color:
-        """The colour of where there is no texture."""
+        """Returns the pattern's colour, for where there is no texture."""
         if self.texture is None:
             return self.color
         red, green, blue = self.texture.pixels.mean(axis=(0, 1)).tolist()
@@ -59,8 +59,8 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A material without texture, the pattern that colours what is diffuse of it, the picture of its holes, and other
-    patterns by the fields of a material."""
+    """Holds a material without texture, the pattern that colours what is diffuse of it, the picture of its holes, and
+    other patterns by the fields of a material."""
 
     material: Material
     pattern: Pattern = field(default_factory=lambda: Pattern(BLACK))
@@ -69,13 +69,17 @@ class Surface:
 
     @property
     def to_uv(self) -> Doubles:
-        """The map of texture coordinates that all its pictures have."""
+        """Returns the map of texture coordinates that all its pictures have."""
         patterns = [self.pattern, *self.maps.values()]
         return next((each.to_uv for each in patterns if each.texture is not None), self.pattern.to_uv)
 
 
 class Surfaces:
-    """Reads BSDFs. ids: elements by id. copper: whether metals without a name are copper, as in Mitsuba 0.6."""
+    """Reads BSDFs.
+
+    ids: elements by id.
+    copper: whether metals without a name are copper, as in Mitsuba 0.6.
+    """
 
     def __init__(self, ids: dict[str, Element], copper: bool) -> None:
         self.ids = ids
@@ -84,7 +88,7 @@ class Surfaces:
         self._textures: dict[Element, Pattern] = {}
 
     def surface(self, element: Element, depth: int = 0) -> Surface:
-        """What a <bsdf> says."""
+        """Reads a <bsdf>."""
         if depth > MAX_DEPTH:
             raise element.error(f"BSDFs are nested deeper than {MAX_DEPTH}")
         if element not in self._known:
@@ -98,7 +102,7 @@ class Surfaces:
         return self._known[element]
 
     def pattern(self, properties: Properties, name: str, default: Color) -> Pattern:
-        """A colour or texture."""
+        """Reads a colour or texture."""
         element = properties.take(name, *COLORS, "texture")
         if element is None:
             return Pattern(default)
@@ -109,7 +113,7 @@ class Surfaces:
         return self._textures[element]
 
     def texture(self, properties: Properties) -> Pattern:
-        """What a <texture> says."""
+        """Reads a <texture>."""
         if properties.type == "bitmap":
             return bitmap(properties)
         if properties.type == "checkerboard":
@@ -118,7 +122,7 @@ class Surfaces:
 
 
 def at_most_one(reflectance: Color) -> Color:
-    """A reflectance that gives back no more than comes in."""
+    """Returns a reflectance with channels of at most 1, so that no more light leaves than comes in."""
     red, green, blue = (min(channel, 1.0) for channel in reflectance)
     return (red, green, blue)
 
@@ -127,14 +131,14 @@ def at_most_one(reflectance: Color) -> Color:
 
 
 def bitmap(properties: Properties) -> Pattern:
-    """A picture; its first row is v = 0."""
+    """Reads a picture; its first row is v = 0."""
     is_linear = properties.flag("raw")
     texture = read_texture(properties.element.path.parent / properties.text("filename"), PICTURE_FORMATS)
     return finished_texture(properties, replace(texture, is_linear=is_linear))
 
 
 def checkerboard(properties: Properties) -> Pattern:
-    """Two by two squares for each unit of texture coordinates."""
+    """Makes two by two squares for each unit of texture coordinates."""
     colors = [properties.color("color0", (0.4, 0.4, 0.4)), properties.color("color1", (0.2, 0.2, 0.2))]
     first, second = srgb(np.array([at_most_one(each) for each in colors]))
     right = np.arange(CHECKERBOARD_SIDE) >= CHECKERBOARD_SIDE // 2
@@ -143,7 +147,7 @@ def checkerboard(properties: Properties) -> Pattern:
 
 
 def finished_texture(properties: Properties, texture: Texture) -> Pattern:
-    """A texture with the map of its coordinates, which 0.6 and 3 give in different ways."""
+    """Returns a texture with the map of its coordinates, which 0.6 and 3 give in different ways."""
     to_uv = np.eye(3)
     to_uv[:2, 2] = properties.number("uoffset", 0.0), properties.number("voffset", 0.0)
     to_uv[0, 0], to_uv[1, 1] = properties.number("uscale", 1.0), properties.number("vscale", 1.0)
@@ -161,14 +165,14 @@ def finished_texture(properties: Properties, texture: Texture) -> Pattern:
 
 
 def diffuse(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """Lambert's surface."""
+    """Reads Lambert's surface."""
     pattern = surfaces.pattern(properties, "reflectance", HALF)
     properties.finish()
     return Surface(Material(name="diffuse", diffuse=pattern.color), pattern)
 
 
 def inner(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
-    """A BSDF that changes another: the other one alone."""
+    """Reads a BSDF that changes another, of which it returns the other one alone."""
     found = properties.within("bsdf")
     if not found:
         raise properties.element.error(f"expected a <bsdf> in {properties.element.called}")
@@ -176,7 +180,7 @@ def inner(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
 
 
 def with_map(surface: Surface, name: str, pattern: Pattern, element: Element) -> Surface:
-    """A surface with another picture. name: the field of its material."""
+    """Returns a surface with another picture. name: the field of its material."""
     has_picture = surface.maps or surface.pattern.texture is not None or surface.mask is not None
     if has_picture and not np.array_equal(surface.to_uv, pattern.to_uv):
         raise element.error("all textures of a surface must map texture coordinates alike")
@@ -184,7 +188,7 @@ def with_map(surface: Surface, name: str, pattern: Pattern, element: Element) ->
 
 
 def relief(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
-    """The BSDF that is in it, with its normals bent by a picture of normals or of heights, if there is one."""
+    """Reads a BSDF whose normals are bent by a picture of normals or of heights, if there is one."""
     surface = inner(surfaces, properties, depth)
     elements = [*properties.named.values(), *properties.objects]
     found = [each for each in elements if each.tag == "texture" and each.attributes.get("type") == "bitmap"]
@@ -200,7 +204,7 @@ def relief(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
 
 
 def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
-    """The BSDF that is in it, with holes where a picture says so. Of an opacity without picture nothing is seen."""
+    """Reads a BSDF with holes where a picture says so. Of an opacity without picture nothing is seen."""
     surface = inner(surfaces, properties, depth)
     element = properties.take("opacity", *COLORS, "texture")
     if element is None or element.tag != "texture":
@@ -217,7 +221,7 @@ def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
 
 
 def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """A smooth or rough conductor."""
+    """Reads a smooth or rough conductor."""
     eta, k = metal_index(surfaces, properties)
     tint = surfaces.pattern(properties, "specular_reflectance", WHITE)
     spread = roughness_pattern(surfaces, properties)
@@ -233,7 +237,8 @@ def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
 
 
 def metal_index(surfaces: Surfaces, properties: Properties) -> tuple[Color, Color]:
-    """The index eta + i k of a conductor, by numbers or by its element's symbol; black where all light is reflected."""
+    """Returns the index eta + i k of a conductor, by numbers or by its element's symbol; black where all light is
+    reflected."""
     name = properties.text("material", surfaces.default_metal)
     if name != IDEAL and name not in BY_SYMBOL:
         there = listed([*BY_SYMBOL, IDEAL])
@@ -245,7 +250,8 @@ def metal_index(surfaces: Surfaces, properties: Properties) -> tuple[Color, Colo
 
 
 def roughness(properties: Properties) -> float:
-    """The root of the alpha of microfacets, of one along each axis of their geometric mean; 0 of what is smooth."""
+    """Returns the root of the alpha of microfacets, 0 for a smooth surface. Of one alpha along each axis it is that of
+    their geometric mean."""
     if not properties.type.startswith("rough"):
         return 0.0
     alpha = properties.number("alpha", 0.1)
@@ -256,7 +262,7 @@ def roughness(properties: Properties) -> float:
 
 
 def roughness_pattern(surfaces: Surfaces, properties: Properties) -> Pattern | None:
-    """The roots of a texture of alphas, if there is one."""
+    """Returns the roots of a texture of alphas, if there is one."""
     element = properties.named.get("alpha")
     if element is None or element.tag != "texture":
         return None
@@ -269,7 +275,7 @@ def roughness_pattern(surfaces: Surfaces, properties: Properties) -> Pattern | N
 
 
 def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """Glass of some index, smooth or rough."""
+    """Reads glass of some index, smooth or rough."""
     index = relative_ior(properties, IORS["bk7"])
     through = sum(surfaces.pattern(properties, "specular_transmittance", WHITE).mean) / 3.0
     rough = roughness(properties)
@@ -278,8 +284,9 @@ def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
 
 
 def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """A thin pane, which bends no light and reflects at all angles what it does straight ahead, at both its faces."""
-    once = straight_ahead(relative_ior(properties, IORS["bk7"]))
+    """Reads a thin pane, which bends no light and reflects at all angles, at both its faces, what it does at
+    normal incidence."""
+    once = normal_reflectance(relative_ior(properties, IORS["bk7"]))
     both = 2.0 * once / (1.0 + once)
     through = sum(surfaces.pattern(properties, "specular_transmittance", WHITE).mean) / 3.0
     mirror = scaled(surfaces.pattern(properties, "specular_reflectance", WHITE).mean, both)
@@ -292,7 +299,7 @@ def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
 
 
 def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """A diffuse surface under a smooth or rough coat."""
+    """Reads a diffuse surface under a smooth or rough coat."""
     index = relative_ior(properties, IORS["polypropylene"])
     pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
     spread = roughness_pattern(surfaces, properties)
@@ -304,7 +311,7 @@ def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
 
 
 def relative_ior(properties: Properties, default: float) -> float:
-    """The index of the inside over that of the outside."""
+    """Returns the index of the inside over that of the outside."""
     inside, outside = ior(properties, "int_ior", default), ior(properties, "ext_ior", IORS["air"])
     if not (inside > 0.0 and outside > 0.0):
         raise properties.element.error(f"expected indices of refraction above 0, got {inside:g} and {outside:g}")
@@ -312,7 +319,7 @@ def relative_ior(properties: Properties, default: float) -> float:
 
 
 def ior(properties: Properties, name: str, default: float) -> float:
-    """An index of refraction, by number or by the name of what has it."""
+    """Returns an index of refraction, by number or by the name of what has it."""
     element = properties.take(name, "float", "integer", "string")
     if element is None:
         return default

@@ -1,17 +1,17 @@
-"""Scenes that come with the program, made by code. A scene is one file and one row here."""
+"""This package makes by code the scenes that come with the program. A scene is one file and one row here."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from scenes.errors import UnknownSceneError
-from scenes.model import Scene
+from scenes.scene import Scene
 from scenes.shipped import caustic, cornell, kitchen, museum, outdoor, robots, stress, vases
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large a scene may be made: its number of triangles, about."""
+    """Says how large a scene may be made, in triangles."""
 
     default: int
     least: int
@@ -20,7 +20,10 @@ class Sizes:
 
 @dataclass(frozen=True)
 class ShippedScene:
-    """A row of the registry. summary: one line. sizes: of a scene that can be made at any size, NAME:SIZE, or None.
+    """This is a row of the registry of shipped scenes.
+
+    summary: one line.
+    sizes: of a scene that can be made at any size, NAME:SIZE, or None.
 
     make: builds the scene; of one with sizes, from the number of triangles.
     """
@@ -31,7 +34,8 @@ class ShippedScene:
     sizes: Sizes | None = None
 
     def built(self, size: str) -> Scene:
-        """The scene at a size such as 3000, 250k or 2M; without a word at the default. Raises UnknownSceneError."""
+        """Makes the scene at a size such as 3000, 250k or 2M; an empty text stands for the default. Raises
+        UnknownSceneError."""
         sizes = self.sizes
         if sizes is None:
             if size:
@@ -47,7 +51,7 @@ class ShippedScene:
 
 
 def count_of(text: str) -> int | None:
-    """A whole number that may end in k or M; None for anything else."""
+    """Reads a whole number that may end in k or M; returns None for anything else."""
     found = re.fullmatch(r"([0-9]{1,12})([kM]?)", text)
     return int(found[1]) * {"": 1, "k": 10**3, "M": 10**6}[found[2]] if found else None
 

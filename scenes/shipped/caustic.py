@@ -1,4 +1,5 @@
-"""Caustics on a table: in a golden ring, beside a glass ring and behind a glass ball, all of one small lamp.
+"""This scene shows caustics on a table: in a golden ring, beside a glass ring and behind a glass ball, all of one small
+lamp.
 
 The bright cusp in the golden ring is close to the nephroid, which a round mirror makes of parallel light (Huygens:
 Traité de la lumière, 1690).
@@ -7,11 +8,12 @@ Traité de la lumière, 1690).
 import numpy as np
 
 from scenes.document import Document, Part
-from scenes.model import Doubles, Material, Mesh, Scene
+from scenes.evaluator import scene_of
+from scenes.model import Doubles, Material, Mesh
+from scenes.scene import Scene
 from scenes.shapes import rectangle, sphere
 from scenes.shipped.modelling import arc, facing_square, grid, lathe
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 from scenes.transforms import WORLD, translation
 
 #: Metres. All things stand clear of the table by this.
@@ -47,12 +49,12 @@ MATERIALS = (
 )
 TABLE, GOLD, GLASS, LAMP, SKY = range(5)
 
-#: Of somebody at the table.
+#: The camera is where somebody at the table has an eye.
 CAMERA = viewpoint((0.03, 0.33, 0.29), (0.025, 0.0, -0.008), 33.0, near=0.01)
 
 
 def scene() -> Scene:
-    """The scene; nothing in it moves."""
+    """Makes the scene; nothing in it moves."""
     document = Document(
         parts=[
             Part(table()),
@@ -69,12 +71,12 @@ def scene() -> Scene:
 
 
 def standing(x: float, z: float) -> Doubles:
-    """The map that puts a thing on the table."""
+    """Returns the map that puts a thing on the table."""
     return translation(np.array([x, GAP, z]))
 
 
 def table() -> Mesh:
-    """The table and the wall that it bends into, seen from above and in front."""
+    """Returns the table and the wall that it bends into, seen from above and in front."""
     bend = arc((-BEND_START, BEND_RADIUS), BEND_RADIUS, (270.0, 180.0), 24)
     profile = np.array([[TABLE_FRONT, 0.0], *bend, [bend[-1, 0], WALL_HEIGHT]])
     sides = np.array([-0.5, 0.5]) * TABLE_WIDTH
@@ -82,7 +84,7 @@ def table() -> Mesh:
 
 
 def band() -> Mesh:
-    """A ring of gold with rounded edges, that stands on the table around the y axis."""
+    """Returns a ring of gold with rounded edges, that stands on the table around the y axis."""
     inner, outer = BAND_RADIUS + BAND_EDGE, BAND_RADIUS + BAND_THICKNESS - BAND_EDGE
     low, high = BAND_EDGE, BAND_HEIGHT - BAND_EDGE
     corners = [(inner, low, 180.0), (outer, low, 270.0), (outer, high, 0.0), (inner, high, 90.0)]
@@ -91,26 +93,26 @@ def band() -> Mesh:
 
 
 def glass_ring() -> Mesh:
-    """A torus of glass that lies on the table around the y axis."""
+    """Returns a torus of glass that lies on the table around the y axis."""
     return lathe(closed(arc((RING_RADIUS, TUBE_RADIUS), TUBE_RADIUS, (-180.0, 180.0), 64)[:-1]), 144, GLASS)
 
 
 def ball() -> Mesh:
-    """A ball of glass."""
+    """Returns a ball of glass."""
     return sphere(np.array([0.0, BALL_RADIUS, 0.0]), BALL_RADIUS, GLASS, 96)
 
 
 def lamp() -> Mesh:
-    """The square that shines on the table."""
+    """Returns the square that shines on the table."""
     return facing_square(LAMP_PLACE, LAMP_SIDE, LAMP)
 
 
 def sky() -> Mesh:
-    """The light from above that keeps shadows from being black."""
+    """Returns the light from above that keeps shadows from being black."""
     corner = (-0.5 * SKY_SIDE, SKY_HEIGHT, -0.5 * SKY_SIDE)
     return rectangle(corner, (SKY_SIDE, 0.0, 0.0), (0.0, 0.0, SKY_SIDE), SKY)
 
 
 def closed(profile: Doubles) -> Doubles:
-    """A profile that ends where it began."""
+    """Returns a profile that ends where it began."""
     return np.concatenate([profile, profile[:1]])

@@ -1,4 +1,4 @@
-"""The Cornell box with a mirror sphere and a glass sphere, which throws a caustic on the floor.
+"""This scene is the Cornell box with a mirror sphere and a glass sphere, which throws a caustic on the floor.
 
 Proportions after Goral, Torrance, Greenberg, Battaile: Modeling the Interaction of Light Between Diffuse Surfaces
 (1984) and the measured data of the Cornell University Program of Computer Graphics. y is up and the camera looks
@@ -8,9 +8,10 @@ along +z, so that x runs to the left.
 import numpy as np
 
 from scenes.document import Document, Part
-from scenes.model import Camera, Material, Mesh, Scene
+from scenes.evaluator import scene_of
+from scenes.model import Camera, Material, Mesh
+from scenes.scene import Scene
 from scenes.shapes import rectangle, sphere
-from scenes.stage import scene_of
 
 #: Size of the box in metres: x, y, z. The front, z = 0, is open.
 WIDTH, HEIGHT, DEPTH = 0.5528, 0.5488, 0.5592
@@ -18,7 +19,7 @@ WIDTH, HEIGHT, DEPTH = 0.5528, 0.5488, 0.5592
 LAMP_X, LAMP_Z, LAMP_GAP = (0.213, 0.343), (0.227, 0.332), 0.001
 SPHERE_RADIUS = 0.09
 SPHERE_SEGMENTS = 96
-#: Clear of the floor by a millimetre.
+#: The spheres are clear of the floor by a millimetre.
 MIRROR_CENTER = (0.385, SPHERE_RADIUS + 0.001, 0.365)
 GLASS_CENTER = (0.175, SPHERE_RADIUS + 0.001, 0.205)
 
@@ -49,7 +50,8 @@ CAMERA = Camera(
 
 
 def meshes() -> list[Mesh]:
-    """The walls, wound so that their normals point into the box, the lamp, which faces down, and the spheres."""
+    """Returns the walls, wound so that their normals point into the box, the lamp, which faces down, and the
+    spheres."""
     x, y, z = (WIDTH, 0.0, 0.0), (0.0, HEIGHT, 0.0), (0.0, 0.0, DEPTH)
     lamp_corner = (LAMP_X[0], HEIGHT - LAMP_GAP, LAMP_Z[0])
     lamp_x, lamp_z = (LAMP_X[1] - LAMP_X[0], 0.0, 0.0), (0.0, 0.0, LAMP_Z[1] - LAMP_Z[0])
@@ -66,7 +68,7 @@ def meshes() -> list[Mesh]:
 
 
 def scene() -> Scene:
-    """The scene; nothing in it moves."""
+    """Makes the scene; nothing in it moves."""
     document = Document(
         parts=[Part(mesh) for mesh in meshes()],
         materials=list(MATERIALS),

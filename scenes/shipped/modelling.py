@@ -1,4 +1,4 @@
-"""Builders of surfaces for scenes that are made by code.
+"""This module builds surfaces for scenes that are made by code.
 
 Lengths are metres. Windings and normals point outward, of `panel` and `grid` as their docstrings say. Texture
 coordinates are metres along a surface, so that a texture shows one metre, or turns around it; `u` is along the grain of
@@ -25,10 +25,12 @@ ROUNDING = 1e-12
 
 
 def box(lower: npt.ArrayLike, upper: npt.ArrayLike, material: int, bevel: float = 0.0) -> Mesh:
-    """A closed axis-aligned box between two corners (3,): 12 triangles, or 44 with bevelled edges.
+    """Makes a closed axis-aligned box between two corners (3,): 12 triangles, or 44 with bevelled edges.
 
-    bevel: width that its edges lose, in metres. Each face's normal reaches to its border, and the normals of a bevel
-    run from one to the other, so that edges look round.
+    Each face's normal reaches to its border, and the normals of a bevel run from one to the other, so that edges look
+    round.
+
+    bevel: width that its edges lose, in metres.
     """
     lower, upper = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
     sides = np.array([[bit >> axis & 1 for axis in range(3)] for bit in range(8)])
@@ -52,8 +54,8 @@ def box(lower: npt.ArrayLike, upper: npt.ArrayLike, material: int, bevel: float 
 
 
 def box_triangles(bevelled: bool) -> Indices:
-    """(12, 3) or (44, 3) int32, of any winding: faces, edges, corners. Vertex 3 c + a is that of corner c, whose bits
-    tell its sides, on the face across axis a."""
+    """Returns the vertices of triangles, (12, 3) or (44, 3) int32, of any winding: faces, edges, corners. Vertex 3 c +
+    a is that of corner c, whose bits tell its sides, on the face across axis a."""
     quads, tips = [], []
     for axis in range(3):
         one, two = 1 << (axis + 1) % 3, 1 << (axis + 2) % 3
@@ -72,14 +74,18 @@ def box_triangles(bevelled: bool) -> Indices:
 
 
 def box_uvs(positions: Doubles, size: Doubles) -> Doubles:
-    """(n, 3, 2) metres on the faces of a box of a size (3,): u along the longer edge. positions: (n, 3, 3)."""
+    """Returns texture coordinates, (n, 3, 2) in metres, on the faces of a box of a size (3,): u along the longer edge.
+
+    positions: (n, 3, 3).
+    """
     across = np.abs(double_area_normals(positions)).argmax(axis=-1)
     longer = np.array([[axis for axis in np.argsort(-size, kind="stable") if axis != a] for a in range(3)])
     return np.take_along_axis(positions, longer[across][:, None, :], axis=-1)
 
 
 def panel(corner: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, material: int) -> Mesh:
-    """A rectangle of two triangles from a corner and two edges, each (3,); its normal points along first x second.
+    """Returns a rectangle of two triangles from a corner and two edges, each (3,); its normal points along first x
+    second.
 
     Texture coordinates are metres from the corner: u along the first edge, v along the second.
     """
@@ -96,7 +102,7 @@ def panel(corner: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, ma
 
 
 def facing_square(place: npt.ArrayLike, side: float, material: int) -> Mesh:
-    """A square around a place (3,), with level edges of a length, whose normal points at the origin."""
+    """Returns a square around a place (3,), with level edges of a length, whose normal points at the origin."""
     middle = np.array(place, dtype=np.float64)
     first = side * unit(np.cross((0.0, 1.0, 0.0), -middle))
     second = side * unit(np.cross(-middle, first))
@@ -104,11 +110,11 @@ def facing_square(place: npt.ArrayLike, side: float, material: int) -> Mesh:
 
 
 def lathe(profile: npt.ArrayLike, segments: int, material: int, crease: float = CREASE) -> Mesh:
-    """A surface of revolution about the y axis with smooth normals.
+    """Makes a surface of revolution about the y axis with smooth normals, of about 2 segments (n - 1) triangles.
 
     profile: (n, 2) radius >= 0 and height. Walking along it, outside is on the right: from the axis outward and up. One
-    that begins and ends on the axis, or where it began, gives a closed surface. crease: degrees; sharper corners of the
-    profile stay edges. About 2 segments (n - 1) triangles.
+        that begins and ends on the axis, or where it began, gives a closed surface.
+    crease: degrees; sharper corners of the profile stay edges.
     """
     profile = np.array(profile, dtype=np.float64)
     profile[np.abs(profile[:, 0]) < ROUNDING, 0] = 0.0
@@ -135,10 +141,10 @@ def lathe(profile: npt.ArrayLike, segments: int, material: int, crease: float = 
 
 
 def profile_normals(profile: Doubles, crease: float) -> Doubles:
-    """(n - 1, 2, 2) unit normals, radial and upward, at both ends of each step of a profile (n, 2).
+    """Returns unit normals (n - 1, 2, 2), radial and upward, at both ends of each step of a profile (n, 2).
 
-    Steps that meet at less than the crease share the normal between theirs. At the axis a step meets its mirror image,
-    and the last step of a closed profile meets the first.
+    Steps that join at less than the crease share the normal between theirs. At the axis a step joins its mirror image,
+    and the last step of a closed profile joins the first.
     """
     steps = np.diff(profile, axis=0)
     normals = unit(np.stack([steps[:, 1], -steps[:, 0]], axis=-1))
@@ -155,10 +161,13 @@ def profile_normals(profile: Doubles, crease: float) -> Doubles:
 
 
 def tube(path: npt.ArrayLike, radius: npt.ArrayLike, material: int, sides: int = 12) -> Mesh:
-    """A round bar along a path (n, 3), closed at its ends by flat caps.
+    """Makes a round bar along a path (n, 3), closed at its ends by flat caps, of 2 sides n triangles.
 
-    radius: one, or (n,). sides: of the polygon across. 2 sides n triangles. Its rings turn no more about the path than
-    its bends make them (Bishop: There Is More than One Way to Frame a Curve, 1975).
+    Its rings turn no more about the path than its bends make them (Bishop: There Is More than One Way to Frame a Curve,
+    1975).
+
+    radius: one, or (n,).
+    sides: of the polygon across.
     """
     path = np.array(path, dtype=np.float64)
     radii = np.broadcast_to(np.array(radius, dtype=np.float64), len(path))
@@ -175,7 +184,7 @@ def tube(path: npt.ArrayLike, radius: npt.ArrayLike, material: int, sides: int =
 
 
 def loft(rings: npt.ArrayLike, material: int, crease: float = CREASE) -> Mesh:
-    """A closed skin over rings of points (k, n, 3), with flat caps around the middle of the first and the last.
+    """Returns a closed skin over rings of points (k, n, 3), with flat caps around the middle of the first and the last.
 
     Seen from the end of the stack, each ring runs counter-clockwise. A ring may shrink to a point.
     """
@@ -185,7 +194,7 @@ def loft(rings: npt.ArrayLike, material: int, crease: float = CREASE) -> Mesh:
 
 
 def skin(rings: npt.ArrayLike, material: int, crease: float = CREASE) -> Mesh:
-    """As `loft` without caps: open at both ends, or closed where the last ring is the first again."""
+    """Makes the skin of a `loft` without caps: open at both ends, or closed where the last ring is the first again."""
     rings = np.array(rings, dtype=np.float64)
     rows, columns = rings.shape[:2]
     unrolled = grid_triangles(rows, columns + 1)
@@ -197,7 +206,7 @@ def skin(rings: npt.ArrayLike, material: int, crease: float = CREASE) -> Mesh:
 
 
 def frame(lower: npt.ArrayLike, upper: npt.ArrayLike, border: float, material: int) -> Mesh:
-    """A closed box between two corners (3,) with a hole along z: 32 triangles. border: width of its bars."""
+    """Returns a closed box between two corners (3,) with a hole along z: 32 triangles. border: width of its bars."""
     lower, upper = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
     rings = []
     for inset, depth in ((0.0, lower[2]), (0.0, upper[2]), (border, upper[2]), (border, lower[2]), (0.0, lower[2])):
@@ -207,7 +216,8 @@ def frame(lower: npt.ArrayLike, upper: npt.ArrayLike, border: float, material: i
 
 
 def rounded(width: float, depth: float, radius: float, steps: int = 4) -> Doubles:
-    """(4 (steps + 1), 2) points of a rectangle around the origin with round corners, counter-clockwise."""
+    """Returns the points, (4 (steps + 1), 2), of a rectangle around the origin with round corners,
+    counter-clockwise."""
     middle = np.array([width / 2.0 - radius, depth / 2.0 - radius])
     signs = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)]
     quarters = [
@@ -218,17 +228,17 @@ def rounded(width: float, depth: float, radius: float, steps: int = 4) -> Double
 
 
 def level(outline: Doubles, height: float) -> Doubles:
-    """(n, 3) a ring for `loft` that lies flat, from an outline (n, 2): its first axis is x, its second -z."""
+    """Returns a ring (n, 3) for `loft` that lies flat, from an outline (n, 2): its first axis is x, its second -z."""
     return np.stack([outline[:, 0], np.full(len(outline), height), -outline[:, 1]], axis=-1)
 
 
 def upright(outline: Doubles, x: float) -> Doubles:
-    """(n, 3) a ring for `loft` along x, from an outline (n, 2): its first axis is -z, its second y."""
+    """Returns a ring (n, 3) for `loft` along x, from an outline (n, 2): its first axis is -z, its second y."""
     return np.stack([np.full(len(outline), x), outline[:, 1], -outline[:, 0]], axis=-1)
 
 
 def grid(points: npt.ArrayLike, material: int, crease: float = CREASE) -> Mesh:
-    """A sheet through points (rows, columns, 3); its normal points along (next column) x (next row).
+    """Returns a sheet through points (rows, columns, 3); its normal points along (next column) x (next row).
 
     Texture coordinates are metres: u along the first row, v along the first column. 2 (rows - 1) (columns - 1)
     triangles.
@@ -244,15 +254,17 @@ def grid(points: npt.ArrayLike, material: int, crease: float = CREASE) -> Mesh:
 def smoothed(
     vertices: Doubles, triangles: Indices, material: int, crease: float, uvs: tuple[Doubles, Indices] | None = None
 ) -> Mesh:
-    """Triangles with smooth normals: at each corner the mean of the faces there that meet its own at less than the
-    crease, in degrees, weighted by their angles (Thürmer, Wüthrich: Computing Vertex Normals from Polygonal Facets,
-    1998). Vertices at one place count as one. uvs: texture coordinates and their triangles.
+    """Returns triangles with smooth normals: at each corner the mean of the faces there that join its own at less than
+    the crease, in degrees, weighted by their angles (Thürmer, Wüthrich: Computing Vertex Normals from Polygonal Facets,
+    1998). Vertices that coincide count as one.
+
+    uvs: texture coordinates and their triangles.
     """
-    _, places = np.unique(vertices, axis=0, return_inverse=True)
+    _, indices = np.unique(vertices, axis=0, return_inverse=True)
     positions = vertices[triangles]
     faces, angles = unit(double_area_normals(positions)), corner_angles(positions)
-    order = np.argsort(places.ravel()[triangles].ravel(), kind="stable")
-    counts = np.bincount(places.ravel()[triangles].ravel())
+    order = np.argsort(indices.ravel()[triangles].ravel(), kind="stable")
+    counts = np.bincount(indices.ravel()[triangles].ravel())
     counts = counts[counts > 0]
     ends = np.cumsum(counts)
     pairs = np.repeat(counts, counts)
@@ -274,37 +286,39 @@ def smoothed(
 
 
 def corner_angles(positions: Doubles) -> Doubles:
-    """(n, 3) angles in radians at the corners of triangles (n, 3, 3)."""
+    """Returns the angles (n, 3) in radians at the corners of triangles (n, 3, 3)."""
     after = unit(np.roll(positions, -1, axis=1) - positions)
     before = unit(np.roll(positions, 1, axis=1) - positions)
     return np.arccos(np.clip(np.sum(after * before, axis=-1), -1.0, 1.0))
 
 
 def grid_triangles(rows: int, columns: int) -> Indices:
-    """(2 (rows - 1) (columns - 1), 3) int32 triangles between the points of a grid, stored row after row."""
+    """Returns the triangles, (2 (rows - 1) (columns - 1), 3) int32, between the points of a grid, stored row after
+    row."""
     corner = (columns * np.arange(rows - 1)[:, None] + np.arange(columns - 1)).reshape(-1, 1)
     halves = np.concatenate([corner + [0, 1, columns + 1], corner + [0, columns + 1, columns]], axis=1)
     return halves.reshape(-1, 3).astype(np.int32)
 
 
 def has_three_corners(positions: Doubles) -> npt.NDArray[np.bool_]:
-    """(n,) whether no two corners of triangles (n, 3, 3) are at one place."""
+    """Returns whether no two corners of each of the triangles (n, 3, 3) coincide, (n,) bool."""
     return (positions != np.roll(positions, 1, axis=1)).any(axis=-1).all(axis=-1)
 
 
 def unrolled_uvs(line: Doubles, segments: int) -> Doubles:
-    """(n (segments + 1), 2) texture coordinates of a surface around a line (n, any): u metres along it, v turns."""
+    """Returns the texture coordinates (n (segments + 1), 2) of a surface around a line (n, any): u is metres along it,
+    v is turns."""
     u, v = np.meshgrid(lengths(line), np.arange(segments + 1) / segments, indexing="ij")
     return np.stack([u.ravel(), v.ravel()], axis=-1)
 
 
 def lengths(line: Doubles) -> Doubles:
-    """(n,) length of a line of points (n, any) up to each of them."""
+    """Returns the length (n,) of a line of points (n, any) up to each of them."""
     return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=-1))])
 
 
 def curve(points: npt.ArrayLike, steps: int) -> Doubles:
-    """(steps (n - 1) + 1, d) points on a smooth curve through given ones (n, d), for a profile or a path.
+    """Returns points (steps (n - 1) + 1, d) on a smooth curve through given ones (n, d), for a profile or a path.
 
     Catmull, Rom: A Class of Local Interpolating Splines (1974). A point that is there twice is a corner, and takes no
     steps.
@@ -322,7 +336,7 @@ def curve(points: npt.ArrayLike, steps: int) -> Doubles:
 
 
 def arc(center: tuple[float, float], radius: float, degrees: tuple[float, float], steps: int) -> Doubles:
-    """(steps + 1, 2) points on a circle, for a profile: from one angle to another, 0 outward and 90 up.
+    """Returns points (steps + 1, 2) on a circle, for a profile: from one angle to another, 0 outward and 90 up.
 
     A full turn ends exactly where it began.
     """
@@ -331,7 +345,7 @@ def arc(center: tuple[float, float], radius: float, degrees: tuple[float, float]
 
 
 def moved(mesh: Mesh, matrix: Doubles) -> Mesh:
-    """A copy of a mesh in another place. matrix: (4, 4) affine, without reflection."""
+    """Returns a copy of a mesh in another place. matrix: (4, 4) affine, without reflection."""
     positions, normals = corner_arrays(mesh, matrix)
     corners = np.arange(3 * len(positions), dtype=np.int32).reshape(-1, 3)
     return Mesh(
@@ -346,7 +360,7 @@ def moved(mesh: Mesh, matrix: Doubles) -> Mesh:
 
 
 def joined(meshes: Sequence[Mesh]) -> Mesh:
-    """Meshes as one, of the material of the first; those without texture coordinates get zeros."""
+    """Joins meshes to one, of the material of the first; those without texture coordinates get zeros."""
     flat = [corner_arrays(mesh, np.eye(4)) for mesh in meshes]
     uvs = [
         np.zeros((3 * len(m.triangles), 2)) if m.uvs is None else m.uvs[m.uv_triangles].reshape(-1, 2) for m in meshes
@@ -367,12 +381,12 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
 def placed(
     meshes: Sequence[Mesh], offset: npt.ArrayLike, degrees: float = 0.0, around: Transform = WORLD
 ) -> list[Part]:
-    """Parts that show meshes, turned about the y axis and then moved. around: what moves all of it."""
+    """Returns parts that show meshes, turned about the y axis and then moved. around: what moves all of it."""
     inner = around.inner(matrix=pose(offset, degrees))
     return [Part(mesh, inner) for mesh in meshes]
 
 
 def pose(offset: npt.ArrayLike, degrees: float = 0.0, axis: npt.ArrayLike = (0.0, 1.0, 0.0)) -> Doubles:
-    """(4, 4) map that turns about an axis (3,) through the origin and then moves by an offset (3,)."""
+    """Returns the (4, 4) map that turns about an axis (3,) through the origin and then moves by an offset (3,)."""
     turn = quaternion(np.array(axis, dtype=np.float64), degrees)
     return compose(np.ones(3), turn, np.array(offset, dtype=np.float64))

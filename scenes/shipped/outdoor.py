@@ -1,4 +1,5 @@
-"""A garden terrace in the sun: a glass ball and a goblet on a table, a mirror ball on the wall, and the sky over it.
+"""This scene is a garden terrace in the sun: a glass ball and a goblet on a table, a mirror ball on the wall, and the
+sky over it.
 
 The sky is a gradient from the zenith to the horizon with a glow around the sun, over a meadow; it is an environment,
 and the sun's disc a distant light.
@@ -9,16 +10,17 @@ import math
 import numpy as np
 
 from scenes.document import DistantSource, Document, EnvironmentSource, Part
+from scenes.evaluator import scene_of
 from scenes.geometry import unit
-from scenes.model import Color, Doubles, Floats, Material, Mesh, Scene
+from scenes.model import Color, Doubles, Floats, Material, Mesh
+from scenes.scene import Scene
 from scenes.shapes import sphere
 from scenes.shipped.modelling import arc, box, curve, lathe, placed
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 
 #: Where the sun stands: degrees above the horizon, and to the right from -z.
 SUN_HEIGHT, SUN_TURN = 36.0, -118.0
-#: Its irradiance on a plane across it, W/m^2, and the radius of its disc, degrees.
+#: The sun's irradiance on a plane across its direction, W/m^2, and the radius of its disc, degrees.
 SUN_IRRADIANCE: Color = (4.3, 3.9, 3.3)
 SUN_RADIUS = 0.27
 
@@ -56,7 +58,7 @@ CAMERA = viewpoint((0.62, 1.30, 2.05), (0.16, 0.62, -0.45), 42.0, near=0.01)
 
 
 def scene() -> Scene:
-    """The scene; nothing in it moves."""
+    """Makes the scene; nothing in it moves."""
     document = Document(
         parts=[*terrace(), *garden_wall(), *laid_table(), *bush()],
         materials=list(MATERIALS),
@@ -68,13 +70,13 @@ def scene() -> Scene:
 
 
 def to_sun() -> Doubles:
-    """(3,) unit direction."""
+    """Returns the unit direction (3,) to the sun."""
     height, turn = math.radians(SUN_HEIGHT), math.radians(SUN_TURN)
     return np.array([math.cos(height) * math.sin(turn), math.sin(height), -math.cos(height) * math.cos(turn)])
 
 
 def sky() -> Floats:
-    """(height, width, 3) radiance of the sky and the meadow, in the frame of an environment."""
+    """Returns the radiance (height, width, 3) of the sky and the meadow, in the frame of an environment."""
     rows, columns = SKY_SIZE
     polar = np.pi * (np.arange(rows) + 0.5) / rows
     turn = 2.0 * np.pi * ((np.arange(columns) + 0.5) / columns - 0.5)
@@ -88,7 +90,7 @@ def sky() -> Floats:
 
 
 def terrace() -> list[Part]:
-    """Flagstones, all of one shape, on a bed that is seen in the joints."""
+    """Returns flagstones, all of one shape, on a bed that is seen in the joints."""
     half = 0.5 * (STONE_STEP - JOINT)
     stone = box((-half, -STONE_HEIGHT, -half), (half, 0.0, half), FLAGSTONES, bevel=0.006)
     places = [[STONE_STEP * (k - 0.5 * (count - 1)) for k in range(count)] for count in STONES]
@@ -98,7 +100,7 @@ def terrace() -> list[Part]:
 
 
 def garden_wall() -> list[Part]:
-    """A wall between two piers, of which one carries a ball of marble and the other one that mirrors."""
+    """Returns a wall between two piers, of which one carries a ball of marble and the other one that mirrors."""
     half = 0.5 * WALL_DEPTH
     wall = box((-WALL_HALF, GAP, -half), (WALL_HALF, WALL_HEIGHT, half), WALL, bevel=0.004)
     coping = box((-WALL_HALF, 0.0, -half - 0.03), (WALL_HALF, COPING, half + 0.03), MARBLE, bevel=0.01)
@@ -109,7 +111,7 @@ def garden_wall() -> list[Part]:
 
 
 def pier(ball: int) -> list[Mesh]:
-    """A pier with a slab and a ball of a material."""
+    """Returns a pier with a slab and a ball of a material."""
     half, slab = 0.5 * PIER_SIDE, 0.5 * PIER_SIDE + 0.04
     top = PIER_HEIGHT + GAP + 0.06
     return [
@@ -120,7 +122,7 @@ def pier(ball: int) -> list[Mesh]:
 
 
 def laid_table() -> list[Part]:
-    """The table with what stands on it."""
+    """Returns the table with what stands on it."""
     (ball_x, ball_z), (goblet_x, goblet_z) = BALL_PLACE, GOBLET_PLACE
     ball = sphere(np.array([0.0, BALL_RADIUS, 0.0]), BALL_RADIUS, GLASS, 128)
     return [
@@ -131,14 +133,14 @@ def laid_table() -> list[Part]:
 
 
 def table() -> Mesh:
-    """A round table on one leg, turned from one block."""
+    """Returns a round table on one leg, turned from one block."""
     foot = curve([(0.20, 0.0), (0.20, 0.03), (0.20, 0.03), (0.07, 0.12), (0.05, 0.40), (0.09, 0.66), (0.20, 0.70)], 8)
     edge = arc((TABLE_RADIUS - 0.02, TABLE_HEIGHT - 0.02), 0.02, (-90.0, 90.0), 10)
     return lathe(np.concatenate([[(0.0, 0.0)], foot, edge, [(0.0, TABLE_HEIGHT)]]), 128, MARBLE)
 
 
 def goblet() -> Mesh:
-    """A goblet of solid glass: foot, stem and bowl, outside up and inside down again."""
+    """Returns a goblet of solid glass: foot, stem and bowl, outside up and inside down again."""
     foot = [(0.0, 0.0), (0.034, 0.0), (0.036, 0.002)]
     stem = curve([(0.036, 0.002), (0.008, 0.010), (0.0045, 0.045), (0.007, 0.072), (0.030, 0.092)], 10)
     bowl = curve([(0.030, 0.092), (0.040, 0.120), (0.037, 0.165)], 12)
@@ -147,7 +149,7 @@ def goblet() -> Mesh:
 
 
 def bush() -> list[Part]:
-    """A clipped bush in a pot."""
+    """Returns a clipped bush in a pot."""
     outside = curve([(0.12, 0.0), (0.17, 0.24), (0.17, 0.24), (0.195, 0.24), (0.195, 0.29)], 6)
     inside = [(0.165, 0.29), (0.15, 0.22), (0.0, 0.22)]
     pot = lathe(np.concatenate([[(0.0, 0.0)], outside, inside]), 64, TERRACOTTA)
@@ -156,7 +158,7 @@ def bush() -> list[Part]:
 
 
 def leaves() -> Mesh:
-    """A ball with dents, as leaves have in the light."""
+    """Returns a ball with dents, as leaves have in the light."""
     ball = sphere(np.zeros(3), 1.0, LEAVES, 96)
     waves = np.sin(23.0 * ball.vertices @ unit(np.array([[1.0, 2.0, 0.5], [-2.0, 0.7, 1.0], [0.4, -1.0, 2.0]])).T)
     vertices = ball.vertices * (BUSH_RADIUS * (1.0 + 0.03 * waves.sum(axis=1, keepdims=True)))

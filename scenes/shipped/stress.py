@@ -1,4 +1,5 @@
-"""Dandelions on a plain: for tracers, of any number of triangles from a thousand to twenty million.
+"""This scene is a plain of dandelions to test tracers with, of any number of triangles from a thousand to twenty
+million.
 
 It has what is hard for them: triangles of very different sizes next to one another, most of them long and thin, in
 dense clusters that are far apart; and flowers that are each made of one of a few hundred shared meshes.
@@ -10,12 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from scenes.document import Document, Part, corner_indices
+from scenes.evaluator import scene_of
 from scenes.geometry import unit
-from scenes.model import Doubles, Material, Mesh, Scene
+from scenes.model import Doubles, Material, Mesh
+from scenes.scene import Scene
 from scenes.shapes import rectangle
 from scenes.shipped.modelling import curve, facing_square, tube
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 from scenes.transforms import WORLD, Transform, compose, quaternion
 
 SEED = 20160620
@@ -49,18 +51,18 @@ MATERIALS = (
     Material(name="sun", diffuse=(0.0, 0.0, 0.0), emission=(150.0, 138.0, 118.0)),
 )
 MEADOW, GREEN, WHITE, YELLOW, ROSE, SUN = range(6)
-#: Of which heads are, white more often than not.
+#: The materials of heads: white ones are more frequent than others.
 TINTS = (WHITE, WHITE, WHITE, YELLOW, ROSE)
 SKY = (0.35, 0.50, 0.75)
 
-#: Of somebody before the nearest flowers.
+#: The camera is where somebody before the nearest flowers has an eye.
 CAMERA = viewpoint((0.0, 1.55, 4.6), (0.0, 0.85, 0.0), 40.0, near=0.01)
 
 Random = np.random.Generator
 
 
 def scene(triangles: int) -> Scene:
-    """The scene, of exactly so many triangles, 1,000 or more; nothing in it moves."""
+    """Makes the scene, of exactly so many triangles, 1,000 or more; nothing in it moves."""
     random = np.random.default_rng(SEED)
     bend = [[0.0, 0.0, 0.0], [0.03, 0.5 * STEM, 0.02], [0.0, STEM, 0.0]]
     stem = tube(curve(bend, 2), 0.008, GREEN, sides=3)
@@ -79,17 +81,17 @@ def scene(triangles: int) -> Scene:
 
 
 def plain() -> Mesh:
-    """The meadow: two triangles."""
+    """Returns the meadow, which is two triangles."""
     return rectangle((-0.5 * PLAIN, 0.0, -0.5 * PLAIN), (0.0, 0.0, PLAIN), (PLAIN, 0.0, 0.0), MEADOW)
 
 
 def sun() -> Mesh:
-    """A square of light far behind the camera, which faces the nearest flowers."""
+    """Returns a square of light far behind the camera, which faces the nearest flowers."""
     return facing_square((-140.0, 200.0, 120.0), 50.0, SUN)
 
 
 def flowers(random: Random, stem: Mesh, heads: list[Mesh], count: int) -> Iterator[Part]:
-    """So many flowers, two parts each, in clusters."""
+    """Yields so many flowers, two parts each, in clusters."""
     scales = np.exp(random.uniform(math.log(0.6), math.log(1.4), count))
     turns = random.uniform(0.0, 360.0, count)
     which, tints = random.integers(0, len(heads), count), random.choice(TINTS, count)
@@ -101,7 +103,7 @@ def flowers(random: Random, stem: Mesh, heads: list[Mesh], count: int) -> Iterat
 
 
 def places(random: Random, count: int) -> Doubles:
-    """(count, 3) places on the plain: a cluster before the camera, and others ever farther away and wider."""
+    """Returns points (count, 3) on the plain: a cluster before the camera, and others ever farther away and wider."""
     distances = np.geomspace(9.0, FARTHEST, CLUSTERS)
     angles = random.uniform(-0.6, 0.6, CLUSTERS)
     centers = distances[:, None] * np.stack([np.sin(angles), -np.cos(angles)], axis=-1)
@@ -114,7 +116,7 @@ def places(random: Random, count: int) -> Doubles:
 
 
 def head(random: Random, count: int) -> Mesh:
-    """A ball of seeds on top of a stem of scale 1, of exactly so many triangles."""
+    """Returns a ball of seeds on top of a stem of scale 1, of exactly so many triangles."""
     seeds = -(-count // (HAIRS + 2))
     outward = unit(random.normal(size=(seeds, 3)))
     middle = np.array([0.0, STEM, 0.0])
@@ -133,7 +135,7 @@ def head(random: Random, count: int) -> Mesh:
 
 
 def drift(random: Random, count: int) -> Mesh:
-    """Triangles in the air above the near flowers and ever farther, of all sizes and shapes."""
+    """Returns triangles in the air above the near flowers and ever farther, of all sizes and shapes."""
     away = np.exp(random.uniform(0.0, math.log(FARTHEST), count)) - 1.0
     angles = random.uniform(-0.7, 0.7, count)
     x, z = (away * np.sin(angles), -away * np.cos(angles)) + random.normal(size=(2, count))
@@ -146,12 +148,12 @@ def drift(random: Random, count: int) -> Mesh:
 
 
 def slivers(random: Random, start: Doubles, end: Doubles, width: float | Doubles) -> Doubles:
-    """(n, 3, 3) triangles from a base of some width, in metres, to a tip. start, end: (n, 3)."""
+    """Returns triangles (n, 3, 3) from a base of some width, in metres, to a tip. start, end: (n, 3)."""
     side = unit(np.cross(end - start, random.normal(size=start.shape)))
     half = 0.5 * np.broadcast_to(width, len(start))[:, None] * side
     return np.stack([start - half, start + half, end], axis=1)
 
 
 def loose(positions: Doubles, material: int) -> Mesh:
-    """Triangles (n, 3, 3) that share no vertices, as a mesh."""
+    """Makes a mesh of triangles (n, 3, 3) that share no vertices."""
     return Mesh(vertices=positions.reshape(-1, 3), triangles=corner_indices(len(positions)), material=material)

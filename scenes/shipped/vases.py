@@ -1,15 +1,17 @@
-"""Seven vases of one shape in two rows, to look at surfaces: gold and copper, polished and rough; plastic; glass that
-is clear, that absorbs, and that is frosted. By the light of a window and of a soft sky."""
+"""This scene shows seven vases of one shape in two rows, to compare surfaces: gold and copper, polished and rough;
+plastic; glass that is clear, that absorbs, and that is frosted. They stand in the light of a window and of a soft sky.
+"""
 
 import numpy as np
 
 from scenes.document import Document, EnvironmentSource, Part
+from scenes.evaluator import scene_of
 from scenes.metals import METALS
-from scenes.model import Color, Doubles, Floats, Material, Mesh, Scene
+from scenes.model import Color, Doubles, Floats, Material, Mesh
+from scenes.scene import Scene
 from scenes.shapes import rectangle
 from scenes.shipped.modelling import arc, curve, grid, lathe, placed
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 
 #: Metres. Vases stand clear of the table by this.
 GAP = 0.0005
@@ -32,13 +34,13 @@ CLEAR: Color = (1.0, 1.0, 1.0)
 
 
 def metal(name: str, element: str, roughness: float) -> Material:
-    """A metal by its measured index. element: what `scenes.metals` calls it."""
+    """Returns a metal with its measured index. element: what `scenes.metals` calls it."""
     eta, k = METALS[element].eta, METALS[element].k
     return Material(name=name, kind="metal", diffuse=BLACK, specular=CLEAR, roughness=roughness, eta=eta, k=k)
 
 
 def glass(name: str, roughness: float = 0.0, absorption: Color = BLACK) -> Material:
-    """Glass. absorption: 1/m."""
+    """Returns glass that may absorb light. absorption: 1/m."""
     return Material(
         name=name,
         kind="dielectric",
@@ -65,12 +67,12 @@ MATERIALS = (
 TABLE, WINDOW = 0, 1
 FRONT, BACK = (2, 3, 4, 5), (6, 7, 8)
 
-#: Of somebody who sits before the table; a lens that is sharp on the front row.
+#: The camera is where somebody who sits before the table has an eye; it has a lens that is sharp on the front row.
 CAMERA = viewpoint((0.05, 0.32, 0.78), (0.0, 0.072, -0.02), 31.0, near=0.01)
 
 
 def scene() -> Scene:
-    """The scene; nothing in it moves."""
+    """Makes the scene; nothing in it moves."""
     document = Document(
         parts=[Part(table()), Part(window()), *row(FRONT, FRONT_X, FRONT_Z), *row(BACK, BACK_X, BACK_Z)],
         materials=list(MATERIALS),
@@ -81,14 +83,14 @@ def scene() -> Scene:
 
 
 def row(materials: tuple[int, ...], places: tuple[float, ...], z: float) -> list[Part]:
-    """Vases side by side."""
+    """Returns vases side by side, one for each material."""
     return [
         part for material, x in zip(materials, places, strict=True) for part in placed([vase(material)], (x, GAP, z))
     ]
 
 
 def vase(material: int) -> Mesh:
-    """A hollow vase about the y axis, open at the top, with a rounded lip."""
+    """Returns a hollow vase about the y axis, open at the top, with a rounded lip."""
     outside = curve([(0.0, 0.0), PROFILE[0], PROFILE[0], *PROFILE[1:]], 8)
     inside = curve([(radius - THICKNESS, height) for radius, height in PROFILE[:0:-1]], 8)
     lip_center = (PROFILE[-1][0] - 0.5 * THICKNESS, PROFILE[-1][1])
@@ -97,7 +99,7 @@ def vase(material: int) -> Mesh:
 
 
 def table() -> Mesh:
-    """The table and the wall that it bends into, seen from above and in front."""
+    """Returns the table and the wall that it bends into, seen from above and in front."""
     bend = arc((-BEND_START, BEND_RADIUS), BEND_RADIUS, (270.0, 180.0), 24)
     profile = np.array([[TABLE_FRONT, 0.0], *bend, [bend[-1, 0], WALL_HEIGHT]])
     sides = np.array([-0.5, 0.5]) * TABLE_WIDTH
@@ -105,12 +107,12 @@ def table() -> Mesh:
 
 
 def window() -> Mesh:
-    """The window, which shines towards +x."""
+    """Returns the window, which shines towards +x."""
     return rectangle(WINDOW_CORNER, (0.0, 0.0, -WINDOW_WIDTH), (0.0, WINDOW_HEIGHT, 0.0), WINDOW)
 
 
 def sky() -> Floats:
-    """(height, width, 3) radiance in the frame of an environment: a soft gradient."""
+    """Returns the radiance (height, width, 3) of a soft gradient, in the frame of an environment."""
     rows, columns = SKY_SIZE
     height: Doubles = np.cos(np.pi * (np.arange(rows) + 0.5) / rows)[:, None]
     above = np.array(HORIZON) + (np.array(ZENITH) - np.array(HORIZON)) * np.sqrt(np.maximum(height, 0.0))

@@ -1,4 +1,4 @@
-"""Cameras of shipped scenes."""
+"""This module places the cameras of shipped scenes."""
 
 import numpy as np
 
@@ -9,6 +9,10 @@ Point = tuple[float, float, float]
 
 
 def viewpoint(eye: Point, target: Point, vertical_fov: float, near: float = 0.0) -> Camera:
-    """An upright camera at one point that looks at another. vertical_fov: degrees. near: metres, as of `Camera`."""
+    """Returns an upright camera at one point that looks at another.
+
+    vertical_fov: degrees.
+    near: metres, as of `Camera`.
+    """
     forward, up = look_at(np.array(eye), np.array(target), np.array([0.0, 1.0, 0.0]))
     return Camera(eye=eye, forward=triple(forward), up=triple(up), vertical_fov=vertical_fov, near=near)

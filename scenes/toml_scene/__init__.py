@@ -1,4 +1,5 @@
-"""The project's own scene files, in TOML (Preston-Werner et al.: TOML v1.0.0, 2021): see `docs/scene-file.md`."""
+"""This package reads and writes the project's own scene files, in TOML (Preston-Werner et al.: TOML v1.0.0, 2021): see
+`docs/scene-file.md`."""
 
 from scenes.toml_scene.reader import read
 from scenes.toml_scene.writer import write

@@ -1,4 +1,4 @@
-"""Meshes to the last bit, in NumPy's .npz files: an array for each field, stored without compression.
+"""This module keeps meshes to the last bit, in NumPy's .npz files: an array for each field, stored without compression.
 
 Arrays are called NAME.FIELD, where NAME is that of a mesh; or FIELD alone in a file of one mesh.
 """
@@ -30,7 +30,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 def write_meshes(path: Path, shapes: Sequence[Mesh | KeyedTriangles]) -> None:
-    """Writes shapes without their materials, under their places in the list. Raises OSError."""
+    """Writes shapes without their materials, under their places in the list. Raises OSError where that fails."""
     arrays: Arrays = {}
     for index, shape in enumerate(shapes):
         fields = [name for row in MESH_FIELDS for name in row[:2]] if isinstance(shape, Mesh) else KEYED_FIELDS
@@ -40,7 +40,8 @@ def write_meshes(path: Path, shapes: Sequence[Mesh | KeyedTriangles]) -> None:
 
 
 def read_meshes(path: Path) -> dict[str, Arrays]:
-    """The arrays of each mesh of a file, by name; "" is that of arrays without. Raises SceneFileError."""
+    """Reads the arrays of each mesh of a file, by name; arrays without a name are under "". Raises SceneFileError where
+    the file cannot be read."""
     check_file(path, MAX_FILE_BYTES)
     meshes: dict[str, Arrays] = {}
     try:
@@ -66,7 +67,7 @@ def check_entries(entries: Sequence[zipfile.ZipInfo], size: int) -> None:
 
 
 def read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
-    """An array. Raises ValueError, and what else archives raise."""
+    """Reads an array of an archive. Raises ValueError, and whatever else archives raise."""
     with archive.open(entry) as file:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError(f"{entry.filename} is not of version 1.0")
@@ -75,7 +76,8 @@ def read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[
 
 
 def shape_of(arrays: Mapping[str, npt.NDArray[Any]], material: int, place: Place) -> Mesh | KeyedTriangles:
-    """A shape of its arrays, with a material. Raises SceneFileError for what is not as `write_meshes` writes it."""
+    """Makes a shape of its arrays, with a material. Raises SceneFileError for what is not as `write_meshes` writes
+    it."""
     if "times" in arrays:
         return keyed_of(arrays, material, place)
     fields: Arrays = {}
@@ -90,7 +92,7 @@ def shape_of(arrays: Mapping[str, npt.NDArray[Any]], material: int, place: Place
 
 
 def keyed_of(arrays: Mapping[str, npt.NDArray[Any]], material: int, place: Place) -> KeyedTriangles:
-    """Keyed triangles of their arrays."""
+    """Makes keyed triangles of their arrays."""
     times = numbers(arrays, "times", (-1,), place)
     positions = numbers(arrays, "positions", (len(times), -1, 3, 3), place)
     normals = numbers(arrays, "normals", positions.shape, place)
@@ -101,7 +103,7 @@ def keyed_of(arrays: Mapping[str, npt.NDArray[Any]], material: int, place: Place
 
 
 def named(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...], place: Place) -> npt.NDArray[Any]:
-    """An array that is there and has a shape, in which -1 stands for any length."""
+    """Returns an array that has to be there with a shape, in which -1 stands for any length."""
     if name not in arrays:
         raise place.error(f"expected an array {name!r}, got {', '.join(arrays)[:80] or 'none'}")
     got = arrays[name].shape
@@ -114,7 +116,7 @@ def named(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, .
 
 
 def numbers(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...], place: Place) -> Doubles:
-    """An array of numbers as float64."""
+    """Returns an array of numbers as float64."""
     array = named(arrays, name, shape, place)
     if array.dtype.kind != "f":
         raise place.inside(name).error(f"expected floating point numbers, got {array.dtype}")
@@ -124,7 +126,7 @@ def numbers(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int,
 
 
 def indices(arrays: Mapping[str, npt.NDArray[Any]], name: str, count: int, place: Place) -> Indices:
-    """An (n, 3) array of indices into so many values, as int32."""
+    """Returns an (n, 3) array of indices into so many values, as int32."""
     array = named(arrays, name, (-1, 3), place)
     if array.dtype.kind not in "iu":
         raise place.inside(name).error(f"expected whole numbers, got {array.dtype}")

@@ -1,4 +1,5 @@
-"""Keyed triangles of a scene file: their corners at each time, in the file itself or in mesh files."""
+"""This module reads the keyed triangles of a scene file: their corners at each time, in the file itself or in mesh
+files."""
 
 from typing import Any
 
@@ -13,12 +14,12 @@ from scenes.toml_scene.place import Place
 from scenes.toml_scene.shapes import indices_of
 from scenes.transforms import IDENTITY
 
-#: What a key says of a file beside its name.
+#: The values of a mesh file's keys where only its name is given.
 PLAIN_FILE = {"mesh": None, "units": None, "up": None}
 
 
 def keyed_of(values: dict[str, Any], material: int, files: MeshFiles, place: Place) -> KeyedTriangles:
-    """Triangles whose corners are given at several times."""
+    """Makes triangles whose corners are given at several times."""
     keys, place = values["keys"], place.inside("keys")
     check_order(keys, place)
     corners: list[tuple[Doubles, Doubles]] = []
@@ -40,7 +41,8 @@ def keyed_of(values: dict[str, Any], material: int, files: MeshFiles, place: Pla
 
 
 def own_corners(key: dict[str, Any], triangles: Any, files: MeshFiles, place: Place) -> tuple[Doubles, Doubles]:
-    """Positions and normals, both (n, 3, 3), of vertices in the scene file; normals of length 0 where it has none."""
+    """Returns positions and normals, both (n, 3, 3), of vertices in the scene file; normals of length 0 where it has
+    none."""
     vertices, normals = key["vertices"], key["normals"]
     if vertices is None:
         raise place.error("expected one of vertices and file, got neither")
@@ -54,7 +56,7 @@ def own_corners(key: dict[str, Any], triangles: Any, files: MeshFiles, place: Pl
 
 
 def file_corners(key: dict[str, Any], material: int, files: MeshFiles, place: Place) -> tuple[Doubles, Doubles]:
-    """Positions and unit normals of all triangles of a mesh file, both (n, 3, 3)."""
+    """Returns the positions and the unit normals of all triangles of a mesh file, both (n, 3, 3)."""
     for name in ("vertices", "normals"):
         if key[name] is not None:
             raise place.inside(name).error("expected none beside file, which has its own")

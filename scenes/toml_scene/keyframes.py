@@ -1,4 +1,5 @@
-"""Tracks of a scene file. Those of people run from the first key to the last; those of AFF between the inner ones."""
+"""This module makes the tracks of a scene file. Tracks that people write run from the first key to the last, those of
+AFF between the inner ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ SPLINE_KEYS = 4
 
 
 def track_of(values: dict[str, Any], place: Place) -> Track:
-    """The track that a table says. values: of the keys of `TRACK`."""
+    """Makes the track that a table describes. values: of the keys of `TRACK`."""
     interpolation = values["interpolation"]
     parts = {name: values[name] for name in ("translate", "rotate", "scale", "visible") if values[name] is not None}
     for name, keys in parts.items():
@@ -43,7 +44,7 @@ def check_order(keys: Sequence[dict[str, Any]], place: Place) -> None:
 
 
 def spline_keys(keys: list[dict[str, Any]], interpolation: str, place: Place) -> tuple[list[dict[str, Any]], Doubles]:
-    """Keys with those that shape the ends, and the (n, 3) tension, continuity and bias of each."""
+    """Returns the keys with those that shape the ends, and the (n, 3) tension, continuity and bias of each."""
     given = [[key["tension"], key["continuity"], key["bias"]] for key in keys]
     if interpolation == "linear":
         for index, shape in enumerate(given):
@@ -57,7 +58,8 @@ def spline_keys(keys: list[dict[str, Any]], interpolation: str, place: Place) ->
 
 
 def with_ends(keys: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keys with the first and the last once more, as far beyond the ends in time as their neighbours are inside."""
+    """Returns the keys with the first and the last once more, as far beyond the ends in time as their neighbours are
+    inside."""
     if len(keys) == 1:
         keys = keys * 2
     start, end = keys[0]["time"], keys[-1]["time"]
@@ -67,7 +69,9 @@ def with_ends(keys: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def linear_shapes(times: Doubles) -> Doubles:
-    """(n, 3) tension, continuity and bias with which the spline is linear between keys. times: (n,), not falling.
+    """Returns the tension, continuity and bias, (n, 3), with which the spline is linear between keys.
+
+    times: (n,), not falling.
 
     At continuity -1 the tangents on both sides of a key follow their own steps alone (Kochanek, Bartels 1984). Tension
     and bias undo the adjustment for uneven times: each tangent is to be the whole step.
@@ -84,13 +88,13 @@ def linear_shapes(times: Doubles) -> Doubles:
 
 
 def vector_track(keys: list[dict[str, Any]], shapes: Doubles) -> VectorTrack:
-    """A track of positions or scales."""
+    """Makes a track of positions or scales."""
     times, values = [key["time"] for key in keys], [key["value"] for key in keys]
     return VectorTrack(times=np.array(times), values=np.array(values), shapes=shapes)
 
 
 def rotation_track(keys: list[dict[str, Any]], shapes: Doubles) -> RotationTrack:
-    """A track of turns."""
+    """Makes a track of turns."""
     return RotationTrack(
         times=np.array([key["time"] for key in keys]),
         axes=np.array([key["axis"] for key in keys]),
@@ -100,13 +104,17 @@ def rotation_track(keys: list[dict[str, Any]], shapes: Doubles) -> RotationTrack
 
 
 def visibility_track(keys: list[dict[str, Any]]) -> VisibilityTrack:
-    """A track of being seen."""
+    """Makes a track that shows or hides what it moves."""
     times, shown = [key["time"] for key in keys], [key["value"] for key in keys]
     return VisibilityTrack(times=np.array(times), shown=np.array(shown, dtype=np.bool_))
 
 
 def turned_track(track: Track, frame: Doubles, turn: Doubles) -> Track:
-    """A camera's track in another frame. frame: (4, 4), a turn times a scale. turn: (4,) the same turn."""
+    """Turns a camera's track into another frame.
+
+    frame: (4, 4), a turn times a scale.
+    turn: (4,) the same turn.
+    """
     transl, rot = track.transl, track.rot
     if transl is not None:
         transl = VectorTrack(transl.times, transl.values @ frame[:3, :3].T, transl.shapes)

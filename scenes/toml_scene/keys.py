@@ -1,4 +1,4 @@
-"""The keys of a scene file: one table of all, from which come the checks and the manual."""
+"""This module lists the keys of a scene file in one table, from which come the checks and the manual."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ from scenes.toml_scene.values import (
     wrong,
 )
 
-#: Matrices, scales, angles and times reach so far.
+#: The largest number of matrices, scales, angles and times.
 MAX_NUMBER = 1e30
 #: Radiance reaches so far, so that float32 can square it; lights are looked at from afar, and may be stronger.
 MAX_RADIANCE, MAX_INTENSITY = 1e9, 1e20
-#: Of what an nff surface says; more than 1 in all is scaled down when it is shaded.
+#: The largest reflectance of an nff surface; more than 1 in all is scaled down when it is shaded.
 MAX_REFLECTANCE = 1e6
-#: Of normals and heights.
+#: The largest scale of normals and heights.
 MAX_SCALE = 1e3
 MAX_SIDE, MAX_PIXELS = 16_384, 1 << 26
 MAX_FRAMES = 10_000_000
@@ -133,21 +133,21 @@ RENDER = Table(
         Key(
             name="exposure",
             kind=Number(-64.0, 64.0),
-            about="Stops; +1 is twice as bright.",
+            about="Exposure in stops; +1 is twice as bright.",
             fallback="not proposed",
             example="0.5",
         ),
         Key(
             name="tone_map",
             kind=Choice(("reinhard", "linear")),
-            about="Curve for the brights.",
+            about="Tone curve, which holds bright parts in range.",
             fallback="not proposed",
             example='"linear"',
         ),
         Key(
             name="seed",
             kind=Whole(0, 2**64 - 1),
-            about="Of all random numbers.",
+            about="Seed of all random numbers.",
             fallback="not proposed",
             example="7",
         ),
@@ -238,8 +238,8 @@ MATERIAL = Table(
         Key(
             name="specular",
             kind=reflectance,
-            about="Reflectance of the mirror and of the highlight, 0 to 1; of a metal straight ahead, or, of one with "
-            "an index, what multiplies its own.",
+            about="Reflectance of the mirror and of the highlight, 0 to 1; of a metal at normal incidence, or, of one "
+            "with an index, what multiplies its own.",
             fallback='0; 1 of kinds "mirror" and "metal"',
             example="0.9",
         ),
@@ -401,11 +401,11 @@ TURN = Turn(
         Key(
             name="axis",
             kind=direction,
-            about="What is turned about, of any length; right-handed.",
+            about="Axis of the turn, of any length; right-handed.",
             example="[0, 1, 0]",
             required=True,
         ),
-        Key(name="degrees", kind=number, about="How far, degrees.", example="30.0", required=True),
+        Key(name="degrees", kind=number, about="Angle of the turn, degrees.", example="30.0", required=True),
     ),
 )
 
@@ -423,7 +423,7 @@ GRID = Table(
         Key(
             name="steps",
             kind=point,
-            about="From each to the next along x, y and z; the first is at the origin. In the file's unit.",
+            about="Distances of places along x, y and z, in the file's unit; the first is at the origin.",
             example="[0.5, 0, 0.8]",
             required=True,
         ),
@@ -476,7 +476,7 @@ GROUP = Table(
     "group",
     "A place that objects, lights and other groups stand in, and move with.",
     (
-        Key(name="name", kind=Text(), about="What others call it.", example='"table"', required=True),
+        Key(name="name", kind=Text(), about="Name by which others refer to it.", example='"table"', required=True),
         *TRANSFORM_KEYS,
     ),
 )
@@ -488,7 +488,7 @@ OBJECT = Table(
         Key(
             name="name",
             kind=Text(),
-            about="What `instance_of` calls it.",
+            about="Name by which `instance_of` refers to it.",
             fallback="none",
             example='"chair"',
         ),
@@ -619,7 +619,7 @@ KEYED_KEY = Table(
     "The corners of all triangles at one time. One of `vertices` and `file` is needed.",
     (
         Key(
-            name="time", kind=number, about="When it is so; not before the key above it.", example="0.5", required=True
+            name="time", kind=number, about="Time of this key, not before the one above.", example="0.5", required=True
         ),
         Key(
             name="vertices",
@@ -727,7 +727,7 @@ SHAPES: Mapping[str, Table] = {
             Key(
                 name="edges",
                 kind=ListOf(point, 2, 2),
-                about="From this corner to its two neighbours.",
+                about="Edges from this corner to its two neighbours.",
                 example="[[1, 0, 0], [0, 0, -1]]",
                 required=True,
             ),
@@ -783,7 +783,7 @@ SHAPES: Mapping[str, Table] = {
             Key(
                 name="keys",
                 kind=ListOf(KEYED_KEY),
-                about="What they are at each time.",
+                about="Corners at each time.",
                 example="[{ time = 0, vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0]] }]",
                 required=True,
             ),
@@ -809,12 +809,12 @@ SHAPE = Table(
 
 @dataclass(frozen=True)
 class ObjectTable:
-    """An object: its keys are those of all objects, and those of what it is."""
+    """Describes the table of an object: it has the keys of all objects, and those of what it is."""
 
     expected: str = "a table with one of shape, file and instance_of"
 
     def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """The values of all keys that such an object has."""
+        """Returns the values of all keys that such an object has."""
         if not isinstance(value, dict):
             raise wrong(self, value, place)
         sources = [name for name in ("shape", "file", "instance_of") if name in value]
@@ -823,7 +823,7 @@ class ObjectTable:
         return Table("object", "", (*OBJECT.keys, *self.own_keys(sources[0], value, place))).read(value, place)
 
     def own_keys(self, source: str, value: dict[str, Any], place: Place) -> tuple[Key, ...]:
-        """The keys that not all objects have."""
+        """Returns the keys that not all objects have."""
         if source == "shape":
             shape = SHAPE.keys[0].kind.read(value["shape"], place.inside("shape"))
             return (*SHAPE.keys, *SHAPES[shape].keys)
@@ -850,14 +850,14 @@ LIGHT = Table(
 light_position = Key(
     name="position",
     kind=point,
-    about="Where it is, in the file's unit.",
+    about="Position of the light, in the file's unit.",
     default=[0, 0, 0],
     example="[0, 2.2, 0]",
 )
 light_direction = Key(
     name="direction",
     kind=direction,
-    about="Along the light, away from where it comes from; of any length.",
+    about="Direction of the light, away from where it comes from; of any length.",
     example="[0, -1, 0]",
     required=True,
 )
@@ -869,7 +869,7 @@ light_track = Key(
     fallback="it stands still",
     example='"fly"',
 )
-#: Of a spot, degrees from its axis.
+#: The narrowest cone of a spot, degrees from its axis.
 LEAST_CONE = 0.01
 
 LIGHTS: Mapping[str, Table] = {
@@ -881,14 +881,14 @@ LIGHTS: Mapping[str, Table] = {
             Key(
                 name="intensity",
                 kind=intensity,
-                about="Its strength, W/sr. This or `power` is needed.",
+                about="Intensity, W/sr. This or `power` is needed.",
                 fallback="`power` / 4π",
                 example="[20.0, 18.0, 15.0]",
             ),
             Key(
                 name="power",
                 kind=intensity,
-                about="All that it sends out, W.",
+                about="Power that it sends out in all, W.",
                 fallback="4π `intensity`",
                 example="60.0",
             ),
@@ -913,28 +913,28 @@ LIGHTS: Mapping[str, Table] = {
             Key(
                 name="intensity",
                 kind=intensity,
-                about="Its strength along the axis, W/sr. This or `power` is needed.",
+                about="Intensity along the axis, W/sr. This or `power` is needed.",
                 fallback="`power` / Ω",
                 example="[200.0, 180.0, 150.0]",
             ),
             Key(
                 name="power",
                 kind=intensity,
-                about="All that it sends out, W.",
+                about="Power that it sends out in all, W.",
                 fallback="Ω `intensity`, Ω = π (2 - cos `inner_angle` - cos `outer_angle`)",
                 example="60.0",
             ),
             Key(
                 name="inner_angle",
                 kind=Number(0.0, 180.0),
-                about="From the axis to where it begins to fade, degrees.",
+                about="Angle from the axis to where the light begins to fade, degrees.",
                 default=20.0,
                 example="15.0",
             ),
             Key(
                 name="outer_angle",
                 kind=Number(LEAST_CONE, 180.0),
-                about="From the axis to where it ends, degrees; not less.",
+                about="Angle from the axis to where the light ends, degrees; not less than `inner_angle`.",
                 default=30.0,
                 example="25.0",
             ),
@@ -949,14 +949,14 @@ LIGHTS: Mapping[str, Table] = {
             Key(
                 name="irradiance",
                 kind=radiance,
-                about="On a plane across it, W/m².",
+                about="Irradiance on a plane perpendicular to the light, W/m².",
                 example="[900.0, 850.0, 750.0]",
                 required=True,
             ),
             Key(
                 name="angular_radius",
                 kind=Number(0.0, 89.0),
-                about="Of its disc, degrees: shadows get soft, and the disc is seen. The sun's is 0.27.",
+                about="Angular radius of its disc, degrees: shadows get soft, and the disc is seen. The sun's is 0.27.",
                 default=0.0,
                 example="0.27",
             ),
@@ -967,12 +967,12 @@ LIGHTS: Mapping[str, Table] = {
 
 @dataclass(frozen=True)
 class LightTable:
-    """A light: its keys are those of all lights, and those of its kind."""
+    """Describes the table of a light: it has the keys of all lights, and those of its kind."""
 
     expected: str = "a table with the keys of its kind"
 
     def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """The values of all keys that such a light has."""
+        """Returns the values of all keys that such a light has."""
         if not isinstance(value, dict):
             raise wrong(self, value, place)
         kind = LIGHT.read_key(LIGHT.keys[0], value, place)
@@ -1028,7 +1028,13 @@ CAMERA = Table(
     "A camera, by a name to choose it with. The first one in the file is looked through. A track of the same "
     "name moves it: `translate` is then the eye, and `rotate` turns a camera that looks along -z with y up.",
     (
-        Key(name="eye", kind=point, about="Where it is, in the file's unit.", example="[0, 1.6, 4]", required=True),
+        Key(
+            name="eye",
+            kind=point,
+            about="Position of the eye, in the file's unit.",
+            example="[0, 1.6, 4]",
+            required=True,
+        ),
         Key(
             name="target",
             kind=point,
@@ -1046,7 +1052,7 @@ CAMERA = Table(
         Key(
             name="up",
             kind=direction,
-            about="What is up in the picture.",
+            about="Direction that is up in the picture.",
             fallback="up in the scene",
             example="[0, 1, 0]",
         ),
@@ -1060,7 +1066,7 @@ CAMERA = Table(
         Key(
             name="near",
             kind=length,
-            about="What is nearer, along the view, is not seen; in the file's unit.",
+            about="Distance along the view from which on things are seen, in the file's unit.",
             default=0.0,
             example="0.1",
         ),
@@ -1096,7 +1102,7 @@ CAMERA = Table(
     ),
 )
 
-time = Key(name="time", kind=number, about="When it is so; not before the key above it.", example="0.5", required=True)
+time = Key(name="time", kind=number, about="Time of this key, not before the one above.", example="0.5", required=True)
 SHAPE_KEYS = (
     Key(
         name="tension",
@@ -1115,7 +1121,7 @@ SHAPE_KEYS = (
     Key(
         name="bias",
         kind=number,
-        about="1 goes by the step before this key, -1 by the one after it.",
+        about="1 follows the direction from the key before, -1 that to the key after.",
         fallback="0",
         example="0.2",
     ),
@@ -1123,7 +1129,7 @@ SHAPE_KEYS = (
 
 VECTOR_KEY = Table(
     "tracks.NAME.translate",
-    "A place at a time.",
+    "A position at a time.",
     (
         time,
         Key(
@@ -1154,7 +1160,7 @@ SCALE_KEY = Table(
 )
 VISIBLE_KEY = Table(
     "tracks.NAME.visible",
-    "From a time on.",
+    "Whether something is seen from a time on.",
     (
         time,
         Key(
@@ -1177,7 +1183,7 @@ TRACK = Table(
         Key(
             name="interpolation",
             kind=Choice(INTERPOLATIONS),
-            about="How it goes from key to key; see below.",
+            about="How values change from key to key; see below.",
             default="spline",
             example='"linear"',
         ),
@@ -1205,7 +1211,7 @@ TRACK = Table(
         Key(
             name="visible",
             kind=ListOf(VISIBLE_KEY),
-            about="From when on it is seen or not.",
+            about="Times from which on it is seen or not.",
             fallback="it is seen",
             example="[{ time = 0.5, value = false }]",
         ),

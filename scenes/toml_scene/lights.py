@@ -1,4 +1,4 @@
-"""The lights of a scene file that are no objects, and its environment."""
+"""This module makes the lights of a scene file that are no objects, and its environment."""
 
 import math
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from scenes.transforms import Transform, quaternion, rotation
 
 
 def light_of(values: dict[str, Any], hierarchy: Hierarchy, place: Place) -> LightSource:
-    """A light by its kind."""
+    """Makes a light by its kind."""
     transform = hierarchy.transform(values["parent"], place)
     return BUILDERS[values["kind"]](values, transform, place)
 
 
 def point(values: dict[str, Any], transform: Transform, place: Place) -> PointSource:
-    """A point light."""
+    """Makes a point light."""
     return PointSource(
         position=np.array(values["position"]),
         strength=intensity(values, 4.0 * math.pi, place),
@@ -34,7 +34,7 @@ def point(values: dict[str, Any], transform: Transform, place: Place) -> PointSo
 
 
 def spot(values: dict[str, Any], transform: Transform, place: Place) -> SpotSource:
-    """A spot."""
+    """Makes a spot."""
     inner, outer = values["inner_angle"], values["outer_angle"]
     if inner > outer:
         raise place.inside("inner_angle").error(f"expected at most outer_angle, which is {outer:g}, got {inner:g}")
@@ -52,7 +52,7 @@ def spot(values: dict[str, Any], transform: Transform, place: Place) -> SpotSour
 
 
 def distant(values: dict[str, Any], transform: Transform, place: Place) -> DistantSource:
-    """A distant light."""
+    """Makes a distant light."""
     return DistantSource(
         direction=direction(values, place),
         irradiance=values["irradiance"],
@@ -63,7 +63,7 @@ def distant(values: dict[str, Any], transform: Transform, place: Place) -> Dista
 
 
 def intensity(values: dict[str, Any], solid_angle: float, place: Place) -> Color:
-    """What is said, or else the power over a solid angle."""
+    """Returns the intensity that the file gives, W/sr, or else the power over a solid angle."""
     if (values["intensity"] is None) == (values["power"] is None):
         count = "neither" if values["power"] is None else "both"
         raise place.error(f"expected one of intensity and power, got {count}")
@@ -72,7 +72,7 @@ def intensity(values: dict[str, Any], solid_angle: float, place: Place) -> Color
 
 
 def direction(values: dict[str, Any], place: Place) -> Doubles:
-    """(3,) of any length but 0."""
+    """Returns a direction (3,) of any length but 0."""
     if not any(values["direction"]):
         raise place.inside("direction").error("expected a direction of some length, got 0, 0, 0")
     return np.array(values["direction"])
@@ -87,7 +87,7 @@ BUILDERS: dict[str, Callable[[dict[str, Any], Transform, Place], LightSource]] =
 
 
 def environment_of(values: dict[str, Any], frame: Frame, hierarchy: Hierarchy, place: Place) -> EnvironmentSource:
-    """The environment, whose image has the axis up that the file has."""
+    """Makes the environment, whose image has the same axis up as the file."""
     if (values["image"] is None) == (values["color"] is None):
         count = "neither" if values["image"] is None else "both"
         raise place.error(f"expected one of image and color, got {count}")
@@ -99,7 +99,7 @@ def environment_of(values: dict[str, Any], frame: Frame, hierarchy: Hierarchy, p
 
 
 def radiance(values: dict[str, Any], place: Place) -> Floats:
-    """(height, width, 3) of an image, or (1, 1, 3) of a colour."""
+    """Returns radiance: (height, width, 3) of an image, or (1, 1, 3) of a colour."""
     if values["image"] is not None:
         return read_environment(found(values["image"], tuple(READERS), place.inside("image")), values["scale"])
     color = np.array([[np.multiply(values["color"], values["scale"])]])

@@ -1,4 +1,5 @@
-"""The tables of keys in `docs/scene-file.md`. `python -m scenes.toml_scene.manual docs/scene-file.md` renews them."""
+"""This module makes the tables of keys in `docs/scene-file.md`. `python -m scenes.toml_scene.manual docs/scene-file.md`
+renews them."""
 
 import re
 import sys
@@ -13,32 +14,33 @@ BLOCK = re.compile(r"(?P<start><!-- keys of (?P<title>.+?) -->\n).*?(?P<end><!--
 
 
 def with_tables(text: str) -> str:
-    """The text of the manual with all tables as `TABLES` has them. Raises KeyError for a table that is not there."""
+    """Returns the text of the manual with all tables as `TABLES` has them. Raises KeyError for a table that is not
+    there."""
     tables = {table.title: table for table in TABLES}
     return BLOCK.sub(lambda block: block["start"] + markdown(tables[block["title"]]) + block["end"], text)
 
 
 def markdown(table: Table) -> str:
-    """A table as Markdown: what it is, and a row for each key."""
+    """Returns a table as Markdown: what it is, and a row for each key."""
     rows = "".join(row(key) for key in table.keys)
     return f"{table.about}\n\n| key | value | meaning | default | example |\n|---|---|---|---|---|\n{rows}"
 
 
 def row(key: Key) -> str:
-    """A row of a table."""
+    """Returns a row of a table for one key."""
     cells = (f"`{key.name}`", words(key), key.about, default(key), f"`{key.example}`")
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
 def words(key: Key) -> str:
-    """What a key may hold. Tables inside of tables have a section of their own."""
+    """Describes what a key may hold. Tables inside of tables have a section of their own."""
     if isinstance(key.kind, FirstKey):
         return f"{key.kind.table.keys[0].kind.expected}, or a table of its own"
     return "tables of their own" if "a table" in key.kind.expected else key.kind.expected
 
 
 def default(key: Key) -> str:
-    """What happens without a key."""
+    """Describes what happens without a key."""
     if key.required:
         return "needed"
     if key.default is None or key.default in ([], {}):

@@ -1,4 +1,4 @@
-"""The mesh files that a scene file refers to. Each is read once, and its meshes are shared."""
+"""This module reads the mesh files that a scene file refers to. Each is read once, and its meshes are shared."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,13 +15,17 @@ from scenes.toml_scene.placing import Frame
 from scenes.transforms import Transform
 
 SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", EXACT)
-#: They are in metres with y up, as the standard of their format says.
+#: These files are in metres with y up, as the standard of their format says.
 GLTF = (".glb", ".gltf")
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A part of an object. matrix: (4, 4) inside the object, or None. material: instead of the shape's, or None."""
+    """Holds a part of an object.
+
+    matrix: (4, 4) inside the object, or None.
+    material: instead of the shape's, or None.
+    """
 
     shape: Mesh | KeyedTriangles
     matrix: Doubles | None = None
@@ -29,13 +33,13 @@ class Piece:
 
 
 class TriangleCount:
-    """How many triangles a scene file has, each counted once for all of its places."""
+    """Counts the triangles of a scene file, each once for all of its places."""
 
     def __init__(self) -> None:
         self.total = 0
 
     def add(self, count: int, place: Place) -> None:
-        """Counts some more. Raises SceneFileError where there are too many."""
+        """Adds to the count. Raises SceneFileError where there are too many."""
         self.total += count
         if self.total > MAX_TRIANGLES:
             raise place.error(f"over {MAX_TRIANGLES} triangles up to here")
@@ -50,7 +54,7 @@ class MeshFiles:
         self._arrays: dict[Path, dict[str, Arrays]] = {}
 
     def pieces(self, values: dict[str, Any], material: int | None, place: Place) -> list[Piece]:
-        """The meshes of a file in the frame of the scene file. values: file, mesh, units and up."""
+        """Reads the meshes of a file in the frame of the scene file. values: file, mesh, units and up."""
         path = found(values["file"], SUFFIXES, place.inside("file"))
         mesh = values["mesh"] or ""
         exact = path.suffix.lower() == EXACT
@@ -68,12 +72,12 @@ class MeshFiles:
         return pieces if material is None else [replace(piece, material=material) for piece in pieces]
 
     def frame_of(self, path: Path, values: dict[str, Any]) -> Frame:
-        """The unit and the upward axis of a mesh file."""
+        """Returns the unit and the upward axis of a mesh file."""
         default = Frame(1.0, "y") if path.suffix.lower() in GLTF else self.frame
         return Frame(values["units"] or default.units, values["up"] or default.up)
 
     def exact(self, path: Path, mesh: str, place: Place) -> Piece:
-        """A mesh of a file of exact ones, which know no materials."""
+        """Returns a mesh from a file of exact ones, which hold no materials."""
         if path not in self._arrays:
             self._arrays[path] = read_meshes(path)
         if mesh not in self._arrays[path]:
@@ -84,7 +88,7 @@ class MeshFiles:
         return Piece(shape)
 
     def read(self, path: Path, place: Place) -> list[Piece]:
-        """The meshes of a file as it has them."""
+        """Reads the meshes of a file in the file's own frame."""
         read = read_mesh_document(path)
         self.count.add(read.stored_triangles, place)
         first_material, first_texture = len(self.document.materials), len(self.document.textures)
@@ -104,17 +108,17 @@ class MeshFiles:
 
 
 def moved_material(shape: Mesh | KeyedTriangles, first: int) -> Mesh | KeyedTriangles:
-    """A shape whose material counts from another one."""
+    """Returns a shape whose index of a material counts from another first one."""
     return replace(shape, material=shape.material + first)
 
 
 def inside(outer: Doubles, matrix: Doubles | None) -> Doubles:
-    """(4, 4) of a matrix, or of nothing, inside another."""
+    """Returns the matrix (4, 4) of a map, or of none, inside another."""
     return outer if matrix is None else outer @ matrix
 
 
 def fixed_matrix(transform: Transform) -> Doubles | None:
-    """(4, 4) of a transform that nothing moves, or None if it does nothing."""
+    """Returns the matrix (4, 4) of a transform that nothing moves, or None if it does nothing."""
     outer = None if transform.parent is None else fixed_matrix(transform.parent)
     if outer is None or transform.matrix is None:
         return outer if transform.matrix is None else transform.matrix
@@ -122,7 +126,7 @@ def fixed_matrix(transform: Transform) -> Doubles | None:
 
 
 def found(name: str, suffixes: tuple[str, ...], place: Place) -> Path:
-    """The path of a file that is there and ends as it should. place: of the key that names it."""
+    """Returns the path of a file that is there and ends as it should. place: of the key that names it."""
     path = place.path.parent / name
     if path.suffix.lower() not in suffixes:
         raise place.error(f"expected a file that ends in one of {' '.join(suffixes)}, got {quoted(name)}")

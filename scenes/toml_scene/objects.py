@@ -1,4 +1,4 @@
-"""The objects of a scene file: what each is, and where it stands."""
+"""This module makes the objects of a scene file: what each is, and where it stands."""
 
 from dataclasses import replace
 from itertools import product
@@ -23,7 +23,11 @@ class Objects:
     """Turns objects into parts of a document."""
 
     def __init__(self, document: Document, hierarchy: Hierarchy, frame: Frame, place: Place) -> None:
-        """document: with all materials of the scene file. place: of the list of objects."""
+        """Starts without objects.
+
+        document: with all materials of the scene file.
+        place: of the list of objects.
+        """
         self.document, self.hierarchy, self.place = document, hierarchy, place
         self.materials = {material.name: index for index, material in enumerate(document.materials)}
         self.names: dict[str, int] = {}
@@ -56,7 +60,7 @@ class Objects:
                 self.document.parts.append(Part(piece.shape, inside, origin, piece.material))
 
     def transform_of(self, values: dict[str, Any], shift: Doubles | None, place: Place) -> Transform:
-        """The transform of an object in one of its places: its fixed map, and inside of that its track."""
+        """Returns the transform of an object in one of its places: its fixed map, and inside of that its track."""
         transform = self.hierarchy.transform(values["parent"], place)
         matrix = matrix_of(values, place)
         if shift is not None:
@@ -66,7 +70,7 @@ class Objects:
         return transform if values["track"] is None else transform.inner(track=values["track"])
 
     def pieces_of(self, objects: list[dict[str, Any]], index: int) -> list[Piece]:
-        """What an object is made of."""
+        """Makes the pieces of an object."""
         if index not in self._pieces:
             values, place = objects[index], self.place.item(index)
             material = self.material(values["material"], place.inside("material"))
@@ -82,7 +86,7 @@ class Objects:
         return self._pieces[index]
 
     def instance(self, objects: list[dict[str, Any]], name: str, place: Place) -> list[Piece]:
-        """The pieces of the object that another is an instance of."""
+        """Returns the pieces of the object that another is an instance of."""
         if name not in self.names:
             raise place.unknown("object", name, self.names)
         if "instance_of" in objects[self.names[name]]:
@@ -90,7 +94,7 @@ class Objects:
         return self.pieces_of(objects, self.names[name])
 
     def material(self, name: str | None, place: Place) -> int | None:
-        """Index of a material; None where there is no name."""
+        """Returns the index of a material, or None where there is no name."""
         if name is None:
             return None
         if name not in self.materials:
@@ -98,7 +102,7 @@ class Objects:
         return self.materials[name]
 
     def shape(self, values: dict[str, Any], place: Place) -> Piece:
-        """The triangles of a shape."""
+        """Makes the triangles of a shape."""
         material = self.materials[values["material"]]
         if values["shape"] == "keyed":
             return Piece(keyed_of(values, material, self.files, place))
@@ -109,7 +113,7 @@ class Objects:
 
 
 def shifts_of(values: dict[str, Any], place: Place) -> list[Doubles | None]:
-    """The shift to each place of an object, (3,) each; one None if it has one place."""
+    """Returns the shift (3,) to each place of an object, or a single None if it has one place."""
     at, grid = values["at"], values["grid"]
     if at is not None and grid is not None:
         raise place.inside("grid").error("expected no grid beside at")

@@ -1,4 +1,4 @@
-"""Where in a file a value stands, for messages."""
+"""This module says where in a file a value stands, for messages."""
 
 import difflib
 import json
@@ -17,26 +17,26 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 @dataclass(frozen=True)
 class Place:
-    """A key of a file. keys: the way to it, such as `object[3].material`; lists count from 0."""
+    """Names a key of a file. keys: the way to it, such as `object[3].material`; lists count from 0."""
 
     path: Path
     keys: str = ""
 
     def inside(self, name: str) -> "Place":
-        """A key of the table that is here."""
+        """Returns the place of a key of the table that is here."""
         shown_name = name if BARE_KEY.fullmatch(name) else quoted(name)
         return Place(self.path, f"{self.keys}.{shown_name}" if self.keys else shown_name)
 
     def item(self, index: int) -> "Place":
-        """An item of the list that is here."""
+        """Returns the place of an item of the list that is here."""
         return Place(self.path, f"{self.keys}[{index}]")
 
     def error(self, message: str) -> SceneFileError:
-        """What is wrong here."""
+        """Returns an error that says what is wrong here."""
         return SceneFileError(self.path, None, f"{self.keys}: {message}" if self.keys else message)
 
     def unknown(self, what: str, name: str, known: Iterable[str]) -> SceneFileError:
-        """A name that nothing has, with those that there are and the one that may be meant."""
+        """Returns the error of a name that nothing has; it lists the known ones and the one that may be meant."""
         names = list(known)
         close = difflib.get_close_matches(name[:MAX_QUOTE], names[:1000], n=1)
         hint = f" (did you mean {quoted(close[0])}?)" if close else ""
@@ -45,12 +45,12 @@ class Place:
 
 
 def quoted(text: str) -> str:
-    """Text as messages show it, on one line."""
+    """Returns a text as messages show it, on one line."""
     return json.dumps(text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 3] + "...")
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it."""
+    """Returns a value as messages show it."""
     match value:
         case bool():
             return str(value).lower()

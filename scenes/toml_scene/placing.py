@@ -1,4 +1,4 @@
-"""Frames, matrices and the hierarchy of groups."""
+"""This module makes frames, matrices and the hierarchy of groups."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,30 +17,30 @@ UP_TURNS: dict[str, Doubles] = {"y": NO_TURN, "z": quaternion(np.array([1.0, 0.0
 
 @dataclass(frozen=True)
 class Frame:
-    """The unit of a file, in metres, and the axis that is up in it."""
+    """Describes the unit of a file, in metres, and the axis that is up in it."""
 
     units: float
     up: str
 
     @property
     def matrix(self) -> Doubles:
-        """(4, 4) from this frame to metres with y up; its zeros and ones are exact."""
+        """Returns the map (4, 4) from this frame to metres with y up; its zeros and ones are exact."""
         return np.round(rotation(UP_TURNS[self.up])) @ scaling(np.full(3, self.units))
 
     def inside(self, outer: "Frame") -> Doubles:
-        """(4, 4) from this frame to another."""
+        """Returns the map (4, 4) from this frame to another."""
         scale = self.units / outer.units
         turn = np.round(rotation(UP_TURNS[outer.up]).T @ rotation(UP_TURNS[self.up]))
         return turn @ scaling(np.full(3, scale))
 
     @property
     def is_world(self) -> bool:
-        """Whether it is that of scenes: metres, y up."""
+        """Returns whether this is the frame of scenes: metres, y up."""
         return self.units == 1.0 and self.up == "y"
 
 
 def matrix_of(values: dict[str, Any], place: Place) -> Doubles | None:
-    """(4, 4) map that translate, rotate, scale or else matrix say, or None if nothing does."""
+    """Returns the map (4, 4) that the keys translate, rotate, scale or else matrix give, or None if there are none."""
     given = [name for name in ("translate", "rotate", "scale") if values[name] is not None]
     if values["matrix"] is None:
         return composed(values) if given else None
@@ -54,7 +54,7 @@ def matrix_of(values: dict[str, Any], place: Place) -> Doubles | None:
 
 
 def composed(values: dict[str, Any]) -> Doubles:
-    """(4, 4) map: scaled, then turned, then shifted."""
+    """Returns the map (4, 4) that scales, then turns, then shifts."""
     turn = IDENTITY
     for row in values["rotate"] or []:
         turn = rotation(quaternion(np.array(row["axis"]), row["degrees"])) @ turn
@@ -63,10 +63,10 @@ def composed(values: dict[str, Any]) -> Doubles:
 
 
 class Hierarchy:
-    """The groups of a file, and the transforms inside them."""
+    """Holds the groups of a file, and the transforms inside them."""
 
     def __init__(self, groups: list[dict[str, Any]], frame: Frame, place: Place) -> None:
-        """place: of the list of groups."""
+        """Checks the names of the groups. place: of the list of groups."""
         self.root = WORLD if frame.is_world else WORLD.inner(matrix=frame.matrix)
         self._groups: dict[str, tuple[dict[str, Any], Place]] = {}
         self._transforms: dict[str, Transform] = {}
@@ -76,7 +76,10 @@ class Hierarchy:
             self._groups[group["name"]] = group, place.item(index)
 
     def transform(self, parent: str | None, place: Place) -> Transform:
-        """The transform of a group, or of the world where there is no parent. place: of the table that names it."""
+        """Returns the transform of a group, or of the world where there is no parent.
+
+        place: of the table that names it.
+        """
         chain: list[str] = []
         while parent is not None and parent not in self._transforms:
             if parent in chain:
@@ -94,7 +97,7 @@ class Hierarchy:
 
 
 def inner(outer: Transform, values: dict[str, Any], place: Place) -> Transform:
-    """The transform of a group inside another: its fixed map, and inside of that its track."""
+    """Returns the transform of a group inside another: its fixed map, and inside of that its track."""
     matrix = matrix_of(values, place)
     if matrix is not None or values["track"] is None:
         outer = outer.inner(matrix=matrix)

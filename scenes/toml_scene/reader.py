@@ -1,4 +1,4 @@
-"""Reading a scene file."""
+"""This module reads a scene file."""
 
 import re
 import tomllib
@@ -11,10 +11,11 @@ import numpy as np
 from scenes.default_view import look_at, triple
 from scenes.document import Document
 from scenes.errors import SceneFileError
+from scenes.evaluator import scene_of
 from scenes.metals import METALS
-from scenes.model import AnimationRange, Camera, Material, Scene, Texture
+from scenes.model import AnimationRange, Camera, Material, Texture
+from scenes.scene import Scene
 from scenes.source_file import read_bytes, reason
-from scenes.stage import scene_of
 from scenes.texture_file import read_texture
 from scenes.toml_scene.keyframes import track_of, turned_track
 from scenes.toml_scene.keys import FILE_KEYS, LINEAR, PICTURE_KEYS
@@ -34,14 +35,14 @@ OF_KIND: dict[str, dict[str, Any]] = {
     "dielectric": {"transmittance": 1.0, "ior": 1.5},
     "plastic": {"ior": 1.5},
 }
-#: Of this kind alone reflectances may exceed 1: it scales them down.
+#: The one kind of which reflectances may exceed 1: it scales them down.
 SCALING_KIND = "nff"
 #: Directions as good as unit and perpendicular are taken as they are, so that written cameras are read to the last bit.
 TOLERANCE = 1e-9
 
 
 def read(path: Path) -> Scene:
-    """The scene of a .toml file. Raises SceneFileError with the file and the key of what is wrong."""
+    """Reads the scene of a .toml file. Raises SceneFileError with the file and the key of what is wrong."""
     values = FILE_KEYS.read(parse(path), Place(path))
     document = document_of(values, Place(path))
     if document.triangles == 0:
@@ -50,7 +51,7 @@ def read(path: Path) -> Scene:
 
 
 def parse(path: Path) -> dict[str, Any]:
-    """The tables of a file as TOML has them."""
+    """Reads the tables of a file as TOML has them."""
     data = read_bytes(path, MAX_FILE_BYTES)
     try:
         return tomllib.loads(data.decode("utf-8"))
@@ -65,7 +66,7 @@ def parse(path: Path) -> dict[str, Any]:
 
 
 def document_of(values: dict[str, Any], place: Place) -> Document:
-    """All that a file says. values: of the keys of `FILE_KEYS`."""
+    """Makes the document of all that a file says. values: of the keys of `FILE_KEYS`."""
     scene = values["scene"]
     frame = Frame(scene["units"], scene["up"])
     check_tracks(values, frame, place)
@@ -95,7 +96,7 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
 
 
 def settings_of(values: dict[str, Any], frame: Frame) -> dict[str, Any]:
-    """The options that the file proposes; lengths in metres."""
+    """Returns the options that the file proposes, lengths in metres."""
     settings = {name: value for name, value in values.items() if value is not None}
     if "radius" in settings:
         settings["radius"] *= frame.units
@@ -138,7 +139,7 @@ def add_materials(document: Document, materials: dict[str, dict[str, Any]], plac
 
 
 def metal_index(values: dict[str, Any], place: Place) -> dict[str, Any]:
-    """The index eta + i k of a metal by its name, which is taken from the values, or as they have it.
+    """Returns the index eta + i k of a metal by its name, which is taken from the values, or as they have it.
 
     Raises SceneFileError where a name and numbers are given, or k alone, or where the surface is no metal.
     """
@@ -155,7 +156,7 @@ def metal_index(values: dict[str, Any], place: Place) -> dict[str, Any]:
 
 
 def looked_at(texture: Texture, own: tuple[Path, str, str, bool]) -> Texture:
-    """A texture with its wrap, its filter, and whether it is linear."""
+    """Returns a texture with its wrap and its filter, and whether it is linear."""
     return replace(texture, wrap=own[1], filter=own[2], is_linear=own[3])
 
 
@@ -168,7 +169,7 @@ def check_reflectances(values: dict[str, Any], place: Place) -> None:
 
 
 def camera_of(values: dict[str, Any], frame: Frame, place: Place) -> Camera:
-    """A camera in metres with y up."""
+    """Makes a camera in metres with y up."""
     if (values["target"] is None) == (values["forward"] is None):
         count = "neither" if values["target"] is None else "both"
         raise place.error(f"expected one of target and forward, got {count}")

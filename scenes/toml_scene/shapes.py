@@ -1,4 +1,4 @@
-"""The shapes that a scene file can name: from the values of their keys to triangles."""
+"""This module makes the shapes that a scene file can name: it turns the values of their keys into triangles."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,24 +14,24 @@ Build = Callable[[dict[str, Any], int, Place], Mesh]
 
 
 def sphere_of(values: dict[str, Any], material: int, _place: Place) -> Mesh:
-    """A sphere."""
+    """Makes a sphere."""
     radius = -values["radius"] if values["inside"] else values["radius"]
     return sphere(np.array(values["center"]), radius, material, values["segments"])
 
 
 def cone_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
-    """The side of a cone."""
+    """Makes the side of a cone."""
     radii = (values["base_radius"], values["apex_radius"])
     return cone(ends_of(values, place), radii, material, values["inside"])
 
 
 def cylinder_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
-    """The side of a cylinder."""
+    """Makes the side of a cylinder."""
     return cone(ends_of(values, place), (values["radius"], values["radius"]), material, values["inside"])
 
 
 def ends_of(values: dict[str, Any], place: Place) -> Doubles:
-    """(2, 3): base and apex."""
+    """Returns the two ends (2, 3): base and apex."""
     ends = np.array([values["base"], values["apex"]])
     if not np.linalg.norm(ends[1] - ends[0]) > 0.0:
         raise place.inside("apex").error("expected base and apex at different points")
@@ -39,7 +39,7 @@ def ends_of(values: dict[str, Any], place: Place) -> Doubles:
 
 
 def box_of(values: dict[str, Any], material: int, _place: Place) -> Mesh:
-    """A box of six rectangles."""
+    """Makes a box of six rectangles."""
     edges = np.diag(values["size"])
     lower = np.array(values["center"]) - 0.5 * edges.sum(axis=0)
     sides = []
@@ -53,13 +53,13 @@ def box_of(values: dict[str, Any], material: int, _place: Place) -> Mesh:
 
 
 def rectangle_of(values: dict[str, Any], material: int, _place: Place) -> Mesh:
-    """A rectangle."""
+    """Makes a rectangle."""
     first, second = values["edges"]
     return rectangle(values["corner"], first, second, material)
 
 
 def triangles_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
-    """Triangles in the file itself."""
+    """Makes a mesh of triangles that are in the file itself."""
     triangles = indices_of(values, "triangles", len(values["vertices"]), place)
     kinds: dict[str, Any] = {}
     for name, indices in (("normals", "normal_triangles"), ("uvs", "uv_triangles")):
@@ -76,7 +76,8 @@ def triangles_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
 
 
 def indices_of(values: dict[str, Any], name: str, count: int, place: Place) -> Indices:
-    """(n, 3) indices into so many values; every three of them where the file says none."""
+    """Returns indices (n, 3) into so many values; where the file gives none, each three values in a row make a
+    triangle."""
     indices: Indices | None = values[name]
     if indices is None:
         if count % 3:

@@ -1,4 +1,4 @@
-"""The kinds of values that keys can have: what each expects, and how it is read.
+"""This module holds the kinds of values that keys can have: what each expects, and how it is read.
 
 TOML's own types say little. A kind narrows them to what a scene can use, so that no other code has to check.
 """
@@ -19,34 +19,34 @@ MAX_ROW = 4
 
 
 class Kind(Protocol):
-    """What a key may hold."""
+    """Says what a key may hold."""
 
     @property
     def expected(self) -> str:
-        """What is wanted, in words that follow 'expected'."""
+        """Returns what is wanted, in words that follow 'expected' in a message."""
 
     def read(self, value: Any, place: Place) -> Any:
-        """A value of TOML as the scene needs it. Raises SceneFileError."""
+        """Turns a value of TOML into what the scene needs. Raises SceneFileError."""
 
 
 def wrong(kind: Kind, value: Any, place: Place) -> Exception:
-    """The error of a value that is not of a kind."""
+    """Returns the error about a value that is not of a kind."""
     return place.error(f"expected {kind.expected}, got {shown(value)}")
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of TOML is a number; true and false are none."""
+    """Returns whether a value of TOML is a number; true and false are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
 class Text:
-    """Any text that is not empty."""
+    """Accepts any text that is not empty."""
 
     expected: str = "a text"
 
     def read(self, value: Any, place: Place) -> str:
-        """The text."""
+        """Returns the text. Raises SceneFileError for anything else."""
         if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT or "\0" in value:
             raise wrong(self, value, place)
         return value
@@ -54,17 +54,17 @@ class Text:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several words."""
+    """Accepts one of several words."""
 
     words: tuple[str, ...]
 
     @property
     def expected(self) -> str:
-        """The words."""
+        """Returns the words that are accepted, for messages."""
         return "one of " + ", ".join(f'"{word}"' for word in self.words)
 
     def read(self, value: Any, place: Place) -> str:
-        """The word."""
+        """Returns the word. Raises SceneFileError for any other."""
         if not isinstance(value, str):
             raise wrong(self, value, place)
         if value not in self.words:
@@ -74,12 +74,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Flag:
-    """Yes or no."""
+    """Accepts true or false."""
 
     expected: str = "true or false"
 
     def read(self, value: Any, place: Place) -> bool:
-        """The bool."""
+        """Returns the truth value. Raises SceneFileError for anything else."""
         if not isinstance(value, bool):
             raise wrong(self, value, place)
         return value
@@ -87,7 +87,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Number:
-    """A number in least..most; between them if `inside`."""
+    """Accepts a number in least..most, or strictly between them if `inside`."""
 
     least: float
     most: float
@@ -95,24 +95,24 @@ class Number:
 
     @property
     def expected(self) -> str:
-        """The range."""
+        """Returns the range that is accepted, for messages."""
         return f"a number {range_words(self.least, self.most, self.inside)}"
 
     def fits(self, value: Any) -> bool:
-        """Whether a value of TOML is such a number."""
+        """Returns whether a value of TOML is such a number."""
         if not is_number(value) or not self.least <= value <= self.most:
             return False
         return not self.inside or self.least < value < self.most
 
     def read(self, value: Any, place: Place) -> float:
-        """The number as a float."""
+        """Returns the number as a float. Raises SceneFileError where it is out of range."""
         if not self.fits(value):
             raise wrong(self, value, place)
         return float(value)
 
 
 def range_words(least: float, most: float, inside: bool = False) -> str:
-    """A range in words."""
+    """Writes a range in words."""
     if -least == most:
         return f"of at most {most:g} in size"
     return f"between {least:g} and {most:g}" if inside else f"from {least:g} to {most:g}"
@@ -120,7 +120,7 @@ def range_words(least: float, most: float, inside: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number in least..most."""
+    """Accepts a whole number in least..most."""
 
     least: int
     most: int
@@ -128,16 +128,16 @@ class Whole:
 
     @property
     def expected(self) -> str:
-        """The range."""
+        """Returns the range that is accepted, for messages."""
         return f"{'an even' if self.even else 'a whole'} number from {self.least} to {self.most}"
 
     def fits(self, value: Any) -> bool:
-        """Whether a value of TOML is such a number."""
+        """Returns whether a value of TOML is such a number."""
         whole = isinstance(value, int) and not isinstance(value, bool)
         return whole and self.least <= value <= self.most and not (self.even and value % 2)
 
     def read(self, value: Any, place: Place) -> int:
-        """The number."""
+        """Returns the number. Raises SceneFileError where it is out of range."""
         if not self.fits(value):
             raise wrong(self, value, place)
         return int(value)
@@ -145,7 +145,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Vector:
-    """A list of so many numbers in least..most."""
+    """Accepts a list of so many numbers in least..most."""
 
     length: int
     least: float
@@ -153,11 +153,11 @@ class Vector:
 
     @property
     def expected(self) -> str:
-        """The length and the range."""
+        """Returns the length and the range that are accepted, for messages."""
         return f"a list of {self.length} numbers {range_words(self.least, self.most)}"
 
     def read(self, value: Any, place: Place) -> tuple[float, ...]:
-        """The numbers."""
+        """Returns the numbers. Raises SceneFileError for anything else."""
         if not isinstance(value, list) or len(value) != self.length:
             raise wrong(self, value, place)
         number = Number(self.least, self.most)
@@ -166,18 +166,18 @@ class Vector:
 
 @dataclass(frozen=True)
 class Triple:
-    """Three numbers in least..most, or one that stands for all three."""
+    """Accepts three numbers in least..most, or one that stands for all three."""
 
     least: float
     most: float
 
     @property
     def expected(self) -> str:
-        """The range."""
+        """Returns the range that is accepted, for messages."""
         return f"a number or a list of 3 numbers {range_words(self.least, self.most)}"
 
     def read(self, value: Any, place: Place) -> tuple[float, ...]:
-        """Three numbers."""
+        """Returns three numbers. Raises SceneFileError for anything else."""
         if isinstance(value, list):
             if len(value) != 3:
                 raise wrong(self, value, place)
@@ -189,20 +189,20 @@ class Triple:
 
 @dataclass(frozen=True)
 class Size:
-    """Width and height in pixels."""
+    """Accepts a width and a height in pixels."""
 
     most_side: int
     most_pixels: int
 
     @property
     def expected(self) -> str:
-        """The bounds."""
+        """Returns the bounds that are accepted, for messages."""
         return (
             f"[width, height], whole numbers from 1 to {self.most_side}, and at most {self.most_pixels} pixels in all"
         )
 
     def read(self, value: Any, place: Place) -> tuple[int, int]:
-        """(width, height)."""
+        """Returns (width, height). Raises SceneFileError for anything else."""
         if not isinstance(value, list) or len(value) != 2:
             raise wrong(self, value, place)
         side = Whole(1, self.most_side)
@@ -214,15 +214,15 @@ class Size:
 
 @dataclass(frozen=True)
 class Units:
-    """A unit of length."""
+    """Accepts a unit of length."""
 
     @property
     def expected(self) -> str:
-        """The names."""
+        """Returns the names that are accepted, for messages."""
         return f"one of {', '.join(METRES)}, or metres per unit, a number from {LEAST_UNIT:g} to {LARGEST_UNIT:g}"
 
     def read(self, value: Any, place: Place) -> float:
-        """Metres per unit."""
+        """Returns how many metres the unit has. Raises SceneFileError for a name that is not known."""
         if isinstance(value, str) and value in METRES:
             return METRES[value]
         if not Number(LEAST_UNIT, LARGEST_UNIT).fits(value):
@@ -232,23 +232,24 @@ class Units:
 
 @dataclass(frozen=True)
 class Points:
-    """A list of lists of so many numbers, as an array. They are coordinates, or else indices."""
+    """Accepts a list of lists of so many numbers, as an array. They are coordinates, or else indices."""
 
     width: int
     indices: bool = False
 
     @property
     def expected(self) -> str:
-        """The shape of the array."""
+        """Returns the shape of the array that is accepted, for messages."""
         return f"a list of lists of {self.width} {self.number.expected.split(' ', 1)[1].replace('number', 'numbers')}"
 
     @property
     def number(self) -> Number | Whole:
-        """What each number may be."""
+        """Returns the kind of each number."""
         return Whole(0, 2**31 - 1) if self.indices else Number(-MAX_COORDINATE, MAX_COORDINATE)
 
     def read(self, value: Any, place: Place) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
-        """(n, width) float64, or int32 of indices."""
+        """Returns an array (n, width), float64 of coordinates or int32 of indices. Raises SceneFileError for anything
+        else."""
         if not isinstance(value, list) or not value:
             raise wrong(self, value, place)
         fits = self.number.fits
@@ -259,7 +260,7 @@ class Points:
 
 
 def row_shown(value: Any) -> str:
-    """A short list as messages show it."""
+    """Writes a short list as messages show it."""
     if isinstance(value, list) and len(value) <= MAX_ROW:
         return "[" + ", ".join(shown(item) for item in value) + "]"
     return shown(value)
@@ -267,7 +268,7 @@ def row_shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class ListOf:
-    """A list of least..most values of one kind."""
+    """Accepts a list of least..most values of one kind."""
 
     kind: Kind
     least: int = 1
@@ -275,12 +276,12 @@ class ListOf:
 
     @property
     def expected(self) -> str:
-        """The kind and how many."""
+        """Returns the kind and how many values are accepted, for messages."""
         count = str(self.most) if self.least == self.most else f"{self.least} to {self.most}"
         return f"a list of {count}, each {self.kind.expected}"
 
     def read(self, value: Any, place: Place) -> list[Any]:
-        """The values."""
+        """Returns the values. Raises SceneFileError for anything else."""
         if not isinstance(value, list) or not self.least <= len(value) <= self.most:
             raise wrong(self, value, place)
         return [self.kind.read(item, place.item(index)) for index, item in enumerate(value)]
@@ -288,17 +289,17 @@ class ListOf:
 
 @dataclass(frozen=True)
 class OneOrMore:
-    """A table, or a list of them."""
+    """Accepts a table, or a list of them."""
 
     kind: Kind
 
     @property
     def expected(self) -> str:
-        """The kind."""
+        """Returns the kind that is accepted, for messages."""
         return f"{self.kind.expected}, or a list of such"
 
     def read(self, value: Any, place: Place) -> list[Any]:
-        """The values, one or more."""
+        """Returns the values, one or more. Raises SceneFileError for anything else."""
         if isinstance(value, dict):
             return [self.kind.read(value, place)]
         if not isinstance(value, list):
@@ -308,10 +309,11 @@ class OneOrMore:
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """A key of a table.
+    """Describes a key of a table.
 
-    about: what it does, with the unit. example: a value as the file says it. default: a value as TOML has it; None
-    where there is none, and then `fallback` says in words what happens.
+    about: what it does, with the unit.
+    example: a value as the file says it.
+    default: a value as TOML has it; None where there is none, and then `fallback` says in words what happens.
     """
 
     name: str
@@ -325,7 +327,11 @@ class Key:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of known keys. title: as the file's header says it. about: what it describes."""
+    """Accepts a table of known keys.
+
+    title: as the file's header says it.
+    about: what it describes.
+    """
 
     title: str
     about: str
@@ -333,12 +339,13 @@ class Table:
 
     @property
     def expected(self) -> str:
-        """A table."""
+        """Returns that a table is accepted, for messages."""
         names = ", ".join(key.name for key in self.keys)
         return f"a table of {names}"
 
     def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """The value of every key; the default of one that is left out."""
+        """Returns the value of every key, and the default of one that is left out. Raises SceneFileError for an unknown
+        key."""
         if not isinstance(value, dict):
             raise wrong(self, value, place)
         names = [key.name for key in self.keys]
@@ -348,7 +355,7 @@ class Table:
         return {key.name: self.read_key(key, value, place) for key in self.keys}
 
     def read_key(self, key: Key, table: dict[str, Any], place: Place) -> Any:
-        """The value of one key."""
+        """Reads the value of one key."""
         if key.name in table:
             return key.kind.read(table[key.name], place.inside(key.name))
         if key.required:
@@ -358,17 +365,17 @@ class Table:
 
 @dataclass(frozen=True)
 class FirstKey:
-    """A table, or the text of its first key alone."""
+    """Accepts a table, or the text of its first key alone."""
 
     table: Table
 
     @property
     def expected(self) -> str:
-        """A text or a table."""
+        """Returns that a text or a table is accepted, for messages."""
         return f"{self.table.keys[0].kind.expected}, or {self.table.expected}"
 
     def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """The table."""
+        """Returns the values of the table. Raises SceneFileError for anything else."""
         if isinstance(value, str):
             value = {self.table.keys[0].name: value}
         if not isinstance(value, dict):
@@ -378,10 +385,10 @@ class FirstKey:
 
 @dataclass(frozen=True)
 class Turn(Table):
-    """A table with an axis and degrees."""
+    """Accepts a table with an axis and degrees."""
 
     def read(self, value: Any, place: Place) -> dict[str, Any]:
-        """The values. An axis without length turns nothing, and may only say so."""
+        """Returns the values of the table. An axis without length is allowed only with an angle of no effect."""
         values = super().read(value, place)
         if not any(values["axis"]) and values["degrees"] % 360.0 != 0.0:
             raise place.inside("axis").error("expected an axis of some length to turn about, got 0, 0, 0")
@@ -390,17 +397,17 @@ class Turn(Table):
 
 @dataclass(frozen=True)
 class Named:
-    """Tables of one kind under names that the file chooses."""
+    """Accepts tables of one kind under names that the file chooses."""
 
     table: Table
 
     @property
     def expected(self) -> str:
-        """A table of tables."""
+        """Returns that a table of tables is accepted, for messages."""
         return f"tables [{self.table.title}]"
 
     def read(self, value: Any, place: Place) -> dict[str, dict[str, Any]]:
-        """The tables by name, in the order of the file."""
+        """Returns the tables by name, in the order of the file."""
         if not isinstance(value, dict):
             raise wrong(self, value, place)
         return {name: self.table.read(item, place.inside(name)) for name, item in value.items()}

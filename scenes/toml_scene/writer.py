@@ -1,4 +1,4 @@
-"""Writing a scene as a scene file, with its meshes and textures beside it.
+"""This module writes a scene as a scene file, with its meshes and textures beside it.
 
 What is read again has the same triangles at every time, bit by bit.
 """
@@ -13,7 +13,8 @@ import numpy as np
 
 from scenes.document import DistantSource, Document, EnvironmentSource, LightSource, PointSource
 from scenes.errors import SceneFileError
-from scenes.model import PICTURES, Scene, Texture
+from scenes.model import PICTURES, Texture
+from scenes.scene import Scene
 from scenes.source_file import reason
 from scenes.texture_file import texture_image
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
@@ -44,34 +45,37 @@ def write(scene: Scene, path: Path) -> None:
 
 
 def texture_files(document: Document, path: Path) -> list[str]:
-    """Names of the files of a document's textures."""
+    """Returns the names of the files of a document's textures."""
     return [f"{path.stem}-{index}.png" for index in range(len(document.textures))]
 
 
 def mesh_file(path: Path) -> str:
-    """Name of the file of all meshes."""
+    """Returns the name of the file of all meshes."""
     return f"{path.stem}-meshes{SUFFIX}"
 
 
 def environment_file(path: Path) -> str:
-    """Name of the file of the environment's image."""
+    """Returns the name of the file of the environment's image."""
     return f"{path.stem}-environment.npy"
 
 
 def picture(file: str, texture: Texture, is_linear: bool) -> str | dict[str, Any]:
-    """What says a picture: the name of its file where that is enough. is_linear: whether it is unless that is said."""
+    """Returns the value of a key for a picture: the name of its file where that is enough.
+
+    is_linear: whether it is unless that is said.
+    """
     if (texture.wrap, texture.filter, texture.is_linear) == ("repeat", "bilinear", is_linear):
         return file
     return {"file": file, "wrap": texture.wrap, "filter": texture.filter, "linear": texture.is_linear}
 
 
 def has_image(environment: EnvironmentSource | None) -> TypeGuard[EnvironmentSource]:
-    """Whether there is an environment that is more than a colour."""
+    """Returns whether there is an environment that is more than a colour."""
     return environment is not None and environment.radiance.shape[:2] != (1, 1)
 
 
 def toml(value: Any) -> str:
-    """A value as TOML says it; numbers so that they are read as they are."""
+    """Writes a value as TOML; numbers are written so that the same ones are read."""
     match value:
         case bool():
             return str(value).lower()
@@ -87,22 +91,22 @@ def toml(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text as TOML says it."""
+    """Writes a text as TOML does."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def clean(text: str) -> str:
-    """Text without what is no character: names of files may be any bytes."""
+    """Returns a text without what is no character, since names of files may be any bytes."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def key_text(name: str) -> str:
-    """A name as a key."""
+    """Writes a name as a key."""
     return name if BARE_KEY.fullmatch(name) else quoted(name)
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Names that can be written, no two alike, for any names."""
+    """Returns names that can be written, no two alike, for any names."""
     found: dict[str, None] = {}
     for name in names:
         stem = clean(name) or "unnamed"
@@ -115,7 +119,7 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 def table(header: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of a table; keys whose value is None are left out."""
+    """Yields the lines of a table; keys whose value is None are left out."""
     yield ""
     yield header
     for name, value in values.items():
@@ -124,7 +128,7 @@ def table(header: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 class Lines:
-    """The lines of a scene file."""
+    """Makes the lines of a scene file."""
 
     def __init__(self, document: Document, path: Path) -> None:
         self.document, self.path = document, path
@@ -136,7 +140,7 @@ class Lines:
         self._group_rows: list[dict[str, Any]] = []
 
     def all(self, name: str) -> Iterator[str]:
-        """The whole file. name: of the scene."""
+        """Yields the lines of the whole file. name: of the scene."""
         document = self.document
         yield f"# {clean(name)!a}, as tracecore writes it"
         scene = {"name": clean(name) or None, "background": document.background, "ambient": document.ambient}
@@ -163,7 +167,7 @@ class Lines:
                 yield from table(header, row)
 
     def material_lines(self) -> Iterator[str]:
-        """The materials."""
+        """Yields the lines of the materials."""
         files = texture_files(self.document, self.path)
         for name, material in zip(self.materials, self.document.materials, strict=True):
             values = {field: value for field, value in asdict(material).items() if field not in PICTURES}
@@ -172,7 +176,7 @@ class Lines:
             yield from table(f"[materials.{key_text(name)}]", values | {"name": None})
 
     def object_rows(self) -> list[dict[str, Any]]:
-        """The parts."""
+        """Returns the tables of the parts."""
         meshes = {
             key: str(index) for index, key in enumerate(dict.fromkeys(id(part.shape) for part in self.document.parts))
         }
@@ -184,13 +188,13 @@ class Lines:
         return rows
 
     def place_row(self, transform: Transform) -> dict[str, Any]:
-        """What says an object's place: its own matrix in a group, or a group."""
+        """Returns the keys that place an object: its own matrix in a group, or a group."""
         if transform.matrix is None or self.is_moved(transform):
             return {"parent": self.group(transform)}
         return {"parent": self.group(transform.parent), "matrix": transform.matrix}
 
     def light_row(self, light: LightSource) -> dict[str, Any]:
-        """A light."""
+        """Returns the table of a light."""
         parent = self.group(light.transform)
         if isinstance(light, DistantSource):
             own = {"direction": light.direction, "irradiance": light.irradiance}
@@ -203,18 +207,18 @@ class Lines:
         return {"kind": "spot"} | {key: getattr(light, key) for key in keys} | {"parent": parent, "track": track}
 
     def environment_row(self, environment: EnvironmentSource) -> dict[str, Any]:
-        """The environment."""
+        """Returns the table of the environment."""
         own = (
             {"image": environment_file(self.path)} if has_image(environment) else {"color": environment.radiance[0, 0]}
         )
         return own | {"parent": self.group(environment.transform)}
 
     def is_moved(self, transform: Transform) -> bool:
-        """Whether a track moves a transform, instead of its matrix."""
+        """Returns whether a track moves a transform, instead of its matrix."""
         return transform.track in self.document.tracks
 
     def group(self, transform: Transform | None) -> str | None:
-        """Name of the group of a transform, made with those around it if it is new; None for the world."""
+        """Returns the name of the group of a transform, made with those around it if it is new; None for the world."""
         if transform is None:
             return None
         if id(transform) not in self._groups:
@@ -230,7 +234,7 @@ class Lines:
 
 
 def track_lines(name: str, track: Track) -> Iterator[str]:
-    """A track, whose first and last keys shape its ends alone."""
+    """Yields the lines of a track, whose first and last keys shape its ends alone."""
     yield from table(f"[tracks.{name}]", {"interpolation": "inner-spline"})
     parts = {"translate": track.transl, "rotate": track.rot, "scale": track.scale}
     rows = {part: spline_rows(keys) for part, keys in parts.items() if keys is not None}
@@ -244,7 +248,7 @@ def track_lines(name: str, track: Track) -> Iterator[str]:
 
 
 def spline_rows(keys: VectorTrack | RotationTrack) -> list[dict[str, Any]]:
-    """The keys of one part of a track."""
+    """Returns the rows of the keys of one part of a track."""
     rows = []
     for index, time in enumerate(keys.times):
         value = {"value": keys.values[index]} if isinstance(keys, VectorTrack) else turn_row(keys, index)
@@ -254,5 +258,5 @@ def spline_rows(keys: VectorTrack | RotationTrack) -> list[dict[str, Any]]:
 
 
 def turn_row(keys: RotationTrack, index: int) -> dict[str, Any]:
-    """What a key turns."""
+    """Returns the values of a key that turns."""
     return {"axis": keys.axes[index], "degrees": keys.degrees[index]}

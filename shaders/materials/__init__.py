@@ -1,5 +1,1 @@
-"""The built-in shaders: importing this package registers them."""
-
-from shaders.materials import dielectric, diffuse, metal, mirror, nff, plastic
-
-__all__ = ["dielectric", "diffuse", "metal", "mirror", "nff", "plastic"]
+"""This package holds the built-in shaders, one file each, whose last line is the row that `shaders.registry` lists."""

@@ -1,12 +1,14 @@
-"""Glass or water: a smooth or rough border that reflects and refracts. The inside may absorb (`shaders.surface`)."""
+"""This shader is glass or water: a smooth or rough border that reflects and refracts. The inside may absorb
+(`shaders.surface`)."""
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`transmittance` scales what is reflected and refracted together; `ior` bends light; `roughness` spreads it."""
+    """Returns the lobes of a border: `transmittance` scales what is reflected and refracted together, `ior` bends
+    light, and `roughness` spreads it."""
     through = material.transmittance
     return Bsdf(
         diffuse=BLACK,
@@ -19,4 +21,4 @@ def mixture(material: Parameters) -> Bsdf:
     )
 
 
-register_shader(Shader(name="dielectric", summary="glass, clear or rough, reflecting and refracting", mixture=mixture))
+SHADER = Shader(name="dielectric", summary="glass, clear or rough, reflecting and refracting", mixture=mixture)

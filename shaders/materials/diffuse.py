@@ -1,13 +1,13 @@
-"""Lambert's surface: the same radiance in all directions. Photons are stored on it."""
+"""This shader is Lambert's surface: it has the same radiance in all directions. Photons are stored on it."""
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`diffuse`, times the texture, is scattered evenly; the rest is absorbed."""
+    """Returns a lobe that scatters `diffuse`, times the texture, evenly; the rest is absorbed."""
     return Bsdf(diffuse=material.diffuse, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0)
 
 
-register_shader(Shader(name="diffuse", summary="Lambert's surface", mixture=mixture))
+SHADER = Shader(name="diffuse", summary="Lambert's surface", mixture=mixture)

@@ -1,13 +1,13 @@
-"""A metal, polished or rough."""
+"""This shader is a metal, polished or rough."""
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`eta` and `k` say what is reflected, times `specular`; without them `specular` is reflected straight ahead, more
-    of it at grazing angles. `roughness` spreads it."""
+    """Returns the lobes of a metal that reflects by `eta` and `k`, times `specular`; without them `specular` is
+    reflected at normal incidence, more of it at grazing angles. `roughness` spreads it."""
     return Bsdf(
         diffuse=BLACK,
         phong=BLACK,
@@ -15,7 +15,7 @@ def mixture(material: Parameters) -> Bsdf:
         transmission=BLACK,
         shine=0.0,
         ior=1.0,
-        gloss=material.specular,
+        specular_lobe=material.specular,
         # Squared, roughness looks even: Burley, Physically-Based Shading at Disney, 2012.
         alpha=material.roughness**2,
         eta=material.eta,
@@ -23,4 +23,4 @@ def mixture(material: Parameters) -> Bsdf:
     )
 
 
-register_shader(Shader(name="metal", summary="metal, polished or rough", mixture=mixture))
+SHADER = Shader(name="metal", summary="metal, polished or rough", mixture=mixture)

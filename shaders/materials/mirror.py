@@ -1,13 +1,13 @@
-"""A perfect mirror: light leaves in the mirror direction alone."""
+"""This shader is a perfect mirror: light leaves in the mirror direction alone."""
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`specular` is reflected, the rest is absorbed."""
+    """Returns a lobe that mirrors `specular`; the rest is absorbed."""
     return Bsdf(diffuse=BLACK, phong=BLACK, mirror=material.specular, transmission=BLACK, shine=0.0, ior=1.0)
 
 
-register_shader(Shader(name="mirror", summary="perfect mirror", mixture=mixture))
+SHADER = Shader(name="mirror", summary="perfect mirror", mixture=mixture)

@@ -1,4 +1,4 @@
-"""The surface of NFF and AFF files, made to conserve energy.
+"""This shader is the surface of NFF and AFF files, made to conserve energy.
 
 The files mean by `specular` two things at once: the strength of Phong's highlight and of the mirror image. A physical
 surface has one budget for both, so `specular` is split by the shine s: the share s / (s + 100) is a perfect mirror, the
@@ -9,7 +9,7 @@ between surfaces, which photons bring: it is dropped.
 """
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import Color
 
 #: Shine at which half of the specular reflectance is a mirror.
@@ -17,7 +17,7 @@ HALF_MIRROR_SHINE = 100.0
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """Diffuse + Phong + mirror + dielectric, no more than 1 together."""
+    """Returns a diffuse, a Phong, a mirror and a dielectric lobe, no more than 1 together."""
     through = max(0.0, material.transmittance)
     total = max(d + s + through for d, s in zip(material.diffuse, material.specular, strict=True))
     keep = 1.0 / max(1.0, total)
@@ -36,4 +36,4 @@ def _scaled(color: Color, factor: float) -> Color:
     return (color[0] * factor, color[1] * factor, color[2] * factor)
 
 
-register_shader(Shader(name="nff", summary="NFF/AFF surface: diffuse, Phong, mirror and glass in one", mixture=mixture))
+SHADER = Shader(name="nff", summary="NFF/AFF surface: diffuse, Phong, mirror and glass in one", mixture=mixture)

@@ -1,12 +1,14 @@
-"""Plastic, lacquer or glaze: a diffuse base under a clear coat, polished or rough. Photons are stored on the base."""
+"""This shader is plastic, lacquer or glaze: a diffuse base under a clear coat, polished or rough. Photons are stored on
+the base."""
 
 from shaders.bsdf import Bsdf
-from shaders.registry import Parameters, Shader, register_shader
+from shaders.shader import Parameters, Shader
 from shaders.vector import BLACK
 
 
 def mixture(material: Parameters) -> Bsdf:
-    """`ior` is that of the coat, which `roughness` spreads the shine of; `diffuse`, times the texture, is the base."""
+    """Returns the lobes of a coat of index `ior`, which `roughness` spreads, over a base of `diffuse` times the
+    texture."""
     ior = material.ior if material.ior > 0.0 else 1.0
     straight_ahead = ((ior - 1.0) / (ior + 1.0)) ** 2
     return Bsdf(
@@ -16,9 +18,9 @@ def mixture(material: Parameters) -> Bsdf:
         transmission=BLACK,
         shine=0.0,
         ior=1.0,
-        gloss=(straight_ahead, straight_ahead, straight_ahead),
+        specular_lobe=(straight_ahead, straight_ahead, straight_ahead),
         alpha=material.roughness**2,
     )
 
 
-register_shader(Shader(name="plastic", summary="diffuse under a clear coat, polished or rough", mixture=mixture))
+SHADER = Shader(name="plastic", summary="diffuse under a clear coat, polished or rough", mixture=mixture)

@@ -6,8 +6,8 @@ from statistics import NormalDist
 import numpy as np
 
 import tracecore
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
 
 
 @contextmanager

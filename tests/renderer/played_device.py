@@ -1,13 +1,14 @@
-"""A device that a thread plays: it hears bells and raises flags as a resident kernel does, or does not."""
+"""A device that a thread plays: it hears doorbells and raises flags as a resident kernel does, or does not."""
 
 import threading
 
 import numpy as np
 
-from tracecore.cpu import CpuTracer
+from tracecore.dispatch.port import LISTENING, are_ready, new_port, no_tree
+from tracecore.dispatch.ring import RingMemory
 from tracecore.errors import KernelError
-from tracecore.port import LISTENING, are_ready, new_port, no_tree
-from tracecore.ring import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, FAULT_SHIFT, RingMemory
+from tracecore.kernels.ring_records import ANY_HIT_BIT, COUNT_MASK, ENDLESS_BIT, FAULT_SHIFT
+from tracecore.tracers.cpu import CpuTracer
 
 
 class PlayedPort:
@@ -22,10 +23,10 @@ class PlayedPort:
         if self._tracer.dies:
             raise KernelError("the device has died")
 
-    def attend(self):
+    def poll(self):
         raise AssertionError("the device listens by itself")
 
-    def settle(self):
+    def drain(self):
         self.is_settled = are_ready(self.port, 10**9)
 
     def close(self):
@@ -33,13 +34,13 @@ class PlayedPort:
 
 
 class PlayedTracer:
-    """Answers with the CPU's hits. silent: never. faulty: with a complaint. Counts what it is asked."""
+    """Answers with the CPU's hits. silent: never. faulty: with a error. Counts what it is asked."""
 
     name = device = "played"
     dispatch = "resident"
 
-    def __init__(self, triangles, *, threads=1, lanes=4, timeout=60.0, silent=False, faulty=False):
-        self.threads, self.lanes, self.timeout = threads, lanes, timeout
+    def __init__(self, triangles, *, threads=1, batches=4, timeout=60.0, silent=False, faulty=False):
+        self.threads, self.batches, self.timeout = threads, batches, timeout
         self.silent, self.faulty, self.dies = silent, faulty, False
         self.asked, self.most_rung = [], 0
         self._judge = CpuTracer(triangles, threads=1)
@@ -56,14 +57,14 @@ class PlayedTracer:
     def _play(self):
         memory = self.memory
         while not self._stop.wait(0.0005):
-            rung = np.flatnonzero(memory.bells >> np.uint64(32) != memory.flags >> np.uint64(32)).tolist()
+            rung = np.flatnonzero(memory.doorbells >> np.uint64(32) != memory.flags >> np.uint64(32)).tolist()
             self.most_rung = max(self.most_rung, len(rung))
             for slot in [] if self.silent else rung:
                 self._answer(slot)
 
     def _answer(self, slot):
         memory = self.memory
-        number, low = divmod(int(memory.bells[slot]), 1 << 32)
+        number, low = divmod(int(memory.doorbells[slot]), 1 << 32)
         count, any_hit = low & COUNT_MASK, bool(low & ANY_HIT_BIT)
         self.asked.append((count, any_hit))
         rays = np.ascontiguousarray(memory.rays[slot, :, :count].T)

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from renderer import cli, kernel_benchmark
-from renderer.bench_table import table
-from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
-from tracecore.strategies import strategy_names
+from renderer import cli
+from renderer.bench import kernel_benchmark
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, kernel_names, over_baseline
+from renderer.bench.table import table
+from tracecore.kernels.strategies import strategy_names
 
 SMALL = [
     "--device",
@@ -36,7 +37,7 @@ def figures(tmp_path_factory):
     path = tmp_path_factory.mktemp("bench") / "bench.json"
     options = [
         "--end-to-end",
-        "--photons",
+        "--store",
         "3000",
         "--kernels",
         "while-while,bvh4",
@@ -91,15 +92,15 @@ def test_an_interrupt_leaves_what_was_measured(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(kernel_benchmark, "measure", until_the_third)
     path = tmp_path / "part.json"
     given = [*SMALL, "--rays", "primary", "--kernels", "while-while,bvh4,if-if", "--json", str(path)]
-    status, told = run(capsys, "cornell", *given)
+    status, figures = run(capsys, "cornell", *given)
     assert status == 130
-    assert "interrupted: what was measured by then" in told.err
+    assert "interrupted: what was measured by then" in figures.err
     part = json.loads(path.read_text())
     assert [one["kernel"] for one in part["measurements"]] == ["while-while", "bvh4"]
     assert not part["finished"]
-    status, told = run(capsys, "cornell", *given, "--baseline", "if-if")
+    status, figures = run(capsys, "cornell", *given, "--baseline", "if-if")
     assert status == 130
-    assert "what was measured" not in told.err
+    assert "what was measured" not in figures.err
 
 
 @pytest.mark.parametrize(
@@ -115,16 +116,16 @@ def test_an_interrupt_leaves_what_was_measured(capsys, monkeypatch, tmp_path):
     ],
 )
 def test_wrong_names_are_refused_before_anything_is_read(capsys, options, said):
-    status, told = run(capsys, "nosuch.aff", *SMALL, *options)
+    status, figures = run(capsys, "nosuch.aff", *SMALL, *options)
     assert status == 2
-    assert said in told.err
-    assert told.err.count("\n") == 1
+    assert said in figures.err
+    assert figures.err.count("\n") == 1
 
 
 def test_a_scene_that_is_not_there_is_refused(capsys):
-    status, told = run(capsys, "nosuch.aff", *SMALL)
+    status, figures = run(capsys, "nosuch.aff", *SMALL)
     assert status == 2
-    assert "nosuch.aff" in told.err
+    assert "nosuch.aff" in figures.err
 
 
 @pytest.mark.parametrize("radius", ["0", "-1", "nan", "inf", "far"])

@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from renderer import cli, peer_benchmark
-from renderer.bench_table import peer_notes, table
-from renderer.kernel_benchmark import Comparison, Measurement, PeerFacts, over_baseline
+from renderer import cli
+from renderer.bench import peer_benchmark
+from renderer.bench.kernel_benchmark import Comparison, Measurement, PeerFacts, over_baseline
+from renderer.bench.table import peer_notes, table
 from tracecore.errors import PeerError
 from tracecore.peers import Rounds
-from tracecore.tracer import Query
+from tracecore.rays import Query
 
 SMALL = [
     "--device",
@@ -83,9 +84,9 @@ def test_rays_of_another_scene_are_refused(capsys, recorded):
 )
 def test_what_cannot_be_is_refused_before_anything_is_read(capsys, options, said):
     assert bench("nosuch.aff", *options) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("\n") == 1
+    figures = capsys.readouterr().err
+    assert said in figures
+    assert figures.count("\n") == 1
 
 
 def test_embree_beside_ours(tmp_path, capsys):

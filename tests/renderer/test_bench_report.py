@@ -10,16 +10,18 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
-from renderer import bench_files, cli, kernel_benchmark, view_points
-from renderer.bench_files import plain_name
-from renderer.bench_plot import family, plot, relative_range
-from renderer.bench_report import Circumstances, Figure, Pictures, page
-from renderer.end_to_end import EndToEnd
-from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
-from renderer.machine import gpu_facts, machine_facts
-from tracecore import gpu_device
+from renderer import cli
+from renderer.bench import files as bench_files
+from renderer.bench import kernel_benchmark, view_points
+from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.files import plain_name
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
+from renderer.bench.machine import gpu_facts, machine_facts
+from renderer.bench.plot import family, plot, relative_range
+from renderer.bench.report import Circumstances, Figure, Pictures, page
+from tracecore.analysis.steps import StepsPerRay
+from tracecore.cuda import device as gpu_device
 from tracecore.emulator.library import emulator_unavailable_reason
-from tracecore.steps import StepsPerRay
 
 HOSTILE = "<script>alert('\"&"
 
@@ -217,9 +219,9 @@ FILES = {"--json": "bench.json", "--plot": "bench.png", "--html": "bench.html", 
 )
 def test_what_cannot_be_written_is_refused_before_anything_is_read(capsys, options, said):
     assert cli.main(["bench", "nosuch.aff", "--device", "emulator", *options]) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("\n") == 1
+    figures = capsys.readouterr().err
+    assert said in figures
+    assert figures.count("\n") == 1
 
 
 @pytest.mark.parametrize("option", ["--plot", "--html"])

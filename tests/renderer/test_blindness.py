@@ -90,6 +90,6 @@ def snapshot_file(tmp_path):
 def test_the_command_says_it_on_stderr(options, lines, snapshot_file, tmp_path, capsys):
     files = ["-o", str(tmp_path / "a.png")]
     assert cli.main(["render", str(snapshot_file), "--passes", "1", "--device", "cpu", *files, *options]) == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("tracecore: note: ")]
-    assert len(told) == lines
-    assert all("cannot see light of point lights that comes through mirrors or glass" in line for line in told)
+    figures = [line for line in capsys.readouterr().err.splitlines() if line.startswith("tracecore: note: ")]
+    assert len(figures) == lines
+    assert all("cannot see light of point lights that comes through mirrors or glass" in line for line in figures)

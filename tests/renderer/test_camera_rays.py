@@ -9,7 +9,7 @@ import pytest
 from small_scenes import flat_snapshot, quad
 from test_drivers import opened, passes
 
-from renderer.camera_rays import concentric_disc
+from renderer.camera_paths.camera_rays import concentric_disc
 from renderer.drivers import PhotonDriver
 from scenes.model import Camera, Material
 

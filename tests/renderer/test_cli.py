@@ -17,24 +17,28 @@ import pytest
 from PIL import Image
 
 import scenes
-from renderer import __version__, cli, headline
-from renderer.arguments import MAX_PIXELS
+from renderer import cli
 from renderer.commands import photons
-from renderer.commands.render import DEFAULT_PASSES, NOT_FOR, choose_settings
-from renderer.driver import Radiance, RenderSettings, Work
+from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
+from renderer.drivers.driver import Radiance, RenderSettings, Work, settings_taken
 from renderer.drivers.photon import PHOTONS_PER_PIXEL
 from renderer.errors import RadianceError, UsageError
-from renderer.film import FLOOR
-from renderer.image_file import read_linear, read_texts
-from renderer.layers import BEAUTY, BIAS, COLUMNS
-from renderer.photon_map import load_photons
-from renderer.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
+from renderer.film.film import FLOOR
+from renderer.film.image_file import read_linear, read_texts
+from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
+from renderer.photons.photon_map import load_photons
+from renderer.run import photon_run as headline
+from renderer.run.rendering import driver_settings
+from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
+from renderer.settings.picture import DEFAULT_PASSES, Settings
+from renderer.settings.setting import MAX_PIXELS
+from renderer.version import __version__
 from scenes.errors import SceneFileError
 from scenes.model import Snapshot
-from tracecore import compiled
+from tracecore.compilation import cached as compiled
+from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, TriangleError
-from tracecore.tracer import Tracer
 
 
 class FlatDriver:
@@ -50,8 +54,8 @@ class FlatDriver:
     def render_pass(self, index: int) -> Radiance:
         type(self).at_pass(index)
         self.work.rays.camera += self.settings.width * self.settings.height
-        image = np.zeros((self.settings.height, self.settings.width, COLUMNS[self.settings.layers]))
-        image[..., BEAUTY:BIAS] = index + 1.0
+        image = np.zeros((self.settings.height, self.settings.width, LAYER_COLUMNS[self.settings.layers]))
+        image[..., LAYER_BEAUTY:LAYER_BIAS] = index + 1.0
         return image
 
     def save_photons(self, path: Path) -> None:
@@ -127,7 +131,8 @@ BAD_ARGUMENTS = [
     (["render", "cornell", "--device", "gpu:one"], "gpu:INDEX such as gpu:1, cpu or emulator, got 'gpu:one'"),
     (["bench", "cornell", "--device", "cpu:1"], "got 'cpu:1'"),
     (["render", "cornell", "--tone-map", "filmic"], "'filmic'"),
-    (["photons", "cornell", "--photons", "none"], "whole number"),
+    (["photons", "cornell", "--store", "none"], "whole number"),
+    (["photons", "cornell", "--photons", "10"], "--photons"),
     (["scene"], "ACTION"),
     (["scene", "info"], "SCENE"),
     (["doctor", "now"], "now"),
@@ -167,7 +172,7 @@ def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) 
     snapshot = scenes.load("cornell").at_frame(0)
     width, height = snapshot.camera.resolution
     settings = RenderSettings(width=width, height=height)
-    assert choose_settings(arguments, snapshot) == settings
+    assert driver_settings(chosen_settings(Settings, arguments), snapshot) == settings
     run("render", "--help")
     text = " ".join(capsys.readouterr().out.split())
     assert PHOTONS_PER_PIXEL == 2
@@ -356,7 +361,7 @@ def test_default_folder_of_a_picture(
 )
 def test_default_folder_of_photons(option: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "10", "--quiet", *option) == 0
+    assert run("photons", "cornell", "--device", "cpu", "--store", "10", "--quiet", *option) == 0
     assert Path(option[1]).is_file()
 
 
@@ -383,9 +388,9 @@ def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
     path = tmp_path / "a.png"
     assert run_flat("-o", path, "--passes", "3", "--seed", "7", "--exposure", "-1") == 0
     np.testing.assert_array_equal(read_linear(tmp_path / "a.npy"), np.full((3, 4, 3), 2.0))
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert list(told) == list(FIELDS)
-    assert (told["scene"], told["driver"], told["seed"], told["rays.camera"]) == ("cornell", "flat", 7, 36)
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert list(figures) == list(FIELDS)
+    assert (figures["scene"], figures["driver"], figures["seed"], figures["rays.camera"]) == ("cornell", "flat", 7, 36)
     with Image.open(path) as image:
         assert image.getpixel((0, 0)) == (193, 193, 193)  # 2 a stop darker is 1, of which the curve makes 0.53125
     texts = read_texts(path)
@@ -477,16 +482,16 @@ def test_a_target_noise_alone_is_no_number_of_passes(
         return 1.0 / math.sqrt(passes // 2 * ((passes + 1) // 2)) / 2.0 / (1.0 + FLOOR)
 
     def render_pass(self: FlatDriver, index: int) -> Radiance:
-        image = np.zeros((self.settings.height, self.settings.width, COLUMNS[self.settings.layers]))
-        image[..., BEAUTY:BIAS] = {0: 3.0, 1: 1.0}.get(index, 2.0)
+        image = np.zeros((self.settings.height, self.settings.width, LAYER_COLUMNS[self.settings.layers]))
+        image[..., LAYER_BEAUTY:LAYER_BIAS] = {0: 3.0, 1: 1.0}.get(index, 2.0)
         return image
 
     monkeypatch.setattr(flat, "render_pass", render_pass)
     assert run_flat("-o", tmp_path / "a.png", "--target-noise", "0.0145") == 0
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert told["passes"] > DEFAULT_PASSES
-    assert told["noise"] == pytest.approx(error_after(told["passes"]), rel=1e-5)
-    assert error_after(told["passes"]) <= 0.0145 < error_after(told["passes"] - 1)
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert figures["passes"] > DEFAULT_PASSES
+    assert figures["noise"] == pytest.approx(error_after(figures["passes"]), rel=1e-5)
+    assert error_after(figures["passes"]) <= 0.0145 < error_after(figures["passes"] - 1)
 
 
 def test_layers_need_a_file_that_holds_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -539,7 +544,7 @@ def test_interrupted_render(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
 INTERRUPTED_TWICE = """
 import os, signal, sys
 from renderer import cli
-from renderer import picture
+from renderer.run import picture
 from renderer.commands import photons
 from renderer.drivers import PathDriver, DRIVERS
 
@@ -653,9 +658,9 @@ def test_compilation_is_announced_until_a_pass_is_finished(
     at_pass = flat.at_pass
     flat.at_pass = staticmethod(interrupt)
     rows = [("flat", 130, 1), ("flat", 0, 1), ("flat", 0, 0), ("other", 0, 1), ("other", 0, 0)]
-    for driver, status, told in rows:
+    for driver, status, figures in rows:
         assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--driver", driver) == status
-        assert capsys.readouterr().err.count("compiling for this machine") == told
+        assert capsys.readouterr().err.count("compiling for this machine") == figures
         flat.at_pass = staticmethod(at_pass)
 
 
@@ -663,9 +668,9 @@ def test_compilation_is_announced_for_photons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path)
-    for told in (1, 0):
-        assert run("photons", "cornell", "--device", "cpu", "--photons", "10") == 0
-        assert capsys.readouterr().err.count("compiling for this machine") == told
+    for figures in (1, 0):
+        assert run("photons", "cornell", "--device", "cpu", "--store", "10") == 0
+        assert capsys.readouterr().err.count("compiling for this machine") == figures
 
 
 # Real drivers
@@ -674,11 +679,11 @@ def test_compilation_is_announced_for_photons(
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_every_driver_renders(driver: str, tmp_path: Path) -> None:
     options: list[Any] = ["--driver", driver, "--device", "cpu", "--size", "8x6", "--passes", "2"]
-    if "photons" not in NOT_FOR.get(driver, ()):
+    if "photons" in settings_taken(DRIVERS[driver]):
         options += ["--photons", "500"]
     assert run("render", "cornell", *options, "-o", tmp_path / "a.png", "--quiet") == 0
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert told["rays.camera"] == 2 * 8 * 6
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert figures["rays.camera"] == 2 * 8 * 6
     assert read_linear(tmp_path / "a.npy").max() > 0.0
 
 
@@ -692,49 +697,52 @@ def test_photons_only_keeps_its_map(tmp_path: Path) -> None:
 
 def test_photons_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "1000", *files) == 0
+    assert run("photons", "cornell", "--device", "cpu", "--store", "1000", *files) == 0
     text = capsys.readouterr().out
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert list(told) == list(FIELDS)
-    assert told["photons.stored"] >= 1000
-    assert told["photons.emitted"] == told["photons.absorbed"] + told["photons.escaped"] + told["photons.terminated"]
-    assert len(load_photons(tmp_path / "a.npz")[0]) == told["photons.stored"]
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert list(figures) == list(FIELDS)
+    assert figures["photons.stored"] >= 1000
+    assert (
+        figures["photons.emitted"]
+        == figures["photons.absorbed"] + figures["photons.escaped"] + figures["photons.terminated"]
+    )
+    assert len(load_photons(tmp_path / "a.npz")[0]) == figures["photons.stored"]
     for part in (
         "Mrays/s",
         "busy",
         "limited by",
-        f"{told['photons.emitted']} emitted",
-        f"{told['photons.escaped']} escaped",
+        f"{figures['photons.emitted']} emitted",
+        f"{figures['photons.escaped']} escaped",
     ):
         assert part in text
 
 
 def test_report_of_a_photon_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "50000", "--json", tmp_path / "a.json") == 0
+    assert run("photons", "cornell", "--device", "cpu", "--store", "50000", "--json", tmp_path / "a.json") == 0
     rows = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.replace("limited by", "limit").splitlines())
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert f"{told['rays.timed']} in" in rows["rays"]
-    assert 0 < told["rays.timed"] < told["rays.total"]
-    assert f"{told['rays_per_second'] / 1e6:.2f} Mrays/s" in rows["rays"]
-    cores = 1e9 * told["threads"] / told["rays.timed"]
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert f"{figures['rays.timed']} in" in rows["rays"]
+    assert 0 < figures["rays.timed"] < figures["rays.total"]
+    assert f"{figures['rays_per_second'] / 1e6:.2f} Mrays/s" in rows["rays"]
+    cores = 1e9 * figures["threads"] / figures["rays.timed"]
     assert (
-        f"{told['shading.rays_per_second'] / 1e6:.2f} Mrays/s: {cores * told['seconds.shade']:.1f} ns"
+        f"{figures['shading.rays_per_second'] / 1e6:.2f} Mrays/s: {cores * figures['seconds.shade']:.1f} ns"
         in rows["shading"]
     )
-    assert rows["tracing"].startswith(f"{cores * told['seconds.trace']:.1f} ns")
+    assert rows["tracing"].startswith(f"{cores * figures['seconds.trace']:.1f} ns")
     assert rows["waiting"].startswith("0%")
     assert rows["transfer"] == "none, there is no bus"
-    assert rows["order"].startswith(f"{told['seconds.order']:.3f} s")
-    assert rows["limit"] == told["limited_by"] in ("kernel", "shading")
+    assert rows["order"].startswith(f"{figures['seconds.order']:.3f} s")
+    assert rows["limit"] == figures["limited_by"] in ("kernel", "shading")
 
 
 def test_report_of_a_device() -> None:
     texts = {"scene": "box", "kernel": "bvh8", "device": "gpu", "dispatch": "resident", "limited_by": "transfer"}
-    told = dict.fromkeys(FIELDS, 8) | texts
-    told |= {"seconds.load": 1, "seconds.build": 3, "seconds.total": 8.0, "seconds.wait": 1.0}
-    told |= {"transfer.bytes_per_second": 5e9, "transfer.limit_bytes_per_second": 2.5e10}
-    told |= {"rays_per_second": 3e6, "rays_per_second_of_runs": [4e6, 1e6, 3e6]}
-    lines = photons.report(told).splitlines()
+    figures = dict.fromkeys(FIELDS, 8) | texts
+    figures |= {"seconds.load": 1, "seconds.build": 3, "seconds.total": 8.0, "seconds.wait": 1.0}
+    figures |= {"transfer.bytes_per_second": 5e9, "transfer.limit_bytes_per_second": 2.5e10}
+    figures |= {"rays_per_second": 3e6, "rays_per_second_of_runs": [4e6, 1e6, 3e6]}
+    lines = photons.report(figures).splitlines()
     assert "rays          8 in 4.000 s: 3.00 Mrays/s, the median of 3 from 1.00 to 4.00" in lines
     assert "waiting       25% of the threads' time" in lines
     assert "transfer      5.00 GB/s both ways; the bus takes 25.00 GB/s up" in lines
@@ -742,25 +750,25 @@ def test_report_of_a_device() -> None:
 
 
 def test_photons_traced_again(tmp_path: Path) -> None:
-    common = ("photons", "cornell", "--device", "cpu", "--photons", "20000", "--quiet", "--json", tmp_path / "a.json")
-    told = []
+    common = ("photons", "cornell", "--device", "cpu", "--store", "20000", "--quiet", "--json", tmp_path / "a.json")
+    figures = []
     for repeat in (1, 3):
         assert run(*common, "--repeat", str(repeat)) == 0
-        told.append(json.loads((tmp_path / "a.json").read_text()))
-    assert [len(one["rays_per_second_of_runs"]) for one in told] == [1, 3]
-    assert told[1]["rays_per_second"] == sorted(told[1]["rays_per_second_of_runs"])[1]
+        figures.append(json.loads((tmp_path / "a.json").read_text()))
+    assert [len(one["rays_per_second_of_runs"]) for one in figures] == [1, 3]
+    assert figures[1]["rays_per_second"] == sorted(figures[1]["rays_per_second_of_runs"])[1]
     for key in ("photons.stored", "photons.emitted", "rays.photon", "rays.timed"):
-        assert told[0][key] == told[1][key]
+        assert figures[0][key] == figures[1][key]
 
 
 def test_timeline_of_photons(tmp_path: Path) -> None:
     files = ("--json", tmp_path / "a.json", "--timeline", tmp_path / "t.json")
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "20000", "--quiet", *files) == 0
-    told = json.loads((tmp_path / "a.json").read_text())
+    assert run("photons", "cornell", "--device", "cpu", "--store", "20000", "--quiet", *files) == 0
+    figures = json.loads((tmp_path / "a.json").read_text())
     trace = json.loads((tmp_path / "t.json").read_text())
     batches = [event for event in trace["traceEvents"] if event["name"] == "batch"]
-    assert len(batches) == told["coprocessor.batches"]
-    assert sum(batch["args"]["rays"] for batch in batches) == told["rays.total"]
+    assert len(batches) == figures["coprocessor.batches"]
+    assert sum(batch["args"]["rays"] for batch in batches) == figures["rays.total"]
 
 
 @pytest.mark.parametrize("option", ["--json", "--timeline"])
@@ -771,7 +779,7 @@ def test_files_of_photons_need_a_folder(option: str, tmp_path: Path, capsys: pyt
 
 
 def test_photons_of_a_plain_scene(tmp_path: Path) -> None:
-    common = ("cornell", "--device", "cpu", "--photons", "1000", "--quiet", "--json", tmp_path / "a.json")
+    common = ("cornell", "--device", "cpu", "--store", "1000", "--quiet", "--json", tmp_path / "a.json")
     counts = []
     for options in ((), ("--plain",)):
         assert run("photons", *common, *options) == 0
@@ -797,10 +805,10 @@ def test_interrupted_photons_are_kept(
 ) -> None:
     interrupt_photons(monkeypatch, rounds=headline.PILOT_PARTS)
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
-    assert run("photons", "cornell", "--device", "cpu", "--photons", "100000", *files) == 130
+    assert run("photons", "cornell", "--device", "cpu", "--store", "100000", *files) == 130
     captured = capsys.readouterr()
-    told = json.loads((tmp_path / "a.json").read_text())
-    stored = told["photons.stored"]
+    figures = json.loads((tmp_path / "a.json").read_text())
+    stored = figures["photons.stored"]
     assert 0 < stored < 100_000
     assert len(load_photons(tmp_path / "a.npz")[0]) == stored
     assert f"{stored} stored" in captured.out
@@ -822,7 +830,7 @@ def test_bar_of_photons_is_for_terminals(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     for quiet in ((), ("--quiet",)):
-        assert run("photons", "cornell", "--device", "cpu", "--photons", "3000", *quiet) == 0
+        assert run("photons", "cornell", "--device", "cpu", "--store", "3000", *quiet) == 0
         err = capsys.readouterr().err
         assert ("tracing" in err) == (terminal and not quiet)
 
@@ -840,7 +848,7 @@ def test_scene_info(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     triangles = len(scenes.load("cornell").at_frame(0).positions)
     assert f"triangles  {triangles}, of which 0 move" in text
-    assert "0 points, 2 triangles that shine" in text
+    assert "lights     2 triangles that shine" in text
     assert "cameras    front\n" in text
 
 
@@ -934,10 +942,10 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
 def test_lens_shutter_and_filter_are_in_the_picture(tmp_path: Path, flat: type[FlatDriver]) -> None:
     camera = ("--aperture", "0.1", "--focus", "2", "--shutter", "0.5", "--filter", "tent", "--sampler", "random")
     assert run_flat(*camera, "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
-    told = told_settings(tmp_path / "a.png")
+    figures = told_settings(tmp_path / "a.png")
     expected = {"aperture": 0.1, "focus": 2.0, "shutter": 0.5, "motion_samples": 16, "pixel_filter": "tent"}
-    assert expected.items() <= told.items()
-    assert told["sampler"] == "random"
+    assert expected.items() <= figures.items()
+    assert figures["sampler"] == "random"
 
 
 def test_photons_can_be_aimed_where_the_driver_lets_choose(
@@ -950,21 +958,26 @@ def test_photons_can_be_aimed_where_the_driver_lets_choose(
         assert f"--aim does nothing for the driver {driver}" in capsys.readouterr().err
 
 
+def test_a_proposed_exposure_is_no_reason_to_refuse_linear_files(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    assert run("render", proposing(tmp_path, "flat"), "--device", "cpu", "-o", tmp_path / "a.npy", "--quiet") == 0
+    assert read_linear(tmp_path / "a.npy").shape == (5, 6, 3)
+
+
 def test_what_is_said_wins_over_what_is_proposed(tmp_path: Path, flat: type[FlatDriver]) -> None:
     said = "--size 4x3 --passes 2 --photons 5 --radius 1 --max-bounces 2 --exposure 0 --tone-map reinhard --seed 0"
     scene = proposing(tmp_path, "path")
     options = ("--driver", "flat", "--device", "cpu", *said.split(), "--quiet")
     assert run("render", scene, *options, "-o", tmp_path / "a.png") == 0
-    told = told_settings(tmp_path / "a.png")
-    assert [told[name] for name in ("width", "height", "passes", "photons", "max_bounces")] == [4, 3, 2, 5, 2]
-    assert [told[name] for name in ("radius", "exposure", "tone_map", "seed")] == [1.0, 0.0, "reinhard", 0]
+    figures = told_settings(tmp_path / "a.png")
+    assert [figures[name] for name in ("width", "height", "passes", "photons", "max_bounces")] == [4, 3, 2, 5, 2]
+    assert [figures[name] for name in ("radius", "exposure", "tone_map", "seed")] == [1.0, 0.0, "reinhard", 0]
 
 
 def test_proposals_that_the_driver_has_no_use_for_are_left_out(tmp_path: Path) -> None:
     scene = proposing(tmp_path, "ao")
     assert run("render", scene, "--device", "cpu", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
-    told = told_settings(tmp_path / "a.png")
-    assert (told["photons"], told["width"]) == (RenderSettings.photons, 6)
+    figures = told_settings(tmp_path / "a.png")
+    assert (figures["photons"], figures["width"]) == (RenderSettings.photons, 6)
 
 
 def test_a_driver_that_is_proposed_and_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numba import njit
 
-from renderer.columns import (
+from renderer.simd.columns import (
     CHUNK,
     COLUMN,
-    LANES,
+    ELEMENTS,
     WIDTH,
     close_gaps,
     copy_line,
@@ -27,8 +27,8 @@ from renderer.columns import (
     whole,
     whole_pairs,
 )
-from tracecore.compiled import inlined
-from tracecore.vector import address
+from tracecore.compilation.cached import inlined
+from tracecore.compilation.vector import address
 
 #: Bits of all kinds: those of NaN too must pass.
 ROWS = np.random.default_rng(1).integers(0, 2**32, (CHUNK, 12), np.uint64).astype(np.uint32)
@@ -124,10 +124,10 @@ def test_places_of_words_with_the_wanted_bits_are_listed(count, mask):
     """In order, none of those behind `count`, and then places behind the chunk to the end of a vector."""
     words, places = ROWS[:, 0] & np.uint32(0x80000007), np.full(COLUMN, -7, np.int32)
     for bits in np.unique(words & np.uint32(mask)):
-        length = listed(np.append(words, np.full(LANES, bits)), np.uint32(mask), bits, count, places)
+        length = listed(np.append(words, np.full(ELEMENTS, bits)), np.uint32(mask), bits, count, places)
         expected = np.flatnonzero((words[:count] & np.uint32(mask)) == bits)
         assert np.array_equal(places[:length], expected)
-        assert np.array_equal(places[length : length + LANES], CHUNK + np.arange(LANES))
+        assert np.array_equal(places[length : length + ELEMENTS], CHUNK + np.arange(ELEMENTS))
 
 
 @COUNTS
@@ -135,7 +135,7 @@ def test_places_of_words_with_the_wanted_bits_are_listed(count, mask):
 @pytest.mark.parametrize("mask", [0, 1, 6, 0x80000001])
 def test_columns_are_packed_where_words_have_the_wanted_bits(count, mask, in_place):
     """In order, nothing of those behind `count`, and no other place than those of a whole count is written."""
-    words = np.append(ROWS[:, 0] & np.uint32(0x80000007), np.zeros(LANES, np.uint32))
+    words = np.append(ROWS[:, 0] & np.uint32(0x80000007), np.zeros(ELEMENTS, np.uint32))
     for bits in np.unique(words & np.uint32(mask)):
         sources = np.random.default_rng(4).integers(0, 2**32, (4, COLUMN), np.uint64).astype(np.uint32)
         before = sources.copy()
@@ -153,8 +153,8 @@ def test_columns_are_packed_where_words_have_the_wanted_bits(count, mask, in_pla
 def test_a_chunk_is_packed_until_it_is_full(count, share):
     """Piece after piece nothing is left out, pieces are whole vectors, and with numbers it is the same."""
     random = np.random.default_rng(6)
-    words = np.append((random.random(count) < share).astype(np.uint32), np.ones(LANES, np.uint32))
-    source, found, first = random.integers(0, 2**32, count + LANES, np.uint64).astype(np.uint32), [], 0
+    words = np.append((random.random(count) < share).astype(np.uint32), np.ones(ELEMENTS, np.uint32))
+    source, found, first = random.integers(0, 2**32, count + ELEMENTS, np.uint64).astype(np.uint32), [], 0
     while first < count:
         target, other, numbers = (np.full(COLUMN, 7, np.uint32) for _ in range(3))
         length, looked_at = packed_chunk(words[first:], count - first, source[first:], target)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from small_scenes import flat_snapshot, quad
 
-from renderer.cutouts import cutouts_of, mask_of
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
-from renderer.frame_key import frame_key
-from renderer.picture import PictureOrder
-from renderer.session import Limits
-from renderer.stage import TracerChoice, stage_of
+from renderer.run.frame_key import frame_key
+from renderer.run.picture import PictureOrder
+from renderer.run.session import Limits
+from renderer.scene.cutouts import cutouts_of, mask_of
+from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Camera, Material, PointLight, Texture
 
 WIDTH, HEIGHT = 32, 8
@@ -47,8 +47,8 @@ def opened(snapshot, driver, **settings):
     chosen = RenderSettings(
         **({"width": WIDTH, "height": HEIGHT, "photons": 1, "radius": 1e-6, "threads": 2} | settings)
     )
-    with stage_of(snapshot, TracerChoice(device="cpu", threads=2), load_seconds=0.0) as stage:
-        made = DRIVERS[driver](stage.snapshot, stage.tracer, chosen)
+    with context_of(snapshot, TracerChoice(device="cpu", threads=2), load_seconds=0.0) as context:
+        made = DRIVERS[driver](context.snapshot, context.tracer, chosen)
         try:
             yield made
         finally:
@@ -152,7 +152,7 @@ def test_a_mask_that_is_too_large_is_bad_input():
     shown = grid_over_floor(np.ones((1, 1 << 15), np.bool_))
     with (
         pytest.raises(UsageError, match="mask 0 must have 1 to 16384 texels a side"),
-        stage_of(shown, TracerChoice(device="cpu"), load_seconds=0.0),
+        context_of(shown, TracerChoice(device="cpu"), load_seconds=0.0),
     ):
         pass
 

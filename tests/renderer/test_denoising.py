@@ -5,10 +5,10 @@ import pytest
 from driver_passes import opened
 from small_scenes import lamp_in_box
 
-from renderer.denoising import denoised
-from renderer.driver import RenderSettings
-from renderer.film import Film
-from renderer.layers import COLUMNS
+from renderer.drivers.driver import RenderSettings
+from renderer.film.denoising import denoised
+from renderer.film.film import Film
+from renderer.film.layers import LAYER_COLUMNS
 
 pytest.importorskip("pyoidn", reason="the extra [denoise] is not installed")
 
@@ -26,7 +26,7 @@ def test_a_constant_picture_stays_as_it_is(value):
 def exposed(driver, passes):
     """A film of so many passes."""
     settings: RenderSettings = driver.settings
-    film = Film(settings.width, settings.height, COLUMNS[settings.layers])
+    film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
     for index in range(passes):
         film.add(driver.render_pass(index))
     return film

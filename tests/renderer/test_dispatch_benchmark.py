@@ -4,27 +4,27 @@ import pytest
 from small_scenes import lamp_in_box
 
 import tracecore
-from renderer import dispatch_benchmark
-from renderer.dispatch_benchmark import plot, rows, table
-from renderer.packed_scene import pack_scene
+from renderer.bench import dispatch_benchmark
+from renderer.bench.dispatch_benchmark import plot, rows, table
+from renderer.scene.packed_scene import pack_scene
 
 
 def test_every_size_and_number_in_flight_that_fits_is_measured(monkeypatch):
     monkeypatch.setattr(dispatch_benchmark, "BATCHES", (256, 512))
-    monkeypatch.setattr(dispatch_benchmark, "LANES", (1, 4))
+    monkeypatch.setattr(dispatch_benchmark, "IN_FLIGHT", (1, 4))
     monkeypatch.setattr(dispatch_benchmark, "MOST_RAYS", 2 * 4 * 256)
     snapshot = lamp_in_box()
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
         found = list(rows(tracer, pack_scene(snapshot), 2_000))
-    assert [(row["batch_rays"], row["lanes"]) for row in found] == [(256, 1), (256, 4), (512, 1)]
+    assert [(row["batch_rays"], row["in_flight"]) for row in found] == [(256, 1), (256, 4), (512, 1)]
     assert all(row["rays_per_second"] > 0.0 for row in found)
     assert {row["dispatch"] for row in found} == {"direct"}
 
 
 FOUND = [
-    {"dispatch": "resident", "batch_rays": 256, "lanes": 1, "rays_per_second": 12.4e6},
-    {"dispatch": "resident", "batch_rays": 256, "lanes": 64, "rays_per_second": 123.6e6},
-    {"dispatch": "streamed", "batch_rays": 65536, "lanes": 2, "rays_per_second": 7.0e6},
+    {"dispatch": "resident", "batch_rays": 256, "in_flight": 1, "rays_per_second": 12.4e6},
+    {"dispatch": "resident", "batch_rays": 256, "in_flight": 64, "rays_per_second": 123.6e6},
+    {"dispatch": "streamed", "batch_rays": 65536, "in_flight": 2, "rays_per_second": 7.0e6},
 ]
 
 

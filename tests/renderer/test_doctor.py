@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from renderer import cli, doctor
-from renderer.doctor import Finding
-from tracecore import gpu, gpu_device, nvrtc
-from tracecore.nvrtc import CompiledKernel, KernelResources
-from tracecore.strategies import strategy_names
+from renderer import cli
+from renderer.commands import diagnosis as doctor
+from renderer.commands.diagnosis import Finding
+from tracecore.cuda import device as gpu_device
+from tracecore.cuda import nvrtc
+from tracecore.cuda.nvrtc import CompiledKernel, KernelResources
+from tracecore.kernels.strategies import strategy_names
+from tracecore.tracers import gpu
 
 
 def find(findings: list[Finding], name: str) -> Finding:
@@ -106,7 +109,7 @@ def test_old_python_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tracecore import compiled
+    from tracecore.compilation import cached as compiled
 
     monkeypatch.setattr(compiled, "cache_root", lambda: tmp_path / "wanted")
     monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path / "other")

@@ -10,7 +10,8 @@ from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, furnace, 
 
 import scenes
 import tracecore
-from renderer.driver import PhotonCounts, RayCounts, RenderSettings
+from renderer.camera_paths.paths import new_eye_paths, start_eye_paths
+from renderer.camera_paths.task import FOLLOW, EyeTask
 from renderer.drivers import (
     DRIVERS,
     footprint_radius,
@@ -21,11 +22,12 @@ from renderer.drivers import (
     pixels_by_tile,
     surface_area,
 )
-from renderer.eye_paths import FOLLOW, EyeTask, new_eye_paths, start_eye_paths
-from renderer.feeding import Feeder
-from renderer.packed_scene import pack_camera, pack_scene
-from renderer.photon_map import PHOTON, build_photon_map, load_photons, total_flux
+from renderer.drivers.driver import RayCounts, RenderSettings
+from renderer.photons.counts import PhotonCounts
+from renderer.photons.photon_map import PHOTON, build_photon_map, load_photons, total_flux
+from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.model import Camera, Material, PointLight
+from tracecore.workers.pool import WorkerPool
 
 STRAIGHT_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)
 LOOK_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0)
@@ -321,8 +323,8 @@ def test_the_backdrop_is_seen_in_mirrors_and_lights_nothing():
     mirror = Material(kind="mirror", specular=(0.5, 0.5, 0.5))
     seen = passes(flat_snapshot(floor, [mirror], camera=LOOK_DOWN, background=blue), "path", 1)
     np.testing.assert_allclose(seen[0], np.broadcast_to(0.5 * np.array(blue), seen[0].shape), rtol=1e-12)
-    gloss = Material(kind="nff", diffuse=(0.2, 0.2, 0.2), specular=(0.5, 0.5, 0.5), shine=0.0)
-    for matt in (Material(), gloss):
+    specular_lobe = Material(kind="nff", diffuse=(0.2, 0.2, 0.2), specular=(0.5, 0.5, 0.5), shine=0.0)
+    for matt in (Material(), specular_lobe):
         for driver in ("path", "photon"):
             dark = passes(flat_snapshot(floor, [matt], camera=LOOK_DOWN, background=blue), driver, 2, radius=0.1)
             assert not dark.any()
@@ -609,14 +611,14 @@ def test_counts_add_up():
     assert counts == PhotonCounts(emitted=11, stored=22, absorbed=33, escaped=44, terminated=55)
 
 
-def test_seconds_of_tracing_are_those_of_the_feeder(monkeypatch):
-    monkeypatch.setattr(Feeder, "trace_seconds", 3.0)
+def test_seconds_of_tracing_are_those_of_the_pool(monkeypatch):
+    monkeypatch.setattr(WorkerPool, "trace_seconds", 3.0)
     with opened(lamp_in_box(), "path", max_bounces=1) as made:
         made.render_pass(0)
         work = made.work
         assert work.trace_seconds == 3.0
         assert (work.wait_seconds, work.bytes_up, work.bytes_down) == (0.0, 32 * work.rays.total, 16 * work.rays.total)
-        assert work.shade_seconds == made._feeder.shade_seconds > 0.0
+        assert work.shade_seconds == made._pool.shade_seconds > 0.0
 
 
 def test_seconds_of_putting_photons_in_order_are_summed_over_passes(monkeypatch):

@@ -3,10 +3,19 @@
 import numpy as np
 import pytest
 
-from renderer.driver import RenderSettings
-from renderer.error_benchmark import Moments, by_driver, error_of, pictures, slope, told_and_true, told_rows, told_table
-from renderer.film import FLOOR, LEFT_OUT
-from renderer.stage import Moment, TracerChoice, open_stage
+from renderer.bench.error_benchmark import (
+    Moments,
+    by_driver,
+    error_of,
+    estimated_and_true,
+    noise_rows,
+    noise_table,
+    pictures,
+    slope,
+)
+from renderer.drivers.driver import RenderSettings
+from renderer.film.film import FLOOR, LEFT_OUT
+from renderer.scene.render_context import SceneView, TracerChoice, open_context
 
 
 def test_a_picture_that_is_a_tenth_too_bright_is_off_by_a_tenth():
@@ -37,30 +46,33 @@ def test_moments_double():
 
 def test_the_last_picture_is_that_of_all_the_time():
     settings = RenderSettings(width=8, height=6)
-    with open_stage("cornell", Moment(), TracerChoice(device="cpu")) as stage:
+    with open_context("cornell", SceneView(), TracerChoice(device="cpu")) as context:
         seen = [
-            (seconds, film.passes) for seconds, film in pictures(stage, "path", settings, Moments(first=0.1, last=0.3))
+            (seconds, film.passes)
+            for seconds, film in pictures(context, "path", settings, Moments(first=0.1, last=0.3))
         ]
     assert len(seen) >= 2
     assert seen[-1][0] >= 0.3
     assert [passes for _, passes in seen] == sorted({passes for _, passes in seen})
 
 
-def test_noise_that_is_told_is_compared_with_the_error_of_one_picture():
+def test_estimated_noise_is_compared_with_the_error_of_one_picture():
     """Pictures of brightness 1 that are off by 0.05: by the mean of the others, whose noise is taken out."""
     random = np.random.default_rng(2)
-    made = [(random.normal(1.0, 0.05, (40, 50, 3)).astype(np.float32), told) for told in (0.03, 0.04, 0.05, 0.05, 0.2)]
-    row = told_and_true(made)
+    made = [
+        (random.normal(1.0, 0.05, (40, 50, 3)).astype(np.float32), noise) for noise in (0.03, 0.04, 0.05, 0.05, 0.2)
+    ]
+    row = estimated_and_true(made)
     kept = 0.98  # of the error, without the worst hundredth of the pixels
     assert row["error"] == pytest.approx(kept * 0.05 / (1.0 + FLOOR), rel=0.03)
-    assert [row[key] * row["error"] for key in ("least", "told", "most")] == pytest.approx([0.03, 0.05, 0.2])
+    assert [row[key] * row["error"] for key in ("least", "estimated", "most")] == pytest.approx([0.03, 0.05, 0.2])
 
 
-def test_pictures_of_a_driver_tell_their_noise():
+def test_pictures_of_a_driver_estimate_their_noise():
     settings = RenderSettings(width=16, height=12)
-    with open_stage("cornell", Moment(), TracerChoice(device="cpu")) as stage:
-        found = told_rows(stage, ["ao"], settings, [16, 4], 6)
+    with open_context("cornell", SceneView(), TracerChoice(device="cpu")) as context:
+        found = noise_rows(context, ["ao"], settings, [16, 4], 6)
     assert [(row["driver"], row["passes"]) for row in found] == [("ao", 4), ("ao", 16)]
     assert found[1]["error"] < 0.6 * found[0]["error"]
-    assert 0.75 < found[1]["told"] < 1.25
-    assert told_table(found).count("\n") == 0
+    assert 0.75 < found[1]["estimated"] < 1.25
+    assert noise_table(found).count("\n") == 0

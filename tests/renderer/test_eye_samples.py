@@ -7,11 +7,11 @@ import pytest
 from small_scenes import flat_snapshot, quad
 
 import tracecore
-from renderer.driver import RenderSettings
+from renderer.bench.ray_recorder import PolledTracer, Recorder
 from renderer.drivers import DRIVERS
-from renderer.eye_samples import half_of
-from renderer.packed_scene import pack_camera
-from renderer.ray_recorder import AttendedTracer, Recorder
+from renderer.drivers.driver import RenderSettings
+from renderer.film.halves import half_of
+from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera, Material
 
 #: Points of each half of the passes.
@@ -36,7 +36,7 @@ def rays_of_half(snapshot, driver, kind, half=0):
     """The rays of a kind in each pass of a half: POINTS arrays (n, 8) float64."""
     settings = RenderSettings(width=WIDTH, height=HEIGHT, seed=3, threads=1)
     found = []
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer, AttendedTracer(tracer) as seen:
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer, PolledTracer(tracer) as seen:
         running = DRIVERS[driver](snapshot, seen, settings)
         for index in range(2 * POINTS):
             recorder = Recorder(WIDTH * HEIGHT)

@@ -1,11 +1,10 @@
-"""What a feeder tells of its threads: seconds, bytes, and rays that are left in the slots."""
+"""What a pool tells of its threads: seconds, bytes, and rays that are left in the slots."""
 
 import numpy as np
 import pytest
 
 import tracecore
-from renderer.feeding import Feeder
-from tracecore.port import (
+from tracecore.dispatch.port import (
     ANY_HIT,
     ENDLESS,
     NO_UV,
@@ -14,41 +13,42 @@ from tracecore.port import (
     SHADED,
     TRACED,
     WAITED,
-    next_lane,
+    next_batch,
     submit,
 )
+from tracecore.workers.pool import WorkerPool
 
 WALL = np.array([[(-9.0, -9.0, 2.0), (9.0, -9.0, 2.0), (0.0, 18.0, 2.0)]], np.float32)
 
 
-def run_on(feeder, count, options=PLAIN):
+def run_on(pool, count, options=PLAIN):
     """On each thread one batch of rays along (i, 2, 3) from (4, 5, 6)."""
 
     def make_loop(worker):
         port, live, sent = worker.port, np.ones(1, np.int64), []
 
         def loop():
-            while (lane := next_lane(port, live, ONE_SLOT)) >= 0:
+            while (index := next_batch(port, live, ONE_SLOT)) >= 0:
                 if sent:
-                    live[lane] = 0
+                    live[index] = 0
                 else:
                     rays = np.array([(4.0, 5.0, 6.0, 0.25, i, 2.0, 3.0, 8.0) for i in range(count)])
-                    port.rays[lane, :, :count] = rays.T
-                    submit(port, lane, count, options)
+                    port.rays[index, :, :count] = rays.T
+                    submit(port, index, count, options)
                     sent.append(count)
-            return lane
+            return index
 
         return loop
 
-    feeder.run(make_loop)
+    pool.run(make_loop)
 
 
 @pytest.fixture(params=["cpu", "brute"])
-def feeder(request):
+def pool(request):
     with tracecore.open_tracer(WALL, device=request.param, threads=2) as tracer:
-        feeder = Feeder(tracer, 2, batch_rays=256)
-        yield feeder
-        feeder.close()
+        pool = WorkerPool(tracer, 2, batch_rays=256)
+        yield pool
+        pool.close()
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,19 @@ def feeder(request):
         (ENDLESS | NO_UV, 24, 8),
     ],
 )
-def test_bytes_of_rays_and_hits(feeder, options, up, down):
-    assert (feeder.bytes_up, feeder.bytes_down) == (0, 0)
-    run_on(feeder, 7, options)
-    run_on(feeder, 3, options)
-    assert (feeder.bytes_up, feeder.bytes_down) == (2 * 10 * up, 2 * 10 * down)
+def test_bytes_of_rays_and_hits(pool, options, up, down):
+    assert (pool.bytes_up, pool.bytes_down) == (0, 0)
+    run_on(pool, 7, options)
+    run_on(pool, 3, options)
+    assert (pool.bytes_up, pool.bytes_down) == (2 * 10 * up, 2 * 10 * down)
 
 
-def test_seconds_are_means_over_the_threads(feeder):
-    assert set(feeder.tallies().values()) == {0}
-    run_on(feeder, 1)
-    for port, waited in zip([worker.port for worker in feeder.workers], (10, 30), strict=True):
-        port.tally[WAITED], port.tally[SHADED], port.tally[TRACED] = waited * 1e9, 2e9, 3e9
-    assert feeder.tallies() == {
+def test_seconds_are_means_over_the_threads(pool):
+    assert set(pool.counters().values()) == {0}
+    run_on(pool, 1)
+    for port, waited in zip([worker.port for worker in pool.workers], (10, 30), strict=True):
+        port.counters[WAITED], port.counters[SHADED], port.counters[TRACED] = waited * 1e9, 2e9, 3e9
+    assert pool.counters() == {
         "trace_seconds": pytest.approx(23.0),
         "wait_seconds": pytest.approx(20.0),
         "shade_seconds": pytest.approx(2.0),
@@ -81,17 +81,17 @@ def test_seconds_are_means_over_the_threads(feeder):
     }
 
 
-def test_rays_are_left_in_the_slots(feeder):
-    assert feeder.sample_rays().shape == (0, 8)
-    run_on(feeder, 7)
-    run_on(feeder, 3)
-    sample = feeder.sample_rays()
+def test_rays_are_left_in_the_slots(pool):
+    assert pool.sample_rays().shape == (0, 8)
+    run_on(pool, 7)
+    run_on(pool, 3)
+    sample = pool.sample_rays()
     assert (sample.dtype, sample.flags.c_contiguous) == (np.float32, True)
     one_thread = [[4.0, 5.0, 6.0, 0.0, float(i), 2.0, 3.0, np.inf] for i in range(7)]
     assert sample.tolist() == 2 * one_thread
 
 
-def test_a_sample_is_no_larger_than_asked_for(feeder):
-    run_on(feeder, 256)
-    assert len(feeder.sample_rays()) == 512
-    assert np.array_equal(feeder.sample_rays(300), feeder.sample_rays()[:300])
+def test_a_sample_is_no_larger_than_asked_for(pool):
+    run_on(pool, 256)
+    assert len(pool.sample_rays()) == 512
+    assert np.array_equal(pool.sample_rays(300), pool.sample_rays()[:300])

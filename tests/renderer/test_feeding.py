@@ -14,9 +14,8 @@ from numba import njit
 from played_device import PlayedTracer
 
 import tracecore
-from renderer.feeding import Feeder
-from tracecore.errors import KernelError
-from tracecore.port import (
+from tracecore.compilation.vector import address, fetch_add
+from tracecore.dispatch.port import (
     ANY_HIT,
     BATCHES,
     DONE,
@@ -31,11 +30,12 @@ from tracecore.port import (
     WAITED,
     WAITING,
     are_ready,
-    next_lane,
+    next_batch,
     submit,
 )
+from tracecore.errors import KernelError
 from tracecore.rays import MISS, make_rays
-from tracecore.vector import address, fetch_add
+from tracecore.workers.pool import WorkerPool
 
 WALL = np.array([[(-9.0, -9.0, 2.0), (9.0, -9.0, 2.0), (0.0, 18.0, 2.0)]], np.float32)
 
@@ -48,57 +48,57 @@ def open_tracer(kind, threads):
 
 
 @pytest.fixture(params=[(kind, threads) for kind in ("cpu", "brute", "played") for threads in (1, 3)], ids=str)
-def feeder(request):
+def pool(request):
     with open_tracer(*request.param) as tracer:
-        feeder = Feeder(tracer, batch_rays=256, lane_slots=2)
-        yield feeder
-        feeder.close()
+        pool = WorkerPool(tracer, batch_rays=256, batch_slots=2)
+        yield pool
+        pool.close()
 
 
 @njit(nogil=True)
 def shoot(port, live, supply, numbers, distances):
     """Job number n: rays at a wall, the i-th of which has direction (0, 0, 1 + i); n of them."""
-    lane = next_lane(port, live, ONE_SLOT)
-    while lane >= 0:
-        for i in range(numbers[lane]):
-            distances[numbers[lane], i] = port.hits[lane, 0, i]
+    index = next_batch(port, live, ONE_SLOT)
+    while index >= 0:
+        for i in range(numbers[index]):
+            distances[numbers[index], i] = port.hits[index, 0, i]
         number = fetch_add(address(supply), 1)
-        numbers[lane] = number if number < supply[1] else 0
-        live[lane] = numbers[lane]
-        for i in range(numbers[lane]):
+        numbers[index] = number if number < supply[1] else 0
+        live[index] = numbers[index]
+        for i in range(numbers[index]):
             for word in range(8):
-                port.rays[lane, word, i] = 0.0
-            port.rays[lane, 6, i] = 1.0 + i
-        if numbers[lane] > 0:
-            submit(port, lane, numbers[lane], ENDLESS)
-        lane = next_lane(port, live, ONE_SLOT)
-    return lane
+                port.rays[index, word, i] = 0.0
+            port.rays[index, 6, i] = 1.0 + i
+        if numbers[index] > 0:
+            submit(port, index, numbers[index], ENDLESS)
+        index = next_batch(port, live, ONE_SLOT)
+    return index
 
 
-def run_shots(feeder, jobs):
+def run_shots(pool, jobs):
     """(jobs, jobs) distances: row n has n of them."""
     supply, distances = np.array([1, jobs]), np.zeros((jobs, jobs), np.float32)
 
     def make_loop(worker):
-        lanes = feeder.lanes(1)
-        live, numbers = np.ones(lanes, np.int64), np.zeros(lanes, np.int64)
+        batches = pool.batches(1)
+        live, numbers = np.ones(batches, np.int64), np.zeros(batches, np.int64)
         return lambda: shoot(worker.port, live, supply, numbers, distances)
 
-    feeder.run(make_loop)
+    pool.run(make_loop)
     return distances
 
 
-def test_hits_come_back_in_place_and_are_counted(feeder):
+def test_hits_come_back_in_place_and_are_counted(pool):
     expected = np.tril(np.broadcast_to(2.0 / (1.0 + np.arange(50)), (50, 50)), -1)
     for turn in (1, 2):
-        np.testing.assert_allclose(run_shots(feeder, 50), expected, rtol=1e-6)
-        assert feeder.rays == turn * 49 * 50 // 2
-    assert sum(int(worker.port.tally[BATCHES]) for worker in feeder.workers) == 2 * 49
-    assert feeder.trace_seconds > 0.0
-    assert feeder.shade_seconds > 0.0
+        np.testing.assert_allclose(run_shots(pool, 50), expected, rtol=1e-6)
+        assert pool.rays == turn * 49 * 50 // 2
+    assert sum(int(worker.port.counters[BATCHES]) for worker in pool.workers) == 2 * 49
+    assert pool.trace_seconds > 0.0
+    assert pool.shade_seconds > 0.0
 
 
-def test_a_lane_of_several_slots_waits_for_all(feeder):
+def test_a_lane_of_several_slots_waits_for_all(pool):
     """Every other time the second slot is not used."""
     seen = []
 
@@ -106,8 +106,8 @@ def test_a_lane_of_several_slots_waits_for_all(feeder):
         port, turns, live = worker.port, itertools.count(), np.ones(1, np.int64)
 
         def loop():
-            lane = next_lane(port, live, np.int64(2))
-            while lane == 0:
+            index = next_batch(port, live, np.int64(2))
+            while index == 0:
                 turn = next(turns)
                 if turn > 0:
                     shadows = port.hits[1, 3, :2].view(np.uint32).tolist()
@@ -121,47 +121,47 @@ def test_a_lane_of_several_slots_waits_for_all(feeder):
                         port.hits[1, 3, :2].view(np.uint32)[:] = 7
                         port.rays[1, :, :2] = make_rays(np.zeros((2, 3)), [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0)]).T
                         submit(port, 1, 2, ANY_HIT)
-                lane = next_lane(port, live, np.int64(2))
-            return lane
+                index = next_batch(port, live, np.int64(2))
+            return index
 
         return loop
 
-    feeder.run(make_loop)
-    assert len(seen) == 6 * feeder.threads
+    pool.run(make_loop)
+    assert len(seen) == 6 * pool.threads
     assert sorted({distance for distance, _ in seen}) == pytest.approx(sorted(2.0 / (1.0 + n) for n in range(6)))
     assert all(shadows == [0, MISS] for _, shadows in seen)
 
 
 def test_as_many_batches_fly_as_the_tracer_likes():
-    with PlayedTracer(WALL, threads=2, lanes=5) as tracer:
-        feeder = Feeder(tracer, batch_rays=256)
-        assert [feeder.lanes(slots) for slots in (1, 2, 5)] == [5, 2, 1]
-        run_shots(feeder, 200)
+    with PlayedTracer(WALL, threads=2, batches=5) as tracer:
+        pool = WorkerPool(tracer, batch_rays=256)
+        assert [pool.batches(slots) for slots in (1, 2, 5)] == [5, 2, 1]
+        run_shots(pool, 200)
         assert 5 < tracer.most_rung <= 10
         assert sorted(tracer.asked) == [(n, False) for n in range(1, 200)]
-        feeder.close()
+        pool.close()
         assert all(port.is_closed for port in tracer.ports)
 
 
 def spin_until(worker, condition):
     """A Python loop that traces the same batch until the condition holds."""
-    live = np.ones(feeder_lanes(worker), np.int64)
+    live = np.ones(pool_batches(worker), np.int64)
 
     def loop():
-        lane = next_lane(worker.port, live, ONE_SLOT)
-        while lane >= 0:
+        index = next_batch(worker.port, live, ONE_SLOT)
+        while index >= 0:
             if condition():
                 return DONE
-            worker.port.rays[lane, :, :1] = make_rays([(0.0, 0.0, 0.0)], [(0.0, 0.0, 1.0)]).T
-            submit(worker.port, lane, 1, PLAIN)
-            lane = next_lane(worker.port, live, ONE_SLOT)
-        return lane
+            worker.port.rays[index, :, :1] = make_rays([(0.0, 0.0, 0.0)], [(0.0, 0.0, 1.0)]).T
+            submit(worker.port, index, 1, PLAIN)
+            index = next_batch(worker.port, live, ONE_SLOT)
+        return index
 
     return loop
 
 
-def feeder_lanes(worker):
-    return min(len(worker.port.bells), 2)
+def pool_batches(worker):
+    return min(len(worker.port.doorbells), 2)
 
 
 def fail_after(steps):
@@ -176,8 +176,8 @@ def fail_after(steps):
 
 
 @pytest.mark.timeout(60, method="thread")  # threads that do not end would hold up any other method
-def test_a_fault_ends_loops_that_would_go_on_for_ever_within_a_second(feeder):
-    run_shots(feeder, 3)  # compiles
+def test_a_fault_ends_loops_that_would_go_on_for_ever_within_a_second(pool):
+    run_shots(pool, 3)  # compiles
     turns, failed_at = itertools.count(), []
 
     def fail():
@@ -190,9 +190,9 @@ def test_a_fault_ends_loops_that_would_go_on_for_ever_within_a_second(feeder):
         return spin_until(worker, lambda: fails and next(steps) == 20 and fail())
 
     with pytest.raises(ArithmeticError, match="bad shader"):
-        feeder.run(make_loop)
+        pool.run(make_loop)
     assert time.perf_counter() - failed_at[0] < 1.0
-    assert np.all(np.tril(np.ones((30, 30)), -1)[1:] == (run_shots(feeder, 30)[1:] > 0.0))  # and it runs again
+    assert np.all(np.tril(np.ones((30, 30)), -1)[1:] == (run_shots(pool, 30)[1:] > 0.0))  # and it runs again
 
 
 @pytest.fixture
@@ -206,17 +206,17 @@ def heard_interrupts():
 @njit(nogil=True)
 def shoot_for_ever(port, live):
     """Without the interpreter, until it is stopped."""
-    lane = next_lane(port, live, ONE_SLOT)
-    while lane >= 0:
-        port.rays[lane, 6, 0] = 1.0
-        submit(port, lane, 1, ENDLESS)
-        lane = next_lane(port, live, ONE_SLOT)
-    return lane
+    index = next_batch(port, live, ONE_SLOT)
+    while index >= 0:
+        port.rays[index, 6, 0] = 1.0
+        submit(port, index, 1, ENDLESS)
+        index = next_batch(port, live, ONE_SLOT)
+    return index
 
 
 @pytest.mark.timeout(60, method="thread")
-def test_an_interrupt_ends_compiled_loops_within_a_second(feeder, heard_interrupts):
-    run_shots(feeder, 3)
+def test_an_interrupt_ends_compiled_loops_within_a_second(pool, heard_interrupts):
+    run_shots(pool, 3)
     sent = []
 
     def interrupt():
@@ -224,55 +224,55 @@ def test_an_interrupt_ends_compiled_loops_within_a_second(feeder, heard_interrup
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     def make_loop(worker):
-        live = np.ones(feeder_lanes(worker), np.int64)
+        live = np.ones(pool_batches(worker), np.int64)
         return lambda: shoot_for_ever(worker.port, live)
 
-    shoot_for_ever(feeder.workers[0].port, np.zeros(1, np.int64))  # compiles
+    shoot_for_ever(pool.workers[0].port, np.zeros(1, np.int64))  # compiles
     timer = threading.Timer(0.3, interrupt)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        feeder.run(make_loop)
+        pool.run(make_loop)
     assert time.perf_counter() - sent[0] < 1.0
     for thread in threading.enumerate():
-        if thread.name.startswith("feeder"):
+        if thread.name.startswith("pool"):
             thread.join(10.0)  # it has left the port, and is about to go
             assert not thread.is_alive()
 
 
 def test_what_is_on_its_way_lands_before_a_fault_is_told():
-    with PlayedTracer(WALL, lanes=4) as tracer:
-        feeder = Feeder(tracer, batch_rays=256)
+    with PlayedTracer(WALL, batches=4) as tracer:
+        pool = WorkerPool(tracer, batch_rays=256)
 
         def make_loop(worker):
             submit(worker.port, 2, 1, ENDLESS)
             return fail_after(0)
 
         with pytest.raises(ArithmeticError):
-            feeder.run(make_loop)
+            pool.run(make_loop)
         assert are_ready(tracer.ports[0].port, 0)
 
 
 @pytest.mark.timeout(60, method="thread")
 def test_a_device_that_falls_silent_is_an_error():
     with PlayedTracer(WALL, threads=2, timeout=0.2, silent=True) as tracer:
-        feeder = Feeder(tracer, batch_rays=256)
+        pool = WorkerPool(tracer, batch_rays=256)
         with pytest.raises(KernelError, match=r"'played' has not answered in 0.2 s.*TRACECORE_GPU_TIMEOUT"):
-            run_shots(feeder, 20)
+            run_shots(pool, 20)
 
 
 @pytest.mark.timeout(60, method="thread")
 def test_a_device_that_dies_is_an_error_at_once():
     with PlayedTracer(WALL, threads=2, silent=True) as tracer:
-        feeder = Feeder(tracer, batch_rays=256)
+        pool = WorkerPool(tracer, batch_rays=256)
         threading.Timer(0.3, lambda: setattr(tracer, "dies", True)).start()
         with pytest.raises(KernelError, match="the device has died"):
-            run_shots(feeder, 20)
+            run_shots(pool, 20)
 
 
 def test_a_complaint_of_the_kernel_is_an_error():
     complaint = pytest.raises(KernelError, match="'played' failed: its traversal stack overflowed")
     with PlayedTracer(WALL, faulty=True) as tracer, complaint:
-        run_shots(Feeder(tracer, batch_rays=256), 20)
+        run_shots(WorkerPool(tracer, batch_rays=256), 20)
 
 
 @pytest.mark.parametrize("kind", ["cpu", "brute", "played"])
@@ -280,7 +280,7 @@ def test_invalid_rays_are_counted(kind):
     with open_tracer(kind, 1) as tracer:
         if kind == "played":
             pytest.skip("the played device does not look at rays")
-        feeder = Feeder(tracer, batch_rays=256)
+        pool = WorkerPool(tracer, batch_rays=256)
 
         def make_loop(worker):
             port, live = worker.port, np.ones(1, np.int64)
@@ -288,14 +288,14 @@ def test_invalid_rays_are_counted(kind):
             submit(port, 0, 9, ENDLESS)
 
             def loop():
-                status = next_lane(port, live, ONE_SLOT)
+                status = next_batch(port, live, ONE_SLOT)
                 live[:] = status < 0
                 return DONE if status >= 0 else status
 
             return loop
 
-        feeder.run(make_loop)
-        feeder.close()
+        pool.run(make_loop)
+        pool.close()
         assert tracer.statistics().invalid_rays == 3
         assert tracer.statistics().rays == 9
 
@@ -303,43 +303,43 @@ def test_invalid_rays_are_counted(kind):
 def test_threads_are_those_of_the_tracer_unless_told():
     for asked, expected in ((None, 2), (1, 1), (3, 3)):
         with open_tracer("cpu", 2) as tracer:
-            feeder = Feeder(tracer, asked)
-            run_shots(feeder, 3)
-            assert len(feeder.workers) == feeder.threads == expected
-            assert {worker.port.capacity for worker in feeder.workers} == {4096}
-            feeder.close()
+            pool = WorkerPool(tracer, asked)
+            run_shots(pool, 3)
+            assert len(pool.workers) == pool.threads == expected
+            assert {worker.port.capacity for worker in pool.workers} == {4096}
+            pool.close()
 
 
-def test_a_worker_keeps_things_by_name(feeder):
-    run_shots(feeder, 3)
-    worker = feeder.workers[0]
+def test_a_worker_keeps_things_by_name(pool):
+    run_shots(pool, 3)
+    worker = pool.workers[0]
     assert worker.kept("a", list) is worker.kept("a", list)
     assert worker.kept("a", list) is not worker.kept("b", list)
 
 
 def test_the_log_tells_when_what_happened():
-    with PlayedTracer(WALL, lanes=3) as tracer:
-        feeder = Feeder(tracer, batch_rays=256, log_rows=10_000)
-        run_shots(feeder, 100)
-        port = feeder.workers[0].port
-        log = port.log[: port.tally[LOGGED]]
+    with PlayedTracer(WALL, batches=3) as tracer:
+        pool = WorkerPool(tracer, batch_rays=256, log_rows=10_000)
+        run_shots(pool, 100)
+        port = pool.workers[0].port
+        log = port.log[: port.counters[LOGGED]]
         for kind, counter in ((SHADING, SHADED), (WAITING, WAITED)):
             spans = log[log[:, 0] == kind]
-            assert (spans[:, 3] - spans[:, 2]).sum() == port.tally[counter]
+            assert (spans[:, 3] - spans[:, 2]).sum() == port.counters[counter]
         own = log[log[:, 0] != ON_ITS_WAY]
         own = own[np.argsort(own[:, 2])]
         assert np.all(own[1:, 2] >= own[:-1, 3])  # a thread does one thing at a time
         batches = log[log[:, 0] == ON_ITS_WAY]
         assert sorted(batches[:, 4].tolist()) == list(range(1, 100))
         assert set(batches[:, 1].tolist()) == {0, 1, 2}
-        assert port.tally[TRACED] == 0
+        assert port.counters[TRACED] == 0
 
 
 def test_a_full_log_is_left_alone():
     with open_tracer("cpu", 1) as tracer:
-        feeder = Feeder(tracer, batch_rays=256, log_rows=7)
-        run_shots(feeder, 100)
-        assert feeder.workers[0].port.tally[LOGGED] == 7
+        pool = WorkerPool(tracer, batch_rays=256, log_rows=7)
+        run_shots(pool, 100)
+        assert pool.workers[0].port.counters[LOGGED] == 7
 
 
 def test_the_driver_of_the_readme_runs(capsys):
@@ -348,24 +348,24 @@ def test_the_driver_of_the_readme_runs(capsys):
     code = section.split("```python\n")[1].split("```")[0]
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     rays, _ = capsys.readouterr().out.split(" rays, ")
-    lanes = int(rays) / (99 * 4096)
-    assert lanes >= 1.0
-    assert lanes == int(lanes)
+    batches = int(rays) / (99 * 4096)
+    assert batches >= 1.0
+    assert batches == int(batches)
 
 
 INTERRUPTED_RENDER = """
 import os, signal, sys, threading
 from renderer.cli import main
-from renderer.feeding import Feeder
+from tracecore.workers.pool import WorkerPool
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
-run = Feeder.run
+run = WorkerPool.run
 
-def run_and_interrupt(feeder, make_loop):
+def run_and_interrupt(pool, make_loop):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    run(feeder, make_loop)
+    run(pool, make_loop)
 
-Feeder.run = run_and_interrupt
+WorkerPool.run = run_and_interrupt
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from renderer.camera_paths.paths import new_eye_paths, start_eye_paths
+from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.errors import RadianceError, RenderError
-from renderer.eye_paths import FOLLOW, EyeTask, new_eye_paths, start_eye_paths
-from renderer.eye_samples import SAMPLERS, half_of
-from renderer.film import FLOOR, Film, mean_around, quiet_brightness
-from renderer.layers import BIAS, BIAS_FACTOR, COLUMNS
-from renderer.packed_scene import pack_camera
+from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
+from renderer.film.halves import half_of
+from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS
+from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera
 
 
@@ -126,8 +127,8 @@ def test_noise_is_honest_though_samples_keep_apart(sampler: str) -> None:
         film.add(np.stack([np.exp(x + y), x + 2.0 * y < 1.2, (x < 0.6) & (y < 0.7)], axis=-1).astype(np.float64))
         if film.passes in (4, 8, 16, 64):
             error = math.sqrt(np.square(film.linear - truth).mean())
-            told = math.sqrt(np.square(film.noise).mean())
-            assert told == pytest.approx(error, rel=0.08), film.passes
+            figures = math.sqrt(np.square(film.noise).mean())
+            assert figures == pytest.approx(error, rel=0.08), film.passes
 
 
 def test_one_pass_tells_no_noise() -> None:
@@ -182,10 +183,10 @@ def test_the_mean_around_a_pixel_is_of_the_picture_mirrored_at_its_edges() -> No
 def bias_film(bias: float, noise: float, passes: int = 12) -> Film:
     """A picture of brightness 1 in which each pass finds the inner disc brighter by -bias and by noise."""
     random = np.random.default_rng(5)
-    film = Film(80, 60, COLUMNS["bias"])
+    film = Film(80, 60, LAYER_COLUMNS["bias"])
     for _ in range(passes):
-        radiance = np.ones((60, 80, COLUMNS["bias"]))
-        radiance[..., BIAS] = bias + random.normal(0.0, noise, (60, 80))
+        radiance = np.ones((60, 80, LAYER_COLUMNS["bias"]))
+        radiance[..., LAYER_BIAS] = bias + random.normal(0.0, noise, (60, 80))
         film.add(radiance)
     return film
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from small_scenes import lamp_in_box
 
-from renderer import frame_key as keys
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
-from renderer.fingerprint import Fingerprints
-from renderer.frame_key import frame_key
-from renderer.motion import Motion, block_of
-from renderer.picture import PictureOrder
-from renderer.session import Limits
+from renderer.drivers.driver import RenderSettings
+from renderer.run import frame_key as keys
+from renderer.run.fingerprint import Fingerprints
+from renderer.run.frame_key import frame_key
+from renderer.run.motion import Motion, block_of
+from renderer.run.picture import PictureOrder
+from renderer.run.session import Limits
 from scenes import model
 from scenes.model import Camera, DistantLight, Environment, Material, PointLight, Snapshot, SpotLight, Texture
 from shaders import registry
@@ -106,7 +106,7 @@ def test_every_field_of_every_dataclass_of_a_scene_is_in_the_key(monkeypatch):
     missing = {field.name for kind in kinds for field in fields(kind)} - reached
     assert missing == {"cameras", "camera", "environment"}
     known = {kind for kind in vars(model).values() if isinstance(kind, type) and is_dataclass(kind)}
-    assert known - {*kinds} == {model.Mesh, model.Scene, model.AnimationRange}  # of which a snapshot has none
+    assert known - {*kinds} == {model.Mesh, model.AnimationRange}  # of which a snapshot has none
 
 
 @pytest.mark.parametrize("field", ["wrap", "filter", "is_linear", "pixels", "alpha", "name"])
@@ -156,14 +156,14 @@ def test_every_setting_is_in_the_key_but_those_that_change_no_bit():
 def test_every_part_of_an_order_is_in_the_key_but_those_that_change_no_bit(monkeypatch):
     monkeypatch.setattr(keys, "program", lambda *, is_denoised: {})  # the denoiser may not be there
     scene = everything()
-    motion = Motion(shutter=0.5, samples=1, place=lambda time: scene, stage=lambda *_: None)
+    motion = Motion(shutter=0.5, samples=1, snapshot_at=lambda time: scene, context=lambda *_: None)
     first = order(motion=motion)
     others = {
         "kind": DRIVERS["photon"],
         "limits": Limits(passes=3),
         "settings": lambda _: RenderSettings(width=4, height=3, threads=2),
         "photon_path": None,
-        "motion": replace(motion, stage=lambda *_: 1, update="rebuild"),
+        "motion": replace(motion, context=partial(print), update="rebuild"),  # such a call has no fingerprint
     }
     same = set()
     for field in fields(first):
@@ -180,14 +180,14 @@ def test_every_part_of_an_order_is_in_the_key_but_those_that_change_no_bit(monke
 def test_all_times_at_which_the_passes_look_are_in_the_key_and_no_others(passes):
     """With 2 samples passes 0 and 1 have a time each, 2 and 3 one, 4 and 5 one."""
     still = everything()
-    looks = Motion(shutter=1.0, samples=2, place=lambda time: replace(still, time=time), stage=lambda *_: None)
+    looks = Motion(shutter=1.0, samples=2, snapshot_at=lambda time: replace(still, time=time), context=lambda *_: None)
 
     def place(moved, time):
-        return replace(looks.place(time), background=X if time == moved else Y)
+        return replace(looks.snapshot_at(time), background=X if time == moved else Y)
 
     for block in range(6):
         moved = looks.time_of(block, 0.0, 0)
-        first, second = (order(motion=replace(looks, place=partial(place, when))) for when in (None, moved))
+        first, second = (order(motion=replace(looks, snapshot_at=partial(place, when))) for when in (None, moved))
         is_seen = block in {block_of(index, 2) for index in range(passes)}
         assert (frame_key(first, still, passes) != frame_key(second, still, passes)) == is_seen
 

@@ -12,11 +12,11 @@ import pytest
 
 import scenes
 import tracecore
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
-from renderer.headline import trace_until_stored
-from tracecore.gpu import gpu_unavailable_reason
+from renderer.drivers.driver import RenderSettings
+from renderer.run.photon_run import trace_until_stored
 from tracecore.rays import make_rays
+from tracecore.tracers.gpu import gpu_unavailable_reason
 
 pytestmark = [
     pytest.mark.gpu,
@@ -91,13 +91,13 @@ def test_threads_batches_and_dispatch_change_no_bit_of_a_picture(driver, dispatc
 RUN = """
 import signal, sys
 from renderer.cli import main
-from renderer.feeding import Feeder
+from tracecore.workers.pool import WorkerPool
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
-run = Feeder.run
-def run_and_tell(feeder, make_loop):
-    run(feeder, make_loop)
+run = WorkerPool.run
+def run_and_tell(pool, make_loop):
+    run(pool, make_loop)
     print("ran", flush=True)
-Feeder.run = run_and_tell
+WorkerPool.run = run_and_tell
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -5,16 +5,17 @@ import pytest
 from small_scenes import floor_and_ceiling, lamp_in_box
 
 import tracecore
-from renderer import headline
-from renderer.driver import PhotonCounts, RenderSettings
 from renderer.drivers import photon_task
+from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
-from renderer.feeding import Feeder
-from renderer.headline import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit, trace_until_stored
-from renderer.packed_scene import pack_scene
-from renderer.photon_map import total_flux
-from renderer.photon_tracing import trace_photons
+from renderer.photons.counts import PhotonCounts
+from renderer.photons.photon_map import total_flux
+from renderer.photons.tracing import trace_photons
+from renderer.run import photon_run as headline
+from renderer.run.photon_run import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit, trace_until_stored
+from renderer.scene.packed_scene import pack_scene
 from scenes.model import Material, PointLight
+from tracecore.workers.pool import WorkerPool
 
 
 def run_until(photons, *, snapshot=None, threads=1, repeat=1, **settings):
@@ -29,7 +30,7 @@ def trace_at_once(snapshot, photons, *, seed):
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=8, height=8, seed=seed), 0, 0)
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
-        return trace_photons(scene, task, Feeder(tracer), range(photons))
+        return trace_photons(scene, task, WorkerPool(tracer), range(photons))
 
 
 def counted(emitted, stored):
@@ -41,9 +42,9 @@ def rounds(monkeypatch):
     """The ranges of photons that are asked for."""
     asked = []
 
-    def noted(scene, task, feeder, photons, *rest):
+    def noted(scene, task, pool, photons, *rest):
         asked.append(photons)
-        return trace_photons(scene, task, feeder, photons, *rest)
+        return trace_photons(scene, task, pool, photons, *rest)
 
     monkeypatch.setattr(headline, "trace_photons", noted)
     return asked
@@ -147,8 +148,8 @@ def test_an_interrupt_of_a_repetition_keeps_the_runs_before(monkeypatch, rounds)
 def test_an_interrupt_keeps_what_is_finished(monkeypatch):
     """A Ctrl-C amid a round: its photons are lost, but its rays and its time are in the clock."""
 
-    def interrupted(scene, task, feeder, photons, *rest):
-        traced = trace_photons(scene, task, feeder, photons, *rest)
+    def interrupted(scene, task, pool, photons, *rest):
+        traced = trace_photons(scene, task, pool, photons, *rest)
         if photons.start >= 6250 - 6250 % PILOT_PARTS:
             raise KeyboardInterrupt
         return traced
@@ -164,10 +165,10 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch):
 
 
 def test_an_interrupt_of_the_pilot_leaves_the_clock_at_zero(monkeypatch):
-    def interrupted(scene, task, feeder, photons, *rest):
+    def interrupted(scene, task, pool, photons, *rest):
         if photons.start > 0:
             raise KeyboardInterrupt
-        return trace_photons(scene, task, feeder, photons, *rest)
+        return trace_photons(scene, task, pool, photons, *rest)
 
     monkeypatch.setattr(headline, "trace_photons", interrupted)
     run = run_until(100_000)

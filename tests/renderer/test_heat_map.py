@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import tracecore
-from renderer.errors import UsageError
-from renderer.heat_map import (
+from renderer.bench.heat_map import (
     INACTIVE,
     LEAST_WIDTH,
     HeatMap,
@@ -18,11 +17,13 @@ from renderer.heat_map import (
     steps_of_rays,
     top_of,
 )
-from renderer.ray_kinds import RayPlan, morton_order
+from renderer.bench.ray_generators import RayPlan, morton_order
+from renderer.errors import UsageError
+from tracecore.analysis.steps import StepSequences
+from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
-from tracecore.gpu_device import gpu_unavailable_reason
+from tracecore.kernels.step_records import Step
 from tracecore.rays import make_rays
-from tracecore.steps import Step, StepSequences
 
 PLAN = RayPlan(size=(4, 3), in_morton_order=False, occlusion_rays=1, radius=1.0, photon_rays=1, seed=0)
 TRIANGLE = np.array([[[-1, -1, 2], [1, -1, 2], [0, 1, 2]]], np.float32)

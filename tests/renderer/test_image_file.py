@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from renderer import image_file
 from renderer.atomic_file import atomic_file, temporary_beside
 from renderer.errors import UsageError
+from renderer.film import image_file
 
 PIXELS = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3) * 13
 LINEAR = np.linspace(0.0, 100.0, 2 * 3 * 3, dtype=np.float32).reshape(2, 3, 3)

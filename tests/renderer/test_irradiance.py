@@ -5,19 +5,11 @@ import pytest
 from small_scenes import lamp_in_box
 
 import tracecore
-from renderer.feeding import Feeder
-from renderer.irradiance import CROWD, EVERY, irradiance_map, nearest_irradiance, nearest_place, no_irradiance
-from renderer.photon_map import (
-    NORMAL_COSINE,
-    PHOTON,
-    WORDS,
-    build_photon_map,
-    gather,
-    pack_flux,
-    pack_unit,
-    unpack_unit,
-)
+from renderer.photons.irradiance import CROWD, EVERY, irradiance_map, nearest_irradiance, nearest_place, no_irradiance
+from renderer.photons.photon_map import NORMAL_COSINE, PHOTON, PHOTON_WORDS, build_photon_map, gather, pack_flux
 from shaders.compilation import compiled
+from shaders.octahedral import pack_unit, unpack_unit
+from tracecore.workers.pool import WorkerPool
 
 
 @compiled
@@ -36,7 +28,7 @@ def gather_at(photon_map, point, normal, radius):
 
 
 def photons_in_a_cloud(count, *, flat=False, seed=3):
-    """Photons (n, WORDS) of two normals and all directions above them."""
+    """Photons (n, PHOTON_WORDS) of two normals and all directions above them."""
     rng = np.random.default_rng(seed)
     photons = np.zeros(count, PHOTON)
     photons["position"] = rng.random((count, 3)) * (1.0, 1.0, 0.0 if flat else 0.3)
@@ -44,14 +36,14 @@ def photons_in_a_cloud(count, *, flat=False, seed=3):
     photons["normal"] = [pack_unit(normals[k]) for k in rng.integers(0, 2, count)]
     photons["direction"] = pack_unit((0.6, 0.0, 0.8))
     photons["flux"] = [pack_flux((u, 0.5, 0.25), 0.5) for u in rng.random(count)]
-    return photons.view(np.uint32).reshape(-1, WORDS)
+    return photons.view(np.uint32).reshape(-1, PHOTON_WORDS)
 
 
 @pytest.fixture
-def feeder():
+def pool():
     """Two threads."""
     with tracecore.open_tracer(lamp_in_box().positions, device="cpu", threads=2) as tracer:
-        made = Feeder(tracer, 2)
+        made = WorkerPool(tracer, 2)
         yield made
         made.close()
 
@@ -71,10 +63,10 @@ def test_the_nearest_place_is_that_of_looking_at_all(reach):
     assert 0 < missed < 200 if reach == 0.05 else missed == 0
 
 
-def test_irradiance_is_that_of_the_photons_that_are_no_places(feeder):
+def test_irradiance_is_that_of_the_photons_that_are_no_places(pool):
     """Within the radius, or less where a cell has many places."""
     photons = photons_in_a_cloud(2_000)
-    made = irradiance_map(photons, 0.1, 2.0, feeder)
+    made = irradiance_map(photons, 0.1, 2.0, pool)
     others = build_photon_map(photons[np.arange(len(photons)) % EVERY != 0], 0.1, 2.0 * EVERY / (EVERY - 1))
     assert len(made.values) == len(photons) // EVERY
     cells = np.floor((made.places.positions[:, :3].astype(np.float64) - made.places.low) / made.places.cell)
@@ -88,8 +80,8 @@ def test_irradiance_is_that_of_the_photons_that_are_no_places(feeder):
     assert crowd.min() < CROWD < crowd.max()
 
 
-def test_irradiance_far_from_all_photons_is_dark(feeder):
-    made = irradiance_map(photons_in_a_cloud(400), 0.1, 1.0, feeder)
+def test_irradiance_far_from_all_photons_is_dark(pool):
+    made = irradiance_map(photons_in_a_cloud(400), 0.1, 1.0, pool)
     assert irradiance_near(made, (0.5, 0.5, 0.6), (0.0, 0.0, 1.0)) != (0.0, 0.0, 0.0)  # a few cells away
     assert irradiance_near(made, (0.5, 0.5, 99.0), (0.0, 0.0, 1.0)) == (0.0, 0.0, 0.0)
     assert irradiance_near(made, (0.5, 0.5, 0.1), (0.0, 0.0, -1.0)) == (0.0, 0.0, 0.0)  # none on that side
@@ -97,12 +89,12 @@ def test_irradiance_far_from_all_photons_is_dark(feeder):
 
 
 @pytest.mark.parametrize("found", [2.0, 20.0])
-def test_the_irradiance_at_places_is_right_on_average(found, feeder):
+def test_the_irradiance_at_places_is_right_on_average(found, pool):
     """However few photons a disc has: one that counted itself would add one of them."""
     values = []
     radius = np.sqrt(found / 3_000 / np.pi)
     for seed in range(20):
-        made = irradiance_map(photons_in_a_cloud(3_000, flat=True, seed=seed), radius, 1.0, feeder)
+        made = irradiance_map(photons_in_a_cloud(3_000, flat=True, seed=seed), radius, 1.0, pool)
         inside = np.all(np.abs(made.places.positions[:, :2] - 0.5) < 0.5 - radius, axis=1)
         values.append(made.values[inside].mean(axis=0))
     error = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))

@@ -7,8 +7,8 @@ import pytest
 
 from renderer import cli
 from tracecore.emulator.library import emulator_unavailable_reason
-from tracecore.gpu import gpu_unavailable_reason
-from tracecore.strategies import strategy_names
+from tracecore.kernels.strategies import strategy_names
+from tracecore.tracers.gpu import gpu_unavailable_reason
 
 TINY = ("--size", "16x12", "--photons", "400", "--passes", "1")
 SMALL = ("--size", "128x96", "--photons", "50000", "--passes", "2")

@@ -8,8 +8,9 @@ from driver_passes import opened, passes, sidak_bound, z_scores
 from small_scenes import closed_box, flat_snapshot, quad, sphere
 
 import scenes
-from renderer.photon_map import PHOTON, unpack_unit
+from renderer.photons.photon_map import PHOTON
 from scenes.model import Camera, DistantLight, Material
+from shaders.octahedral import unpack_unit
 
 WHITE, BLACK, GLOW = (1.0, 1.0, 1.0), Material(diffuse=(0.0, 0.0, 0.0)), (1.0, 1.0, 1.0)
 GLASS = Material(kind="dielectric", transmittance=1.0, ior=1.5)

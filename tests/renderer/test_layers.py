@@ -6,11 +6,11 @@ from driver_passes import opened, passes, z_scores
 from small_scenes import flat_snapshot, floor_and_ceiling, quad
 from test_light_transport import COMMON, GLASS, room
 
+from renderer.camera_paths.features import FEATURE_PASSES
 from renderer.drivers import DRIVERS
 from renderer.drivers.eye import Caustics
-from renderer.features import FEATURE_PASSES
-from renderer.film import Film
-from renderer.layers import BEAUTY, BIAS, COLUMNS, DENSITY, LIGHT, layers_of
+from renderer.film.film import Film
+from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS, LAYER_DENSITY, LAYER_LIGHT, layers_of
 from scenes.model import Camera, DistantLight, Material, PointLight
 
 LIT = sorted(name for name, driver in DRIVERS.items() if driver.caustics is not Caustics.NONE)
@@ -20,7 +20,7 @@ HALF = Material(diffuse=(0.5, 0.5, 0.5))
 
 def light_of(images):
     """(..., 3 layers, 3 channels): direct, indirect, caustic."""
-    return images[..., LIGHT:DENSITY].reshape(*images.shape[:-1], 3, 3)
+    return images[..., LAYER_LIGHT:LAYER_DENSITY].reshape(*images.shape[:-1], 3, 3)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_layers_of_light_add_up_to_the_picture(driver, glass_room):
     """And the picture is the same without them."""
     made = passes(glass_room[0], driver, 3, layers="all", **COMMON)
     alone = passes(glass_room[0], driver, 3, **COMMON)
-    np.testing.assert_array_equal(made[..., BEAUTY:BIAS], alone)
+    np.testing.assert_array_equal(made[..., LAYER_BEAUTY:LAYER_BIAS], alone)
     np.testing.assert_allclose(light_of(made).sum(axis=-2), alone, rtol=1e-9, atol=1e-12)
     assert (light_of(made) >= 0.0).all()
 
@@ -58,7 +58,7 @@ def test_a_floor_alone_has_direct_light_alone(driver):
     lamp = PointLight(position=(0.5, 0.5, 0.5), intensity=(1.0, 2.0, 3.0))
     made = passes(looked_at_from_above([lamp]), driver, 2, layers="all")
     direct, indirect, caustic = np.moveaxis(light_of(made), -2, 0)
-    np.testing.assert_allclose(direct, made[..., BEAUTY:BIAS], rtol=1e-9)
+    np.testing.assert_allclose(direct, made[..., LAYER_BEAUTY:LAYER_BIAS], rtol=1e-9)
     assert direct.mean() > 0.1
     assert indirect.max() < 1e-9
     assert caustic.max() == 0.0
@@ -97,7 +97,7 @@ def mirrored_film(passes_made, **settings):
     """The floor under the mirror by the driver photon, paths cut where they are brought by the mirror alone."""
     chosen = {"width": 32, "height": 32, "max_bounces": 2, "layers": "all"} | settings
     with opened(floor_under_mirror(), "photon", **chosen) as driver:
-        film = Film(32, 32, COLUMNS["all"])
+        film = Film(32, 32, LAYER_COLUMNS["all"])
         for index in range(passes_made):
             film.add(driver.render_pass(index))
     return film
@@ -175,11 +175,11 @@ def test_density_is_of_photons_by_area():
     with opened(looked_at_from_above([sun]), "photons-only", layers="all", radius=0.05, photons=200_000) as driver:
         made, count = driver.render_pass(0), len(driver.photons)
     assert 10_000 < count < 200_000
-    assert made[..., DENSITY].mean() == pytest.approx(count, rel=0.03)
+    assert made[..., LAYER_DENSITY].mean() == pytest.approx(count, rel=0.03)
 
 
 @pytest.mark.parametrize("driver", ["path", "whitted", "ao"])
 def test_without_photons_there_is_no_density_and_no_bias(driver, glass_room):
     made = passes(glass_room[0], driver, 2, layers="all", **COMMON)
-    assert not made[..., DENSITY].any()
-    assert not made[..., BIAS].any()
+    assert not made[..., LAYER_DENSITY].any()
+    assert not made[..., LAYER_BIAS].any()

@@ -8,13 +8,13 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
 import tracecore
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS, photon_task
-from renderer.feeding import Feeder
-from renderer.packed_scene import pack_scene, sphere_around
-from renderer.photon_map import PHOTON, total_flux
-from renderer.photon_tracing import trace_photons
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.photon_map import PHOTON, total_flux
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import pack_scene, sphere_around
 from scenes.model import Camera, DistantLight, Environment, Material, PointLight, SpotLight
+from tracecore.workers.pool import WorkerPool
 
 GREY, MIRROR = Material(diffuse=(0.5, 0.5, 0.5)), Material(kind="mirror", specular=(1.0, 1.0, 1.0))
 GLASS = Material(kind="dielectric", transmittance=1.0, ior=1.5)
@@ -78,11 +78,11 @@ def shot(snapshot, photons, sequence=0, **settings):
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=8, height=8, seed=5, **settings), sequence, 0)
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
-        feeder = Feeder(tracer, 2, 4096)
+        pool = WorkerPool(tracer, 2, 4096)
         try:
-            traced = trace_photons(scene, task, feeder, range(photons))
+            traced = trace_photons(scene, task, pool, range(photons))
         finally:
-            feeder.close()
+            pool.close()
     return traced, total_flux(traced.stored) * task.flux_unit / photons
 
 
@@ -126,9 +126,9 @@ def test_threads_and_batches_change_no_bit(kind):
     stored = []
     with tracecore.open_tracer(FLOOR, device="cpu", threads=3) as tracer:
         for threads, batch_rays in ((1, 4096), (3, 256)):
-            feeder = Feeder(tracer, threads, batch_rays)
-            stored.append(trace_photons(scene, task, feeder, range(5000)).stored)
-            feeder.close()
+            pool = WorkerPool(tracer, threads, batch_rays)
+            stored.append(trace_photons(scene, task, pool, range(5000)).stored)
+            pool.close()
     assert np.array_equal(*stored)
     assert len(stored[0]) > 0
 
@@ -165,9 +165,9 @@ def test_an_open_plane_under_an_even_sky_has_radiance_albedo_l(driver):
 @pytest.mark.parametrize("albedo", [1.0, 0.4])
 def test_a_ball_in_an_even_sky_is_albedo_times_as_bright(driver, albedo):
     """What is convex sees the sky alone. A white one cannot be seen at all."""
-    facets = octahedron(3)
+    records = octahedron(3)
     camera = Camera(eye=(0.0, 0.0, 3.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=60.0)
-    scene = flat_snapshot(facets, [Material(diffuse=(albedo, albedo, albedo))], camera=camera)
+    scene = flat_snapshot(records, [Material(diffuse=(albedo, albedo, albedo))], camera=camera)
     scene = replace(scene, environment=even_sky(1.0, 2.0, 3.0))
     made = pictures(scene, driver, passes=64, size=9, photons=1000) / (1.0, 2.0, 3.0)
     np.testing.assert_allclose(made[:, 0, 0], 1.0, rtol=1e-6)  # beside the ball

@@ -123,8 +123,8 @@ def test_direct_light_alone_is_one_reflection():
 
 def test_direct_light_alone_has_gloss_and_does_not_follow_it():
     """In a glossy box that glows: however long paths may be, it is what the path driver sees with one bounce."""
-    gloss = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.5, 0.5, 0.5), emission=(1.0, 1.0, 1.0))
-    snapshot = flat_snapshot(closed_box(), [gloss])
+    specular_lobe = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.5, 0.5, 0.5), emission=(1.0, 1.0, 1.0))
+    snapshot = flat_snapshot(closed_box(), [specular_lobe])
     np.testing.assert_array_equal(passes(snapshot, "whitted", 2), passes(snapshot, "path", 2, max_bounces=1))
 
 
@@ -156,8 +156,8 @@ def test_a_lamp_in_a_mirror_lights_the_floor(driver):
         camera=low,
     )
     made = passes(snapshot, driver, 4, photons=100_000, radius=0.12, max_bounces=2).mean(axis=(0, 1, 2))
-    straight, mirrored = 2.0 / 0.6**2, 2.0 / 1.4**2 * np.array([0.5, 0.8, 1.0])
-    np.testing.assert_allclose(made, 0.5 / np.pi * (straight + mirrored), rtol=0.02)
+    specular_only, mirrored = 2.0 / 0.6**2, 2.0 / 1.4**2 * np.array([0.5, 0.8, 1.0])
+    np.testing.assert_allclose(made, 0.5 / np.pi * (specular_only + mirrored), rtol=0.02)
 
 
 def test_the_path_driver_has_the_same_light_where_nothing_is_sharp():

@@ -8,9 +8,10 @@ import pytest
 from driver_passes import opened, passes
 from small_scenes import FURNACE, closed_box, flat_snapshot, quad
 
-from renderer.eye_paths import cone_spread, new_eye_paths, wider
-from renderer.packed_scene import pack_scene
-from renderer.photon_scene import RICH, TEXTURED
+from renderer.camera_paths.bounce import cone_spread, wider
+from renderer.camera_paths.paths import new_eye_paths
+from renderer.scene.packed_scene import pack_scene
+from renderer.scene.photon_scene import SCALAR, TEXTURED
 from scenes.model import Camera, Material, PointLight, Texture
 from shaders.bsdf import sample
 from shaders.lights import emit_from, powers, sample_light
@@ -55,8 +56,8 @@ HALF, MEAN = (128, 64, 255), np.mean([128, 64, 255]) / 255.0
     ("given", "field", "lobes"),
     [
         (Material(kind="mirror", specular=(0.9, 0.8, 0.7)), "specular_map", {"mirror"}),
-        (Material(kind="metal", specular=(0.9, 0.8, 0.7), roughness=0.5), "specular_map", {"gloss"}),
-        (Material(kind="plastic", diffuse=WHITE, ior=1.5), "specular_map", {"gloss"}),
+        (Material(kind="metal", specular=(0.9, 0.8, 0.7), roughness=0.5), "specular_map", {"specular_lobe"}),
+        (Material(kind="plastic", diffuse=WHITE, ior=1.5), "specular_map", {"specular_lobe"}),
         (Material(kind="nff", diffuse=BLACK, specular=(0.5,) * 3, shine=9.0), "specular_map", {"phong", "mirror"}),
         (Material(kind="dielectric", transmittance=0.9, ior=1.5), "transmission_map", {"transmission"}),
         (Material(diffuse=(0.9, 0.8, 0.7)), "texture", {"diffuse"}),
@@ -90,15 +91,15 @@ def test_photons_know_which_materials_are_rich():
     for material, look, expected in [
         (plain, {}, TEXTURED),
         (plain, {"filter": "mip"}, TEXTURED),
-        (plain, {"filter": "nearest"}, RICH),
-        (plain, {"wrap": "clamp"}, RICH),
-        (plain, {"is_linear": True}, RICH),
-        (Material(normal_map=0), {}, RICH),
-        (Material(bump_map=0), {}, RICH),
-        (glow, {}, RICH),
+        (plain, {"filter": "nearest"}, SCALAR),
+        (plain, {"wrap": "clamp"}, SCALAR),
+        (plain, {"is_linear": True}, SCALAR),
+        (Material(normal_map=0), {}, SCALAR),
+        (Material(bump_map=0), {}, SCALAR),
+        (glow, {}, SCALAR),
     ]:
         flags = pack_scene(square(material, constant(9, 9, 9), **look)).photon_scene.flags
-        assert flags & (RICH | TEXTURED) == expected
+        assert flags & (SCALAR | TEXTURED) == expected
 
 
 # --- wrap and filters -------------------------------------------------------------------------------------------------

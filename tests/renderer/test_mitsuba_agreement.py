@@ -14,8 +14,8 @@ import trimesh
 from PIL import Image
 
 import tracecore
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
 from scenes import mitsuba as mitsuba_files
 
 #: Pixels along a side, and along a side of the blocks whose means are compared.

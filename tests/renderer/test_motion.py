@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from small_scenes import flat_snapshot, lamp_in_box, quad
 
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
-from renderer.motion import UNSEEN, Motion, MotionDriver, block_of, looks_same
-from renderer.stage import TracerChoice, stage_of
+from renderer.drivers.driver import RenderSettings
+from renderer.run.motion import UNSEEN, Motion, MotionDriver, block_of, looks_same
+from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Camera, Environment, Material, PointLight, Snapshot, Texture
 
 GLOW = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 1.0, 1.0))
@@ -29,14 +29,14 @@ def images(place, indices, *, start=0.0, driver="path", shutter=1.0, samples=4, 
     """(n, height, width, 3) passes of a picture in motion."""
     chosen = RenderSettings(**({"width": 16, "height": 4, "threads": 1, "photons": 2000, "max_bounces": 2} | settings))
 
-    def stage(snapshot, load_seconds, tree):
+    def context(snapshot, load_seconds, tree):
         if opened is not None:
             opened.append((snapshot.time, tree is not None))
-        return stage_of(snapshot, CHOICE, load_seconds=load_seconds, tree=tree)
+        return context_of(snapshot, CHOICE, load_seconds=load_seconds, tree=tree)
 
-    motion = Motion(shutter=shutter, samples=samples, place=place, stage=stage)
+    motion = Motion(shutter=shutter, samples=samples, snapshot_at=place, context=context)
     with (
-        stage_of(place(start), CHOICE, load_seconds=0.0) as first,
+        context_of(place(start), CHOICE, load_seconds=0.0) as first,
         closing(MotionDriver(kind or DRIVERS[driver], first, chosen, motion)) as made,
     ):
         return np.array([made.render_pass(index) for index in indices]), made
@@ -49,7 +49,7 @@ def test_blocks_double_after_each_round():
 
 @pytest.mark.parametrize("seed", [0, 1, 2**63])
 def test_times_are_spread_evenly_over_the_shutter(seed):
-    motion = Motion(shutter=0.5, samples=16, place=moving_square, stage=lambda *_: None)
+    motion = Motion(shutter=0.5, samples=16, snapshot_at=moving_square, context=lambda *_: None)
     for count in (1, 2, 4, 16, 64):
         times = np.sort([motion.time_of(block, 3.0, seed) for block in range(count)])
         assert np.all((times >= 3.0) & (times < 3.5))
@@ -57,7 +57,7 @@ def test_times_are_spread_evenly_over_the_shutter(seed):
 
 
 def test_seeds_have_times_of_their_own():
-    motion = Motion(shutter=1.0, samples=16, place=moving_square, stage=lambda *_: None)
+    motion = Motion(shutter=1.0, samples=16, snapshot_at=moving_square, context=lambda *_: None)
     firsts = [motion.time_of(0, 0.0, seed) for seed in range(1000)]
     counts = np.histogram(firsts, bins=10, range=(0.0, 1.0))[0]
     assert ((counts - 100.0) ** 2 / 100.0).sum() < 9.0 + 4.0 * np.sqrt(2.0 * 9.0)
@@ -90,8 +90,8 @@ def test_what_stands_still_has_the_same_bits_as_without_a_shutter(driver):
     still = lamp_in_box()
     seen, made = images(lambda time: replace(still, time=time), range(6), driver=driver, opened=opened)
     with (
-        stage_of(still, CHOICE, load_seconds=0.0) as stage,
-        closing(DRIVERS[driver](still, stage.tracer, made.settings)) as plain,
+        context_of(still, CHOICE, load_seconds=0.0) as context,
+        closing(DRIVERS[driver](still, context.tracer, made.settings)) as plain,
     ):
         assert np.array_equal(seen, [plain.render_pass(index) for index in range(6)])
         assert made.work.rays == plain.work.rays
@@ -108,7 +108,7 @@ def test_photons_are_those_of_the_time():
         return replace(box, time=time, lights=(lamp,) if time >= 0.5 else ())
 
     seen, made = images(place, range(8), driver="photon", samples=8)
-    motion = Motion(shutter=1.0, samples=8, place=place, stage=lambda *_: None)
+    motion = Motion(shutter=1.0, samples=8, snapshot_at=place, context=lambda *_: None)
     lit = [motion.time_of(block, 0.0, 0) >= 0.5 for block in range(8)]
     assert sum(lit) == 4
     assert [bool(image.any()) for image in seen] == lit
@@ -127,7 +127,7 @@ def test_a_driver_sees_the_camera_of_its_time_and_keeps_a_tracer_that_fits():
         return replace(still, time=time, camera=replace(FRONT, eye=(time, 0.0, 5.0)))
 
     images(place, range(6), samples=4, kind=kind, opened=opened)
-    motion = Motion(shutter=1.0, samples=4, place=place, stage=lambda *_: None)
+    motion = Motion(shutter=1.0, samples=4, snapshot_at=place, context=lambda *_: None)
     assert eyes == [0.0, *(motion.time_of(block, 0.0, 0) for block in range(5))]
     assert opened == []
 

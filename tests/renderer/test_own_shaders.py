@@ -8,11 +8,11 @@ import pytest
 from small_scenes import furnace, lamp_in_box
 
 import tracecore
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
 from shaders.bsdf import Bsdf
+from shaders.custom import Point, shader_address
 from shaders.errors import ShaderError
-from shaders.own import Point, shader_address
 from shaders.registry import Shader, get_shader, register_shader
 
 

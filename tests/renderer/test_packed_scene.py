@@ -6,10 +6,21 @@ import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
-from renderer.packed_scene import pack_camera, pack_material, pack_scene
+from renderer.scene.packed_scene import pack_camera, pack_material, pack_scene
 from scenes.model import Camera, Material, PointLight, Texture
-from shaders.lights import POINT, POSITION, STRENGTH, TRIANGLE
-from shaders.surface import BACKDROP, COLUMNS, DIFFUSE, EMISSION, IOR, MIRROR, PHONG, SHINE, TEXTURE, TRANSMISSION
+from shaders.lights import LIGHT_POSITION, LIGHT_STRENGTH, POINT, TRIANGLE
+from shaders.surface import (
+    MATERIAL_BACKDROP,
+    MATERIAL_COLUMNS,
+    MATERIAL_DIFFUSE,
+    MATERIAL_EMISSION,
+    MATERIAL_IOR,
+    MATERIAL_MIRROR,
+    MATERIAL_PHONG,
+    MATERIAL_SHINE,
+    MATERIAL_TEXTURE,
+    MATERIAL_TRANSMISSION,
+)
 
 PLAIN = Material(diffuse=(0.1, 0.2, 0.3))
 RED_LAMP = Material(diffuse=(0.0, 0.0, 0.0), emission=(5.0, 0.0, 0.0))
@@ -29,17 +40,17 @@ def test_every_part_of_a_material_has_its_column():
         texture=7,
     )
     row = pack_material(plastic)
-    assert row.shape == (COLUMNS,)
+    assert row.shape == (MATERIAL_COLUMNS,)
     for column, color in (
-        (DIFFUSE, (0.01, 0.02, 0.03)),
-        (PHONG, (0.08, 0.16, 0.24)),
-        (MIRROR, (0.02, 0.04, 0.06)),
-        (TRANSMISSION, (0.4, 0.4, 0.4)),
-        (EMISSION, (1.0, 2.0, 3.0)),
-        (BACKDROP, (4.0, 5.0, 6.0)),
+        (MATERIAL_DIFFUSE, (0.01, 0.02, 0.03)),
+        (MATERIAL_PHONG, (0.08, 0.16, 0.24)),
+        (MATERIAL_MIRROR, (0.02, 0.04, 0.06)),
+        (MATERIAL_TRANSMISSION, (0.4, 0.4, 0.4)),
+        (MATERIAL_EMISSION, (1.0, 2.0, 3.0)),
+        (MATERIAL_BACKDROP, (4.0, 5.0, 6.0)),
     ):
         np.testing.assert_allclose(row[column : column + 3], color)
-    assert (row[SHINE], row[IOR], row[TEXTURE]) == (25.0, 1.5, 7.0)
+    assert (row[MATERIAL_SHINE], row[MATERIAL_IOR], row[MATERIAL_TEXTURE]) == (25.0, 1.5, 7.0)
 
 
 def test_point_lights_and_glowing_triangles_are_lights():
@@ -52,16 +63,16 @@ def test_point_lights_and_glowing_triangles_are_lights():
     expected = np.full(12, -1)
     expected[[2, 7, 9]] = 2, 3, 4
     assert packed.surfaces.emitter_ids.tolist() == expected.tolist()
-    strengths = packed.lights.rows[:, STRENGTH : STRENGTH + 3].tolist()
+    strengths = packed.lights.rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3].tolist()
     assert strengths == [[0.3, 0.6, 0.0], [0.4, 0.8, 0.0], [5.0, 0.0, 0.0], [5.0, 0.0, 0.0], [0.0, 0.0, 7.0]]
-    first_corners = packed.lights.rows[2:, POSITION : POSITION + 3]
+    first_corners = packed.lights.rows[2:, LIGHT_POSITION : LIGHT_POSITION + 3]
     assert np.array_equal(first_corners, snapshot.positions[[2, 7, 9], 0])
 
 
 def test_a_scene_without_lights_or_triangles_can_be_packed():
     assert len(pack_scene(flat_snapshot(closed_box(), [PLAIN])).lights.rows) == 0
     empty = pack_scene(flat_snapshot(np.zeros((0, 3, 3)), []))
-    assert empty.surfaces.materials.shape == (0, COLUMNS)
+    assert empty.surfaces.materials.shape == (0, MATERIAL_COLUMNS)
     assert len(empty.lights.rows) == 0
 
 

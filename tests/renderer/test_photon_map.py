@@ -6,25 +6,24 @@ import numpy as np
 import pytest
 
 from renderer.errors import PhotonFileError
-from renderer.photon_map import (
+from renderer.photons.photon_map import (
     DISC_THICKNESS,
-    FLUX,
     MAX_CELLS,
     NORMAL_COSINE,
     PHOTON,
-    WORDS,
+    PHOTON_FLUX,
+    PHOTON_WORDS,
     build_photon_map,
     gather,
     grid_shape,
     load_photons,
     pack_flux,
-    pack_unit,
     save_photons,
     total_flux,
     unpack_flux,
-    unpack_unit,
 )
 from shaders.compilation import compiled
+from shaders.octahedral import pack_unit, unpack_unit
 
 UP = (0.0, 0.0, 1.0)
 
@@ -35,13 +34,13 @@ def directions(count, seed=1):
 
 
 def make_photons(positions, direction=UP, normal=UP, flux=(1.0, 0.5, 0.25)):
-    """Photons that all came from one direction with one flux: (n, WORDS)."""
+    """Photons that all came from one direction with one flux: (n, PHOTON_WORDS)."""
     photons = np.zeros(len(positions), PHOTON)
     photons["position"] = positions
     photons["direction"] = pack_unit(direction)
     photons["normal"] = pack_unit(normal)
     photons["flux"] = pack_flux(flux, 0.5)
-    return photons.view(np.uint32).reshape(-1, WORDS)
+    return photons.view(np.uint32).reshape(-1, PHOTON_WORDS)
 
 
 @compiled
@@ -77,21 +76,21 @@ def test_black_flux_stays_black():
 def test_total_flux_is_the_sum_of_the_unpacked():
     rng = np.random.default_rng(3)
     photons = make_photons(np.zeros((50, 3)))
-    photons[:, FLUX] = [pack_flux(tuple(c), 0.5) for c in rng.random((50, 3))]
-    expected = np.sum([unpack_flux(word) for word in photons[:, FLUX]], axis=0)
+    photons[:, PHOTON_FLUX] = [pack_flux(tuple(c), 0.5) for c in rng.random((50, 3))]
+    expected = np.sum([unpack_flux(word) for word in photons[:, PHOTON_FLUX]], axis=0)
     np.testing.assert_allclose(total_flux(photons), expected, rtol=1e-12)
 
 
 def test_every_photon_is_in_its_cell_in_the_order_given():
     positions = np.random.default_rng(4).random((5000, 3)).astype(np.float32)
     photons = make_photons(positions)
-    photons[:, FLUX] = np.arange(5000)  # a name for each
+    photons[:, PHOTON_FLUX] = np.arange(5000)  # a name for each
     grid = build_photon_map(photons, 0.13, 1.0)
-    assert sorted(grid.photons[:, FLUX]) == list(range(5000))
+    assert sorted(grid.photons[:, PHOTON_FLUX]) == list(range(5000))
     cells = np.floor((positions.astype(np.float64) - grid.low) / grid.cell).astype(int)
     index = (cells[:, 2] * grid.shape[1] + cells[:, 1]) * grid.shape[0] + cells[:, 0]
     for cell in range(len(grid.starts) - 1):
-        inside = grid.photons[grid.starts[cell] : grid.starts[cell + 1], FLUX]
+        inside = grid.photons[grid.starts[cell] : grid.starts[cell + 1], PHOTON_FLUX]
         assert inside.tolist() == np.flatnonzero(index == cell).tolist()
 
 
@@ -202,7 +201,7 @@ def test_nothing_leaks_through_walls_or_around_corners():
 def test_far_points_and_empty_maps_gather_nothing():
     grid = build_photon_map(make_photons(np.zeros((1, 3))), 0.1, 1.0)
     assert gather_at(grid, (50.0, 0.0, 0.0), UP, UP, 0.1) == (0.0, 0.0, 0.0)
-    empty = build_photon_map(np.empty((0, WORDS), np.uint32), 0.1, 1.0)
+    empty = build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), 0.1, 1.0)
     assert gather_at(empty, (0.0, 0.0, 0.0), UP, UP, 0.1) == (0.0, 0.0, 0.0)
 
 

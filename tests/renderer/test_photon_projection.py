@@ -10,17 +10,17 @@ from small_scenes import closed_box, flat_snapshot, quad
 from test_light_kinds import KINDS, SPOT
 
 import tracecore
-from renderer.columns import LANES
-from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
-from renderer.feeding import Feeder
-from renderer.packed_scene import pack_scene
-from renderer.photon_batch import PATH_FLUX, RAY_DIRECTION, new_batch
-from renderer.photon_emission import launch
-from renderer.photon_scene import join_triangles
-from renderer.photon_targets import LEAST_SHARE, MOST_TARGETS, connected, light_budgets, projected, specular_spheres
-from renderer.photon_tracing import trace_photons
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.batch import PATH_FLUX, RAY_DIRECTION, new_batch
+from renderer.photons.emission import launch
+from renderer.photons.targets import LEAST_SHARE, MOST_TARGETS, connected, light_budgets, projected, specular_spheres
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import pack_scene
+from renderer.scene.photon_scene import join_triangles
+from renderer.simd.columns import ELEMENTS
 from scenes.model import Camera, Material, PointLight
+from tracecore.workers.pool import WorkerPool
 
 GREY, MIRROR = Material(diffuse=(0.5, 0.5, 0.5)), Material(kind="mirror", specular=(0.9, 0.9, 0.9))
 GLASS = Material(kind="dielectric", transmittance=1.0, ior=1.5)
@@ -73,7 +73,7 @@ def room(lamps=(BULB,)):
 def emitted(scene, photons, sequence=0):
     """Rays (8, n), and their flux (n, 3) in W of photons that each stand for all."""
     task = photon_task(scene, RenderSettings(width=8, height=8, seed=5), sequence, 0)
-    rays, hits = (np.zeros((rows, photons + 2 * LANES), np.float32) for rows in (8, 4))
+    rays, hits = (np.zeros((rows, photons + 2 * ELEMENTS), np.float32) for rows in (8, 4))
     batch = new_batch(rays, hits, photons)
     launch(scene.photon_scene, task, batch, (0, 0, photons))
     flux = batch.paths[PATH_FLUX:, :photons].view(np.float32).T * np.float64(task.flux_unit)
@@ -238,9 +238,9 @@ def test_every_photon_is_counted_whatever_the_threads_and_batches(snapshot, shar
     runs = []
     for threads, batch_rays in ((1, 256), (2, 4096)):
         with tracecore.open_tracer(snapshot.positions, device="cpu", threads=threads) as tracer:
-            feeder = Feeder(tracer, threads, batch_rays)
-            runs.append(trace_photons(scene, task, feeder, range(10_000)))
-            feeder.close()
+            pool = WorkerPool(tracer, threads, batch_rays)
+            runs.append(trace_photons(scene, task, pool, range(10_000)))
+            pool.close()
     counts = runs[0].counts
     assert counts.emitted == 10_000 == counts.absorbed + counts.escaped + counts.terminated
     assert counts == runs[1].counts

@@ -4,35 +4,35 @@ import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
 
-from renderer.packed_scene import pack_scene
-from renderer.photon_map import unpack_unit
-from renderer.photon_scene import (
+from renderer.scene.packed_scene import pack_scene
+from renderer.scene.photon_scene import (
     BENT,
     EMITTER,
-    FACET,
     MATERIAL_MASK,
     MIXED,
-    RICH,
+    SCALAR,
     STORES,
     TEXTURED,
+    TRIANGLE_RECORD,
     pack_aliases,
 )
 from scenes.model import Material, PointLight, Texture
+from shaders.octahedral import unpack_unit
 
 
 def test_records_fill_their_rows():
-    assert FACET.itemsize == 64
+    assert TRIANGLE_RECORD.itemsize == 64
     assert EMITTER.itemsize == 64
 
 
 def test_facets_lie_in_their_planes():
     snapshot = lamp_in_box()
-    facets = pack_scene(snapshot).photon_scene.facets
-    for facet, corners in zip(facets, snapshot.positions.astype(np.float64), strict=True):
-        np.testing.assert_allclose(corners @ facet["normal"].astype(np.float64), facet["plane"], atol=1e-6)
-        assert facet["normal"] @ (0.5 - corners.mean(axis=0)) > 0.0  # the box is wound inward
-        np.testing.assert_allclose(unpack_unit(facet["packed_front"]), facet["normal"], atol=2e-4)
-        np.testing.assert_allclose(unpack_unit(facet["packed_back"]), -facet["normal"], atol=2e-4)
+    records = pack_scene(snapshot).photon_scene.records
+    for record, corners in zip(records, snapshot.positions.astype(np.float64), strict=True):
+        np.testing.assert_allclose(corners @ record["normal"].astype(np.float64), record["plane"], atol=1e-6)
+        assert record["normal"] @ (0.5 - corners.mean(axis=0)) > 0.0  # the box is wound inward
+        np.testing.assert_allclose(unpack_unit(record["packed_front"]), record["normal"], atol=2e-4)
+        np.testing.assert_allclose(unpack_unit(record["packed_back"]), -record["normal"], atol=2e-4)
 
 
 def test_flags_say_what_is_special():
@@ -47,17 +47,17 @@ def test_flags_say_what_is_special():
     snapshot.normals[0] = (0.6, 0.0, 0.8)
     image = Texture(name="grey", pixels=np.full((1, 1, 3), 128, np.uint8))
     packed = pack_scene(type(snapshot)(**(vars(snapshot) | {"textures": (image,)}))).photon_scene
-    kinds = packed.facets["kind"]
+    kinds = packed.records["kind"]
     assert (kinds & MATERIAL_MASK).tolist() == ids.tolist()
     expected = [STORES | BENT, STORES, STORES | MIXED, MIXED, STORES | TEXTURED]
     assert [int(kinds[k] & ~MATERIAL_MASK) for k in (0, 1, 3, 6, 9)] == [int(flags) for flags in expected]
     assert packed.flags == STORES | BENT | MIXED | TEXTURED
     assert len(packed.materials) == 4
     for name, expected in (("diffuse", [0.5, 0.2, 0.0, 0.5]), ("shine", [0.0, 10.0, 0.0, 0.0])):
-        np.testing.assert_allclose(np.atleast_2d(packed.facets[name].T)[0, ::3], expected, rtol=1e-6)
-    np.testing.assert_allclose(packed.facets["means"][::3].sum(axis=1), [0.0, 0.3, 0.9, 0.0], rtol=1e-6)
-    np.testing.assert_allclose(packed.facets["means"][6], [0.0, 0.9, 0.0], rtol=1e-6)
-    assert packed.facets.ctypes.data % 64 == 0
+        np.testing.assert_allclose(np.atleast_2d(packed.records[name].T)[0, ::3], expected, rtol=1e-6)
+    np.testing.assert_allclose(packed.records["means"][::3].sum(axis=1), [0.0, 0.3, 0.9, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(packed.records["means"][6], [0.0, 0.9, 0.0], rtol=1e-6)
+    assert packed.records.ctypes.data % 64 == 0
 
 
 def test_what_columns_know_nothing_of_is_shaded_hit_by_hit():
@@ -70,9 +70,9 @@ def test_what_columns_know_nothing_of_is_shaded_hit_by_hit():
         Material(diffuse=(0.5, 0.5, 0.5), roughness=0.3, absorption=(1.0, 0.0, 0.0)),
     ]
     packed = pack_scene(flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 2)).photon_scene
-    by_hit = RICH | BENT | MIXED
+    by_hit = SCALAR | BENT | MIXED
     expected = [by_hit, by_hit | STORES, by_hit, by_hit, MIXED, STORES]
-    assert [int(kind & ~MATERIAL_MASK) for kind in packed.facets["kind"][::2]] == [int(flags) for flags in expected]
+    assert [int(kind & ~MATERIAL_MASK) for kind in packed.records["kind"][::2]] == [int(flags) for flags in expected]
 
 
 @pytest.mark.parametrize(

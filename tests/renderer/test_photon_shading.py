@@ -9,15 +9,15 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
-from renderer.columns import LANES
-from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
-from renderer.packed_scene import pack_scene
-from renderer.photon_batch import PATH_FLUX, PATH_WORDS, STEPS, new_batch
-from renderer.photon_emission import EVEN, GOLDEN, launch
-from renderer.photon_map import total_flux
-from renderer.photon_shading import needs_uv, shade_batch
-from renderer.photon_store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.batch import PATH_FLUX, PATH_STEPS, PATH_WORDS, new_batch
+from renderer.photons.emission import EVEN, GOLDEN, launch
+from renderer.photons.photon_map import total_flux
+from renderer.photons.shading import needs_uv, shade_batch
+from renderer.photons.store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
+from renderer.scene.packed_scene import pack_scene
+from renderer.simd.columns import ELEMENTS
 from scenes.model import Material, PointLight, Texture
 
 WHITE = Material(diffuse=(0.9, 0.9, 0.9))
@@ -159,7 +159,7 @@ def test_a_batch_stays_full_until_no_photon_is_left():
         active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
         sizes.append(active)
         photons = photons_of(batch, active)
-        assert batch.fresh[0] % LANES == 0
+        assert batch.fresh[0] % ELEMENTS == 0
         assert len(set(photons.tolist())) == active
         stay = before[np.isin(before, photons)]  # who goes on comes first, in the same order
         assert np.array_equal(stay, photons[: len(stay)])
@@ -188,10 +188,10 @@ def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
     shoot = Shooter(flat_snapshot(closed_box(), [WHITE], lights=lights))
     batch = columns(shoot.scene, 64)
     launch(shoot.scene.photon_scene, shoot.task, batch, (kept, 100, 64 - kept))
-    first = -(-kept // LANES) * LANES
+    first = -(-kept // ELEMENTS) * ELEMENTS
     assert batch.fresh.tolist() == [first, 100 + first - kept]
     assert batch.paths[0, kept:first].tolist() == list(range(100, 100 + first - kept))
-    assert not batch.paths[STEPS, kept:first].any()
+    assert not batch.paths[PATH_STEPS, kept:first].any()
     assert np.all(batch.rays[4, :kept] == FILLED)
     assert np.abs(np.linalg.norm(batch.rays[4:7, kept:64], axis=0) - 1.0).max() < 1e-5
     watts = batch.paths[PATH_FLUX:, kept:first].view(np.float32) * np.float32(shoot.task.flux_unit)
@@ -249,8 +249,8 @@ def test_only_what_is_ours_is_written():
         active = shade_batch(shoot.scene, shoot.task, batch, active, supply, store.output(active))
         shoot.trace(batch, active)
     assert np.all(batch.rays[[3, 7]] == FILLED)
-    assert np.all(batch.rays[:, 500 + 2 * LANES :] == FILLED)
-    assert not batch.paths[:, 500 + 2 * LANES :].any()
+    assert np.all(batch.rays[:, 500 + 2 * ELEMENTS :] == FILLED)
+    assert not batch.paths[:, 500 + 2 * ELEMENTS :].any()
     assert batch.paths.shape == (PATH_WORDS, 540)
 
 

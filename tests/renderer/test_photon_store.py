@@ -3,19 +3,21 @@
 import numpy as np
 import pytest
 
-from renderer import photon_store
-from renderer.columns import CHUNK
-from renderer.photon_map import WORDS
-from renderer.photon_store import BLOCK_BYTES, COLUMNS, INDEX, PhotonStore, in_order, room
+from renderer.photons import store as photon_store
+from renderer.photons.photon_map import PHOTON_WORDS
+from renderer.photons.store import BLOCK_BYTES, STORE_COLUMNS, STORE_INDEX, PhotonStore, in_order, room
+from renderer.simd.columns import CHUNK
 
 
 def keep(store, photons):
     """Keep (index, rank in the path) pairs, as many blocks as it takes; their words say who they are."""
     for start in range(0, len(photons), CHUNK):
         output, piece = store.output(CHUNK), np.array(photons[start : start + CHUNK], np.uint64)
-        columns = np.zeros((COLUMNS, len(piece)), np.uint32)
-        columns[:WORDS] = (10 * piece[:, 0] + piece[:, 1])[None] + 100 * np.arange(WORDS, dtype=np.uint64)[:, None]
-        columns[INDEX] = piece[:, 0]
+        columns = np.zeros((STORE_COLUMNS, len(piece)), np.uint32)
+        columns[:PHOTON_WORDS] = (10 * piece[:, 0] + piece[:, 1])[None] + 100 * np.arange(
+            PHOTON_WORDS, dtype=np.uint64
+        )[:, None]
+        columns[STORE_INDEX] = piece[:, 0]
         if len(piece) == CHUNK:
             output.blocks[output.filled[0]] = columns
             output.filled[0] += 1
@@ -32,7 +34,7 @@ def test_photons_are_put_in_order_of_path_and_as_kept(threads):
     ordered = in_order(stores, 100, 5, threads)
     assert ordered.dtype == np.uint32
     assert ordered[:, 0].tolist() == [1000, 1010, 1011, 1012, 1020, 1021, 1040]
-    assert np.array_equal(ordered - ordered[:, :1], np.tile(100 * np.arange(WORDS), (7, 1)))
+    assert np.array_equal(ordered - ordered[:, :1], np.tile(100 * np.arange(PHOTON_WORDS), (7, 1)))
 
 
 def test_the_highest_indices_are_told_apart():
@@ -58,7 +60,7 @@ def test_many_photons_of_many_stores_come_into_order():
 
 
 def test_no_photon_is_no_row():
-    assert in_order([PhotonStore()], 7, 0, 2).shape == (0, WORDS)
+    assert in_order([PhotonStore()], 7, 0, 2).shape == (0, PHOTON_WORDS)
 
 
 def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):
@@ -67,7 +69,7 @@ def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):
     outputs = []
     for rays in (1, 2 * CHUNK + 1, CHUNK, 4 * CHUNK):
         output = store.output(rays)
-        assert output.blocks.shape[1:] == (COLUMNS, CHUNK)
+        assert output.blocks.shape[1:] == (STORE_COLUMNS, CHUNK)
         assert room(output) >= rays
         assert output.waits[0] == len(outputs)
         output.waits[0] += 1
@@ -93,7 +95,7 @@ def test_memory_is_had_before_it_is_needed(monkeypatch):
     monkeypatch.setattr(photon_store, "SEGMENT_BYTES", 4 * BLOCK_BYTES)
     made = []
     monkeypatch.setattr(
-        photon_store, "new_blocks", lambda count: made.append(np.ones((count, COLUMNS, CHUNK), "u4")) or made[-1]
+        photon_store, "new_blocks", lambda count: made.append(np.ones((count, STORE_COLUMNS, CHUNK), "u4")) or made[-1]
     )
     store = PhotonStore()
     store.reserve(7 * CHUNK)
@@ -110,7 +112,7 @@ def test_blocks_are_there_with_and_without_huge_pages(huge, monkeypatch):
     if not huge:
         monkeypatch.delattr(photon_store.mmap, "MADV_HUGEPAGE", raising=False)
     blocks = photon_store.new_blocks(5)
-    assert blocks.shape == (5, COLUMNS, CHUNK)
+    assert blocks.shape == (5, STORE_COLUMNS, CHUNK)
     assert blocks.dtype == np.uint32
     blocks[:] = 7
     assert blocks.flags.c_contiguous

@@ -7,15 +7,16 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_box, quad
 
 import tracecore
-from renderer.columns import CHUNK, LANES
-from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
-from renderer.feeding import Feeder
-from renderer.packed_scene import pack_scene
-from renderer.photon_map import PHOTON, total_flux, unpack_unit
-from renderer.photon_tracing import trace_photons
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.photon_map import PHOTON, total_flux
+from renderer.photons.tracing import trace_photons
+from renderer.scene.packed_scene import pack_scene
+from renderer.simd.columns import CHUNK, ELEMENTS
 from scenes.model import Material, PointLight
-from tracecore.ring import COLUMN_PAD
+from shaders.octahedral import unpack_unit
+from tracecore.kernels.ring_records import COLUMN_PAD
+from tracecore.workers.pool import WorkerPool
 
 WHITE, BLACK = Material(diffuse=(0.9, 0.9, 0.9)), Material(diffuse=(0.0, 0.0, 0.0))
 
@@ -28,10 +29,10 @@ class Shooter:
         settings = RenderSettings(width=8, height=8, seed=seed, max_bounces=max_bounces)
         self.task = photon_task(self.scene, settings, 0, min_bounces)
         self.tracer = tracecore.open_tracer(snapshot.positions, device="cpu", threads=threads)
-        self.feeder = Feeder(self.tracer, threads, batch_rays)
+        self.pool = WorkerPool(self.tracer, threads, batch_rays)
 
     def __call__(self, photons, sequence=0):
-        return trace_photons(self.scene, self.task._replace(sequence=sequence), self.feeder, range(photons))
+        return trace_photons(self.scene, self.task._replace(sequence=sequence), self.pool, range(photons))
 
     def watts(self, traced):
         """(3,) flux of all stored photons."""
@@ -209,5 +210,5 @@ def test_lights_get_photons_in_proportion_to_power():
 
 def test_columns_of_a_ring_have_room_for_a_pair_of_vectors_behind_the_last_ray():
     """Loops write it (`PhotonBatch`); behind it the next row begins."""
-    assert COLUMN_PAD >= 2 * LANES
-    assert CHUNK % (2 * LANES) == 0
+    assert COLUMN_PAD >= 2 * ELEMENTS
+    assert CHUNK % (2 * ELEMENTS) == 0

@@ -8,8 +8,8 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 from test_drivers import passes
 
-from renderer.commands.render import FILTER_NAMES
-from renderer.pixel_filters import FILTERS, place_in_filter
+from renderer.scene.pixel_filters import FILTERS, place_in_filter
+from renderer.settings.picture import FILTER_NAMES
 from scenes.model import Camera, Material
 
 WHITE = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 0.5, 0.25))

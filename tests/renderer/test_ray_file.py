@@ -8,11 +8,10 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from renderer.bench.ray_file import RayFile, RayFileError, check_ray_path, digest, read_rays, write_rays
+from renderer.bench.workload import RaySet
 from renderer.errors import UsageError
-from renderer.ray_file import RayFile, RayFileError, check_ray_path, digest, read_rays, write_rays
-from renderer.workload import RaySet
-from tracecore.rays import make_rays
-from tracecore.tracer import Query
+from tracecore.rays import Query, make_rays
 
 
 def some_sets():

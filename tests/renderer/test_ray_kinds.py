@@ -7,8 +7,8 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, inside_of_lamp_box, quad
 
 import tracecore
-from renderer.halton import radical_inverse
-from renderer.ray_kinds import BOUNCES, KINDS, RayPlan, RaySets, morton_order, occlusion_rays
+from renderer.bench.ray_generators import BOUNCES, KINDS, RayPlan, RaySets, morton_order, occlusion_rays
+from renderer.run.halton import radical_inverse
 from scenes.model import Camera, Material, PointLight
 from tracecore.rays import MISS
 

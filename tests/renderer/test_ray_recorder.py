@@ -5,11 +5,10 @@ import pytest
 from small_scenes import inside_of_lamp_box
 
 import tracecore
-from renderer.driver import RenderSettings
+from renderer.bench.ray_recorder import KINDS, PolledTracer, Recorder, Sample, are_valid, driver_rays
 from renderer.drivers import DRIVERS
-from renderer.ray_recorder import KINDS, AttendedTracer, Recorder, Sample, are_valid, driver_rays
-from tracecore.rays import BATCH_RAYS, make_rays
-from tracecore.tracer import Query
+from renderer.drivers.driver import RenderSettings
+from tracecore.rays import BATCH_RAYS, Query, make_rays
 
 SETTINGS = RenderSettings(width=72, height=64, seed=4, threads=1, photons=3000)
 
@@ -28,8 +27,8 @@ def tracer(box):
 @pytest.mark.parametrize("driver", ["path", "photon"])
 def test_every_ray_of_a_run_is_kept_under_its_kind(box, tracer, driver):
     recorder = Recorder(1 << 20)
-    with AttendedTracer(tracer) as attended:
-        running = DRIVERS[driver](box, attended, SETTINGS)
+    with PolledTracer(tracer) as polled:
+        running = DRIVERS[driver](box, polled, SETTINGS)
         running.watch(recorder.look)
         image = running.render_pass(0)
         running.close()

@@ -6,21 +6,22 @@ from dataclasses import replace
 import pytest
 from small_scenes import lamp_in_box
 
-from renderer import cli, comparison, simulation
-from renderer.bench_files import Run
-from renderer.builder_benchmark import BuiltTree, built_trees, quality
-from renderer.end_to_end import EndToEnd
-from renderer.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
-from renderer.literature import AILA_LAINE, BARCZAK, GUNTHER, LIER, PAPERS
-from renderer.literature.aila_laine import AILA_LAINE_RATES
-from renderer.literature.gunther import CONSTRUCTION, SIZES
-from renderer.literature.lier import LIER_REFERENCES
-from renderer.literature.paper import Claim
-from renderer.ray_kinds import KINDS, RayPlan
-from renderer.reproduction import Reproduction
-from tracecore.instruction_counts import StepInstructions
-from tracecore.steps import StepsPerRay
-from tracecore.strategies import strategy_names
+from renderer import cli
+from renderer.bench import comparison, simulation
+from renderer.bench.builder_benchmark import BuiltTree, built_trees, quality
+from renderer.bench.end_to_end import EndToEnd
+from renderer.bench.files import Run
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
+from renderer.bench.literature import AILA_LAINE, BARCZAK, GUNTHER, LIER, PAPERS
+from renderer.bench.literature.aila_laine import AILA_LAINE_RATES
+from renderer.bench.literature.gunther import CONSTRUCTION, SIZES
+from renderer.bench.literature.lier import LIER_REFERENCES
+from renderer.bench.literature.paper import Claim
+from renderer.bench.ray_generators import KINDS, RayPlan
+from renderer.bench.reproduction import Reproduction
+from tracecore.analysis.instruction_counts import StepInstructions
+from tracecore.analysis.steps import StepsPerRay
+from tracecore.kernels.strategies import strategy_names
 
 SMALL = ["--device", "emulator", "--size", "8x6", "--ao-rays", "2", "--repeat", "1"]
 #: Percentages of table 1 of Aila and Laine, measured of simulated, which the paper prints beside the rates: camera
@@ -34,7 +35,7 @@ TREES = [
     BuiltTree(builder=name, seconds=k + 1.0, least=k + 0.5, most=k + 2.0, nodes=9, sah_cost=cost)
     for k, (name, cost) in enumerate({"exact": 20.0, "binned": 25.0, "fast": 40.0}.items())
 ]
-COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, turn=8)
+COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, iteration=8)
 
 
 def made_of(paper, *, rates=None, **known):
@@ -250,10 +251,14 @@ def test_a_table_is_printed_and_written(few_rows, monkeypatch, capsys, tmp_path)
     figures, page = tmp_path / "table.json", tmp_path / "table.md"
     files = ["--json", str(figures), "--markdown", str(page), "--bound-rays", "64"]
     assert cli.main(["reproduce", "aila-laine-2009", "cornell", *SMALL, *files]) == 0
-    told = capsys.readouterr().out
-    assert told.splitlines()[0].startswith("Aila, Laine: Understanding")
-    assert all(note in told and note in page.read_text() for note in AILA_LAINE.notes)
-    assert [line.split()[0] for line in told.splitlines() if "of simulated" in line] == ["primary:", "ao:", "diffuse:"]
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0].startswith("Aila, Laine: Understanding")
+    assert all(note in printed and note in page.read_text() for note in AILA_LAINE.notes)
+    assert [line.split()[0] for line in printed.splitlines() if "of simulated" in line] == [
+        "primary:",
+        "ao:",
+        "diffuse:",
+    ]
     found = json.loads(figures.read_text())
     assert [(one["kernel"], one["kind"]) for one in found["measurements"]] == [
         (kernel, kind) for kernel in ("packet-8", "while-while") for kind in AILA_LAINE.kinds
@@ -288,24 +293,24 @@ def test_photons_are_traced_in_a_plain_scene(few_rows, monkeypatch, capsys, tmp_
     few_rows(BARCZAK, {"a ray per lane": "while-while"})
     monkeypatch.setattr(comparison, "end_to_end", photon_run)
     path = tmp_path / "table.json"
-    options = ["--photon-rays", "500", "--photons", "20000", "--json", str(path)]
+    options = ["--photon-rays", "500", "--store", "20000", "--json", str(path)]
     assert cli.main(["reproduce", "barczak-2016", "cornell", *SMALL, *options]) == 0
     found = json.loads(path.read_text())
     assert asked == [(18060 + 2, "emulator", ["while-while"], 20000, 1)]  # two of the light
     assert found["circumstances"]["triangles"] == 18060 + 2
     assert [run["rate"] for run in found["photon_runs"]] == [2.0]
     assert [(alone["kind"], alone["rays"]) for alone in found["measurements"]] == [("photon", 500)]
-    told = capsys.readouterr().out
-    assert "made plain" in told
-    assert "2 (1-3)" in told
+    figures = capsys.readouterr().out
+    assert "made plain" in figures
+    assert "2 (1-3)" in figures
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["whitted-1980", "cornell"], "invalid choice: 'whitted-1980'"),
-        (["lier-2018", "cornell", "--photons", "9"], "unrecognized arguments: --photons 9"),
-        (["barczak-2016", "cornell", "--photons", "9"], "expected a whole number from 20000"),
+        (["lier-2018", "cornell", "--store", "9"], "unrecognized arguments: --store 9"),
+        (["barczak-2016", "cornell", "--store", "9"], "expected a whole number from 20000"),
         (
             ["lier-2018", "nosuch.aff", "--device", "cpu"],
             "the CPU does not have the kernels of the papers; use --device",
@@ -321,7 +326,7 @@ def test_what_cannot_be_is_refused_at_once(capsys, words, said):
         status = cli.main(["reproduce", *words])
     except SystemExit as ended:
         status = ended.code
-    told = capsys.readouterr()
+    figures = capsys.readouterr()
     assert status == 2
-    assert said in told.err
-    assert told.err.count("\n") == 1
+    assert said in figures.err
+    assert figures.err.count("\n") == 1

@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from renderer import cli
-from renderer.arguments import frames
+from renderer.commands.arguments import frames
 from renderer.drivers import DRIVERS, PathDriver
-from renderer.sequence import write_animation
+from renderer.run.sequence import write_animation
 
 #: A square that moves to the right from time 0 to 10, one frame a second, beyond a floor, under a lamp.
 MOVING = """
@@ -123,11 +123,11 @@ def test_frames_are_numbered_and_told_of(moving, counted, tmp_path, capsys):
     assert render(moving, "0:4:2", tmp_path / "a.png") == 0
     names = sorted(path.name for path in tmp_path.glob("a*"))
     assert names == [*(f"a-000{i}.{kind}" for i in (0, 2, 4) for kind in ("json", "png")), "a.json"]
-    told = json.loads((tmp_path / "a.json").read_text())
-    assert told["frames"] == [0, 2, 4]
-    assert told["triangles"] == [3, 3, 3]
-    assert told["bvh.update"][0] == "built"
-    assert all(len(told[key]) == 3 for key in ("bvh.sah_cost", "bvh.update_seconds", "seconds.total", "rays.total"))
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert figures["frames"] == [0, 2, 4]
+    assert figures["triangles"] == [3, 3, 3]
+    assert figures["bvh.update"][0] == "built"
+    assert all(len(figures[key]) == 3 for key in ("bvh.sah_cost", "bvh.update_seconds", "seconds.total", "rays.total"))
     out = capsys.readouterr().out
     assert [line.split()[:2] for line in out.splitlines()[1:4]] == [["0", "3"], ["2", "3"], ["4", "3"]]
     assert "frames 0 to 4, 3 in all" in out

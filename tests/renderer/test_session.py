@@ -12,12 +12,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from renderer import session
-from renderer.driver import Radiance, Work
+from renderer.drivers.driver import Radiance, Work
 from renderer.errors import RadianceError, UsageError
-from renderer.film import Film
+from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
-from renderer.session import Limits, render
+from renderer.run import session
+from renderer.run.session import Limits, render
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -5,16 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from renderer import cli, simulation
+from renderer import cli
+from renderer.bench import simulation
+from renderer.bench.ray_generators import CHUNK_RAYS, sample
+from renderer.bench.simulation import Simulated
 from renderer.commands.simulate import table
-from renderer.ray_kinds import CHUNK_RAYS, sample
-from renderer.simulation import Simulated
+from tracecore.analysis.instruction_counts import StepInstructions
+from tracecore.analysis.steps import StepSequences, StepsPerRay
+from tracecore.cuda.gpus import GPUS
 from tracecore.errors import DeviceError
-from tracecore.gpus import GPUS
-from tracecore.instruction_counts import StepInstructions
-from tracecore.steps import Step, StepSequences, StepsPerRay
-from tracecore.strategies import find_strategy
-from tracecore.tracer import Query
+from tracecore.kernels.step_records import Step
+from tracecore.kernels.strategies import find_strategy
+from tracecore.rays import Query
 
 SMALL = [
     "cornell",
@@ -29,7 +31,7 @@ SMALL = [
     "--kernels",
     "while-while,packet-8",
 ]
-COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, turn=8)
+COSTS = StepInstructions(ray=60, node=50, leaf=8, triangle=70, inside=20, iteration=8)
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +109,9 @@ def test_without_a_compiler_only_bounds_are_missing(capsys, monkeypatch):
 
     monkeypatch.setattr(simulation, "step_instructions", fails)
     assert cli.main(["simulate", *SMALL, "--kernels", "while-while", "--rays", "primary"]) == 0
-    told = capsys.readouterr()
-    assert told.out.splitlines()[1].split()[-1] == "-"
-    assert told.err.splitlines()[-1] == "tracecore: no bounds: no compiler; pip install one"
+    figures = capsys.readouterr()
+    assert figures.out.splitlines()[1].split()[-1] == "-"
+    assert figures.err.splitlines()[-1] == "tracecore: no bounds: no compiler; pip install one"
 
 
 @pytest.mark.parametrize(
@@ -127,9 +129,9 @@ def test_without_a_compiler_only_bounds_are_missing(capsys, monkeypatch):
 )
 def test_wrong_names_are_refused_before_anything_is_read(capsys, options, said):
     assert cli.main(["simulate", "nosuch.aff", *options]) == 2
-    told = capsys.readouterr()
-    assert said in told.err
-    assert told.err.count("\n") == 1
+    figures = capsys.readouterr()
+    assert said in figures.err
+    assert figures.err.count("\n") == 1
 
 
 def test_a_sample_is_whole_chunks_from_all_over():

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from renderer import __version__, statistics
-from renderer.driver import PhotonCounts, RayCounts, RenderSettings, Work
-from renderer.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, Measured, limited_by
-from tracecore.tracer import BvhStatistics, Limits, TracerStatistics
+from renderer.drivers.driver import RayCounts, RenderSettings, Work
+from renderer.photons.counts import PhotonCounts
+from renderer.run import statistics
+from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, Measured, limited_by
+from renderer.version import __version__
+from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
 scene triangles driver kernel device dispatch batch_rays threads seed passes noise bias
@@ -32,8 +34,8 @@ def traced() -> TracerStatistics:
     return TracerStatistics(batches=7, rays=100, busy_seconds=5.0, kernel_rays_per_second=20.0, invalid_rays=0)
 
 
-def stage(device: str = "gpu") -> Any:
-    """Stands for a stage: only what statistics look at."""
+def context(device: str = "gpu") -> Any:
+    """Stands for a render context: only what statistics look at."""
     tracer = SimpleNamespace(
         name="bvh8",
         device=device,
@@ -71,7 +73,7 @@ def measured(*, seconds: float = 8.0, bus: float | None = 1000.0, done: Work | N
 
 
 def collected() -> dict[str, Any]:
-    return statistics.collect(stage(), "photon", RenderSettings(width=4, height=3, seed=17), measured())
+    return statistics.collect(context(), "photon", RenderSettings(width=4, height=3, seed=17), measured())
 
 
 def test_keys_are_those_of_the_design_and_documented() -> None:
@@ -84,56 +86,59 @@ def test_keys_that_belong_to_one_command_alone_say_nothing_in_the_other() -> Non
     """A picture has the same rays timed as traced and no bus measured; a photon run has no eye."""
     settings = RenderSettings(width=4, height=3)
     done = replace(work(), rays=RayCounts(photon=40))
-    run = statistics.collect(stage(), "photons", settings, measured(done=done))
+    run = statistics.collect(context(), "photons", settings, measured(done=done))
     assert [run[key] for key in OF_PICTURES[3:6]] == [0, 0, 0]
     assert (run["passes"], math.isnan(run["noise"]), math.isnan(run["bias"])) == (0, True, True)
-    made = statistics.collect(stage(), "path", settings, replace(measured(bus=None), rays=100))
+    made = statistics.collect(context(), "path", settings, replace(measured(bus=None), rays=100))
     assert (made["rays.timed"], made["transfer.limit_bytes_per_second"]) == (made["rays.total"], None)
     assert made["rays_per_second_of_runs"] == [made["rays_per_second"]]
     assert {*OF_PICTURES, *OF_PHOTON_RUNS} < {*FIELDS}
 
 
 def test_values() -> None:
-    told = collected()
-    assert told["scene"] == "box"
-    assert (told["triangles"], told["threads"], told["seed"], told["batch_rays"]) == (12, 2, 17, 4096)
-    assert told["seconds.total"] == 11.0
-    assert (told["seconds.trace"], told["seconds.wait"], told["seconds.shade"]) == (5.0, 4.5, 3.0)
-    assert told["seconds.order"] == 0.125
-    assert (told["rays.total"], told["rays.timed"]) == (100, 90)
-    assert told["rays_per_second"] == 90 / 8.0
-    assert told["rays_per_second_of_runs"] == [90 / 8.0]
-    assert told["coprocessor.busy_fraction"] == 0.5
-    assert (told["coprocessor.kernel_rays_per_second"], told["coprocessor.batches"]) == (15.0, 7)
-    assert told["shading.rays_per_second"] == 30.0
-    assert (told["transfer.bytes_per_second"], told["transfer.limit_bytes_per_second"]) == (350.0, 1000.0)
-    assert told["photons.emitted"] == told["photons.absorbed"] + told["photons.escaped"] + told["photons.terminated"]
-    assert told["limited_by"] == "kernel"
-    assert told["version"] == __version__
+    figures = collected()
+    assert figures["scene"] == "box"
+    assert (figures["triangles"], figures["threads"], figures["seed"], figures["batch_rays"]) == (12, 2, 17, 4096)
+    assert figures["seconds.total"] == 11.0
+    assert (figures["seconds.trace"], figures["seconds.wait"], figures["seconds.shade"]) == (5.0, 4.5, 3.0)
+    assert figures["seconds.order"] == 0.125
+    assert (figures["rays.total"], figures["rays.timed"]) == (100, 90)
+    assert figures["rays_per_second"] == 90 / 8.0
+    assert figures["rays_per_second_of_runs"] == [90 / 8.0]
+    assert figures["coprocessor.busy_fraction"] == 0.5
+    assert (figures["coprocessor.kernel_rays_per_second"], figures["coprocessor.batches"]) == (15.0, 7)
+    assert figures["shading.rays_per_second"] == 30.0
+    assert (figures["transfer.bytes_per_second"], figures["transfer.limit_bytes_per_second"]) == (350.0, 1000.0)
+    assert (
+        figures["photons.emitted"]
+        == figures["photons.absorbed"] + figures["photons.escaped"] + figures["photons.terminated"]
+    )
+    assert figures["limited_by"] == "kernel"
+    assert figures["version"] == __version__
 
 
 def test_without_a_bus_nothing_is_transferred() -> None:
     settings = RenderSettings(width=4, height=3)
-    told = statistics.collect(stage("cpu"), "photon", settings, measured(bus=None))
-    assert (told["transfer.bytes_per_second"], told["transfer.limit_bytes_per_second"]) == (0.0, None)
+    figures = statistics.collect(context("cpu"), "photon", settings, measured(bus=None))
+    assert (figures["transfer.bytes_per_second"], figures["transfer.limit_bytes_per_second"]) == (0.0, None)
 
 
 def test_threads_asked_for_win_over_the_tracers() -> None:
     settings = RenderSettings(width=4, height=3, threads=1)
-    assert statistics.collect(stage(), "photon", settings, measured())["threads"] == 1
+    assert statistics.collect(context(), "photon", settings, measured())["threads"] == 1
 
 
 def test_no_time_is_no_division() -> None:
     idle = measured(seconds=0.0, done=Work())
-    told = statistics.collect(stage(), "photon", RenderSettings(width=4, height=3), idle)
+    figures = statistics.collect(context(), "photon", RenderSettings(width=4, height=3), idle)
     keys = ("rays_per_second", "coprocessor.busy_fraction", "shading.rays_per_second", "transfer.bytes_per_second")
-    assert [told[key] for key in keys] == [0.0] * 4
-    assert told["limited_by"] == "queue"
+    assert [figures[key] for key in keys] == [0.0] * 4
+    assert figures["limited_by"] == "queue"
 
 
 def test_file_is_plain_json_in_order(tmp_path: Path) -> None:
-    told = collected() | {"bvh.sah_cost": math.inf, "rays.total": np.int64(5), "seconds.load": np.float32(0.5)}
-    statistics.write(tmp_path / "a.json", told)
+    figures = collected() | {"bvh.sah_cost": math.inf, "rays.total": np.int64(5), "seconds.load": np.float32(0.5)}
+    statistics.write(tmp_path / "a.json", figures)
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is not JSON")

@@ -7,8 +7,8 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
 import tracecore
-from renderer.driver import RenderSettings
 from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
 from scenes.model import Camera, Material, PointLight
 
 WHITE, BLACK, HALF = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.5, 0.5, 0.5)

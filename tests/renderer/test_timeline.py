@@ -9,13 +9,13 @@ import pytest
 from small_scenes import lamp_in_box
 
 import tracecore
-from renderer import timeline
-from renderer.driver import RenderSettings
 from renderer.drivers import photon_task
-from renderer.feeding import Feeder, Log
-from renderer.packed_scene import pack_scene
-from renderer.photon_tracing import trace_photons
-from tracecore.port import BATCHES, ON_ITS_WAY, RAYS, SHADED, SHADING, WAITED, WAITING
+from renderer.drivers.driver import RenderSettings
+from renderer.photons.tracing import trace_photons
+from renderer.run import timeline
+from renderer.scene.packed_scene import pack_scene
+from tracecore.dispatch.port import BATCHES, ON_ITS_WAY, RAYS, SHADED, SHADING, WAITED, WAITING
+from tracecore.workers.pool import Log, WorkerPool
 
 MADE_UP = [
     Log(np.array([[SHADING, 0, 5000, 9000, 0], [ON_ITS_WAY, 1, 8500, 9750, 300], [WAITING, 0, 9000, 9750, 0]]), 0),
@@ -38,18 +38,18 @@ def run(request, tmp_path):
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=8, height=8), 0, 0)
     with tracecore.open_tracer(snapshot.positions, device=request.param, threads=2) as tracer:
-        feeder = Feeder(tracer, 2, 256, log_rows=4096)
-        trace_photons(scene, task, feeder, range(5000))
-        timeline.write(tmp_path / "a.json", feeder.logs())
-        return [worker.port.tally for worker in feeder.workers], json.loads((tmp_path / "a.json").read_text())
+        pool = WorkerPool(tracer, 2, 256, log_rows=4096)
+        trace_photons(scene, task, pool, range(5000))
+        timeline.write(tmp_path / "a.json", pool.logs())
+        return [worker.port.counters for worker in pool.workers], json.loads((tmp_path / "a.json").read_text())
 
 
 def test_made_up_logs():
     trace = timeline.trace(MADE_UP)
     names = {event["tid"]: event["args"]["name"] for event in events(trace, name="thread_name")}
     assert sorted(names.values()) == ["thread 0", "thread 0, slot 1", "thread 1", "thread 1, slot 0"]
-    told = [(names[e["tid"]], e["name"], e["ts"], e["dur"], e.get("args")) for e in events(trace, ph="X")]
-    assert sorted(told, key=lambda row: row[:3]) == [
+    figures = [(names[e["tid"]], e["name"], e["ts"], e["dur"], e.get("args")) for e in events(trace, ph="X")]
+    assert sorted(figures, key=lambda row: row[:3]) == [
         ("thread 0", "shading", 1.0, 4.0, None),
         ("thread 0", "waiting", 5.0, 0.75, None),
         ("thread 0, slot 1", "batch", 4.5, 1.25, {"rays": 300}),
@@ -86,31 +86,31 @@ def test_nothing_in_a_row_overlaps(run):
 
 
 def test_events_are_what_the_threads_tallied(run):
-    tallies, trace = run
+    counters, trace = run
     batches = events(trace, name="batch")
-    assert len(batches) == sum(tally[BATCHES] for tally in tallies) > 40
-    assert sum(batch["args"]["rays"] for batch in batches) == sum(tally[RAYS] for tally in tallies)
+    assert len(batches) == sum(counters[BATCHES] for counters in counters) > 40
+    assert sum(batch["args"]["rays"] for batch in batches) == sum(counters[RAYS] for counters in counters)
     for name, counter in (("shading", SHADED), ("waiting", WAITED)):
         microseconds = sum(span["dur"] for span in events(trace, name=name))
-        assert microseconds == pytest.approx(1e-3 * sum(tally[counter] for tally in tallies))
+        assert microseconds == pytest.approx(1e-3 * sum(counters[counter] for counters in counters))
 
 
 @contextlib.contextmanager
-def feeder_of_one_thread(photons, log_rows):
-    """A feeder that has had photons traced on the CPU."""
+def pool_of_one_thread(photons, log_rows):
+    """A pool that has had photons traced on the CPU."""
     snapshot = lamp_in_box()
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=8, height=8), 0, 0)
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        feeder = Feeder(tracer, 1, 256, log_rows=log_rows)
-        trace_photons(scene, task, feeder, range(photons))
-        yield feeder
+        pool = WorkerPool(tracer, 1, 256, log_rows=log_rows)
+        trace_photons(scene, task, pool, range(photons))
+        yield pool
 
 
 def test_a_cpu_that_traces_in_place_does_so_between_its_shading():
     """What a thread does in one row and in the other row do not overlap either."""
-    with feeder_of_one_thread(photons=2000, log_rows=4096) as feeder:
-        ((rows, dropped),) = feeder.logs()
+    with pool_of_one_thread(photons=2000, log_rows=4096) as pool:
+        ((rows, dropped),) = pool.logs()
     rows = rows[np.argsort(rows[:, 2])]
     assert dropped == 0
     assert set(rows[:, 0].tolist()) == {SHADING, ON_ITS_WAY}
@@ -118,9 +118,9 @@ def test_a_cpu_that_traces_in_place_does_so_between_its_shading():
 
 
 def test_a_full_log_says_how_much_is_missing(tmp_path):
-    with feeder_of_one_thread(photons=5000, log_rows=10) as feeder:
-        batches = feeder.workers[0].port.tally[BATCHES]
-        timeline.write(tmp_path / "a.json", feeder.logs())
+    with pool_of_one_thread(photons=5000, log_rows=10) as pool:
+        batches = pool.workers[0].port.counters[BATCHES]
+        timeline.write(tmp_path / "a.json", pool.logs())
     trace = json.loads((tmp_path / "a.json").read_text())
     assert len(events(trace, ph="X")) == 10
     (dropped,) = list(trace["otherData"].values())[-1].values()

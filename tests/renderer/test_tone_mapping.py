@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from renderer.tone_mapping import CURVES, ToneMapping, luminance, reinhard, to_bytes
+from renderer.film.tone_mapping import CURVES, ToneMapping, luminance, reinhard, to_bytes
 from scenes.srgb import encoded
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from renderer.tree_updates import TreeUpdates, Update
+from renderer.scene.tree_updates import TreeUpdates, Update
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats

@@ -8,18 +8,18 @@ from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
 
 import tracecore
 from renderer import cli
-from renderer import view_points as points
-from renderer.arguments import views
-from renderer.bench_table import table
+from renderer.bench import view_points as points
+from renderer.bench.kernel_benchmark import Comparison, Measurement, over_baseline, over_views
+from renderer.bench.ray_generators import RayPlan
+from renderer.bench.ray_sources import PlannedRays
+from renderer.bench.table import table
+from renderer.bench.view_points import ViewPoint, Views, drawn_cameras, next_axis, places_in, spread, view_points
+from renderer.bench.workload import NO_VIEW
+from renderer.commands.arguments import views
 from renderer.errors import UsageError
-from renderer.kernel_benchmark import Comparison, Measurement, over_baseline, over_views
-from renderer.ray_kinds import RayPlan
-from renderer.ray_sources import PlannedRays
-from renderer.view_points import ViewPoint, Views, drawn_cameras, next_axis, places_in, spread, view_points
-from renderer.workload import NO_VIEW
 from scenes.errors import SceneError
 from scenes.model import Camera, Material
-from tracecore.steps import StepsPerRay
+from tracecore.analysis.steps import StepsPerRay
 
 GREY = Material(diffuse=(0.5, 0.5, 0.5))
 CAMERA = Camera(eye=(0.5, 0.1, 0.5), forward=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0), vertical_fov=60.0)

@@ -11,7 +11,7 @@ import numba.core.codegen
 from numba.core.registry import cpu_target
 numba.core.codegen.get_host_cpu_features = lambda: "+avx2,{feature}"
 import {module}
-from tracecore.merging import has_widest_vectors
+from tracecore.compilation.merging import has_widest_vectors
 print(cpu_target.target_context.codegen()._tm_features, has_widest_vectors())
 """
 
@@ -27,7 +27,7 @@ print(cpu_target.target_context.codegen()._tm_features, has_widest_vectors())
         ("+avx512f", {"NUMBA_CPU_NAME": "generic"}, " False"),
     ],
 )
-@pytest.mark.parametrize("module", ["renderer.drivers", "tracecore.cpu", "shaders.sampling"])
+@pytest.mark.parametrize("module", ["renderer.drivers", "tracecore.tracers.cpu", "shaders.sampling"])
 def test_widest_vectors(feature, environment, expected, module):
     """In a process of its own, as Numba reads its settings once."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_CPU")}

@@ -146,7 +146,7 @@ def test_info_tells_of_lights_by_kind(tmp_path, capsys):
         np.save(tmp_path / "sky.npy", RADIANCE)
         (tmp_path / "a.toml").write_text(TOML + lights + f"[environment]\n{sky}\n")
         assert cli.main(["scene", "info", str(tmp_path / "a.toml")]) == 0
-        expected = f"0 points, 1 spot, 2 distant, 0 triangles that shine, an environment of {told}\n"
+        expected = f"1 spot light, 2 distant lights, 0 triangles that shine, an environment of {told}\n"
         assert f"lights     {expected}" in capsys.readouterr().out
 
 
@@ -160,4 +160,4 @@ def test_a_bad_environment_is_bad_input(tmp_path, capsys):
 def test_an_environment_alone_lights_a_scene(tmp_path):
     (tmp_path / "a.toml").write_text(TOML + "[environment]\ncolor = 1\n")
     facts = scenes.describe(scenes.load(tmp_path / "a.toml"), scenes.load(tmp_path / "a.toml").at(0.0))
-    assert (facts.point_lights, facts.environment) == (0, (1, 1))
+    assert (facts.lights, facts.environment) == ((), (1, 1))

@@ -17,14 +17,14 @@ from scenes.document import (
     PointSource,
     SpotSource,
 )
-from scenes.export import WRITERS, export, looking_through
+from scenes.evaluator import scene_of
+from scenes.export import WRITERS, export, gltf_header, looking_through, obj
 from scenes.export.decomposition import levels
 from scenes.export.text import words
 from scenes.geometry import unit
 from scenes.microfacets import phong_power
 from scenes.model import AnimationRange, Camera, Material, Mesh, Texture
 from scenes.shapes import rectangle, sphere
-from scenes.stage import scene_of
 from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 from scenes.transforms import WORLD, compose, quaternion
 
@@ -327,6 +327,16 @@ def test_obj_says_which_lights_it_leaves_out(tmp_path):
     assert {"environment left out", *expected} <= set(losses)
 
 
+def test_lights_that_a_format_has_no_words_for_are_told():
+    class GlobeLight:
+        kind, has_size, strength = "globe", True, (1.0, 1.0, 1.0)
+
+    seen = replace(scene(with_all_lights()).at(0.0), lights=(GlobeLight(), GlobeLight()))
+    assert list(obj.light_losses(seen)) == ["globe lights left out: 2"]
+    assert list(gltf_header.light_losses(seen)) == ["globe lights left out: 2"]
+    assert gltf_header.punctual_lights(seen) == []
+
+
 def test_glb_has_spots_and_distant_lights(tmp_path):
     losses = export(scene(with_all_lights()), tmp_path / "copy.glb", 0.0).losses
     assert "environment left out" in losses
@@ -501,7 +511,7 @@ def test_surfaces_of_microfacets(suffix, tmp_path):
             assert (two.kind, two.diffuse, two.specular) == (one.kind, one.diffuse, one.specular)
             assert two.roughness == pytest.approx(one.roughness)
         assert found["copper"].specular == pytest.approx(COPPER_AHEAD)
-        lost = "material 'copper' keeps of its index no more than what it reflects straight ahead"
+        lost = "material 'copper' keeps of its index no more than what it reflects at normal incidence"
         assert lost in exported.losses
         assert (found["ice"].kind, found["ice"].ior, found["ice"].roughness) == ("dielectric", 1.25, 0.5)
         return

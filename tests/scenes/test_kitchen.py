@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from scenes.document import triangle_count
+from scenes.evaluator import SceneEvaluator
 from scenes.geometry import areas, corner_arrays, double_area_normals
 from scenes.shipped import kitchen
 from scenes.shipped.kitchen import car, counter, dishes, furniture, room, still_life
 from scenes.shipped.kitchen.materials import of
 from scenes.shipped.kitchen.textures import PAINTERS, SIZE, cells, noise
 from scenes.shipped.modelling import curve
-from scenes.stage import Stage
 
 TIMES = np.linspace(0.0, car.DURATION, 50)
 WHEEL_NAMES = [at.name for at in car.WHEELS]
@@ -22,8 +22,8 @@ def scene():
 
 
 @pytest.fixture(scope="module")
-def stage(scene):
-    return Stage("kitchen", scene.document)
+def evaluator(scene):
+    return SceneEvaluator("kitchen", scene.document)
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +32,9 @@ def start(scene):
 
 
 @pytest.fixture(scope="module")
-def of_car(stage):
+def of_car(evaluator):
     """(n,) whether a triangle belongs to the car."""
-    flags = [np.full(triangle_count(item.part.shape), stage.moves(item.part)) for item in stage.placed]
+    flags = [np.full(triangle_count(item.part.shape), evaluator.moves(item.part)) for item in evaluator.placed]
     return np.concatenate(flags)
 
 
@@ -47,22 +47,22 @@ def levels_of(part):
     return levels
 
 
-def moved_by(stage, name):
+def moved_by(evaluator, name):
     """The parts that a track moves."""
-    return [part for part in stage.document.parts if any(level.track == name for level in levels_of(part))]
+    return [part for part in evaluator.document.parts if any(level.track == name for level in levels_of(part))]
 
 
-def matrix_of(stage, name, time):
+def matrix_of(evaluator, name, time):
     """(4, 4) what a track and all around it do at a time."""
-    level = next(level for level in levels_of(moved_by(stage, name)[0]) if level.track == name)
-    return stage.pose(level, time, {}).matrix
+    level = next(level for level in levels_of(moved_by(evaluator, name)[0]) if level.track == name)
+    return evaluator.pose(level, time, {}).matrix
 
 
-def lowest_points(stage, parts, time=0.0):
+def lowest_points(evaluator, parts, time=0.0):
     """Lowest height of each group of parts that share a transform."""
     lowest = {}
     for part in parts:
-        positions, _ = corner_arrays(part.shape, stage.pose(part.transform, time, {}).matrix)
+        positions, _ = corner_arrays(part.shape, evaluator.pose(part.transform, time, {}).matrix)
         key = id(part.transform)
         lowest[key] = min(lowest.get(key, np.inf), positions[..., 1].min())
     return np.array(list(lowest.values()))
@@ -143,7 +143,7 @@ def test_inner_and_outer_walls_do_not_cross(profile):
     assert crossings(np.concatenate([line, [[0.5, 0.1], [0.0, 0.001]]])) > 0  # a step through the walls
 
 
-def test_dishes_rest_on_what_is_below_them(stage):
+def test_dishes_rest_on_what_is_below_them(evaluator):
     table, top = furniture.TABLE, counter.COUNTER
     kinds = dishes.wine_glass(), dishes.cup(), dishes.plate()
     groups = [
@@ -153,7 +153,7 @@ def test_dishes_rest_on_what_is_below_them(stage):
         (still_life.on_shelves(kinds[2], kinds[1]), [*furniture.SHELVES]),
     ]
     for parts, grounds in groups:
-        lowest = lowest_points(stage, parts)
+        lowest = lowest_points(evaluator, parts)
         gaps = lowest[:, None] - np.array(grounds)
         on_plates = len(lowest) - int(((gaps > 0.0) & (gaps < 0.002)).any(axis=1).sum())
         assert on_plates == (4 if parts is groups[3][0] else 0)
@@ -174,12 +174,12 @@ def test_fruit_lies_in_the_bowl():
     assert apart[~np.eye(5, dtype=bool)].min() > 2 * 0.037
 
 
-def test_furniture_stands_on_the_floor(stage):
-    lowest = lowest_points(stage, furniture.parts())
+def test_furniture_stands_on_the_floor(evaluator):
+    lowest = lowest_points(evaluator, furniture.parts())
     standing = lowest[lowest < 0.1]
     assert len(standing) == len(furniture.CHAIRS) + 4
     assert ((standing > 0.0) & (standing < 0.002)).all()
-    assert lowest_points(stage, counter.parts()).min() == pytest.approx(room.GAP)
+    assert lowest_points(evaluator, counter.parts()).min() == pytest.approx(room.GAP)
 
 
 def test_floor_and_walls_face_the_room(start):
@@ -210,38 +210,38 @@ def test_room_is_closed(start):
 
 
 @pytest.mark.parametrize("key", [0, 1, 57, 199, 200])
-def test_car_is_at_its_keys(stage, key):
+def test_car_is_at_its_keys(evaluator, key):
     way = car.drive()
-    matrix = matrix_of(stage, "toy car", key * car.DURATION / car.KEYS)
+    matrix = matrix_of(evaluator, "toy car", key * car.DURATION / car.KEYS)
     assert np.allclose(matrix[:3, 3], way.places[key + 1])
     ahead = way.places[key + 2] - way.places[key]
     assert matrix[:3, 0] @ ahead == pytest.approx(2.0 * way.step, rel=1e-3)
 
 
-def test_car_comes_back_to_its_start(stage):
-    assert np.allclose(matrix_of(stage, "toy car", 0.0), matrix_of(stage, "toy car", car.DURATION), atol=1e-6)
+def test_car_comes_back_to_its_start(evaluator):
+    assert np.allclose(matrix_of(evaluator, "toy car", 0.0), matrix_of(evaluator, "toy car", car.DURATION), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", WHEEL_NAMES)
-def test_wheels_stay_on_the_floor(stage, name):
-    parts = moved_by(stage, name)
+def test_wheels_stay_on_the_floor(evaluator, name):
+    parts = moved_by(evaluator, name)
     for time in TIMES:
-        lowest = lowest_points(stage, parts, time)
+        lowest = lowest_points(evaluator, parts, time)
         assert ((lowest > 0.0) & (lowest < 0.002)).all()
 
 
 @pytest.mark.parametrize("name", WHEEL_NAMES)
-def test_wheels_roll_without_slipping(stage, name):
+def test_wheels_roll_without_slipping(evaluator, name):
     # Where a rolling wheel meets the floor, it stands still, while its middle moves on.
     h = 1e-3
     for time in TIMES[1:-1]:
-        before, now, after = (matrix_of(stage, name, t) for t in (time - h, time, time + h))
+        before, now, after = (matrix_of(evaluator, name, t) for t in (time - h, time, time + h))
         contact = np.linalg.inv(now) @ [now[0, 3], now[1, 3] - car.SCALE * car.WHEEL_RADIUS, now[2, 3], 1.0]
         slip = np.linalg.norm((after - before) @ contact)
         assert slip < 0.05 * np.linalg.norm((after - before)[:3, 3])
 
 
-def test_rear_wheels_turn_by_distance_over_radius(stage):
+def test_rear_wheels_turn_by_distance_over_radius(evaluator):
     way = car.drive()
     turns = [way.rolled(at)[-1] for at in car.WHEELS if not at.steers]
     assert np.mean(turns) == pytest.approx(way.step * (car.KEYS + 2), rel=1e-6)
@@ -249,8 +249,8 @@ def test_rear_wheels_turn_by_distance_over_radius(stage):
     assert turns[1] - turns[0] == pytest.approx(extra, rel=0.02)
 
 
-def test_every_track_moves_something(stage):
-    assert all(moved_by(stage, name) for name in stage.document.tracks)
+def test_every_track_moves_something(evaluator):
+    assert all(moved_by(evaluator, name) for name in evaluator.document.tracks)
 
 
 def test_only_the_car_moves(scene, start, of_car):
@@ -260,14 +260,14 @@ def test_only_the_car_moves(scene, start, of_car):
     assert changed.sum() == scene.moving_triangles
 
 
-def test_car_runs_into_nothing(stage, start, of_car):
+def test_car_runs_into_nothing(evaluator, start, of_car):
     still = start.positions[~of_car].reshape(-1, 3).astype(np.float64)
     still = still[(still[:, 1] > 0.0005) & (still[:, 1] < 0.20)]
-    body = start.positions[of_car].reshape(-1, 3) @ np.linalg.inv(matrix_of(stage, "toy car", 0.0))[:3, :3].T
-    body += np.linalg.inv(matrix_of(stage, "toy car", 0.0))[:3, 3]
+    body = start.positions[of_car].reshape(-1, 3) @ np.linalg.inv(matrix_of(evaluator, "toy car", 0.0))[:3, :3].T
+    body += np.linalg.inv(matrix_of(evaluator, "toy car", 0.0))[:3, 3]
     low, high = body.min(axis=0) - 0.02, body.max(axis=0) + 0.02
     for time in TIMES:
-        to_car = np.linalg.inv(matrix_of(stage, "toy car", time))
+        to_car = np.linalg.inv(matrix_of(evaluator, "toy car", time))
         seen = still @ to_car[:3, :3].T + to_car[:3, 3]
         assert not ((seen > low) & (seen < high)).all(axis=-1).any()
 

@@ -151,7 +151,7 @@ def test_facts(read):
     assert (facts["lower"], facts["upper"]) == ((0, 0, -4), (2, 1, 1))
     assert (facts["start"], facts["end"], facts["frames"], facts["time"]) == (1.0, 2.0, 5, 1.5)
     assert facts["surface"] == pytest.approx(1.5)
-    assert (facts["point_lights"], facts["emitters"]) == (1, 0)
+    assert (facts["lights"], facts["emitters"]) == ((("point", 1),), 0)
     assert (facts["vertical_fov"], facts["resolution"]) == (30.0, (8, 6))
 
 

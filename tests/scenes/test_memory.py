@@ -9,8 +9,8 @@ import pytest
 from scenes import memory
 from scenes.document import Document, Part
 from scenes.errors import SceneError
+from scenes.evaluator import scene_of
 from scenes.shapes import sphere
-from scenes.stage import scene_of
 from scenes.transforms import WORLD, translation
 
 

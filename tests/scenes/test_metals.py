@@ -3,9 +3,9 @@
 import pytest
 
 from scenes.metals import METALS
-from scenes.microfacets import metal_straight_ahead
+from scenes.microfacets import metal_normal_reflectance
 
-#: Linear colours straight ahead. Lagarde: Feeding a Physically Based Shading Model, 2011; they are cut off at 1.
+#: Linear colours at normal incidence. Lagarde: Feeding a Physically Based Shading Model, 2011; they are cut off at 1.
 LAGARDE = {
     "aluminium": (0.913, 0.921, 0.925),
     "chromium": (0.550, 0.556, 0.554),
@@ -17,7 +17,7 @@ LAGARDE = {
 
 @pytest.mark.parametrize("name", LAGARDE)
 def test_colors_of_metals(name):
-    assert metal_straight_ahead(METALS[name].eta, METALS[name].k) == pytest.approx(LAGARDE[name], abs=0.065)
+    assert metal_normal_reflectance(METALS[name].eta, METALS[name].k) == pytest.approx(LAGARDE[name], abs=0.065)
 
 
 def test_every_metal_absorbs():

@@ -11,7 +11,8 @@ from scenes import SceneFileError, mitsuba
 from scenes.geometry import double_area_normals
 from scenes.metals import METALS
 from scenes.mitsuba import elements
-from scenes.model import DistantLight, Scene, SpotLight
+from scenes.model import DistantLight, SpotLight
+from scenes.scene import Scene
 
 CORNELL_3 = """<?xml version="1.0" encoding="utf-8"?>
 <scene version="3.0.0">

@@ -24,10 +24,10 @@ from scenes.document import (
     PointSource,
     SpotSource,
 )
+from scenes.evaluator import scene_of
 from scenes.metals import METALS
 from scenes.model import PICTURES, AnimationRange, Camera, Material, SpotLight, Texture
 from scenes.shapes import rectangle, sphere
-from scenes.stage import scene_of
 from scenes.toml_scene import read, write
 from scenes.toml_scene.keys import OBJECT, SHAPES, TABLES
 from scenes.toml_scene.manual import with_tables

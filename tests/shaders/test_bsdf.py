@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from shaders.bsdf import (
-    ABSORBED,
-    DIFFUSE,
-    GLOSSY,
-    SPECULAR,
+    LOBE_ABSORBED,
+    LOBE_DIFFUSE,
+    LOBE_GLOSSY,
+    LOBE_SPECULAR,
     Bsdf,
     choice,
     evaluate_diffuse,
@@ -30,14 +29,14 @@ from shaders.bsdf import (
 from shaders.compilation import compiled
 from shaders.dielectric import fresnel
 from shaders.ggx import LEAST_ALPHA
-from shaders.gloss import gloss_albedo
 from shaders.random import random4
 from shaders.registry import get_shader, shader_names
+from shaders.specular_lobe import specular_albedo
 from shaders.vector import BLACK, add
 
 #: Draws of tests of means, and of those of counts.
 DRAWS, MANY_DRAWS = 40_000, 1_000_000
-WI, WEIGHT, PDF, LOBE, RADIANCE_SCALE, COLUMNS = slice(0, 3), slice(3, 6), 6, 7, 8, 9
+WI, WEIGHT, PDF, LOBE, RADIANCE_SCALE, SAMPLE_COLUMNS = slice(0, 3), slice(3, 6), 6, 7, 8, 9
 
 #: Directions of wo: straight, slanted, grazing.
 COSINES = [1.0, 0.6, 0.1, 1e-3]
@@ -77,7 +76,7 @@ def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.
     return Bsdf(diffuse, phong, mirror, transmission, shine, ior, **microfacets)
 
 
-GOLD, COAT = {"gloss": (1.0, 0.9, 0.8), "eta": GOLD_ETA, "k": GOLD_K}, (0.04, 0.04, 0.04)
+GOLD, COAT = {"specular_lobe": (1.0, 0.9, 0.8), "eta": GOLD_ETA, "k": GOLD_K}, (0.04, 0.04, 0.04)
 RED, GREY, BLUE = (0.7, 0.2, 0.1), (0.3, 0.3, 0.3), (0.1, 0.2, 0.4)
 LOBE_BSDFS = {
     "lambert": lobes(diffuse=RED),
@@ -88,10 +87,10 @@ LOBE_BSDFS = {
     "mirror": lobes(mirror=RED),
     "glass": lobes(transmission=WHITE, ior=1.5),
     "satin gold": lobes(**GOLD, alpha=0.25),
-    "dull white metal": lobes(gloss=WHITE, alpha=0.9),
+    "dull white metal": lobes(specular_lobe=WHITE, alpha=0.9),
     "polished gold": lobes(**GOLD),
-    "satin plastic": lobes(diffuse=RED, gloss=COAT, alpha=0.3),
-    "polished plastic": lobes(diffuse=WHITE, gloss=COAT),
+    "satin plastic": lobes(diffuse=RED, specular_lobe=COAT, alpha=0.3),
+    "polished plastic": lobes(diffuse=WHITE, specular_lobe=COAT),
     "frosted glass": lobes(transmission=WHITE, ior=1.5, alpha=0.4),
     "all": lobes(diffuse=BLUE, phong=GREY, mirror=(0.2, 0.1, 0.0), transmission=(0.1, 0.1, 0.2), shine=8.0, ior=1.5),
 }
@@ -118,8 +117,11 @@ def slanted(cosine):
 
 @compiled
 def drawn(bsdf, wo, flags, count):
-    """(count, COLUMNS): wi, weight, pdf_solid_angle, lobe, radiance_scale. flags: outside, flux, with_diffuse."""
-    rows = np.empty((count, COLUMNS))
+    """Returns wi, weight, pdf_solid_angle, lobe and radiance_scale of samples: (count, SAMPLE_COLUMNS).
+
+    flags: outside, flux, with_diffuse.
+    """
+    rows = np.empty((count, SAMPLE_COLUMNS))
     outside, flux, with_diffuse = flags
     for i in range(count):
         u = random4(np.uint64(3), 0, i, 0, 0)
@@ -210,13 +212,13 @@ def without_spread(bsdf, wo):
     share = np.array(bsdf.mirror)
     if not is_rough_glass(bsdf):
         share += bsdf.transmission
-    if max(bsdf.gloss) > 0.0 and bsdf.alpha < LEAST_ALPHA:
-        share += gloss_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
+    if max(bsdf.specular_lobe) > 0.0 and bsdf.alpha < LEAST_ALPHA:
+        share += specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
     return share
 
 
 def samples(bsdf, wo, *, outside=True, flux=True, with_diffuse=True, count=DRAWS):
-    """(count, COLUMNS) rows of `drawn`."""
+    """(count, SAMPLE_COLUMNS) rows of `drawn`."""
     return drawn(bsdf, wo, (outside, flux, with_diffuse), count)
 
 
@@ -232,7 +234,7 @@ def assert_mean(weights, expected, slack=1e-3):
 def test_the_mean_weight_is_the_integral_of_f_cos(bsdf, cosine):
     wo = slanted(cosine)
     rows = samples(bsdf, wo)
-    spread = np.isin(rows[:, LOBE], (DIFFUSE, GLOSSY))
+    spread = np.isin(rows[:, LOBE], (LOBE_DIFFUSE, LOBE_GLOSSY))
     reflected, _ = reflected_by_quadrature(bsdf, wo)
     assert_mean(np.where(spread[:, None], rows[:, WEIGHT], 0.0), reflected)
     assert_mean(rows[:, WEIGHT], reflected + without_spread(bsdf, wo))
@@ -256,8 +258,8 @@ def test_directions_are_drawn_with_their_density(bsdf, cosine, assert_fits):
 def test_a_sample_says_its_own_density_and_value(bsdf):
     wo = slanted(0.6)
     for row in samples(bsdf, wo, count=300):
-        assert row[LOBE] == ABSORBED or np.linalg.norm(row[WI]) == pytest.approx(1.0)
-        if row[LOBE] not in (DIFFUSE, GLOSSY):
+        assert row[LOBE] == LOBE_ABSORBED or np.linalg.norm(row[WI]) == pytest.approx(1.0)
+        if row[LOBE] not in (LOBE_DIFFUSE, LOBE_GLOSSY):
             assert row[PDF] == 0.0
             continue
         wi = tuple(row[WI])
@@ -327,7 +329,7 @@ def test_lobes_without_spread_have_neither_density_nor_value(name):
     assert pdf_solid_angle(bsdf, mirrored, wo, True, True) == 0.0
     assert evaluate_glossy(bsdf, mirrored, wo, True, True) == BLACK
     rows = samples(bsdf, wo, count=500)
-    assert set(rows[:, LOBE]) == {SPECULAR}
+    assert set(rows[:, LOBE]) == {LOBE_SPECULAR}
     assert set(rows[:, PDF]) == {0.0}
 
 
@@ -343,7 +345,7 @@ def test_a_mirror_turns_the_direction_about_the_normal():
 @every_cosine
 def test_glass_lets_through_what_fresnel_does_not_reflect(cosine, name, outside, assert_fits):
     bsdf, wo = BSDFS[name], slanted(cosine)
-    refracted = counted_draws(bsdf, wo, outside).lobes[SPECULAR, 1]
+    refracted = counted_draws(bsdf, wo, outside).lobes[LOBE_SPECULAR, 1]
     share = choice(bsdf, wo, True).transmission * (1.0 - fresnel(cosine, 1.5 if outside else 1.0 / 1.5))
     assert_fits([refracted, MANY_DRAWS - refracted], [MANY_DRAWS * share, MANY_DRAWS * (1.0 - share)])
 
@@ -378,15 +380,15 @@ def test_only_refraction_scales_radiance(bsdf, flux):
 @every_bsdf
 def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
     chosen = choice(bsdf, (0.0, 0.0, 1.0), True)
-    coat = np.array(gloss_albedo(gloss_of(bsdf), bsdf.alpha, 1.0)) if max(bsdf.gloss) > 0.0 else np.zeros(3)
+    coat = np.array(specular_albedo(gloss_of(bsdf), bsdf.alpha, 1.0)) if max(bsdf.specular_lobe) > 0.0 else np.zeros(3)
     weights = [np.mean(lobe) for lobe in (bsdf.diffuse * (1.0 - coat), *bsdf[1:3], coat, bsdf.transmission)]
     total = sum(weights)
     np.testing.assert_allclose(chosen, np.array(weights) / total if total > 0.0 else 0.0)
     if total > 0.0:
         counts = counted_draws(bsdf, (0.0, 0.0, 1.0)).lobes.sum(axis=1)
         smooth = bsdf.alpha < LEAST_ALPHA
-        expected = [chosen.diffuse, chosen.mirror + (chosen.gloss + chosen.transmission if smooth else 0.0)]
-        counts = [counts[DIFFUSE], counts[SPECULAR], counts[GLOSSY] + counts[ABSORBED]]
+        expected = [chosen.diffuse, chosen.mirror + (chosen.specular_lobe + chosen.transmission if smooth else 0.0)]
+        counts = [counts[LOBE_DIFFUSE], counts[LOBE_SPECULAR], counts[LOBE_GLOSSY] + counts[LOBE_ABSORBED]]
         assert_fits(counts, MANY_DRAWS * np.array([*expected, max(0.0, 1.0 - sum(expected))]))
 
 
@@ -395,7 +397,7 @@ def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
 def test_without_the_diffuse_lobe_only_the_rest_is_drawn(bsdf, cosine):
     wo = slanted(cosine)
     rows = samples(bsdf, wo, with_diffuse=False)
-    assert DIFFUSE not in set(rows[:, LOBE])
+    assert LOBE_DIFFUSE not in set(rows[:, LOBE])
     reflected, density = reflected_by_quadrature(bsdf, wo, with_diffuse=False)
     assert density <= 1.0 + 2e-3
     assert_mean(rows[:, WEIGHT], reflected + without_spread(bsdf, wo))
@@ -404,13 +406,13 @@ def test_without_the_diffuse_lobe_only_the_rest_is_drawn(bsdf, cosine):
 @pytest.mark.parametrize("with_diffuse", [True, False])
 def test_black_absorbs(with_diffuse):
     rows = samples(lobes(), slanted(0.5), with_diffuse=with_diffuse, count=200)
-    assert set(rows[:, LOBE]) == {ABSORBED}
+    assert set(rows[:, LOBE]) == {LOBE_ABSORBED}
     assert not rows[:, WEIGHT].any()
 
 
 def test_a_diffuse_surface_absorbs_where_its_only_lobe_takes_no_part():
     rows = samples(BSDFS["lambert"], slanted(0.5), with_diffuse=False, count=200)
-    assert set(rows[:, LOBE]) == {ABSORBED}
+    assert set(rows[:, LOBE]) == {LOBE_ABSORBED}
 
 
 def test_known_values_of_the_lobes():

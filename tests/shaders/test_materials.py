@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-import shaders.materials  # noqa: F401  (registers the built-in shaders)
-from shaders.bsdf import SPECULAR, sample
+from shaders.bsdf import LOBE_SPECULAR, sample
 from shaders.registry import get_shader
 from shaders.vector import BLACK
 
@@ -80,7 +79,7 @@ def test_without_an_index_light_goes_straight_through(shader, ior, outside):
         assert scattered.wi == pytest.approx((-0.6, 0.0, -0.8))
         assert scattered.weight == pytest.approx((0.5, 0.5, 0.5))
         assert scattered.radiance_scale == 1.0
-        assert scattered.lobe == SPECULAR
+        assert scattered.lobe == LOBE_SPECULAR
 
 
 def test_nff_without_transmittance_lets_nothing_through():

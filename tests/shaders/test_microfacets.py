@@ -11,15 +11,23 @@ from shaders.compilation import compiled
 from shaders.conductor import conductor_fresnel
 from shaders.dielectric import fresnel
 from shaders.ggx import density, sample_seen, seen_density
-from shaders.gloss import Gloss, gloss_albedo, gloss_pdf, gloss_value, more_bounces, sample_gloss, schlick
 from shaders.random import random4
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass, value_of_more
 from shaders.rough_glass_missed import MISSED, mean_missed_share, missed_share
 from shaders.rough_glass_table import ALPHAS, COSINES, UNIT, eta_at, missed_at_once
+from shaders.specular_lobe import (
+    Gloss,
+    more_bounces,
+    sample_specular_lobe,
+    schlick,
+    specular_albedo,
+    specular_pdf,
+    specular_value,
+)
 from shaders.vector import BLACK
 
 DRAWS, CELLS = 1_000_000, 12
-SEEN, GLOSS, GLASS = range(3)
+SEEN, SPECULAR_LOBE, GLASS = range(3)
 WHITE, GOLD = (1.0, 1.0, 1.0), (1.0, 0.766, 0.336)
 #: By a colour alone; by an index; and by one so large that everything is reflected.
 WHITE_GLOSS, GOLD_GLOSS = Gloss(WHITE, BLACK, BLACK), Gloss(GOLD, BLACK, BLACK)
@@ -30,7 +38,7 @@ NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(20)
 #: Sampler, alpha, cosine of wo, index of the far side over the near one.
 SAMPLERS = [
     *[(SEEN, alpha, cosine, 1.0) for alpha, cosine in ((0.15, 0.9), (0.6, 0.2), (1.0, 0.5))],
-    *[(GLOSS, alpha, cosine, 1.0) for alpha, cosine in ((0.15, 0.95), (0.3, 0.3), (0.5, 0.5), (1.0, 0.8))],
+    *[(SPECULAR_LOBE, alpha, cosine, 1.0) for alpha, cosine in ((0.15, 0.95), (0.3, 0.3), (0.5, 0.5), (1.0, 0.8))],
     *[(GLASS, alpha, cosine, eta) for alpha, cosine in ((0.5, 0.9), (0.5, 0.4)) for eta in (1.5, 1.0 / 1.5)],
 ]
 
@@ -46,8 +54,8 @@ def drawn(sampler, wo, alpha, eta, u):
     """A direction, or (0, 0, 0)."""
     if sampler == SEEN:
         return sample_seen(wo, alpha, u[1], u[2])
-    if sampler == GLOSS:
-        return sample_gloss(IRON, alpha, wo, u)
+    if sampler == SPECULAR_LOBE:
+        return sample_specular_lobe(IRON, alpha, wo, u)
     return sample_rough_glass(wo, eta, alpha, u)
 
 
@@ -58,7 +66,7 @@ def pdf_of(sampler, wo, alpha, eta, w):
         return rough_glass_pdf(w, wo, eta, alpha)
     if w[2] <= 0.0:
         return 0.0
-    return seen_density(wo, w, alpha) if sampler == SEEN else gloss_pdf(IRON, alpha, w, wo)
+    return seen_density(wo, w, alpha) if sampler == SEEN else specular_pdf(IRON, alpha, w, wo)
 
 
 @compiled
@@ -108,7 +116,7 @@ def test_a_million_draws_have_their_density(sampler, alpha, cosine, eta, assert_
 
 
 @compiled
-def hemisphere_mean(gloss, alpha, cosine, nodes, weights):
+def hemisphere_mean(specular_lobe, alpha, cosine, nodes, weights):
     """f cos of the first channel integrated over the hemisphere, with many points in z and azimuth."""
     sine, total = math.sqrt(1.0 - cosine * cosine), 0.0
     wo = (sine, 0.0, cosine)
@@ -118,7 +126,7 @@ def hemisphere_mean(gloss, alpha, cosine, nodes, weights):
         for b in range(len(nodes)):
             azimuth = math.pi * (0.5 + 0.5 * nodes[b])
             wi = (math.sqrt(1.0 - z * z) * math.cos(azimuth), math.sqrt(1.0 - z * z) * math.sin(azimuth), z)
-            total += gloss_value(gloss, alpha, wi, wo)[0] * z * weights[a] * weights[b] * root * math.pi
+            total += specular_value(specular_lobe, alpha, wi, wo)[0] * z * weights[a] * weights[b] * root * math.pi
     return total
 
 
@@ -128,16 +136,18 @@ FINE = np.polynomial.legendre.leggauss(160)
 @pytest.mark.parametrize("alpha", [0.05, 0.2, 0.5, 1.0])
 @pytest.mark.parametrize("cosine", [0.1, 0.5, 1.0])
 def test_a_white_metal_reflects_everything(alpha, cosine):
-    for gloss in (WHITE_GLOSS, IDEAL):
-        assert hemisphere_mean(gloss, alpha, cosine, *FINE) == pytest.approx(1.0, abs=2.5e-3)
-        assert gloss_albedo(gloss, alpha, cosine) == pytest.approx(WHITE, abs=1e-5)
+    for specular_lobe in (WHITE_GLOSS, IDEAL):
+        assert hemisphere_mean(specular_lobe, alpha, cosine, *FINE) == pytest.approx(1.0, abs=2.5e-3)
+        assert specular_albedo(specular_lobe, alpha, cosine) == pytest.approx(WHITE, abs=1e-5)
 
 
 @pytest.mark.parametrize("alpha", [0.2, 1.0])
 @pytest.mark.parametrize("cosine", [0.3, 1.0])
 def test_the_albedo_of_a_measured_metal_is_about_what_it_reflects(alpha, cosine):
     """It is that of what is most like it by Schlick, who does not know the dip before grazing angles."""
-    assert hemisphere_mean(IRON, alpha, cosine, *FINE) == pytest.approx(gloss_albedo(IRON, alpha, cosine)[0], abs=0.035)
+    assert hemisphere_mean(IRON, alpha, cosine, *FINE) == pytest.approx(
+        specular_albedo(IRON, alpha, cosine)[0], abs=0.035
+    )
 
 
 @compiled
@@ -201,18 +211,18 @@ def test_the_mean_of_what_rough_glass_misses_is_that_over_cosines(eta):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.05, 0.3, 1.0])
-@pytest.mark.parametrize("gloss", [(0.0, 0.04, 0.2), GOLD])
-def test_coat_and_white_base_reflect_everything_together(alpha, gloss):
+@pytest.mark.parametrize("specular_lobe", [(0.0, 0.04, 0.2), GOLD])
+def test_coat_and_white_base_reflect_everything_together(alpha, specular_lobe):
     """What the coat lets in comes out, whole, as the base's reflectance times the mean of what enters says."""
-    bsdf = Bsdf(WHITE, BLACK, BLACK, BLACK, 0.0, 1.0, gloss, alpha)
+    bsdf = Bsdf(WHITE, BLACK, BLACK, BLACK, 0.0, 1.0, specular_lobe, alpha)
     nodes, weights = np.polynomial.legendre.leggauss(200)
     root = 0.5 + 0.5 * nodes
     entering = np.array([entering_share(bsdf, slanted(r * r)) for r in root])
     mean_entering = np.einsum("i,ik->k", 2.0 * root**3 * weights, entering)  # 2 z dz = 4 r^3 dr
     for cosine in (0.05, 0.4, 1.0):
         base = np.array(base_reflectance(bsdf, slanted(cosine))) * mean_entering
-        total = base + gloss_albedo(Gloss(gloss, BLACK, BLACK), alpha, cosine)
-        is_open = np.array(gloss) < 1.0
+        total = base + specular_albedo(Gloss(specular_lobe, BLACK, BLACK), alpha, cosine)
+        is_open = np.array(specular_lobe) < 1.0
         np.testing.assert_allclose(total[is_open], 1.0, atol=2e-4)
         assert np.all(total <= 1.0 + 2e-4)
 
@@ -226,23 +236,25 @@ def reflected_by_metal(cosine, eta, k):
     return 0.5 * (np.abs(across) ** 2 + np.abs(along) ** 2)
 
 
-def mean_reflected(gloss):
+def mean_reflected(specular_lobe):
     """(3,) shares of light from all sides that facets reflect."""
     nodes, weights = np.polynomial.legendre.leggauss(100)
     cosine = 0.5 + 0.5 * nodes
-    if gloss.eta == BLACK:
-        by_cosine = [f + (1.0 - f) * (1.0 - cosine) ** 5 for f in gloss.color]
+    if specular_lobe.eta == BLACK:
+        by_cosine = [f + (1.0 - f) * (1.0 - cosine) ** 5 for f in specular_lobe.color]
     else:
-        by_cosine = [f * reflected_by_metal(cosine, n, k) for f, n, k in zip(*gloss, strict=True)]
+        by_cosine = [f * reflected_by_metal(cosine, n, k) for f, n, k in zip(*specular_lobe, strict=True)]
     return np.array(by_cosine) @ (weights * cosine)
 
 
-@pytest.mark.parametrize("gloss", [GOLD_GLOSS, IRON])
-def test_more_bounces_are_a_geometric_series(gloss):
+@pytest.mark.parametrize("specular_lobe", [GOLD_GLOSS, IRON])
+def test_more_bounces_are_a_geometric_series(specular_lobe):
     out = sum(mean_shares(0.7))
-    kept = mean_reflected(gloss)
+    kept = mean_reflected(specular_lobe)
     expected = sum(kept ** (n + 1) * (1.0 - out) ** (n - 1) * out for n in range(1, 200))
-    np.testing.assert_allclose(more_bounces(gloss, 0.7), expected, rtol=1e-9 if gloss.eta == BLACK else 0.01)
+    np.testing.assert_allclose(
+        more_bounces(specular_lobe, 0.7), expected, rtol=1e-9 if specular_lobe.eta == BLACK else 0.01
+    )
     assert more_bounces(WHITE_GLOSS, 0.7) == pytest.approx(WHITE)
 
 
@@ -259,7 +271,7 @@ def test_metals_reflect_by_fresnel(eta, k):
     assert found[-1] == pytest.approx(1.0, abs=1e-6)
     if k == 0.0:
         np.testing.assert_allclose(found, [fresnel(float(cosine), eta) for cosine in cosines], atol=1e-6)
-    polished = gloss_albedo(Gloss((1.0, 0.5, 0.0), (eta,) * 3, (k,) * 3), 0.0, 0.3)
+    polished = specular_albedo(Gloss((1.0, 0.5, 0.0), (eta,) * 3, (k,) * 3), 0.0, 0.3)
     assert polished == pytest.approx(reflected_by_metal(0.3, eta, k) * np.array([1.0, 0.5, 0.0]))
 
 
@@ -275,8 +287,10 @@ def directions(above):
 @pytest.mark.parametrize("alpha", [0.1, 0.6])
 def test_reflection_is_reciprocal(alpha):
     for wi, wo in directions(above=True):
-        for gloss in (GOLD_GLOSS, IRON):
-            np.testing.assert_allclose(gloss_value(gloss, alpha, wi, wo), gloss_value(gloss, alpha, wo, wi))
+        for specular_lobe in (GOLD_GLOSS, IRON):
+            np.testing.assert_allclose(
+                specular_value(specular_lobe, alpha, wi, wo), specular_value(specular_lobe, alpha, wo, wi)
+            )
         there, back = (rough_glass_value(a, b, 1.5, alpha) for a, b in ((wi, wo), (wo, wi)))
         assert there == pytest.approx(back)
 

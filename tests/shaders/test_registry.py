@@ -2,9 +2,8 @@
 
 import pytest
 
-import shaders.materials  # noqa: F401  (registers the built-in shaders)
 from shaders import registry
-from shaders.bsdf import ABSORBED, Bsdf, sample
+from shaders.bsdf import LOBE_ABSORBED, Bsdf, sample
 from shaders.errors import ShaderError, UnknownShaderError
 from shaders.registry import Shader, get_shader, register_shader, shader_names
 from shaders.vector import BLACK
@@ -42,7 +41,7 @@ def test_a_new_shader_is_used_by_its_name():
     register_shader(Shader(name="soot", summary="black", mixture=soot))
     assert "soot" in shader_names()
     scattered = sample(get_shader("soot").mixture(None), (0.0, 0.0, 1.0), True, True, True, (0.5, 0.5, 0.5))
-    assert scattered.lobe == ABSORBED
+    assert scattered.lobe == LOBE_ABSORBED
 
 
 @pytest.mark.usefixtures("_own_registry")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from shaders.compilation import compiled
+from shaders.float32 import Float32
 from shaders.random import hash4, hash_key, random4, unit32
-from shaders.real import Real
 from shaders.sampling import (
     cosine_hemisphere,
     cosine_power,
@@ -72,7 +72,7 @@ def directions(sampler, shape, pairs):
         elif sampler == CONE:
             drawn[i] = uniform_cone(u1, u2, shape)
         else:
-            drawn[i] = cosine_power(u1, u2, Real(shape))
+            drawn[i] = cosine_power(u1, u2, Float32(shape))
     return drawn
 
 
@@ -121,10 +121,10 @@ def test_uniform_cone(cosine, kind, assert_fits):
 @compiled
 def about(normal, pairs):
     """(n, 3) directions by Lambert's law about a normal."""
-    x, y, z = Real(normal[0]), Real(normal[1]), Real(normal[2])
+    x, y, z = Float32(normal[0]), Float32(normal[1]), Float32(normal[2])
     drawn = np.empty((len(pairs), 3), np.float32)
     for i in range(len(pairs)):
-        drawn[i] = lambertian((x, y, z), Real(pairs[i, 0]), Real(pairs[i, 1]))
+        drawn[i] = lambertian((x, y, z), Float32(pairs[i, 0]), Float32(pairs[i, 1]))
     return drawn
 
 

@@ -7,16 +7,16 @@ import pytest
 
 import tracecore
 from shaders.surface import (
-    BACKDROP,
-    COLUMNS,
-    DIFFUSE,
-    EMISSION,
-    IOR,
-    MIRROR,
-    PHONG,
-    SHINE,
-    TEXTURE,
-    TRANSMISSION,
+    MATERIAL_BACKDROP,
+    MATERIAL_COLUMNS,
+    MATERIAL_DIFFUSE,
+    MATERIAL_EMISSION,
+    MATERIAL_IOR,
+    MATERIAL_MIRROR,
+    MATERIAL_PHONG,
+    MATERIAL_SHINE,
+    MATERIAL_TEXTURE,
+    MATERIAL_TRANSMISSION,
     SurfaceArrays,
     clearance,
     leaves,
@@ -34,19 +34,19 @@ GLOW = (3.0, 2.0, 1.0)
 
 def material(**colors):
     """A packed material without texture."""
-    row = np.zeros(COLUMNS)
-    row[IOR], row[TEXTURE] = 1.0, -1.0
+    row = np.zeros(MATERIAL_COLUMNS)
+    row[MATERIAL_IOR], row[MATERIAL_TEXTURE] = 1.0, -1.0
     for name, value in colors.items():
         column, width = {
-            "diffuse": (DIFFUSE, 3),
-            "phong": (PHONG, 3),
-            "mirror": (MIRROR, 3),
-            "transmission": (TRANSMISSION, 3),
-            "emission": (EMISSION, 3),
-            "backdrop": (BACKDROP, 3),
-            "shine": (SHINE, 1),
-            "ior": (IOR, 1),
-            "texture": (TEXTURE, 1),
+            "diffuse": (MATERIAL_DIFFUSE, 3),
+            "phong": (MATERIAL_PHONG, 3),
+            "mirror": (MATERIAL_MIRROR, 3),
+            "transmission": (MATERIAL_TRANSMISSION, 3),
+            "emission": (MATERIAL_EMISSION, 3),
+            "backdrop": (MATERIAL_BACKDROP, 3),
+            "shine": (MATERIAL_SHINE, 1),
+            "ior": (MATERIAL_IOR, 1),
+            "texture": (MATERIAL_TEXTURE, 1),
         }[name]
         row[column : column + width] = value
     return row

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shaders.textures import COLUMNS, lookup, pack_textures
+from shaders.textures import TEXTURE_COLUMNS, lookup, pack_textures
 
 
 def image(rows):
@@ -87,4 +87,4 @@ def test_textures_of_several_sizes_share_one_pack():
 def test_no_texture_at_all_can_be_packed():
     textures = pack_textures([])
     assert textures.texels.shape == (0, 3)
-    assert textures.table.shape == (0, COLUMNS)
+    assert textures.table.shape == (0, TEXTURE_COLUMNS)

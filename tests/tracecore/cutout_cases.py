@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from ray_cases import Answers, Floats, grid, occlusion_of, random_rays, rays_at_edges, soup
 
-from tracecore.brute_force import BruteForceTracer
 from tracecore.cutouts import Cutouts, CutoutTables, Wrap, tables_of
 from tracecore.rays import make_rays
+from tracecore.tracers.brute_force import BruteForceTracer
 
 #: (height, width): one texel, rows that end inside of a word, whole words, and more than a word.
 SHAPES = ((1, 1), (1, 1), (3, 5), (16, 16), (7, 33), (1, 64), (40, 1), (31, 100))

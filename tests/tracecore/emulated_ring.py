@@ -8,20 +8,26 @@ import numpy.typing as npt
 from ray_cases import Floats
 
 from tracecore.cutouts import CutoutTables
+from tracecore.dispatch.port import COUNTERS, Counters
+from tracecore.dispatch.queue import RayQueue
+from tracecore.dispatch.resident import RingPort
+from tracecore.dispatch.ring import RingMemory, say
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.emulator.tracer import EmulatedScene, Order, memory_ranges
-from tracecore.ring import DESK, END, GO_ON, RingMemory, RingQueue, say
-from tracecore.strategy import KernelStrategy
+from tracecore.kernels.ring_records import END, GO_ON, RING_STATE
+from tracecore.kernels.strategy import KernelStrategy
 
 #: An order of lanes, for requests.
 SHUFFLED = get_args(Order).index("shuffled")
 
 
-class Service:
-    """A resident kernel and its ring, emulated.
+class KernelHost:
+    """A resident kernel and its ring, emulated; ports take it for the host of the kernel.
 
     shape: slots, and rays of each. patience: seconds, see `RingMemory.record`.
     """
+
+    name, by_launches, timeout = "emulated", False, 60.0
 
     def __init__(
         self,
@@ -37,8 +43,8 @@ class Service:
         self.memory = memory = RingMemory(*shape, np.zeros)
         self.scene = EmulatedScene(packed, kernel.layout.scene)
         self.device = {name: np.zeros(size, np.uint8) for name, size in memory.device_bytes.items()}
-        self.complaint: str | None = None
-        self.counts: list[tuple[int, ...]] = []
+        self.error: str | None = None
+        self.port_counters: list[Counters] = []
         self.record = memory.record({name: array.ctypes.data for name, array in self.device.items()}, patience)
         shared: list[npt.NDArray[Any]] = [memory.rays, memory.hits]
         self.memories = np.concatenate([self.scene.memories, memory_ranges([*shared, self.device["staged"]])])
@@ -47,7 +53,7 @@ class Service:
     def start(self) -> None:
         """Start the kernel in a thread of its own, to stay."""
         say(self.memory.stop, GO_ON)
-        self.device["desk"][:] = 0
+        self.device["state"][:] = 0
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
@@ -55,9 +61,9 @@ class Service:
         """Let the kernel end when all is done."""
         say(self.memory.stop, END)
         self.thread.join()
-        assert self.complaint is None
-        desk = self.device["desk"].view(DESK)
-        assert desk["posted"] == desk["finished"]
+        assert self.error is None
+        state = self.device["state"].view(RING_STATE)
+        assert state["queued"] == state["finished"]
 
     def run(self, **chosen: Any) -> None:
         """Run the kernel in this thread until it ends. chosen: fields of the request."""
@@ -72,12 +78,18 @@ class Service:
             **chosen,
         )
         with self.library.borrow() as library:
-            self.complaint = library.emulate(request)
+            self.error = library.emulate(request)
 
-    def queue(self, timeout: float = 60.0) -> RingQueue:
-        """A queue to the ring; `counts` gets what it counts."""
+    def serve(self) -> None:
+        """The kernel runs, or the test says when."""
 
-        def ring(rays: int) -> RingMemory:
-            return self.memory
+    def queue(self, depth: int = 4) -> RayQueue:
+        """Returns a queue to the ring."""
+        host: Any = self
+        port = RingPort(host, self.memory, depth, log_rows=0)
+        self.port_counters.append(port.port.counters)
+        return RayQueue(port, self.name)
 
-        return RingQueue(ring, "emulated", timeout, lambda: None, lambda *counts: self.counts.append(counts))
+    def counted(self, counter: int) -> int:
+        """Returns a counter's sum over all queues there have been."""
+        return int(np.sum([np.zeros(COUNTERS, np.int64), *self.port_counters], axis=0)[counter])

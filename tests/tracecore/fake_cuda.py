@@ -1,4 +1,4 @@
-"""CUDA without a GPU: `tracecore.cuda_driver.CudaDriver` over the emulator, so that the GPU's own host code runs.
+"""CUDA without a GPU: `tracecore.cuda.driver.CudaDriver` over the emulator, so that the GPU's own host code runs.
 
 Memory of a device is memory of the host, a module is the emulator's library of the same `.cu` file, and each stream is
 a thread that works off what it is given. One kernel runs on a device at a time: whatever is launched behind a kernel
@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracecore import gpu_device
-from tracecore.cuda_driver import DEVICE_TO_HOST, HOST_TO_DEVICE, NOT_READY, SUCCESS
+from tracecore.cuda import device as gpu_device
+from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE, NOT_READY, SUCCESS
+from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.emulator.library import LibraryPool, Request, compile_library
-from tracecore.launch import LAUNCH, REPORT
-from tracecore.nvrtc import CompiledKernel
-from tracecore.ring import END, RING
-from tracecore.strategy import KernelStrategy
+from tracecore.kernels.launch_records import LAUNCH, REPORT
+from tracecore.kernels.ring_records import END, RING
+from tracecore.kernels.strategy import KernelStrategy
 
 #: CUDA's status of a device on which a kernel has touched memory that is not its own.
 ILLEGAL_ADDRESS = 700
@@ -136,7 +136,7 @@ class FakeDevice:
 class FakeCuda:
     """`CudaDriver` of some devices.
 
-    complaints: what the emulator found wrong with kernels. intervals: start and end in nanoseconds that the next
+    errors: what the emulator found wrong with kernels. intervals: start and end in nanoseconds that the next
     launches shall report as theirs. refused: names of calls that fail from now on. calls: how often hot calls came.
     """
 
@@ -312,7 +312,7 @@ class FakeCuda:
     def _touched(self, device: FakeDevice, *places: tuple[int, int, FakeDevice | None]) -> Iterator[bool]:
         """Whether work of a device may touch memory at these places, which stays meanwhile.
 
-        It is a complaint if the memory was given back before, unless the device has failed and does nothing any more.
+        It is a error if the memory was given back before, unless the device has failed and does nothing any more.
         """
         memory = [self._reached(*place) for place in places]
         is_there = all(memory)
@@ -363,8 +363,8 @@ class FakeCuda:
             scene, arguments = (np.frombuffer(part, np.uint8).copy() for part in copied)
             if kernel.entry == "resident":
                 device.stop_words.append(int(arguments.view(RING)["stop"][0]))
-            if complaint := self._emulate(kernel, device, shape, (scene, arguments)):
-                self.complaints.append(complaint)
+            if error := self._emulate(kernel, device, shape, (scene, arguments)):
+                self.complaints.append(error)
                 device.fail(ILLEGAL_ADDRESS)
             elif kernel.entry != "resident" and self.intervals:
                 report = (ctypes.c_uint8 * REPORT.itemsize).from_address(int(arguments.view(LAUNCH)["report"][0]))

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tracecore.brute_force import BruteForceTracer
-from tracecore.cpu import CpuTracer
 from tracecore.rays import MISS, make_rays
+from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.tracers.cpu import CpuTracer
 
 Floats = npt.NDArray[np.float32]
 Case = tuple[Floats, Floats]
@@ -31,6 +31,13 @@ def grid(cells: int) -> Floats:
     p = np.stack(np.meshgrid(ticks, ticks, [0.0], indexing="ij"), axis=-1)[:, :, 0]
     a, b, c, d = p[:-1, :-1], p[1:, :-1], p[1:, 1:], p[:-1, 1:]
     return np.stack([np.stack([a, b, c], axis=-2), np.stack([a, c, d], axis=-2)]).reshape(-1, 3, 3).astype(np.float32)
+
+
+def box_room() -> Floats:
+    """(12, 3, 3): the inside of a cube of side 2."""
+    corners = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij"), axis=-1).reshape(8, 3)
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    return np.array([corners[[a, *pair]] for a, b, c, d in sides for pair in ((b, c), (c, d))], np.float32)
 
 
 def random_rays(seed: int, count: int, scale: float = 1.0) -> Floats:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import tracecore
-from tracecore.strategy import KernelStrategy
+from tracecore.kernels.strategy import KernelStrategy
 
 README = Path(tracecore.__file__).parent / "README.md"
 

@@ -5,7 +5,8 @@ import time
 import numpy as np
 from ray_cases import Floats
 
-from tracecore.ring import ENDLESS_BIT, NO_UV_BIT, RingMemory, flag_is_up, ring_bell
+from tracecore.dispatch.ring import RingMemory, is_flagged, ring_doorbell
+from tracecore.kernels.ring_records import ENDLESS_BIT, NO_UV_BIT
 
 #: What no kernel writes.
 SENTINEL = np.float32(-7.0)
@@ -18,13 +19,13 @@ def write_order(memory: RingMemory, slot: int, rays: Floats, bits: int = 0) -> N
     if bits & ENDLESS_BIT:
         memory.rays[slot, 3] = memory.rays[slot, 7] = np.nan
     memory.hits[slot] = SENTINEL
-    ring_bell(memory.bells, slot, int(memory.bells[slot] >> np.uint64(32)) + 1, len(rays) | bits)
+    ring_doorbell(memory.doorbells, slot, int(memory.doorbells[slot] >> np.uint64(32)) + 1, len(rays) | bits)
 
 
 def await_order(memory: RingMemory, slot: int, seconds: float = 60.0) -> int:
     """The low half of a slot's flag, once it is up."""
     deadline = time.perf_counter() + seconds
-    while not flag_is_up(memory.flags, slot, int(memory.bells[slot] >> np.uint64(32))):
+    while not is_flagged(memory.flags, slot, int(memory.doorbells[slot] >> np.uint64(32))):
         assert time.perf_counter() < deadline, f"the flag of slot {slot} is not up in {seconds:g} s"
     return int(memory.flags[slot]) & 0xFFFFFFFF
 

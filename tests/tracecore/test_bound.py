@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from tracecore.bound import bound, instructions
-from tracecore.gpus import GPUS, Gpu
-from tracecore.simulator import Schedule
+from tracecore.analysis.bound import bound, instructions
+from tracecore.analysis.simulator import Schedule
+from tracecore.cuda.gpus import GPUS, Gpu
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Costs:
     triangle: float = 70.0
     inside: float = 20.0
     ray: float = 100.0
-    turn: float = 2.0
+    iteration: float = 2.0
 
 
 SCHEDULE = Schedule(

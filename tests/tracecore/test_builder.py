@@ -110,12 +110,12 @@ def sides_of_root(tree: BinaryTree, triangles: Floats) -> list[Floats]:
     """The triangles below each child of the root."""
     sides = []
     for top in (1, 2):
-        nodes, slots = [top], []
+        nodes, leaf_indices = [top], []
         while nodes:
             node = nodes.pop()
-            slots += range(tree.first[node], tree.first[node] + tree.count[node])
+            leaf_indices += range(tree.first[node], tree.first[node] + tree.count[node])
             nodes += [tree.child[node], tree.child[node] + 1] if tree.child[node] else []
-        sides.append(triangles[tree.order[slots]])
+        sides.append(triangles[tree.order[leaf_indices]])
     return sides
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracecore import busy_time
-from tracecore.busy_time import BusyTime, union
+from tracecore.dispatch import busy_time
+from tracecore.dispatch.busy_time import BusyTime, union
 
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), min_size=1, max_size=30)
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from ray_cases import Floats, assert_same_bits, grid, random_rays, soup
 
-from tracecore.brute_force import BruteForceTracer
 from tracecore.bvh.tree import BinaryTree
-from tracecore.cpu import CpuTracer
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.errors import KernelError
+from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout.compressed8 import LAYOUT
 from tracecore.layout.device_layout import PackedScene
 from tracecore.rays import MISS, make_rays
-from tracecore.strategies import find_strategy
-from tracecore.strategy import KernelStrategy
+from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 3000
 

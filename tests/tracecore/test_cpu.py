@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracecore.brute_force import BruteForceTracer
-from tracecore.cpu import CpuTracer
 from tracecore.rays import MISS, Floats, make_rays
+from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 600
 
@@ -235,7 +235,7 @@ def test_kitchen(kitchen_file: Path) -> None:
 
 def test_hits_are_those_of_embree() -> None:
     pytest.importorskip("embreex", reason="embreex, of the extra 'dev', is not installed")
-    from tracecore.compare_embree import room_of_spheres
+    from tracecore.benchmarks.compare_embree import room_of_spheres
     from tracecore.peers.embree import Embree
 
     triangles = room_of_spheres()

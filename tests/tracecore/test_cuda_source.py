@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tracecore.cuda_source import KERNELS, flatten
 from tracecore.errors import KernelError
-from tracecore.strategies import find_strategy, strategy_names
+from tracecore.kernels.source import KERNELS, flatten
+from tracecore.kernels.strategies import find_strategy, strategy_names
 
 Write = Callable[..., Path]
 

@@ -11,18 +11,19 @@ from ray_cases import Floats, assert_same_bits, soup
 from readme_kernel import register_example
 
 import tracecore
-from tracecore import Cutouts, brute_force, strategies
-from tracecore.brute_force import BruteForceTracer
+from tracecore import Cutouts
 from tracecore.bvh.refit import refit
-from tracecore.cpu import CpuTracer
 from tracecore.cutouts import LARGEST_SIDE, Wrap, tables_of
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.errors import CutoutError, KernelError
-from tracecore.rays import HIT, MISS, as_records, make_rays
-from tracecore.strategies import find_strategy, strategy_names
-from tracecore.strategy import KernelStrategy
-from tracecore.tracer import Query
+from tracecore.kernels import strategies
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategy import KernelStrategy
+from tracecore.rays import HIT, MISS, Query, as_records, make_rays
+from tracecore.tracers import brute_force
+from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 1500
 
@@ -170,11 +171,9 @@ def test_a_queue_hits_the_same() -> None:
     tables, (triangles, rays, closest, occlusion) = cutout_answers("layers", RAYS)
     with CpuTracer(triangles, cutouts=tables) as tracer:
         queue = tracer.open_queue()
-        batch = queue.batch(RAYS)
-        batch.rays[:] = rays
         for query, expected in ((Query.CLOSEST, closest), (Query.ANY, occlusion)):
-            queue.submit(batch, RAYS, query)
-            queue.wait(batch)
+            queue.submit(rays, query)
+            (batch,) = queue.drain()
             assert_same_bits(batch.hits, expected, rays)
         queue.close()
 

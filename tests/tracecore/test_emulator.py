@@ -14,15 +14,14 @@ import numpy.typing as npt
 import pytest
 from ray_cases import answers, assert_same_bits, invalid_rays, random_rays, soup
 
-from tracecore import direct
-from tracecore.brute_force import is_valid
+from tracecore.dispatch import direct
 from tracecore.emulator import library, tracer
 from tracecore.emulator.library import compile_library, emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import DeviceError, KernelError
-from tracecore.strategies import find_strategy
-from tracecore.strategy import KernelStrategy
-from tracecore.tracer import Query
+from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategy import KernelStrategy
+from tracecore.tracers.brute_force import is_valid
 
 pytestmark = pytest.mark.skipif(emulator_unavailable_reason() is not None, reason=str(emulator_unavailable_reason()))
 
@@ -410,7 +409,7 @@ def test_atomics(kernels: Kernels, type_: str) -> None:
 # ------------------------------------------------------------------------------------------------------- what is wrong
 
 #: Lines 4 and 5 of a kernel of 64 threads, what is said of it, and the details in ascending order.
-COMPLAINTS = {
+ERRORS = {
     "own-mask": (
         "__syncwarp(i == 37 ? 0xff00u : ALL);",
         "",
@@ -536,9 +535,9 @@ RECURSION = (
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("name", COMPLAINTS)
+@pytest.mark.parametrize("name", ERRORS)
 def test_complaints(kernels: Kernels, name: str, order: Order) -> None:
-    line4, line5, said, details = COMPLAINTS[name]
+    line4, line5, said, details = ERRORS[name]
     with pytest.raises(KernelError, match=f"^kernel 'mine' is wrong: (.|\n)*{re.escape(said)}") as raised:
         kernels.run(f"{line4}\n{line5}\nreturn 0;", before=RECURSION, threads=64, block_size=64, order=order)
     if order == "ascending":
@@ -644,18 +643,6 @@ def test_describes_itself_and_counts() -> None:
         done = opened.statistics()
         assert (done.rays, done.batches, done.invalid_rays) == (300, 1, int((~is_valid(rays)).sum()))
         assert opened.closest_hit(rays[:0]).shape == (0, 4)
-
-
-def test_a_batch_in_place() -> None:
-    right = answers("soup", 1500)
-    with EmulatedTracer(right.triangles) as opened:
-        queue = opened.open_queue()
-        batch = queue.batch(2000)
-        batch.rays[:1500] = right.rays
-        queue.submit(batch, 1500, Query.ANY)
-        queue.wait(batch)
-        assert_same_bits(batch.hits[:1500], right.occlusion, right.rays)
-        assert not batch.hits[1500:].any()
 
 
 def test_a_fault_of_the_kernel_is_an_error(kernels: Kernels) -> None:

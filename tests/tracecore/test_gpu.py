@@ -31,22 +31,22 @@ from ray_cases import (
 from readme_kernel import register_example
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore import gpu_device, strategies
-from tracecore.brute_force import is_valid
-from tracecore.cpu import CpuTracer
-from tracecore.cuda_driver import CupyDriver
-from tracecore.cuda_source import KERNELS
-from tracecore.errors import DeviceError, KernelError, RayError
-from tracecore.gpu import GpuTracer, gpu_unavailable_reason
-from tracecore.gpu_device import find_device, gpu_count, timeout_seconds
-from tracecore.launch import describe_faults
+from tracecore.cuda import device as gpu_device
+from tracecore.cuda.device import find_device, gpu_count, timeout_seconds
+from tracecore.cuda.driver import CupyDriver
+from tracecore.dispatch.queue import Completed
+from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels import strategies
+from tracecore.kernels.launch_records import describe_faults
+from tracecore.kernels.ring_records import ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT
+from tracecore.kernels.source import KERNELS
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
-from tracecore.rays import BATCH_RAYS, MISS, RAY, as_records, make_rays
-from tracecore.ring import ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT
-from tracecore.strategies import find_strategy, strategy_names
-from tracecore.strategy import KernelStrategy
-from tracecore.streamed import CopiedBatch, StreamedQueue
-from tracecore.tracer import Batch, Query
+from tracecore.rays import BATCH_RAYS, MISS, RAY, Query, as_records, make_rays
+from tracecore.tracers.brute_force import is_valid
+from tracecore.tracers.cpu import CpuTracer
+from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
 
 RAYS = 3000
 
@@ -176,55 +176,58 @@ def test_records_and_empty_arrays_are_rays_too() -> None:
 # ------------------------------------------------------------------------------------------------------------- queues
 
 
+DISPATCHES = pytest.mark.parametrize("dispatch", ["resident", "streamed"])
+
+
 @gpu_test
-@pytest.mark.parametrize("batch_type", [None, CopiedBatch])
-def test_a_batch_is_used_again_and_only_its_count_is_written(batch_type: type[CopiedBatch] | None) -> None:
+@DISPATCHES
+def test_batches_of_any_size_hit_the_same(dispatch: str) -> None:
     triangles, rays, closest, occlusion = answers("soup", RAYS)
-    with open_gpu(triangles) as tracer:
-        queue = tracer.open_queue() if batch_type is None else StreamedQueue(tracer.session, batch_type)
-        batch = queue.batch(1000)
-        assert batch.capacity == 1000
-        for count in (1, 31, 32, 33, 127, 128, 129, 999, 1000, 0, 5):
-            batch.rays[:] = rays[count : count + 1000]
+    with GpuTracer(triangles, dispatch=dispatch) as tracer, tracer.open_queue(batch_rays=1024) as queue:
+        for count in (1, 31, 32, 33, 127, 128, 129, 1023, 1024, 5):
             for query, expected in ((Query.CLOSEST, closest), (Query.ANY, occlusion)):
-                batch.hits[:] = -7.0
-                queue.submit(batch, count, query)
-                queue.wait(batch)
-                assert_same_bits(batch.hits[:count], expected[count : 2 * count], rays[count : 2 * count])
-                assert (batch.hits[count:] == -7.0).all()
-        queue.close()
+                queue.submit(rays[count : 2 * count], query)
+                (batch,) = queue.drain()
+                assert_same_bits(batch.hits, expected[count : 2 * count], rays[count : 2 * count])
 
 
 @gpu_test
-def test_many_threads_with_a_queue_each() -> None:
+@DISPATCHES
+def test_many_threads_with_a_queue_each(dispatch: str) -> None:
     triangles, rays, closest, _ = answers("soup", RAYS)
+    with GpuTracer(triangles, dispatch=dispatch) as tracer:
+        assert_threads_hit(tracer, rays, closest, threads=8, batches=160)
+
+
+def assert_threads_hit(tracer: GpuTracer, rays: Floats, closest: Floats, threads: int, batches: int) -> None:
+    """Threads with a queue each trace random batches of the rays; all hits are right, in order."""
+    expected = closest.view(np.uint32)
     failures: list[str] = []
 
-    def feed(tracer: GpuTracer, seed: int) -> None:
+    def feed(seed: int) -> None:
         random = np.random.default_rng(seed)
-        queue = tracer.open_queue()
-        flying: list[tuple[Batch, int, npt.NDArray[np.int64]]] = [
-            (queue.batch(512), 0, np.empty(0, np.int64)) for _ in range(queue.depth)
-        ]
-        for _ in range(40 * queue.depth):
-            batch, count, chosen = flying.pop(0)
-            queue.wait(batch)
-            if not (batch.hits[:count].view(np.uint32) == closest[chosen].view(np.uint32)).all():
-                failures.append(f"thread {seed}")
-            count = int(random.integers(513))
-            chosen = random.integers(len(rays), size=count)
-            batch.rays[:count] = rays[chosen]
-            queue.submit(batch, count, Query.CLOSEST)
-            flying.append((batch, count, chosen))
-        queue.close()
+        under_way: dict[int, npt.NDArray[np.int64]] = {}
+        with tracer.open_queue() as queue:
+            for _ in range(batches):
+                chosen = random.integers(len(rays), size=1 + random.integers(BATCH_RAYS))
+                under_way[queue.submit(rays[chosen])] = chosen
+                check(seed, queue.completed(), under_way)
+            check(seed, queue.drain(), under_way)
+        if under_way:
+            failures.append(f"thread {seed} misses batches")
 
-    with open_gpu(triangles) as tracer:
-        threads = [threading.Thread(target=feed, args=(tracer, seed)) for seed in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    def check(seed: int, done: list[Completed], under_way: dict[int, npt.NDArray[np.int64]]) -> None:
+        for number, hits in done:
+            if not (hits.view(np.uint32) == expected[under_way.pop(number)]).all():
+                failures.append(f"thread {seed} has other hits")
+
+    workers = [threading.Thread(target=feed, args=(seed,)) for seed in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
     assert failures == []
+    assert tracer.statistics().batches == threads * batches
 
 
 @gpu_test
@@ -232,40 +235,31 @@ def test_a_queue_may_be_opened_in_one_thread_and_used_in_another() -> None:
     triangles, rays, closest, _ = answers("soup", RAYS)
     with open_gpu(triangles) as tracer:
         queue = tracer.open_queue()
-        batch = queue.batch()
+        done: list[Completed] = []
 
         def use() -> None:
-            batch.rays[:100] = rays[:100]
-            queue.submit(batch, 100, Query.CLOSEST)
-            queue.wait(batch)
+            queue.submit(rays[:100])
+            done.extend(queue.drain())
 
         thread = threading.Thread(target=use)
         thread.start()
         thread.join()
-        assert_same_bits(batch.hits[:100], closest[:100], rays[:100])
+        assert_same_bits(done[0].hits, closest[:100], rays[:100])
 
 
 @gpu_test
-def test_misuse_of_a_queue_is_refused() -> None:
+@DISPATCHES
+def test_what_is_closed_refuses(dispatch: str) -> None:
     triangles, rays, _, _ = answers("soup", RAYS)
-    with open_gpu(triangles) as tracer:
+    with GpuTracer(triangles, dispatch=dispatch) as tracer:
         queue = tracer.open_queue()
-        batch = queue.batch(64)
-        batch.rays[:] = rays[:64]
-        with pytest.raises(RayError, match="capacity 64 cannot hold 65 rays"):
-            queue.submit(batch, 65, Query.CLOSEST)
-        with pytest.raises(RayError, match="not made by a GPU's queue"):
-            queue.submit(Batch.in_memory(64), 1, Query.CLOSEST)
-        with pytest.raises(RayError, match="at least 1 ray, got 0"):
-            queue.batch(0)
-        queue.submit(batch, 64, Query.CLOSEST)
-        with pytest.raises(RayError, match="is being traced; wait for it"):
-            queue.submit(batch, 64, Query.CLOSEST)
-        queue.wait(batch)
-        queue.wait(batch)
+        queue.submit(rays[:64])
         queue.close()
         with pytest.raises(KernelError, match="queue is closed"):
-            queue.submit(batch, 64, Query.CLOSEST)
+            queue.submit(rays[:64])
+        left = tracer.open_queue()
+    with pytest.raises(KernelError, match="queue is closed"):
+        left.submit(rays[:64])
     with pytest.raises(KernelError, match="is closed; open another one"):
         tracer.closest_hit(rays)
     with pytest.raises(KernelError, match="is closed; open another one"):
@@ -273,24 +267,22 @@ def test_misuse_of_a_queue_is_refused() -> None:
 
 
 @gpu_test
-def test_statistics_count_exactly() -> None:
+@DISPATCHES
+def test_statistics_count_exactly(dispatch: str) -> None:
     triangles, rays, _, _ = answers("invalid", RAYS)
     invalid = int((~is_valid(rays)).sum())
     assert invalid > 1000
-    with open_gpu(triangles) as tracer:
+    with GpuTracer(triangles, dispatch=dispatch) as tracer:
         before = tracer.statistics()
         assert (before.batches, before.rays, before.invalid_rays) == (0, 0, 0)
         assert before.busy_seconds == before.kernel_rays_per_second == 0.0
-        queue = tracer.open_queue()
-        batches = [queue.batch(RAYS) for _ in range(4)]
-        for _ in range(2):
-            for batch in batches:
-                batch.rays[:] = rays
-                queue.submit(batch, RAYS, Query.CLOSEST)
-            for batch in batches:
-                queue.wait(batch)
+        with tracer.open_queue() as queue:
+            for _ in range(8):
+                queue.submit(rays)
+            assert len(queue.drain()) == 8
+        tracer.closest_hit(rays)
         after = tracer.statistics()
-        assert (after.batches, after.rays, after.invalid_rays) == (8, 8 * RAYS, 8 * invalid)
+        assert (after.batches, after.rays, after.invalid_rays) == (9, 9 * RAYS, 9 * invalid)
         assert after.busy_seconds > 0.0
         assert after.kernel_rays_per_second == pytest.approx(after.rays / after.busy_seconds)
     assert tracer.statistics() == after
@@ -307,8 +299,8 @@ def test_what_a_tracer_says_of_itself() -> None:
         assert tracer.bvh.sah_cost == tree.sah_cost
         assert tracer.bvh.build_seconds >= tree.build_seconds
         assert all(row.spill_bytes == 0 for row in tracer.compiled.resources.values())
-        batch = tracer.open_queue().batch()
-        assert (batch.capacity, batch.rays.shape, batch.hits.shape) == (BATCH_RAYS, (BATCH_RAYS, 8), (BATCH_RAYS, 4))
+        queue = tracer.open_queue()
+        assert (queue.batch_rays, queue.depth) == (BATCH_RAYS, 4)
 
 
 # --------------------------------------------------------------------------------------------------- resident dispatch
@@ -320,24 +312,18 @@ def test_a_resident_kernel_hits_the_same(judge: Judge, kernel: str) -> None:
     triangles, rays, closest, occlusion = judge.of_case("soup")
     with GpuTracer(triangles, kernel, dispatch="resident") as tracer:
         assert tracer.dispatch == "resident"
-        queue = tracer.open_queue()
-        batches = [queue.batch() for _ in range(16)]
+        queue = tracer.open_queue(depth=16)
         for query, expected in ((Query.CLOSEST, closest), (Query.ANY, occlusion)):
             for _ in range(2):
-                for i, batch in enumerate(batches):
-                    batch.rays[:] = rays[i * BATCH_RAYS : (i + 1) * BATCH_RAYS]
-                    batch.hits[:] = -7.0
-                    queue.submit(batch, BATCH_RAYS - i, query)
-                for i, batch in enumerate(batches):
-                    queue.wait(batch)
+                for i in range(16):
+                    queue.submit(rays[i * BATCH_RAYS : (i + 1) * BATCH_RAYS - i], query)
+                for i, batch in enumerate(queue.drain()):
                     rows = slice(i * BATCH_RAYS, (i + 1) * BATCH_RAYS - i)
-                    assert_same_bits(batch.hits[: BATCH_RAYS - i], expected[rows], rays[rows])
-                    assert (batch.hits[BATCH_RAYS - i :] == -7.0).all()
+                    assert_same_bits(batch.hits, expected[rows], rays[rows])
         assert_same_bits(tracer.closest_hit(rays[:5000]), closest[:5000], rays)  # a launch amid the service
-        batches[0].rays[:] = rays[:BATCH_RAYS]
-        queue.submit(batches[0], BATCH_RAYS, Query.CLOSEST)
-        queue.wait(batches[0])
-        assert_same_bits(batches[0].hits, closest[:BATCH_RAYS], rays)
+        queue.submit(rays[:BATCH_RAYS])
+        (batch,) = queue.drain()
+        assert_same_bits(batch.hits, closest[:BATCH_RAYS], rays)
         statistics = tracer.statistics()
         assert statistics.batches == 4 * 16 + 2
         assert statistics.busy_seconds > 0.0
@@ -346,31 +332,8 @@ def test_a_resident_kernel_hits_the_same(judge: Judge, kernel: str) -> None:
 @gpu_test
 def test_threads_share_a_resident_kernel(judge: Judge) -> None:
     triangles, rays, closest, _ = judge.of_case("intervals")
-    expected = closest.view(np.uint32)
-    failures: list[int] = []
-
-    def feed(tracer: GpuTracer, seed: int) -> None:
-        random = np.random.default_rng(seed)
-        queue = tracer.open_queue()
-        flying = [(queue.batch(), np.empty(0, np.int64)) for _ in range(queue.depth)]
-        for _ in range(100 * queue.depth):
-            batch, chosen = flying.pop(0)
-            queue.wait(batch)
-            if not (batch.hits[: len(chosen)].view(np.uint32) == expected[chosen]).all():
-                failures.append(seed)
-            chosen = random.integers(len(rays), size=random.integers(BATCH_RAYS + 1))
-            batch.rays[: len(chosen)] = rays[chosen]
-            queue.submit(batch, len(chosen), Query.CLOSEST)
-            flying.append((batch, chosen))
-        queue.close()
-
     with GpuTracer(triangles, "replacing-compressed-bvh8", dispatch="resident") as tracer:
-        threads = [threading.Thread(target=feed, args=(tracer, seed)) for seed in range(12)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert failures == []
+        assert_threads_hit(tracer, rays, closest, threads=12, batches=400)
 
 
 @gpu_test
@@ -380,16 +343,16 @@ def test_a_resident_kernel_reads_and_writes_only_what_it_should(judge: Judge, ke
     triangles, rays, closest, occlusion = judge.of_case("soup")  # rays without ends
     asked = [0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT, ENDLESS_BIT | NO_UV_BIT, ANY_HIT_BIT | ENDLESS_BIT | NO_UV_BIT]
     with GpuTracer(triangles, kernel, dispatch="resident") as tracer:
-        service = tracer._service
-        memory = service.ring(6 * len(asked), slot_rays)
-        for turn in range(20):
+        host = tracer._host
+        memory = host.ring(6 * len(asked), slot_rays)
+        for iteration in range(20):
             orders = [
-                (slot, asked[slot % 6], slice(100 * slot, 100 * slot + slot_rays - (slot * turn) % slot_rays))
+                (slot, asked[slot % 6], slice(100 * slot, 100 * slot + slot_rays - (slot * iteration) % slot_rays))
                 for slot in range(memory.slots)
             ]
             for slot, bits, rows in orders:
                 write_order(memory, slot, rays[rows], bits)
-                service.serve()
+                host.serve()
             for slot, bits, rows in orders:
                 assert await_order(memory, slot) == 0
                 assert_written(memory, slot, (occlusion if bits & ANY_HIT_BIT else closest)[rows], bits)
@@ -400,20 +363,18 @@ def test_a_ring_may_be_made_anew_and_a_tracer_dropped(judge: Judge) -> None:
     triangles, rays, closest, _ = judge.of_case("soup")
     for slot_rays in (256, 512):
         tracer = GpuTracer(triangles, dispatch="resident")
-        for capacity in (100, BATCH_RAYS, 70 * BATCH_RAYS):
-            queue = tracer.open_queue()
-            batch = queue.batch(capacity)
-            batch.rays[:] = rays[:capacity]
-            queue.submit(batch, capacity, Query.CLOSEST)
-            queue.wait(batch)
-            assert_same_bits(batch.hits, closest[:capacity], rays)
+        for count, batch_rays in ((100, 256), (BATCH_RAYS, BATCH_RAYS), (7000, 2 * BATCH_RAYS)):
+            queue = tracer.open_queue(batch_rays=batch_rays)
+            queue.submit(rays[:count])
+            (batch,) = queue.drain()
+            assert_same_bits(batch.hits, closest[:count], rays)
             queue.close()
-            memory = tracer._service.ring(4, slot_rays)
+            memory = tracer._host.ring(4, slot_rays)
             write_order(memory, 3, rays[:100])
-            tracer._service.serve()
+            tracer._host.serve()
             assert await_order(memory, 3) == 0
             assert_written(memory, 3, closest[:100])
-        del tracer, queue, batch, memory
+        del tracer, queue, memory
         gc.collect()  # the kernel ends before its memory goes
 
 
@@ -426,16 +387,14 @@ def test_tracers_take_turns_on_the_device(judge: Judge, dispatches: tuple[str, s
         GpuTracer(triangles, kernel, dispatch=dispatch) for kernel, dispatch in zip(TWO, dispatches, strict=True)
     ]
     queues = [tracer.open_queue() for tracer in tracers]
-    batches = [queue.batch() for queue in queues]
-    for turn in range(20):
-        rows = slice(turn * BATCH_RAYS, (turn + 1) * BATCH_RAYS)
-        for queue, batch in zip(queues, batches, strict=True):
-            batch.rays[:] = rays[rows]
-            queue.submit(batch, BATCH_RAYS, Query.CLOSEST)
-        for queue, batch in zip(queues, batches, strict=True):
-            queue.wait(batch)
+    for i in range(20):
+        rows = slice(i * BATCH_RAYS, (i + 1) * BATCH_RAYS)
+        for queue in queues:
+            queue.submit(rays[rows])
+        for queue in queues:
+            (batch,) = queue.drain()
             assert_same_bits(batch.hits, closest[rows], rays[rows])
-        if turn % 5 == 0:
+        if i % 5 == 0:
             assert_same_bits(open_gpu(triangles).closest_hit(rays[rows]), closest[rows], rays[rows])  # and drop it
     for tracer in tracers:
         assert tracer.statistics().rays >= 20 * BATCH_RAYS
@@ -463,10 +422,8 @@ def test_gpus_side_by_side(dispatch: str) -> None:
         queues = zero.open_queue(), one.open_queue()
         for _ in range(3):
             for tracer, queue in zip((zero, one), queues, strict=True):
-                batch = queue.batch(RAYS)
-                batch.rays[:] = rays
-                queue.submit(batch, RAYS, Query.CLOSEST)
-                queue.wait(batch)
+                queue.submit(rays)
+                (batch,) = queue.drain()
                 assert_same_bits(batch.hits, closest, rays)
                 assert_same_bits(tracer.closest_hit(rays), closest, rays)
 
@@ -474,13 +431,11 @@ def test_gpus_side_by_side(dispatch: str) -> None:
 ABANDONED = """
 import sys, time
 import numpy as np
-from tracecore.gpu import GpuTracer
-from tracecore.tracer import Query
+from tracecore.tracers.gpu import GpuTracer
 tracer = GpuTracer(np.eye(3, dtype=np.float32)[None], dispatch="resident")
 queue = tracer.open_queue()
-batch = queue.batch()
-queue.submit(batch, 4096, Query.CLOSEST)
-queue.wait(batch)
+queue.submit(np.zeros((4096, 8), np.float32))
+queue.drain()
 print("served", flush=True)
 time.sleep(float(sys.argv[1]))
 """
@@ -529,9 +484,9 @@ def test_an_overflow_of_the_stack_is_an_error_not_a_picture() -> None:
 
 
 @gpu_test
-@pytest.mark.parametrize(("dispatch", "silence"), [("streamed", "come back"), ("resident", "answered")])
+@DISPATCHES
 def test_a_kernel_that_does_not_come_back_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dispatch: str, silence: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dispatch: str
 ) -> None:
     """One that spins for two seconds, and a wait of a fifth of one."""
     (tmp_path / "spin.cu").write_text(
@@ -549,20 +504,15 @@ def test_a_kernel_that_does_not_come_back_is_an_error(
     spin = replace(find_strategy(None), name="spin", source=tmp_path / "spin.cu", defines={})
     tracer = GpuTracer(triangles, spin, dispatch=dispatch)
     queue = tracer.open_queue()
-    batches = [queue.batch(1) for _ in range(2)]
-    for batch in batches:
-        batch.rays[:] = rays[:1]
-        queue.submit(batch, 1, Query.CLOSEST)
-    for batch in batches:  # the second one at once: the device counts as lost
-        with pytest.raises(KernelError, match=rf"'spin' has not {silence} in 0\.2 s.*TRACECORE_GPU_TIMEOUT"):
-            queue.wait(batch)
-    if dispatch == "streamed":
+    for _ in range(2):
+        queue.submit(rays[:1])
+    for _ in range(2):  # the second time at once: the queue counts as lost
+        with pytest.raises(KernelError, match=r"'spin' has not answered in 0\.2 s.*TRACECORE_GPU_TIMEOUT"):
+            queue.drain()
+    with pytest.raises(DeviceError, match=r"kernel 'spin' has not ended in 0\.2 s"):
         tracer.close()
-    else:
-        with pytest.raises(DeviceError, match=r"has not ended in 0\.2 s"):
-            tracer.close()
-        with pytest.raises(DeviceError, match=r"has not ended in 0\.2 s"):
-            open_gpu(triangles)
+    with pytest.raises(DeviceError, match=r"has not ended in 0\.2 s"):
+        open_gpu(triangles)
     time.sleep(5)
     open_gpu(triangles).close()  # the device serves again
 

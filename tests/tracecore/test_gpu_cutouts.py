@@ -9,13 +9,12 @@ from cutout_cases import CASES, cutout_answers, random_cutouts
 from ray_cases import MILLION, Answers, assert_same_bits
 from readme_kernel import register_example
 
-from tracecore import strategies
 from tracecore.cutouts import CutoutTables, tables_of
-from tracecore.gpu import GpuTracer, gpu_unavailable_reason
-from tracecore.rays import BATCH_RAYS
-from tracecore.strategies import strategy_names
-from tracecore.strategy import KernelStrategy
-from tracecore.tracer import Query
+from tracecore.kernels import strategies
+from tracecore.kernels.strategies import strategy_names
+from tracecore.kernels.strategy import KernelStrategy
+from tracecore.rays import Query
+from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
 
 pytestmark = pytest.mark.gpu
 
@@ -76,12 +75,10 @@ def test_a_few_hits_through_queues_are_the_same(kernel: str, dispatch: Any) -> N
     tables, (triangles, rays, closest, occlusion) = cutout_answers("soup", RAYS)
     with GpuTracer(triangles, kernel, dispatch=dispatch, cutouts=tables) as tracer:
         queue = tracer.open_queue()
-        batch = queue.batch(BATCH_RAYS)
         for query, expected in ((Query.CLOSEST, closest), (Query.ANY, occlusion)):
-            batch.rays[:RAYS], batch.hits[:] = rays, -7.0
-            queue.submit(batch, RAYS, query)
-            queue.wait(batch)
-            assert_same_bits(batch.hits[:RAYS], expected, rays)
+            queue.submit(rays, query)
+            (batch,) = queue.drain()
+            assert_same_bits(batch.hits, expected, rays)
         queue.close()
 
 

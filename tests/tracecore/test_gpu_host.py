@@ -12,18 +12,18 @@ from fake_cuda import FakeCuda, FakeCudaError, installed
 from ray_cases import answers, assert_same_bits
 
 import tracecore
-from tracecore import gpu_device
+from tracecore.cuda import device as gpu_device
+from tracecore.cuda.device import DeviceMemory, choose_gpu, find_device, gpu_at_hand, gpu_name, gpu_unavailable_reason
+from tracecore.dispatch.port import ENDLESS, ONE_SLOT, PLAIN, next_batch, submit
+from tracecore.dispatch.queue import RayQueue
+from tracecore.dispatch.resident import RingPort
+from tracecore.dispatch.whole_arrays import CopiedRays
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import DeviceError, KernelError, RayError
-from tracecore.gpu import GpuTracer
-from tracecore.gpu_device import DeviceMemory, choose_gpu, find_device, gpu_at_hand, gpu_name, gpu_unavailable_reason
-from tracecore.port import ENDLESS, ONE_SLOT, PLAIN, next_lane, submit
-from tracecore.rays import HIT, Floats
-from tracecore.resident import RingPort
-from tracecore.strategies import find_strategy, strategy_names
-from tracecore.strategy import MOST_THREADS
-from tracecore.streamed import CopiedBatch, StreamedQueue
-from tracecore.tracer import Query
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategy import MOST_THREADS
+from tracecore.rays import BATCH_RAYS, HIT, Floats, Query
+from tracecore.tracers.gpu import GpuTracer
 
 DISPATCHES = ("streamed", "resident")
 CASE = answers("soup", 600)
@@ -55,21 +55,11 @@ def open_gpu(dispatch: str = "streamed", gpu: int | None = None, **options: Any)
     return GpuTracer(CASE.triangles, "while-while", threads=2, dispatch=dispatch, gpu=gpu, **options)
 
 
-def traced(queue: Any, count: int = 200, query: Query = Query.CLOSEST) -> Floats:
+def traced(queue: RayQueue, count: int = 200, query: Query = Query.CLOSEST) -> Floats:
     """The hits of the case's first rays through a queue."""
-    batch = queue.batch(count)
-    batch.rays[:] = CASE.rays[:count]
-    queue.submit(batch, count, query)
-    queue.wait(batch)
-    return batch.hits.copy()
-
-
-def in_flight(queue: Any) -> Any:
-    """A batch on its way."""
-    batch = queue.batch(10)
-    batch.rays[:] = CASE.rays[:10]
-    queue.submit(batch, 10, Query.CLOSEST)
-    return batch
+    queue.submit(CASE.rays[:count], query)
+    (batch,) = queue.drain()
+    return batch.hits
 
 
 def in_thread(do: Any) -> Any:
@@ -93,15 +83,50 @@ def test_whole_arrays_hit_what_brute_force_hits(cuda: FakeCuda) -> None:
 
 
 @pytest.mark.parametrize("query", list(Query))
-@pytest.mark.parametrize("dispatch", [*DISPATCHES, "copied"])
+@pytest.mark.parametrize("dispatch", DISPATCHES)
 def test_queues_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str, query: Query) -> None:
+    """More batches than a queue holds, through two queues that share a ring; they are counted."""
     expected = (CASE.closest, CASE.occlusion)[query]
-    with open_gpu("streamed" if dispatch == "copied" else dispatch) as tracer:
-        queue = StreamedQueue(tracer.session, CopiedBatch) if dispatch == "copied" else tracer.open_queue()
-        for count in (200, 33):
-            assert_same_bits(traced(queue, count, query), expected[:count], CASE.rays)
-        queue.close()
-        assert (tracer.statistics().batches, tracer.statistics().rays) == (2, 233)
+    with open_gpu(dispatch) as tracer:
+        queues = [tracer.open_queue(depth=2, batch_rays=256) for _ in range(2)]
+        for queue in queues:
+            done = []
+            for first in range(0, 500, 100):
+                queue.submit(CASE.rays[first : first + 101], query)
+                done += queue.completed()
+            done += queue.drain()
+            assert [batch.number for batch in done] == list(range(5))
+            for number, hits in done:
+                assert_same_bits(hits, expected[100 * number : 100 * number + 101], CASE.rays)
+            queue.close()
+        assert (tracer.statistics().batches, tracer.statistics().rays) == (10, 1010)
+        assert tracer.statistics().busy_seconds > 0.0
+
+
+def test_whole_arrays_are_launched_in_pieces(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last piece is smaller."""
+    monkeypatch.setattr("tracecore.tracers.gpu.CHUNK_RAYS", 256)
+    with open_gpu() as tracer:
+        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+        assert (tracer.statistics().batches, tracer.statistics().rays) == (3, 600)
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_queues_of_one_tracer_share_a_ring(cuda: FakeCuda, dispatch: str) -> None:
+    with open_gpu(dispatch) as tracer:
+        queues = [tracer.open_queue() for _ in range(16)]
+        with pytest.raises(DeviceError, match="no 4 of 64 slots are free side by side"):
+            tracer.open_queue()
+        with pytest.raises(DeviceError, match="64 slots of 4096 rays, and some are in use"):
+            tracer.open_queue(batch_rays=256)
+        queues.pop().close()
+        assert_same_bits(traced(tracer.open_queue()), CASE.closest[:200], CASE.rays)
+        for queue in [*queues, *tracer._queues]:
+            queue.close()
+        with pytest.raises(DeviceError, match="at least 1 slot, got 0"):
+            tracer.open_queue(depth=0)
+        assert_same_bits(traced(tracer.open_queue(batch_rays=256)), CASE.closest[:200], CASE.rays)
+        assert len(tracer._queues) == 1  # those that are closed are forgotten
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -115,12 +140,12 @@ def test_ports_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str) -> None:
             submit(opened.port, slot, 100, options)
         live = np.ones(2, np.int64)
         while live.any():
-            if (lane := next_lane(opened.port, live, ONE_SLOT)) < 0:
-                opened.attend()
+            if (batch := next_batch(opened.port, live, ONE_SLOT)) < 0:
+                opened.poll()
                 continue
-            hits = opened.port.hits[lane, :, :100].T
-            assert_same_bits(hits, CASE.closest[100 * lane : 100 * lane + 100], CASE.rays)
-            live[lane] = 0
+            hits = opened.port.hits[batch, :, :100].T
+            assert_same_bits(hits, CASE.closest[100 * batch : 100 * batch + 100], CASE.rays)
+            live[batch] = 0
         opened.close()
         assert tracer.statistics().rays == 200
         assert tracer.statistics().busy_seconds > 0.0
@@ -144,16 +169,15 @@ def test_two_tracers_take_turns_on_a_device(cuda: FakeCuda) -> None:
         assert one.statistics().rays == other.statistics().rays == 400
 
 
-def test_a_batch_takes_the_same_calls_however_often(cuda: FakeCuda) -> None:
-    """A launch and a mark, and none to attach the thread again."""
+def test_a_launch_that_answers_a_ring_takes_the_same_calls_however_often(cuda: FakeCuda) -> None:
     with open_gpu() as tracer:
         queue = tracer.open_queue()
-        batch = queue.batch(10)
         cuda.calls.clear()
         for _ in range(3):
-            queue.submit(batch, 10, Query.CLOSEST)
-            queue.wait(batch)
-        assert cuda.calls == ["launch_kernel", "record_event"] * 3
+            traced(queue, 10)
+        launches = cuda.calls.count("launch_kernel")
+        assert launches >= 3
+        assert cuda.calls == ["use_device", "launch_kernel", "record_event"] * launches
 
 
 # ------------------------------------------------------------------------------------------------------- what it tells
@@ -163,9 +187,8 @@ def test_busy_time_is_the_union_of_the_launches(cuda: FakeCuda) -> None:
     """Three launches, of which two overlap: 3 ms and 4 ms, not the 9 ms that they last together."""
     cuda.intervals = [(10_000_000, 12_000_000), (11_000_000, 13_000_000), (20_000_000, 24_000_000)]
     with open_gpu() as tracer:
-        queue = tracer.open_queue()
         for _ in range(3):
-            traced(queue, 70)
+            tracer.closest_hit(CASE.rays[:70])
         found = tracer.statistics()
     assert found.busy_seconds == pytest.approx(7e-3, rel=1e-12)
     assert found.kernel_rays_per_second == pytest.approx(210 / 7e-3, rel=1e-12)
@@ -180,8 +203,8 @@ def test_busy_time_is_no_more_than_there_was(cuda: FakeCuda, dispatch: str) -> N
         for _ in range(3):
             opened.port.rays[0, :, :100] = CASE.rays[:100].T
             submit(opened.port, 0, 100, PLAIN)
-            while next_lane(opened.port, np.ones(1, np.int64), ONE_SLOT) < 0:
-                opened.attend()
+            while next_batch(opened.port, np.ones(1, np.int64), ONE_SLOT) < 0:
+                opened.poll()
         opened.close()
     assert 0.0 < tracer.statistics().busy_seconds <= time.perf_counter() - start
 
@@ -195,13 +218,13 @@ def test_invalid_rays_are_counted(cuda: FakeCuda) -> None:
 
 
 def test_limits_and_kernel_facts(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracecore.gpu.CHUNK_RAYS", 64)
+    monkeypatch.setattr("tracecore.tracers.gpu.CHUNK_RAYS", 64)
     with open_gpu(gpu=1) as tracer:
         found = tracer.limits(CASE.rays[:8])
         assert found.kernel_rays_per_second > 0.0
         assert found.bus_bytes_per_second is not None
         assert tracer.limits(CASE.rays[:0]).kernel_rays_per_second == 0.0
-        kernel = tracer.session.kernel
+        kernel = tracer.launch_context.kernel
         assert (kernel.registers, kernel.shared_bytes, kernel.occupancy) == ((32, 32), 0, (1 / 16, 1 / 16))
         assert kernel.rays_at_once(Query.ANY) == 128
         assert gpu_at_hand().clock == 2.0
@@ -227,12 +250,12 @@ def test_the_last_thread_of_the_largest_launch_has_an_index_of_32_bits(kernel: s
     strategy = find_strategy(kernel)
     assert strategy.blocks_for(strategy.most_rays) * strategy.block_size < 2**32
     assert 2 * strategy.most_rays <= 2**32  # halves of rays
-    assert strategy.most_rays == MOST_THREADS // strategy.lanes_per_ray >= tracecore.gpu.CHUNK_RAYS  # type: ignore[attr-defined]
+    assert strategy.most_rays == MOST_THREADS // strategy.lanes_per_ray >= tracecore.tracers.gpu.CHUNK_RAYS  # type: ignore[attr-defined]
 
 
 def test_more_rays_than_a_launch_takes_are_cut(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_gpu() as tracer:
-        monkeypatch.setattr("tracecore.strategy.MOST_THREADS", 250)
+        monkeypatch.setattr("tracecore.kernels.strategy.MOST_THREADS", 250)
         before = cuda.devices[0].launches
         cuda.intervals = [(0, 10**9), (5 * 10**9, 7 * 10**9), (10**10, 10**10 + 4 * 10**9)] * 2
         assert tracer.launch_seconds(CASE.rays, Query.CLOSEST, 2) == [7.0, 7.0]
@@ -244,14 +267,16 @@ def test_more_rays_than_a_launch_takes_are_cut(cuda: FakeCuda, monkeypatch: pyte
 
 def test_memory_stays_as_long_as_a_copy_goes_on_whose_launch_is_refused(cuda: FakeCuda) -> None:
     with open_gpu() as tracer:
-        queue = StreamedQueue(tracer.session, CopiedBatch)
-        batch = queue.batch(10)
+        before = cuda.live()["memory"]
+        room = CopiedRays(tracer.launch_context, 10)
         with cuda.devices[0].copies:
             cuda.refused = {"launch_kernel"}
             with pytest.raises(DeviceError, match="cannot launch kernel"):
-                queue.submit(batch, 10, Query.CLOSEST)
-            del batch, queue
+                room.trace(CASE.rays[:10], np.empty((10, 4), np.float32), Query.CLOSEST)
+            del room
             gc.collect()
+            assert cuda.live()["memory"] > before
+        cuda.refused = set()
     _rested(cuda)
 
 
@@ -267,7 +292,7 @@ def test_pieces_of_a_round_write_their_own_hits(cuda: FakeCuda, monkeypatch: pyt
 
     monkeypatch.setattr(GpuTracer, "_room_for", watched)
     with open_gpu() as tracer:
-        monkeypatch.setattr("tracecore.strategy.MOST_THREADS", 250)
+        monkeypatch.setattr("tracecore.kernels.strategy.MOST_THREADS", 250)
         tracer.launch_seconds(CASE.rays, Query.CLOSEST, 1)
         hits = kept[1].copied().view(np.float32).reshape(-1, HIT.itemsize // 4)
         assert_same_bits(hits, CASE.closest, CASE.rays)
@@ -282,17 +307,15 @@ def test_devices_keep_their_modules_and_memory_apart(cuda: FakeCuda, dispatch: s
         assert (zero.gpu.name, one.gpu.name) == ("Fake A", "Fake B")
         assert [len(device.modules) for device in cuda.devices] == [2, 2]
         queues = zero.open_queue(), one.open_queue()
-        batches = [queue.batch(200) for queue in queues]
-        for first in (0, 200, 400):  # one thread feeds both in turn
+        for first in (0, 200, 400):  # one thread feeds both by turns
             rows = slice(first, first + 200)
-            for queue, batch in zip(queues, batches, strict=True):
-                batch.rays[:] = CASE.rays[rows]
-                queue.submit(batch, 200, Query.CLOSEST)
-                queue.wait(batch)
+            for queue in queues:
+                queue.submit(CASE.rays[rows])
+                (batch,) = queue.drain()
                 assert_same_bits(batch.hits, CASE.closest[rows], CASE.rays[rows])
         assert all(device.launches > 0 for device in cuda.devices)
         zero.close()
-        del zero, queue, queues, batch, batches
+        del zero, queue, queues
         gc.collect()
         assert cuda.memory_on(0) == 0
         assert cuda.memory_on(1) > 0
@@ -348,12 +371,12 @@ def test_a_device_that_is_lost_is_told_once(cuda: FakeCuda, dispatch: str) -> No
     tracer = open_gpu(dispatch)
     queue = tracer.open_queue()
     with cuda.devices[0].hanging():
-        batch = in_flight(queue)
+        queue.submit(CASE.rays[:10])
         cuda.devices[0].fail(LOST)
         with pytest.raises(KernelError, match=r"CUDA error 719 while tracing; GPU 0 is lost to this process"):
-            queue.wait(batch)
+            queue.drain()
         with pytest.raises(KernelError, match="CUDA error 719"):
-            in_flight(queue)
+            queue.submit(CASE.rays[:10])
     tracer.close()
     tracer.close()
 
@@ -365,7 +388,7 @@ def test_a_device_that_is_lost_while_nobody_waits_is_told_by_close(cuda: FakeCud
     with pytest.raises(KernelError, match=r"GPU 0 is lost to this process"):
         tracer.close()
     tracer.close()
-    assert tracer.gpu.turns._tenants == []
+    assert tracer.gpu.turns._persistent == []
 
 
 def test_an_event_that_cannot_be_set_is_a_device_that_is_lost(cuda: FakeCuda) -> None:
@@ -378,53 +401,126 @@ def test_an_event_that_cannot_be_set_is_a_device_that_is_lost(cuda: FakeCuda) ->
     _rested(cuda)
 
 
-@pytest.mark.parametrize(("dispatch", "silence"), [("streamed", "come back"), ("resident", "answered")])
-def test_a_kernel_that_hangs_is_an_error(impatient: FakeCuda, dispatch: str, silence: str) -> None:
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_a_kernel_that_hangs_is_an_error(impatient: FakeCuda, dispatch: str) -> None:
+    """It is told in time, at once by a queue that knows already, and then what it means for the process."""
     tracer = open_gpu(dispatch)
     queue = tracer.open_queue()
     start = time.perf_counter()
-    batches = [queue.batch(10) for _ in range(4)]
     with impatient.devices[0].hanging():
-        for batch in batches:
-            queue.submit(batch, 10, Query.CLOSEST)
-        for batch in batches:  # all but the first at once
-            with pytest.raises(KernelError, match=rf"'while-while' has not {silence} in 0\.3 s.*TRACECORE_GPU_TIMEOUT"):
-                queue.wait(batch)
-        if dispatch == "streamed":
+        for _ in range(4):
+            queue.submit(CASE.rays[:10])
+        for use in (queue.drain, queue.completed, lambda: queue.wait(1), lambda: queue.submit(CASE.rays[:10])):
+            with pytest.raises(KernelError, match=r"'while-while' has not answered in 0\.3 s.*TRACECORE_GPU_TIMEOUT"):
+                use()
+        with pytest.raises(DeviceError, match=r"kernel 'while-while' has not ended in 0\.3 s"):
             tracer.close()
-        else:
-            with pytest.raises(DeviceError, match=r"has not ended in 0\.3 s"):
-                tracer.close()
     assert time.perf_counter() - start < 20.0
 
 
-def test_memory_of_a_launch_that_hangs_stays(impatient: FakeCuda) -> None:
-    """Of all batches on their way, though their queue, their tracer and their owner are gone."""
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_whoever_only_looks_is_told_of_a_kernel_that_hangs(impatient: FakeCuda, dispatch: str) -> None:
+    def look(queue: RayQueue) -> None:
+        while queue.in_flight:
+            queue.completed()
+
+    tracer = open_gpu(dispatch)
+    queue = tracer.open_queue()
+    with impatient.devices[0].hanging():
+        queue.submit(CASE.rays[:10])
+        with pytest.raises(KernelError, match=r"'while-while' has not answered in 0\.3 s"):
+            look(queue)
+        with pytest.raises(DeviceError, match=r"has not ended in 0\.3 s"):
+            tracer.close()
+    _rested(impatient)
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_a_pause_of_the_driver_is_no_silence_of_the_kernel(impatient: FakeCuda, dispatch: str) -> None:
+    """Batches are looked for while they are on their way, and the driver goes away for longer than the timeout."""
+    with open_gpu(dispatch) as tracer:
+        queue = tracer.open_queue()
+        done: list[Any] = []
+        for _ in range(3):
+            with impatient.devices[0].hanging():
+                queue.submit(CASE.rays[:10])
+                done += queue.completed()
+            time.sleep(0.4)
+        assert len(done + queue.drain()) == 3
+
+
+def test_a_whole_array_that_does_not_come_back_is_an_error(impatient: FakeCuda) -> None:
+    """Its memory stays, though its tracer and its owner are gone."""
+    tracer = open_gpu()
+    with impatient.devices[0].hanging():
+        with pytest.raises(KernelError, match=r"'while-while' has not come back in 0\.3 s.*TRACECORE_GPU_TIMEOUT"):
+            _trace_unseen(tracer)
+        with pytest.raises(KernelError, match="has not come back"):
+            tracer.closest_hit(CASE.rays[:10])
+        tracer.close()
+        before = impatient.live()["memory"]
+        del tracer
+        gc.collect()
+        assert impatient.live()["memory"] == before > 4
+    _rested(impatient)
+
+
+def _trace_unseen(tracer: GpuTracer) -> None:
+    """Trace some rays; the frame, which an error keeps, holds nothing else."""
+    tracer.closest_hit(CASE.rays[:10])
+
+
+def test_memory_of_a_ring_whose_launch_hangs_stays(impatient: FakeCuda) -> None:
+    """Its queue, its tracer and its owner are gone."""
     tracer = open_gpu()
     queue = tracer.open_queue()
-    batches = [queue.batch(10) for _ in range(3)]
     with impatient.devices[0].hanging():
-        for batch in batches:
-            queue.submit(batch, 10, Query.CLOSEST)
+        for _ in range(3):
+            queue.submit(CASE.rays[:10])
+            queue.completed()
         before = impatient.live()["memory"]
-        with pytest.raises(KernelError, match="has not come back"):
+        with pytest.raises(KernelError, match="has not answered"):
             tracer.close()
-        del tracer, queue, batch, batches
+        del tracer, queue
         gc.collect()
         assert impatient.live()["memory"] == before
     _rested(impatient)
 
 
-def test_memory_of_a_batch_that_is_dropped_on_its_way_stays(cuda: FakeCuda) -> None:
+def test_memory_of_a_ring_that_is_dropped_while_a_launch_is_under_way_stays(impatient: FakeCuda) -> None:
     tracer = open_gpu()
-    with cuda.devices[0].hanging():
+    with impatient.devices[0].hanging():
         queue = tracer.open_queue()
-        in_flight(queue)
-        before = cuda.live()["memory"]
+        queue.submit(CASE.rays[:10])
+        queue.completed()
+        ring = queue._port.rays.nbytes
         del queue, tracer
         gc.collect()
-        assert cuda.live()["memory"] == before
-    _rested(cuda)
+        assert max(len(memory.bytes) for memory in impatient.memory) >= ring
+    _rested(impatient)
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_a_queue_that_is_dropped_keeps_its_slots_until_the_tracer_is_closed(cuda: FakeCuda, dispatch: str) -> None:
+    with open_gpu(dispatch) as tracer:
+        tracer.open_queue().submit(CASE.rays[:10])
+        gc.collect()
+        assert_same_bits(traced(tracer.open_queue()), CASE.closest[:200], CASE.rays)
+    assert tracer._queues == []
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_what_a_closed_queue_left_behind_is_not_told_to_the_next(cuda: FakeCuda, dispatch: str) -> None:
+    """Invalid rays are those of the batch that had them."""
+    rays = CASE.rays[:50].copy()
+    rays[::5, 4:7] = 0.0
+    with open_gpu(dispatch) as tracer:
+        with tracer.open_queue(depth=1, batch_rays=256) as queue:
+            queue.submit(rays)
+        assert tracer.statistics().invalid_rays == 10
+        (opened,) = tracer.open_ports(1, 1, 256)
+        assert next_batch(opened.port, np.ones(1, np.int64), ONE_SLOT) == 0
+        assert tracer.statistics().invalid_rays == 10
 
 
 def _rested(cuda: FakeCuda) -> None:
@@ -440,7 +536,7 @@ def test_a_kernel_is_told_to_end_even_where_a_queue_cannot_be_closed(impatient: 
     tracer = open_gpu("resident")
     queue = tracer.open_queue()
     with impatient.devices[0].hanging():
-        in_flight(queue)
+        queue.submit(CASE.rays[:10])
         with pytest.raises(KernelError, match=r"has not answered in 0\.3 s"):
             tracer.close()
     _rested(impatient)
@@ -464,13 +560,19 @@ def test_what_cuda_refuses_is_an_error_of_the_device(cuda: FakeCuda, call: str) 
     open_gpu().close()
 
 
-def test_a_launch_that_cuda_refuses_is_an_error_of_the_device(cuda: FakeCuda) -> None:
-    for dispatch, doing in (("streamed", "cannot launch kernel"), ("resident", "cannot start the kernel that serves")):
-        with open_gpu(dispatch) as tracer:
-            cuda.refused = {"launch_kernel"}
-            with pytest.raises(DeviceError, match=doing):
-                traced(tracer.open_queue())
-            cuda.refused = set()
+@pytest.mark.parametrize("dispatch", DISPATCHES)
+def test_a_launch_that_cuda_refuses_is_an_error_of_the_device(cuda: FakeCuda, dispatch: str) -> None:
+    """The queue can be used again afterwards."""
+    with open_gpu(dispatch) as tracer:
+        queue = tracer.open_queue()
+        cuda.refused = {"launch_kernel"}
+        with pytest.raises(DeviceError, match="cannot start the kernel that serves the ring"):
+            traced(queue)
+        with pytest.raises(DeviceError, match="cannot launch kernel 'while-while'"):
+            tracer.closest_hit(CASE.rays)
+        cuda.refused = set()
+        queue.drain()
+        assert_same_bits(traced(queue), CASE.closest[:200], CASE.rays)
 
 
 # -------------------------------------------------------------------------------------------------------------- the end
@@ -482,10 +584,9 @@ def test_close_gives_everything_back_and_may_be_called_again(cuda: FakeCuda, dis
     tracer.closest_hit(CASE.rays[:50])
     queue = tracer.open_queue()
     traced(queue)
-    if dispatch == "streamed":
-        (port,) = tracer.open_ports(1, 2, 256)
-        port.close()
-        del port
+    (port,) = tracer.open_ports(1, 2, BATCH_RAYS)
+    port.close()
+    del port
     told = tracer.statistics()
     tracer.close()
     tracer.close()
@@ -498,7 +599,7 @@ def test_close_gives_everything_back_and_may_be_called_again(cuda: FakeCuda, dis
         with pytest.raises(KernelError, match="the tracer 'while-while' is closed; open another one"):
             refused()
     with pytest.raises(KernelError, match="queue is closed"):
-        queue.batch(10)
+        queue.submit(CASE.rays[:10])
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)
@@ -528,7 +629,7 @@ class Recorder:
 
 def test_calls_of_cupy_name_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it")
-    from tracecore.cuda_driver import DEVICE_TO_HOST, HOST_TO_DEVICE, CupyDriver
+    from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE, CupyDriver
 
     runtime = cupy.cuda.runtime
     asked = {name: Recorder(7) for name in ("setDevice", "free", "deviceGetAttribute", "getDevice")}

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from ray_cases import random_rays, soup
 
+from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
-from tracecore.gpu import GpuTracer
-from tracecore.gpu_device import gpu_unavailable_reason
-from tracecore.steps import Step
-from tracecore.strategies import find_strategy, strategy_names
-from tracecore.tracer import Query
+from tracecore.kernels.step_records import Step
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.rays import Query
+from tracecore.tracers.gpu import GpuTracer
 
 pytestmark = pytest.mark.gpu
 

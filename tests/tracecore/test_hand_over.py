@@ -9,17 +9,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from emulated_ring import SHUFFLED, Service
+from emulated_ring import SHUFFLED, KernelHost
 from ray_cases import Floats, soup
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore.cuda_source import KERNELS
+from tracecore.dispatch.ring import RingMemory, say
 from tracecore.emulator.library import Host, emulator_unavailable_reason
-from tracecore.launch import describe_faults
+from tracecore.kernels.launch_records import describe_faults
+from tracecore.kernels.ring_records import END, FAULT_SHIFT, GO_ON, ONCE
+from tracecore.kernels.source import KERNELS
+from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import RAY_FLOATS, make_rays
-from tracecore.ring import END, FAULT_SHIFT, GO_ON, ONCE, RingMemory, say
-from tracecore.strategies import find_strategy
-from tracecore.strategy import KernelStrategy
 
 #: What a lane does for a ray: some turns, as many as its origin says, and then the answer is the ray itself.
 WALK = """
@@ -58,16 +59,16 @@ SYNC = "__syncwarp(WHOLE_WARP)"
 #: What can be taken away: what stands in the kernel, what stands there instead, and what follows there.
 AWAY = {
     "stop": ("acquire_from_host(*ring.stop)", "current(*ring.stop)", ""),
-    "bell": ("acquire_from_host(ring.bells[slot])", "current(ring.bells[slot])", ""),
-    "bell-of-the-device": ("acquire_from_host(ring.bells[slot])", "acquire(ring.bells[slot])", ""),
+    "doorbell": ("acquire_from_host(ring.doorbells[slot])", "current(ring.doorbells[slot])", ""),
+    "doorbell-of-the-device": ("acquire_from_host(ring.doorbells[slot])", "acquire(ring.doorbells[slot])", ""),
     "scout": (SYNC, "void()", ";  // lane 0 takes over"),
-    "posted-released": ("release(ring.desk->posted, posted)", "publish(ring.desk->posted, posted)", ""),
-    "posted-acquired": ("acquire(ring.desk->posted)", "current(ring.desk->posted)", ""),
+    "queued-released": ("release(ring.state->queued, queued)", "publish(ring.state->queued, queued)", ""),
+    "queued-acquired": ("acquire(ring.state->queued)", "current(ring.state->queued)", ""),
     "ticket": (SYNC, "void()", ";  // takes over what lane 0"),
     "fetched": (SYNC, "void()", ";  // all lanes' words"),
     "staged": (SYNC, "void()", ";  // the hits are staged"),
     "delivered": (SYNC, "void()", ";  // lane 0 hands in"),
-    "left": ("count_down(order.left)", "atomicSub(&order.left, 1u)", ""),
+    "left": ("count_down(request.left)", "atomicSub(&request.left, 1u)", ""),
     "flag": ("release_to_host(flag, answer)", "publish(flag, answer)", ""),
 }
 INTACT, EVERYTHING, DELIVERY, REPLACEMENT = 0, *range(len(AWAY) + 1, len(AWAY) + 4)
@@ -85,7 +86,7 @@ def with_switches(text: str) -> str:
     for number, (whole, instead, after) in enumerate(AWAY.values(), 1):
         switch(whole, instead, after, number, EVERYTHING)
     switch("deliver(ticket << TICKET_BITS)", "void()", ";", DELIVERY)
-    start = "    Turn turn(ring);\n"
+    start = "    TicketCursor cursor(ring);\n"
     assert text.count(start) == 1
     return text.replace(start, f"    away = static_cast<unsigned>(scene.extent);\n{start}")
 
@@ -156,7 +157,7 @@ class PlayedHost:
             say(self._memory.stop, END)
 
     def _is_up(self, slot: int) -> bool:
-        return int(self._memory.flags[slot]) >> 32 == int(self._memory.bells[slot]) >> 32
+        return int(self._memory.flags[slot]) >> 32 == int(self._memory.doorbells[slot]) >> 32
 
     def end(self) -> None:
         """See what has come by the end of the kernel."""
@@ -171,12 +172,12 @@ PATIENCE = 0.1
 
 def mistake_of(kernel: KernelStrategy, away: int, seed: int) -> str | None:
     """What goes wrong in a run, if anything."""
-    service = Service(soup(1), kernel, (SLOTS, SLOT_RAYS), patience=PATIENCE)
-    service.scene.record["extent"] = away
-    host = PlayedHost(service.memory, seed)
-    service.run(order=SHUFFLED, seed=seed, is_weak=1, host=Host(host.act))
-    host.end()
-    return service.complaint or host.mistake
+    host = KernelHost(soup(1), kernel, (SLOTS, SLOT_RAYS), patience=PATIENCE)
+    host.scene.record["extent"] = away
+    played = PlayedHost(host.memory, seed)
+    host.run(order=SHUFFLED, seed=seed, is_weak=1, host=Host(played.act))
+    played.end()
+    return host.error or played.mistake
 
 
 def test_with_all_hand_overs_all_hits_are_right(kernel: KernelStrategy) -> None:
@@ -196,15 +197,15 @@ def test_a_run_is_the_same_for_its_seed(kernel: KernelStrategy) -> None:
 
 
 def test_a_kernel_whose_orders_are_not_finished_gives_up(kernel: KernelStrategy) -> None:
-    service = Service(soup(1), kernel, (SLOTS, SLOT_RAYS), patience=PATIENCE)
-    service.scene.record["extent"] = DELIVERY
+    host = KernelHost(soup(1), kernel, (SLOTS, SLOT_RAYS), patience=PATIENCE)
+    host.scene.record["extent"] = DELIVERY
     for slot in (0, 2):
-        write_order(service.memory, slot, make_rays(np.ones((40, 3)), [[0.0, 0, 1]]))
-    service.run(is_weak=1)  # nobody says END
-    assert service.complaint is None
+        write_order(host.memory, slot, make_rays(np.ones((40, 3)), [[0.0, 0, 1]]))
+    host.run(is_weak=1)  # nobody says END
+    assert host.error is None
     for slot in (0, 2):
-        assert "has not answered in time" in describe_faults(await_order(service.memory, slot) >> FAULT_SHIFT)
-    assert not service.memory.flags[[1, 3]].any()
+        assert "has not answered in time" in describe_faults(await_order(host.memory, slot) >> FAULT_SHIFT)
+    assert not host.memory.flags[[1, 3]].any()
 
 
 #: Turns of the first of two tickets: one ray of many, 31 of one.
@@ -214,14 +215,14 @@ MANY, FIRST_TICKET = 100, 131
 @pytest.mark.parametrize(("away", "replaces"), [(INTACT, True), (REPLACEMENT, False)])
 def test_lanes_that_are_done_get_new_rays(kernel: KernelStrategy, away: int, replaces: bool) -> None:
     """A warp whose first ray goes on for long begins with the next ticket before that ray is done, or does not."""
-    service = Service(soup(1), kernel, (1, SLOT_RAYS))
-    service.threads = 64  # one warp that works
-    service.scene.record["extent"] = away
+    host = KernelHost(soup(1), kernel, (1, SLOT_RAYS))
+    host.threads = 64  # one warp that works
+    host.scene.record["extent"] = away
     rays = make_rays(np.tile([1.0, 0, 0], (64, 1)), [[0.0, 0, 1]])
     rays[0, 0] = MANY
-    write_order(service.memory, 0, rays)
-    say(service.memory.stop, ONCE)
-    service.run()
-    begun = service.memory.hits[0, 3, :64].view(np.uint32)
+    write_order(host.memory, 0, rays)
+    say(host.memory.stop, ONCE)
+    host.run()
+    begun = host.memory.hits[0, 3, :64].view(np.uint32)
     assert begun[:32].max() < FIRST_TICKET
     assert (begun[32:].min() < FIRST_TICKET) == replaces

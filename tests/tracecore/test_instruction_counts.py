@@ -5,15 +5,16 @@ from dataclasses import astuple, replace
 import pytest
 from readme_kernel import register_example
 
-from tracecore import machine_code, strategies
-from tracecore.cuda_source import KERNELS, flatten
+from tracecore.analysis import machine_code
+from tracecore.analysis.instruction_counts import MarkedCode, divide, marked_code, step_instructions
+from tracecore.analysis.machine_code import INSTRUCTION_BYTES, MachineCode, disassemble
+from tracecore.cuda.nvrtc import compile_source, supported_architectures
 from tracecore.errors import DeviceError
-from tracecore.instruction_counts import MarkedCode, divide, marked_code, step_instructions
-from tracecore.machine_code import INSTRUCTION_BYTES, MachineCode, disassemble
-from tracecore.nvrtc import compile_source, supported_architectures
-from tracecore.steps import Step
-from tracecore.strategies import find_strategy
-from tracecore.tracer import Query
+from tracecore.kernels import strategies
+from tracecore.kernels.source import KERNELS, flatten
+from tracecore.kernels.step_records import Step
+from tracecore.kernels.strategies import find_strategy
+from tracecore.rays import Query
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -58,7 +59,7 @@ def test_a_binary_tree_takes_what_one_counts_by_hand(arch):
     # 4 products, 2 multiply-adds, a reciprocal of 4 to 8, t, u, v, 3 comparisons
     assert 18 <= found.inside <= 45
     assert 3 <= found.leaf <= 25
-    assert 3 <= found.turn <= 25
+    assert 3 <= found.iteration <= 25
     assert 150 <= found.ray <= 350
 
 
@@ -75,7 +76,7 @@ def test_wider_nodes_take_more():
 def test_lanes_that_trace_a_ray_together_share_a_visit(query):
     found = step_instructions(find_strategy("grouped-8"), "sm_90", query)
     assert 45 <= found.node <= 120
-    assert 15 <= found.turn <= 40
+    assert 15 <= found.iteration <= 40
     assert 60 <= found.triangle <= 110
 
 
@@ -84,7 +85,7 @@ def test_each_instruction_has_one_part():
         marked = MarkedCode(code)
         parts = astuple(divide(marked))
         assert sum(map(len, parts)) == len(frozenset().union(*parts))
-        assert frozenset().union(*parts) == marked.reached - code.places("PMTRIG")
+        assert frozenset().union(*parts) == marked.reached - code.indices("PMTRIG")
         assert all(marked.at(step) for step in Step)
 
 
@@ -95,13 +96,13 @@ def test_marks_leave_the_code_as_it_is():
     for entry, code in marked_code(strategy, "sm_90").items():
         without = [opcode for opcode in code.opcodes if opcode not in ("PMTRIG", "NOP")]
         assert len(without) == len([opcode for opcode in plain[entry].opcodes if opcode != "NOP"])
-        assert not plain[entry].places("PMTRIG")
+        assert not plain[entry].indices("PMTRIG")
 
 
 def test_a_kernel_without_marks_is_known_by_its_triangle_test(tmp_path, monkeypatch):
     monkeypatch.setattr(strategies, "_strategies", {})
     found = step_instructions(register_example(tmp_path), "sm_90")
-    assert (found.node, found.leaf, found.triangle, found.turn) == (0, 0, 0, 0)
+    assert (found.node, found.leaf, found.triangle, found.iteration) == (0, 0, 0, 0)
     assert found.ray > 0
 
 
@@ -111,8 +112,8 @@ def code_of(*instructions):
     return MachineCode.read([dict(zip(keys, each, strict=False)) for each in instructions])
 
 
-def at(place):
-    return hex(place * INSTRUCTION_BYTES)
+def at(index):
+    return hex(index * INSTRUCTION_BYTES)
 
 
 def test_ways_through_the_code():
@@ -131,7 +132,7 @@ def test_ways_through_the_code():
     )
     assert code.following == ((1,), (2, 5), (3,), (4,), (), (6,), (7, 1), (8, 9), (9,), (9,), ())
     every = frozenset(range(11))
-    start, load, end = frozenset({0}), code.places("LDG"), frozenset({9})
+    start, load, end = frozenset({0}), code.indices("LDG"), frozenset({9})
     assert load == {5}
     assert code.after(start) == {1, 2, 3, 4, 5, 6, 7, 8, 9}
     assert code.around(load) == {1, 5, 6}

@@ -11,13 +11,13 @@ from ray_cases import CASES, Floats, answers, assert_same_bits, bounces, bunny, 
 from readme_kernel import README, kernel_source, register_example, registration
 
 import tracecore
-from tracecore import strategies
-from tracecore.brute_force import BruteForceTracer
-from tracecore.cpu import CpuTracer
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
-from tracecore.strategies import find_strategy, strategy_names
-from tracecore.strategy import KernelStrategy
+from tracecore.kernels import strategies
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategy import KernelStrategy
+from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.tracers.cpu import CpuTracer
 
 RAYS = 10_000
 

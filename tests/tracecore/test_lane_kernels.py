@@ -9,16 +9,16 @@ import pytest
 from chain_tree import chain, slices, vertical_rays
 from ray_cases import Floats, answers, assert_same_bits, soup
 
-from tracecore.brute_force import BruteForceTracer
 from tracecore.bvh.tree import BinaryTree
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import KernelError
+from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
 from tracecore.layout.device_layout import PackedScene
 from tracecore.rays import MISS, make_rays
-from tracecore.strategies import find_strategy
-from tracecore.strategy import KernelStrategy
+from tracecore.tracers.brute_force import BruteForceTracer
 
 PACKETS = {"packet-8": 8, "packet-32": 32}
 WARPS = ("warp", "warp-triangles-8", "warp-triangles-32", "warp-keep-nodes")
@@ -115,14 +115,14 @@ MEET = """
     Hit count = {0.0f, 0.0f, 0.0f, 0};
     for (int i = 0; i < NODES; ++i) {
         const Node node = load_node(scene, i);
-        const Interval left = within(node.left_lower, node.left_upper, box_ray, ray.t_min, ray.t_max);
-        const Interval right = within(node.right_lower, node.right_upper, box_ray, ray.t_min, ray.t_max);
+        const Interval left = slab_test(node.left_lower, node.left_upper, box_ray, ray.t_min, ray.t_max);
+        const Interval right = slab_test(node.right_lower, node.right_upper, box_ray, ray.t_min, ray.t_max);
         const int word = load_word(scene, i);
-        const unsigned got = meet(word, plane_of_lane(box_ray), ray.t_min, ray.t_max);
-        count.t += is_met(left);
-        count.u += is_met(right);
+        const unsigned got = test_boxes(word, plane_of_lane(box_ray), ray.t_min, ray.t_max);
+        count.t += is_hit(left);
+        count.u += is_hit(right);
         count.v += left.near <= right.near;
-        const bool same = ((got & LEFT_MET) != 0) == is_met(left) && ((got & RIGHT_MET) != 0) == is_met(right) &&
+        const bool same = ((got & LEFT_HIT) != 0) == is_hit(left) && ((got & RIGHT_HIT) != 0) == is_hit(right) &&
                           ((got & LEFT_FIRST) != 0) == (left.near <= right.near);
         const int left_child = child_of_lanes(word, true);
         const int right_child = child_of_lanes(word, false);

@@ -10,8 +10,8 @@ import pytest
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.tree import BinaryTree
-from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
+from tracecore.kernels.source import KERNELS
 from tracecore.layout.bvh2 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, pack
 from tracecore.layout.packed_triangle import TRIANGLE
 
@@ -25,7 +25,7 @@ def soup(count: int) -> Floats:
 
 
 class Leaf(NamedTuple):
-    """A leaf found by walking: its box as its parent holds it, and its range of slots."""
+    """A leaf found by walking: its box as its parent holds it, and its range of leaf indices."""
 
     lower: Floats
     upper: Floats
@@ -55,17 +55,17 @@ def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
     triangles = soup(count)
     packed = pack(build(triangles), triangles)
     found = leaves(packed.arrays["nodes"])
-    slots = packed.arrays["triangles"]
+    leaf_indices = packed.arrays["triangles"]
     for leaf in found:
-        corners = np.stack([slots[f"v{i}"][leaf.first : leaf.first + leaf.count] for i in range(3)])
+        corners = np.stack([leaf_indices[f"v{i}"][leaf.first : leaf.first + leaf.count] for i in range(3)])
         if leaf.count > 0:
             assert (corners.min(axis=(0, 1)) == leaf.lower).all()
             assert (corners.max(axis=(0, 1)) == leaf.upper).all()
     ranges = [np.arange(leaf.first, leaf.first + leaf.count) for leaf in found]
     assert sorted(np.concatenate(ranges)) == list(range(count))
-    assert sorted(slots["prim_id"]) == list(range(count))
+    assert sorted(leaf_indices["prim_id"]) == list(range(count))
     for corner in range(3):
-        assert (slots[f"v{corner}"] == triangles[slots["prim_id"], corner]).all()
+        assert (leaf_indices[f"v{corner}"] == triangles[leaf_indices["prim_id"], corner]).all()
 
 
 def test_leaves_are_those_of_the_tree() -> None:

@@ -10,15 +10,15 @@ from ray_cases import Floats, soup
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.wide import EMPTY, collapse_levels
-from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
+from tracecore.kernels.source import KERNELS
 from tracecore.layout import bvh4
 from tracecore.layout.bvh4 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, WIDTH, pack
 from tracecore.layout.device_layout import PackedScene
 
 
 class Child(NamedTuple):
-    """A child as its parent holds it. link: a node where not negative, else a leaf's range of slots."""
+    """A child as its parent holds it. link: a node where not negative, else a leaf's range of leaf indices."""
 
     lower: Floats
     upper: Floats
@@ -31,10 +31,12 @@ def children(packed: PackedScene, node: int) -> list[Child]:
     """All that are filled."""
     record = packed.arrays["nodes"][node]
     found = []
-    for lane, link in enumerate(record["child"].tolist()):
+    for child_index, link in enumerate(record["child"].tolist()):
         first, count = ~link >> LEAF_COUNT_BITS, ~link & ((1 << LEAF_COUNT_BITS) - 1)
         if link >= 0 or count > 0:
-            found.append(Child(record["planes"][:, 0, lane], record["planes"][:, 1, lane], link, first, count))
+            found.append(
+                Child(record["planes"][:, 0, child_index], record["planes"][:, 1, child_index], link, first, count)
+            )
     return found
 
 
@@ -56,10 +58,10 @@ def leaves(packed: PackedScene, node: int = 0) -> list[Child]:
 def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
     triangles = soup(count)
     packed = pack(build(triangles), triangles)
-    slots = packed.arrays["triangles"]
+    leaf_indices = packed.arrays["triangles"]
     seen: list[int] = []
     for leaf in leaves(packed):
-        chosen = slots[leaf.first : leaf.first + leaf.count]
+        chosen = leaf_indices[leaf.first : leaf.first + leaf.count]
         corners = np.stack([chosen[f"v{corner}"] for corner in range(3)], axis=1)
         assert (corners == triangles[chosen["prim_id"]]).all()
         assert (corners.min(axis=(0, 1)) == leaf.lower).all()

@@ -14,8 +14,8 @@ import pytest
 from ray_cases import Floats, grid, kitchen, soup
 
 from tracecore.bvh.binned_sah import build
-from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
+from tracecore.kernels.source import KERNELS
 from tracecore.layout.compressed8 import LAYOUT, NODE, SCENE, WIDTH, _assign, pack
 from tracecore.layout.device_layout import PackedScene
 
@@ -28,14 +28,14 @@ def packed(triangles: Floats) -> PackedScene:
 
 @dataclass(frozen=True, kw_only=True)
 class Children:
-    """All filled slots, by node and slot.
+    """All filled positions, by node and position.
 
     place: index of the inner node, or of the leaf's first triangle. count: of the leaf's triangles, 0 for an inner
     node. steps: (c, 2, 3), lower and upper.
     """
 
     node: Ints
-    slot: Ints
+    position: Ints
     place: Ints
     count: Ints
     steps: Ints
@@ -43,26 +43,26 @@ class Children:
 
 def children(nodes: Any) -> Children:
     """Reads meta as the paper says."""
-    node, slot = np.nonzero(nodes["meta"])
-    meta = nodes["meta"][node, slot].astype(np.int64)
+    node, position = np.nonzero(nodes["meta"])
+    meta = nodes["meta"][node, position].astype(np.int64)
     is_inner = meta & 31 >= 24
-    assert (meta[is_inner] == 0b001_11000 + slot[is_inner]).all()
-    lower_slots = nodes["inner"][node] & ((1 << slot) - 1)
+    assert (meta[is_inner] == 0b001_11000 + position[is_inner]).all()
+    lower_slots = nodes["inner"][node] & ((1 << position) - 1)
     inner_place = nodes["child_base"][node].astype(np.int64) + np.bitwise_count(lower_slots)
     unary = meta >> 5
     assert np.isin(unary, [0b001, 0b011, 0b111]).all()
     return Children(
         node=node,
-        slot=slot,
+        position=position,
         place=np.where(is_inner, inner_place, nodes["triangle_base"][node] + (meta & 31)),
         count=np.where(is_inner, 0, np.bitwise_count(unary)),
-        steps=np.stack([nodes["lower"][node, :, slot], nodes["upper"][node, :, slot]], axis=1).astype(np.int64),
+        steps=np.stack([nodes["lower"][node, :, position], nodes["upper"][node, :, position]], axis=1).astype(np.int64),
     )
 
 
-def bounds_below(found: Children, slots: Any) -> tuple[Floats, Floats]:
+def bounds_below(found: Children, positions: Any) -> tuple[Floats, Floats]:
     """(c, 3) float32, bounds of all triangles below each child."""
-    corners = np.stack([slots[f"v{corner}"] for corner in range(3)], axis=1)
+    corners = np.stack([positions[f"v{corner}"] for corner in range(3)], axis=1)
     lower, upper = np.empty((2, len(found.node), 3), np.float32)
     begin = np.searchsorted(found.node, np.arange(found.node[-1] + 2))
     for i in range(len(found.node) - 1, -1, -1):  # children of higher nodes come later
@@ -163,10 +163,10 @@ def test_every_node_and_every_triangle_has_one_parent(scene: str) -> None:
     assert sorted(itertools.chain(*(range(first, first + count) for first, count in leaves))) == list(
         range(len(triangles))
     )
-    slots = result.arrays["triangles"]
-    assert sorted(slots["prim_id"]) == list(range(len(triangles)))
+    positions = result.arrays["triangles"]
+    assert sorted(positions["prim_id"]) == list(range(len(triangles)))
     for corner in range(3):
-        assert (slots[f"v{corner}"] == triangles[slots["prim_id"], corner]).all()
+        assert (positions[f"v{corner}"] == triangles[positions["prim_id"], corner]).all()
 
 
 def test_the_mask_has_the_slots_of_inner_nodes() -> None:
@@ -203,7 +203,7 @@ def in_order(nodes: Any, found: Children, direction: Any) -> float:
     step = np.ldexp(1.0, nodes["exponent"].astype(np.int64) - 127)[found.node]
     distance = (2 * nodes["origin"][found.node] + found.steps.sum(axis=1) * step) @ direction
     octant = (np.asarray(direction) > 0) @ [1, 2, 4]
-    priority = found.slot ^ octant
+    priority = found.position ^ octant
     first, second = np.nonzero((found.node[:, None] == found.node) & (priority[:, None] > priority))
     return float((distance[first] < distance[second]).mean())
 
@@ -221,14 +221,14 @@ def test_slots_go_from_front_to_back(direction: tuple[int, int, int]) -> None:
 def test_no_assignment_of_slots_is_better() -> None:
     random = np.random.default_rng(2)
     gain = random.normal(0, 1, (3, WIDTH, WIDTH))
-    gain[1, 5:] = 0.0  # lanes to spare
-    lanes = np.empty((3, WIDTH), np.int32)
-    _assign(gain, lanes)
+    gain[1, 5:] = 0.0  # children to spare
+    node_children = np.empty((3, WIDTH), np.int32)
+    _assign(gain, node_children)
     slots_of = np.array(list(itertools.permutations(range(WIDTH))))
-    assert (np.sort(lanes, axis=1) == np.arange(WIDTH)).all()
+    assert (np.sort(node_children, axis=1) == np.arange(WIDTH)).all()
     for node in range(3):
         best = gain[node, np.arange(WIDTH), slots_of].sum(axis=1).max()
-        assert gain[node, lanes[node], np.arange(WIDTH)].sum() == pytest.approx(best, abs=1e-12)
+        assert gain[node, node_children[node], np.arange(WIDTH)].sum() == pytest.approx(best, abs=1e-12)
 
 
 # ----------------------------------------------------------------------------------------------------- limits and sizes

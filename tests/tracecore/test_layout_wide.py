@@ -1,4 +1,4 @@
-"""The wide trees as packed for lanes side by side, read back."""
+"""The wide trees as packed for children side by side, read back."""
 
 import re
 from dataclasses import replace
@@ -11,15 +11,15 @@ from ray_cases import Floats, soup
 
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.wide import EMPTY, collapse
-from tracecore.cuda_source import KERNELS
 from tracecore.errors import KernelError
+from tracecore.kernels.source import KERNELS
 from tracecore.layout import wide
 from tracecore.layout.device_layout import PackedScene
 from tracecore.layout.wide import CORNER, LAYOUTS, LEAF_COUNT_BITS, SCENE, WIDTHS, node_of
 
 
 class Lane(NamedTuple):
-    """A child as its parent's lane holds it. child: a node where not negative, else a leaf's range of slots."""
+    """A child as its parent's child holds it. child: a node where not negative, else a leaf's range of leaf indices."""
 
     lower: Floats
     upper: Floats
@@ -28,8 +28,8 @@ class Lane(NamedTuple):
     count: int
 
 
-def lanes(packed: PackedScene, node: int) -> list[Lane]:
-    """All lanes of a node."""
+def node_children(packed: PackedScene, node: int) -> list[Lane]:
+    """All children of a node."""
     record = packed.arrays["nodes"][node]
     found = []
     for xy, z in zip(record["xy"], record["z"], strict=True):
@@ -39,22 +39,22 @@ def lanes(packed: PackedScene, node: int) -> list[Lane]:
     return found
 
 
-def is_spare(lane: Lane) -> bool:
-    return lane.child < 0 and lane.count == 0
+def is_spare(child_index: Lane) -> bool:
+    return child_index.child < 0 and child_index.count == 0
 
 
 def leaves(packed: PackedScene, node: int = 0) -> list[Lane]:
-    """All leaves below a node; checks that boxes of inner lanes are just what is below them."""
+    """All leaves below a node; checks that boxes of inner children are just what is below them."""
     found: list[Lane] = []
-    for lane in lanes(packed, node):
-        if is_spare(lane):
+    for child_index in node_children(packed, node):
+        if is_spare(child_index):
             continue
-        if lane.child < 0:
-            found.append(lane)
+        if child_index.child < 0:
+            found.append(child_index)
             continue
-        below = leaves(packed, lane.child)
-        assert (np.min([leaf.lower for leaf in below], axis=0) == lane.lower).all()
-        assert (np.max([leaf.upper for leaf in below], axis=0) == lane.upper).all()
+        below = leaves(packed, child_index.child)
+        assert (np.min([leaf.lower for leaf in below], axis=0) == child_index.lower).all()
+        assert (np.max([leaf.upper for leaf in below], axis=0) == child_index.upper).all()
         found += below
     return found
 
@@ -94,9 +94,9 @@ def test_lanes_are_those_of_the_wide_tree(width: int) -> None:
     tested, packed = collapse(tree, width=width, max_leaf=width), LAYOUTS[width].pack(tree, triangles)
     assert packed.nodes == len(tested.binary)
     for node, links in enumerate(tested.wide):
-        found = lanes(packed, node)
-        assert [lane.child if lane.child >= 0 else EMPTY for lane in found] == links.tolist()
-        assert [is_spare(lane) for lane in found] == (tested.binary[node] == EMPTY).tolist()
+        found = node_children(packed, node)
+        assert [child_index.child if child_index.child >= 0 else EMPTY for child_index in found] == links.tolist()
+        assert [is_spare(child_index) for child_index in found] == (tested.binary[node] == EMPTY).tolist()
 
 
 def test_small_subtrees_become_leaves() -> None:
@@ -106,19 +106,19 @@ def test_small_subtrees_become_leaves() -> None:
 
 
 def test_lanes_to_spare_are_at_infinity() -> None:
-    spare = [lane for lane in lanes(pack(soup(3), 8), 0) if is_spare(lane)]
+    spare = [child_index for child_index in node_children(pack(soup(3), 8), 0) if is_spare(child_index)]
     assert len(spare) == 7
-    for lane in spare:
-        assert lane.child == ~0
-        assert (lane.lower == np.inf).all()
-        assert (lane.upper == np.inf).all()
+    for child_index in spare:
+        assert child_index.child == ~0
+        assert (child_index.lower == np.inf).all()
+        assert (child_index.upper == np.inf).all()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_triangles_are_lanes_to_spare(width: int) -> None:
     packed = pack(soup(0), width)
     assert (packed.nodes, packed.stack, packed.scalars["extent"]) == (1, 1, 0.0)
-    assert all(is_spare(lane) for lane in lanes(packed, 0))
+    assert all(is_spare(child_index) for child_index in node_children(packed, 0))
 
 
 def test_extent_is_the_largest_coordinate() -> None:
@@ -133,7 +133,7 @@ def test_stack_is_what_a_walk_that_meets_everything_needs(width: int) -> None:
     packed = pack(soup(1000), width)
 
     def need(node: int) -> int:
-        children = [lane.child for lane in lanes(packed, node) if not is_spare(lane)]
+        children = [child_index.child for child_index in node_children(packed, node) if not is_spare(child_index)]
         return len(children) - 1 + max(need(child) if child >= 0 else 1 for child in children)
 
     assert packed.stack == need(0)

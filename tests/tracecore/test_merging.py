@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from tracecore.merging import PartLibrary, Whole, part
+from tracecore.compilation.merging import PartLibrary, Whole, part
 
 
 def twice(x):

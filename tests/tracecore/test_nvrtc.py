@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tracecore import nvrtc
+from tracecore.cuda import nvrtc
+from tracecore.cuda.nvrtc import (
+    KernelResources,
+    compile_source,
+    compile_strategy,
+    parse_resources,
+    supported_architectures,
+)
 from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.layout.bvh2 import LAYOUT
-from tracecore.nvrtc import KernelResources, compile_source, compile_strategy, parse_resources, supported_architectures
-from tracecore.strategies import find_strategy, strategy_names
 
 ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
 

@@ -18,23 +18,23 @@ def soup(count: int, seed: int) -> Floats:
 
 
 def least_cost(tree: BinaryTree, width: int, max_leaf: int, triangle_cost: float) -> float:
-    """Tries every use of every inner node: its lane is opened, or it is a wide node, or a leaf. The root is a node."""
+    """Tries every use of every inner node: its child is opened, or it is a wide node, or a leaf. The root is a node."""
     area, inner = tree.half_area, np.flatnonzero(~tree.is_leaf)
 
-    def lanes_and_cost(node: int, uses: dict[int, str]) -> tuple[int, float, int]:
+    def children_and_cost(node: int, uses: dict[int, str]) -> tuple[int, float, int]:
         """Lanes that a node takes in its parent, the cost of all below, and its triangles."""
         if tree.is_leaf[node]:
             return 1, area[node] * tree.count[node] * triangle_cost, tree.count[node]
-        below = [lanes_and_cost(tree.child[node] + side, uses) for side in range(2)]
-        lanes, cost, count = (sum(values) for values in zip(*below, strict=True))
+        below = [children_and_cost(tree.child[node] + side, uses) for side in range(2)]
+        node_children, cost, count = (sum(values) for values in zip(*below, strict=True))
         if uses[node] == "opened":
-            return lanes, cost, count
+            return node_children, cost, count
         if uses[node] == "leaf":
             return 1, area[node] * count * triangle_cost if count <= max_leaf else np.inf, count
-        return 1, area[node] + cost if lanes <= width else np.inf, count
+        return 1, area[node] + cost if node_children <= width else np.inf, count
 
     uses = [["node"], *[["opened", "node", "leaf"]] * (len(inner) - 1)]
-    return float(min(lanes_and_cost(0, dict(zip(inner, use, strict=True)))[1] for use in product(*uses)) / area[0])
+    return float(min(children_and_cost(0, dict(zip(inner, use, strict=True)))[1] for use in product(*uses)) / area[0])
 
 
 @pytest.mark.parametrize("count", [3, 7])

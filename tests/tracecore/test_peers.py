@@ -5,11 +5,10 @@ import pytest
 
 import tracecore
 from tracecore import peers
-from tracecore.compare_embree import room_of_spheres
+from tracecore.benchmarks.compare_embree import room_of_spheres
 from tracecore.errors import PeerError
 from tracecore.peers import PeerModule, agreement, for_peers, open_peer
-from tracecore.rays import MISS, make_rays
-from tracecore.tracer import Query
+from tracecore.rays import MISS, Query, make_rays
 
 RAYS = 5000
 

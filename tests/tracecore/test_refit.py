@@ -8,10 +8,10 @@ import tracecore
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import BinaryTree
+from tracecore.dispatch.tracer import Tracer
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import TriangleError
 from tracecore.rays import Floats
-from tracecore.tracer import Tracer
 
 #: One of each layout.
 KERNELS = ("while-while", "bvh4", "compressed-bvh8", "grouped-8")
@@ -109,7 +109,7 @@ def test_hits_on_the_cpu() -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_hits_on_the_gpu(kernel: str) -> None:
-    from tracecore.gpu import gpu_unavailable_reason
+    from tracecore.tracers.gpu import gpu_unavailable_reason
 
     if reason := gpu_unavailable_reason():
         pytest.skip(reason)

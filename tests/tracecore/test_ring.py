@@ -13,36 +13,26 @@ from typing import Any
 import numpy as np
 import pytest
 from cutout_cases import cutout_answers
-from emulated_ring import SHUFFLED, Service
+from emulated_ring import SHUFFLED, KernelHost
 from fake_cuda import FakeCuda, installed
 from ray_cases import Answers, Floats, answers, assert_same_bits, soup
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore import resident
-from tracecore.brute_force import is_valid
+from tracecore.cuda.device import DeviceKernel, DeviceScene, find_device
 from tracecore.cutouts import CutoutTables
+from tracecore.dispatch import resident
+from tracecore.dispatch.port import BATCHES, INVALID, RAYS
+from tracecore.dispatch.queue import RayQueue
+from tracecore.dispatch.resident import RingPort
+from tracecore.dispatch.ring import RingMemory, is_flagged, ring_again, say
 from tracecore.emulator.library import emulator_unavailable_reason
-from tracecore.errors import DeviceError, KernelError, RayError
-from tracecore.gpu_device import DeviceKernel, DeviceScene, find_device
+from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels.ring_records import ANY_HIT_BIT, END, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
+from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
-from tracecore.rays import BATCH_RAYS, MISS, make_rays
-from tracecore.ring import (
-    ANY_HIT_BIT,
-    END,
-    ENDLESS_BIT,
-    FAULT_SHIFT,
-    NO_UV_BIT,
-    ONCE,
-    RingMemory,
-    RingQueue,
-    flag_is_up,
-    ring_again,
-    say,
-)
-from tracecore.strategies import find_strategy, strategy_names
-from tracecore.strategy import KernelStrategy
-from tracecore.streamed import Meter
-from tracecore.tracer import Batch, Query
+from tracecore.rays import BATCH_RAYS, MISS, Query, make_rays
+from tracecore.tracers.brute_force import is_valid
 
 #: Of the usual ring.
 SLOTS, SLOT_RAYS = 12, 256
@@ -62,37 +52,26 @@ def serving(
     kernel: str | KernelStrategy = "while-while",
     shape: tuple[int, int] = (SLOTS, SLOT_RAYS),
     cutouts: CutoutTables | None = None,
-) -> Iterator[Service]:
+) -> Iterator[KernelHost]:
     """A service that has ended by itself when the block is left. shape: slots, and rays of each."""
-    service = Service(triangles, find_strategy(kernel), shape, cutouts)
-    service.start()
+    host = KernelHost(triangles, find_strategy(kernel), shape, cutouts)
+    host.start()
     try:
-        yield service
+        yield host
     finally:
-        service.stop()
-
-
-def check(batch: Batch, expected: Floats, rays: Floats) -> None:
-    assert_same_bits(batch.hits[: len(expected)], expected, rays)
+        host.stop()
 
 
 @pytest.mark.parametrize("kernel", strategy_names())
 def test_hits_are_those_of_brute_force(kernel: str) -> None:
     case = answers("soup", 2000)
-    with serving(case.triangles, kernel) as service:
-        queue = service.queue()
-        batches = [queue.batch(600) for _ in range(4)]
-        for count in (600, 31):
-            for i, batch in enumerate(batches):
-                batch.rays[:] = case.rays[i * 100 : i * 100 + 600]
-                batch.hits[:] = -7.0
-                queue.submit(batch, count, Query(i % 2))
-            for i, batch in enumerate(batches):
-                queue.wait(batch)
+    with serving(case.triangles, kernel) as host, host.queue() as queue:
+        for count in (SLOT_RAYS, 31):
+            for i in range(6):
+                queue.submit(case.rays[i * 100 : i * 100 + count], Query(i % 2))
+            for i, batch in enumerate(queue.drain()):
                 rows = slice(i * 100, i * 100 + count)
-                check(batch, (case.occlusion if i % 2 else case.closest)[rows], case.rays[rows])
-                assert (batch.hits[count:] == -7.0).all()
-        queue.close()
+                assert_same_bits(batch.hits, (case.occlusion if i % 2 else case.closest)[rows], case.rays[rows])
 
 
 #: Lanes that end together, lanes that get new rays one by one, groups of lanes, a warp on one ray.
@@ -104,8 +83,8 @@ KINDS = ("while-while", "replacing-compressed-bvh8", "grouped-8", "warp")
 def test_columns_hold_the_hits_and_nothing_else_is_read_or_written(kernel: str, slot_rays: int) -> None:
     case = answers("soup", 5000)  # rays without ends
     asked = [0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT, ENDLESS_BIT | NO_UV_BIT, ANY_HIT_BIT | ENDLESS_BIT | NO_UV_BIT]
-    with serving(case.triangles, kernel, (7, slot_rays)) as service:
-        memory = service.memory
+    with serving(case.triangles, kernel, (7, slot_rays)) as host:
+        memory = host.memory
         memory.hits[6] = -7.0
         for count in (1, 31, 33, slot_rays) if slot_rays == 256 else (225,):
             for slot, bits in enumerate(asked):
@@ -121,85 +100,82 @@ def test_columns_hold_the_hits_and_nothing_else_is_read_or_written(kernel: str, 
 def test_hits_are_the_same_on_weak_memory(kernel: str) -> None:
     """Lanes run in random order, and see nothing early that is not handed over to them (`test_hand_over`)."""
     case = answers("soup", 2000)
-    service = Service(case.triangles, find_strategy(kernel), (2, SLOT_RAYS))
+    host = KernelHost(case.triangles, find_strategy(kernel), (2, SLOT_RAYS))
     for seed in range(2):
         for slot in range(2):
-            write_order(service.memory, slot, case.rays[100 * seed : 100 * seed + 150], slot * ANY_HIT_BIT)
-        service.device["desk"][:] = 0
-        say(service.memory.stop, ONCE)
-        service.run(order=SHUFFLED, seed=seed, is_weak=1)
-        assert service.complaint is None
+            write_order(host.memory, slot, case.rays[100 * seed : 100 * seed + 150], slot * ANY_HIT_BIT)
+        host.device["state"][:] = 0
+        say(host.memory.stop, ONCE)
+        host.run(order=SHUFFLED, seed=seed, is_weak=1)
+        assert host.error is None
         for slot, expected in enumerate((case.closest, case.occlusion)):
-            assert await_order(service.memory, slot) == 0
-            assert_written(service.memory, slot, expected[100 * seed : 100 * seed + 150])
+            assert await_order(host.memory, slot) == 0
+            assert_written(host.memory, slot, expected[100 * seed : 100 * seed + 150])
 
 
 @pytest.mark.parametrize("kernel", KINDS)
 def test_columns_hold_the_hits_through_cutouts(kernel: str) -> None:
     tables, case = cutout_answers("soup", 1500)
-    with serving(case.triangles, kernel, (4, 1024), tables) as service:
+    with serving(case.triangles, kernel, (4, 1024), tables) as host:
         for slot, bits in enumerate((0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT)):
-            write_order(service.memory, slot, case.rays[slot * 100 : slot * 100 + 1000], bits)
+            write_order(host.memory, slot, case.rays[slot * 100 : slot * 100 + 1000], bits)
         for slot, bits in enumerate((0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT)):
-            assert await_order(service.memory, slot) == 0
+            assert await_order(host.memory, slot) == 0
             expected = case.occlusion if bits & ANY_HIT_BIT else case.closest
-            assert_written(service.memory, slot, expected[slot * 100 : slot * 100 + 1000], bits)
+            assert_written(host.memory, slot, expected[slot * 100 : slot * 100 + 1000], bits)
 
 
 def test_a_slot_full_to_the_brim() -> None:
     case = answers("intervals", 5000)
-    with serving(case.triangles, "replacing-while-while", (2, 4096)) as service:
+    with serving(case.triangles, "replacing-while-while", (2, 4096)) as host:
         for slot in range(2):
-            write_order(service.memory, slot, case.rays[slot * 800 : slot * 800 + 4096], slot * NO_UV_BIT)
+            write_order(host.memory, slot, case.rays[slot * 800 : slot * 800 + 4096], slot * NO_UV_BIT)
         for slot in range(2):
-            assert await_order(service.memory, slot) == 0
-            assert_written(service.memory, slot, case.closest[slot * 800 : slot * 800 + 4096], slot * NO_UV_BIT)
+            assert await_order(host.memory, slot) == 0
+            assert_written(host.memory, slot, case.closest[slot * 800 : slot * 800 + 4096], slot * NO_UV_BIT)
 
 
 def test_orders_are_traced_once_even_by_a_kernel_that_starts_again() -> None:
     case = answers("soup", 2000)
-    service = Service(case.triangles, find_strategy(None), (3, 256))
-    for turn in range(3):
-        service.start()
-        write_order(service.memory, turn, case.rays[:100])
-        assert await_order(service.memory, turn) == 0
-        assert_written(service.memory, turn, case.closest[:100])
-        service.memory.hits[turn] = -7.0
-        service.stop()
-    assert (service.memory.hits == -7.0).all()
+    host = KernelHost(case.triangles, find_strategy(None), (3, 256))
+    for slot in range(3):
+        host.start()
+        write_order(host.memory, slot, case.rays[:100])
+        assert await_order(host.memory, slot) == 0
+        assert_written(host.memory, slot, case.closest[:100])
+        host.memory.hits[slot] = -7.0
+        host.stop()
+    assert (host.memory.hits == -7.0).all()
 
 
 def test_a_launch_answers_what_has_been_rung_and_ends_by_itself() -> None:
     """Twice, as a launch for every lot of orders does; the time with orders at hand adds up."""
     case = answers("soup", 2000)
-    service = Service(case.triangles, find_strategy("while-while"), (SLOTS, SLOT_RAYS))
-    queue = service.queue()
-    batches = [queue.batch(200) for _ in range(3)]
+    host = KernelHost(case.triangles, find_strategy("while-while"), (SLOTS, SLOT_RAYS))
+    queue = host.queue()
     busy = [0]
-    for turn in range(2):
-        for i, batch in enumerate(batches[turn:]):
-            batch.rays[:] = case.rays[i * 100 : i * 100 + 200]
-            queue.submit(batch, 200, Query.CLOSEST)
-        say(service.memory.stop, ONCE)
-        service.device["desk"][:] = 0
-        service.run()
-        assert service.complaint is None
-        for i, batch in enumerate(batches[turn:]):
-            queue.wait(batch)
-            check(batch, case.closest[i * 100 : i * 100 + 200], case.rays[i * 100 : i * 100 + 200])
-        busy.append(int(service.memory.busy[0]))
+    for launch in range(2):
+        for i in range(3 - launch):
+            queue.submit(case.rays[i * 100 : i * 100 + 200])
+        say(host.memory.stop, ONCE)
+        host.device["state"][:] = 0
+        host.run()
+        assert host.error is None
+        for i, batch in enumerate(queue.drain()):
+            assert_same_bits(batch.hits, case.closest[i * 100 : i * 100 + 200], case.rays[i * 100 : i * 100 + 200])
+        busy.append(int(host.memory.busy[0]))
     assert busy[0] < busy[1] < busy[2]
 
 
 def test_the_last_orders_are_rung_for_again() -> None:
     case = answers("soup", 2000)
-    with serving(case.triangles) as service:
-        memory = service.memory
+    with serving(case.triangles) as host:
+        memory = host.memory
         for slot in (0, 1):
             write_order(memory, slot, case.rays[:70], NO_UV_BIT)
             await_order(memory, slot)
             memory.hits[slot] = -7.0
-        assert ring_again(memory.bells, memory.flags, (0, 2), 3, 60 * 10**9)
+        assert ring_again(memory.doorbells, memory.flags, (0, 2), 3, 60 * 10**9)
         for slot in (0, 1):
             assert int(memory.flags[slot] >> np.uint64(32)) == 4
             assert_written(memory, slot, case.closest[:70], NO_UV_BIT)
@@ -208,7 +184,7 @@ def test_the_last_orders_are_rung_for_again() -> None:
 def test_orders_that_nobody_answers_are_not_rung_for_again() -> None:
     memory = RingMemory(2, 256, np.zeros)
     write_order(memory, 0, answers("soup", 2000).rays[:70])
-    assert not ring_again(memory.bells, memory.flags, (0, 2), 3, 10**6)
+    assert not ring_again(memory.doorbells, memory.flags, (0, 2), 3, 10**6)
 
 
 SLOW_WALK = """
@@ -237,22 +213,22 @@ def test_a_ticket_that_has_to_wait_is_not_lost(tmp_path: Path) -> None:
     """A warp on a slow ray draws a ticket of the other query; the other warp serves order after order meanwhile."""
     (tmp_path / "slow.cu").write_text(SLOW_WALK)
     slow = replace(find_strategy(None), source=tmp_path / "slow.cu", defines={"REPLACE_BELOW": 32}, block_size=96)
-    service = Service(soup(5), slow, (4, 256))
-    memory = service.memory
+    host = KernelHost(soup(5), slow, (4, 256))
+    memory = host.memory
     rays = make_rays(np.zeros((256, 3)), [[0.0, 0, 1]])
     write_order(memory, 0, make_rays([[0.0, 0, 0], [30_000.0, 0, 0]], [[0.0, 0, 1]]))
     for slot in (1, 2, 3):
         write_order(memory, slot, rays, ANY_HIT_BIT)
-    service.start()
+    host.start()
     for _ in range(40):
         for slot in (1, 2, 3):
-            if flag_is_up(memory.flags, slot, int(memory.bells[slot] >> np.uint64(32))):
+            if is_flagged(memory.flags, slot, int(memory.doorbells[slot] >> np.uint64(32))):
                 write_order(memory, slot, rays, ANY_HIT_BIT)
         time.sleep(1e-3)
     for slot in (0, 1, 2, 3):
         assert await_order(memory, slot, 20.0) == 0
         assert_written(memory, slot, NO_HITS.repeat(256 if slot else 2, axis=0))
-    service.stop()
+    host.stop()
 
 
 @pytest.fixture
@@ -261,24 +237,23 @@ def case() -> Answers:
 
 
 def test_invalid_rays_are_counted(case: Answers) -> None:
-    with serving(case.triangles) as service:
-        queue = service.queue()
-        batch = queue.batch(3000)
-        batch.rays[:] = case.rays
-        queue.submit(batch, 3000, Query.CLOSEST)
-        queue.wait(batch)
-        check(batch, case.closest, case.rays)
-        assert service.counts == [(3000, int((~is_valid(case.rays)).sum()))]
-        assert service.memory.busy[0] > 0
+    with serving(case.triangles) as host, host.queue() as queue:
+        for first in range(0, 3000, 250):
+            queue.submit(case.rays[first : first + 250])
+        hits = np.concatenate([batch.hits for batch in queue.drain()])
+        assert_same_bits(hits, case.closest, case.rays)
+        found = [host.counted(counter) for counter in (BATCHES, RAYS, INVALID)]
+        assert found == [12, 3000, int((~is_valid(case.rays)).sum())]
+        assert host.memory.busy[0] > 0
 
 
 def test_a_flag_tells_how_many_rays_were_invalid(case: Answers) -> None:
-    with serving(case.triangles, "grouped-8") as service:
+    with serving(case.triangles, "grouped-8") as host:
         for slot in range(3):
             rays = case.rays[slot * 200 : slot * 200 + 150]
-            write_order(service.memory, slot, rays)
-            assert await_order(service.memory, slot) == (~is_valid(rays)).sum()
-            assert_written(service.memory, slot, case.closest[slot * 200 : slot * 200 + 150])
+            write_order(host.memory, slot, rays)
+            assert await_order(host.memory, slot) == (~is_valid(rays)).sum()
+            assert_written(host.memory, slot, case.closest[slot * 200 : slot * 200 + 150])
 
 
 def too_small_a_stack() -> KernelStrategy:
@@ -290,64 +265,50 @@ def too_small_a_stack() -> KernelStrategy:
 
 def test_a_fault_of_the_kernel_is_an_error() -> None:
     case = answers("soup", 2000)
-    with serving(case.triangles, too_small_a_stack()) as service:
-        queue = service.queue()
-        batch = queue.batch(500)
-        batch.rays[:] = case.rays[:500]
-        queue.submit(batch, 500, Query.CLOSEST)
+    with serving(case.triangles, too_small_a_stack()) as host, host.queue() as queue:
+        queue.submit(case.rays[:250])
         with pytest.raises(KernelError, match=r"kernel 'emulated' failed: its traversal stack overflowed"):
-            queue.wait(batch)
-        queue.wait(batch)  # told once
+            queue.drain()
+        assert queue.drain() == []  # told once
+        queue.submit(make_rays([[9.0, 9, 9]], [[1.0, 1, 1]]))
+        (batch,) = queue.drain()
+        assert (batch.number, batch.hits.view(np.uint32)[0, 3]) == (1, MISS)
 
 
 def test_a_fault_is_that_of_its_order() -> None:
     case = answers("soup", 2000)
     harmless = make_rays(np.full((256, 3), 9.0), [[1.0, 1, 1]])
-    service = Service(case.triangles, too_small_a_stack(), (SLOTS, SLOT_RAYS))
-    for turn in range(2):
+    host = KernelHost(case.triangles, too_small_a_stack(), (SLOTS, SLOT_RAYS))
+    for iteration in range(2):
         for slot in range(SLOTS):
-            write_order(service.memory, slot, harmless if (slot + turn) % 2 else case.rays[:256])
-        service.start()
+            write_order(host.memory, slot, harmless if (slot + iteration) % 2 else case.rays[:256])
+        host.start()
         for slot in range(SLOTS):
-            assert await_order(service.memory, slot) >> FAULT_SHIFT == (slot + turn + 1) % 2
-        service.stop()
-
-
-def test_a_batch_larger_than_a_slot() -> None:
-    case = answers("few-triangles", 10_000)
-    with serving(case.triangles) as service:
-        queue = service.queue()
-        batch = queue.batch(2 * SLOT_RAYS + 100)
-        for count in (2 * SLOT_RAYS + 100, SLOT_RAYS, 5):
-            batch.rays[:count] = case.rays[:count]
-            queue.submit(batch, count, Query.CLOSEST)
-            queue.wait(batch)
-            check(batch, case.closest[:count], case.rays)
-        queue.close()
+            assert await_order(host.memory, slot) >> FAULT_SHIFT == (slot + iteration + 1) % 2
+        host.stop()
 
 
 def test_threads_with_a_queue_each() -> None:
     case = answers("soup", 2000)
     failures: list[int] = []
 
-    def feed(service: Service, seed: int) -> None:
+    def feed(host: KernelHost, seed: int) -> None:
         random = np.random.default_rng(seed)
-        queue = service.queue()
-        batches = [queue.batch(256) for _ in range(3)]
-        chosen = [np.zeros(0, np.int64)] * 3
-        for turn in range(60):
-            i = turn % 3
-            queue.wait(batches[i])
-            if not np.array_equal(batches[i].hits.view(np.uint32)[: len(chosen[i])], expected[chosen[i]]):
-                failures.append(seed)
-            chosen[i] = random.integers(2000, size=random.integers(257))
-            batches[i].rays[: len(chosen[i])] = case.rays[chosen[i]]
-            queue.submit(batches[i], len(chosen[i]), Query.CLOSEST)
-        queue.close()
+        under_way = {}
+        with host.queue(3) as queue:
+            for i in range(61):
+                if i < 60:
+                    chosen = random.integers(2000, size=1 + random.integers(256))
+                    under_way[queue.submit(case.rays[chosen])] = chosen
+                for batch in queue.completed() if i < 60 else queue.drain():
+                    if not np.array_equal(batch.hits.view(np.uint32), expected[under_way.pop(batch.number)]):
+                        failures.append(seed)
+        if under_way:
+            failures.append(seed)
 
     expected = case.closest.view(np.uint32)
-    with serving(case.triangles, "replacing-while-while") as service:
-        threads = [threading.Thread(target=feed, args=(service, seed)) for seed in range(3)]
+    with serving(case.triangles, "replacing-while-while") as host:
+        threads = [threading.Thread(target=feed, args=(host, seed)) for seed in range(3)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -355,22 +316,33 @@ def test_threads_with_a_queue_each() -> None:
     assert failures == []
 
 
-def alone(memory: RingMemory) -> RingQueue:
+class Silent:
+    """A host whose kernel never answers."""
+
+    name, by_launches, timeout = "silent", False, 0.05
+
+    def serve(self) -> None:
+        """It seems to run."""
+
+
+def alone(memory: RingMemory, depth: int = 1) -> RayQueue:
     """A queue that nobody serves."""
-    return RingQueue(lambda rays: memory, "silent", 0.05, lambda: None, lambda *counts: None)
+    host: Any = Silent()
+    return RayQueue(RingPort(host, memory, depth, log_rows=0), "silent")
 
 
-def test_slots_are_given_back_and_run_out(case: Answers) -> None:
+def test_slots_are_given_back_and_run_out() -> None:
     memory = RingMemory(3, SLOT_RAYS, np.zeros)
-    queue = alone(memory)
-    queue.batch(2 * SLOT_RAYS)
+    queue = alone(memory, 2)
     assert not memory.take_all()
     with pytest.raises(DeviceError, match="no 2 of 3 slots are free side by side; use fewer threads"):
-        queue.batch(SLOT_RAYS + 1)
+        alone(memory, 2)
     with pytest.raises(DeviceError, match="no 4 of 3 slots"):
-        queue.batch(4 * SLOT_RAYS)
+        alone(memory, 4)
+    with pytest.raises(DeviceError, match="at least 1 slot, got 0"):
+        alone(memory, 0)
     queue.close()
-    assert alone(memory).batch(2 * SLOT_RAYS).capacity == 2 * SLOT_RAYS
+    assert alone(memory, 2).depth == 2
     memory.give_back(0, 2)
     assert memory.take_all()
     with pytest.raises(DeviceError, match="no 1 of 3 slots"):
@@ -381,12 +353,7 @@ def test_memory_is_columns() -> None:
     memory = RingMemory(5, 512, np.zeros)
     assert memory.rays.shape == (5, 8, 544)
     assert memory.hits.shape == (5, 4, 544)
-    assert memory.device_bytes["posts"] == 16 * 4
-    batch = alone(memory).batch(700)
-    assert batch.rays.shape == (700, 8)
-    assert batch.hits.shape == (700, 4)
-    assert batch.rays.flags.c_contiguous
-    assert batch.hits.flags.c_contiguous
+    assert memory.device_bytes["entries"] == 16 * 4
 
 
 @pytest.mark.parametrize("slot_rays", [128, 1000, 1 << 17])
@@ -401,42 +368,29 @@ def test_a_ring_has_slots() -> None:
 
 
 def test_a_device_that_does_not_answer_is_an_error() -> None:
-    queue = alone(RingMemory(1, 256, np.zeros))
-    batch = queue.batch(10)
-    queue.submit(batch, 10, Query.CLOSEST)
+    """Its slots are never given back; closing is quiet where that was told."""
+    memory = RingMemory(1, 256, np.zeros)
+    queue = alone(memory)
+    queue.submit(answers("soup", 2000).rays[:10])
     with pytest.raises(KernelError, match=r"'silent' has not answered in 0.05 s.*TRACECORE_GPU_TIMEOUT"):
-        queue.wait(batch)
-
-
-def test_misuse_is_refused() -> None:
-    queue = alone(RingMemory(1, 256, np.zeros))
-    batch = queue.batch(64)
-    with pytest.raises(RayError, match="capacity 64 cannot hold 65 rays"):
-        queue.submit(batch, 65, Query.CLOSEST)
-    with pytest.raises(RayError, match="at least 1 ray, got 0"):
-        queue.batch(0)
-    with pytest.raises(RayError, match="not made by a GPU's queue"):
-        queue.submit(Batch.in_memory(3), 1, Query.CLOSEST)
-    queue.submit(batch, 64, Query.CLOSEST)
-    with pytest.raises(RayError, match="is being traced; wait for it"):
-        queue.submit(batch, 64, Query.CLOSEST)
-
-
-def test_a_closed_queue_is_refused() -> None:
-    queue = alone(RingMemory(1, 256, np.zeros))
-    batch = queue.batch(64)
+        queue.drain()
     queue.close()
-    with pytest.raises(KernelError, match="queue is closed"):
-        queue.submit(batch, 1, Query.CLOSEST)
-    with pytest.raises(KernelError, match="queue is closed"):
-        queue.batch(64)
+    assert not memory.take_all()
+
+
+def test_a_queue_that_nobody_waited_for_tells_when_it_is_closed() -> None:
+    queue = alone(RingMemory(1, 256, np.zeros))
+    queue.submit(answers("soup", 2000).rays[:10])
+    with pytest.raises(KernelError, match=r"'silent' has not answered"):
+        queue.close()
+    queue.close()
 
 
 # ------------------------------------------------------------------------------------------ the one ring of a service
 
 
 #: Makes a service; its timeout in seconds.
-MakeService = Callable[[float], resident.Service]
+MakeService = Callable[[float], resident.KernelHost]
 
 
 @pytest.fixture
@@ -445,112 +399,115 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
 
 
 @pytest.fixture
-def make_service(cuda: FakeCuda) -> MakeService:
+def make_host(cuda: FakeCuda) -> MakeService:
     strategy, triangles, device = find_strategy(None), soup(5), find_device(0)
     packed = strategy.pack(strategy.build(triangles), triangles)
     device.attach()
     kernel = DeviceKernel(device, strategy, strategy.stack_for(packed), resident=True)
     scene = DeviceScene(device, packed, strategy.layout.scene)
-    return lambda timeout: resident.Service(kernel, scene, timeout, 8)
+    return lambda timeout: resident.KernelHost(kernel, scene, timeout)
 
 
 @pytest.fixture
-def service(make_service: MakeService) -> Iterator[resident.Service]:
-    made = make_service(60.0)
+def host(make_host: MakeService) -> Iterator[resident.KernelHost]:
+    made = make_host(60.0)
     yield made
     made.close()
 
 
-def work_for_a_second(service: resident.Service) -> None:
+def work_for_a_second(host: resident.KernelHost) -> None:
     """As the kernel tells it, which adds to what it finds."""
-    residence_of(service).memory.busy[0] += np.uint64(10**9)
+    served_of(host).memory.busy[0] += np.uint64(10**9)
 
 
-def test_a_ring_is_made_anew_only_where_it_does_not_do(service: resident.Service) -> None:
-    first = service.ring(6, 1024)
+def test_a_ring_is_made_anew_only_where_it_does_not_do(host: resident.KernelHost) -> None:
+    first = host.ring(6, 1024)
     assert (first.slots, first.slot_rays) == (6, 1024)
-    assert service.ring(4, 1024) is first
-    assert service.ring(7, 1024) is not first
-    work_for_a_second(service)
-    service.serve()
-    assert service.busy_seconds == 1.0
-    left = weakref.ref(residence_of(service))
-    other = service.ring(4, 512)
+    assert host.ring(4, 1024) is first
+    assert host.ring(7, 1024) is not first
+    work_for_a_second(host)
+    host.serve()
+    assert host.busy_seconds == 1.0
+    left = weakref.ref(served_of(host))
+    other = host.ring(4, 512)
     assert (other.slots, other.slot_rays) == (4, 512)
     gc.collect()
     assert left() is None
-    work_for_a_second(service)
-    service.serve()
-    assert service.busy_seconds == 2.0
+    work_for_a_second(host)
+    host.serve()
+    assert host.busy_seconds == 2.0
     with pytest.raises(DeviceError, match="no 1 of 6 slots"):
         first.take(1)
 
 
-def test_a_ring_in_use_is_not_taken_away(service: resident.Service) -> None:
-    ring = service.ring(8, 512)
+def test_a_ring_in_use_is_not_taken_away(host: resident.KernelHost) -> None:
+    ring = host.ring(8, 512)
     ring.take(2)
     message = (
         "the ring has 8 slots of 512 rays, and some are in use, so that there cannot be 9 slots of 512 rays: first"
     )
     with pytest.raises(DeviceError, match=message):
-        service.ring(9, 512)
-    assert service.ring(8, 512) is ring
+        host.ring(9, 512)
+    assert host.ring(8, 512) is ring
     ring.give_back(0, 2)
-    assert service.ring(9, 512) is not ring
+    assert host.ring(9, 512) is not ring
 
 
-def test_queues_get_a_ring_when_they_need_it(service: resident.Service) -> None:
+def test_ports_get_a_ring_when_they_need_it(host: resident.KernelHost) -> None:
     with pytest.raises(KernelError, match="no ring to serve"):
-        service.serve()
-    queue = service.open_queue(Meter())
-    ports = service.ring(64, 256)
-    queue.batch(10)
-    ring = service.ring(1, BATCH_RAYS)
-    assert ring is not ports
-    assert (ring.slots, ring.slot_rays) == (8, BATCH_RAYS)
-    queue.close()
-    assert service.open_queue(Meter()).batch(9 * BATCH_RAYS + 1).capacity == 9 * BATCH_RAYS + 1
+        host.serve()
+    unused = host.ring(64, 256)
+    (port,) = host.open_ports(1, 4, BATCH_RAYS, ring_slots=8)
+    ring = host.ring(1, BATCH_RAYS)
+    assert ring is not unused
+    assert (ring.slots, ring.slot_rays, len(port.port.doorbells)) == (8, BATCH_RAYS, 4)
+    (other,) = host.open_ports(1, 4, BATCH_RAYS, ring_slots=8)
+    assert host.ring(8, BATCH_RAYS) is ring
+    for opened in (port, other):
+        opened.close()
+    assert [len(opened.port.doorbells) for opened in host.open_ports(3, 4, BATCH_RAYS, ring_slots=8)] == [4, 4, 4]
+    assert host.ring(1, BATCH_RAYS).slots == 12
 
 
-def test_a_closed_service_has_no_ring(service: resident.Service) -> None:
-    service.ring(8, 512)
-    service.close()
+def test_a_closed_service_has_no_ring(host: resident.KernelHost) -> None:
+    host.ring(8, 512)
+    host.close()
     with pytest.raises(KernelError, match="serves no ring any more: its tracer is closed"):
-        service.ring(8, 512)
+        host.ring(8, 512)
 
 
-def test_a_kernel_that_has_ended_by_itself_is_an_error(service: resident.Service) -> None:
-    service.ring(8, 512)
-    service.serve()
-    residence_of(service).memory.stop[0] = END
-    assert residence_of(service)._stream.wait(60.0)
+def test_a_kernel_that_has_ended_by_itself_is_an_error(host: resident.KernelHost) -> None:
+    host.ring(8, 512)
+    host.serve()
+    served_of(host).memory.stop[0] = END
+    assert served_of(host)._stream.wait(60.0)
     with pytest.raises(KernelError, match="'while-while' has ended by itself"):
-        service.serve()
+        host.serve()
 
 
-def residence_of(service: resident.Service) -> resident.Residence:
-    residence = service._residence
-    assert residence is not None
-    return residence
+def served_of(host: resident.KernelHost) -> resident.ServedRing:
+    served = host._served
+    assert served is not None
+    return served
 
 
-def test_a_service_that_is_dropped_waits_for_its_kernel(make_service: MakeService, cuda: FakeCuda) -> None:
-    service = make_service(60.0)
-    service.ring(8, 512)
-    service.serve()
-    del service
+def test_a_service_that_is_dropped_waits_for_its_kernel(make_host: MakeService, cuda: FakeCuda) -> None:
+    host = make_host(60.0)
+    host.ring(8, 512)
+    host.serve()
+    del host
     gc.collect()
-    assert find_device(0).turns._tenants == []
+    assert find_device(0).turns._persistent == []
     assert not cuda.devices[0].runs.locked()
 
 
 def test_a_service_that_is_dropped_amid_another_threads_turn_leaves_its_kernel_to_whoever_comes_next(
-    make_service: MakeService,
+    make_host: MakeService,
 ) -> None:
-    service, turns = make_service(0.5), find_device(0).turns
-    service.ring(8, 512)
-    service.serve()
-    residence = residence_of(service)
+    host, turns = make_host(0.5), find_device(0).turns
+    host.ring(8, 512)
+    host.serve()
+    served = served_of(host)
     is_taken, is_over = threading.Event(), threading.Event()
 
     def take_the_device() -> None:
@@ -561,49 +518,49 @@ def test_a_service_that_is_dropped_amid_another_threads_turn_leaves_its_kernel_t
     thread = threading.Thread(target=take_the_device)
     thread.start()
     is_taken.wait()
-    del service
+    del host
     gc.collect()
     is_over.set()
     thread.join()
-    assert residence.runs
-    residence.timeout = 60.0
+    assert served.runs
+    served.timeout = 60.0
     with turns.vacant():
-        assert not residence.runs
+        assert not served.runs
 
 
-def test_a_kernel_that_does_not_end_keeps_its_memory(make_service: MakeService, cuda: FakeCuda) -> None:
-    service = make_service(0.1)
-    service.ring(8, 512)
+def test_a_kernel_that_does_not_end_keeps_its_memory(make_host: MakeService, cuda: FakeCuda) -> None:
+    host = make_host(0.1)
+    host.ring(8, 512)
     with cuda.devices[0].hanging():
-        service.serve()
-        residence, memory = weakref.ref(residence_of(service)), cuda.live()["memory"]
-        del service
+        host.serve()
+        served, memory = weakref.ref(served_of(host)), cuda.live()["memory"]
+        del host
         gc.collect()
-        assert find_device(0).turns._tenants == [residence()]
+        assert find_device(0).turns._persistent == [served()]
         assert cuda.live()["memory"] == memory
 
 
-def test_a_kernel_that_does_not_end_is_an_error(make_service: MakeService, cuda: FakeCuda) -> None:
-    service, other = make_service(0.1), make_service(0.1)
-    service.ring(8, 512)
+def test_a_kernel_that_does_not_end_is_an_error(make_host: MakeService, cuda: FakeCuda) -> None:
+    host, other = make_host(0.1), make_host(0.1)
+    host.ring(8, 512)
     with cuda.devices[0].hanging():
-        service.serve()
-        for tried in (service.stop, lambda: other.ring(8, 512), lambda: find_device(0).turns.vacant().__enter__()):
-            with pytest.raises(DeviceError, match=r"the resident kernel has not ended in 0.1 s: end this process"):
+        host.serve()
+        for tried in (host.stop, lambda: other.ring(8, 512), lambda: find_device(0).turns.vacant().__enter__()):
+            with pytest.raises(DeviceError, match=r"kernel '.*' has not ended in 0.1 s: end this process"):
                 tried()
 
 
-def test_one_kernel_stays_at_a_time(make_service: MakeService) -> None:
-    one, other = make_service(60.0), make_service(60.0)
-    for service in (one, other):
-        service.ring(8, 512)
-    for turn in range(1, 4):
+def test_one_kernel_stays_at_a_time(make_host: MakeService) -> None:
+    one, other = make_host(60.0), make_host(60.0)
+    for host in (one, other):
+        host.ring(8, 512)
+    for seconds in range(1, 4):
         work_for_a_second(one)
         one.serve()
-        assert (residence_of(one).runs, residence_of(other).runs) == (True, False)
+        assert (served_of(one).runs, served_of(other).runs) == (True, False)
         work_for_a_second(other)
         other.serve()
-        assert (residence_of(one).runs, residence_of(other).runs) == (False, True)
-        assert (one.busy_seconds, other.busy_seconds) == (turn, turn)
+        assert (served_of(one).runs, served_of(other).runs) == (False, True)
+        assert (one.busy_seconds, other.busy_seconds) == (seconds, seconds)
     with find_device(0).turns.vacant():
-        assert not residence_of(other).runs
+        assert not served_of(other).runs

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracecore.dispatch.port import ASK, LISTENING, ONE_SLOT, PLAIN, POLLED, next_batch, submit
+from tracecore.dispatch.resident import RingPort
+from tracecore.dispatch.ring import RingMemory
 from tracecore.errors import DeviceError, KernelError
-from tracecore.port import ASK, ATTENDED, LISTENING, ONE_SLOT, PLAIN, next_lane, submit
-from tracecore.resident import RingPort
-from tracecore.ring import RingMemory
 
 
-class Service:
+class KernelHost:
     """Raises the flags of all slots that have been rung when it is told to launch, if it answers at all."""
 
     name = "played"
@@ -33,11 +33,11 @@ class Service:
 
     def answer(self) -> None:
         if self.answers:
-            self.memory.flags[:] = self.memory.bells >> np.uint64(32) << np.uint64(32)
+            self.memory.flags[:] = self.memory.doorbells >> np.uint64(32) << np.uint64(32)
 
     def port(self) -> RingPort:
-        service: Any = self
-        return RingPort(service, self.memory, 3, log_rows=0)
+        host: Any = self
+        return RingPort(host, self.memory, 3, log_rows=0)
 
 
 def is_free(memory: RingMemory) -> bool:
@@ -49,9 +49,9 @@ def is_free(memory: RingMemory) -> bool:
     return True
 
 
-def attend_for_long(opened: RingPort) -> None:
+def poll_for_long(opened: RingPort) -> None:
     for _ in range(100_000):
-        opened.attend()
+        opened.poll()
 
 
 def later(do: Callable[[], None]) -> None:
@@ -59,65 +59,65 @@ def later(do: Callable[[], None]) -> None:
 
 
 def test_a_port_by_launches_asks_for_one_when_all_is_on_its_way() -> None:
-    service = Service(by_launches=True)
-    opened, live = service.port(), np.ones(3, np.int64)
-    assert opened.port.kind == ATTENDED
+    host = KernelHost(by_launches=True)
+    opened, live = host.port(), np.ones(3, np.int64)
+    assert opened.port.kind == POLLED
     for _ in range(3):
-        submit(opened.port, next_lane(opened.port, live, ONE_SLOT), 10, PLAIN)
-    assert next_lane(opened.port, live, ONE_SLOT) == ASK
-    opened.attend()
-    assert service.launches == 1
-    assert next_lane(opened.port, live, ONE_SLOT) >= 0
+        submit(opened.port, next_batch(opened.port, live, ONE_SLOT), 10, PLAIN)
+    assert next_batch(opened.port, live, ONE_SLOT) == ASK
+    opened.poll()
+    assert host.launches == 1
+    assert next_batch(opened.port, live, ONE_SLOT) >= 0
 
 
 def test_a_launch_that_answers_nothing_is_late_in_the_end() -> None:
-    service = Service(by_launches=True, answers=False, timeout=0.2)
-    opened = service.port()
+    host = KernelHost(by_launches=True, answers=False, timeout=0.2)
+    opened = host.port()
     submit(opened.port, 0, 10, PLAIN)
     with pytest.raises(KernelError, match=r"'played' has not answered in 0.2 s"):
-        attend_for_long(opened)
+        poll_for_long(opened)
 
 
 @pytest.mark.parametrize("by_launches", [False, True])
 def test_what_is_on_its_way_lands_before_slots_are_given_back(by_launches: bool) -> None:
-    service = Service(by_launches=by_launches)
-    opened = service.port()
-    assert opened.port.kind == (ATTENDED if by_launches else LISTENING)
+    host = KernelHost(by_launches=by_launches)
+    opened = host.port()
+    assert opened.port.kind == (POLLED if by_launches else LISTENING)
     submit(opened.port, 1, 10, PLAIN)
     opened.port.stop[0] = 1
     if not by_launches:
-        later(service.answer)
-    opened.settle()
-    assert not is_free(service.memory)
+        later(host.answer)
+    opened.drain()
+    assert not is_free(host.memory)
     opened.close()
-    assert is_free(service.memory)
+    assert is_free(host.memory)
 
 
 @pytest.mark.parametrize("by_launches", [False, True])
 def test_slots_that_are_not_answered_are_never_given_back(by_launches: bool) -> None:
-    service = Service(by_launches=by_launches, answers=False)
-    opened = service.port()
+    host = KernelHost(by_launches=by_launches, answers=False)
+    opened = host.port()
     submit(opened.port, 1, 10, PLAIN)
     started = time.perf_counter()
     with pytest.raises(KernelError, match="'played' has not answered"):
-        opened.settle()
+        opened.drain()
     assert time.perf_counter() - started < 10.0  # it does not wait as long as a batch may take
     opened.close()
-    assert not is_free(service.memory)
+    assert not is_free(host.memory)
 
 
 def test_a_port_looks_after_the_kernel() -> None:
-    service = Service(by_launches=False)
-    service.port().check()
-    assert service.looks == 1
+    host = KernelHost(by_launches=False)
+    host.port().check()
+    assert host.looks == 1
 
 
 def test_a_lane_is_ready_when_all_of_its_slots_are() -> None:
-    service = Service(by_launches=True, answers=False)
-    opened, live = service.port(), np.ones(1, np.int64)
+    host = KernelHost(by_launches=True, answers=False)
+    opened, live = host.port(), np.ones(1, np.int64)
     submit(opened.port, 0, 10, PLAIN)
     submit(opened.port, 1, 10, PLAIN)
     for slot in (0, 1):
-        assert next_lane(opened.port, live, np.int64(2)) == ASK
-        service.memory.flags[slot] = service.memory.bells[slot] >> np.uint64(32) << np.uint64(32)
-    assert next_lane(opened.port, live, np.int64(2)) == 0
+        assert next_batch(opened.port, live, np.int64(2)) == ASK
+        host.memory.flags[slot] = host.memory.doorbells[slot] >> np.uint64(32) << np.uint64(32)
+    assert next_batch(opened.port, live, np.int64(2)) == 0

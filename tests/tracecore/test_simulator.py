@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracecore.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
-from tracecore.simulator import Lanes, Queues, Work, own_organisation, simulate
-from tracecore.steps import StepSequences
-from tracecore.strategies import find_strategy, strategy_names
+from tracecore.analysis.simulator import Lanes, Queues, Work, own_organisation, simulate
+from tracecore.analysis.steps import StepSequences
+from tracecore.kernels.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
+from tracecore.kernels.strategies import find_strategy, strategy_names
 
 TWO_TESTS = Loop(nodes=1, leaves=1, tests=2)
 LOOPS = (WHILE_WHILE, IF_IF, TWO_TESTS, NODE_THEN_LEAF)
@@ -46,7 +46,7 @@ def test_while_while_visits_until_all_have_a_leaf_and_tests_until_all_have_none(
     # Turn 1: N of both, N of one; L of both; T of both, then I of one, then T of the other. Turn 2: N of one.
     found = simulate(sequences("NLTIN", "NNLTT"), Lanes(), 2)
     assert counts(found, *STEPS) == [(3, 4), (1, 2), (2, 3), (1, 1)]
-    assert counts(found, Work.TURN, Work.RAYS) == [(2, 3), (1, 2)]
+    assert counts(found, Work.ITERATION, Work.RAYS) == [(2, 3), (1, 2)]
     assert found.efficiency(Work.NODE) == 4 / 6
     assert found.efficiency(Work.TRIANGLE) == 3 / 4
     assert found.efficiency(*VISITS_AND_TESTS) == 7 / 10
@@ -57,7 +57,7 @@ def test_while_while_takes_leaf_after_leaf():
     # Both pick up a first leaf; the second ray tests alone; both pick up the second leaf; each tests once.
     found = simulate(sequences("NLTLT", "NLTTLT"), Lanes(), 2)
     assert counts(found, *STEPS) == [(1, 2), (2, 4), (3, 5), (0, 0)]
-    assert counts(found, Work.TURN) == [(1, 2)]
+    assert counts(found, Work.ITERATION) == [(1, 2)]
 
 
 def test_a_postponed_leaf_keeps_nobody_waiting():
@@ -75,7 +75,7 @@ def test_if_if_does_a_little_of_all_in_each_turn(loop, tests, turns):
     # The second ray's second visit is in turn 2, and so is its test: along with the first ray's if that has one left.
     found = simulate(sequences("NLTTT", "NNLT"), Lanes(loop=loop), 2)
     assert counts(found, Work.NODE, Work.TRIANGLE) == [(2, 3), (tests, 4)]
-    assert found.issued[Work.TURN] == turns
+    assert found.issued[Work.ITERATION] == turns
 
 
 def test_groups_and_packets_bring_their_own_idle_lanes():
@@ -83,7 +83,7 @@ def test_groups_and_packets_bring_their_own_idle_lanes():
     steps = replace(steps, useful=np.array([4, 4, 1, 3, 2, 4, 2], np.uint8))
     found = simulate(steps, Lanes(loop=NODE_THEN_LEAF), 8)
     assert counts(found, *STEPS) == [(2, 9), (2, 8), (2, 3), (0, 0)]
-    assert counts(found, Work.RAYS, Work.TURN) == [(1, 8), (2, 12)]
+    assert counts(found, Work.RAYS, Work.ITERATION) == [(1, 8), (2, 12)]
     assert found.efficiency(Work.NODE) == 9 / 16
 
 
@@ -108,7 +108,7 @@ def test_queues_do_what_more_rays_are_ready_for():
     # Width 2, four rays: two visits fill two steps, then all test, two at a time. The lanes change places twice.
     found = simulate(sequences("NLT", "NLT", "NLT", "NLT"), Queues(pool=2), 2)
     assert counts(found, *STEPS) == [(2, 4), (2, 4), (2, 4), (0, 0)]
-    assert counts(found, Work.RAYS, Work.TURN) == [(2, 4), (4, 8)]
+    assert counts(found, Work.RAYS, Work.ITERATION) == [(2, 4), (4, 8)]
     assert found.efficiency(*VISITS_AND_TESTS) == 1.0
 
 
@@ -116,7 +116,7 @@ def test_queues_move_a_ray_only_where_its_lane_is_needed():
     # Of one ray there is nothing to move but its coming into a lane.
     assert counts(simulate(sequences("NLTN"), Queues(), 2), Work.MOVE) == [(1, 1)]
     # Two rays in one lane: in, each visits; the second one tests and ends; the first one comes back.
-    assert counts(simulate(sequences("NLT", "NLT"), Queues(pool=2), 1), Work.MOVE, Work.TURN) == [(3, 4), (4, 4)]
+    assert counts(simulate(sequences("NLT", "NLT"), Queues(pool=2), 1), Work.MOVE, Work.ITERATION) == [(3, 4), (4, 4)]
 
 
 def test_long_queues_leave_hardly_a_lane_idle():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from ray_cases import random_rays, soup
 
+from tracecore.analysis.steps import StepCounts, StepSequences
 from tracecore.emulator.tracer import EmulatedTracer
-from tracecore.rays import MISS, make_rays
-from tracecore.steps import COUNTS, RAY_COUNTS, Step, StepCounts, StepSequences
-from tracecore.strategies import find_strategy
-from tracecore.tracer import Query
+from tracecore.kernels.step_records import COUNTS, RAY_COUNTS, Step
+from tracecore.kernels.strategies import find_strategy
+from tracecore.rays import MISS, Query, make_rays
 
 #: Far from each other, so that each is a leaf under the only node.
 TWO = np.array([[[x, 0, 0], [x + 1, 0, 0], [x, 1, 0]] for x in (0, 20)], np.float32)
@@ -132,7 +132,7 @@ def test_a_log_that_is_full_is_made_anew(monkeypatch):
     from tracecore.emulator import tracer
 
     whole = words(recorded("while-while")[0])
-    monkeypatch.setattr(tracer, "PLACES_OF_RAY", 1)
+    monkeypatch.setattr(tracer, "STEPS_OF_RAY", 1)
     assert words(recorded("while-while")[0]) == whole
 
 

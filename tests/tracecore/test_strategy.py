@@ -4,10 +4,10 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from tracecore import strategies
 from tracecore.errors import KernelError
+from tracecore.kernels import strategies
+from tracecore.kernels.strategies import DEFAULT_KERNEL, find_strategy, register_strategy, strategy_names
 from tracecore.layout.device_layout import PackedScene
-from tracecore.strategies import DEFAULT_KERNEL, find_strategy, register_strategy, strategy_names
 
 
 @pytest.fixture(autouse=True)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import tracecore
-from tracecore import direct
-from tracecore.compiled import has_cached_code
+from tracecore.compilation.cached import has_cached_code
+from tracecore.dispatch import direct
+from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, KernelError, RayError, TriangleError
-from tracecore.rays import HIT, RAY, Floats, as_records, make_rays
-from tracecore.tracer import Query, Tracer
+from tracecore.rays import HIT, RAY, Floats, Query, as_records, make_rays
 from tracecore.triangles import LARGEST_COORDINATE
 
 CORNER = np.float32([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
@@ -35,41 +35,17 @@ def test_describes_itself(device: str) -> None:
         assert tracer.threads >= 1
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_queue_traces_the_first_rays_of_a_batch(device: str) -> None:
-    with open_on(device) as tracer:
-        queue = tracer.open_queue()
-        batch = queue.batch(4)
-        batch.rays[:] = TOWARDS
-        queue.submit(batch, 3, Query.CLOSEST)
-        queue.wait(batch)
-        assert batch.hits[:, 0].tolist() == [1, 1, 1, 0]
-        queue.submit(batch, 2, Query.ANY)
-        queue.wait(batch)
-        assert batch.hits[:, 0].tolist() == [0, 0, 1, 0]
-        assert tracer.statistics().rays == 5
-        queue.close()
-        queue.close()
-        assert tracer.statistics().rays == 5
-        assert tracer.statistics().batches == 2
-        for count in (-1, 5):
-            with pytest.raises(RayError, match=f"{count} rays in a batch of 4"):
-                queue.submit(batch, count, Query.ANY)
-
-
 def test_statistics_of_many_threads_add_up() -> None:
     start = time.perf_counter()
     with open_on("cpu", threads=4) as tracer:
 
         def work() -> None:
-            queue = tracer.open_queue()
-            batch = queue.batch(64)
-            batch.rays[:] = TOWARDS
-            batch.rays[0, 4:7] = 0
-            for _ in range(50):
-                queue.submit(batch, 64, Query.CLOSEST)
-                queue.wait(batch)
-            queue.close()
+            rays = np.concatenate([TOWARDS] * 64)
+            rays[0, 4:7] = 0
+            with tracer.open_queue() as queue:
+                for _ in range(50):
+                    queue.submit(rays)
+                assert len(queue.drain()) == 50
 
         threads = [threading.Thread(target=work) for _ in range(4)]
         for thread in threads:
@@ -108,8 +84,9 @@ def test_busy_time_is_the_mean_over_the_threads(clock: SimpleNamespace) -> None:
     with TimedTracer(clock, threads=2) as tracer:
         assert tracer.limits(TOWARDS).kernel_rays_per_second == 0.0
         for count in (10, 20, 30):
-            queue = tracer.open_queue()
-            queue.submit(queue.batch(count), count, Query.CLOSEST)
+            with tracer.open_queue() as queue:
+                queue.submit(np.concatenate([TOWARDS] * count))
+                queue.drain()
             clock.now += 5.0  # in which nothing is traced
         done, limits = tracer.statistics(), tracer.limits(TOWARDS)
     assert (done.batches, done.rays) == (3, 60)
@@ -120,10 +97,7 @@ def test_busy_time_is_the_mean_over_the_threads(clock: SimpleNamespace) -> None:
 
 def test_a_closed_tracer_refuses() -> None:
     tracer = open_on("cpu")
-    queue = tracer.open_queue()
     tracer.close()
-    with pytest.raises(KernelError, match="is closed"):
-        queue.submit(queue.batch(1), 1, Query.CLOSEST)
     with pytest.raises(KernelError, match="is closed"):
         tracer.closest_hit(np.concatenate([TOWARDS] * 10_000))
 
@@ -181,7 +155,7 @@ def test_unknown_names_are_answered_with_the_known() -> None:
 
 
 def test_no_gpu_is_an_error_and_auto_falls_to_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracecore.gpu.gpu_unavailable_reason", lambda: "no driver; install one")
+    monkeypatch.setattr("tracecore.tracers.gpu.gpu_unavailable_reason", lambda: "no driver; install one")
     with pytest.raises(DeviceError, match="no driver; install one"):
         open_on("gpu")
     with open_on("auto") as tracer:

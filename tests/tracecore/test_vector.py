@@ -1,4 +1,4 @@
-"""Vectors in compiled code, lane by lane against NumPy; and arrays that are not counted."""
+"""Vectors in compiled code, element by element against NumPy; and arrays that are not counted."""
 
 import re
 import sys
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from tracecore import vector
-from tracecore.brute_force import fma
+from tracecore.compilation import vector
+from tracecore.tracers.brute_force import fma
 
 
 @njit
@@ -35,17 +35,17 @@ def comparisons(a: Any, b: Any) -> Any:
 @njit
 def numbers(array: Any, k: int) -> Any:
     x = vector.load4(vector.address(array))
-    bits = vector.float_bits(vector.lane(x, k))
-    return vector.lane(x, k), bits, vector.bits_float(bits), vector.lowest_bit(np.int64(1) << k)
+    bits = vector.float_bits(vector.element(x, k))
+    return vector.element(x, k), bits, vector.bits_float(bits), vector.lowest_bit(np.int64(1) << k)
 
 
 SPECIAL = np.float32([0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.5, 1e-45])
 
 
-@pytest.mark.parametrize("turn", range(8))
-def test_arithmetic_is_that_of_each_lane(turn: int) -> None:
-    random = np.random.default_rng(turn)
-    for a, b, c in ((SPECIAL, np.roll(SPECIAL, turn), SPECIAL[::-1].copy()), random.normal(size=(3, 8))):
+@pytest.mark.parametrize("shift", range(8))
+def test_arithmetic_is_that_of_each_element(shift: int) -> None:
+    random = np.random.default_rng(shift)
+    for a, b, c in ((SPECIAL, np.roll(SPECIAL, shift), SPECIAL[::-1].copy()), random.normal(size=(3, 8))):
         x, y, z = np.float32(a), np.float32(b), np.float32(c)
         out = np.empty((8, 8), np.float32)
         arithmetic(x, y, z, out)
@@ -57,15 +57,15 @@ def test_arithmetic_is_that_of_each_lane(turn: int) -> None:
             assert np.array_equal(np.signbit(got[numbers_only]), np.signbit(right[numbers_only]))
 
 
-@pytest.mark.parametrize("turn", range(8))
-def test_comparisons_set_a_bit_per_lane(turn: int) -> None:
-    a, b = SPECIAL, np.roll(SPECIAL, turn)
+@pytest.mark.parametrize("shift", range(8))
+def test_comparisons_set_a_bit_per_element(shift: int) -> None:
+    a, b = SPECIAL, np.roll(SPECIAL, shift)
     bits = 1 << np.arange(8)
     assert comparisons(a, b) == ((bits * (a < b)).sum(), (bits * (a <= b)).sum(), (bits * (a == b)).sum())
 
 
 @pytest.mark.parametrize("k", range(4))
-def test_lanes_and_bits(k: int) -> None:
+def test_elements_and_bits(k: int) -> None:
     array = np.float32([1.5, -2.0, 1e-45, np.inf])
     bits = int(array.view(np.int32)[k])
     assert numbers(array, k) == (array[k], bits, array[k], k)

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tracecore.brute_force import BruteForceTracer
-from tracecore.cpu import CpuTracer
+from tracecore.dispatch.tracer import Tracer
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.rays import MISS, Floats, make_rays
-from tracecore.tracer import Tracer
+from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.tracers.cpu import CpuTracer
 
 Integers = npt.NDArray[np.int64]
 

@@ -27,21 +27,21 @@ def tree_of(child: list[int], length: list[float]) -> BinaryTree:
     """A tree of one triangle per leaf. child: left child of every node, 0 in leaves; length: of every box, which is 1
     wide and high."""
     first = np.zeros(len(child), np.int32)
-    to_visit, slots = [0], 0
+    to_visit, leaf_indices = [0], 0
     while to_visit:
         node = to_visit.pop()
         if child[node] > 0:
             to_visit += [child[node] + 1, child[node]]
         else:
-            first[node] = slots
-            slots += 1
+            first[node] = leaf_indices
+            leaf_indices += 1
     return BinaryTree(
         lower=np.zeros((len(child), 3), np.float32),
         upper=np.float32([[x, 1, 1] for x in length]),
         child=np.int32(child),
         first=first,
         count=(np.int32(child) == 0).astype(np.int32),
-        order=np.arange(slots, dtype=np.uint32),
+        order=np.arange(leaf_indices, dtype=np.uint32),
         build_seconds=0.0,
     )
 
@@ -53,23 +53,23 @@ def chain(levels: int) -> BinaryTree:
     return tree_of(np.where(inner, node + 1, 0).tolist(), np.where(node % 2, 0.01, 0.9 ** (node / 2)).tolist())
 
 
-def leaf_slots(wide: WideTree) -> list[int]:
+def leaf_indices(wide: WideTree) -> list[int]:
     is_leaf = (wide.binary != EMPTY) & (wide.wide == EMPTY)
     return [
-        slot
+        leaf_index
         for first, count in zip(wide.first[is_leaf], wide.count[is_leaf], strict=True)
-        for slot in range(first, first + count)
+        for leaf_index in range(first, first + count)
     ]
 
 
 def assert_sound(wide: WideTree, triangles: int, width: int, max_leaf: int) -> None:
     assert wide.binary.shape == (len(wide.wide), width)
-    assert sorted(leaf_slots(wide)) == list(range(triangles))
-    parent, lane = np.nonzero(wide.wide != EMPTY)
-    linked = wide.wide[parent, lane]
+    assert sorted(leaf_indices(wide)) == list(range(triangles))
+    parent, child_index = np.nonzero(wide.wide != EMPTY)
+    linked = wide.wide[parent, child_index]
     assert sorted(linked) == list(range(1, len(wide.wide)))
     assert (linked > parent).all()
-    assert np.array_equal(wide.count[linked].sum(axis=1), wide.count[parent, lane])
+    assert np.array_equal(wide.count[linked].sum(axis=1), wide.count[parent, child_index])
     filled = wide.binary != EMPTY
     assert (filled[:, 1:] <= filled[:, :-1]).all()
     assert wide.count[filled & (wide.wide == EMPTY)].max(initial=0) <= max_leaf
@@ -99,7 +99,7 @@ def test_small_subtrees_become_leaves(way: Callable[..., WideTree]) -> None:
     merged = way(tree, max_leaf=8)
     is_leaf = (merged.binary != EMPTY) & (merged.wide == EMPTY)
     assert 4 < merged.count[is_leaf].mean() <= 8
-    assert sorted(leaf_slots(merged)) == list(range(500))
+    assert sorted(leaf_indices(merged)) == list(range(500))
 
 
 def test_the_largest_surface_is_opened_first() -> None:
@@ -118,11 +118,11 @@ def test_two_levels_become_one() -> None:
     assert 2 in collapse(tree, width=4, max_leaf=1).binary[0]
 
 
-@pytest.mark.parametrize(("left", "lanes"), [(3, [1, 4, 5, 6]), (1, [1, 3, 7, 8])])
-def test_a_lane_to_spare_goes_to_the_largest(left: float, lanes: list[int]) -> None:
+@pytest.mark.parametrize(("left", "node_children"), [(3, [1, 4, 5, 6]), (1, [1, 3, 7, 8])])
+def test_a_spare_child_goes_to_the_largest(left: float, node_children: list[int]) -> None:
     """The root's left child is a leaf; of its right child's children, the left one is smaller or larger."""
     wide = collapse_levels(tree_of([1, 0, 3, 5, 7, 0, 0, 0, 0], [9, 8, 7, left, 2, 1, 1, 1, 1]), max_leaf=1)
-    assert sorted(wide.binary[0]) == lanes
+    assert sorted(wide.binary[0]) == node_children
 
 
 def test_cost_of_a_known_tree() -> None:
@@ -183,9 +183,13 @@ def test_packed_boxes_hold_the_triangles_below(count: int) -> None:
     def visit(node: int, depth: int) -> int:
         """Checks a node; returns the most stack entries needed below, counted by hand."""
         entries = 0
-        for lane in range(WIDTH):
+        for child_index in range(WIDTH):
             record = packed.nodes[node]
-            lower, upper, child = record["lower"][:, lane], record["upper"][:, lane], int(record["child"][lane])
+            lower, upper, child = (
+                record["lower"][:, child_index],
+                record["upper"][:, child_index],
+                int(record["child"][child_index]),
+            )
             if np.isinf(lower).any():
                 assert (lower > upper).all()
                 continue
@@ -209,5 +213,5 @@ def test_packed_boxes_hold_the_triangles_below(count: int) -> None:
 def test_other_trees_are_refused(width: int, max_leaf: int) -> None:
     triangles = np.ones((16, 3, 3), np.float32)
     tree = build(triangles, max_leaf=max_leaf)
-    with pytest.raises(KernelError, match="bvh8 takes 8 lanes and leaves of at most 8 triangles, got"):
+    with pytest.raises(KernelError, match="bvh8 takes 8 children and leaves of at most 8 triangles, got"):
         pack(tree, collapse(tree, width=width, max_leaf=max_leaf), triangles)

@@ -11,18 +11,18 @@ import pytest
 from chain_tree import chain, slices, vertical_rays
 from ray_cases import Floats, answers, assert_same_bits, random_rays, soup
 
-from tracecore.brute_force import BruteForceTracer
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
-from tracecore.cpu import CpuTracer
-from tracecore.cuda_source import KERNELS
+from tracecore.cuda.nvrtc import compile_strategy, supported_architectures
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels.source import KERNELS
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh4, wide
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
-from tracecore.nvrtc import compile_strategy, supported_architectures
 from tracecore.rays import MISS, make_rays
-from tracecore.strategy import KernelStrategy
+from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.tracers.cpu import CpuTracer
 
 ORDERS: tuple[Order, ...] = ("ascending", "descending", "shuffled")
 

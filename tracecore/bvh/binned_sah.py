@@ -1,4 +1,4 @@
-"""Builder: surface area heuristic over bins of centroids, all three axes, one pass from the root down.
+"""Builds a tree by the surface area heuristic over bins of centroids, all three axes, one pass from the root down.
 
 After Wald: On fast Construction of SAH-based Bounding Volume Hierarchies, 2007, with the number of bins of Günther,
 Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet Traversal, 2007.
@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
-from tracecore.compiled import compiled, inlined
-from tracecore.rays import Floats
-from tracecore.vector import (
+from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.vector import (
     address,
+    element,
     greatest,
-    lane,
     least,
     load4,
     load8,
@@ -27,8 +26,9 @@ from tracecore.vector import (
     splat4,
     store,
 )
+from tracecore.rays import Floats
 
-#: As many bins as there is room for.
+#: The most bins that there is room for.
 MAX_BINS = 128
 BOX_BYTES, ENTRY_BYTES, UPPER = 32, 32, 16
 COUNTS = MAX_BINS * BOX_BYTES
@@ -40,8 +40,11 @@ HALF = np.float32(0.5)
 
 
 class Binning(NamedTuple):
-    """How many bins the triangles of a node are sorted into: one for so many of them, from `least` to `most`, which is
-    `MAX_BINS` or fewer."""
+    """Says how many bins the triangles of a node are sorted into.
+
+    least, most: limits of that number; `most` is `MAX_BINS` or fewer.
+    triangles_per_bin: between these limits there is one bin for so many triangles.
+    """
 
     least: int
     most: int
@@ -56,11 +59,15 @@ FAST_BINNING = Binning(least=4, most=32, triangles_per_bin=16)
 def build(
     triangles: Floats, *, max_leaf: int = 4, triangle_block: int = 1, binning: Binning = DEFAULT_BINNING
 ) -> BinaryTree:
-    """A tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
+    """Returns a tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
 
-    triangles: (t, 3, 3) float32, finite, corners of each; t may be 0. The same triangles give the same tree.
+    The same triangles give the same tree.
+
+    triangles: (t, 3, 3) float32, finite, corners of each; t may be 0.
+    max_leaf: triangles that a leaf may hold.
     triangle_block: how many triangles the traversal tests at once, at least 1; larger blocks make a shallower tree of
-    fuller leaves. binning: more bins cost time and come closer to the cheapest splits.
+    fuller leaves.
+    binning: more bins cost time and come closer to the cheapest splits.
     """
     start = time.perf_counter()
     triangles = np.ascontiguousarray(triangles, np.float32)
@@ -87,7 +94,8 @@ def build(
 
 
 def _tests_by_count(triangles: int, block: int) -> npt.NDArray[np.float64]:
-    """(triangles + 1,) float64, tests that so many triangles take in a leaf, or on a side that may be split further.
+    """Returns how many tests so many triangles take in a leaf, or on a side that may be split further: (triangles + 1,)
+    float64.
 
     A leaf takes ceil(n / block), but that alone is flat between its steps, and further splits move them. Its mean with
     n / block made the cheaper trees. A block of 1 costs n exactly.
@@ -97,7 +105,9 @@ def _tests_by_count(triangles: int, block: int) -> npt.NDArray[np.float64]:
 
 
 class _Rules(NamedTuple):
-    """max_leaf: triangles that a leaf may hold. tests: (t + 1,) float64, by count. binning: `Binning`."""
+    """Says when a node becomes a leaf. max_leaf: triangles that a leaf may hold. tests: (t + 1,) float64, by count.
+    binning: `Binning`.
+    """
 
     max_leaf: Any
     tests: Any
@@ -105,7 +115,9 @@ class _Rules(NamedTuple):
 
 
 class _Bins(NamedTuple):
-    """How centroids are sorted: `count` bins along one axis from `low`, `scale` of them per unit of length."""
+    """Says how centroids are sorted: into `count` bins along one axis from `low`, `scale` of them per unit of
+    length.
+    """
 
     axis: Any
     low: Any
@@ -114,11 +126,16 @@ class _Bins(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """Addresses. Boxes are eight float32: lower x y z 0, upper x y z 0.
+    """Holds addresses of what the builder reads and writes. Boxes are eight float32: lower x y z 0, upper x y z 0.
 
-    references: boxes of the triangles, moved together with order: uint32. boxes: of the nodes. Bins of one axis:
-    bin_boxes, bin_counts: int64, costs: float64, half the area times the tests of a bin and all above it. stack:
-    int64, node, first and end slot, depth. tests: float64, by count of triangles. binning: `Binning`, of numbers.
+    references: boxes of the triangles, moved together with order: uint32.
+    boxes: of the nodes.
+    bin_boxes: of the bins of one axis.
+    bin_counts: int64, triangles in each bin.
+    costs: float64, of each bin: half the area times the tests of it and all above it.
+    stack: int64, node, first and end leaf index, depth.
+    tests: float64, by count of triangles.
+    binning: `Binning`, of numbers.
     """
 
     references: Any
@@ -134,10 +151,13 @@ class _Room(NamedTuple):
 
 @compiled
 def _split_all(references: Any, order: Any, boxes: Any, links: Any, scratch: Any, rules: Any) -> int:
-    """Split depth first. Returns the number of nodes.
+    """Splits nodes depth first. Returns how many there are.
 
-    references: (t, 8) float32, boxes of the triangles, and order: (t,) uint32, both permuted. Written: boxes: (n, 8)
-    float32; links: (n, 3) int32, child, first, count. scratch: SCRATCH_BYTES of uint8. rules: `_Rules`.
+    references: (t, 8) float32, boxes of the triangles, and order: (t,) uint32, both permuted.
+    boxes: (n, 8) float32, written.
+    links: (n, 3) int32, child, first, count, written.
+    scratch: SCRATCH_BYTES of uint8.
+    rules: `_Rules`.
     """
     at, tests = address(scratch), address(rules.tests)
     room = _Room(
@@ -181,7 +201,8 @@ def _push(entry: int, node: int, first: int, end: int, depth: int) -> None:
 
 @inlined
 def _split(room: Any, node: int, first: int, end: int, max_leaf: int, levels: int) -> int:
-    """Write the node's box and sort its slots by side. Returns the first slot of the right side, or `first` for a leaf.
+    """Writes a node's box and sorts its leaf indices by side. Returns the first leaf index of the right side, or
+    `first` for a leaf.
 
     levels: how many more the tree may have below this node. Halves need the logarithm of the count of them, so the
     heuristic is followed while there is one to spare.
@@ -222,16 +243,16 @@ def _put(box: int, lower: Any, upper: Any) -> None:
 
 @inlined
 def _half_area(lower: Any, upper: Any) -> float:
-    """Half of the surface, in float64: no finite box overflows."""
-    x = np.float64(lane(upper, 0)) - np.float64(lane(lower, 0))
-    y = np.float64(lane(upper, 1)) - np.float64(lane(lower, 1))
-    z = np.float64(lane(upper, 2)) - np.float64(lane(lower, 2))
+    """Returns half of a box's surface, in float64: no finite box overflows."""
+    x = np.float64(element(upper, 0)) - np.float64(element(lower, 0))
+    y = np.float64(element(upper, 1)) - np.float64(element(lower, 1))
+    z = np.float64(element(upper, 2)) - np.float64(element(lower, 2))
     return x * y + y * z + z * x
 
 
 @inlined
 def _measure(room: Any, node: int, first: int, end: int) -> Any:
-    """Write the box of the triangles; returns the bounds of their centroids and half the area."""
+    """Writes the box of the triangles. Returns the bounds of their centroids and half the area."""
     lower, upper = splat4(np.inf), splat4(-np.inf)
     low, high = lower, upper
     for i in range(first, end):
@@ -250,22 +271,24 @@ def _bin_count(binning: Any, triangles: int) -> int:
 
 @inlined
 def _bins(low: Any, high: Any, axis: int, count: int) -> Any:
-    """The bins of one axis between bounds of centroids. The scale is 0 where float32 cannot tell the bounds apart."""
-    scale = np.float32(count) / (lane(high, axis) - lane(low, axis))
-    return _Bins(axis, lane(low, axis), scale if scale < INFINITY else np.float32(0.0), count)
+    """Returns the bins of one axis between bounds of centroids. The scale is 0 where float32 cannot tell the bounds
+    apart.
+    """
+    scale = np.float32(count) / (element(high, axis) - element(low, axis))
+    return _Bins(axis, element(low, axis), scale if scale < INFINITY else np.float32(0.0), count)
 
 
 @inlined
 def _bin(box: int, bins: Any) -> int:
-    """The bin of a triangle's centroid: 0 <= (centroid - low) * scale, at most a rounding above the count."""
-    place = box + 4 * bins.axis
-    centroid = load_float(place) * HALF + load_float(place + UPPER) * HALF
+    """Returns the bin of a triangle's centroid: 0 <= (centroid - low) * scale, at most a rounding above the count."""
+    lower = box + 4 * bins.axis
+    centroid = load_float(lower) * HALF + load_float(lower + UPPER) * HALF
     return min(np.int64((centroid - bins.low) * bins.scale), bins.count - 1)
 
 
 @inlined
 def _fill(room: Any, first: int, end: int, bins: Any) -> None:
-    """Sort the triangles into bins."""
+    """Sorts the triangles into bins."""
     for i in range(bins.count):
         store(room.bin_counts + 8 * i, np.int64(0))
         _put(room.bin_boxes + i * BOX_BYTES, splat4(np.inf), splat4(-np.inf))
@@ -285,7 +308,7 @@ def _tests(room: Any, count: int) -> float:
 
 @inlined
 def _sweep(room: Any, bins: int) -> Any:
-    """The cheapest border of two bins: half area times tests of both sides, and the first bin on the right."""
+    """Returns the cheapest border of two bins: half area times tests of both sides, and the first bin on the right."""
     count = 0
     lower, upper = splat4(np.inf), splat4(-np.inf)
     for i in range(bins - 1, 0, -1):
@@ -307,7 +330,7 @@ def _sweep(room: Any, bins: int) -> Any:
 
 @inlined
 def _partition(room: Any, first: int, end: int, bins: Any, plane: int) -> int:
-    """Move the triangles of the bins below `plane` to the front. Returns the first slot behind them."""
+    """Moves the triangles of the bins below `plane` to the front. Returns the first leaf index behind them."""
     left, right = first, end
     while left < right:
         box = room.references + left * BOX_BYTES

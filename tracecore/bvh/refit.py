@@ -1,4 +1,4 @@
-"""The same tree over triangles that have moved: every box anew, from the leaves up.
+"""Fits a tree to triangles that have moved: every box anew, from the leaves up.
 
 Lauterbach, Yoon, Tuft, Manocha: RT-DEFORM: Interactive Ray Tracing of Dynamic Scenes using BVHs, 2006.
 """
@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from tracecore.bvh.tree import BinaryTree
-from tracecore.compiled import compiled
+from tracecore.compilation.cached import compiled
 from tracecore.errors import TriangleError
 from tracecore.rays import Floats
 
 
 def refit(tree: BinaryTree, triangles: Floats) -> BinaryTree:
-    """The tree with its boxes around other triangles; nodes and order stay.
+    """Returns the tree with its boxes around other triangles; nodes and order stay. Its `sah_cost` says how good it
+    still is.
 
-    triangles: (t, 3, 3) float32, checked, as many as the tree has. Its `sah_cost` tells how good the tree still is.
+    tree: the tree to fit.
+    triangles: (t, 3, 3) float32, checked, as many as the tree has.
     Raises `TriangleError` for another number of triangles.
     """
     if len(triangles) != len(tree.order):
@@ -32,7 +34,7 @@ def refit(tree: BinaryTree, triangles: Floats) -> BinaryTree:
 
 @compiled
 def _refit(child: Any, first: Any, count: Any, order: Any, triangles: Any, lower: Any, upper: Any) -> None:
-    """Write the boxes. Children come after their parents, so that their boxes are there before they are needed."""
+    """Writes the boxes. Children come after their parents, so that their boxes are there before they are needed."""
     for node in range(len(child) - 1, -1, -1):
         left = child[node]
         for axis in range(3):
@@ -40,8 +42,8 @@ def _refit(child: Any, first: Any, count: Any, order: Any, triangles: Any, lower
                 low, high = min(lower[left, axis], lower[left + 1, axis]), max(upper[left, axis], upper[left + 1, axis])
             else:
                 low, high = np.float32(np.inf), np.float32(-np.inf)
-                for slot in range(first[node], first[node] + count[node]):
+                for leaf_index in range(first[node], first[node] + count[node]):
                     for corner in range(3):
-                        value = triangles[order[slot], corner, axis]
+                        value = triangles[order[leaf_index], corner, axis]
                         low, high = min(low, value), max(high, value)
             lower[node, axis], upper[node, axis] = low, high

@@ -1,7 +1,8 @@
-"""Builder: the surface area heuristic exactly, at every border of two triangles in the order of their centroids.
+"""Builds a tree by the surface area heuristic exactly, at every border of two triangles in the order of their
+centroids.
 
-Wald, Boulos, Shirley: Ray Tracing Deformable Scenes Using Dynamic Bounding Volume Hierarchies, 2007, sweep so. It
-takes longer than bins do (`binned_sah`), and judges how good their trees are.
+Wald, Boulos, Shirley: Ray Tracing Deformable Scenes Using Dynamic Bounding Volume Hierarchies, 2007, sweep so. It takes
+longer than bins do (`binned_sah`), and judges how good their trees are.
 """
 
 import time
@@ -10,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
-from tracecore.compiled import compiled, inlined
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.rays import Floats
 
 
 def build(triangles: Floats, *, max_leaf: int = 4) -> BinaryTree:
-    """A tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
+    """Returns a tree whose leaves hold at most `max_leaf` triangles and whose depth is at most `MAX_DEPTH`.
 
-    triangles: (t, 3, 3) float32, finite, corners of each; t may be 0. The same triangles give the same tree.
+    The same triangles give the same tree.
+
+    triangles: (t, 3, 3) float32, finite, corners of each; t may be 0.
+    max_leaf: triangles that a leaf may hold.
     """
     start = time.perf_counter()
     count = len(triangles)
@@ -41,21 +45,23 @@ def build(triangles: Floats, *, max_leaf: int = 4) -> BinaryTree:
 
 @compiled
 def _split_all(boxes: Any, orders: Any, bounds: Any, links: Any, max_leaf: int) -> int:
-    """Split depth first. Returns the number of nodes.
+    """Splits nodes depth first. Returns how many there are.
 
-    boxes: (t, 6) float64, lower and upper, of the triangles. orders: (3, t) int64, triangles by their centroids along
-    each axis, permuted. Written: bounds: (n, 6) float64; links: (n, 3) int32, child, first, count.
+    boxes: (t, 6) float64, lower and upper, of the triangles.
+    orders: (3, t) int64, triangles by their centroids along each axis, permuted.
+    bounds: (n, 6) float64, written.
+    links: (n, 3) int32, child, first, count, written.
     """
     count = orders.shape[1]
-    stack = np.zeros((MAX_DEPTH + 2, 4), np.int64)  # node, first and end slot, depth
+    stack = np.zeros((MAX_DEPTH + 2, 4), np.int64)  # node, first and end leaf index, depth
     stack[0, 2] = count
     costs, spare = np.zeros(count), np.zeros(count, np.int64)
     waiting, nodes = min(count, 1), 1
     while waiting > 0:
         waiting -= 1
         node, first, end, depth = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2], stack[waiting, 3]
-        for slot in range(first, end):
-            _grow(bounds, node, boxes, orders[0, slot], slot == first)
+        for leaf_index in range(first, end):
+            _grow(bounds, node, boxes, orders[0, leaf_index], leaf_index == first)
         area = _half_area(bounds, node)
         axis, middle, cost = _choose(boxes, orders, (first, end), costs, MAX_DEPTH - depth)
         size = end - first
@@ -77,42 +83,46 @@ def _push(stack: Any, row: int, entry: Any) -> None:
 
 
 @inlined
-def _choose(boxes: Any, orders: Any, slots: Any, costs: Any, levels: int) -> Any:
-    """The axis of the cheapest border, the first slot on its right, and half area times triangles of both sides.
+def _choose(boxes: Any, orders: Any, leaf_indices: Any, costs: Any, levels: int) -> Any:
+    """Returns the axis of the cheapest border, the first leaf index on its right, and half area times triangles of both
+    sides.
 
     levels: how many more the tree may have here. Halves need the logarithm of the count of them, so the heuristic is
     followed while there is one to spare.
     """
-    first, end = slots
+    first, end = leaf_indices
     best, middle, least = 0, first + (end - first) // 2, np.inf
     if 1 << min(levels - 1, 62) >= end - first:
         for axis in range(3):
-            slot, cost = _sweep(boxes, orders, axis, slots, costs)
+            leaf_index, cost = _sweep(boxes, orders, axis, leaf_indices, costs)
             if cost < least:
-                best, middle, least = axis, slot, cost
+                best, middle, least = axis, leaf_index, cost
     return best, middle, least
 
 
 @inlined
-def _sweep(boxes: Any, orders: Any, axis: int, slots: Any, costs: Any) -> Any:
-    """The cheapest border along one axis: the first slot on its right, and the cost. costs: (t,) float64, scratch."""
-    first, end = slots
+def _sweep(boxes: Any, orders: Any, axis: int, leaf_indices: Any, costs: Any) -> Any:
+    """Returns the cheapest border along one axis: the first leaf index on its right, and the cost.
+
+    costs: (t,) float64, scratch.
+    """
+    first, end = leaf_indices
     box = np.empty((1, 6))
-    for slot in range(end - 1, first, -1):
-        _grow(box, 0, boxes, orders[axis, slot], slot == end - 1)
-        costs[slot] = (end - slot) * _half_area(box, 0)
+    for leaf_index in range(end - 1, first, -1):
+        _grow(box, 0, boxes, orders[axis, leaf_index], leaf_index == end - 1)
+        costs[leaf_index] = (end - leaf_index) * _half_area(box, 0)
     best, least = first, np.inf
-    for slot in range(first + 1, end):
-        _grow(box, 0, boxes, orders[axis, slot - 1], slot == first + 1)
-        cost = (slot - first) * _half_area(box, 0) + costs[slot]
+    for leaf_index in range(first + 1, end):
+        _grow(box, 0, boxes, orders[axis, leaf_index - 1], leaf_index == first + 1)
+        cost = (leaf_index - first) * _half_area(box, 0) + costs[leaf_index]
         if cost < least:
-            best, least = slot, cost
+            best, least = leaf_index, cost
     return best, least
 
 
 @inlined
 def _grow(box: Any, row: int, boxes: Any, triangle: int, is_first: bool) -> None:
-    """Row of `box` becomes a triangle's box, or grows around it."""
+    """Makes a row of `box` a triangle's box, or lets it grow around it."""
     for k in range(3):
         lower, upper = boxes[triangle, k], boxes[triangle, k + 3]
         box[row, k] = lower if is_first else min(box[row, k], lower)
@@ -126,19 +136,21 @@ def _half_area(box: Any, row: int) -> float:
 
 
 @inlined
-def _partition(orders: Any, axis: int, slots: Any, side: Any, spare: Any) -> None:
-    """Move the triangles of the left side to the front in the orders of all axes; both sides stay in order.
+def _partition(orders: Any, axis: int, leaf_indices: Any, side: Any, spare: Any) -> None:
+    """Moves the triangles of the left side to the front in the orders of all axes; both sides stay in order.
 
-    axis: in whose order the left side comes first already. slots: first, first on the right, end. side: (t,) float64
-    and spare: (t,) int64, scratch.
+    axis: in whose order the left side comes first already.
+    leaf_indices: first, first on the right, end.
+    side: (t,) float64, scratch.
+    spare: (t,) int64, scratch.
     """
-    first, middle, end = slots
-    for slot in range(first, end):
-        side[orders[axis, slot]] = 0.0 if slot < middle else 1.0
+    first, middle, end = leaf_indices
+    for leaf_index in range(first, end):
+        side[orders[axis, leaf_index]] = 0.0 if leaf_index < middle else 1.0
     for k in range(3):
         left, right = first, 0
-        for slot in range(first, end):
-            triangle = orders[k, slot]
+        for leaf_index in range(first, end):
+            triangle = orders[k, leaf_index]
             if side[triangle] == 0.0:
                 orders[k, left] = triangle
                 left += 1

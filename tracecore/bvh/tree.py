@@ -1,4 +1,4 @@
-"""The binary tree that every builder makes and every layout packs."""
+"""Defines the binary tree that every builder makes and every layout packs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +17,18 @@ VISIT_COST = 1.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BinaryTree:
-    """A bounding volume hierarchy over triangles; node 0 is the root and may be a leaf, no node is deeper than
+    """Is a bounding volume hierarchy over triangles; node 0 is the root and may be a leaf, no node is deeper than
     `MAX_DEPTH`.
 
-    lower, upper: (n, 3) float32, exact bounds of the triangles below. child: (n,) int32, index of the left child, the
-    right one follows it; 0 in a leaf. first, count: (n,) int32, the leaf's range of slots; count is 0 in an inner node
-    (and in the root of no triangles). order: (t,) uint32, slot -> `prim_id`. A child's index is greater than its
-    parent's. triangle_block: how many triangles the traversal tests at once. build_seconds: wall time.
+    A child's index is greater than its parent's.
+
+    lower, upper: (n, 3) float32, exact bounds of the triangles below.
+    child: (n,) int32, index of the left child, the right one follows it; 0 in a leaf.
+    first, count: (n,) int32, the leaf's range of leaf indices; count is 0 in an inner node (and in the root of no
+    triangles).
+    order: (t,) uint32, leaf index -> `prim_id`.
+    triangle_block: how many triangles the traversal tests at once.
+    build_seconds: wall time.
     """
 
     lower: Floats
@@ -37,14 +42,16 @@ class BinaryTree:
 
     @property
     def half_area(self) -> npt.NDArray[np.float64]:
-        """(n,) float64, half of the surface of every box."""
+        """Returns half of the surface of every box, (n,) float64."""
         x, y, z = (self.upper.astype(np.float64) - self.lower).T
         return x * y + y * z + z * x
 
     @cached_property
     def sah_cost(self) -> float:
-        """Expected cost of a ray that meets the root's box, by the surface area heuristic: `VISIT_COST` per inner node
-        and 1 per block of triangles."""
+        """Returns the expected cost of a ray that hits the root's box, by the surface area heuristic.
+
+        It is `VISIT_COST` per inner node and 1 per block of triangles.
+        """
         area = self.half_area
         tests = -(-self.count // self.triangle_block)
         if area[0] == 0.0:
@@ -53,5 +60,5 @@ class BinaryTree:
 
     @property
     def is_leaf(self) -> npt.NDArray[np.bool_]:
-        """(n,) bool."""
+        """Returns whether each node is a leaf, (n,) bool."""
         return self.child == 0

@@ -1,6 +1,6 @@
-"""Collapse of a binary tree to a wide one: a node takes its children's children in place of its children.
+"""Collapses a binary tree to a wide one: a node takes its children's children in place of its children.
 
-Ways of collapse differ in which small subtrees become leaves and in the order in which a node's lanes are opened.
+Ways of collapse differ in which small subtrees become leaves and in the order in which a node's children are opened.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.bvh.tree import BinaryTree
-from tracecore.compiled import compiled, inlined
+from tracecore.compilation.cached import compiled, inlined
 
 EMPTY = -1
 
-#: Rank of a lane that is never opened.
+#: Rank of a child that is never opened.
 CLOSED = -1.0
 
 #: Cost of a triangle test in visits to a wide node, of Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on
@@ -27,11 +27,13 @@ Doubles = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WideTree:
-    """Which nodes of a binary tree are the children of each wide node; wide node 0 is the root, parents come first.
+    """Says which nodes of a binary tree are the children of each wide node; wide node 0 is the root, parents come
+    first.
 
-    binary: (n, width) int32, the binary node in every lane, `EMPTY` in lanes to spare, which come last. wide: (n,
-    width) int32, the wide node that stands for an inner one, `EMPTY` for leaves. first, count: (n, width) int32, range
-    of slots below; a leaf is a node with `wide` of `EMPTY`. depth: levels of wide nodes.
+    binary: (n, width) int32, the binary node that is each child, `EMPTY` for spare children, which come last.
+    wide: (n, width) int32, the wide node that stands for an inner one, `EMPTY` for leaves.
+    first, count: (n, width) int32, range of leaf indices below; a leaf is a node with `wide` of `EMPTY`.
+    depth: levels of wide nodes.
     """
 
     binary: Ints
@@ -42,43 +44,48 @@ class WideTree:
 
 
 def collapse(tree: BinaryTree, *, width: int = 8, max_leaf: int = 4) -> WideTree:
-    """The wide tree of a binary one; subtrees of at most `max_leaf` triangles become one leaf.
+    """Returns the wide tree of a binary one; subtrees of at most `max_leaf` triangles become one leaf.
 
-    After Wald, Benthin, Boulos: Getting Rid of Packets, 2008: the lane of the largest surface is opened first, until
+    After Wald, Benthin, Boulos: Getting Rid of Packets, 2008: the child of the largest surface is opened first, until
     the node is full.
     """
-    slots = slot_ranges(tree)
-    return fill_lanes(slots, _merged(tree, slots, max_leaf), tree.half_area, width)
+    leaf_indices = leaf_ranges(tree)
+    return fill_children(leaf_indices, _merged(tree, leaf_indices, max_leaf), tree.half_area, width)
 
 
 def collapse_levels(tree: BinaryTree, *, width: int = 4, max_leaf: int = 4) -> WideTree:
-    """The wide tree of a binary one, level by level; subtrees of at most `max_leaf` triangles become one leaf.
+    """Returns the wide tree of a binary one, level by level; subtrees of at most `max_leaf` triangles become one leaf.
 
-    After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014: two binary levels become one of width 4,
-    a node takes its four grandchildren. Where one of its children is a leaf, the lane to spare goes to opening the
-    largest of the others. For other widths: the highest lanes are opened first, among them the largest.
+    After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014: two binary levels become one of width 4, a
+    node takes its four grandchildren. Where one of its children is a leaf, the spare child is filled by opening the
+    largest of the others. For other widths: the highest children are opened first, among them the largest.
     """
-    slots = slot_ranges(tree)
+    leaf_indices = leaf_ranges(tree)
     depth = np.zeros(len(tree.child), np.int32)
     _count_levels(tree.child, depth)
     rank = np.empty(len(depth))
     rank[np.lexsort((tree.half_area, -depth))] = np.arange(len(depth))
-    return fill_lanes(slots, _merged(tree, slots, max_leaf), rank, width)
+    return fill_children(leaf_indices, _merged(tree, leaf_indices, max_leaf), rank, width)
 
 
 def sah_cost(tree: BinaryTree, wide: WideTree, *, triangle_cost: float = TRIANGLE_COST) -> float:
-    """Expected cost of a ray that meets the root's box, in visits to a wide node: `triangle_cost` per triangle."""
+    """Returns the expected cost of a ray that hits the root's box, in visits to a wide node.
+
+    tree: the binary tree.
+    wide: the same tree, collapsed.
+    triangle_cost: cost of a triangle test, in visits to a wide node.
+    """
     area = tree.half_area
     if area[0] == 0.0:
         area[:] = 1.0
     is_inner = wide.wide != EMPTY
     visits = area[0] + area[wide.binary[is_inner]].sum()
-    tests = area[wide.binary[~is_inner]] @ wide.count[~is_inner]  # lanes to spare hold no triangles
+    tests = area[wide.binary[~is_inner]] @ wide.count[~is_inner]  # spare children hold no triangles
     return float((visits + triangle_cost * tests) / area[0])
 
 
 def stack_need(wide: WideTree) -> int:
-    """The most entries on a stack at once, whatever the order in which a ray visits the children.
+    """Returns the most entries on a stack at once, whatever the order in which a ray visits the children.
 
     The root is the first entry. A visit takes one, of a node or a leaf, and pushes up to all children of the node.
     """
@@ -86,51 +93,57 @@ def stack_need(wide: WideTree) -> int:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Slots:
-    """first, count: (n,) int32, the range of slots below every node of a binary tree."""
+class LeafRanges:
+    """Holds the range of leaf indices below every node of a binary tree. first, count: (n,) int32."""
 
     first: Ints
     count: Ints
 
 
-def slot_ranges(tree: BinaryTree) -> Slots:
-    """The slots below every node: those of a subtree are contiguous."""
+def leaf_ranges(tree: BinaryTree) -> LeafRanges:
+    """Returns the leaf indices below every node: those of a subtree are contiguous."""
     first, count = tree.first.copy(), tree.count.copy()
     _sum_ranges(tree.child, first, count)
-    return Slots(first=first, count=count)
+    return LeafRanges(first=first, count=count)
 
 
-def fill_lanes(slots: Slots, child: Ints, rank: Doubles, width: int) -> WideTree:
-    """The wide tree whose lanes are opened by rank.
+def fill_children(leaf_indices: LeafRanges, child: Ints, rank: Doubles, width: int) -> WideTree:
+    """Returns the wide tree whose children are opened by rank.
 
-    child: (n,) int32, left child of every binary node, 0 in what becomes a leaf. rank: (n,) float64, `CLOSED` or more:
-    of a node's lanes the one of the highest rank gives way to its children, until the node is full or all are closed.
+    leaf_indices: the range below every binary node.
+    child: (n,) int32, left child of every binary node, 0 in what becomes a leaf.
+    rank: (n,) float64, `CLOSED` or more: of a node's children the one of the highest rank gives way to its children,
+    until the node is full or all are closed.
+    width: children of a wide node.
     """
     capacity = len(child) // 2 + 1  # one for each inner node at most, or the root alone
     binary = np.full((capacity, width), EMPTY, np.int32)
     wide = np.full((capacity, width), EMPTY, np.int32)
     level = np.ones(capacity, np.int32)
     nodes = _fill_all(child, rank, binary, wide, level)
-    if slots.count[0] == 0:
+    if leaf_indices.count[0] == 0:
         binary[0, 0] = EMPTY
     binary = binary[:nodes]
     return WideTree(
         binary=binary,
         wide=wide[:nodes],
-        first=np.where(binary == EMPTY, 0, slots.first[binary]),
-        count=np.where(binary == EMPTY, 0, slots.count[binary]),
+        first=np.where(binary == EMPTY, 0, leaf_indices.first[binary]),
+        count=np.where(binary == EMPTY, 0, leaf_indices.count[binary]),
         depth=int(level[:nodes].max()),
     )
 
 
-def _merged(tree: BinaryTree, slots: Slots, max_leaf: int) -> Ints:
-    """(n,) int32, left children, 0 in subtrees of at most `max_leaf` triangles."""
-    return np.where(slots.count > max_leaf, tree.child, 0)
+def _merged(tree: BinaryTree, leaf_indices: LeafRanges, max_leaf: int) -> Ints:
+    """Returns the left children, (n,) int32, 0 in subtrees of at most `max_leaf` triangles."""
+    return np.where(leaf_indices.count > max_leaf, tree.child, 0)
 
 
 @compiled
 def _sum_ranges(child: Any, first: Any, count: Any) -> None:
-    """Give inner nodes the first slot and the number of slots below; children have higher indices than their parent."""
+    """Gives inner nodes the first leaf index and the number of leaf indices below.
+
+    Children have higher indices than their parent.
+    """
     for node in range(len(child) - 1, -1, -1):
         if child[node] > 0:
             first[node] = first[child[node]]
@@ -139,7 +152,7 @@ def _sum_ranges(child: Any, first: Any, count: Any) -> None:
 
 @compiled
 def _count_levels(child: Any, depth: Any) -> None:
-    """Give every node the number of nodes above it."""
+    """Gives every node the number of nodes above it."""
     for node in range(len(child)):
         if child[node] > 0:
             depth[child[node]] = depth[child[node] + 1] = depth[node] + 1
@@ -147,12 +160,12 @@ def _count_levels(child: Any, depth: Any) -> None:
 
 @compiled
 def _fill_all(child: Any, rank: Any, binary: Any, wide: Any, level: Any) -> int:
-    """Fill the wide nodes, breadth first. Returns how many there are."""
+    """Fills the wide nodes, breadth first. Returns how many there are."""
     binary[0, 0] = 0
     nodes = 1
     at = np.int64(0)
     while at < nodes:  # the nodes are their own queue
-        filled = _open_lanes(child, rank, binary, at)
+        filled = _open_children(child, rank, binary, at)
         for i in range(filled):
             if child[binary[at, i]] > 0:
                 wide[at, i] = nodes
@@ -164,8 +177,8 @@ def _fill_all(child: Any, rank: Any, binary: Any, wide: Any, level: Any) -> int:
 
 
 @inlined
-def _open_lanes(child: Any, rank: Any, binary: Any, at: int) -> int:
-    """Fill the lanes of a wide node from the one binary node in the first. Returns how many are filled."""
+def _open_children(child: Any, rank: Any, binary: Any, at: int) -> int:
+    """Fills the children of a wide node from the one binary node in the first. Returns how many are filled."""
     highest = 0 if child[binary[at, 0]] > 0 else EMPTY
     for filled in range(1, binary.shape[1]):
         if highest == EMPTY:
@@ -179,7 +192,7 @@ def _open_lanes(child: Any, rank: Any, binary: Any, at: int) -> int:
 
 @inlined
 def _highest(child: Any, rank: Any, binary: Any, at: int, filled: int) -> int:
-    """The lane to open next, the first of several; EMPTY if there is none."""
+    """Returns the child to open next, the first of several; EMPTY if there is none."""
     highest, most = EMPTY, CLOSED
     for i in range(filled):
         node = binary[at, i]
@@ -190,7 +203,9 @@ def _highest(child: Any, rank: Any, binary: Any, at: int, filled: int) -> int:
 
 @compiled
 def _stack_need(binary: Any, wide: Any) -> int:
-    """The last child pushed may be the one that needs the most, with its siblings below it."""
+    """Returns the most entries at once. The last child pushed may be the one that needs the most, with its siblings
+    below it.
+    """
     need = np.ones(len(binary), np.int64)
     for node in range(len(binary) - 1, -1, -1):
         filled, below = 0, 1

@@ -10,13 +10,13 @@ namespace emulator {
 constexpr int LANES = 32;
 constexpr int MAX_WARPS = 32;
 
-// A place in the kernel's source.
+// A line of the kernel's source.
 struct Site {
     const char* file;
     int line;
 };
 
-// As a default argument: the place of the call.
+// Returns, as a default argument, where the call is in the source.
 constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return {file, line};
 }
@@ -74,13 +74,13 @@ enum class Order : uint32_t { ASCENDING, DESCENDING, SHUFFLED };
 
 struct Block {
     Warp warps[MAX_WARPS];
-    Warp* warp;  // the one whose turn it is
+    Warp* warp;  // the one that runs
     Lane* lane;  // and its lane
     uint32_t warps_count;
     uint32_t runnable;  // bit set of warps that have a ready lane
-    Extent place;       // `blockIdx`
-    Extent size;        // `blockDim`
-    Extent grid;        // `gridDim`
+    Extent block_index;  // `blockIdx`
+    Extent size;         // `blockDim`
+    Extent grid;         // `gridDim`
     Order order;
     uint32_t random;
     void (*kernel)();

@@ -8,9 +8,9 @@
 
 #define TRACECORE_EMULATOR 1
 
-// Of the thread that runs. Blocks and grids have one dimension.
+// The indices of the thread that runs. Blocks and grids have one dimension.
 #define threadIdx (emulator::block.lane->thread)
-#define blockIdx (emulator::block.place)
+#define blockIdx (emulator::block.block_index)
 #define blockDim (emulator::block.size)
 #define gridDim (emulator::block.grid)
 
@@ -62,7 +62,7 @@ inline T* aligned(T* address, Site site) {
     return address;
 }
 
-// And a load or store outside of its memory.
+// A device also refuses a load or store outside of its memory.
 template <class T>
 inline T* checked(T* address, Site site) {
     const uint64_t begin = reinterpret_cast<uint64_t>(address);
@@ -76,16 +76,16 @@ inline T* checked(T* address, Site site) {
 // What lanes do, step by step (tracecore/kernels/steps.cuh), in the order of time.
 struct StepLog {
     uint64_t* entries;
-    uint64_t places;
-    uint64_t length;  // also of those that found no place
+    uint64_t capacity;
+    uint64_t length;  // also of those for which there was no room
 };
 
 inline StepLog* step_log;
 
-// As `StepSequences.decoded` of tracecore/steps.py reads them.
+// Logs a step in the form that `StepSequences.decoded` of tracecore/analysis/steps.py reads.
 inline void log_step(uint32_t ray, uint32_t lane, uint32_t kind, bool is_useful) {
     const uint64_t entry = uint64_t(ray) << 32 | lane << 16 | uint32_t(is_useful) << 8 | kind;
-    if (step_log->length < step_log->places) step_log->entries[step_log->length] = entry;
+    if (step_log->length < step_log->capacity) step_log->entries[step_log->length] = entry;
     ++step_log->length;
 }
 
@@ -94,7 +94,7 @@ inline T load_plainly(const T* address) {
     return *address;
 }
 
-// T itself, but no place to deduce it from.
+// T itself, but nothing that it could be deduced from.
 template <class T>
 struct Same {
     using Type = T;
@@ -138,7 +138,7 @@ EMULATOR_STORE(__stwt, Reader::DEVICE)
 
 #undef EMULATOR_STORE
 
-// Plain operations, since one thread runs at a time. Each returns the old value, after other warps have had their turn:
+// Plain operations, since one thread runs at a time. Each returns the old value, after other warps have run:
 // what they share by way of atomics is shared out among them.
 #define EMULATOR_ATOMIC(name, expression)                                         \
     template <class T>                                                            \
@@ -300,7 +300,7 @@ inline bool isnan(float x) { return x != x; }
 inline bool isinf(float x) { return fabsf(x) == __builtin_inff(); }
 inline bool isfinite(float x) { return fabsf(x) < __builtin_inff(); }
 
-// Of a number and a NaN the number; -0 is less than 0 (minimumNumber and maximumNumber of IEEE 754-2019).
+// Returns of a number and a NaN the number; -0 is less than 0 (minimumNumber and maximumNumber of IEEE 754-2019).
 inline float fminf(float a, float b) {
     if (a == b) return __uint_as_float(__float_as_uint(a) | __float_as_uint(b));
     return a < b || b != b ? a : b;

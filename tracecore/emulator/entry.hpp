@@ -9,7 +9,7 @@ namespace emulator {
 struct Request {
     const Scene* scene;
     const void* arguments;  // Launch, or Ring in resident dispatch
-    char* stacks;  // LANE_BYTES for each thread of a block; zeros, or what an earlier launch left
+    char* stacks;           // LANE_BYTES for each thread of a block; zeros, or what an earlier launch left
     uint32_t any_hit;
     uint32_t blocks;
     uint32_t threads;  // of a block
@@ -40,7 +40,7 @@ inline void run_kernel() {
 
 inline const char* emulate(Request* the_request) {
     request = the_request;
-    complaint.clear();
+    error.clear();
     memories = request->memories;
     memories_count = request->memories_count;
     block.kernel = run_kernel;
@@ -52,7 +52,7 @@ inline const char* emulate(Request* the_request) {
     step_log = &request->log;
     weak.start(request->is_weak != 0, request->host);
     run_grid(request->blocks, {request->stacks, request->threads});
-    return complaint.length == 0 ? nullptr : complaint.bytes;
+    return error.length == 0 ? nullptr : error.bytes;
 }
 
 }  // namespace emulator

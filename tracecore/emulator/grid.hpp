@@ -45,8 +45,8 @@ struct Stacks {
             if (!has_overflowed(i)) continue;
             memset(stack(i) - FRAME_BYTES, 0, FRAME_BYTES);
             if (overflows++ > 0) continue;
-            complaint.add("%sthe stack of %d bytes of warp %u, lane %u overflowed: use smaller arrays, less recursion",
-                          complaint.length > 0 ? "; " : "", int(STACK_BYTES), i / LANES, i % LANES);
+            error.add("%sthe stack of %d bytes of warp %u, lane %u overflowed: use smaller arrays, less recursion",
+                      error.length > 0 ? "; " : "", int(STACK_BYTES), i / LANES, i % LANES);
         }
     }
 
@@ -72,26 +72,26 @@ inline void start_warp(uint32_t index, const Stacks& stacks) {
 
 inline void run_block(uint32_t index, const Stacks& stacks) {
     memset(__start_tracecore_shared, POISON, __stop_tracecore_shared - __start_tracecore_shared);
-    block.place = {index};
+    block.block_index = {index};
     for_each(all_warps(), [&](int i) { start_warp(i, stacks); });
     block.runnable = all_warps();
     block.warp = &block.warps[pick(block.runnable)];
-    take_turns(block.host);
-    while (weak.is_hosts_turn) {
-        weak.is_hosts_turn = false;
+    run_next_lane(block.host);
+    while (weak.is_host_next) {
+        weak.is_host_next = false;
         weak.act_as_host();
         tracecore_switch_fiber(&block.host, &block.lane->fiber);
     }
     commit_if([](const Store&) { return true; });
 }
 
-// Places of all blocks, each once, in the order in which they run: the numbers of a full cycle of a linear congruential
-// generator (Hull, Dobell: Random Number Generators, 1962) that are places. Others are passed over.
-class Places {
+// Indices of all blocks, each once, in the order in which they run: the numbers of a full cycle of a linear congruential
+// generator (Hull, Dobell: Random Number Generators, 1962) that are indices of blocks. Others are passed over.
+class BlockOrder {
    public:
-    explicit Places(uint32_t blocks) : mask(blocks > 1 ? ~0u >> __builtin_clz(blocks - 1) : 0), factor(1) {
+    explicit BlockOrder(uint32_t blocks) : mask(blocks > 1 ? ~0u >> __builtin_clz(blocks - 1) : 0), factor(1) {
         step = block.order == Order::DESCENDING ? ~0u : 1;
-        place = block.order == Order::DESCENDING ? 0 : ~0u;
+        index = block.order == Order::DESCENDING ? 0 : ~0u;
         if (block.order == Order::SHUFFLED) {
             factor = next_random() << 2 | 1;
             step = next_random() | 1;
@@ -99,24 +99,24 @@ class Places {
     }
 
     uint32_t next() {
-        return place = (factor * place + step) & mask;
+        return index = (factor * index + step) & mask;
     }
 
    private:
-    uint32_t mask, factor, step, place;
+    uint32_t mask, factor, step, index;
 };
 
-// All blocks, or as far as the first complaint.
+// Runs all blocks, or as far as the first error.
 inline void run_grid(uint32_t blocks, Stacks stacks) {
     block.warps_count = stacks.threads / LANES;
     block.size = {stacks.threads};
     block.grid = {blocks};
     stacks.poison();
-    Places places(blocks);
-    for (uint32_t left = blocks; left > 0 && complaint.length == 0;) {
-        const uint32_t place = places.next();
-        if (place >= blocks) continue;
-        run_block(place, stacks);
+    BlockOrder blocks_in_order(blocks);
+    for (uint32_t left = blocks; left > 0 && error.length == 0;) {
+        const uint32_t index = blocks_in_order.next();
+        if (index >= blocks) continue;
+        run_block(index, stacks);
         --left;
     }
     stacks.check();

@@ -1,4 +1,4 @@
-"""A strategy's `.cu` file compiled by g++ for the CPU: a shared library, kept on disk, loaded once for each thread."""
+"""Compiles a strategy's `.cu` file for the CPU by g++: a shared library, kept on disk, loaded once for each thread."""
 
 import ctypes
 import functools
@@ -17,10 +17,10 @@ from typing import Self
 
 import numpy as np
 
-from tracecore.compiled import cache_folder
-from tracecore.cuda_source import flatten
+from tracecore.compilation.cached import cache_folder
 from tracecore.errors import DeviceError, KernelError
-from tracecore.strategy import KernelStrategy
+from tracecore.kernels.source import flatten
+from tracecore.kernels.strategy import KernelStrategy
 
 HEADERS = Path(__file__).resolve().parent
 
@@ -51,16 +51,21 @@ Host = ctypes.CFUNCTYPE(None)
 
 
 class Request(ctypes.Structure):
-    """A launch, as `entry.hpp` reads it.
+    """Describes a launch, as `entry.hpp` reads it.
 
-    scene, arguments: addresses of what the kernel is called with. stacks: address, set by `Library`. threads: of a
-    block. order: of lanes, index in `tracer.Order`. time_limit: nanoseconds. memories: address of pairs of addresses,
-    uint64, between which the kernel may load and store. seed: of the shuffled order, and of weak memory. log: address
-    of places for steps, uint64, where they are counted; log_length: set by the launch, steps that there were, also
-    those that found no place. is_weak: 1 for weak memory (`memory.hpp`), where lanes see late and in any order what is
-    not handed over to them, and a clock that goes by how often it is looked at: such a launch is the same for each
-    seed. host: what the host does when something is released to it, and now and then, while a launch with weak memory
-    runs.
+    scene, arguments: addresses of what the kernel is called with.
+    stacks: address, set by `Library`.
+    threads: threads of a block.
+    order: the order of lanes, an index in `tracer.Order`.
+    time_limit: nanoseconds.
+    memories: address of pairs of addresses, uint64, between which the kernel may load and store.
+    seed: of the shuffled order, and of weak memory.
+    log: address of room for steps, uint64 each, where they are counted.
+    log_capacity: how many steps there is room for.
+    log_length: how many steps there were, also those for which there was no room; set by the launch.
+    is_weak: 1 for weak memory (`memory.hpp`), where lanes see late and in any order what is not handed over to them,
+    and a clock that goes by how often it is looked at: such a launch is the same for each seed.
+    host: what the host does when something is released to it, and now and then, while a launch with weak memory runs.
     """
 
     _fields_ = (
@@ -76,7 +81,7 @@ class Request(ctypes.Structure):
         ("memories_count", ctypes.c_uint32),
         ("seed", ctypes.c_uint32),
         ("log", ctypes.c_uint64),
-        ("log_places", ctypes.c_uint64),
+        ("log_capacity", ctypes.c_uint64),
         ("log_length", ctypes.c_uint64),
         ("host", Host),
         ("is_weak", ctypes.c_uint32),
@@ -84,7 +89,7 @@ class Request(ctypes.Structure):
 
 
 def emulator_unavailable_reason() -> str | None:
-    """None where kernels can be emulated, else one line: why not, and the remedy. Never raises."""
+    """Returns None where kernels can be emulated, else one line: why not, and the remedy. Never raises."""
     try:
         _compiler()
     except DeviceError as error:
@@ -94,7 +99,7 @@ def emulator_unavailable_reason() -> str | None:
 
 @functools.cache
 def _compiler() -> str:
-    """What g++ here makes code with: its version, and what it knows of this CPU."""
+    """Returns what g++ here makes code with: its version, and what it knows of this CPU."""
     if sys.platform != "linux":
         raise DeviceError(f"the emulator runs on Linux, this is {sys.platform}; use a Linux machine or container")
     native = _run(("g++", "-march=native", "-Q", "--help=target"))
@@ -128,11 +133,13 @@ def compile_library(
     has_cutouts: bool = False,
     counted: bool = False,
 ) -> Path:
-    """The shared library of a strategy for a dispatch mode, compiled unless it is there already.
+    """Returns the path of a strategy's shared library for a dispatch mode, compiled unless it is there already.
 
-    stack_size: entries of a ray's stack. has_cutouts: for triangles that are not all solid. counted: with marks of its
-    steps, which are logged.
-
+    strategy: the kernel.
+    stack_size: entries of a ray's stack.
+    resident: whether the kernel stays and answers a ring, rather than one launch a batch.
+    has_cutouts: whether there are triangles that are not solid.
+    counted: whether steps are marked, and logged.
     Raises `KernelError` with g++'s messages where the source does not compile, `DeviceError` where there is no g++.
     """
     constants = strategy.constants(stack_size, resident=resident, has_cutouts=has_cutouts, counted=counted)
@@ -144,7 +151,7 @@ def compile_library(
 
 
 def _whole_source(strategy: KernelStrategy, constants: Mapping[str, str]) -> str:
-    """The constants come after the emulator's headers, whose own names they could hit."""
+    """Returns the text to compile. The constants come after the emulator's headers, whose own names they could hit."""
     defines = "".join(f"#define {name} {value}\n" for name, value in constants.items())
     headers = '#include "grid.hpp"\n#include "cuda.hpp"\n'
     return f'{headers}{defines}{flatten(strategy.source)}#include "entry.hpp"\n'
@@ -162,7 +169,7 @@ def _key(text: str) -> str:
 
 
 def _compile(text: str, path: Path) -> str:
-    """Make a library, while other processes may do the same. Returns g++'s complaints, or nothing."""
+    """Makes a library, while other processes may do the same. Returns g++'s errors, or nothing."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made = Path(folder) / path.name
         result = _run(("g++", *FLAGS, "-o", str(made), "-"), text)
@@ -173,13 +180,13 @@ def _compile(text: str, path: Path) -> str:
 
 
 class _Scratch(threading.local):
-    """Memory for the stacks of a thread's launches."""
+    """Holds memory for the stacks of a thread's launches."""
 
     def __init__(self) -> None:
         self._stacks = np.zeros(0, np.uint8)
 
     def stacks(self, threads: int) -> int:
-        """Its address: `LANE_BYTES` for each thread of a block."""
+        """Returns the address of that memory: `LANE_BYTES` for each thread of a block."""
         if len(self._stacks) < threads * LANE_BYTES:
             self._stacks = np.zeros(threads * LANE_BYTES, np.uint8)
         return self._stacks.ctypes.data
@@ -189,7 +196,7 @@ _scratch = _Scratch()
 
 
 class Library:
-    """A compiled strategy in memory, with variables of its own: one launch at a time."""
+    """Holds a compiled strategy in memory, with variables of its own: it does one launch at a time."""
 
     def __init__(self, path: Path) -> None:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -203,14 +210,14 @@ class Library:
         self._emulate.restype = ctypes.c_char_p
 
     def emulate(self, request: Request) -> str | None:
-        """Run a launch. Returns what is wrong with the kernel, or None."""
+        """Runs a launch. Returns what is wrong with the kernel, or None."""
         request.stacks = _scratch.stacks(request.threads)
-        complaint = self._emulate(ctypes.byref(request))
-        return None if complaint is None else complaint.decode()
+        error = self._emulate(ctypes.byref(request))
+        return None if error is None else error.decode()
 
 
 class LibraryPool:
-    """Copies of one library: as many as are in use at a time."""
+    """Holds copies of one library: as many as are in use at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -220,12 +227,12 @@ class LibraryPool:
     @classmethod
     @functools.cache
     def of(cls, path: Path) -> Self:
-        """The pool of all tracers with the same library; what is loaded stays loaded."""
+        """Returns the pool of all tracers with the same library; what is loaded stays loaded."""
         return cls(path)
 
     @contextmanager
     def borrow(self) -> Iterator[Library]:
-        """A library for one launch."""
+        """Lends a library for one launch."""
         try:
             library = self._idle.get_nowait()
         except Empty:

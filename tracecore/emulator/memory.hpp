@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#include "complaint.hpp"
+#include "error.hpp"
 
 namespace emulator {
 
@@ -28,7 +28,7 @@ constexpr uint32_t LINES = 1 << 13;
 constexpr uint32_t COMMIT_ODDS = 16;  // one in so many accesses commits a store
 constexpr uint32_t FRESH_ODDS = 4;    // one in so many loads of the host's words that may be old reads anew
 constexpr uint32_t HOST_ODDS = 256;   // one in so many pauses of a lane lets the host act
-constexpr uint32_t SWITCH_ODDS = 64;  // one in so many turns of lanes goes to another warp
+constexpr uint32_t SWITCH_ODDS = 64;  // one in so many changes of lanes goes to another warp
 constexpr uint64_t LOOK_NANOSECONDS = 1000;
 
 // Whom a store is for.
@@ -60,7 +60,7 @@ struct Line {
 
 struct WeakMemory {
     bool is_on;
-    bool is_hosts_turn;
+    bool is_host_next;
     void (*act_as_host)();  // may be null
     uint64_t looks;         // at the clock
     uint64_t time;          // acquires of new values from the host
@@ -104,7 +104,7 @@ inline void commit(uint32_t index) {
     memmove(weak.stores + index, weak.stores + index + 1, (weak.waiting - index) * sizeof(Store));
 }
 
-// Those that a test names, the oldest first.
+// Commits those that a test names, the oldest first.
 template <class Test>
 inline void commit_if(Test test) {
     for (uint32_t i = 0; i < weak.waiting;) {
@@ -116,7 +116,7 @@ inline void commit_if(Test test) {
     }
 }
 
-// At random one store, or the oldest one at its address.
+// Commits at random one store, or the oldest one at its address.
 inline void drift() {
     if (weak.waiting == 0 || next_random() % COMMIT_ODDS != 0) return;
     uint32_t index = next_random() % weak.waiting;
@@ -128,8 +128,8 @@ inline void drift() {
 
 // ------------------------------------------------------------------------------------------------ what a lane accesses
 
-// As other threads of this process see it, which are the host where memory is not weak. They do not look at what is too
-// large for that.
+// Stores as other threads of this process see it, which are the host where memory is not weak. They do not look at what is
+// too large for that.
 template <class T>
 inline void store_at_once(T* address, const T& value, int order) {
     if constexpr (sizeof(T) <= sizeof(uint64_t)) {
@@ -275,7 +275,7 @@ inline void take_over_from_host(const void* address, uint64_t value, Site site) 
 // The host acts, now that the lane that runs has written something for it or pauses.
 inline void let_host_act() {
     if (!weak.is_on || weak.act_as_host == nullptr) return;
-    weak.is_hosts_turn = true;
+    weak.is_host_next = true;
     tracecore_switch_fiber(&block.lane->fiber, &block.host);
 }
 

@@ -1,4 +1,4 @@
-"""The tracer that runs CUDA kernels on the CPU, thread by thread: proves their hits where there is no GPU."""
+"""Runs CUDA kernels on the CPU, thread by thread: this tracer proves their hits where there is no GPU."""
 
 import time
 from functools import partial
@@ -7,20 +7,20 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.analysis.steps import StepSequences
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
-from tracecore.direct import DirectTracer
+from tracecore.dispatch.direct import DirectTracer
+from tracecore.dispatch.tracer import BvhStatistics
 from tracecore.emulator.library import LibraryPool, Request, compile_library
 from tracecore.errors import KernelError
-from tracecore.launch import LAUNCH, REPORT, TALLY, describe_faults
+from tracecore.kernels.launch_records import LAUNCH, LAUNCH_COUNTERS, REPORT, describe_faults
+from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout.device_layout import PackedScene
-from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, checked_rays
-from tracecore.steps import StepSequences
-from tracecore.strategies import find_strategy
-from tracecore.strategy import KernelStrategy
-from tracecore.tracer import BvhStatistics, Query
+from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Query, checked_rays
 
-#: How lanes take turns between two collectives, and warps between two barriers; and how blocks follow each other.
+#: In which order lanes run between two collectives, and warps between two barriers; and how blocks follow each other.
 Order = Literal["ascending", "descending", "shuffled"]
 
 #: Seconds after which a launch is given up.
@@ -30,7 +30,7 @@ TIMEOUT = 120.0
 PERSISTENT_BLOCKS = 2
 
 #: Steps of a ray, of all its lanes, that a log has room for at first.
-PLACES_OF_RAY = 256
+STEPS_OF_RAY = 256
 
 #: Bytes: addresses in device memory are multiples of it.
 ALIGNMENT = 256
@@ -42,13 +42,17 @@ Words = npt.NDArray[np.uint64]
 class EmulatedTracer(DirectTracer):
     """Traces with a kernel of the GPU, on the CPU.
 
-    triangles: (t, 3, 3) float32, checked. kernel: a registered name, a strategy, or None for the default. threads:
-    launches at a time. tree: over the triangles, of this kernel; by default it is built. cutouts: of the triangles,
-    None if all are solid. order: of lanes, and of blocks; hits that depend on it show a missing `__syncwarp`. seed: of
-    the shuffled order, not negative. Each warp's 32 lanes take turns in one CPU thread, and the blocks of a launch run
-    one after another. Raises `KernelError` where the
-    kernel is unknown or does not compile, and from a launch that breaks CUDA's rules; `DeviceError` where there is no
-    g++.
+    Each warp's 32 lanes run by turns in one CPU thread, and the blocks of a launch run one after another.
+
+    triangles: (t, 3, 3) float32, checked.
+    kernel: a registered name, a strategy, or None for the default.
+    threads: launches at a time.
+    order: the order of lanes, and of blocks; hits that depend on it show a missing `__syncwarp`.
+    seed: of the shuffled order, not negative.
+    tree: over the triangles, of this kernel; by default it is built.
+    cutouts: of the triangles, None if all are solid.
+    Raises `KernelError` where the kernel is unknown or does not compile, and from a launch that breaks CUDA's rules;
+    `DeviceError` where there is no g++.
     """
 
     device = "emulator"
@@ -86,7 +90,9 @@ class EmulatedTracer(DirectTracer):
         )
 
     def record_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepSequences:
-        """What the kernel does for rays, (n, 8) float32, n > 0. Raises `KernelError` as tracing does."""
+        """Returns the steps that the kernel does for rays, (n, 8) float32, n > 0. Raises `KernelError` as
+        tracing does.
+        """
         self.check_open()
         rays = checked_rays(rays)
         library = LibraryPool.of(self._compile(counted=True))
@@ -94,13 +100,13 @@ class EmulatedTracer(DirectTracer):
         return StepSequences.joined(list(self._pool.map(partial(self._recorded, library, query), parts)))
 
     def _recorded(self, library: LibraryPool, query: Query, rays: Floats) -> StepSequences:
-        places = PLACES_OF_RAY * len(rays)
+        capacity = STEPS_OF_RAY * len(rays)
         while True:
-            log = np.empty(places, np.uint64)
+            log = np.empty(capacity, np.uint64)
             length = self._run(_Launch(rays), query, library, log)
-            if length <= places:
+            if length <= capacity:
                 return StepSequences.decoded(log[:length], len(rays), self._strategy)
-            places = length
+            capacity = length
 
     def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
         launch = _Launch(rays)
@@ -109,7 +115,7 @@ class EmulatedTracer(DirectTracer):
         return int(launch.report["invalid_rays"][0])
 
     def _run(self, launch: "_Launch", query: Query, pool: LibraryPool, log: Words | None = None) -> int:
-        """Returns how many steps there were, of which the log has as many as it has places."""
+        """Runs a launch. Returns how many steps there were, of which the log has as many as it has room for."""
         blocks = self._strategy.blocks_for(launch.count)
         memories = np.concatenate([self._scene.memories, launch.memories])
         request = Request(
@@ -124,12 +130,12 @@ class EmulatedTracer(DirectTracer):
             memories=memories.ctypes.data,
             memories_count=len(memories),
             log=0 if log is None else log.ctypes.data,
-            log_places=0 if log is None else len(log),
+            log_capacity=0 if log is None else len(log),
         )
         with pool.borrow() as library:
-            complaint = library.emulate(request)
-        if complaint is not None:
-            raise KernelError(f"kernel {self.name!r} is wrong: {complaint}")
+            error = library.emulate(request)
+        if error is not None:
+            raise KernelError(f"kernel {self.name!r} is wrong: {error}")
         faults = int(launch.report["faults"][0])
         if faults:
             raise KernelError(f"kernel {self.name!r} failed: {describe_faults(faults)}")
@@ -144,7 +150,7 @@ def _index(order: str) -> int:
 
 
 class EmulatedScene:
-    """A packed scene. `record` is the kernel's `struct Scene`."""
+    """Holds a packed scene. `record` is the kernel's `struct Scene`."""
 
     def __init__(self, packed: PackedScene, dtype: np.dtype[np.void]) -> None:
         self._memory = {name: _copied(array) for name, array in packed.arrays.items()}
@@ -157,7 +163,7 @@ class EmulatedScene:
 
 
 class _Launch:
-    """What one launch reads and writes. `record` is the kernel's `struct Launch`."""
+    """Holds what one launch reads and writes. `record` is the kernel's `struct Launch`."""
 
     def __init__(self, rays: Floats) -> None:
         self.count = len(rays)
@@ -165,21 +171,21 @@ class _Launch:
         self.hits = _aligned(self.count * HIT_FLOATS * 4)
         self.hits[:] = 0xFF  # a hit that is not written is no hit and no miss
         self.report = np.zeros(1, REPORT)
-        self.tally = np.zeros(1, TALLY)
+        self.counters = np.zeros(1, LAUNCH_COUNTERS)
         self.record = np.zeros(1, LAUNCH)
         self.record["count"] = self.count
-        for name in ("rays", "hits", "report", "tally"):
+        for name in ("rays", "hits", "report", "counters"):
             self.record[name] = getattr(self, name).ctypes.data
-        self.memories = memory_ranges([self.rays, self.hits, self.report, self.tally])
+        self.memories = memory_ranges([self.rays, self.hits, self.report, self.counters])
 
 
 def memory_ranges(memory: list[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
-    """(n, 2) addresses: where each array begins and ends."""
+    """Returns (n, 2) addresses: where each array begins and ends."""
     return np.array([(array.ctypes.data, array.ctypes.data + array.nbytes) for array in memory], np.uint64)
 
 
 def _aligned(size: int) -> Bytes:
-    """So many bytes, aligned like a device's memory."""
+    """Returns so many bytes, aligned like a device's memory."""
     raw = np.zeros(size + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + size]

@@ -1,5 +1,5 @@
-// Lanes take turns: each runs until it has to wait, then the next one that can run goes on. The last lane to come to a
-// collective computes the results of all.
+// Lanes run by turns in one thread: each runs until it has to wait, then the next one that can run goes on. The last lane to
+// come to a collective computes the results of all.
 #pragma once
 
 #include <time.h>
@@ -8,14 +8,14 @@
 
 namespace emulator {
 
-// ---------------------------------------------------------------------------------------------------------- whose turn
+// ---------------------------------------------------------------------------------------------------------- scheduler
 
-// One of a set that is not empty.
+// Chooses one of a set that is not empty.
 inline uint32_t pick(uint32_t set) {
     if (block.order == Order::ASCENDING) return __builtin_ctz(set);
     if (block.order == Order::DESCENDING) return 31 - __builtin_clz(set);
-    const uint32_t turn = next_random() % 32;
-    return (__builtin_ctz(set >> turn | set << (-turn % 32)) + turn) % 32;
+    const uint32_t shift = next_random() % 32;
+    return (__builtin_ctz(set >> shift | set << (-shift % 32)) + shift) % 32;
 }
 
 inline bool wake_sleepers() {
@@ -65,8 +65,8 @@ inline bool has_ended() {
     block.warp = &block.warps[pick(block.runnable)];
 }
 
-// Goes on with a lane that can run; returns when it is the turn of the running one again, which is left in `from`.
-[[gnu::always_inline]] inline void take_turns(Fiber& from) {
+// Goes on with a lane that can run; returns when the running one, which is left in `from`, is chosen again.
+[[gnu::always_inline]] inline void run_next_lane(Fiber& from) {
     if (block.warp->ready == 0) {
         select_warp();
     } else if (weak.is_on && next_random() % SWITCH_ODDS == 0) {
@@ -162,7 +162,7 @@ inline bool do_all_wait_for(const Wait& wait, const Warp& warp) {
     warp.waiting |= lane.bit;
     if ((mask & (lane.bit | warp.ended)) != lane.bit) fail_by_mask(lane);
     if ((mask & ~warp.waiting) == 0) complete(warp, lane);
-    take_turns(lane.fiber);
+    run_next_lane(lane.fiber);
     return lane.result;
 }
 
@@ -174,15 +174,15 @@ inline constexpr Collective BARRIER = {"__syncthreads", false, nullptr};
     lane.wait = {&BARRIER, 0, site.line};
     lane.file = site.file;
     block.warp->at_barrier |= lane.bit;
-    take_turns(lane.fiber);
+    run_next_lane(lane.fiber);
 }
 
-// Until no thread of the block can run.
+// Lets the running lane wait until no thread of the block can run.
 [[gnu::noinline]] inline void sleep(Site site) {
     tick(site);
     if (weak.is_on && next_random() % HOST_ODDS == 0) let_host_act();
     block.warp->asleep |= block.lane->bit;
-    take_turns(block.lane->fiber);
+    run_next_lane(block.lane->fiber);
 }
 
 // ----------------------------------------------------------------------------------------------------- a thread's life
@@ -195,7 +195,7 @@ inline void live() {
     for_each(warp.waiting, [&](int i) {
         if (warp.lanes[i].wait.mask & warp.ended) fail_in_warp("a mask names a lane that has ended:");
     });
-    take_turns(block.lane->fiber);
+    run_next_lane(block.lane->fiber);
     __builtin_unreachable();
 }
 

@@ -6,7 +6,7 @@
 
 #include "ray.cuh"
 
-// Of the largest coordinate, the ray's or the scene's: 64 roundings, of which about 40 can come together.
+// Relative to the largest coordinate, the ray's or the scene's: 64 roundings, of which about 40 can come together.
 constexpr float PAD_SCALE = 1.0f / (1 << 18);
 // A component of the direction counts as at least so much of the largest.
 constexpr float LEAST_SLOPE = 1e-20f;
@@ -15,7 +15,8 @@ constexpr float LEAST_SLOPE = 1e-20f;
 constexpr float LEAST_LENGTHS = 1e-30f;
 constexpr float MOST_LENGTHS = 8e37f;
 
-// One axis of a ray: t of a lower plane = lower * inverse + lower_offset, likewise upper.
+// One axis of a ray: t of a lower plane = lower * inverse + lower_offset, and t of an upper one = upper * inverse +
+// upper_offset.
 struct Slab {
     float inverse;
     float lower_offset;
@@ -53,25 +54,28 @@ __device__ inline float3 most(float3 a, float3 b) {
     return {fmaxf(a.x, b.x), fmaxf(a.y, b.y), fmaxf(a.z, b.z)};
 }
 
+// The part of a ray that is inside a box, or between two planes; empty where near > far.
 struct Interval {
     float near;
     float far;
 };
 
-__device__ inline bool is_met(const Interval& interval) {
+__device__ inline bool is_hit(const Interval& interval) {
     return interval.near <= interval.far;
 }
 
-__device__ inline Interval across(float lower, float upper, const Slab& slab) {
+// The part of a ray's line between the two planes of one axis.
+__device__ inline Interval slab_interval(float lower, float upper, const Slab& slab) {
     const float a = fmaf(lower, slab.inverse, slab.lower_offset);
     const float b = fmaf(upper, slab.inverse, slab.upper_offset);
     return {fminf(a, b), fmaxf(a, b)};
 }
 
-// The part of [t_min, t_max] in which the ray may be inside the box; fminf and fmaxf ignore NaN, which excludes nothing.
-__device__ inline Interval within(float3 lower, float3 upper, const BoxRay& ray, float t_min, float t_max) {
-    const Interval x = across(lower.x, upper.x, ray.x);
-    const Interval y = across(lower.y, upper.y, ray.y);
-    const Interval z = across(lower.z, upper.z, ray.z);
+// The slab test: the part of [t_min, t_max] in which the ray may be inside the box; fminf and fmaxf ignore NaN, which
+// excludes nothing.
+__device__ inline Interval slab_test(float3 lower, float3 upper, const BoxRay& ray, float t_min, float t_max) {
+    const Interval x = slab_interval(lower.x, upper.x, ray.x);
+    const Interval y = slab_interval(lower.y, upper.y, ray.y);
+    const Interval z = slab_interval(lower.z, upper.z, ray.z);
     return {fmaxf(fmaxf(x.near, y.near), fmaxf(z.near, t_min)), fminf(fminf(x.far, y.far), fminf(z.far, t_max))};
 }

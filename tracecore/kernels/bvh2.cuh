@@ -8,7 +8,7 @@
 
 struct alignas(16) PackedNode {
     float left_xy[4];   // lower.x upper.x lower.y upper.y
-    float right_xy[4];  // the same
+    float right_xy[4];  // lower.x upper.x lower.y upper.y
     float z[4];         // left lower, left upper, right lower, right upper
     int child[2];       // left, right
     int unused[2];

@@ -31,13 +31,13 @@ struct Bvh2Walk {
         return stack[top--];
     }
 
-    // From an inner node to the nearer child that the ray meets; the farther one waits on the stack.
+    // From an inner node to the nearer child that the ray hits; the farther one waits on the stack.
     __device__ void descend(const Scene& scene, unsigned& faults) {
         mark(Step::NODE);
         const Node pair = load_node(scene, node);
-        const Interval left = within(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
-        const Interval right = within(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
-        if (is_met(left) && is_met(right)) {
+        const Interval left = slab_test(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
+        const Interval right = slab_test(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
+        if (is_hit(left) && is_hit(right)) {
             if (top + 1 == STACK_SIZE) {
                 faults |= STACK_OVERFLOW;
                 return finish();
@@ -45,17 +45,17 @@ struct Bvh2Walk {
             const bool left_first = left.near <= right.near;
             node = left_first ? pair.left : pair.right;
             stack[++top] = left_first ? pair.right : pair.left;
-        } else if (is_met(left) || is_met(right)) {
-            node = is_met(left) ? pair.left : pair.right;
+        } else if (is_hit(left) || is_hit(right)) {
+            node = is_hit(left) ? pair.left : pair.right;
         } else {
             node = pop();
         }
     }
 
-    __device__ void test(const Scene& scene, int slot) {
+    __device__ void test(const Scene& scene, int leaf_index) {
         mark(Step::TRIANGLE);
         Hit hit = best;
-        if (!intersect(load_triangle(scene.triangles, slot), ray, shear, scene.cutouts, hit)) return;
+        if (!intersect(load_triangle(scene.triangles, leaf_index), ray, shear, scene.cutouts, hit)) return;
         found = true;
         if (ANY_HIT) return finish();
         best = hit;

@@ -43,7 +43,7 @@ struct Walk {
 
    private:
     __device__ void push(const Entry& entry) {
-        if (is_met(entry)) stack[++top] = entry;
+        if (is_hit(entry)) stack[++top] = entry;
     }
 
     // What lies behind the nearest hit so far is passed over.
@@ -52,27 +52,27 @@ struct Walk {
         return stack[top--].node;
     }
 
-    // From an inner node to the nearest child that the ray meets; the others wait on the stack, the farthest at the bottom.
+    // From an inner node to the nearest child that the ray hits; the others wait on the stack, the farthest at the bottom.
     __device__ void descend(const Scene& scene, unsigned& faults) {
         mark(Step::NODE);
         Children children = enter_children(scene, node, box_ray, ray.t_min, best.t);
         if (!ANY_HIT) sort(children);
-        if (top + is_met(children.b) + is_met(children.c) + is_met(children.d) >= STACK_SIZE) {
+        if (top + is_hit(children.b) + is_hit(children.c) + is_hit(children.d) >= STACK_SIZE) {
             faults |= STACK_OVERFLOW;
             return finish();
         }
         push(children.d);
         push(children.c);
         push(children.b);
-        node = is_met(children.a) ? children.a.node : pop();
+        node = is_hit(children.a) ? children.a.node : pop();
     }
 
     __device__ void test(const Scene& scene) {
         mark(Step::LEAF);
-        for (int slot = first_slot(node); slot < end_slot(node); ++slot) {
+        for (int leaf_index = first_leaf_index(node); leaf_index < end_leaf_index(node); ++leaf_index) {
             mark(Step::TRIANGLE);
             Hit hit = best;
-            if (!intersect(load_triangle(scene.triangles, slot), ray, shear, scene.cutouts, hit)) continue;
+            if (!intersect(load_triangle(scene.triangles, leaf_index), ray, shear, scene.cutouts, hit)) continue;
             found = true;
             if (ANY_HIT) return finish();
             best = hit;

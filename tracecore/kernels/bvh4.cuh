@@ -6,7 +6,7 @@
 #include "child.cuh"
 #include "packed_triangle.cuh"
 
-// A lane to spare has a box at infinity and a leaf without triangles.
+// A spare child has a box at infinity and a leaf without triangles.
 struct alignas(16) PackedNode {
     float planes[3][2][WIDTH];  // by axis, lower or upper, and child
     int child[WIDTH];
@@ -25,17 +25,17 @@ static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCE
 // Something to visit: a child, and where the ray enters its box.
 struct alignas(8) Entry {
     int node;
-    float near;  // infinity where the ray does not meet it
+    float near;  // infinity where the ray does not hit it
 };
 
-__device__ inline bool is_met(const Entry& entry) {
+__device__ inline bool is_hit(const Entry& entry) {
     return entry.near < infinity();
 }
 
-// No hit is at infinity, but lanes to spare are.
+// No hit is at infinity, but spare children are.
 __device__ inline Entry enter(int child, float3 lower, float3 upper, const BoxRay& ray, float t_min, float t_max) {
-    const Interval part = within(lower, upper, ray, t_min, t_max);
-    return {child, is_met(part) ? part.near : infinity()};
+    const Interval part = slab_test(lower, upper, ray, t_min, t_max);
+    return {child, is_hit(part) ? part.near : infinity()};
 }
 
 struct Children {

@@ -1,4 +1,4 @@
-// How a node names a child: the index of a node where >= 0, else ~(first slot << LEAF_COUNT_BITS | count) of a leaf.
+// How a node names a child: the index of a node where >= 0, else ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf.
 #pragma once
 
 constexpr int ROOT = 0;
@@ -13,7 +13,7 @@ __device__ inline bool is_inner(int child) {
     return child >= 0 && child < NONE;
 }
 
-__device__ inline int first_slot(int leaf) {
+__device__ inline int first_leaf_index(int leaf) {
     return ~leaf >> LEAF_COUNT_BITS;
 }
 
@@ -21,6 +21,6 @@ __device__ inline int triangle_count(int leaf) {
     return ~leaf & ((1 << LEAF_COUNT_BITS) - 1);
 }
 
-__device__ inline int end_slot(int leaf) {
-    return first_slot(leaf) + triangle_count(leaf);
+__device__ inline int end_leaf_index(int leaf) {
+    return first_leaf_index(leaf) + triangle_count(leaf);
 }

@@ -1,8 +1,8 @@
 // One ray per thread on a compressed 8-wide tree. Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through
 // Compressed Wide BVHs, 2017.
 //
-// There a warp votes to postpone triangles that few of its lanes would test. Here a lane tests TESTS_A_TURN of them at most
-// before the others go on, and only visits a node when it has none left: no vote, and no triangles on the stack.
+// There a warp votes to postpone triangles that few of its lanes would test. Here a lane tests TESTS_PER_ITERATION of them
+// at most before the others go on, and only visits a node when it has none left: no vote, and no triangles on the stack.
 #include "compressed8.cuh"
 #include "fault.cuh"
 
@@ -36,7 +36,7 @@ struct Walk {
 
     __device__ void advance(const Scene& scene, unsigned& faults) {
         if (triangles.bits == 0) visit(scene, faults);
-        for (int i = 0; i < TESTS_A_TURN && triangles.bits != 0; ++i) test(scene);
+        for (int i = 0; i < TESTS_PER_ITERATION && triangles.bits != 0; ++i) test(scene);
     }
 
     __device__ Hit hit() const {
@@ -56,7 +56,7 @@ struct Walk {
             stack[top++] = children;
         }
         const Node node = load_node(scene, index);
-        const unsigned bits = met(node, step_ray, ray.t_min, best.t);
+        const unsigned bits = hit_bits(node, step_ray, ray.t_min, best.t);
         children = children_of(node, bits);
         triangles = triangles_of(node, bits);
         if (!has_child(children) && top > 0) children = stack[--top];

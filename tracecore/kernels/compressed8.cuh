@@ -1,5 +1,5 @@
-// The bytes of tracecore/layout/compressed8.py, and how a ray meets a node's eight boxes. Ylitie, Karras, Laine: Efficient
-// Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017.
+// The bytes of tracecore/layout/compressed8.py, and how a ray is tested against a node's eight boxes. Ylitie, Karras, Laine:
+// Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017.
 #pragma once
 
 #include "box.cuh"
@@ -25,7 +25,7 @@ struct Scene {
 };
 static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCENE");
 
-// Four slots, a byte each.
+// The bytes of four children, by position.
 struct Quad {
     unsigned meta;
     unsigned lower_x, lower_y, lower_z;
@@ -61,7 +61,7 @@ __device__ inline float step(const Node& node, int axis) {
 // ------------------------------------------------------------------------------------------------------------------ groups
 
 // Some children of a node, or some triangles of its leaves, by index from a base. Bits of children that are still to be
-// visited are the upper eight, of the nearest one the highest; the lower eight say which slots hold inner nodes. Bits of
+// visited are the upper eight, of the nearest one the highest; the lower eight say which positions hold inner nodes. Bits of
 // triangles are the lower 24.
 struct alignas(8) Group {
     unsigned base;
@@ -92,8 +92,8 @@ __device__ inline unsigned take_highest(unsigned& bits) {
 
 // The nearest child's index; it leaves the group.
 __device__ inline unsigned take_child(Group& children, unsigned octant) {
-    const unsigned slot = (take_highest(children.bits) - FIRST_CHILD) ^ octant;
-    return children.base + __popc(children.bits & ((1u << slot) - 1));
+    const unsigned position = (take_highest(children.bits) - FIRST_CHILD) ^ octant;
+    return children.base + __popc(children.bits & ((1u << position) - 1));
 }
 
 __device__ inline unsigned take_triangle(Group& triangles) {
@@ -116,9 +116,9 @@ struct StepRay {
     unsigned octant;  // a bit for each axis along which the ray goes up
 };
 
-// The pad is that of box.cuh, 64 roundings at the reach, and sixteen more. In `within`, t of a plane takes roundings at 1, 1 and
-// 2 times the reach, beside that of the inverse. Here it takes four at 2 times, or 2.02 since a box ends up to one step, 4/255
-// of the extent, outside of the scene. That is 4.02 more.
+// The pad is that of box.cuh, 64 roundings at the reach, and sixteen more. In `slab_test`, t of a plane takes roundings at
+// 1, 1 and 2 times the reach, beside that of the inverse. Here it takes four at 2 times, or 2.02 since a box ends up to one
+// step, 4/255 of the extent, outside of the scene. That is 4.02 more.
 constexpr float MORE_REACH = 1.25f;
 
 // Limits of what a distance may be in lengths of the direction; beyond them an axis excludes nothing. Below the upper one
@@ -146,8 +146,8 @@ __device__ inline StepRay make_step_ray(const Ray& ray, float extent) {
 
 // ------------------------------------------------------------------------------------------------------------------- boxes
 
-// A byte becomes the float STEP_BIAS + byte by its place among the bits: one instruction, cheaper than a conversion. The
-// other bits come from constant memory, since the instruction takes one immediate value only.
+// A byte becomes the float STEP_BIAS + byte by where it stands among the bits: one instruction, cheaper than a conversion.
+// The other bits come from constant memory, since the instruction takes one immediate value only.
 constexpr float STEP_BIAS = 1 << 15;
 __constant__ unsigned STEP_BIAS_BITS = 0x47000000u;
 
@@ -159,7 +159,7 @@ __device__ inline unsigned byte_of(unsigned bytes, int index) {
     return __byte_perm(bytes, 0, 0x4440 | index);
 }
 
-// Of a step: for the two roundings at 2^15 steps, each below 2^-9 of one, that the bias costs.
+// A share of a step: for the two roundings at 2^15 steps, each below 2^-9 of one, that the bias costs.
 constexpr float MARGIN = 1.0f / (1 << 7);
 
 // One axis of a ray at a node: t of a plane = biased steps * scale + near or far.
@@ -183,20 +183,21 @@ struct NodeRay {
     unsigned octant;
 };
 
-// Of each slot, the lowest of its bits in a group. Inner nodes, alone in having both bits of 24, go by the octant.
-__device__ inline unsigned places(unsigned meta, unsigned octant) {
+// The lowest of each position's bits in a group, a byte each. Inner nodes, alone in having both bits of 24, go by the
+// octant.
+__device__ inline unsigned bit_indices(unsigned meta, unsigned octant) {
     const unsigned inner = (meta & meta << 1 & 0x10101010u) >> 4;
     return (meta ^ inner * octant) & 0x1f1f1f1fu;
 }
 
-// The bits of all slots whose boxes the ray may meet in [t_min, t_max].
-__device__ inline unsigned met(const Quad& quad, const NodeRay& ray, float t_min, float t_max) {
+// The bits of all positions whose boxes the ray may hit in [t_min, t_max].
+__device__ inline unsigned hit_bits(const Quad& quad, const NodeRay& ray, float t_min, float t_max) {
     const bool up_x = ray.octant & 1, up_y = ray.octant & 2, up_z = ray.octant & 4;
     const unsigned near_x = up_x ? quad.lower_x : quad.upper_x, far_x = up_x ? quad.upper_x : quad.lower_x;
     const unsigned near_y = up_y ? quad.lower_y : quad.upper_y, far_y = up_y ? quad.upper_y : quad.lower_y;
     const unsigned near_z = up_z ? quad.lower_z : quad.upper_z, far_z = up_z ? quad.upper_z : quad.lower_z;
-    const unsigned own_bits = quad.meta >> 5 & 0x07070707u;
-    const unsigned own_places = places(quad.meta, ray.octant);
+    const unsigned child_bits = quad.meta >> 5 & 0x07070707u;
+    const unsigned child_bit_indices = bit_indices(quad.meta, ray.octant);
     unsigned bits = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -208,14 +209,14 @@ __device__ inline unsigned met(const Quad& quad, const NodeRay& ray, float t_min
         const float out_z = fmaf(biased_steps(far_z, i), ray.z.scale, ray.z.far);
         const float near = fmaxf(fmaxf(in_x, in_y), fmaxf(in_z, t_min));
         const float far = fminf(fminf(out_x, out_y), fminf(out_z, t_max));
-        if (is_met({near, far})) bits |= byte_of(own_bits, i) << byte_of(own_places, i);
+        if (is_hit({near, far})) bits |= byte_of(child_bits, i) << byte_of(child_bit_indices, i);
     }
     return bits;
 }
 
-__device__ inline unsigned met(const Node& node, const StepRay& ray, float t_min, float t_max) {
+__device__ inline unsigned hit_bits(const Node& node, const StepRay& ray, float t_min, float t_max) {
     const NodeRay node_ray = {make_planes(ray.x, node.origin.x, step(node, 0)),
                               make_planes(ray.y, node.origin.y, step(node, 1)),
                               make_planes(ray.z, node.origin.z, step(node, 2)), ray.octant};
-    return met(node.first, node_ray, t_min, t_max) | met(node.second, node_ray, t_min, t_max);
+    return hit_bits(node.first, node_ray, t_min, t_max) | hit_bits(node.second, node_ray, t_min, t_max);
 }

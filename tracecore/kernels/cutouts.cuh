@@ -19,9 +19,9 @@ struct Cutouts {
 
 // Row or column of a mask. A coordinate that is no number has the first one.
 __device__ inline unsigned texel(float coordinate, unsigned size, bool is_clamped) {
-    const float place = (is_clamped ? coordinate : coordinate - floorf(coordinate)) * static_cast<float>(size);
-    if (!(place > 0.0f)) return 0;
-    return place < static_cast<float>(size - 1) ? static_cast<unsigned>(place) : size - 1;
+    const float scaled = (is_clamped ? coordinate : coordinate - floorf(coordinate)) * static_cast<float>(size);
+    if (!(scaled > 0.0f)) return 0;
+    return scaled < static_cast<float>(size - 1) ? static_cast<unsigned>(scaled) : size - 1;
 }
 
 // A texture coordinate from those of the corners.

@@ -8,7 +8,7 @@
 
 #include "clock.cuh"
 #include "fault.cuh"
-#include "share.cuh"
+#include "warp_chunk.cuh"
 
 #if RESIDENT
 #include "resident.cuh"

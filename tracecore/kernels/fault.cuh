@@ -1,4 +1,4 @@
-// What can go wrong while tracing: bits that become a KernelError on the host (tracecore/launch.py).
+// What can go wrong while tracing: bits that become a KernelError on the host (tracecore/kernels/launch_records.py).
 #pragma once
 
 constexpr unsigned STACK_OVERFLOW = 1;

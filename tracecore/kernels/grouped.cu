@@ -1,9 +1,9 @@
 // LANES_PER_RAY lanes side by side trace one ray through a tree of WIDTH children a node: Lier, Stamminger, Selgrad:
 // CPU-Style SIMD Ray Traversal on GPUs, 2018. A whole warp for fewer children: Barczak: GPU Ray Tracing the Wrong Way, 2016.
 //
-// "if-if" of the former: in a turn of the loop a group tests the boxes of a node, one in each lane, if it stands at one, and
-// then the triangles of a leaf, one in each lane, if it has one. The groups of a warp turn together, so that collectives can
-// be the whole warp's: for another mask the compiler adds a comparison of the lanes' masks.
+// "if-if" of the former: in an iteration of the loop a group tests the boxes of a node, one in each lane, if it stands at
+// one, and then the triangles of a leaf, one in each lane, if it has one. The groups of a warp iterate together, so that
+// collectives can be the whole warp's: for another mask the compiler adds a comparison of the lanes' masks.
 #include "closest_of_lanes.cuh"
 #include "fault.cuh"
 #include "lane_order.cuh"
@@ -26,16 +26,16 @@ __device__ inline unsigned group_ballot(bool vote) {
     return __ballot_sync(WHOLE_WARP, vote) >> (lane_index() - lane_of_group()) & ALL;
 }
 
-// Of lane i of the group.
+// The value that lane i of the group has.
 __device__ inline int from_lane(int value, int i) {
     return __shfl_sync(WHOLE_WARP, value, i, LANES_PER_RAY);
 }
 
-// A child and its place among those that the ray meets: 0 is visited first; from their number on it is none of them.
+// A child and its rank among those that the ray hits: 0 is visited first; from their number on it is none of them.
 struct Visit {
     int child;
     int key;
-    int place;
+    int rank;
 };
 
 // All lanes of a warp call its functions together.
@@ -63,24 +63,24 @@ struct GroupWalk {
         if (lane_of_group() == 0) put(0, DONE, FIRST_KEY);
     }
 
-    // A group at an inner node goes to the nearest child that the ray meets. The others wait, the nearest on top.
+    // A group at an inner node goes to the nearest child that the ray hits. The others wait, the nearest on top.
     __device__ void visit(const Scene& scene, unsigned& faults) {
         int child = NONE;
-        float near = infinity();  // where the ray misses the box. No hit is there, but lanes to spare are
+        float near = infinity();  // where the ray misses the box. No hit is there, but spare children are
         bool has_child = false;
         if (is_inner(node) && lane_of_group() < WIDTH) {
             const Child its = load_child(scene, node, lane_of_group());
-            const Interval part = within(its.lower, its.upper, box_ray, ray.t_min, limit);
+            const Interval part = slab_test(its.lower, its.upper, box_ray, ray.t_min, limit);
             child = its.name;
             has_child = is_inner(child) || triangle_count(child) > 0;
-            if (is_met(part)) near = part.near;
+            if (is_hit(part)) near = part.near;
         }
         mark(Step::NODE, has_child, is_inner(node));
-        const unsigned met = group_ballot(near < infinity());
-        const Visit visit = ANY_HIT ? by_lane(child, met) : by_distance(child, near, met);
-        const int first = from_lane(visit.child, ANY_HIT ? __ffs(met) - 1 : 0);
+        const unsigned hit_mask = group_ballot(near < infinity());
+        const Visit visit = ANY_HIT ? by_lane(child, hit_mask) : by_distance(child, near, hit_mask);
+        const int first = from_lane(visit.child, ANY_HIT ? __ffs(hit_mask) - 1 : 0);
         __syncwarp(WHOLE_WARP);  // as in the constructor
-        if (is_inner(node)) descend(visit, first, __popc(met), faults);
+        if (is_inner(node)) descend(visit, first, __popc(hit_mask), faults);
     }
 
     // A group at a leaf tests its triangles.
@@ -131,25 +131,25 @@ struct GroupWalk {
         }
     }
 
-    __device__ static void put(int place, int child, int key) {
+    __device__ static void put(int level, int child, int key) {
         const int group = threadIdx.x / LANES_PER_RAY;
-        stack_nodes[group][place] = child;
-        if (!ANY_HIT) stack_keys[group][place] = key;
+        stack_nodes[group][level] = child;
+        if (!ANY_HIT) stack_keys[group][level] = key;
     }
 
-    __device__ static Visit by_lane(int child, unsigned met) {
-        const bool is_met = (met >> lane_of_group() & 1) != 0;
-        return {child, 0, is_met ? __popc(met & lanes_below(lane_of_group())) : __popc(met)};
+    __device__ static Visit by_lane(int child, unsigned hit_mask) {
+        const bool is_hit = (hit_mask >> lane_of_group() & 1) != 0;
+        return {child, 0, is_hit ? __popc(hit_mask & lanes_below(lane_of_group())) : __popc(hit_mask)};
     }
 
     // Lane i gets the i-th.
-    __device__ static Visit by_distance(int child, float near, unsigned met) {
+    __device__ static Visit by_distance(int child, float near, unsigned hit_mask) {
         const unsigned lane = lane_of_group();
         int key = near < infinity() ? key_of(near, lane) : LAST_KEY;
-        if (__any_sync(WHOLE_WARP, __popc(met) > 1)) {
+        if (__any_sync(WHOLE_WARP, __popc(hit_mask) > 1)) {
             key = bitonic_sort<WIDTH>(key, lane);
         } else {
-            key = from_lane(key, __ffs(met) - 1);
+            key = from_lane(key, __ffs(hit_mask) - 1);
         }
         return {from_lane(child, key & LANE_BITS), key, static_cast<int>(lane)};
     }
@@ -163,7 +163,7 @@ struct GroupWalk {
         } else {
             height += count - 1;
             node = first;
-            if (visit.place > 0 && visit.place < count) put(height - visit.place, visit.child, visit.key);
+            if (visit.rank > 0 && visit.rank < count) put(height - visit.rank, visit.child, visit.key);
         }
     }
 

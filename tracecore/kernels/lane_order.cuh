@@ -15,7 +15,7 @@ __device__ inline int ordered(float t) {
     return bits < 0 ? bits ^ 0x7fffffff : bits;
 }
 
-// lane: of the group.
+// The key of a box at a distance. lane: the lane of the group that holds it.
 __device__ inline int key_of(float near, unsigned lane) {
     return (ordered(near) & ~LANE_BITS) | lane;
 }
@@ -30,8 +30,8 @@ __device__ inline int exchange(int key, unsigned lane, unsigned distance, unsign
     return (lane & upper) != 0 ? max(key, other) : min(key, other);
 }
 
-// Ascending among the first COUNT lanes of each group, a power of two. All lanes of the warp call it together. Batcher:
-// Sorting Networks and their Applications, 1968.
+// Sorts keys ascending among the first COUNT lanes of each group, a power of two. All lanes of the warp call it together.
+// Batcher: Sorting Networks and their Applications, 1968.
 template <unsigned COUNT>
 __device__ inline int bitonic_sort(int key, unsigned lane) {
     for (unsigned size = 2; size <= COUNT; size *= 2) {

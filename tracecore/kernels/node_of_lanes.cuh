@@ -1,5 +1,5 @@
-// A node of a binary tree in the lanes of a warp: lane i has word i, so that twelve lanes have a plane each of the two boxes.
-// Barczak: GPU Ray Tracing the Wrong Way, 2016.
+// A node of a binary tree in the lanes of a warp: lane i has word i, so that twelve lanes have a plane each of the two
+// boxes. Barczak: GPU Ray Tracing the Wrong Way, 2016.
 #pragma once
 
 #include "bvh2.cuh"
@@ -30,15 +30,15 @@ __device__ inline Plane plane_of_lane(const BoxRay& ray) {
     return word % 2 == 0 ? Plane{slab.inverse, slab.lower_offset} : Plane{-slab.inverse, -slab.upper_offset};
 }
 
-// Bits of what `meet` returns.
-constexpr unsigned LEFT_MET = 1 << 0;
+// Bits of what `test_boxes` returns.
+constexpr unsigned LEFT_HIT = 1 << 0;
 constexpr unsigned LEFT_FIRST = 1 << 2;
-constexpr unsigned RIGHT_MET = 1 << 4;
-constexpr unsigned BOTH_MET = LEFT_MET | RIGHT_MET;
+constexpr unsigned RIGHT_HIT = 1 << 4;
+constexpr unsigned BOTH_HIT = LEFT_HIT | RIGHT_HIT;
 
-// Which boxes the ray meets, and whether the left one is no farther, exactly as by `within`. Other bits mean nothing. Even
+// Which boxes the ray hits, and whether the left one is no farther, exactly as by `slab_test`. Other bits mean nothing. Even
 // lanes work on `near` and odd lanes on `-far`, so that all want the largest of the axes.
-__device__ inline unsigned meet(int word, const Plane& plane, float t_min, float t_max) {
+__device__ inline unsigned test_boxes(int word, const Plane& plane, float t_min, float t_max) {
     const unsigned lane = lane_index();
     const float t = fmaf(__int_as_float(word), plane.inverse, plane.offset);
     const float axis = fminf(t, -__shfl_xor_sync(WHOLE_WARP, t, 1));

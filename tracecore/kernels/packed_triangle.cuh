@@ -13,8 +13,8 @@ struct alignas(16) PackedTriangle {
 };
 static_assert(sizeof(PackedTriangle) == TRIANGLE_BYTES, "PackedTriangle differs from the layout's TRIANGLE");
 
-__device__ inline Triangle load_triangle(const PackedTriangle* triangles, int slot) {
-    const float4* words = reinterpret_cast<const float4*>(triangles + slot);
+__device__ inline Triangle load_triangle(const PackedTriangle* triangles, int leaf_index) {
+    const float4* words = reinterpret_cast<const float4*>(triangles + leaf_index);
     const float4 v0 = __ldg(words);
     const float4 v1 = __ldg(words + 1);
     const float4 v2 = __ldg(words + 2);

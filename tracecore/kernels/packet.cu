@@ -1,7 +1,7 @@
 // Packets of rays side by side, a ray per lane, that go through the tree together. Günther, Popov, Seidel, Slusallek:
 // Realtime Ray Tracing on GPU with BVH-based Packet Traversal, 2007.
 //
-// The PACKET lanes share one stack. They visit a node if any of their rays meets it.
+// The PACKET lanes share one stack. They visit a node if any of their rays hits its box.
 #include "bvh2.cuh"
 #include "closest_of_lanes.cuh"
 #include "fault.cuh"
@@ -35,35 +35,35 @@ struct Packet {
     // From an inner node to the next.
     __device__ int descend(const Scene& scene, int node, unsigned& faults) {
         const Node pair = load_node(scene, node);
-        mark(Step::NODE, meets_box_of(pair));
-        const Interval left = within(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
-        const Interval right = within(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
-        const unsigned left_met = __ballot_sync(stack.mask, is_met(left));
-        const unsigned right_met = __ballot_sync(stack.mask, is_met(right));
-        if (left_met == 0 && right_met == 0) return pop();
-        if (left_met == 0) return pair.right;
-        if (right_met == 0) return pair.left;
+        mark(Step::NODE, hits_box_of(pair));
+        const Interval left = slab_test(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
+        const Interval right = slab_test(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
+        const unsigned left_hit = __ballot_sync(stack.mask, is_hit(left));
+        const unsigned right_hit = __ballot_sync(stack.mask, is_hit(right));
+        if (left_hit == 0 && right_hit == 0) return pop();
+        if (left_hit == 0) return pair.right;
+        if (right_hit == 0) return pair.left;
         if (stack.is_full()) {
             faults |= STACK_OVERFLOW;
             return DONE;
         }
-        // The rays that meet both vote for the child to go to first.
-        const unsigned both_met = left_met & right_met;
-        const unsigned for_left = __ballot_sync(stack.mask, left.near <= right.near) & both_met;
-        const bool left_first = 2 * __popc(for_left) >= __popc(both_met);
+        // The rays that hit both vote for the child to go to first.
+        const unsigned both_hit = left_hit & right_hit;
+        const unsigned for_left = __ballot_sync(stack.mask, left.near <= right.near) & both_hit;
+        const bool left_first = 2 * __popc(for_left) >= __popc(both_hit);
         stack.push(left_first ? pair.right : pair.left);
         return left_first ? pair.left : pair.right;
     }
 
-    // Of a leaf, against the rays of all lanes. Returns the next node.
+    // Tests the triangles of a leaf against the rays of all lanes. Returns the next node.
     __device__ int test(const Scene& scene, int leaf) {
         mark(Step::LEAF);
-        for (int slot = first_slot(leaf); slot < end_slot(leaf); ++slot) {
-            const Triangle triangle = load_triangle(scene.triangles, slot);
-            mark(Step::TRIANGLE, meets_box_of(triangle));
+        for (int leaf_index = first_leaf_index(leaf); leaf_index < end_leaf_index(leaf); ++leaf_index) {
+            const Triangle triangle = load_triangle(scene.triangles, leaf_index);
+            mark(Step::TRIANGLE, hits_box_of(triangle));
             if (!intersect(triangle, ray, shear, scene.cutouts, best)) continue;
             found = true;
-            if (ANY_HIT) best.t = -infinity();  // nothing meets the ray any more
+            if (ANY_HIT) best.t = -infinity();  // the ray hits nothing any more
         }
         if (ANY_HIT && !__any_sync(stack.mask, ray.t_min < best.t)) return DONE;
         return pop();
@@ -75,16 +75,16 @@ struct Packet {
 
    private:
     // Whether this lane's ray has a reason of its own to be here: by the box around both children, or around a triangle.
-    __device__ bool meets_box_of(const Node& pair) const {
-        return meets(least(pair.left_lower, pair.right_lower), most(pair.left_upper, pair.right_upper));
+    __device__ bool hits_box_of(const Node& pair) const {
+        return hits(least(pair.left_lower, pair.right_lower), most(pair.left_upper, pair.right_upper));
     }
 
-    __device__ bool meets_box_of(const Triangle& triangle) const {
-        return meets(least(least(triangle.v0, triangle.v1), triangle.v2), most(most(triangle.v0, triangle.v1), triangle.v2));
+    __device__ bool hits_box_of(const Triangle& triangle) const {
+        return hits(least(least(triangle.v0, triangle.v1), triangle.v2), most(most(triangle.v0, triangle.v1), triangle.v2));
     }
 
-    __device__ bool meets(float3 lower, float3 upper) const {
-        return is_met(within(lower, upper, box_ray, ray.t_min, best.t));
+    __device__ bool hits(float3 lower, float3 upper) const {
+        return is_hit(slab_test(lower, upper, box_ray, ray.t_min, best.t));
     }
 };
 

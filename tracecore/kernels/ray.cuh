@@ -36,7 +36,7 @@ __device__ inline Hit answer_of(const Hit& hit) {
     return ANY_HIT && hit.prim_id != MISS ? occluded() : hit;
 }
 
-// A lane with nothing to do: its interval is empty, so that no box and no triangle meets it.
+// A lane with nothing to do: its interval is empty, so that it hits no box and no triangle.
 __device__ inline Ray no_ray() {
     return {{0.0f, 0.0f, 0.0f}, infinity(), {0.0f, 0.0f, 1.0f}, -infinity()};
 }

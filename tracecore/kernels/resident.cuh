@@ -1,69 +1,70 @@
 // Entry point of resident dispatch (entry_points.cuh includes it): one launch serves the host for as long as it likes.
 //
-// CPU threads write rays into slots of pinned memory and ring the slot's bell. A scout warp hears the bells and posts
-// the orders. All other warps draw tickets for 32 rays of an order and read them from the host's memory. A ray's hit is
-// staged in the device's memory until its ticket is done, so that whole lines go to the host. Who is done with an
-// order's last ticket raises the slot's flag. Persistent threads: Aila, Laine: Understanding the Efficiency of Ray
-// Traversal on GPUs, 2009; a queue of tasks that they poll: Tzeng, Patney, Owens: Task Management for
+// CPU threads write rays into slots of pinned memory and ring the slot's doorbell. A scout warp polls the doorbells and
+// queues the requests. All other warps draw tickets for 32 rays of a request and read them from the host's memory. A ray's
+// hit is staged in the device's memory until its ticket is done, so that whole lines go to the host. The warp that is done
+// with a request's last ticket raises the slot's completion flag. Persistent threads: Aila, Laine: Understanding the
+// Efficiency of Ray Traversal on GPUs, 2009; a queue of tasks that they poll: Tzeng, Patney, Owens: Task Management for
 // Irregular-Parallel Workloads on the GPU, 2010.
 //
 // Who hands what over, by which release and acquire (hand_over.cuh):
 //
 //     from           to              what                         by
-//     host           scout's lanes   rays, before their bell      ring_bell of ring.py, acquire_from_host in `hear`
-//     host           scout's lanes   bells, before `stop`         say of ring.py, acquire_from_host in `scout`
-//     scout's lanes  its lane 0      the same, orders and posts   __syncwarp in `scout`
-//     scout          workers         the same                     release and acquire of Desk::posted
+//     host           scout's lanes   rays, before their doorbell  ring_bell of ring.py, acquire_from_host in
+//                                                                 `poll_doorbells`
+//     host           scout's lanes   doorbells, before `stop`     say of ring.py, acquire_from_host in `scout`
+//     scout's lanes  its lane 0      the same, requests, entries  __syncwarp in `scout`
+//     scout          workers         the same                     release and acquire of RingState::queued
 //     lane 0         its warp        the same                     __syncwarp in `fetch`
 //     lanes          their warp      fetched rays                 the other __syncwarp in `fetch`
-//     lanes          their warp      staged hits                  __syncwarp in `settle`
-//     lanes          their lane 0    hits, complaints             __syncwarp in `deliver`
-//     workers        the last one    the same                     count_down of Order::left
+//     lanes          their warp      staged hits                  __syncwarp in `deliver_finished`
+//     lanes          their lane 0    hits, errors                 __syncwarp in `deliver`
+//     workers        the last one    the same                     count_down of Request::left
 //     the last one   host            the same                     release_to_host in `finish`, flag_is_up of ring.py
-//     the last one   scout           that Order::left is 0        count_up and acquire of Desk::finished
+//     the last one   scout           that Request::left is 0      count_up and acquire of RingState::finished
 //
-// The scout alone waits for others without a bound of its own: workers wait for the scout, which closes the desk when
-// it ends. It ends when the host says so, or gives up when no order has been finished for as long as the host said.
+// The scout alone waits for others without a bound of its own: workers wait for the scout, which says `closed` when it
+// ends. It ends when the host says so, or gives up when no request has been finished for as long as the host said.
 #pragma once
 
 #include "hand_over.cuh"
 
 typedef unsigned long long Word;
 
-// What a slot's bell asks for, in device memory.
-struct Order {
-    Word claim;          // which post of the launch it is, in the high half; the bell's low half
-    unsigned number;     // of the bell; 0 before the first one
-    unsigned left;       // tickets that are not done
-    unsigned complaint;  // how many rays were invalid, and faults from FAULT_SHIFT on
+// What a slot's doorbell asks for, in device memory.
+struct Request {
+    Word claim;       // which entry of the launch it is, in the high half; the doorbell's low half
+    unsigned number;  // of the doorbell; 0 before the first one
+    unsigned left;    // tickets that are not done
+    unsigned error;   // how many rays were invalid, and faults from FAULT_SHIFT on
 };
-static_assert(sizeof(Order) == ORDER_BYTES, "Order differs from the ORDER of ring.py");
+static_assert(sizeof(Request) == REQUEST_BYTES, "Request differs from the REQUEST of ring_records.py");
 
 // State of one launch, in device memory, all zero before it.
-struct Desk {
-    Word posted;    // orders
+struct RingState {
+    Word queued;    // requests
     Word tickets;   // drawn
-    Word finished;  // orders
-    Word closed;    // nothing will be posted any more
+    Word finished;  // requests
+    Word closed;    // nothing will be queued any more
 };
-static_assert(sizeof(Desk) == DESK_BYTES, "Desk differs from the DESK of ring.py");
+static_assert(sizeof(RingState) == RING_STATE_BYTES, "RingState differs from the RING_STATE of ring_records.py");
 
-// bells and flags: one a slot, the order's number in the high half. In the low half a bell has what is asked, a flag
-// has the complaint. A column has a word of each ray of a slot.
+// Each slot has a doorbell and a completion flag, with the request's number in the high half. In the low half a doorbell has
+// what is asked, a flag has the error. A column has a word of each ray of a slot.
 struct Ring {
-    const float* rays;     // host: 8 columns a slot
-    float* hits;           // host: 4 columns a slot
-    const Word* bells;     // host
-    Word* flags;           // host
-    const Word* stop;      // host
-    Word* busy;            // host: nanoseconds with an order at hand
-    Word patience;         // nanoseconds in which no order is finished, though there are some, until the scout gives up
-    Desk* desk;
-    Order* orders;    // one a slot
-    unsigned* posts;  // slots of the last orders, at the number of the post modulo `places`
-    float4* staged;   // one a ray
+    const float* rays;      // host: 8 columns a slot
+    float* hits;            // host: 4 columns a slot
+    const Word* doorbells;  // host
+    Word* flags;            // host
+    const Word* stop;       // host
+    Word* busy;             // host: nanoseconds with a request at hand
+    Word patience;          // nanoseconds in which no request is finished, though there are some, until the scout gives up
+    RingState* state;
+    Request* requests;  // one a slot
+    unsigned* entries;  // slots of the last requests, at the number of the entry modulo `entry_count`
+    float4* staged;     // one a ray
     unsigned slots;
-    unsigned places;  // a power of two
+    unsigned entry_count;  // a power of two
     unsigned slot_bits;
 
     __device__ unsigned slot_rays() const {
@@ -74,7 +75,7 @@ struct Ring {
         return slot_rays() + COLUMN_PAD;
     }
 };
-static_assert(sizeof(Ring) == RING_BYTES, "Ring differs from the RING of ring.py");
+static_assert(sizeof(Ring) == RING_BYTES, "Ring differs from the RING of ring_records.py");
 
 constexpr unsigned TICKET_BITS = 5;  // 32 rays
 constexpr Word NO_TICKET = ~0ull;
@@ -91,80 +92,81 @@ __device__ inline unsigned low_half(Word word) {
 
 // ----------------------------------------------------------------------------------------------------------- the scout
 
-// Whether nobody needs a post's place any more: the order that was posted there the last time around is done.
-__device__ inline bool is_clear(const Ring& ring, unsigned post) {
-    const Order& earlier = ring.orders[current(ring.posts[post & (ring.places - 1)])];
-    return high_half(current(earlier.claim)) != post - ring.places || acquire(earlier.left) == 0;
+// Whether nobody needs an entry's memory any more: the request that was queued there the last time around is done.
+__device__ inline bool is_clear(const Ring& ring, unsigned entry) {
+    const Request& earlier = ring.requests[current(ring.entries[entry & (ring.entry_count - 1)])];
+    return high_half(current(earlier.claim)) != entry - ring.entry_count || acquire(earlier.left) == 0;
 }
 
-__device__ inline void post_order(const Ring& ring, unsigned post, unsigned slot, Word bell) {
-    Order& order = ring.orders[slot];
-    publish(order.number, high_half(bell));
-    publish(order.left, ((low_half(bell) & COUNT_MASK) + WARP_LANES - 1) >> TICKET_BITS);
-    publish(order.complaint, 0u);
-    publish(order.claim, static_cast<Word>(post) << 32 | low_half(bell));
-    publish(ring.posts[post & (ring.places - 1)], slot);
+__device__ inline void add_entry(const Ring& ring, unsigned entry, unsigned slot, Word doorbell) {
+    Request& request = ring.requests[slot];
+    publish(request.number, high_half(doorbell));
+    publish(request.left, ((low_half(doorbell) & COUNT_MASK) + WARP_LANES - 1) >> TICKET_BITS);
+    publish(request.error, 0u);
+    publish(request.claim, static_cast<Word>(entry) << 32 | low_half(doorbell));
+    publish(ring.entries[entry & (ring.entry_count - 1)], slot);
 }
 
-// Posts what has been rung since the last time, as far as there are places; the next time tries the rest. All lanes
-// together. Returns how many orders are posted.
-__device__ inline Word hear(const Ring& ring, Word posted) {
+// Queues what has been rung since the last time, as far as entries are free; the next time tries the rest. All lanes
+// together. Returns how many requests are queued.
+__device__ inline Word poll_doorbells(const Ring& ring, Word queued) {
     for (unsigned first = 0; first < ring.slots; first += WARP_LANES) {
         const unsigned slot = first + lane_index();
-        const Word bell = slot < ring.slots ? acquire_from_host(ring.bells[slot]) : 0;
-        const bool is_rung = slot < ring.slots && high_half(bell) != current(ring.orders[slot].number);
+        const Word doorbell = slot < ring.slots ? acquire_from_host(ring.doorbells[slot]) : 0;
+        const bool is_rung = slot < ring.slots && high_half(doorbell) != current(ring.requests[slot].number);
         const unsigned rung = __ballot_sync(WHOLE_WARP, is_rung);
-        const unsigned post = low_half(posted) + __popc(rung & lanes_below(lane_index()));
-        const unsigned held_up = __ballot_sync(WHOLE_WARP, is_rung && !is_clear(ring, post));
+        const unsigned entry = low_half(queued) + __popc(rung & lanes_below(lane_index()));
+        const unsigned held_up = __ballot_sync(WHOLE_WARP, is_rung && !is_clear(ring, entry));
         const unsigned clear = rung & (held_up - 1) & ~held_up;  // before the first that is held up
-        if (clear >> lane_index() & 1) post_order(ring, post, slot, bell);
-        posted += __popc(clear);
+        if (clear >> lane_index() & 1) add_entry(ring, entry, slot, doorbell);
+        queued += __popc(clear);
         if (held_up != 0) break;
     }
-    return posted;
+    return queued;
 }
 
-// Raises the flags of all orders that are not done, to say that they are overdue. From now on workers find none.
+// Raises the flags of all requests that are not done, to say that they are overdue. From now on workers find none.
 __device__ inline void give_up(const Ring& ring) {
     for (unsigned slot = lane_index(); slot < ring.slots; slot += WARP_LANES) {
-        const unsigned number = high_half(current(ring.bells[slot]));
+        const unsigned number = high_half(current(ring.doorbells[slot]));
         if (number == high_half(current(ring.flags[slot]))) continue;
         release_to_host(ring.flags[slot], static_cast<Word>(number) << 32 | OVERDUE << FAULT_SHIFT);
     }
-    if (lane_index() == 0) publish(ring.desk->posted, Word(0));
+    if (lane_index() == 0) publish(ring.state->queued, Word(0));
 }
 
-// Until the host says stop and everything is done; if it says ONCE, until that is done which has been rung by now.
+// Polls until the host says stop and everything is done; if it says ONCE, until that is done which has been rung by now.
 __device__ inline void scout(const Ring& ring) {
-    Word posted = 0;
+    Word queued = 0;
     Word finished = 0;
     Word busy = current(*ring.busy);
     Word before = nanoseconds();
-    Word progress = before;  // when an order was finished, or there was none
+    Word progress = before;  // when a request was finished, or there was none
     for (bool is_first = true;; is_first = false) {
-        const Word posted_before = posted;
+        const Word queued_before = queued;
         const Word finished_before = finished;
         const Word stop = acquire_from_host(*ring.stop);
-        finished = acquire(ring.desk->finished);  // before the bells: if everything is done, no place holds `hear` up
-        if (is_first || stop != ONCE) posted = hear(ring, posted);
+        // Before the doorbells: if everything is done, no entry holds `poll_doorbells` up.
+        finished = acquire(ring.state->finished);
+        if (is_first || stop != ONCE) queued = poll_doorbells(ring, queued);
         __syncwarp(WHOLE_WARP);  // lane 0 takes over what all lanes have heard and written
-        const bool is_idle = posted_before == finished;
+        const bool is_idle = queued_before == finished;
         const Word now = nanoseconds();
         if (!is_idle) busy += now - before;
         if (is_idle || finished != finished_before) progress = now;
         before = now;
         if (lane_index() == 0) {
-            if (posted != posted_before) release(ring.desk->posted, posted);
+            if (queued != queued_before) release(ring.state->queued, queued);
             publish(*ring.busy, busy);
         }
-        if (__all_sync(WHOLE_WARP, stop != 0 && is_idle && posted == posted_before)) break;
+        if (__all_sync(WHOLE_WARP, stop != 0 && is_idle && queued == queued_before)) break;
         if (__any_sync(WHOLE_WARP, now - progress > ring.patience)) {
             give_up(ring);
             break;
         }
-        if (posted == posted_before) __nanosleep(LEAST_PAUSE);
+        if (queued == queued_before) __nanosleep(LEAST_PAUSE);
     }
-    if (lane_index() == 0) publish(ring.desk->closed, Word(1));
+    if (lane_index() == 0) publish(ring.state->closed, Word(1));
 }
 
 // --------------------------------------------------------------------------------------------------------- the workers
@@ -203,9 +205,9 @@ __device__ inline Ray fetched_ray(unsigned index) {
     return {{words[0], words[1], words[2]}, words[3], {words[4], words[5], words[6]}, words[7]};
 }
 
-// A ticket that is for rays. asked: the low half of their bell.
+// A ticket that is for rays. asked: the low half of their doorbell.
 struct Task {
-    unsigned first;  // index of the first ray: the slot, times its rays, and the place in the slot
+    unsigned first;  // index of the first ray: the slot, times its rays, and the index in the slot
     unsigned asked;
 
     __device__ bool is_any_hit() const {
@@ -213,10 +215,10 @@ struct Task {
     }
 };
 
-// A warp's place in the line. Lane 0 holds the ticket.
-class Turn {
+// Where a warp stands among the tickets. Lane 0 holds the ticket.
+class TicketCursor {
    public:
-    __device__ explicit Turn(const Ring& ring) : ring(ring), ticket(NO_TICKET) {}
+    __device__ explicit TicketCursor(const Ring& ring) : ring(ring), ticket(NO_TICKET) {}
 
     // Waits for rays. All lanes together. Returns false when there will be none.
     __device__ bool wait(bool& any_hit) {
@@ -224,7 +226,7 @@ class Turn {
         if (lane_index() == 0) {
             Task task;
             bool found = find<true>(task);
-            for (unsigned pause = LEAST_PAUSE; !found && !current(ring.desk->closed); found = find<true>(task)) {
+            for (unsigned pause = LEAST_PAUSE; !found && !current(ring.state->closed); found = find<true>(task)) {
                 __nanosleep(pause);
                 pause = min(2 * pause, LONGEST_PAUSE);
             }
@@ -237,7 +239,7 @@ class Turn {
 
     // The rays of the next ticket, if there are any of this query at once. All lanes together.
     template <bool ANY_HIT>
-    __device__ bool take(Share& share) {
+    __device__ bool take(WarpChunk& chunk) {
         Task task;
         if (lane_index() == 0 && find<false>(task) && task.is_any_hit() == ANY_HIT) {
             ticket = NO_TICKET;
@@ -248,7 +250,7 @@ class Turn {
         if (first == NO_RAY) return false;
         const unsigned asked = __shfl_sync(WHOLE_WARP, task.asked, 0);
         const unsigned before = first & (ring.slot_rays() - 1);
-        share = {first, first + min((asked & COUNT_MASK) - before, WARP_LANES)};
+        chunk = {first, first + min((asked & COUNT_MASK) - before, WARP_LANES)};
         fetch(ring, first, (asked & ENDLESS_BIT) != 0);
         return true;
     }
@@ -257,17 +259,17 @@ class Turn {
     const Ring& ring;
     Word ticket;
 
-    // Whether the ticket in hand is for rays that are posted. One behind an order's last ray is changed for another.
-    // AHEAD: also draws one that is not posted yet. Lane 0.
+    // Whether the ticket in hand is for rays that are queued. One behind a request's last ray is changed for another.
+    // AHEAD: also draws one that is not queued yet. Lane 0.
     template <bool AHEAD>
     __device__ bool find(Task& task) {
         while (true) {
             if (ticket == NO_TICKET) {
-                if (!AHEAD && !is_posted(current(ring.desk->tickets))) return false;
-                ticket = atomicAdd(&ring.desk->tickets, Word(1));
+                if (!AHEAD && !is_queued(current(ring.state->tickets))) return false;
+                ticket = atomicAdd(&ring.state->tickets, Word(1));
             }
-            if (!is_posted(ticket)) return false;
-            acquire(ring.desk->posted);  // once a ticket, not while polling: it empties the multiprocessor's cache
+            if (!is_queued(ticket)) return false;
+            acquire(ring.state->queued);  // once a ticket, not while polling: it empties the multiprocessor's cache
             if (read(task)) return true;
             ticket = NO_TICKET;
         }
@@ -277,36 +279,37 @@ class Turn {
         return ring.slot_bits - TICKET_BITS;
     }
 
-    __device__ bool is_posted(Word number) const {
-        return number >> ticket_bits() < current(ring.desk->posted);
+    __device__ bool is_queued(Word number) const {
+        return number >> ticket_bits() < current(ring.state->queued);
     }
 
-    // Of the ticket in hand, which is posted. The slot may have another order by now if the ticket is for no rays.
+    // Reads the task of the ticket in hand, which is queued. The slot may have another request by now if the ticket is for
+    // no rays.
     __device__ bool read(Task& task) const {
-        const unsigned post = static_cast<unsigned>(ticket >> ticket_bits());
-        const unsigned slot = current(ring.posts[post & (ring.places - 1)]);
-        const Word claim = current(ring.orders[slot].claim);
+        const unsigned entry = static_cast<unsigned>(ticket >> ticket_bits());
+        const unsigned slot = current(ring.entries[entry & (ring.entry_count - 1)]);
+        const Word claim = current(ring.requests[slot].claim);
         const unsigned before = low_half(ticket) << TICKET_BITS & (ring.slot_rays() - 1);
         task = {slot << ring.slot_bits | before, low_half(claim)};
-        return high_half(claim) == post && before < (low_half(claim) & COUNT_MASK);
+        return high_half(claim) == entry && before < (low_half(claim) & COUNT_MASK);
     }
 };
 
-// Rays of whatever orders have the same query.
+// Rays of whatever requests have the same query.
 template <bool ANY_HIT>
 class RingRays {
    public:
-    __device__ RingRays(const Ring& ring, Turn& turn, unsigned& faults)
-        : ring(ring), turn(turn), faults(faults), share{0, 0}, done(NO_RAY), is_dry(false) {}
+    __device__ RingRays(const Ring& ring, TicketCursor& cursor, unsigned& faults)
+        : ring(ring), cursor(cursor), faults(faults), chunk{0, 0}, done(NO_RAY), is_dry(false) {}
 
     __device__ bool refill(unsigned& index) {
-        settle(index);
+        deliver_finished(index);
         ray = no_ray();  // so that the last one takes no registers from the traversal
         while (true) {
             const bool was_idle = index == NO_RAY;
-            const unsigned idle = share.deal(index);
+            const unsigned idle = chunk.assign(index);
             if (was_idle && index != NO_RAY) ray = fetched_ray(index);
-            is_dry = idle != 0 && !turn.take<ANY_HIT>(share);
+            is_dry = idle != 0 && !cursor.take<ANY_HIT>(chunk);
             if (idle == 0 || is_dry) return idle != WHOLE_WARP;
         }
     }
@@ -318,13 +321,13 @@ class RingRays {
     // Right after `refill`.
     __device__ Ray load(unsigned index) const {
         if (is_valid(ray)) return ray;
-        if (is_first_lane()) atomicAdd(&order_of(index).complaint, 1u);
+        if (is_first_lane()) atomicAdd(&request_of(index).error, 1u);
         return no_ray();
     }
 
     __device__ void store(unsigned index, const Hit& hit) {
         if (index == NO_RAY) return;
-        if (faults != 0) atomicOr(&order_of(index).complaint, faults << FAULT_SHIFT);
+        if (faults != 0) atomicOr(&request_of(index).error, faults << FAULT_SHIFT);
         if (!is_first_lane()) return;
         const Hit answer = answer_of<ANY_HIT>(hit);
         __stcg(ring.staged + index, make_float4(answer.t, answer.u, answer.v, __uint_as_float(answer.prim_id)));
@@ -333,25 +336,25 @@ class RingRays {
 
    private:
     const Ring& ring;
-    Turn& turn;
+    TicketCursor& cursor;
     unsigned& faults;
-    Share share;
+    WarpChunk chunk;
     Ray ray;        // of this lane, as it has been fetched
     unsigned done;  // index of the ray whose hit this lane has staged since the last time that all met
     bool is_dry;    // there were no more tickets the last time
 
-    __device__ Order& order_of(unsigned index) const {
-        return ring.orders[index >> ring.slot_bits];
+    __device__ Request& request_of(unsigned index) const {
+        return ring.requests[index >> ring.slot_bits];
     }
 
-    // Delivers the tickets whose last rays are done; all rays of a ticket belong to this warp. All lanes together.
+    // Delivers the hits of tickets whose last rays are done; all rays of a ticket belong to this warp. All lanes together.
     // index: of a ray that is not done.
-    __device__ void settle(unsigned index) {
+    __device__ void deliver_finished(unsigned index) {
         __syncwarp(WHOLE_WARP);  // the hits are staged
         for (unsigned owing = __ballot_sync(WHOLE_WARP, done != NO_RAY); owing != 0;) {
             const unsigned ticket = __shfl_sync(WHOLE_WARP, done, __ffs(owing) - 1) >> TICKET_BITS;
             owing &= ~__ballot_sync(WHOLE_WARP, done >> TICKET_BITS == ticket);
-            const bool waits = share.next != share.end && share.next >> TICKET_BITS == ticket;
+            const bool waits = chunk.next != chunk.end && chunk.next >> TICKET_BITS == ticket;
             const bool goes_on = waits || index >> TICKET_BITS == ticket;
             if (!__any_sync(WHOLE_WARP, goes_on)) deliver(ticket << TICKET_BITS);
         }
@@ -362,13 +365,13 @@ class RingRays {
     // Writes a ticket's hits to the host, a line for each of their words. All lanes together. first: index of its first
     // ray.
     __device__ void deliver(unsigned first) {
-        Order& order = order_of(first);
-        const unsigned asked = low_half(current(order.claim));
-        const unsigned place = (first & (ring.slot_rays() - 1)) + lane_index();
+        Request& request = request_of(first);
+        const unsigned asked = low_half(current(request.claim));
+        const unsigned row = (first & (ring.slot_rays() - 1)) + lane_index();
         const size_t column = ring.column();
         const float4 hit = __ldcg(ring.staged + first + lane_index());
-        if (place < (asked & COUNT_MASK)) {
-            float* words = ring.hits + (first >> ring.slot_bits) * 4 * column + place;
+        if (row < (asked & COUNT_MASK)) {
+            float* words = ring.hits + (first >> ring.slot_bits) * 4 * column + row;
             __stcs(words, hit.x);
             __stcs(words + 3 * column, hit.w);
             if ((asked & NO_UV_BIT) == 0) {
@@ -377,21 +380,21 @@ class RingRays {
             }
         }
         __syncwarp(WHOLE_WARP);  // lane 0 hands in what all lanes have written
-        if (lane_index() == 0 && count_down(order.left) == 1) finish(order, ring.flags[first >> ring.slot_bits]);
+        if (lane_index() == 0 && count_down(request.left) == 1) finish(request, ring.flags[first >> ring.slot_bits]);
     }
 
-    __device__ void finish(const Order& order, Word& flag) {
-        const Word answer = static_cast<Word>(current(order.number)) << 32 | current(order.complaint);
+    __device__ void finish(const Request& request, Word& flag) {
+        const Word answer = static_cast<Word>(current(request.number)) << 32 | current(request.error);
         release_to_host(flag, answer);
-        count_up(ring.desk->finished);
+        count_up(ring.state->finished);
     }
 };
 
 // Apart, so that the one query takes no registers from the other.
 template <bool ANY_HIT>
-__device__ __noinline__ void serve(const Scene& scene, const Ring& ring, Turn& turn) {
+__device__ __noinline__ void serve(const Scene& scene, const Ring& ring, TicketCursor& cursor) {
     unsigned faults = 0;
-    RingRays<ANY_HIT> rays(ring, turn, faults);
+    RingRays<ANY_HIT> rays(ring, cursor, faults);
     traverse<ANY_HIT>(scene, rays, faults);
 }
 
@@ -402,13 +405,13 @@ constexpr int RESIDENT_BLOCKS = (LEAST_BLOCKS > 0 ? LEAST_BLOCKS : 1024 / BLOCK_
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT_BLOCKS)
     resident(const __grid_constant__ Scene scene, const __grid_constant__ Ring ring) {
     if (blockIdx.x == 0 && warp_index() == 0) return scout(ring);
-    Turn turn(ring);
+    TicketCursor cursor(ring);
     bool any_hit = false;
-    while (turn.wait(any_hit)) {
+    while (cursor.wait(any_hit)) {
         if (any_hit) {
-            serve<true>(scene, ring, turn);
+            serve<true>(scene, ring, cursor);
         } else {
-            serve<false>(scene, ring, turn);
+            serve<false>(scene, ring, cursor);
         }
     }
 }

@@ -1,9 +1,10 @@
-// What a kernel does for its rays, step by step. A kernel marks each step where it begins. Only where COUNTED or MARKED is set
-// are the marks compiled. COUNTED: on a device they add up, in an emulator they are logged (tracecore/steps.py). MARKED: each
-// is an instruction, by which machine code is divided into steps (tracecore/instruction_counts.py); its code is never run.
+// What a kernel does for its rays, step by step. A kernel marks each step where it begins. Only where COUNTED or MARKED is
+// set are the marks compiled. COUNTED: on a device they add up, in an emulator they are logged
+// (tracecore/analysis/steps.py). MARKED: each is an instruction, by which machine code is divided into steps
+// (tracecore/analysis/instruction_counts.py); its code is never run.
 //
-// A step's efficiency is that of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009: lanes with work of
-// their own, of all lanes of the warp that issues it.
+// A step's efficiency is that of Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009: lanes with work
+// of their own, of all lanes of the warp that issues it.
 #pragma once
 
 #include "ray.cuh"
@@ -38,20 +39,20 @@ __device__ inline void mark_refill() {
 
 constexpr unsigned STEPS = 4;
 
-// Of all warps.
+// What all warps did.
 struct Counts {
     unsigned long long issued[STEPS];  // by a warp
     unsigned long long useful[STEPS];  // lanes with work of their own
 };
-static_assert(sizeof(Counts) == COUNTS_BYTES, "Counts differs from the COUNTS of steps.py");
+static_assert(sizeof(Counts) == COUNTS_BYTES, "Counts differs from the COUNTS of step_records.py");
 
-// Of a ray; they lie behind Counts.
+// What was done for a ray; these lie behind Counts.
 struct RayCounts {
     unsigned steps[STEPS];
     unsigned idle;  // lanes without work while it had nodes visited and triangles tested
     unsigned unused[3];
 };
-static_assert(sizeof(RayCounts) == RAY_COUNTS_BYTES, "RayCounts differs from the RAY_COUNTS of steps.py");
+static_assert(sizeof(RayCounts) == RAY_COUNTS_BYTES, "RayCounts differs from the RAY_COUNTS of step_records.py");
 
 struct LaneCounts {
     unsigned ray;

@@ -8,41 +8,42 @@ struct Report {
     unsigned invalid_rays;
     unsigned faults;
 };
-static_assert(sizeof(Report) == REPORT_BYTES, "Report differs from the REPORT of launch.py");
+static_assert(sizeof(Report) == REPORT_BYTES, "Report differs from the REPORT of launch_records.py");
 
-// The same while it is gathered, in device memory; all zero between launches.
-struct Tally {
+// What a launch counts for its report, in device memory; all zero between launches.
+struct LaunchCounters {
     unsigned blocks_done;
     unsigned rays_taken;  // by the warps of a persistent kernel
     unsigned invalid_rays;
     unsigned faults;
 };
-static_assert(sizeof(Tally) == TALLY_BYTES, "Tally differs from the TALLY of launch.py");
+static_assert(sizeof(LaunchCounters) == LAUNCH_COUNTERS_BYTES,
+              "LaunchCounters differs from the LAUNCH_COUNTERS of launch_records.py");
 
 struct Launch {
     const float4* rays;  // two a ray
     float4* hits;
     Report* report;
-    Tally* tally;
+    LaunchCounters* counters;
     unsigned count;
     void* steps;  // Counts and RayCounts of the rays where they are COUNTED (steps.cuh)
 };
-static_assert(sizeof(Launch) == LAUNCH_BYTES, "Launch differs from the LAUNCH of launch.py");
+static_assert(sizeof(Launch) == LAUNCH_BYTES, "Launch differs from the LAUNCH of launch_records.py");
 
 // A warp's rays. PERSISTENT warps take the next 32 whenever they run out (Aila, Laine: Understanding the Efficiency of Ray
-// Traversal on GPUs, 2009); others get theirs once, by their place in the grid.
+// Traversal on GPUs, 2009); others get theirs once, by their index in the grid.
 template <bool ANY_HIT>
 class LaunchRays {
    public:
-    __device__ explicit LaunchRays(const Launch& launch) : launch(launch), share{0, 0}, left(true) {}
+    __device__ explicit LaunchRays(const Launch& launch) : launch(launch), chunk{0, 0}, left(true) {}
 
     // Gives a ray to every lane whose index is NO_RAY, as long as there are any. Returns whether a lane of the warp has one.
     // All lanes call it together.
     __device__ bool refill(unsigned& index) {
         mark_refill();
-        if (!PERSISTENT) return place_in_grid(index);
-        unsigned idle = share.deal(index);
-        while (idle != 0 && take()) idle = share.deal(index);
+        if (!PERSISTENT) return assign_by_grid(index);
+        unsigned idle = chunk.assign(index);
+        while (idle != 0 && take()) idle = chunk.assign(index);
         return idle != WHOLE_WARP;
     }
 
@@ -56,7 +57,7 @@ class LaunchRays {
         if (index == NO_RAY) return no_ray();
         const Ray ray = load_ray(launch.rays, index);
         if (is_valid(ray)) return ray;
-        if (is_first_lane()) atomicAdd(&launch.tally->invalid_rays, 1u);
+        if (is_first_lane()) atomicAdd(&launch.counters->invalid_rays, 1u);
         return no_ray();
     }
 
@@ -67,10 +68,10 @@ class LaunchRays {
 
    private:
     const Launch& launch;
-    Share share;
+    WarpChunk chunk;
     bool left;
 
-    __device__ bool place_in_grid(unsigned& index) {
+    __device__ bool assign_by_grid(unsigned& index) {
         if (!left) return false;
         left = false;
         // Fits 32 bits: the host cuts launches at KernelStrategy.most_rays.
@@ -81,23 +82,23 @@ class LaunchRays {
 
     __device__ bool take() {
         unsigned first = launch.count;
-        if (left && lane_index() == 0) first = atomicAdd(&launch.tally->rays_taken, WARP_LANES);
+        if (left && lane_index() == 0) first = atomicAdd(&launch.counters->rays_taken, WARP_LANES);
         first = __shfl_sync(WHOLE_WARP, first, 0);
         left = first < launch.count;
-        if (left) share = {first, min(first + WARP_LANES, launch.count)};
+        if (left) chunk = {first, min(first + WARP_LANES, launch.count)};
         return left;
     }
 };
 
-// The last block hands the tally over and clears it for the next launch.
+// The last block hands the counters over and clears them for the next launch.
 __device__ inline void finish(const Launch& launch) {
     __syncthreads();
     if (threadIdx.x != 0) return;
     __threadfence();
-    if (atomicInc(&launch.tally->blocks_done, gridDim.x - 1) != gridDim.x - 1) return;
-    launch.tally->rays_taken = 0;
-    launch.report->invalid_rays = atomicExch(&launch.tally->invalid_rays, 0u);
-    launch.report->faults = atomicExch(&launch.tally->faults, 0u);
+    if (atomicInc(&launch.counters->blocks_done, gridDim.x - 1) != gridDim.x - 1) return;
+    launch.counters->rays_taken = 0;
+    launch.report->invalid_rays = atomicExch(&launch.counters->invalid_rays, 0u);
+    launch.report->faults = atomicExch(&launch.counters->faults, 0u);
     launch.report->end = nanoseconds();
 }
 
@@ -109,7 +110,7 @@ __device__ void answer(const Scene& scene, const Launch& launch) {
     LaunchRays<ANY_HIT> rays(launch);
     traverse<ANY_HIT>(scene, rays, faults);
     end_marks(launch.steps);
-    if (faults != 0) atomicOr(&launch.tally->faults, faults);
+    if (faults != 0) atomicOr(&launch.counters->faults, faults);
     finish(launch);
 }
 

@@ -23,8 +23,8 @@ struct Shear {
     float z;
 };
 
-// Component by component, so that it compiles to selections and not to branches.
-__device__ inline float3 turn(float3 v, int axis) {
+// The vector with its axes exchanged, component by component, so that it compiles to selections and not to branches.
+__device__ inline float3 permuted(float3 v, int axis) {
     const float x = axis == 0 ? v.y : axis == 1 ? v.z : v.x;
     const float y = axis == 0 ? v.z : axis == 1 ? v.x : v.y;
     const float z = axis == 0 ? v.x : axis == 1 ? v.y : v.z;
@@ -34,13 +34,13 @@ __device__ inline float3 turn(float3 v, int axis) {
 __device__ inline Shear make_shear(float3 direction) {
     int axis = fabsf(direction.y) > fabsf(direction.x) ? 1 : 0;
     if (fabsf(direction.z) > fabsf(axis == 1 ? direction.y : direction.x)) axis = 2;
-    const float3 d = turn(direction, axis);
+    const float3 d = permuted(direction, axis);
     return {axis, d.x / d.z, d.y / d.z, 1.0f / d.z};
 }
 
 // x and y in the sheared frame; z stays unscaled.
 __device__ inline float3 sheared(float3 vertex, float3 origin, const Shear& shear) {
-    const float3 p = turn({vertex.x - origin.x, vertex.y - origin.y, vertex.z - origin.z}, shear.axis);
+    const float3 p = permuted({vertex.x - origin.x, vertex.y - origin.y, vertex.z - origin.z}, shear.axis);
     return {fmaf(-shear.x, p.z, p.x), fmaf(-shear.y, p.z, p.y), p.z};
 }
 
@@ -74,7 +74,7 @@ __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const
     return true;
 }
 
-// The same with cut-outs: a triangle is not taken where it is not there.
+// The test with cut-outs: a triangle is not taken where a mask says that it is not there.
 __device__ inline bool intersect(const Triangle& triangle, const Ray& ray, const Shear& shear, const Cutouts& cutouts,
                                  Hit& best) {
     if (!CUTOUTS) return intersect(triangle, ray, shear, best);

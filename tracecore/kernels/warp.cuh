@@ -8,7 +8,7 @@ __device__ inline unsigned lane_index() {
     return threadIdx.x % WARP_LANES;
 }
 
-// Place in the block.
+// Index of the warp in its block.
 __device__ inline unsigned warp_index() {
     return threadIdx.x / WARP_LANES;
 }

@@ -1,8 +1,8 @@
 // One ray per warp. Barczak: GPU Ray Tracing the Wrong Way, 2016.
 //
-// The lanes test both boxes of a node together, and TRIANGLES_AT_ONCE of them have a triangle each of a leaf; 1: all test the
-// same. With KEEP_NODES the stack holds whole nodes, loaded when their parent is visited, so that nothing waits for memory
-// when it is popped.
+// The lanes test both boxes of a node together, and TRIANGLES_AT_ONCE of them have a triangle each of a leaf; 1: all test
+// the same. With KEEP_NODES the stack holds whole nodes, loaded when their parent is visited, so that nothing waits for
+// memory when it is popped.
 #include "bvh2.cuh"
 #include "closest_of_lanes.cuh"
 #include "fault.cuh"
@@ -14,7 +14,7 @@ constexpr int NAME_WORD = ENTRY_WORDS - 1;  // of an entry; unused in a node
 
 __shared__ int stacks[BLOCK_SIZE / WARP_LANES][STACK_SIZE][ENTRY_WORDS];
 
-// Word of a node that is visited later.
+// This lane's word of a node that is visited later.
 __device__ inline int load_early(const Scene& scene, int node) {
     return KEEP_NODES && is_inner(node) ? load_word(scene, node) : 0;
 }
@@ -56,17 +56,17 @@ struct WarpWalk {
         node = DONE;
     }
 
-    // From an inner node to the nearer child that the ray meets; the farther one waits on the stack.
+    // From an inner node to the nearer child that the ray hits; the farther one waits on the stack.
     __device__ void descend(const Scene& scene, unsigned& faults) {
         mark(Step::NODE, lane_index() < CHILD_WORD);  // a plane for each of them
         if (!KEEP_NODES) word = load_word(scene, node);
-        const unsigned votes = meet(word, plane, ray.t_min, best.t);
-        const unsigned met = votes & BOTH_MET;
-        if (met == 0) return pop();
-        const bool left = met == LEFT_MET || (met == BOTH_MET && (votes & LEFT_FIRST) != 0);
+        const unsigned votes = test_boxes(word, plane, ray.t_min, best.t);
+        const unsigned hit_mask = votes & BOTH_HIT;
+        if (hit_mask == 0) return pop();
+        const bool left = hit_mask == LEFT_HIT || (hit_mask == BOTH_HIT && (votes & LEFT_FIRST) != 0);
         const int next = child_of_lanes(word, left);
         const int next_word = load_early(scene, next);
-        if (met == BOTH_MET) {
+        if (hit_mask == BOTH_HIT) {
             if (stack.is_full()) {
                 faults |= STACK_OVERFLOW;
                 return finish();
@@ -78,12 +78,12 @@ struct WarpWalk {
         word = next_word;
     }
 
-    // Against the triangles of a leaf. All lanes have the same result.
+    // Tests the triangles of a leaf. All lanes have the same result.
     __device__ void test(const Scene& scene) {
         mark(Step::LEAF);
-        const int end = end_slot(node);
-        for (int slot = first_slot(node); slot < end; slot += TRIANGLES_AT_ONCE) {
-            const int own = slot + lane_index() % TRIANGLES_AT_ONCE;
+        const int end = end_leaf_index(node);
+        for (int leaf_index = first_leaf_index(node); leaf_index < end; leaf_index += TRIANGLES_AT_ONCE) {
+            const int own = leaf_index + lane_index() % TRIANGLES_AT_ONCE;
             mark(Step::TRIANGLE, lane_index() < TRIANGLES_AT_ONCE && own < end);
             Hit hit = best;
             const bool taken = own < end && intersect(load_triangle(scene.triangles, own), ray, shear, scene.cutouts, hit);

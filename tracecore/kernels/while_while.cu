@@ -29,8 +29,8 @@ struct Walk : Bvh2Walk<ANY_HIT> {
         }
         while (is_leaf(leaf)) {
             mark(Step::LEAF);
-            for (int slot = first_slot(leaf); slot < end_slot(leaf); ++slot) {
-                this->test(scene, slot);
+            for (int leaf_index = first_leaf_index(leaf); leaf_index < end_leaf_index(leaf); ++leaf_index) {
+                this->test(scene, leaf_index);
                 if (ANY_HIT && this->found) return;
             }
             leaf = node;

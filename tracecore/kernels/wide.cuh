@@ -13,7 +13,7 @@ struct alignas(16) PackedZ {
     int unused;
 };
 
-// A lane to spare has a box at infinity and a leaf without triangles.
+// A spare child has a box at infinity and a leaf without triangles.
 struct PackedNode {
     float xy[WIDTH][4];  // lower.x upper.x lower.y upper.y
     PackedZ z[WIDTH];
@@ -48,10 +48,10 @@ __device__ inline Child load_child(const Scene& scene, int node, unsigned lane) 
     return {{xy.x, xy.z, z.x}, {xy.y, xy.w, z.y}, __float_as_int(z.z)};
 }
 
-// The index-th of a leaf.
+// The index-th triangle of a leaf.
 __device__ inline Triangle load_triangle(const Scene& scene, int leaf, int index) {
     const int count = triangle_count(leaf);
-    const float4* words = reinterpret_cast<const float4*>(scene.corners + 3 * first_slot(leaf)) + index;
+    const float4* words = reinterpret_cast<const float4*>(scene.corners + 3 * first_leaf_index(leaf)) + index;
     const float4 v0 = __ldg(words);
     const float4 v1 = __ldg(words + count);
     const float4 v2 = __ldg(words + 2 * count);

@@ -1,4 +1,4 @@
-"""Layout of a binary tree for the GPU: nodes of 64 bytes hold both children's boxes, triangles in the order of leaves.
+"""Lays out a binary tree for the GPU: nodes of 64 bytes hold both children's boxes, triangles in the order of leaves.
 
 After Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009. `kernels/bvh2.cuh` is the other side.
 """
@@ -21,14 +21,16 @@ MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
 #: The first index is the child, left or right. xy: lower.x upper.x lower.y upper.y. z: lower, upper.
-#: child: index of a node, or ~(first slot << LEAF_COUNT_BITS | count) of a leaf.
+#: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf.
 NODE = np.dtype([("xy", "<f4", (2, 4)), ("z", "<f4", (2, 2)), ("child", "<i4", 2), ("unused", "<i4", 2)])
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
 def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
-    """Nodes and triangles as the kernel wants them. triangles: (t, 3, 3) float32, in the caller's order.
+    """Returns nodes and triangles as the kernel reads them.
 
+    tree: built over the triangles.
+    triangles: (t, 3, 3) float32, in the caller's order.
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
     _check_limits(tree, triangles)
@@ -64,9 +66,9 @@ def _pack_nodes(tree: BinaryTree) -> npt.NDArray[np.void]:
 
 
 def _names(tree: BinaryTree) -> npt.NDArray[np.int32]:
-    """How a parent names each node of the tree: its place among the inner ones, or the code of a leaf."""
-    place = np.cumsum(~tree.is_leaf, dtype=np.int32) - 1
-    return np.where(tree.is_leaf, ~((tree.first << LEAF_COUNT_BITS) | tree.count), place).astype(np.int32)
+    """Returns how a parent names each node of the tree: its index among the inner ones, or the code of a leaf."""
+    index = np.cumsum(~tree.is_leaf, dtype=np.int32) - 1
+    return np.where(tree.is_leaf, ~((tree.first << LEAF_COUNT_BITS) | tree.count), index).astype(np.int32)
 
 
 def _set_child(nodes: npt.NDArray[np.void], side: int, box: tuple[Floats, Floats], name: Any) -> None:
@@ -79,7 +81,7 @@ def _set_child(nodes: npt.NDArray[np.void], side: int, box: tuple[Floats, Floats
 
 
 def _root_of_one_leaf(tree: BinaryTree) -> npt.NDArray[np.void]:
-    """One node with the leaf on the left; on the right a leaf without triangles."""
+    """Returns one node with the leaf on the left, and on the right a leaf without triangles."""
     nodes = np.zeros(1, NODE)
     _set_child(nodes, 0, (tree.lower[:1], tree.upper[:1]), _names(tree)[0])
     _set_child(nodes, 1, (tree.lower[:1], tree.upper[:1]), ~0)
@@ -87,7 +89,7 @@ def _root_of_one_leaf(tree: BinaryTree) -> npt.NDArray[np.void]:
 
 
 def _depth(tree: BinaryTree) -> int:
-    """Levels of inner nodes."""
+    """Returns how many levels of inner nodes there are."""
     depth = 0
     level = np.zeros(1, np.int64)
     while len(level := level[~tree.is_leaf[level]]) > 0:

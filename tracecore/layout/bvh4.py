@@ -1,4 +1,4 @@
-"""Layout of a 4-wide tree for one ray per thread: nodes of 128 bytes, four lower x side by side, then four upper x, ...
+"""Lays out a 4-wide tree for one ray per thread: nodes of 128 bytes, four lower x side by side, then four upper x, ...
 
 After Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014. `kernels/bvh4.cuh` is the other side.
 """
@@ -20,15 +20,18 @@ LEAF_COUNT_BITS = 4
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
-#: planes: by axis, lower or upper, and child. child: index of a node, or ~(first slot << LEAF_COUNT_BITS | count) of a
-#: leaf. A lane to spare has a box at infinity and a leaf without triangles.
+#: planes: by axis, lower or upper, and child.
+#: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf. A spare child has a box at
+#: infinity and a leaf without triangles.
 NODE = np.dtype([("planes", "<f4", (3, 2, WIDTH)), ("child", "<i4", WIDTH), ("unused", "<i4", 4)])
 SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
 def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
-    """Nodes and triangles as the kernel wants them. triangles: (t, 3, 3) float32, in the caller's order.
+    """Returns nodes and triangles as the kernel reads them.
 
+    tree: built over the triangles.
+    triangles: (t, 3, 3) float32, in the caller's order.
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
     wide = collapse_levels(tree, width=WIDTH)

@@ -1,4 +1,4 @@
-"""Layout of an 8-wide tree for the GPU: nodes of 80 bytes, whose children's boxes are whole steps from a corner.
+"""Lays out an 8-wide tree for the GPU: nodes of 80 bytes, whose children's boxes are whole steps from a corner.
 
 After Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017.
 `kernels/compressed8.cuh` is the other side.
@@ -13,7 +13,7 @@ from tracecore import cutouts
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import EMPTY, Ints, WideTree
-from tracecore.compiled import compiled, inlined
+from tracecore.compilation.cached import compiled, inlined
 from tracecore.errors import KernelError
 from tracecore.layout import packed_triangle
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
@@ -23,10 +23,10 @@ from tracecore.rays import Floats, Ids
 WIDTH = 8
 MAX_LEAF = 3  # a node's triangles have one bit each, below the eight of its children
 
-#: Steps are powers of two: `exponent` for each axis, biased as in a float32. inner: a bit for each slot that holds an
-#: inner node. These nodes lie side by side from child_base on, and the triangles of all leaves from triangle_base on.
-#: meta: 0 in a slot to spare; of a leaf, a bit for each triangle, then five bits for the place of the first one; of an
-#: inner node, 1, then five bits for 24 + slot. lower, upper: steps from the origin, by axis and slot.
+#: Steps are powers of two: `exponent` for each axis, biased as in a float32. inner: a bit for each position that holds
+#: an inner node. These nodes lie side by side from child_base on, and the triangles of all leaves from triangle_base
+#: on. meta: 0 in a spare position; of a leaf, a bit for each triangle, then five bits for the index of the first one;
+#: of an inner node, 1, then five bits for 24 + position. lower, upper: steps from the origin, by axis and position.
 NODE = np.dtype(
     [
         ("origin", "<f4", 3),
@@ -44,14 +44,14 @@ SCENE = np.dtype([("nodes", "<u8"), ("triangles", "<u8"), *cutouts.POINTERS, ("e
 MOST_STEPS = 255
 EXPONENT_BIAS = 127
 LEAST_EXPONENT = 1 - EXPONENT_BIAS  # a byte of 0 would not be a power of two
-PLACE_BITS = 5
-INNER_META = 1 << PLACE_BITS | 24
+FIRST_BITS = 5
+INNER_META = 1 << FIRST_BITS | 24
 
 #: The extent's power of two is at most so much above the shortest step's. From this the kernel knows that its products
 #: with steps do not underflow. A ray's pad is at least eight times as wide.
 EXTENT_BITS = 22
 
-#: By axis and slot: +1 where the slot is for children towards the positive end.
+#: Signs by axis and position: +1 where the position is for children towards the positive end.
 SIDES = np.where(np.arange(WIDTH) >> np.arange(3)[:, None] & 1, 1.0, -1.0)
 SETS = 1 << WIDTH
 
@@ -59,12 +59,14 @@ Doubles = npt.NDArray[np.float64]
 
 
 def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
-    """Nodes and triangles as the kernel wants them. triangles: (t, 3, 3) float32, in the caller's order.
+    """Returns nodes and triangles as the kernel reads them.
 
+    tree: built over the triangles.
+    triangles: (t, 3, 3) float32, in the caller's order.
     Raises `KernelError` where a leaf of the tree has more triangles than a node can name.
     """
     _check_limits(tree)
-    wide = _in_slots(tree, optimal_collapse(tree, width=WIDTH, max_leaf=MAX_LEAF))
+    wide = _in_positions(tree, optimal_collapse(tree, width=WIDTH, max_leaf=MAX_LEAF))
     extent = float(np.abs(triangles).max(initial=0.0))
     nodes = _pack_nodes(tree, wide, extent)
     return PackedScene(
@@ -86,11 +88,14 @@ def _check_limits(tree: BinaryTree) -> None:
 # ------------------------------------------------------------------------------------------------------------ the order
 
 
-def _in_slots(tree: BinaryTree, wide: WideTree) -> WideTree:
-    """The same tree with lanes as slots, of which any may be spare, and nodes breadth first in the order of slots."""
-    lanes = _lanes_of_slots(tree, wide)
+def _in_positions(tree: BinaryTree, wide: WideTree) -> WideTree:
+    """Returns the same tree with children at positions, any of which may be spare.
+
+    Nodes are breadth first, in the order of positions.
+    """
+    node_children = _children_of_positions(tree, wide)
     binary, links, first, count = (
-        np.take_along_axis(value, lanes, axis=1) for value in (wide.binary, wide.wide, wide.first, wide.count)
+        np.take_along_axis(value, node_children, axis=1) for value in (wide.binary, wide.wide, wide.first, wide.count)
     )
     nodes = _breadth_first(links)
     is_inner = links[nodes] != EMPTY
@@ -112,68 +117,75 @@ def _breadth_first(links: Ints) -> Ints:
     return np.concatenate(levels)
 
 
-def _lanes_of_slots(tree: BinaryTree, wide: WideTree) -> Ints:
-    """(n, 8) int32: which lane goes to each slot, so that slots in the order of a ray's octant go from front to back.
+def _children_of_positions(tree: BinaryTree, wide: WideTree) -> Ints:
+    """Returns (n, 8) int32: which child goes to each position, so that a ray that takes positions in the order of its
+    octant goes from front to back.
 
-    Bit 0 of a slot is set where the child lies towards positive x, bit 1 of y, bit 2 of z.
+    Bit 0 of a position is set where the child lies towards positive x, bit 1 of y, bit 2 of z.
     """
     filled = (wide.binary != EMPTY)[:, :, None]
     centre = np.where(filled, (tree.lower.astype(np.float64) + tree.upper)[wide.binary], 0.0)
     mean = centre.sum(axis=1, keepdims=True) / np.maximum(filled.sum(axis=1, keepdims=True), 1)
     offset = np.where(filled, centre - mean, 0.0)
-    lanes = np.empty(wide.binary.shape, np.int32)
-    _assign(sum(offset[:, :, axis, None] * SIDES[axis] for axis in range(3)), lanes)
-    return lanes
+    node_children = np.empty(wide.binary.shape, np.int32)
+    _assign(sum(offset[:, :, axis, None] * SIDES[axis] for axis in range(3)), node_children)
+    return node_children
 
 
 @compiled
-def _assign(gain: Any, lanes: Any) -> None:
-    """Find the assignment of lanes to slots with the largest sum of gains, by the best one for every set of slots.
+def _assign(gain: Any, node_children: Any) -> None:
+    """Finds the assignment of children to positions with the largest sum of gains, by the best one for every set of
+    positions. The paper finds it by an auction.
 
-    gain: (n, lane, slot) float64. lanes: (n, slot) int32, written. The paper finds it by an auction.
+    gain: (n, child, position) float64.
+    node_children: (n, position) int32, written.
     """
     size = np.zeros(SETS, np.int64)
     worth = np.zeros(SETS, np.float64)
     last = np.zeros(SETS, np.int64)
-    for slots in range(1, SETS):
-        size[slots] = size[slots >> 1] + (slots & 1)
+    for positions in range(1, SETS):
+        size[positions] = size[positions >> 1] + (positions & 1)
     for node in range(len(gain)):
-        for slots in range(1, SETS):
-            worth[slots], last[slots] = _best_last(gain, node, size[slots] - 1, slots, worth)
-        slots = SETS - 1
-        for lane in range(WIDTH - 1, -1, -1):
-            lanes[node, last[slots]] = lane
-            slots ^= 1 << last[slots]
+        for positions in range(1, SETS):
+            worth[positions], last[positions] = _best_last(gain, node, size[positions] - 1, positions, worth)
+        positions = SETS - 1
+        for child_index in range(WIDTH - 1, -1, -1):
+            node_children[node, last[positions]] = child_index
+            positions ^= 1 << last[positions]
 
 
 @inlined
-def _best_last(gain: Any, node: int, lane: int, slots: int, worth: Any) -> Any:
-    """The worth of a set of slots, and which of them the last lane takes, the others being for the lanes before."""
+def _best_last(gain: Any, node: int, child_index: int, positions: int, worth: Any) -> Any:
+    """Returns the worth of a set of positions, and which of them the last child takes; the children before it take the
+    others.
+    """
     most, chosen = -np.inf, 0
-    for slot in range(WIDTH):
-        if slots >> slot & 1:
-            total = worth[slots ^ 1 << slot] + gain[node, lane, slot]
+    for position in range(WIDTH):
+        if positions >> position & 1:
+            total = worth[positions ^ 1 << position] + gain[node, child_index, position]
             if total > most:
-                most, chosen = total, slot
+                most, chosen = total, position
     return most, chosen
 
 
 @compiled
 def _stack_need(links: Any) -> int:
-    """Entries that a walk may need, where all other inner children of a node wait in one while it visits the first."""
+    """Returns how many entries a walk may need. All other inner children of a node wait in one while it visits the
+    first.
+    """
     need = np.zeros(len(links), np.int64)
     for node in range(len(links) - 1, -1, -1):
         inner, below = 0, 0
-        for slot in range(WIDTH):
-            if links[node, slot] != EMPTY:
+        for position in range(WIDTH):
+            if links[node, position] != EMPTY:
                 inner += 1
-                below = max(below, need[links[node, slot]])
+                below = max(below, need[links[node, position]])
         need[node] = below + 1 if inner > 1 else below
     return need[0]
 
 
 def _order(tree: BinaryTree, wide: WideTree) -> Ids:
-    """(t,) uint32, `prim_id` of every packed triangle: leaf by leaf."""
+    """Returns the `prim_id` of every packed triangle, leaf by leaf, (t,) uint32."""
     is_leaf = _is_leaf(wide)
     count = wide.count[is_leaf]
     return tree.order[np.repeat(wide.first[is_leaf] - _before(count), count) + np.arange(count.sum())]
@@ -184,7 +196,7 @@ def _is_leaf(wide: WideTree) -> npt.NDArray[np.bool_]:
 
 
 def _before(count: Ints, axis: int = 0) -> npt.NDArray[np.int64]:
-    """The sum of all before each."""
+    """Returns for each number the sum of all before it."""
     return np.cumsum(count, axis=axis, dtype=np.int64) - count
 
 
@@ -200,7 +212,7 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree, extent: float) -> npt.NDArray[
     nodes["inner"] = np.packbits(is_inner, axis=1, bitorder="little")[:, 0]
     nodes["child_base"] = 1 + _before(is_inner.sum(axis=1, dtype=np.int32))
     nodes["triangle_base"] = _before(count.sum(axis=1, dtype=np.int32))
-    leaf_meta = ((1 << count) - 1) << PLACE_BITS | _before(count, axis=1)
+    leaf_meta = ((1 << count) - 1) << FIRST_BITS | _before(count, axis=1)
     nodes["meta"] = np.where(is_inner, INNER_META + np.arange(WIDTH), np.where(count > 0, leaf_meta, 0))
     filled = (wide.binary != EMPTY)[:, :, None]
     lower, upper = tree.lower[wide.binary].astype(np.float64), tree.upper[wide.binary].astype(np.float64)
@@ -216,14 +228,16 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree, extent: float) -> npt.NDArray[
 
 
 def _exponents(size: Doubles, extent: float) -> npt.NDArray[np.int32]:
-    """Of the shortest steps, powers of two, of which 255 cover a size; none are shorter than the kernel can take."""
+    """Returns the exponents of the shortest steps, powers of two, of which 255 cover a size; none are shorter than the
+    kernel can take.
+    """
     least = max(int(np.frexp(extent)[1]) - 1 - EXTENT_BITS, LEAST_EXPONENT)
     # frexp's power of two is above the quotient. Rounding keeps order: 255 such steps are above the exact size as well.
     return np.maximum(np.where(size > 0.0, np.frexp(size / MOST_STEPS)[1], least), least)
 
 
 def _steps_within(value: Doubles, origin: Doubles, step: Doubles) -> Doubles:
-    """The most whole steps that do not lead from the origin beyond a value, exactly."""
+    """Returns the most whole steps that do not lead from the origin beyond a value, exactly."""
     distance = value - origin
     # What the rounding of the difference lost. Knuth: The Art of Computer Programming, volume 2, section 4.2.2, 1969.
     shift = distance - value

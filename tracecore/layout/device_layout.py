@@ -1,4 +1,4 @@
-"""What a layout for the GPU is: how a tree becomes the arrays that a kernel walks."""
+"""Says what a layout for the GPU is: how a tree becomes the arrays that a kernel walks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +13,12 @@ from tracecore.rays import Floats
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PackedScene:
-    """A tree and its triangles as a kernel wants them.
+    """Holds a tree and its triangles as a kernel reads them.
 
-    arrays: by the names of the pointers in the kernel's `struct Scene`. scalars: its other members. nodes: how many the
-    kernel may visit. stack: entries that a depth-first walk may need.
+    arrays: by the names of the pointers in the kernel's `struct Scene`.
+    scalars: its other members.
+    nodes: how many nodes the kernel may visit.
+    stack: entries that a depth-first walk may need.
     """
 
     arrays: Mapping[str, npt.NDArray[Any]]
@@ -26,15 +28,18 @@ class PackedScene:
 
     @property
     def bytes(self) -> int:
-        """Memory that the arrays take."""
+        """Returns the memory that the arrays take, in bytes."""
         return sum(array.nbytes for array in self.arrays.values())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DeviceLayout:
-    """A layout. `pack` takes a tree and its (t, 3, 3) float32 triangles.
+    """Is a way to pack a tree for a kernel.
 
-    scene: the kernel's `struct Scene`, a pointer is uint64. defines: constants by which the kernel checks its structs.
+    name: as messages call it.
+    scene: the dtype of the kernel's `struct Scene`; a pointer is uint64.
+    defines: constants by which the kernel checks its structs.
+    pack: takes a tree and its (t, 3, 3) float32 triangles and returns the packed scene.
     """
 
     name: str

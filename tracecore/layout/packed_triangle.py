@@ -1,5 +1,7 @@
-"""Triangles as most kernels read them: 48 bytes each, in the order of the leaves. `kernels/packed_triangle.cuh` is the
-other side."""
+"""Packs triangles as most kernels read them: 48 bytes each, in the order of the leaves.
+
+`kernels/packed_triangle.cuh` is the other side.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,11 @@ DEFINES = {"TRIANGLE_BYTES": str(TRIANGLE.itemsize)}
 
 
 def pack_triangles(order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
-    """(t,) `TRIANGLE` records. order: slot -> `prim_id`; triangles: (t, 3, 3) float32, in the caller's order."""
+    """Returns (t,) `TRIANGLE` records.
+
+    order: (t,) uint32, leaf index -> `prim_id`.
+    triangles: (t, 3, 3) float32, in the caller's order.
+    """
     packed = np.zeros(len(order), TRIANGLE)
     packed["prim_id"] = order
     for corner in range(3):

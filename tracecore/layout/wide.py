@@ -1,4 +1,4 @@
-"""Layout of a wide tree for lanes side by side: lane i of a group loads the box of child i as two words of 16 bytes.
+"""Lays out a wide tree for lanes side by side: lane i of a group loads the box of child i as two words of 16 bytes.
 
 After Lier, Stamminger, Selgrad: CPU-Style SIMD Ray Traversal on GPUs, 2018. `kernels/wide.cuh` is the other side.
 """
@@ -21,25 +21,27 @@ MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
 #: A triangle's corner. A leaf has all its first corners, then all its second ones, then all its third ones, so that
-#: lanes with a triangle each load words side by side.
+#: children with a triangle each load words side by side.
 CORNER = np.dtype([("position", "<f4", 3), ("prim_id", "<u4")])
 SCENE = np.dtype([("nodes", "<u8"), ("corners", "<u8"), *cutouts.POINTERS, ("extent", "<f4")], align=True)
 
 
 def node_of(width: int) -> np.dtype[np.void]:
-    """The record of a node.
+    """Returns the record of a node of so many children.
 
-    xy: lower.x upper.x lower.y upper.y of each child. z: its lower and upper z, and child: index of a node, or
-    ~(first slot << LEAF_COUNT_BITS | count) of a leaf. A lane to spare has a box at infinity and a leaf without
-    triangles.
+    xy: lower.x upper.x lower.y upper.y of each child. z: its lower and upper z, and child: index of a node, or ~(first
+    leaf index << LEAF_COUNT_BITS | count) of a leaf. A spare child has a box at infinity and a leaf without triangles.
     """
     z = np.dtype([("lower", "<f4"), ("upper", "<f4"), ("child", "<i4"), ("unused", "<i4")])
     return np.dtype([("xy", "<f4", (width, 4)), ("z", z, width)])
 
 
 def pack(tree: BinaryTree, triangles: Floats, *, width: int) -> PackedScene:
-    """Nodes and corners as the kernel wants them. triangles: (t, 3, 3) float32, in the caller's order.
+    """Returns nodes and corners as the kernel reads them.
 
+    tree: built over the triangles.
+    triangles: (t, 3, 3) float32, in the caller's order.
+    width: children of a node.
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
     wide = collapse(tree, width=width, max_leaf=width)
@@ -73,22 +75,22 @@ def _pack_nodes(tree: BinaryTree, wide: WideTree) -> npt.NDArray[np.void]:
 
 
 def _pack_corners(wide: WideTree, order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
-    """(3 * t,) `CORNER` records."""
-    first, count = _leaf_of_slot(wide)
-    place = 2 * first + np.arange(len(order))  # of the first corner: behind all corners of the leaves before
+    """Returns (3 * t,) `CORNER` records."""
+    first, count = _leaf_of_index(wide)
+    index = 2 * first + np.arange(len(order))  # of the first corner: behind all corners of the leaves before
     corners = np.zeros(3 * len(order), CORNER)
     for corner in range(3):
-        corners["position"][place + corner * count] = triangles[order, corner]
-        corners["prim_id"][place + corner * count] = order
+        corners["position"][index + corner * count] = triangles[order, corner]
+        corners["prim_id"][index + corner * count] = order
     return corners
 
 
-def _leaf_of_slot(wide: WideTree) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """First slot and number of slots of the leaf of every slot, (t,) int32 each."""
+def _leaf_of_index(wide: WideTree) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Returns for every leaf index the first leaf index and the number of leaf indices of its leaf, (t,) int32 each."""
     is_leaf = wide.wide == EMPTY
     first, count = wide.first[is_leaf], wide.count[is_leaf]
-    by_slot = np.argsort(first)
-    return np.repeat(first[by_slot], count[by_slot]), np.repeat(count[by_slot], count[by_slot])
+    by_leaf_index = np.argsort(first)
+    return np.repeat(first[by_leaf_index], count[by_leaf_index]), np.repeat(count[by_leaf_index], count[by_leaf_index])
 
 
 def _layout(width: int) -> DeviceLayout:
@@ -106,5 +108,5 @@ def _layout(width: int) -> DeviceLayout:
     )
 
 
-#: By the width.
+#: Layouts by their width.
 LAYOUTS = {width: _layout(width) for width in WIDTHS}

@@ -1,4 +1,4 @@
-"""Peers: other ray tracers, asked about the same rays and triangles, for whoever does not take our word for it.
+"""Asks other ray tracers, peers, about the same rays and triangles, for whoever does not take our word for it.
 
 `PEERS` lists them by name. A new one is a module with `open_way` and a row there. None is needed for anything else, and
 each is imported only when it is asked for.
@@ -7,8 +7,8 @@ each is imported only when it is asked for.
 from dataclasses import dataclass
 from importlib import import_module
 
+from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.errors import PeerError
-from tracecore.gpu_device import gpu_unavailable_reason
 from tracecore.peers.peer import Peer, Rounds, agreement, for_peers, peer_errors
 from tracecore.rays import Floats
 
@@ -17,8 +17,13 @@ __all__ = ["PEERS", "Peer", "Rounds", "agreement", "for_peers", "open_peer", "pe
 
 @dataclass(frozen=True, kw_only=True)
 class PeerModule:
-    """module: has `open_way(way, triangles, threads)`. package: that it needs, by the name that pip knows. on_gpu:
-    whether it needs a GPU too. ways: names of the ways in which it traces."""
+    """Says where a peer is found and what it needs.
+
+    module: the module that has `open_way(way, triangles, threads)`.
+    package: what it needs, by the name that pip knows.
+    on_gpu: whether it needs a GPU too.
+    ways: names of the ways in which it traces.
+    """
 
     module: str
     package: str
@@ -39,9 +44,13 @@ PEERS = {
 
 
 def open_peer(name: str, way: str, triangles: Floats, threads: int) -> Peer:
-    """A peer of `PEERS` that traces in one of its ways.
+    """Opens a peer of `PEERS` that traces in one of its ways.
 
-    triangles: (t, 3, 3) float32, checked. threads: of those that run on a CPU. Raises `PeerError` where it cannot run.
+    name: the peer's name.
+    way: one of its `ways`.
+    triangles: (t, 3, 3) float32, checked.
+    threads: threads of those that run on a CPU.
+    Raises `PeerError` where it cannot run.
     """
     row = PEERS[name]
     if row.on_gpu and (reason := gpu_unavailable_reason()):

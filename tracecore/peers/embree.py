@@ -1,4 +1,5 @@
-"""Embree on the CPU, through embreex: one ray at a time, in its robust mode, which leaves no gaps between triangles.
+"""Asks Embree on the CPU, through embreex: one ray at a time, in its robust mode, which leaves no gaps between
+triangles.
 
 Wald, Woop, Benthin, Johnson, Ernst: Embree: A Kernel Framework for Efficient CPU Ray Tracing, 2014.
 """
@@ -12,35 +13,41 @@ from embreex.mesh_construction import TriangleMesh
 from embreex.rtcore_scene import EmbreeScene
 
 from tracecore.peers.peer import Peer, Rounds
-from tracecore.rays import BATCH_RAYS, Floats
-from tracecore.tracer import Query
+from tracecore.rays import BATCH_RAYS, Floats, Query
 
 
 class Embree:
-    """Embree's answers about (t, 3, 3) float32 triangles; many threads may ask at once.
-
-    reach: (n,) float32, how far each ray goes; it is overwritten.
-    """
+    """Answers queries about (t, 3, 3) float32 triangles; many threads may ask at once."""
 
     def __init__(self, triangles: Floats) -> None:
         self._scene = EmbreeScene()
         self._mesh = TriangleMesh(self._scene, triangles)
 
     def closest_hit(self, rays: Floats) -> dict[str, Any]:
-        """t (`tfar`), u, v, `primID` of every ray, and what else Embree gives at no cost."""
+        """Returns t (`tfar`), u, v, `primID` of every ray, and what else Embree gives at no cost."""
         return self._scene.run(rays[:, 0:3], rays[:, 4:7], output=True)
 
     def distance(self, rays: Floats, reach: Floats) -> Floats:
-        """How far each ray comes: `reach` itself, or what is left of it where something is hit."""
+        """Returns how far each ray comes: `reach` itself, or what is left of it where something is hit.
+
+        rays: (n, 8) float32.
+        reach: (n,) float32, how far each ray goes; it is overwritten.
+        """
         return self._scene.run(rays[:, 0:3], rays[:, 4:7], dists=reach, query="DISTANCE")
 
     def any_hit(self, rays: Floats, reach: Floats | None = None) -> Any:
-        """0 where something is hit, else -1."""
+        """Returns 0 where something is hit, else -1.
+
+        rays: (n, 8) float32.
+        reach: (n,) float32, how far each ray goes; it is overwritten. None: without end.
+        """
         return self._scene.run(rays[:, 0:3], rays[:, 4:7], dists=reach, query="OCCLUDED")
 
 
 class EmbreePeer:
-    """Embree on so many threads, each of which takes the next batch of rays; embreex lets go of the interpreter."""
+    """Traces with Embree on so many threads, each of which takes the next batch of rays; embreex lets go of the
+    interpreter.
+    """
 
     name = "embree"
 
@@ -50,7 +57,12 @@ class EmbreePeer:
         self._threads = threads
 
     def trace(self, rays: Floats, query: Query, repeats: int) -> Rounds:
-        """By `Peer`."""
+        """Traces rays in rounds, as `Peer.trace` says.
+
+        rays: (n, 8) float32, as from `for_peers`.
+        query: what is asked of each ray.
+        repeats: rounds that count.
+        """
         answers = np.empty(len(rays), np.float32)
         seconds = []
         with ThreadPoolExecutor(self._threads) as pool:
@@ -76,5 +88,5 @@ class EmbreePeer:
 
 
 def open_way(_way: str, triangles: Floats, threads: int) -> Peer:
-    """Embree on so many threads."""
+    """Opens Embree on so many threads."""
     return EmbreePeer(triangles, threads)

@@ -1,4 +1,4 @@
-"""NVIDIA OptiX through Mitsuba 3, whose kernels are compiled by Dr.Jit.
+"""Asks NVIDIA OptiX through Mitsuba 3, whose kernels are compiled by Dr.Jit.
 
 Parker et al.: OptiX: A General Purpose Ray Tracing Engine, 2010. Jakob, Speierer, Roussel, Vicini: Dr.Jit: A
 Just-In-Time Compiler for Differentiable Rendering, 2022.
@@ -12,17 +12,17 @@ import numpy as np
 
 from tracecore.errors import PeerError
 from tracecore.peers.peer import Peer, Rounds
-from tracecore.rays import Floats
-from tracecore.tracer import Query
+from tracecore.rays import Floats, Query
 
 #: Mitsuba's variant on OptiX.
 OPTIX = "cuda_ad_rgb"
 
 
 class MitsubaPeer:
-    """A mesh in a scene of Mitsuba's. variant: `OPTIX`, or one that begins with llvm for the CPU, by Embree.
+    """Traces a mesh in a scene of Mitsuba's.
 
-    The variant is Mitsuba's for the whole process.
+    triangles: (t, 3, 3) float32.
+    variant: `OPTIX`, or one that begins with llvm for the CPU, by Embree. It is Mitsuba's for the whole process.
     """
 
     def __init__(self, triangles: Floats, variant: str = OPTIX) -> None:
@@ -38,7 +38,12 @@ class MitsubaPeer:
         self._scene = mi.load_dict({"type": "scene", "mesh": mesh})
 
     def trace(self, rays: Floats, query: Query, repeats: int) -> Rounds:
-        """By `Peer`."""
+        """Traces rays in rounds, as `Peer.trace` says.
+
+        rays: (n, 8) float32, as from `for_peers`.
+        query: what is asked of each ray.
+        repeats: rounds that count.
+        """
         ray = _packed(rays)
         seconds = []
         for _ in range(repeats + 1):
@@ -48,7 +53,7 @@ class MitsubaPeer:
         return Rounds(seconds[1:], t.astype(np.float32))
 
     def _timed(self, ray: Any, query: Query) -> tuple[float, Any]:
-        """Seconds of one kernel, and what it found."""
+        """Returns the seconds of one kernel, and what it found."""
         dr.sync_thread()
         dr.kernel_history()  # forget what was before
         with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
@@ -61,17 +66,17 @@ class MitsubaPeer:
             dr.sync_thread()
             kernels = dr.kernel_history([dr.KernelType.JIT])
         if not kernels:
-            raise PeerError("peer 'optix' is left out: Dr.Jit tells of no kernel; update it: pip install -U mitsuba")
+            raise PeerError("peer 'optix' is left out: Dr.Jit reports no kernel; update it: pip install -U mitsuba")
         return 1e-3 * sum(kernel["execution_time"] for kernel in kernels), found
 
 
 def _packed(rays: Floats) -> Any:
-    """Rays as Mitsuba takes them, in its memory."""
-    columns = [mi.Float(np.ascontiguousarray(column)) for column in rays.T]
+    """Returns rays as Mitsuba takes them, in its memory."""
+    words = [mi.Float(np.ascontiguousarray(word)) for word in rays.T]
     ray = mi.Ray3f(
-        o=mi.Point3f(*columns[0:3]),
-        d=mi.Vector3f(*columns[4:7]),
-        maxt=columns[7],
+        o=mi.Point3f(*words[0:3]),
+        d=mi.Vector3f(*words[4:7]),
+        maxt=words[7],
         time=0.0,
         wavelengths=[],
     )
@@ -80,5 +85,5 @@ def _packed(rays: Floats) -> Any:
 
 
 def open_way(_way: str, triangles: Floats, _threads: int) -> Peer:
-    """OptiX on the current GPU."""
+    """Opens OptiX on the current GPU."""
     return MitsubaPeer(triangles)

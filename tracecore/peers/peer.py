@@ -1,4 +1,4 @@
-"""What every peer is, and whether it answers as we do."""
+"""Says what every peer is, and whether it answers as we do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from tracecore.errors import PeerError
-from tracecore.rays import Floats
-from tracecore.tracer import Query
+from tracecore.rays import Floats, Query
 
 #: Distances that differ by no more than this share are the same.
 SAME_DISTANCE = 1e-4
@@ -20,26 +19,40 @@ ENDLESS = np.finfo(np.float32).max
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """seconds: of each round over the same rays. t: (n,) float32, where each ray met something, in lengths of its
-    direction; infinite where nothing is hit. An any-hit query has 0 for a hit."""
+    """Holds what a peer measured and answered.
+
+    seconds: of each round over the same rays.
+    t: (n,) float32, where each ray hits something, in lengths of its direction; infinite where nothing is hit. An
+    any-hit query has 0 for a hit.
+    """
 
     seconds: list[float]
     t: Floats
 
 
 class Peer(Protocol):
-    """Triangles that another tracer holds. `name` says which and how; `clock` what its seconds are."""
+    """Holds triangles for another tracer. `name` says which and how; `clock` what its seconds are."""
 
     name: str
     clock: str
 
     def trace(self, rays: Floats, query: Query, repeats: int) -> Rounds:
-        """So many rounds over rays of `for_peers`, after one that does not count, as ours are measured."""
+        """Traces rays in so many rounds, after one that does not count, as ours are measured.
+
+        rays: (n, 8) float32, as from `for_peers`.
+        query: what is asked of each ray.
+        repeats: rounds that count.
+        """
 
 
 @contextmanager
 def peer_errors(name: str, remedy: str, kind: type[Exception] = Exception) -> Iterator[None]:
-    """What goes wrong in other people's programs, as a `PeerError` of one line that ends with a remedy."""
+    """Raises what goes wrong in other people's programs as a `PeerError` of one line that ends with a remedy.
+
+    name: what is left out.
+    remedy: what the user may do about it.
+    kind: only exceptions of this kind are caught.
+    """
     try:
         yield
     except PeerError:
@@ -50,7 +63,9 @@ def peer_errors(name: str, remedy: str, kind: type[Exception] = Exception) -> It
 
 
 def for_peers(rays: Floats) -> Floats:
-    """The same rays as peers take them, which always begin at 0: moved to their `t_min`, with a finite `t_max`."""
+    """Returns the same rays as peers take them, which always begin at 0: moved to their `t_min`, with a finite
+    `t_max`.
+    """
     t_min = rays[:, 3:4]
     moved = rays.copy()
     moved[:, 0:3] += t_min * rays[:, 4:7]
@@ -60,7 +75,10 @@ def for_peers(rays: Floats) -> Floats:
 
 
 def agreement(t: Floats, ours: Floats) -> float:
-    """The share of rays whose answers are the same: hit or miss, and the distance. t, ours: (n,), see `Rounds`."""
+    """Returns the share of rays whose answers are the same: hit or miss, and the distance.
+
+    t, ours: (n,), see `Rounds`.
+    """
     is_hit = np.isfinite(ours)
     same = np.isfinite(t) == is_hit
     both = same & is_hit

@@ -1,4 +1,4 @@
-"""NVIDIA Warp's own ray queries against a mesh, by each of its ways to build a tree.
+"""Asks NVIDIA Warp's ray queries against a mesh, by each of its ways to build a tree.
 
 Macklin: Warp: A High-performance Python Framework for GPU Simulation and Graphics, 2022.
 """
@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from tracecore.gpu_device import find_device
+from tracecore.cuda.device import find_device
 from tracecore.peers.peer import Peer, Rounds
-from tracecore.rays import Floats
-from tracecore.tracer import Query
+from tracecore.rays import Floats, Query
 
 #: Builders of trees, and the triangles of a leaf where Warp's own choice is slower.
 CONSTRUCTORS = {"cubql": None, "sah": 1, "lbvh": None}
@@ -31,7 +30,7 @@ def trace_closest(
     uv: wp.array[wp.vec2],
     prim_id: wp.array[wp.int32],
 ) -> None:
-    """The nearest hit, with all that ours tell of it."""
+    """Finds the nearest hit, with all that our tracers say of it."""
     i = wp.tid()
     hit = wp.mesh_query_ray(mesh, origin[i], direction[i], reach[i])
     t[i] = wp.where(hit.result, hit.t, wp.inf)
@@ -47,13 +46,18 @@ def trace_any(
     reach: wp.array[wp.float32],
     t: wp.array[wp.float32],
 ) -> None:
-    """Whether there is a hit."""
+    """Finds whether there is a hit."""
     i = wp.tid()
     t[i] = wp.where(wp.mesh_query_ray_anyhit(mesh, origin[i], direction[i], reach[i]), 0.0, wp.inf)
 
 
 class WarpPeer:
-    """Warp's kernels on a device of its naming: `cuda:0` or `cpu`, there one thread. constructor: of `CONSTRUCTORS`."""
+    """Traces with Warp's kernels.
+
+    triangles: (t, 3, 3) float32.
+    constructor: one of `CONSTRUCTORS`.
+    device: as Warp names it: `cuda:0` or `cpu`, there one thread.
+    """
 
     def __init__(self, triangles: Floats, constructor: str, device: str) -> None:
         self.name = f"warp:{constructor}"
@@ -67,7 +71,12 @@ class WarpPeer:
         )
 
     def trace(self, rays: Floats, query: Query, repeats: int) -> Rounds:
-        """By `Peer`."""
+        """Traces rays in rounds, as `Peer.trace` says.
+
+        rays: (n, 8) float32, as from `for_peers`.
+        query: what is asked of each ray.
+        repeats: rounds that count.
+        """
         inputs = [self._mesh.id, self._array(rays[:, 0:3], wp.vec3), self._array(rays[:, 4:7], wp.vec3)]
         inputs.append(self._array(rays[:, 7], wp.float32))
         t = wp.empty(len(rays), wp.float32, device=self._device)
@@ -79,7 +88,9 @@ class WarpPeer:
         return Rounds([self._timed(command) for _ in range(repeats + 1)][1:], t.numpy())
 
     def _timed(self, command: wp.Launch) -> float:
-        """Seconds of one launch. On a GPU the second of two: while the first runs, the other is made ready."""
+        """Returns the seconds of one launch. On a GPU it is the second of two: while the first runs, the other is made
+        ready.
+        """
         if not self._device.is_cuda:
             start = time.perf_counter()
             command.launch()
@@ -97,5 +108,5 @@ class WarpPeer:
 
 
 def open_way(way: str, triangles: Floats, _threads: int) -> Peer:
-    """`warp:` and a constructor, on the current GPU."""
+    """Opens Warp on the current GPU. way: `warp:` and a constructor."""
     return WarpPeer(triangles, way.removeprefix("warp:"), f"cuda:{find_device().index}")

@@ -1,4 +1,5 @@
-"""A kitchen in daylight with a laid table, dishes of glass, porcelain and metal, and a toy car that drives around.
+"""This scene is a kitchen in daylight with a laid table, dishes of glass, porcelain and metal, and a toy car that
+drives around.
 
 x runs to the right along the counter, y upward and z from the counter toward the door. See `kitchen.room` for sizes.
 """
@@ -6,12 +7,13 @@ x runs to the right along the counter, y upward and z from the counter toward th
 import numpy as np
 
 from scenes.document import Document, PointSource
-from scenes.model import AnimationRange, Scene
+from scenes.evaluator import scene_of
+from scenes.model import AnimationRange
+from scenes.scene import Scene
 from scenes.shipped.kitchen import car, counter, furniture, room, still_life
 from scenes.shipped.kitchen.materials import MATERIALS
 from scenes.shipped.kitchen.textures import PAINTERS
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 
 #: Eye, point looked at, and vertical field of view in degrees.
 VIEWS = {
@@ -28,7 +30,7 @@ POINT_SOURCES = (
 
 
 def scene() -> Scene:
-    """The scene: 8 seconds in 200 frames, in which the car drives one round."""
+    """Makes the scene: 8 seconds in 200 frames, in which the car drives one round."""
     document = Document(
         parts=[*room.parts(), *counter.parts(), *furniture.parts(), *still_life.parts(), *car.parts()],
         lights=list(POINT_SOURCES),

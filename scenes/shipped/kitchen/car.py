@@ -1,4 +1,4 @@
-"""A toy car with a driver that drives around on the floor; its wheels roll without slipping.
+"""This module builds a toy car with a driver that drives around on the floor; its wheels roll without slipping.
 
 Before it is moved, the car points along +x and the middle of its rear axle is above the origin; z is its right.
 """
@@ -61,7 +61,7 @@ UP, AXLE = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel's name, which its tracks bear, and the place of its middle along x and z."""
+    """Holds a wheel's name, which its tracks bear, and the position of its middle along x and z."""
 
     name: str
     x: float
@@ -69,7 +69,7 @@ class Wheel:
 
     @property
     def steers(self) -> bool:
-        """Whether it is one of the front wheels."""
+        """Returns whether the wheel is one of the front wheels."""
         return self.x > 0.0
 
 
@@ -82,7 +82,7 @@ WHEELS = (
 
 
 def parts() -> list[Part]:
-    """The car: its body, four wheels that share their meshes, and the key."""
+    """Returns the car: its body, four wheels that share their meshes, and the key."""
     car = WORLD.inner(track="toy car").inner(matrix=scaling(np.full(3, SCALE)))
     wheel_meshes = wheel()
     rolling = [part for at in WHEELS for part in placed(wheel_meshes, (0.0, 0.0, 0.0), around=mounted(at, car))]
@@ -91,13 +91,13 @@ def parts() -> list[Part]:
 
 
 def mounted(at: Wheel, car: Transform) -> Transform:
-    """The frame in which a wheel turns: on its axle, steered if it is in front."""
+    """Returns the frame in which a wheel turns: on its axle, steered if it is in front."""
     hub = car.inner(matrix=pose((at.x, WHEEL_RADIUS, at.z)))
     return (hub.inner(track=f"{at.name}: steering") if at.steers else hub).inner(track=at.name)
 
 
 def body() -> list[Mesh]:
-    """All that does not turn by itself."""
+    """Returns all of the car that does not turn by itself."""
     return [
         hull(),
         joined([*(fender(at) for at in WHEELS), *running_boards()]),
@@ -110,7 +110,7 @@ def body() -> list[Mesh]:
 
 
 def hull() -> Mesh:
-    """The body from tail to nose. Columns: x, width, height, height of the middle above the floor."""
+    """Returns the body from tail to nose. The columns are x, width, height, height of the middle above the floor."""
     stations = curve(
         [
             [-0.072, 0.036, 0.020, 0.056],
@@ -133,7 +133,7 @@ def hull() -> Mesh:
 
 
 def fender(at: Wheel) -> Mesh:
-    """A mudguard over a wheel."""
+    """Returns a mudguard over a wheel."""
     outline = rounded(0.036, 0.004, 0.0018, 2)
     rings = []
     for angle in np.radians(np.linspace(188.0, 12.0, 15)):
@@ -143,7 +143,7 @@ def fender(at: Wheel) -> Mesh:
 
 
 def running_boards() -> list[Mesh]:
-    """Steps between the mudguards."""
+    """Returns steps between the mudguards."""
     low, high = WHEEL_RADIUS - 0.011, WHEEL_RADIUS - 0.006
     return [
         box((0.046, low, min(inner, outer)), (WHEELBASE - 0.046, high, max(inner, outer)), of("cream lacquer"), 0.0015)
@@ -152,7 +152,7 @@ def running_boards() -> list[Mesh]:
 
 
 def fittings() -> list[Mesh]:
-    """What is of chrome: grille, bumpers, axles, the frame of the windscreen, the steering column."""
+    """Returns what is made of chrome: grille, bumpers, axles, the frame of the windscreen, the steering column."""
     chrome = of("chrome")
     bars = [
         box((0.246, 0.038, z - 0.0012), (0.2535, 0.074, z + 0.0012), chrome, 0.0005)
@@ -170,13 +170,13 @@ def fittings() -> list[Mesh]:
 
 
 def steering_wheel() -> Mesh:
-    """A ring on the steering column."""
+    """Returns a ring on the steering column."""
     ring = lathe(arc((0.016, 0.0), 0.0020, (0.0, 360.0), 8), 24, of("chrome"))
     return moved(ring, pose((0.071, 0.107, 0.0), 55.0, AXLE))
 
 
 def lamp(side: int) -> Mesh:
-    """A headlamp beside the nose. side: 1 is right."""
+    """Returns a headlamp beside the nose. side: 1 is right."""
     outline = [
         [0.0, -0.014],
         [0.007, -0.011],
@@ -192,7 +192,7 @@ def lamp(side: int) -> Mesh:
 
 
 def seat() -> Mesh:
-    """The padded opening that the driver sits in."""
+    """Returns the padded opening that the driver sits in."""
     outline = [
         [0.0, -0.008],
         [0.026, -0.008],
@@ -207,13 +207,13 @@ def seat() -> Mesh:
 
 
 def windscreen() -> Mesh:
-    """A pane inside its chrome arch."""
+    """Returns a pane inside its chrome arch."""
     pane = box((-0.0008, 0.004, -0.032), (0.0008, 0.035, 0.032), of("glass"), 0.0004)
     return moved(pane, pose((0.096, 0.0935, 0.0), 16.0, AXLE))
 
 
 def driver() -> list[Mesh]:
-    """A wooden peg with a painted coat, and a cap."""
+    """Returns a wooden peg with a painted coat, and a cap."""
     coat = [[0.0, 0.0], [0.0155, 0.0], [0.0165, 0.004], [0.0155, 0.018], [0.011, 0.031], [0.0065, 0.036], [0.0, 0.036]]
     head = arc((0.0, 0.0475), 0.0135, (-90.0, 90.0), 12)
     cap = [
@@ -231,7 +231,7 @@ def driver() -> list[Mesh]:
 
 
 def wheel() -> list[Mesh]:
-    """A wheel around the origin whose axle is z: tyre, rim with cap, spokes."""
+    """Returns a wheel around the origin whose axle is z: tyre, rim with cap, spokes."""
     to_axle = pose((0.0, 0.0, 0.0), 90.0, (1.0, 0.0, 0.0))
     thick = 0.0085
     tyre = arc((WHEEL_RADIUS - thick, 0.0), thick, (0.0, 360.0), 10) * [1.0, 1.15]
@@ -246,7 +246,7 @@ def wheel() -> list[Mesh]:
 
 
 def key() -> Mesh:
-    """A key that winds the spring up, backward along -x from the origin."""
+    """Returns a key that winds the spring up, backward along -x from the origin."""
     bow = arc((0.0, 0.0), 0.010, (0.0, 360.0), 16)
     loops = [
         tube(
@@ -262,10 +262,13 @@ def key() -> Mesh:
 
 @dataclass(frozen=True)
 class Drive:
-    """The round that the middle of the rear axle makes, at even steps of its length.
+    """Describes the round that the middle of the rear axle makes, at even steps of its length.
 
-    times: (n,) seconds. places: (n, 3) on the floor. headings: (n,) radians about y, 0 along +x, that go on past a full
-    turn. curvatures: (n,) 1/m, > 0 to the left. step: metres from one to the next.
+    times: (n,) seconds.
+    places: (n, 3) on the floor.
+    headings: (n,) radians about y, 0 along +x, that go on past a full turn.
+    curvatures: (n,) 1/m, > 0 to the left.
+    step: metres from one to the next.
     """
 
     times: Doubles
@@ -275,17 +278,19 @@ class Drive:
     step: float
 
     def steering(self, at: Wheel) -> Doubles:
-        """(n,) radians about y by which a wheel points off the car's heading, so that it rolls along its own circle."""
+        """Returns the angles (n,) in radians about y by which a wheel points off the car's heading, so that it rolls
+        along its own circle."""
         return np.arctan2(self.curvatures * SCALE * at.x, 1.0 + self.curvatures * SCALE * at.z)
 
     def rolled(self, at: Wheel) -> Doubles:
-        """(n,) metres that a wheel has rolled."""
+        """Returns how many metres a wheel has rolled, (n,)."""
         pace = np.hypot(1.0 + self.curvatures * SCALE * at.z, self.curvatures * SCALE * at.x)
         return self.step * np.concatenate([[0.0], np.cumsum((pace[1:] + pace[:-1]) / 2.0)])
 
 
 def drive() -> Drive:
-    """The car's round, from a key before its start to one after its end, since tracks rest at their outermost keys."""
+    """Returns the car's round, from a key before its start to one after its end, since tracks rest at their outermost
+    keys."""
     phase = ROUND_START + np.linspace(-0.5, 2.5, 30001) * math.pi
     x = ROUND_MIDDLE[0] + ROUND_SIZE[0] * (np.cos(phase) - 0.09 * np.cos(3.0 * phase))
     z = ROUND_MIDDLE[1] + ROUND_SIZE[1] * -(np.sin(phase) + 0.05 * np.sin(3.0 * phase))
@@ -306,7 +311,7 @@ def drive() -> Drive:
 
 
 def tracks() -> dict[str, Track]:
-    """Tracks of the car, of its wheels and of the key, by name."""
+    """Returns the tracks of the car, of its wheels and of the key, by name."""
     way = drive()
     shapes = np.zeros((len(way.times), 3))
     place = VectorTrack(way.times, way.places, shapes)
@@ -322,7 +327,7 @@ def tracks() -> dict[str, Track]:
 
 
 def turning(times: Doubles, axis: tuple[float, float, float], radians: Doubles) -> RotationTrack:
-    """Turns about one axis by angles (n,) at times (n,)."""
+    """Returns the track of turns about one axis by angles (n,) at times (n,)."""
     return RotationTrack(
         times, np.tile(np.array(axis), (len(times), 1)), np.degrees(radians), np.zeros((len(times), 3))
     )

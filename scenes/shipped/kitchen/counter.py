@@ -1,4 +1,4 @@
-"""What is fitted along the kitchen's back wall: cupboards, counter, sink, stove, hood and fridge."""
+"""This module builds what is fitted along the kitchen's back wall: cupboards, counter, sink, stove, hood and fridge."""
 
 from scenes.document import Part
 from scenes.model import Mesh
@@ -32,7 +32,7 @@ SINK_MIDDLE = FIRST + (SINK + 0.5) * UNIT
 
 
 def parts() -> list[Part]:
-    """All of it. Burners share a mesh, and so do knobs."""
+    """Returns all that stands along the wall. Burners share a mesh, and so do knobs."""
     plate, switch = burner(), knob()
     return [
         *placed(carcasses(), (0.0, 0.0, 0.0)),
@@ -49,7 +49,7 @@ def parts() -> list[Part]:
 
 
 def carcasses() -> list[Mesh]:
-    """Cupboards without fronts, their plinth, and the counter, in pieces around the sink."""
+    """Returns cupboards without fronts, their plinth, and the counter, in pieces around the sink."""
     start, left, right, end = FIRST, FIRST + SINK * UNIT, FIRST + (SINK + 1) * UNIT, FIRST + UNITS * UNIT
     under = COUNTER - 0.04
     cupboards = [
@@ -69,7 +69,7 @@ def carcasses() -> list[Mesh]:
 
 
 def tiles() -> list[Mesh]:
-    """Tiled boards on the wall behind the counter, beside and below the window."""
+    """Returns tiled boards on the wall behind the counter, beside and below the window."""
     left, right, front, low = BACK_WINDOW.left - 0.06, BACK_WINDOW.right + 0.06, 0.009, COUNTER + 0.002
     boards = [
         box((GAP, low, GAP), (left - GAP, 1.45 - GAP, front), of("wall tiles")),
@@ -80,7 +80,7 @@ def tiles() -> list[Mesh]:
 
 
 def fronts() -> list[Part]:
-    """Doors, drawers and their handles. Doors of a size share a mesh, and so do handles."""
+    """Returns doors, drawers and their handles. Doors of a size share a mesh, and so do handles."""
     tall, short, high = cupboard_front(0.72), cupboard_front(0.495), cupboard_front(0.685)
     upright_bar, level_bar = handle(), moved(handle(), pose((0.0, 0.0, 0.0), -90.0, (0.0, 0.0, 1.0)))
     z, bar = FRONT + GAP, FRONT + 0.023
@@ -98,14 +98,14 @@ def fronts() -> list[Part]:
 
 
 def cupboard_front(height: float) -> Mesh:
-    """A frame with a panel in it, of the width of a unit, from y = 0, z = 0 on."""
+    """Returns a frame with a panel in it, of the width of a unit, from y = 0, z = 0 on."""
     wide = UNIT - 0.003
     border = frame((0.003, 0.0, 0.0), (wide, height, 0.022), 0.055, of("sage"))
     return joined([border, box((0.054, 0.051, 0.004), (wide - 0.051, height - 0.051, 0.012), of("sage"))])
 
 
 def handle() -> Mesh:
-    """A bow of brass, 12 cm upward from the origin, on a surface across z."""
+    """Returns a bow of brass, 12 cm upward from the origin, on a surface across z."""
     bow = [
         (0.0, 0.0, 0.0),
         (0.0, 0.003, 0.022),
@@ -118,7 +118,7 @@ def handle() -> Mesh:
 
 
 def sink() -> list[Mesh]:
-    """A stoneware basin around x = z = 0, between two cupboards, and its drain."""
+    """Returns a stoneware basin around x = z = 0, between two cupboards, and its drain."""
     sizes = [
         (0.535, 0.50, 0.631, 0.020),
         (0.535, 0.50, 0.885, 0.020),
@@ -134,7 +134,7 @@ def sink() -> list[Mesh]:
 
 
 def tap() -> list[Mesh]:
-    """A tap that bends over the sink, with a lever on each side."""
+    """Returns a tap that bends over the sink, with a lever on each side."""
     chrome = of("chrome")
     foot = [(0.0, 0.0), (0.026, 0.0), (0.026, 0.006), (0.017, 0.014), (0.015, 0.05), (0.0, 0.05)]
     base = lathe(foot, 24, chrome)
@@ -148,7 +148,8 @@ def tap() -> list[Mesh]:
 
 
 def stove() -> list[Mesh]:
-    """A stove from x = 0 on: body, black hob, oven door with its window and handle, drawer, and panel of the knobs."""
+    """Returns a stove from x = 0 on: body, black hob, oven door with its window and handle, drawer, and panel of the
+    knobs."""
     wide = 0.598
     body = [
         box((0.002, 0.03, 0.02), (wide, 0.884, 0.60), of("enamel"), 0.006),
@@ -176,14 +177,14 @@ def stove() -> list[Mesh]:
 
 
 def hood() -> list[Mesh]:
-    """A steel hood over the stove, with its duct to the ceiling, around x = z = 0."""
+    """Returns a steel hood over the stove, with its duct to the ceiling, around x = z = 0."""
     sizes = [(0.594, 0.50, 1.60), (0.594, 0.50, 1.66), (0.24, 0.24, 1.88), (0.24, 0.24, HEIGHT - GAP)]
     rings = [level(rounded(width, depth, 0.01, 2), height) for width, depth, height in sizes]
     return [loft(rings, of("steel"), 30.0)]
 
 
 def fridge() -> list[Mesh]:
-    """A fridge with round edges, two doors, handles and feet, from x = 0 on."""
+    """Returns a fridge with round edges, two doors, handles and feet, from x = 0 on."""
     wide, mint = 0.65, of("mint")
     boxes = [
         box((0.0, 0.05, 0.02), (wide, 1.74, 0.63), mint, 0.03),
@@ -208,7 +209,7 @@ def fridge() -> list[Mesh]:
 
 
 def burner() -> Mesh:
-    """A round hotplate, 1 cm high."""
+    """Returns a round hotplate, 1 cm high."""
     outline = [
         [0.0, 0.0],
         [0.09, 0.0],
@@ -224,6 +225,6 @@ def burner() -> Mesh:
 
 
 def knob() -> Mesh:
-    """A knob of the stove, whose axis is z."""
+    """Returns a knob of the stove, whose axis is z."""
     outline = [[0.0, 0.0], [0.019, 0.0], [0.019, 0.004], [0.016, 0.006], [0.015, 0.022], [0.012, 0.025], [0.0, 0.026]]
     return moved(lathe(outline, 16, of("iron")), pose((0.0, 0.0, 0.0), 90.0, (1.0, 0.0, 0.0)))

@@ -1,4 +1,5 @@
-"""Dishes of glass, porcelain and metal. Each stands on y = 0 around the y axis and is made once, to stand anywhere."""
+"""This module builds dishes of glass, porcelain and metal. Each stands on y = 0 around the y axis and is made once, to
+stand anywhere."""
 
 import numpy as np
 
@@ -231,27 +232,27 @@ BOWL_RADIUS, BOWL_MIDDLE, BOWL_RIM = 0.165, 0.175, 0.100
 
 
 def turned(profile: Profile, name: str, segments: int = 32, steps: int = 1) -> Mesh:
-    """A surface of revolution through the points of a profile."""
+    """Returns a surface of revolution through the points of a profile."""
     return lathe(curve(profile, steps), segments, of(name))
 
 
 def wine_glass() -> list[Mesh]:
-    """A stemmed glass, 20 cm high."""
+    """Returns a stemmed glass, 20 cm high."""
     return [turned(WINE_GLASS, "glass", 32, 2)]
 
 
 def tumbler() -> list[Mesh]:
-    """A plain glass, 10 cm high."""
+    """Returns a plain glass, 10 cm high."""
     return [turned(TUMBLER, "glass", 32)]
 
 
 def bottle() -> list[Mesh]:
-    """An open bottle, 30 cm high."""
+    """Returns an open bottle, 30 cm high."""
     return [turned(BOTTLE, "glass", 28, 2)]
 
 
 def bowl() -> list[Mesh]:
-    """A wide glass bowl on a foot, 6 mm thick; its inside is part of a sphere."""
+    """Returns a wide glass bowl on a foot, 6 mm thick; its inside is part of a sphere."""
     outer, inner = BOWL_RADIUS + 0.006, BOWL_RADIUS
     foot = [[0.0, 0.0], [0.05, 0.0], [0.054, 0.003]]
     ends = [np.degrees(np.arcsin((height - BOWL_MIDDLE) / r)) for r, height in ((outer, 0.013), (outer, BOWL_RIM))]
@@ -263,12 +264,12 @@ def bowl() -> list[Mesh]:
 
 
 def plate(name: str = "porcelain") -> list[Mesh]:
-    """A dinner plate, 26 cm wide."""
+    """Returns a dinner plate, 26 cm wide."""
     return [turned(PLATE, name, 36)]
 
 
 def cup(name: str = "porcelain") -> list[Mesh]:
-    """A cup with a handle toward +x, on its saucer."""
+    """Returns a cup with a handle toward +x, on its saucer."""
     ear = [(0.0405, 0.056, 0.0), (0.056, 0.060, 0.0), (0.065, 0.047, 0.0), (0.056, 0.028, 0.0), (0.0365, 0.023, 0.0)]
     saucer = [[0.58 * radius, 0.7 * height] for radius, height in PLATE]
     lift = pose((0.0, 0.0055, 0.0))
@@ -277,7 +278,7 @@ def cup(name: str = "porcelain") -> list[Mesh]:
 
 
 def teapot(name: str = "blue glaze") -> list[Mesh]:
-    """A teapot with its spout toward +x."""
+    """Returns a teapot with its spout toward +x."""
     spout = curve([(0.070, 0.045, 0.0), (0.105, 0.060, 0.0), (0.122, 0.095, 0.0), (0.142, 0.118, 0.0)], 5)
     ear = curve(
         [(-0.074, 0.088, 0.0), (-0.115, 0.106, 0.0), (-0.132, 0.070, 0.0), (-0.108, 0.034, 0.0), (-0.076, 0.034, 0.0)],
@@ -288,7 +289,7 @@ def teapot(name: str = "blue glaze") -> list[Mesh]:
 
 
 def kettle() -> list[Mesh]:
-    """A copper kettle with its spout toward +x and a dark handle over it."""
+    """Returns a copper kettle with its spout toward +x and a dark handle over it."""
     spout = curve([(0.080, 0.045, 0.0), (0.115, 0.062, 0.0), (0.130, 0.098, 0.0), (0.152, 0.112, 0.0)], 5)
     radii = np.interp(np.linspace(0.0, 1.0, len(spout)), [0.0, 0.4, 1.0], [0.024, 0.015, 0.0095])
     arch = curve(
@@ -309,7 +310,7 @@ def kettle() -> list[Mesh]:
 
 
 def pot() -> list[Mesh]:
-    """A steel pot with two handles and a lid."""
+    """Returns a steel pot with two handles and a lid."""
     ear = [
         (0.100, 0.085, -0.035),
         (0.128, 0.088, -0.035),
@@ -323,18 +324,18 @@ def pot() -> list[Mesh]:
 
 
 def pan() -> list[Mesh]:
-    """A copper pan with its handle toward +x."""
+    """Returns a copper pan with its handle toward +x."""
     handle = tube([[0.094, 0.033, 0.0], [0.13, 0.042, 0.0], [0.25, 0.062, 0.0]], [0.006, 0.006, 0.009], of("iron"))
     return [turned(PAN, "copper", 36, 2), handle]
 
 
 def jar(name: str) -> list[Mesh]:
-    """A lidded jar, 17 cm high."""
+    """Returns a lidded jar, 17 cm high."""
     return [turned(JAR, name, 28)]
 
 
 def crock() -> list[Mesh]:
-    """A crock with three wooden spoons that lean on its rim."""
+    """Returns a crock with three wooden spoons that lean on its rim."""
     leans = ((0.0, 0.028), (130.0, 0.022), (235.0, 0.03))
     return [
         turned(CROCK, "ochre glaze", 28),
@@ -343,7 +344,7 @@ def crock() -> list[Mesh]:
 
 
 def spoon(out: float) -> Mesh:
-    """A wooden spoon that leans outward in a crock. out: radius where its handle stands, on the other side."""
+    """Returns a wooden spoon that leans outward in a crock. out: radius where its handle stands, on the other side."""
     low, rim = np.array([-out, 0.0145, 0.0]), np.array([0.0445, 0.150, 0.0])
     along = (rim - low) / np.linalg.norm(rim - low)
     path = low + np.outer([0.0, 0.20, 0.235, 0.25, 0.27, 0.29, 0.30], along)
@@ -351,7 +352,7 @@ def spoon(out: float) -> Mesh:
 
 
 def placemat() -> list[Mesh]:
-    """A round mat of straw rope, 35 cm wide and 5 mm high."""
+    """Returns a round mat of straw rope, 35 cm wide and 5 mm high."""
     ropes = np.linspace(0.016, 0.160, 7)
     top = [[radius + 0.0130 * k, 0.0045 if k else 0.0035] for radius in ropes for k in (0, 1)]
     outline = [[0.0, 0.0], [0.172, 0.0], [0.177, 0.0025], *top[::-1], [0.0, 0.004]]
@@ -359,13 +360,13 @@ def placemat() -> list[Mesh]:
 
 
 def knife() -> list[Mesh]:
-    """A table knife that lies along z, its point toward -z."""
+    """Returns a table knife that lies along z, its point toward -z."""
     blade = box((-0.009, 0.001, -0.125), (0.009, 0.003, 0.0), of("steel"), 0.0008)
     return [joined([blade, box((-0.0075, 0.0, -0.001), (0.0075, 0.008, 0.085), of("steel"), 0.003)])]
 
 
 def teaspoon() -> list[Mesh]:
-    """A small spoon that lies along z, its bowl toward -z."""
+    """Returns a small spoon that lies along z, its bowl toward -z."""
     places = np.array([0.07, 0.065, 0.0, -0.035, -0.045, -0.055, -0.068, -0.080, -0.086])
     radii = [0.001, 0.005, 0.0028, 0.0028, 0.006, 0.011, 0.0135, 0.009, 0.001]
     flat = np.diag([1.0, 0.25, 1.0, 1.0])
@@ -373,7 +374,7 @@ def teaspoon() -> list[Mesh]:
 
 
 def apple(name: str) -> list[Mesh]:
-    """An apple around the origin, as wide as a ball of 37 mm radius."""
+    """Returns an apple around the origin, as wide as a ball of 37 mm radius."""
     outline = [
         (0.0, -0.026),
         (0.009, -0.030),
@@ -392,12 +393,12 @@ def apple(name: str) -> list[Mesh]:
 
 
 def orange() -> list[Mesh]:
-    """An orange around the origin, 37 mm in radius."""
+    """Returns an orange around the origin, 37 mm in radius."""
     return [lathe(arc((0.0, 0.0), 0.037, (-90.0, 90.0), 12), 24, of("orange"))]
 
 
 def lemon() -> list[Mesh]:
-    """A lemon that lies along x on y = 0."""
+    """Returns a lemon that lies along x on y = 0."""
     outline = [
         (0.0, -0.046),
         (0.006, -0.042),
@@ -412,7 +413,7 @@ def lemon() -> list[Mesh]:
 
 
 def banana() -> list[Mesh]:
-    """A banana that lies on y = 0, bent around the y axis."""
+    """Returns a banana that lies on y = 0, bent around the y axis."""
     angles = np.radians([-52.0, -48.0, -42.0, -34.0, -20.0, 0.0, 20.0, 34.0, 42.0, 47.0, 54.0, 60.0])
     radii = np.array([0.004, 0.007, 0.012, 0.0155, 0.0175, 0.018, 0.0175, 0.0155, 0.012, 0.008, 0.005, 0.005])
     path = np.stack([0.10 * np.cos(angles), np.full(len(angles), 0.018), 0.10 * np.sin(angles)], axis=-1)
@@ -420,7 +421,7 @@ def banana() -> list[Mesh]:
 
 
 def bread() -> list[Mesh]:
-    """A round loaf, flat below."""
+    """Returns a round loaf, flat below."""
     outline = [
         (0.0, 0.0),
         (0.07, 0.0),
@@ -435,5 +436,5 @@ def bread() -> list[Mesh]:
 
 
 def rest_in_bowl(radius: float, out: float) -> float:
-    """Height of the middle of a ball that lies in the fruit bowl, so far from its axis."""
+    """Returns the height of the middle of a ball that lies in the fruit bowl, so far from its axis."""
     return BOWL_MIDDLE - float(np.sqrt((BOWL_RADIUS - radius - 0.001) ** 2 - out**2))

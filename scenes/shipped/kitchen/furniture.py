@@ -1,4 +1,4 @@
-"""The kitchen's table with its chairs, the shelves and the clock."""
+"""This module builds the kitchen's table with its chairs, the shelves and the clock."""
 
 from dataclasses import replace
 
@@ -63,7 +63,7 @@ CHAIR_LEG = (
 
 
 def parts() -> list[Part]:
-    """All of it."""
+    """Returns all of the furniture."""
     chair_meshes, leg = chair(), table_leg()
     x, z = TABLE_PLACE
     feet = [(x + 0.66 * i, GAP, z + 0.35 * j) for i in (-1, 1) for j in (-1, 1)]
@@ -77,7 +77,7 @@ def parts() -> list[Part]:
 
 
 def table() -> list[Mesh]:
-    """The top and the boards below it, around x = z = 0."""
+    """Returns the top and the boards below it, around x = z = 0."""
     length, width = TABLE_SIZE
     x, z, low, high = length / 2.0, width / 2.0, 0.63, TABLE - 0.036
     boards = [
@@ -91,13 +91,13 @@ def table() -> list[Mesh]:
 
 
 def table_leg() -> Mesh:
-    """A turned leg from y = 0 up to the table's top, square where the boards meet it."""
+    """Returns a turned leg from y = 0 up to the table's top, square where the boards meet it."""
     block = box((-0.038, 0.59, -0.038), (0.038, TABLE - 0.037 - GAP, 0.038), of("oak"), 0.003)
     return joined([lathe(curve(TABLE_LEG, 2), 24, of("oak")), block])
 
 
 def chair() -> list[Mesh]:
-    """A chair around x = z = 0 whose back is at z > 0: turned legs, spindles, a bent rail and a cushion."""
+    """Returns a chair around x = z = 0 whose back is at z > 0: turned legs, spindles, a bent rail and a cushion."""
     turned = lathe(curve(CHAIR_LEG, 2), 14, of("walnut"))
     feet = [(-0.17, -0.16), (0.17, -0.16), (-0.16, 0.16), (0.16, 0.16)]
     legs = [moved(turned, pose((x, 0.0, z))) for x, z in feet]
@@ -109,7 +109,7 @@ def chair() -> list[Mesh]:
 
 
 def chair_back() -> list[Mesh]:
-    """Posts, spindles and the rail that joins them."""
+    """Returns the posts, spindles and the rail that joins them."""
     places = np.linspace(-0.16, 0.16, 7)
     low, high = np.array([0.0, 0.445, 0.155]), np.array([0.0, 0.84, 0.245])
     bars = []
@@ -128,12 +128,12 @@ def chair_back() -> list[Mesh]:
 
 
 def bow(x: float) -> float:
-    """How far the back of a chair bends out at x."""
+    """Returns how far the back of a chair bends out at x."""
     return 0.035 - 0.9 * x * x
 
 
 def cushion() -> Mesh:
-    """A flat cushion on a chair's seat."""
+    """Returns a flat cushion on a chair's seat."""
     rise = np.array(
         [[0.955, 0.0], [0.99, 0.008], [1.0, 0.017], [0.985, 0.027], [0.92, 0.034], [0.75, 0.037], [0.4, 0.038]]
     )
@@ -143,7 +143,7 @@ def cushion() -> Mesh:
 
 
 def shelves() -> list[Mesh]:
-    """Two boards on iron brackets."""
+    """Returns two boards on iron brackets."""
     near, far = SHELF_ENDS
     boards = [box((GAP, top - 0.026, near), (SHELF_DEPTH, top, far), of("oak"), 0.003) for top in SHELVES]
     brackets = [bracket(top - 0.027, z) for top in SHELVES for z in (near + 0.12, far - 0.12)]
@@ -151,7 +151,7 @@ def shelves() -> list[Mesh]:
 
 
 def bracket(top: float, z: float) -> Mesh:
-    """An iron bracket below a shelf."""
+    """Returns an iron bracket below a shelf."""
     arm = curve([[0.012, top - 0.16, z], [0.03, top - 0.08, z], [0.10, top - 0.03, z], [0.18, top - 0.012, z]], 4)
     back = box((GAP, top - 0.18, z - 0.012), (0.008, top - GAP, z + 0.012), of("iron"))
     return joined(
@@ -164,7 +164,7 @@ def bracket(top: float, z: float) -> Mesh:
 
 
 def clock() -> list[Mesh]:
-    """A round clock on the wall z = 0, at ten past ten."""
+    """Returns a round clock on the wall z = 0, at ten past ten."""
     to_wall = pose((0.0, 0.0, 0.0), 90.0, (1.0, 0.0, 0.0))
     rim = [[0.0, 0.0], [0.13, 0.0], [0.135, 0.01], [0.13, 0.022], [0.122, 0.02], [0.12, 0.012], [0.0, 0.012]]
     face = moved(lathe([[0.0, 0.0128], [0.119, 0.0128], [0.119, 0.0133], [0.0, 0.0133]], 48, of("porcelain")), to_wall)
@@ -177,10 +177,10 @@ def clock() -> list[Mesh]:
 
 
 def hand(length: float, width: float, degrees: float, depth: float) -> Mesh:
-    """A hand of the clock, counter-clockwise from above."""
+    """Returns a hand of the clock, counter-clockwise from above."""
     return moved(box((-width, -0.02, depth), (width, length, depth + 0.002), of("iron")), turned(degrees))
 
 
 def turned(degrees: float) -> Doubles:
-    """(4, 4) a turn about z."""
+    """Returns the map (4, 4) that turns about z."""
     return pose((0.0, 0.0, 0.0), degrees, (0.0, 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""What things in the kitchen are made of, by name."""
+"""This module says what things in the kitchen are made of, by name."""
 
 from scenes.model import Color, Material
 from scenes.shipped.kitchen.textures import PAINTERS
@@ -7,23 +7,23 @@ WHITE: Color = (1.0, 1.0, 1.0)
 
 
 def matt(name: str, diffuse: Color) -> Material:
-    """A surface that scatters evenly."""
+    """Returns a surface that scatters evenly."""
     return Material(name=name, diffuse=diffuse)
 
 
 def glossy(name: str, diffuse: Color, specular: float, shine: float) -> Material:
-    """A surface with a clear coat."""
+    """Returns a surface with a clear coat."""
     return Material(name=name, kind="nff", diffuse=diffuse, specular=(specular, specular, specular), shine=shine)
 
 
 def metal(name: str, specular: Color, shine: float) -> Material:
-    """A surface that reflects nearly all that it does not absorb."""
+    """Returns a surface that reflects nearly all that it does not absorb."""
     diffuse = tuple(0.15 * channel for channel in specular)
     return Material(name=name, kind="nff", diffuse=(diffuse[0], diffuse[1], diffuse[2]), specular=specular, shine=shine)
 
 
 def printed(name: str, specular: float = 0.0, shine: float = 0.0) -> Material:
-    """A surface with the texture of the same name, under a clear coat if it has any gloss."""
+    """Returns a surface with the texture of the same name, under a clear coat if it has any specular reflectance."""
     texture = list(PAINTERS).index(name)
     gloss = (specular, specular, specular)
     kind = "nff" if specular else "diffuse"
@@ -31,7 +31,7 @@ def printed(name: str, specular: float = 0.0, shine: float = 0.0) -> Material:
 
 
 def glowing(name: str, emission: Color) -> Material:
-    """A surface that shines. emission: W/(m^2 sr)."""
+    """Returns a surface that shines. emission: W/(m^2 sr)."""
     return Material(name=name, diffuse=(0.0, 0.0, 0.0), emission=emission)
 
 
@@ -92,5 +92,5 @@ INDICES = {material.name: index for index, material in enumerate(MATERIALS)}
 
 
 def of(name: str) -> int:
-    """Index of a material by its name; raises KeyError for a name that there is not."""
+    """Returns the index of a material by its name. Raises KeyError for a name that does not exist."""
     return INDICES[name]

@@ -1,4 +1,4 @@
-"""Potted plants."""
+"""This module builds potted plants."""
 
 import math
 
@@ -14,7 +14,10 @@ GOLDEN_ANGLE = 137.508
 
 
 def potted(offset: tuple[float, float, float], height: float, leaves: int) -> list[Part]:
-    """A plant whose leaves stand around it in some tiers, steep ones in the middle. height: of the pot, metres."""
+    """Returns a plant whose leaves stand around it in some tiers, steep ones in the middle.
+
+    height: of the pot, metres.
+    """
     tiers = [leaf(1.6 * height, slope) for slope in (75.0, 58.0, 38.0, 18.0)]
     parts = placed(pot(height), offset)
     for k in range(leaves):
@@ -24,7 +27,7 @@ def potted(offset: tuple[float, float, float], height: float, leaves: int) -> li
 
 
 def pot(height: float) -> list[Mesh]:
-    """A clay pot with a thick rim, filled with soil."""
+    """Returns a clay pot with a thick rim, filled with soil."""
     outline = np.array(
         [[0.0, 0.0], [0.32, 0.0], [0.42, 0.76], [0.47, 0.76], [0.49, 1.0], [0.43, 1.0], [0.40, 0.80], [0.0, 0.80]]
     )
@@ -33,7 +36,7 @@ def pot(height: float) -> list[Mesh]:
 
 
 def leaf(length: float, degrees: float) -> Mesh:
-    """A bent leaf on its stalk, outward along +x from the origin. degrees: its slope at the foot."""
+    """Returns a bent leaf on its stalk, outward along +x from the origin. degrees: its slope at the foot."""
     t = np.linspace(0.0, 1.0, 8)
     slope = np.radians(degrees - 55.0 * t**1.5)
     steps = length / 7.0 * np.stack([np.cos(slope), np.sin(slope)], axis=-1)

@@ -1,4 +1,5 @@
-"""The kitchen's floor, walls and ceiling, its windows with what is seen through them, curtains, door and lamp."""
+"""This module builds the kitchen's floor, walls and ceiling, its windows with what is seen through them, curtains, door
+and lamp."""
 
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ RIGHT_WALL = WORLD.inner(matrix=pose((WIDTH, 0.0, 0.0), -90.0))
 
 @dataclass(frozen=True)
 class Window:
-    """An opening in a wall in the plane z = 0, seen from inside: its left, right, lower and upper edge."""
+    """Describes an opening in a wall in the plane z = 0, seen from inside: its left, right, lower and upper edge."""
 
     left: float
     right: float
@@ -34,12 +35,12 @@ class Window:
 
     @property
     def width(self) -> float:
-        """From left to right."""
+        """Returns the distance from the left edge to the right one."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """From the lower to the upper edge."""
+        """Returns the distance from the lower edge to the upper one."""
         return self.high - self.low
 
 
@@ -49,7 +50,7 @@ RIGHT_WINDOW = Window(2.3, 4.2, 0.95, 2.12)
 
 
 def parts() -> list[Part]:
-    """All of the room."""
+    """Returns all of the room."""
     return [
         *placed(shell(), (0.0, 0.0, 0.0)),
         *placed(wall(WIDTH, BACK_WINDOW, "blue sky"), (0.0, 0.0, 0.0)),
@@ -62,7 +63,7 @@ def parts() -> list[Part]:
 
 
 def shell() -> list[Mesh]:
-    """Floor, ceiling and the wall without a window, facing inward, and the skirting boards."""
+    """Returns the floor, ceiling and the wall without a window, facing inward, and the skirting boards."""
     x, y, z = np.diag([WIDTH, HEIGHT, DEPTH])
     high, wood = 0.09, of("white wood")
     boards = [
@@ -80,7 +81,10 @@ def shell() -> list[Mesh]:
 
 
 def wall(width: float, hole: Window, sky: str) -> list[Mesh]:
-    """A wall in the plane z = 0, facing +z, with a window in it. sky: name of the material behind the window."""
+    """Returns a wall in the plane z = 0, facing +z, with a window in it.
+
+    sky: name of the material behind the window.
+    """
     x, y, z = np.eye(3)
     plaster, corner = of("plaster"), hole.left * x + hole.low * y
     across, upward, inward = hole.width * x, hole.height * y, -REVEAL * z
@@ -98,7 +102,8 @@ def wall(width: float, hole: Window, sky: str) -> list[Mesh]:
 
 
 def view(hole: Window, sky: str) -> list[Mesh]:
-    """What is seen through a window, and lights the room: two hills, and the sky from a little below their crests."""
+    """Returns what is seen through a window, and lights the room: two hills, and the sky from a little below their
+    crests."""
     x = np.linspace(hole.left, hole.right, 25)
     far = 0.36 + 0.09 * np.sin(2.1 * x + 0.4) + 0.03 * np.sin(6.0 * x)
     near = 0.17 + 0.08 * np.sin(1.7 * x + 2.0) + 0.02 * np.sin(9.0 * x)
@@ -109,13 +114,17 @@ def view(hole: Window, sky: str) -> list[Mesh]:
 
 
 def hill(hole: Window, crest: Doubles, distance: float, name: str) -> Mesh:
-    """A glowing sheet at the foot of a window. crest: (n,) heights above it. distance: from the sky, metres."""
+    """Returns a glowing sheet at the foot of a window.
+
+    crest: (n,) heights above it.
+    distance: from the sky, metres.
+    """
     foot = np.array([[x, hole.low, distance - REVEAL] for x in np.linspace(hole.left, hole.right, len(crest))])
     return grid([foot, foot + np.outer(crest, [0.0, 1.0, 0.0])], of(name))
 
 
 def window(hole: Window) -> list[Mesh]:
-    """Frame, bars, sill and handle of a window with two sashes."""
+    """Returns the frame, bars, sill and handle of a window with two sashes."""
     wood, middle = of("white wood"), (hole.left + hole.right) / 2.0
     low, rise = hole.low + 0.036, hole.low + 0.68 * hole.height
     pieces = [
@@ -130,7 +139,7 @@ def window(hole: Window) -> list[Mesh]:
 
 
 def curtains() -> list[Part]:
-    """Two curtains on a rod beside the table, and a short one over the sink."""
+    """Returns two curtains on a rod beside the table, and a short one over the sink."""
     side, back = LEFT_WINDOW, BACK_WINDOW
     high = side.high + 0.12
     long, short = curtain(0.46, 1.42, 8, "linen"), curtain(back.width + 0.1, 0.24, 16, "gingham")
@@ -144,7 +153,7 @@ def curtains() -> list[Part]:
 
 
 def curtain(width: float, height: float, folds: int, name: str) -> Mesh:
-    """Cloth in folds that hangs down from y = 0, from x = 0 to its width; the folds open a little below."""
+    """Returns cloth in folds that hangs down from y = 0, from x = 0 to its width; the folds open a little below."""
     x, fall = np.linspace(0.0, 1.0, 8 * folds + 1), np.linspace(0.0, 1.0, 8)[:, None]
     phase = 2.0 * np.pi * folds * x + 0.8 * np.sin(5.0 * x) * fall
     depth = (0.014 + 0.012 * fall) * np.sin(phase)
@@ -153,7 +162,10 @@ def curtain(width: float, height: float, folds: int, name: str) -> Mesh:
 
 
 def rod(width: float, out: float) -> list[Mesh]:
-    """A brass rod from x = 0 to its width with thick ends, and two holders. out: its distance from the wall behind."""
+    """Returns a brass rod from x = 0 to its width with thick ends, and two holders.
+
+    out: its distance from the wall behind.
+    """
     radii = np.array([0.004, 0.016, 0.020, 0.016, 0.008])
     ends = np.array([-0.020, -0.012, 0.0, 0.012, 0.02])
     places = np.concatenate([ends, width - ends[::-1]])
@@ -163,7 +175,7 @@ def rod(width: float, out: float) -> list[Mesh]:
 
 
 def door() -> list[Mesh]:
-    """A door with four panels in its frame, in the plane z = 0 from x = 0 to 0.95, facing +z."""
+    """Returns a door with four panels in its frame, in the plane z = 0 from x = 0 to 0.95, facing +z."""
     wood = of("white wood")
     leaf = [
         frame((0.0, GAP, 0.0), (0.95, 2.1, 0.05), 0.07, wood),
@@ -181,7 +193,7 @@ def door() -> list[Mesh]:
 
 
 def lamp() -> list[Mesh]:
-    """A bulb under a shade on a cord from the ceiling, over x = z = 0."""
+    """Returns a bulb under a shade on a cord from the ceiling, over x = z = 0."""
     y, radius, brass = LAMP[1], BULB_RADIUS, of("brass")
     shade = curve([(0.215, -0.030), (0.205, 0.020), (0.150, 0.090), (0.070, 0.130), (0.030, 0.150), (0.0, 0.152)], 2)
     inside = np.vstack([shade[0], (shade - 0.004).clip([0.0, -1.0], None)])[::-1]

@@ -1,4 +1,4 @@
-"""Where dishes, fruit and plants stand in the kitchen. Each kind of dish is made once."""
+"""This module says where dishes, fruit and plants stand in the kitchen. Each kind of dish is made once."""
 
 import math
 
@@ -17,7 +17,7 @@ MAT, SILL = 0.0045, 0.035
 
 
 def parts() -> list[Part]:
-    """All of it."""
+    """Returns all dishes, fruit and plants."""
     glass, cup, plate = dishes.wine_glass(), dishes.cup(), dishes.plate()
     return [
         *laid_table(glass, cup, plate),
@@ -30,7 +30,7 @@ def parts() -> list[Part]:
 
 
 def laid_table(glass: list[Mesh], cup: list[Mesh], plate: list[Mesh]) -> list[Part]:
-    """Four places and what stands between them."""
+    """Returns four places and what stands between them."""
     mat, knife, spoon = dishes.placemat(), dishes.knife(), dishes.teaspoon()
     middle_x, middle_z = TABLE_PLACE
     parts: list[Part] = []
@@ -52,7 +52,7 @@ def laid_table(glass: list[Mesh], cup: list[Mesh], plate: list[Mesh]) -> list[Pa
 
 
 def fruit_bowl() -> list[Part]:
-    """A glass bowl in the middle of the table with five pieces of fruit in a ring and one on top of them."""
+    """Returns a glass bowl in the middle of the table with five pieces of fruit in a ring and one on top of them."""
     radius, out = 0.0375, 0.065
     low = TABLE + GAP + dishes.rest_in_bowl(radius, out)
     red, green, orange = dishes.apple("red apple"), dishes.apple("green apple"), dishes.orange()
@@ -66,7 +66,7 @@ def fruit_bowl() -> list[Part]:
 
 
 def on_counter() -> list[Part]:
-    """Jars, a board with bread, fruit, a crock and tumblers."""
+    """Returns jars, a board with bread, fruit, a crock and tumblers."""
     y = COUNTER + GAP
     jar, tumbler, lemon = dishes.jar("ochre glaze"), dishes.tumbler(), dishes.lemon()
     board = [box((-0.22, 0.0, -0.15), (0.22, 0.022, 0.15), of("walnut"), 0.005)]
@@ -83,14 +83,14 @@ def on_counter() -> list[Part]:
 
 
 def on_stove() -> list[Part]:
-    """Kettle, pot and pan."""
+    """Returns the kettle, the pot and the pan."""
     y = HOB
     places = [(BURNERS[0], dishes.pot(), 15.0), (BURNERS[1], dishes.kettle(), 160.0), (BURNERS[2], dishes.pan(), -75.0)]
     return [part for (x, z), meshes, turn in places for part in placed(meshes, (x, y, z), turn)]
 
 
 def on_shelves(plate: list[Mesh], cup: list[Mesh]) -> list[Part]:
-    """Plates, cups and jars."""
+    """Returns plates, cups and jars."""
     low, high = (top + GAP for top in SHELVES)
     jar, x = dishes.jar("blue glaze"), 0.145
     parts = [part for k in range(5) for part in placed(plate, (x - 0.005, low + 0.0105 * k, 0.88))]
@@ -101,7 +101,7 @@ def on_shelves(plate: list[Mesh], cup: list[Mesh]) -> list[Part]:
 
 
 def on_sills() -> list[Part]:
-    """Plants in the windows."""
+    """Returns the plants in the windows."""
     back, side = BACK_WINDOW.low + SILL + GAP, LEFT_WINDOW.low + SILL + GAP
     return [
         *potted((1.58, back, 0.0), 0.10, 20),

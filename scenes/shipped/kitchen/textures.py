@@ -1,4 +1,5 @@
-"""Images for the kitchen's surfaces, each of one square metre, that fit together where they repeat."""
+"""This module paints images for the kitchen's surfaces, each of one square metre, that fit together where they
+repeat."""
 
 from collections.abc import Callable
 
@@ -14,7 +15,10 @@ SIZE = 512
 
 
 def noise(smoothness: tuple[float, float], seed: int) -> Doubles:
-    """(SIZE, SIZE) smooth random numbers with mean 0 and deviation 1 that repeat. smoothness: pixels along v and u."""
+    """Returns smooth random numbers (SIZE, SIZE) with mean 0 and deviation 1 that repeat.
+
+    smoothness: pixels along v and u.
+    """
     white = np.random.default_rng(seed).normal(size=(SIZE, SIZE))
     along_v, along_u = (2.0 * np.pi * np.fft.fftfreq(SIZE) * pixels for pixels in smoothness)
     blur = np.exp(-0.5 * (along_v[:, None] ** 2 + along_u[None, :] ** 2))
@@ -23,18 +27,21 @@ def noise(smoothness: tuple[float, float], seed: int) -> Doubles:
 
 
 def image(name: str, reflectance: Doubles) -> Texture:
-    """Linear reflectances (SIZE, SIZE, 3) as sRGB."""
+    """Returns linear reflectances (SIZE, SIZE, 3) as an sRGB texture."""
     linear = np.clip(reflectance, 0.04, 0.82)
     return painted(name, encoded(linear))
 
 
 def blend(first: Color, second: Color, share: npt.ArrayLike) -> Doubles:
-    """(..., 3) from the first colour to the second. share: (...) of the second."""
+    """Returns colours (..., 3) between the first and the second. share: (...) of the second."""
     return np.array(first) + np.clip(np.asarray(share), 0.0, 1.0)[..., None] * (np.array(second) - np.array(first))
 
 
 def cells(count: int, joint: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Which of count x count square tiles each pixel lies in, and whether it is in a joint. joint: share of a tile."""
+    """Returns which of count x count square tiles each pixel lies in, and whether it is in a joint.
+
+    joint: share of a tile.
+    """
     place = (np.arange(SIZE) + 0.5) * count / SIZE
     index, inside = np.floor(place).astype(np.int64), np.abs(place % 1.0 - 0.5)
     in_joint = inside > 0.5 - joint / 2.0
@@ -42,7 +49,7 @@ def cells(count: int, joint: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[
 
 
 def floor_tiles() -> Texture:
-    """Cream and blue-grey tiles like a chessboard, each of a shade of its own."""
+    """Returns a texture of cream and blue-grey tiles like a chessboard, each of a shade of its own."""
     count = 4
     cell, joint = cells(count, 0.025)
     dark = (cell // count + cell % count) % 2 == 1
@@ -52,7 +59,7 @@ def floor_tiles() -> Texture:
 
 
 def wall_tiles() -> Texture:
-    """Small off-white tiles; some are pale green."""
+    """Returns a texture of small off-white tiles; some are pale green."""
     count = 10
     cell, joint = cells(count, 0.05)
     rng = np.random.default_rng(3)
@@ -63,7 +70,7 @@ def wall_tiles() -> Texture:
 
 
 def wood(name: str, light: Color, dark: Color, planks: int) -> Texture:
-    """Planks along u with grain. The darker colour is that of the grain."""
+    """Returns a texture of planks along u with grain. The darker colour is that of the grain."""
     rows = np.arange(SIZE) * planks // SIZE
     rng = np.random.default_rng(planks)
     shift = rng.integers(0, SIZE, planks)[rows]
@@ -77,26 +84,26 @@ def wood(name: str, light: Color, dark: Color, planks: int) -> Texture:
 
 
 def gingham() -> Texture:
-    """Woven red and white squares of 4 cm."""
+    """Returns a texture of woven red and white squares of 4 cm."""
     stripe = (np.arange(SIZE) * 25 // SIZE % 2).astype(np.float64)
     thread = 0.05 * noise((0.7, 0.7), 5)
     return image("gingham", blend((0.74, 0.71, 0.66), (0.55, 0.07, 0.06), 0.5 * (stripe[:, None] + stripe) + thread))
 
 
 def linen() -> Texture:
-    """Pale cloth with woven bands of ochre."""
+    """Returns a texture of pale cloth with woven bands of ochre."""
     band = (np.arange(SIZE) * 6 / SIZE % 1.0 < 0.16).astype(np.float64)
     thread = 0.04 * (noise((0.7, 6.0), 6) + noise((6.0, 0.7), 7))
     return image("linen", blend((0.74, 0.71, 0.63), (0.60, 0.38, 0.12), 0.75 * band + thread))
 
 
 def oak() -> Texture:
-    """Oiled oak in narrow planks."""
+    """Returns a texture of oiled oak in narrow planks."""
     return wood("oak", (0.62, 0.41, 0.22), (0.36, 0.20, 0.09), 8)
 
 
 def walnut() -> Texture:
-    """Dark wood."""
+    """Returns a texture of dark wood."""
     return wood("walnut", (0.24, 0.13, 0.07), (0.10, 0.05, 0.03), 6)
 
 

@@ -1,12 +1,14 @@
-"""A museum's hall in which a sculpture of thousands of triangles flies apart and together among polished pillars."""
+"""This scene is a museum's hall in which a sculpture of thousands of triangles flies apart and together among polished
+pillars."""
 
 from scenes.document import Document, Part, triangle_count
-from scenes.model import AnimationRange, Scene
+from scenes.evaluator import scene_of
+from scenes.model import AnimationRange
+from scenes.scene import Scene
 from scenes.shipped.museum import hall
 from scenes.shipped.museum.pictures import textures
 from scenes.shipped.museum.sculpture import KEY_TIMES, sculpture
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 
 DEFAULT_TRIANGLES = 60_000
 
@@ -25,7 +27,7 @@ CAMERAS = {
 
 
 def scene(triangles: int = DEFAULT_TRIANGLES) -> Scene:
-    """The scene with nearly so many triangles, all of those of the sculpture moving."""
+    """Makes the scene with nearly so many triangles, all of those of the sculpture moving."""
     still = hall.hall()
     rest = triangles - sum(triangle_count(part.shape) for part in still)
     document = Document(

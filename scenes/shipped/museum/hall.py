@@ -1,4 +1,5 @@
-"""The hall around the sculpture: floor, walls with pictures, a ring of polished pillars, lights in the ceiling."""
+"""This module builds the hall around the sculpture: floor, walls with pictures, a ring of polished pillars, lights in
+the ceiling."""
 
 from dataclasses import replace
 from itertools import product
@@ -54,7 +55,7 @@ FLOOR, WALL, CEILING, WOOD, FRAME, PILLAR, BRASS, STONE, LIGHT, GOLD, COPPER, EN
 
 
 def hall() -> list[Part]:
-    """Everything that stands still."""
+    """Returns everything in the hall that stands still."""
     parts = placed([floor(), ceiling(), plinth()], (0.0, 0.0, 0.0))
     for mesh_of_side in [*wall(), *light(), *bench()]:
         parts += [part for side in SIDES for part in placed([mesh_of_side], (0.0, 0.0, 0.0), around=side)]
@@ -66,19 +67,19 @@ def hall() -> list[Part]:
 
 
 def floor() -> Mesh:
-    """The floor; a repeat of its texture is 2.2 m wide."""
+    """Returns the floor; a repeat of its texture is 2.2 m wide."""
     mesh = panel((-HALF, 0.0, -HALF), (0.0, 0.0, 2 * HALF), (2 * HALF, 0.0, 0.0), FLOOR)
     assert mesh.uvs is not None
     return replace(mesh, uvs=mesh.uvs / 2.2)
 
 
 def ceiling() -> Mesh:
-    """The ceiling; the lights hang closely below it."""
+    """Returns the ceiling; the lights hang closely below it."""
     return panel((-HALF, HEIGHT, -HALF), (2 * HALF, 0.0, 0.0), (0.0, 0.0, 2 * HALF), CEILING)
 
 
 def wall() -> list[Mesh]:
-    """The wall at z = -HALF that looks to the middle, with its wainscot, rails and cornice."""
+    """Returns the wall at z = -HALF that looks to the middle, with its wainscot, rails and cornice."""
     width, z = 2 * HALF, -HALF
     return [
         panel((-HALF, 0.0, z), (width, 0.0, 0.0), (0.0, HEIGHT, 0.0), WALL),
@@ -90,7 +91,7 @@ def wall() -> list[Mesh]:
 
 
 def light() -> list[Mesh]:
-    """A lamp over z = -LIGHT_DISTANCE, in four beams."""
+    """Returns a lamp over z = -LIGHT_DISTANCE, in four beams."""
     length, width = LIGHT_SIZE
     x, front, back = length / 2, -LIGHT_DISTANCE - width / 2, -LIGHT_DISTANCE + width / 2
     low, high, edge = HEIGHT - 0.14, HEIGHT + 0.1, 0.12
@@ -105,7 +106,7 @@ def light() -> list[Mesh]:
 
 
 def pillar() -> list[Mesh]:
-    """A polished cylinder from base to capital, around the y axis."""
+    """Returns a polished cylinder from base to capital, around the y axis."""
     radius = PILLAR_RADIUS
     base = [(0.66, 0.0), (0.66, 0.22), (0.60, 0.22), *arc((0.50, 0.32), 0.10, (-90.0, 90.0), 2), (radius, 0.42)]
     shaft = [(radius, 0.42), (radius, HEIGHT - 0.9)]
@@ -115,14 +116,14 @@ def pillar() -> list[Mesh]:
 
 
 def plinth() -> Mesh:
-    """What the sculpture hovers over."""
+    """Returns what the sculpture hovers over."""
     steps = [(0.0, 0.0), (1.5, 0.0), (1.5, 0.14), (1.25, 0.14), (1.25, 0.28), (1.0, 0.28)]
     waist = curve([(1.0, 0.28), (0.78, 0.42), (0.74, 0.62), (0.95, 0.78)], 2)
     return lathe([*steps, *waist, (1.05, 0.78), (1.05, 0.88), (0.0, 0.88)], 28, STONE)
 
 
 def bench() -> list[Mesh]:
-    """A bench before the wall."""
+    """Returns a bench before the wall."""
     z = -HALF + 1.5
     legs = [box((x - 0.05, 0.0, z - 0.22), (x + 0.05, 0.40, z + 0.22), BRASS) for x in (-3.9, -2.3)]
     seat = box((-4.2, 0.40, z - 0.28), (-2.0, 0.52, z + 0.28), LEATHER, 0.04)
@@ -130,20 +131,20 @@ def bench() -> list[Mesh]:
 
 
 def picture(material: int, side: Transform, x: float) -> list[Part]:
-    """A picture in its frame on the wall of a side."""
+    """Returns a picture in its frame on the wall of a side."""
     canvas, border = placed([CANVAS, PICTURE_FRAME], (x, PICTURE_LEVEL, -HALF), around=side)
     return [replace(canvas, material=material), border]
 
 
 def picture_canvas() -> Mesh:
-    """A picture around the origin that looks along +z, its texture once and upright on it."""
+    """Returns a picture around the origin that looks along +z, its texture once and upright on it."""
     width, height = PICTURE_SIZE
     mesh = panel((-width / 2, -height / 2, 0.05), (width, 0.0, 0.0), (0.0, height, 0.0), FIRST_PICTURE)
     return replace(mesh, uvs=np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]))
 
 
 def picture_frame() -> Mesh:
-    """What goes around `picture_canvas`."""
+    """Returns what goes around `picture_canvas`."""
     x, y = 0.5 * np.array(PICTURE_SIZE) + FRAME_WIDTH
     return frame((-x, -y, -0.1), (x, y, 0.12), FRAME_WIDTH, FRAME)
 

@@ -1,4 +1,4 @@
-"""The textures of the museum, painted by formulas: the floor, and the pictures on the walls.
+"""This module paints the textures of the museum by formulas: the floor, and the pictures on the walls.
 
 Each is a function that gives sRGB encoded colours (height, width, 3).
 """
@@ -16,21 +16,23 @@ SIZE = (192, 256)
 
 
 def canvas() -> tuple[Doubles, Doubles]:
-    """Coordinates of the pixels, each (height, width): x to the right in -4/3 .. 4/3, y upward in -1 .. 1."""
+    """Returns the coordinates of the pixels, each (height, width): x to the right in -4/3 .. 4/3, y upward in -1 ..
+    1."""
     height, width = SIZE
     y, x = np.mgrid[1.0 : -1.0 : height * 1j, -4 / 3 : 4 / 3 : width * 1j]
     return x, y
 
 
 def blend(shares: Doubles, colors: npt.ArrayLike) -> Doubles:
-    """(height, width, 3): from the first to the last of colours (n, 3) as shares (height, width) go from 0 to 1."""
+    """Returns colours (height, width, 3) that run from the first to the last of (n, 3) as shares (height, width) go
+    from 0 to 1."""
     stops = np.array(colors, dtype=np.float64)
     places = np.linspace(0.0, 1.0, len(stops))
     return np.stack([np.interp(shares, places, channel) for channel in stops.T], axis=-1)
 
 
 def marble_floor() -> Doubles:
-    """Two by two tiles, light and dark, with veins and narrow joints."""
+    """Returns two by two tiles, light and dark, with veins and narrow joints."""
     size = 512
     y, x = np.mgrid[0:size, 0:size] / size
     turbulence = sum(
@@ -46,7 +48,7 @@ def marble_floor() -> Doubles:
 
 
 def sunset() -> Doubles:
-    """A sun over a sea, with its path on the waves."""
+    """Returns a sun over a sea, with its path on the waves."""
     x, y = canvas()
     sky = blend((y + 0.2) / 1.2, [(0.98, 0.75, 0.35), (0.90, 0.42, 0.30), (0.35, 0.22, 0.45), (0.12, 0.14, 0.35)])
     sun = (np.hypot(x - 0.3, y - 0.05) < 0.22)[..., None]
@@ -57,7 +59,7 @@ def sunset() -> Doubles:
 
 
 def hills() -> Doubles:
-    """Ranges of hills, each nearer one darker and greener."""
+    """Returns ranges of hills, each nearer one darker and greener."""
     x, y = canvas()
     picture = blend((y + 1) / 2, [(0.95, 0.9, 0.75), (0.75, 0.87, 0.93), (0.35, 0.6, 0.82)])
     for layer in range(6):
@@ -70,7 +72,7 @@ def hills() -> Doubles:
 
 
 def rectangles() -> Doubles:
-    """Fields of plain colours between black bars."""
+    """Returns fields of plain colours between black bars."""
     x, y = canvas()
     picture = np.full((*SIZE, 3), (0.93, 0.91, 0.86))
     fields = (
@@ -89,7 +91,7 @@ def rectangles() -> Doubles:
 
 
 def circles() -> Doubles:
-    """Rings around several centres that shine through one another."""
+    """Returns rings around several centres that shine through one another."""
     x, y = canvas()
     picture = np.full((*SIZE, 3), (0.10, 0.11, 0.16))
     rings = (
@@ -106,7 +108,7 @@ def circles() -> Doubles:
 
 
 def waves() -> Doubles:
-    """The pattern of three waves that meet."""
+    """Returns the pattern of three waves that cross."""
     x, y = canvas()
     sources = ((-1.1, -0.7), (1.2, -0.4), (0.1, 1.1))
     height = np.sum([np.cos(17.0 * np.hypot(x - a, y - b)) for a, b in sources], axis=0) / 6.0 + 0.5
@@ -115,7 +117,7 @@ def waves() -> Doubles:
 
 
 def flower() -> Doubles:
-    """Three rings of petals around a dark middle."""
+    """Returns three rings of petals around a dark middle."""
     x, y = canvas()
     picture = blend((y + 1) / 2, [(0.10, 0.20, 0.16), (0.30, 0.46, 0.38)])
     radius, angle = np.hypot(x, y), np.arctan2(y, x)
@@ -131,5 +133,5 @@ PICTURES: tuple[Callable[[], Doubles], ...] = (sunset, hills, rectangles, circle
 
 
 def textures() -> list[Texture]:
-    """The floor's first, then a texture for each of `PICTURES`."""
+    """Returns the texture of the floor, then one for each of `PICTURES`."""
     return [painted(paint.__name__, paint()) for paint in (marble_floor, *PICTURES)]

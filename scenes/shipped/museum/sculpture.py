@@ -1,4 +1,5 @@
-"""The sculpture: a knotted rope of triangles that bursts, becomes a cloud, then a ball of scales, and a rope again.
+"""This module makes the sculpture: a knotted rope of triangles that bursts, becomes a cloud, then a ball of scales, and
+a rope again.
 
 Every triangle goes its own way. No two share a corner, so that no hierarchy over them fits for long. The idea of such
 a test is of Lext, Assarsson, Möller: A Benchmark for Animated Ray Tracing (2001); shapes and motion are our own.
@@ -16,14 +17,14 @@ from scenes.model import Doubles
 
 #: Middle of the sculpture.
 CENTER = np.array([0.0, 3.8, 0.0])
-#: When it is a rope, bursts, swirls, is apart, gathers, is a ball, and a rope again; in seconds.
+#: When the sculpture is a rope, bursts, swirls, is apart, comes together, is a ball, and a rope again; in seconds.
 KEY_TIMES = np.array([0.0, 1.25, 2.75, 4.0, 5.25, 6.75, 8.0])
 WHOLE_TIME, APART_TIME, BALL_TIME = 0.0, 4.0, 6.75
 
-#: The rope: radii of the ring that it winds around and of its winding, its own, and how high its strands stand out.
+#: The rope: radii of the ring that it winds around, of its winding and of the rope, and how high its strands stand out.
 RING_RADIUS, WINDING_RADIUS, ROPE_RADIUS, STRAND_HEIGHT = 1.6, 0.64, 0.42, 0.16
 STRANDS, STRAND_TURNS = 5, 15
-#: Its length over its girth, about; quads of so many rows for a column are square.
+#: The rope's length over its girth, about; quads of so many rows for a column are square.
 SLENDERNESS = 8
 BALL_RADIUS, BALL_BANDS = 2.1, 3
 #: The cloud: a ring around the middle. Distances from the axis, and half its height.
@@ -33,29 +34,29 @@ SEED = 3
 
 @dataclass(frozen=True, eq=False)
 class Shards:
-    """Triangles in a pose. positions, normals: (n, 3, 3)."""
+    """Holds triangles in a pose. positions, normals: (n, 3, 3)."""
 
     positions: Doubles
     normals: Doubles
 
     @cached_property
     def centers(self) -> Doubles:
-        """(n, 1, 3) centroids."""
+        """Returns the centroids, (n, 1, 3)."""
         return self.positions.mean(axis=1, keepdims=True)
 
     def chosen(self, indices: npt.NDArray[np.int64]) -> "Shards":
-        """Some of the triangles, or all in another order."""
+        """Returns some of the triangles, or all in another order."""
         return Shards(self.positions[indices], self.normals[indices])
 
     def at(self, place: "Cylindrical", size: float, turn: Doubles) -> "Shards":
-        """The same triangles in other places, larger by a factor, each turned by a rotation vector (n, 1, 3), an axis
-        times radians."""
+        """Returns the same triangles in other places, larger by a factor, each turned by a rotation vector (n, 1, 3),
+        an axis times radians."""
         edges = size * turned(self.positions - self.centers, turn)
         return Shards(place.points + edges, turned(self.normals, turn))
 
 
 def turned(vectors: Doubles, turn: Doubles) -> Doubles:
-    """Vectors turned by rotation vectors, axes times radians (Rodrigues' formula); shapes broadcast."""
+    """Returns vectors turned by rotation vectors, axes times radians (Rodrigues' formula); shapes broadcast."""
     angle = np.linalg.norm(turn, axis=-1, keepdims=True)
     axis = turn / angle
     along = axis * np.sum(vectors * axis, axis=-1, keepdims=True)
@@ -64,25 +65,26 @@ def turned(vectors: Doubles, turn: Doubles) -> Doubles:
 
 @dataclass(frozen=True)
 class Weave:
-    """How the rope is cut into triangles: rows along it, columns around it, two triangles for each of both."""
+    """Says how the rope is cut into triangles: rows along it, columns around it, two triangles for each pair of
+    them."""
 
     rows: int
     columns: int
 
     @property
     def triangles(self) -> int:
-        """How many there are."""
+        """Returns how many triangles there are."""
         return 2 * self.rows * self.columns
 
 
 def weave(triangles: int) -> Weave:
-    """The weave with nearly so many triangles, about as long as wide."""
+    """Returns the weave with nearly so many triangles, about as long as wide."""
     columns = max(3, round((triangles / (2 * SLENDERNESS)) ** 0.5))
     return Weave(rows=triangles // (2 * columns), columns=columns)
 
 
 def rope_points(cloth: Weave) -> Doubles:
-    """(rows, columns, 3) points of a rope of five strands along a trefoil knot that faces +z."""
+    """Returns the points (rows, columns, 3) of a rope of five strands along a trefoil knot that faces +z."""
     phi = 2.0 * np.pi * np.arange(cloth.rows)[:, None] / cloth.rows
     theta = 2.0 * np.pi * np.arange(cloth.columns)[None, :] / cloth.columns
     outward = np.concatenate([np.cos(2 * phi), np.sin(2 * phi), np.zeros_like(phi)], axis=1)
@@ -98,7 +100,7 @@ def rope_points(cloth: Weave) -> Doubles:
 
 
 def rope(cloth: Weave) -> Shards:
-    """The triangles of the rope, row after row, with smooth normals."""
+    """Returns the triangles of the rope, row after row, with smooth normals."""
     points = rope_points(cloth)
     along = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
     around = np.roll(points, -1, axis=1) - np.roll(points, 1, axis=1)
@@ -108,7 +110,7 @@ def rope(cloth: Weave) -> Shards:
 
 
 def rope_triangles(cloth: Weave) -> npt.NDArray[np.int64]:
-    """(n, 3) points of each triangle; both directions close on themselves."""
+    """Returns the points of each triangle, (n, 3) indices; both directions close on themselves."""
     row, column = (index.reshape(-1, 1) for index in np.indices((cloth.rows, cloth.columns)))
     below, beside = (row + 1) % cloth.rows, (column + 1) % cloth.columns
     a, b = row * cloth.columns + column, row * cloth.columns + beside
@@ -117,14 +119,14 @@ def rope_triangles(cloth: Weave) -> npt.NDArray[np.int64]:
 
 
 def strands(cloth: Weave) -> npt.NDArray[np.int64]:
-    """(n,) the strand, 0 .. STRANDS - 1, that each triangle is of."""
+    """Returns the strand, 0 .. STRANDS - 1, that each triangle is of, (n,)."""
     row, column = np.indices((cloth.rows, cloth.columns))
     turns = STRANDS * (column + 0.5) / cloth.columns + STRAND_TURNS * (row + 0.5) / cloth.rows
     return np.repeat(turns.astype(np.int64).ravel() % STRANDS, 2)
 
 
 def ball(count: int) -> Shards:
-    """So many scales, all equal, around a ball with ripples, sorted by bands that wind down it.
+    """Returns so many scales, all equal, around a ball with ripples, sorted by bands that wind down it.
 
     They are spread as Swinbank, Purser: Fibonacci grids: A novel approach to global modelling (2006) spread points.
     """
@@ -147,7 +149,11 @@ def ball(count: int) -> Shards:
 
 @dataclass(frozen=True, eq=False)
 class Cylindrical:
-    """Places about the axis of the hall. angle: radians. radius, height: metres from `CENTER`. All (n,)."""
+    """Holds positions about the axis of the hall, each field (n,).
+
+    angle: radians.
+    radius, height: metres from `CENTER`.
+    """
 
     angle: Doubles
     radius: Doubles
@@ -155,24 +161,25 @@ class Cylindrical:
 
     @classmethod
     def of(cls, points: Doubles) -> "Cylindrical":
-        """From points (n, 1, 3)."""
+        """Makes cylindrical coordinates of points (n, 1, 3)."""
         x, y, z = (points[:, 0] - CENTER).T
         return cls(np.arctan2(x, z), np.hypot(x, z), y)
 
     @property
     def points(self) -> Doubles:
-        """(n, 1, 3)."""
+        """Returns the points in the world, (n, 1, 3)."""
         offsets = [self.radius * np.sin(self.angle), self.height, self.radius * np.cos(self.angle)]
         return CENTER + np.stack(offsets, axis=-1)[:, None]
 
     def toward(self, end: "Cylindrical", share: float) -> "Cylindrical":
-        """A share of the way to another place, around the axis."""
+        """Returns the positions a share of the way to others, around the axis."""
         pairs = ((self.angle, end.angle), (self.radius, end.radius), (self.height, end.height))
         return Cylindrical(*((1.0 - share) * start + share * stop for start, stop in pairs))
 
 
 def cloud(start: Cylindrical, random: np.random.Generator) -> Cylindrical:
-    """Where triangles from these places are when they are apart: each a turn of its own further around the axis."""
+    """Returns where triangles from these positions are when they are apart: each has gone further around the axis by a
+    random angle."""
     count = len(start.angle)
     inner, outer = CLOUD_RADII
     radius = np.sqrt(random.uniform(inner**2, outer**2, count))
@@ -182,7 +189,7 @@ def cloud(start: Cylindrical, random: np.random.Generator) -> Cylindrical:
 
 
 def poses(whole: Shards, scales: Shards) -> list[Shards]:
-    """The sculpture at each of `KEY_TIMES`, from what it is as a rope and as a ball."""
+    """Returns the sculpture at each of `KEY_TIMES`, from what it is as a rope and as a ball."""
     random = np.random.default_rng(SEED)
     count = len(whole.positions)
     tumble = random.uniform(0.5, 1.4, (count, 1, 1)) * unit(random.normal(size=(count, 1, 3)))
@@ -202,7 +209,10 @@ def poses(whole: Shards, scales: Shards) -> list[Shards]:
 
 
 def sculpture(triangles: int, materials: tuple[int, ...]) -> list[KeyedTriangles]:
-    """The sculpture of nearly so many triangles, a shape for each different material. materials: one per strand."""
+    """Returns the sculpture of nearly so many triangles, a shape for each different material.
+
+    materials: one per strand.
+    """
     cloth = weave(triangles)
     of_triangle = np.array(materials)[strands(cloth)]
     order = np.argsort(of_triangle, kind="stable")

@@ -1,4 +1,5 @@
-"""Ten walkers of steel in the streets of a small town: deep hierarchies of joints, most triangles in motion.
+"""This scene shows ten walkers of steel in the streets of a small town: deep hierarchies of joints, most triangles in
+motion.
 
 The idea of such a test is of Lext, Assarsson, Möller: A Benchmark for Animated Ray Tracing (2001); town, walkers and
 ways are our own.
@@ -7,13 +8,14 @@ ways are our own.
 import numpy as np
 
 from scenes.document import Document
-from scenes.model import AnimationRange, Scene
+from scenes.evaluator import scene_of
+from scenes.model import AnimationRange
+from scenes.scene import Scene
 from scenes.shipped.robots.gait import Walk, grip
 from scenes.shipped.robots.materials import FIRST_PAINT, MATERIALS, textures
 from scenes.shipped.robots.town import town
 from scenes.shipped.robots.walker import Body, Walker
 from scenes.shipped.viewpoint import viewpoint
-from scenes.stage import scene_of
 from scenes.tracks import Track
 
 #: 25 frames a second.
@@ -42,19 +44,19 @@ CAMERAS = {
 
 
 def walks() -> list[Walk]:
-    """The walkers' walks."""
+    """Returns the walkers' walks."""
     return [Walk(corners, scale, cadence, start, ANIMATION.end) for scale, cadence, start, corners in WAYS]
 
 
 def tracks(name: str, walk: Walk, random: np.random.Generator) -> dict[str, Track]:
-    """Every track of a walker: its way, its joints, and its hands."""
+    """Returns every track of a walker: its way, its joints, and its hands."""
     found = {name: walk.way()}
     found |= {f"{name}/{joint}": track for joint, track in walk.joints().items()}
     return found | {f"{name}/{side} grip": grip(walk.end, random) for side in ("left", "right")}
 
 
 def scene() -> Scene:
-    """The scene."""
+    """Makes the scene."""
     document = Document(
         parts=town(),
         materials=list(MATERIALS),

@@ -1,4 +1,4 @@
-"""How a walker walks: its way through the streets, and the turns of its joints, as keyframes.
+"""This module says how a walker walks: its way through the streets, and the turns of its joints, as keyframes.
 
 Its feet go where they should, and the joints of the legs follow from that. A walker looks along +z; joints turn about
 the x axis, which points to its left, forward swings counting positive.
@@ -12,7 +12,7 @@ import numpy as np
 from scenes.model import Doubles
 from scenes.tracks import RotationTrack, Track, VectorTrack
 
-#: Keys per stride, and of them those in which a foot stands.
+#: Keys per stride, and at how many of them a foot stands.
 KEYS_PER_STRIDE, STANDING_KEYS = 24, 15
 #: Metres of a walker of size 1: from hip to knee and knee to ankle, from the ground to the ankle and to the hips.
 THIGH, SHIN, ANKLE_HEIGHT, HIP_HEIGHT = 0.55, 0.55, 0.13, 1.14
@@ -23,7 +23,7 @@ TIP, ARM_SWING, ELBOW_BEND, ELBOW_SWING = 30.0, 27.0, 28.0, 14.0
 WRIST_SWING, WAIST_SWING, HEAD_SWING = 9.0, 7.0, 12.0
 #: Corners of a way are cut as Chaikin: An Algorithm for High-Speed Curve Generation (1974), so many times.
 CUTS = 5
-#: Metres before and behind a place between which a way's direction is measured.
+#: Metres before and behind a point between which a way's direction is measured.
 REACH = 0.25
 
 LEFTWARD = np.array([1.0, 0.0, 0.0])
@@ -32,10 +32,13 @@ UPWARD = np.array([0.0, 1.0, 0.0])
 
 @dataclass(frozen=True)
 class Walk:
-    """A walker on its way.
+    """Describes a walker on its way.
 
-    corners: (x, z) of the way, which is longer than the walk. scale: its size, and with it its stride. cadence:
-    strides per second. start: seconds of walking that lie behind it at time 0. end: when the animation ends.
+    corners: (x, z) of the way, which is longer than the walk.
+    scale: its size, and with it its stride.
+    cadence: strides per second.
+    start: seconds of walking that lie behind it at time 0.
+    end: when the animation ends.
     """
 
     corners: tuple[tuple[float, float], ...]
@@ -46,7 +49,7 @@ class Walk:
 
     @cached_property
     def times(self) -> Doubles:
-        """(k,) times of all keys: from just before 0 to just after the end, a whole number to a stride."""
+        """Returns the times (k,) of all keys: from just before 0 to just after the end, a whole number to a stride."""
         step = 1.0 / (self.cadence * KEYS_PER_STRIDE)
         first = np.floor(self.start / step) - 1
         last = np.ceil((self.start + self.end) / step) + 1
@@ -54,11 +57,11 @@ class Walk:
 
     @cached_property
     def phases(self) -> Doubles:
-        """(k,) strides walked at each key; the left foot comes down at whole numbers."""
+        """Returns the strides walked at each key, (k,); the left foot comes down at whole numbers."""
         return (self.times + self.start) * self.cadence
 
     def way(self) -> Track:
-        """Where the walker stands and looks, on the ground."""
+        """Returns the track of where the walker stands and looks, on the ground."""
         line = rounded(np.array(self.corners))
         walked = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
         distances = self.phases * STRIDE * self.scale
@@ -72,7 +75,7 @@ class Walk:
         return Track(transl=moves(self.times, on_ground), rot=turns(self.times, UPWARD, heading))
 
     def joints(self) -> dict[str, Track]:
-        """The tracks of a walker's joints, by the name of the joint."""
+        """Returns the tracks of a walker's joints, by the name of the joint."""
         tracks = {
             "hips": Track(transl=moves(self.times, np.outer(self.hip_heights, UPWARD))),
             "waist": self.swinging(UPWARD, WAIST_SWING * np.sin(2.0 * np.pi * self.phases)),
@@ -94,26 +97,27 @@ class Walk:
 
     @cached_property
     def hip_heights(self) -> Doubles:
-        """(k,) metres above the ground, for size 1: lowest when both feet stand."""
+        """Returns the height of the hips above the ground at each key, (k,) metres for size 1; it is lowest when both
+        feet stand."""
         return HIP_HEIGHT - BOB * np.cos(4.0 * np.pi * (self.phases - 0.5 * STANDING_KEYS / KEYS_PER_STRIDE + 0.25))
 
     def swinging(self, axis: Doubles, degrees: Doubles) -> Track:
-        """A joint that turns about an axis."""
+        """Returns a joint that turns about an axis."""
         return Track(rot=turns(self.times, axis, degrees))
 
 
 def moves(times: Doubles, values: Doubles) -> VectorTrack:
-    """A smooth track through places (k, 3)."""
+    """Makes a smooth track through points (k, 3)."""
     return VectorTrack(times=times, values=values, shapes=np.zeros((len(times), 3)))
 
 
 def turns(times: Doubles, axis: Doubles, degrees: Doubles) -> RotationTrack:
-    """A smooth track of turns (k,) about one axis."""
+    """Makes a smooth track of turns (k,) about one axis."""
     return RotationTrack(times, np.tile(axis, (len(times), 1)), degrees, np.zeros((len(times), 3)))
 
 
 def rounded(corners: Doubles) -> Doubles:
-    """(m, 2) a line with the ends and the legs of one through corners (n, 2), its corners cut off."""
+    """Returns a line (m, 2) with the ends and the legs of one through corners (n, 2), its corners cut off."""
     line = corners
     for _ in range(CUTS):
         cut = np.stack([0.75 * line[:-1] + 0.25 * line[1:], 0.25 * line[:-1] + 0.75 * line[1:]], axis=1)
@@ -122,7 +126,7 @@ def rounded(corners: Doubles) -> Doubles:
 
 
 def foot_path(phases: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-    """A foot relative to the hips over strides (k,): metres ahead, of the ankle's lift, and degrees of its tip.
+    """Returns a foot relative to the hips over strides (k,): metres ahead, of the ankle's lift, and degrees of its tip.
 
     It stands still on the ground for a part of the stride, going back under the walker, and swings forward in the rest.
     """
@@ -137,7 +141,7 @@ def foot_path(phases: Doubles) -> tuple[Doubles, Doubles, Doubles]:
 
 
 def leg_angles(phases: Doubles, hip_heights: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-    """(k,) degrees of hip, knee and ankle that bring the foot where it should be, by the law of cosines."""
+    """Returns the degrees (k,) of hip, knee and ankle that bring the foot where it should be, by the law of cosines."""
     ahead, lift, tip = foot_path(phases)
     down = hip_heights - ANKLE_HEIGHT - lift
     reach = np.hypot(ahead, down)
@@ -148,6 +152,6 @@ def leg_angles(phases: Doubles, hip_heights: Doubles) -> tuple[Doubles, Doubles,
 
 
 def grip(end: float, random: np.random.Generator) -> Track:
-    """A hand that slowly opens and closes its fingers."""
+    """Returns the track of a hand that slowly opens and closes its fingers."""
     times = np.arange(-2.0, end + 3.0, 1.0)
     return Track(rot=turns(times, -LEFTWARD, random.uniform(5.0, 45.0, len(times))))

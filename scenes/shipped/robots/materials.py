@@ -1,4 +1,4 @@
-"""The surfaces of the town and its walkers."""
+"""This module holds the surfaces of the town and its walkers."""
 
 import numpy as np
 
@@ -52,13 +52,13 @@ FIRST_PAINT = FIRST_PLASTER + len(PLASTERS)
 
 
 def speckled(color: Color, spread: float, size: int) -> Doubles:
-    """(size, size, 3) a colour with random grain."""
+    """Returns a texture (size, size, 3) of one colour with random grain."""
     grain = np.random.default_rng(1).normal(0.0, spread, (size, size, 1))
     return np.array(color) + grain
 
 
 def slabs() -> Doubles:
-    """Two by two slabs in a metre, each of its own grey."""
+    """Returns two by two slabs in a metre, each of its own grey."""
     y, x = np.mgrid[0:128, 0:128] / 64
     tone = 0.03 * np.sin(2.1 + 3.0 * np.floor(x) + 5.0 * np.floor(y))
     is_joint = np.minimum(x % 1, y % 1) < 0.04
@@ -66,7 +66,8 @@ def slabs() -> Doubles:
 
 
 def courses(across: int, rows: int, color: Color, joint: Color) -> Doubles:
-    """(256, 256, 3) bricks or tiles in a metre, each row half a brick further, each brick of its own shade."""
+    """Returns a texture (256, 256, 3) of bricks or tiles in a metre, each row half a brick further, each brick of a
+    shade of its own."""
     y, x = np.mgrid[0:256, 0:256] / 256
     row = np.floor(y * rows)
     along = (x * across + 0.5 * (row % 2)) % across
@@ -76,7 +77,8 @@ def courses(across: int, rows: int, color: Color, joint: Color) -> Doubles:
 
 
 def sky() -> Doubles:
-    """(256, 512, 3) from the light of the zenith, in the first row, to the horizon, with streaks of cloud between."""
+    """Returns a texture (256, 512, 3) from the light of the zenith, in the first row, to the horizon, with streaks of
+    cloud between."""
     v, u = np.mgrid[0:1:256j, 0:512]
     u = 2.0 * np.pi * u / 512
     stops = np.array([(0.557, 0.682, 0.844), (0.60, 0.72, 0.86), (0.72, 0.80, 0.87), (0.93, 0.85, 0.72)])
@@ -89,7 +91,7 @@ def sky() -> Doubles:
 
 
 def textures() -> list[Texture]:
-    """What the materials refer to, in the order of their indices."""
+    """Returns the textures that the materials refer to, in the order of their indices."""
     pictures = {
         "asphalt": speckled((0.49, 0.48, 0.48), 0.035, 128),
         "slabs": slabs(),

@@ -1,4 +1,4 @@
-"""A crossing of two streets between houses, with lamps and trees, under a bright sky.
+"""This module builds a crossing of two streets between houses, with lamps and trees, under a bright sky.
 
 The streets run along x and z and cross at the origin. One quarter of the town, where x and z are positive, is made and
 stands there four times, turned, its houses each time of other heights and colours.
@@ -45,10 +45,11 @@ SUN_PLACE, SUN_HALF = np.array([-16.0, 31.0, 19.5]), 2.2
 
 @dataclass(frozen=True)
 class House:
-    """A house, the middle of whose front stands at (x, z).
+    """Describes a house, the middle of whose front stands at (x, z).
 
-    heading: degrees from +z towards +x to where it looks. wall: its material. on_corner: whether it looks to its left
-    too.
+    heading: degrees from +z towards +x to where it looks.
+    wall: its material.
+    on_corner: whether it looks to its left too.
     """
 
     place: tuple[float, float]
@@ -60,13 +61,13 @@ class House:
 
     @property
     def height(self) -> float:
-        """Of its walls."""
+        """Returns the height of its walls in metres."""
         return self.storeys * STOREY + 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Kit:
-    """The meshes that stand in many places."""
+    """Holds the meshes that stand in many places."""
 
     frame: Mesh
     pane: Mesh
@@ -78,7 +79,7 @@ class Kit:
 
 
 def kit() -> Kit:
-    """Each mesh once. Windows and doors look along +z, the middle of their lower edge at the origin."""
+    """Makes each mesh once. Windows and doors look along +z, the middle of their lower edge at the origin."""
     frame = [
         box((-0.68, -0.06, -0.1), (0.68, 1.76, 0.05), FRAME),
         box((-0.80, -0.16, -0.1), (0.80, -0.05, 0.18), FRAME),
@@ -100,13 +101,14 @@ def kit() -> Kit:
 
 
 def rough(mesh: Mesh) -> Mesh:
-    """Leaves: vertices a little off their places, seen facet by facet."""
+    """Moves the vertices of a mesh a little, and shades it flat, so that it looks like leaves."""
     offsets = np.random.default_rng(4).normal(0.0, 0.11, mesh.vertices.shape)
     return replace(mesh, vertices=mesh.vertices + offsets, normals=None, normal_triangles=None)
 
 
 def quarter_houses(quarter: int) -> list[House]:
-    """The corner's, two along each street, and the one across the end of the street along x."""
+    """Returns the houses of a quarter: that of the corner, two along each street, and the one across the end of the
+    street along x."""
 
     def look(number: int) -> tuple[int, int]:
         kind = 3 * quarter + 2 * number
@@ -125,7 +127,7 @@ def quarter_houses(quarter: int) -> list[House]:
 
 
 def walls(house: House) -> Mesh:
-    """Four walls, their textures level."""
+    """Returns four walls, their textures level."""
     x, height = house.width / 2, house.height
     corners = [(-x, 0.0, 0.0), (x, 0.0, 0.0), (x, 0.0, -DEPTH), (-x, 0.0, -DEPTH)]
     edges = zip(corners, [*corners[1:], corners[0]], strict=True)
@@ -133,7 +135,7 @@ def walls(house: House) -> Mesh:
 
 
 def roof(house: House) -> list[Mesh]:
-    """A hipped roof over its eaves."""
+    """Returns a hipped roof over its eaves."""
     x, height = house.width / 2, house.height
     eaves, rise = 0.45, 2.6
     low = [(x + eaves, eaves), (x + eaves, -DEPTH - eaves), (-x - eaves, -DEPTH - eaves), (-x - eaves, eaves)]
@@ -145,7 +147,7 @@ def roof(house: House) -> list[Mesh]:
 
 
 def facade(place: Transform, house: House, width: float, meshes: Kit, has_door: bool) -> Iterator[Part]:
-    """Windows in rows and columns on a wall that looks along +z, and a door in the middle."""
+    """Yields windows in rows and columns on a wall that looks along +z, and a door in the middle."""
     columns = int(width / WINDOW_STEP)
     for column in range(columns):
         x = WINDOW_STEP * (column - (columns - 1) / 2)
@@ -159,7 +161,7 @@ def facade(place: Transform, house: House, width: float, meshes: Kit, has_door: 
 
 
 def house_parts(around: Transform, house: House, meshes: Kit) -> Iterator[Part]:
-    """A house with its windows. around: what its quarter stands in."""
+    """Yields a house with its windows. around: what its quarter stands in."""
     place = around.inner(matrix=pose((house.place[0], KERB, house.place[1]), house.heading))
     for mesh in (walls(house), *roof(house)):
         yield Part(mesh, place)
@@ -170,7 +172,7 @@ def house_parts(around: Transform, house: House, meshes: Kit) -> Iterator[Part]:
 
 
 def street(meshes: Kit) -> Iterator[tuple[Mesh, Doubles]]:
-    """What stands in each quarter besides its houses, and where: pavement, markings, lamps and trees."""
+    """Yields what stands in each quarter besides its houses, with its place: pavement, markings, lamps and trees."""
     end = STREET_END + DEPTH
     yield box((ROAD, -0.2, ROAD), (end, KERB, end), SLABS, 0.03), IDENTITY
     yield box((STREET_END - 1.5, -0.2, -ROAD - 0.1), (end, KERB - 0.005, ROAD + 0.1), SLABS), IDENTITY
@@ -185,12 +187,12 @@ def street(meshes: Kit) -> Iterator[tuple[Mesh, Doubles]]:
 
 
 def stripe_mesh(corner: tuple[float, float], size: tuple[float, float]) -> Mesh:
-    """White paint on the road, from a corner (x, z) on."""
+    """Returns white paint on the road, from a corner (x, z) on."""
     return panel((corner[0], 0.003, corner[1]), (0.0, 0.0, size[1]), (size[0], 0.0, 0.0), MARKING)
 
 
 def sky() -> list[Mesh]:
-    """The ground, the sky around and above it, and the sun. The sky's texture runs down, and once around.
+    """Returns the ground, the sky around and above it, and the sun. The sky's texture runs down, and once around.
 
     Only what is above shines, so that few photons miss the streets.
     """
@@ -207,12 +209,12 @@ def sky() -> list[Mesh]:
 
 
 def sun() -> Mesh:
-    """A square that shines at the crossing."""
+    """Returns a square that shines at the crossing."""
     return facing_square(SUN_PLACE, 2.0 * SUN_HALF, SUN)
 
 
 def town() -> list[Part]:
-    """Everything that stands still."""
+    """Returns everything of the town that stands still."""
     meshes = kit()
     furniture = list(street(meshes))
     parts = [Part(mesh) for mesh in sky()]

@@ -1,4 +1,4 @@
-"""A walker's body: meshes that all walkers share, and the joints between them."""
+"""This module builds a walker's body: meshes that all walkers share, and the joints between them."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,27 +22,27 @@ SIDES = (("left", 1.0), ("right", -1.0))
 
 
 def limb(length: float, upper: float, lower: float) -> Mesh:
-    """A painted limb that hangs from the origin, thicker at its calf, with round ends."""
+    """Returns a painted limb that hangs from the origin, thicker at its calf, with round ends."""
     outline = [(0.0, -length + 0.02), (lower, -length + 0.05), (1.1 * lower, -0.8 * length), (upper, -0.3 * length)]
     return lathe(curve([*outline, (0.85 * upper, -0.07), (0.0, -0.04)], 2), 12, FIRST_PAINT)
 
 
 def ball(radius: float) -> Mesh:
-    """The steel ball of a joint."""
+    """Returns the steel ball of a joint."""
     profile = arc((0.0, 0.0), radius, (-90.0, 90.0), 6)
     profile[[0, -1], 0] = 0.0
     return lathe(profile, 12, STEEL)
 
 
 def slab(y: float, half_width: float, half_depth: float, forward: float) -> Doubles:
-    """(20, 3) a level ring, between an ellipse and a rectangle, so far forward of the axis."""
+    """Returns a level ring (20, 3), between an ellipse and a rectangle, so far forward of the axis."""
     angles = 2.0 * np.pi * np.arange(20) / 20
     cosine, sine = (np.sign(wave) * np.abs(wave) ** 0.55 for wave in (np.cos(angles), np.sin(angles)))
     return np.stack([half_width * cosine, np.full(20, y), forward - half_depth * sine], axis=-1)
 
 
 def chest() -> Mesh:
-    """The painted chest above the waist."""
+    """Returns the painted chest above the waist."""
     levels = [
         (0.10, 0.17, 0.12, 0.0),
         (0.14, 0.21, 0.15, 0.005),
@@ -56,33 +56,33 @@ def chest() -> Mesh:
 
 
 def backpack() -> Mesh:
-    """Two tanks and their bracket on the back."""
+    """Returns two tanks and their bracket on the back."""
     tank = [(0.0, 0.16), (0.05, 0.17), (0.075, 0.21), (0.075, 0.46), (0.05, 0.50), (0.0, 0.51)]
     tanks = [moved(lathe(tank, 12, STEEL), pose((x, 0.0, -0.25))) for x in (-0.095, 0.095)]
     return joined([*tanks, box((-0.10, 0.30, -0.24), (0.10, 0.38, -0.14), STEEL)])
 
 
 def bellows(lower: float, upper: float, radius: float) -> Mesh:
-    """Rubber rings between two heights."""
+    """Returns rubber rings between two heights."""
     heights = np.linspace(lower, upper, 9)
     radii = radius * (1.0 + 0.09 * np.cos(np.pi * np.arange(9)))
     return lathe(np.stack([radii, heights], axis=-1), 12, RUBBER, 70.0)
 
 
 def pelvis() -> Mesh:
-    """The steel bowl between the hips."""
+    """Returns the steel bowl between the hips."""
     profile = curve([(0.0, -0.13), (0.11, -0.11), (0.17, -0.02), (0.17, 0.05), (0.12, 0.08)], 2)
     return lathe([*profile, (0.0, 0.08)], 16, STEEL)
 
 
 def head() -> Mesh:
-    """The painted dome above the neck."""
+    """Returns the painted dome above the neck."""
     dome = curve([(0.0, 0.05), (0.12, 0.05), (0.155, 0.08), (0.16, 0.20), (0.12, 0.31), (0.0, 0.35)], 2)
     return lathe(dome, 18, FIRST_PAINT)
 
 
 def antenna() -> Mesh:
-    """A rod with a knob above an ear."""
+    """Returns a rod with a knob above an ear."""
     knob = moved(ball(0.022), pose((0.15, 0.52, -0.02)))
     ear = moved(
         lathe([(0.0, 0.0), (0.05, 0.0), (0.05, 0.04), (0.0, 0.04)], 12, STEEL),
@@ -92,28 +92,28 @@ def antenna() -> Mesh:
 
 
 def face() -> Mesh:
-    """Two glowing eyes that look ahead."""
+    """Returns two glowing eyes that look ahead."""
     eye = lathe([(0.035, 0.0), (0.04, 0.03), (0.03, 0.04), (0.0, 0.045)], 12, EYES)
     return joined([moved(eye, pose((x, 0.20, 0.13), 90.0, (1.0, 0.0, 0.0))) for x in (-0.065, 0.065)])
 
 
 def palm() -> Mesh:
-    """A hand without its fingers, below the wrist."""
+    """Returns a hand without its fingers, below the wrist."""
     return box((-0.055, -PALM, -0.04), (0.055, -0.01, 0.035), STEEL, 0.012)
 
 
 def phalanx() -> Mesh:
-    """A link of a finger, below its joint."""
+    """Returns a link of a finger, below its joint."""
     return lathe([(0.0, -PHALANX), (0.013, -0.068), (0.016, -0.01), (0.012, 0.006), (0.0, 0.01)], 8, STEEL)
 
 
 def sole() -> Mesh:
-    """The rubber below a foot, flat on the ground below the ankle."""
+    """Returns the rubber below a foot, flat on the ground below the ankle."""
     return loft(np.array([slab(y, 0.095, 0.165, 0.055) for y in (-ANKLE_HEIGHT, SOLE_TOP)]), RUBBER)
 
 
 def shoe() -> Mesh:
-    """What stands on the sole, up to the ankle."""
+    """Returns what stands on the sole, up to the ankle."""
     low = SOLE_TOP
     levels = [
         (low, 0.088, 0.155, 0.055),
@@ -126,7 +126,7 @@ def shoe() -> Mesh:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """The meshes of which walkers are made, each once. What is of paint takes that of the walker."""
+    """Holds the meshes of which walkers are made, each once. What is of paint takes that of the walker."""
 
     pelvis: Mesh = field(default_factory=pelvis)
     waist: Mesh = field(default_factory=lambda: bellows(-0.05, 0.13, 0.13))
@@ -150,7 +150,11 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class Walker:
-    """One walker in its place. name: with which the names of its tracks begin. paint: its material."""
+    """Puts one walker together in its place.
+
+    name: with which the names of its tracks begin.
+    paint: its material.
+    """
 
     name: str
     body: Body
@@ -159,7 +163,7 @@ class Walker:
 
     @cached_property
     def parts(self) -> list[Part]:
-        """All of its parts, each under the joints that carry it."""
+        """Returns all of its parts, each under the joints that carry it."""
         root = WORLD.inner(track=self.name).inner(matrix=scaling(np.full(3, self.scale)))
         hips = root.inner(track=f"{self.name}/hips")
         legs = [part for name, aside in SIDES for part in self.leg(hips, name, aside)]
@@ -170,15 +174,15 @@ class Walker:
         ]
 
     def joint(self, parent: Transform, place: tuple[float, float, float], name: str) -> Transform:
-        """What hangs at a place of the parent and is turned by a track of the walker."""
+        """Returns what hangs at a place of the parent and is turned by a track of the walker."""
         return parent.inner(matrix=pose(place)).inner(track=f"{self.name}/{name}")
 
     def shown(self, transform: Transform, *meshes: Mesh) -> list[Part]:
-        """Meshes in a place, those of paint in the walker's own."""
+        """Returns meshes in a place, those of paint in the walker's own."""
         return [Part(mesh, transform, material=self.paint if mesh.material == FIRST_PAINT else None) for mesh in meshes]
 
     def upper_part(self, waist: Transform) -> list[Part]:
-        """Everything above the waist."""
+        """Returns everything above the waist."""
         body = self.body
         head = self.joint(waist, (0.0, NECK_UP, 0.0), "head")
         arms = [part for name, aside in SIDES for part in self.arm(waist, name, aside)]
@@ -186,7 +190,7 @@ class Walker:
         return [*trunk, *self.shown(head, body.neck, body.head, body.face, body.antenna), *arms]
 
     def leg(self, hips: Transform, name: str, aside: float) -> list[Part]:
-        """A leg from the hip down."""
+        """Returns a leg from the hip down."""
         body = self.body
         hip = self.joint(hips, (aside * HIP_ASIDE, 0.0, 0.0), f"{name} hip")
         knee = self.joint(hip, (0.0, -THIGH, 0.0), f"{name} knee")
@@ -198,7 +202,7 @@ class Walker:
         ]
 
     def arm(self, waist: Transform, name: str, aside: float) -> list[Part]:
-        """An arm from the shoulder down."""
+        """Returns an arm from the shoulder down."""
         body = self.body
         shoulder = self.joint(waist, (aside * SHOULDER_ASIDE, SHOULDER_UP, 0.0), f"{name} shoulder")
         elbow = self.joint(shoulder, (0.0, -UPPER_ARM, 0.0), f"{name} elbow")
@@ -212,7 +216,7 @@ class Walker:
         ]
 
     def finger(self, wrist: Transform, finger: tuple[float, float, float], grip: str) -> list[Part]:
-        """Two links, which the same grip bends."""
+        """Returns two links, which the same grip bends."""
         x, z, degrees = finger
         first = wrist.inner(matrix=pose((x, -PALM, z), degrees)).inner(track=f"{self.name}/{grip}")
         second = self.joint(first, (0.0, -PHALANX, 0.0), grip)

@@ -1,0 +1,259 @@
+"""This command measures the error at equal time: `python -m renderer.bench.error_benchmark SCENE [--drivers
+path,photon] [--seconds 30]`.
+
+Each driver makes the same picture for the same time; what it has after 1, 2, 4 ... seconds is compared with a reference
+of many samples, which has other random numbers. The error is relative: of a pixel the root of the mean square over the
+channels, over its brightness in the reference (plus a hundredth of the mean brightness, for dark pixels); of a picture
+the root of the mean square over the pixels, of which the worst hundredth is left out, so that a few bright specks do
+not stand for the whole. It prints a table; `--plot` draws it (needs matplotlib), `--json` keeps it.
+
+A reference is noisy too: it should run ten times as long as what is compared with it.
+
+With `--estimates 8,16,64` it measures instead how honest the noise is that pictures estimate of themselves
+(`Film.relative_noise`) after so many passes: over `--seeds` pictures, their estimate over their error against the mean
+of all the others.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.camera_paths.task import SAMPLERS
+from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
+from renderer.film.film import Film, relative_error
+from renderer.film.image_file import read_linear, write_array
+from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, open_context
+
+#: The seed of references; those of what is compared count from 0.
+REFERENCE_SEED = 1 << 32
+
+Picture = npt.NDArray[np.float32]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moments:
+    """These are the moments at which pictures are compared: after `first` seconds, then after twice as many each time,
+    up to `last`.
+    """
+
+    first: float
+    last: float
+
+    def after(self, seconds: float) -> float:
+        """Returns the next moment after so many seconds."""
+        moment = self.first
+        while moment <= seconds:
+            moment *= 2.0
+        return moment
+
+
+def error_of(picture: Picture, reference: Picture) -> float:
+    """Returns the relative error of a picture (height, width, 3) against a reference, as the head of this file defines
+    it.
+    """
+    squares = np.square(picture.astype(np.float64) - reference).mean(axis=2)
+    return relative_error(np.sqrt(squares), reference)
+
+
+def pictures(
+    context: RenderContext, name: str, settings: RenderSettings, moments: Moments
+) -> Iterator[tuple[float, Film]]:
+    """Yields the picture of a driver at each moment, or as soon as a pass is finished after it, with the seconds until
+    then.
+
+    A pass beforehand, which does not count, has everything compiled.
+    """
+    with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
+        driver.render_pass(0)
+    start = time.perf_counter()
+    with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
+        film, seconds, moment = Film(settings.width, settings.height), 0.0, moments.first
+        while seconds < moments.last:
+            film.add(driver.render_pass(film.passes))
+            seconds = time.perf_counter() - start
+            if seconds >= min(moment, moments.last):
+                yield seconds, film
+                moment = moments.after(seconds)
+
+
+def reference_of(context: RenderContext, name: str, settings: RenderSettings, seconds: float) -> Picture:
+    """Returns a picture that was rendered for so many seconds."""
+    moments = Moments(first=seconds, last=seconds)
+    ((_, film),) = pictures(context, name, replace(settings, seed=REFERENCE_SEED), moments)
+    return film.linear
+
+
+def rows(
+    context: RenderContext, names: list[str], settings: RenderSettings, moments: Moments, reference: Picture
+) -> list[Row]:
+    """Returns a row of errors for each driver and moment."""
+    return [
+        {"driver": name, "seconds": seconds, "passes": film.passes, "error": error_of(film.linear, reference)}
+        for name in names
+        for seconds, film in pictures(context, name, settings, moments)
+    ]
+
+
+def noise_rows(
+    context: RenderContext, names: list[str], settings: RenderSettings, passes: list[int], seeds: int
+) -> list[Row]:
+    """Returns a row for each driver and number of passes: the noise that pictures of so many seeds estimate, and the
+    noise that they have.
+    """
+    return [
+        {"driver": name, "passes": number} | estimated_and_true(films)
+        for name in names
+        for number, films in films_of_seeds(context, name, settings, passes, seeds).items()
+    ]
+
+
+def films_of_seeds(
+    context: RenderContext, name: str, settings: RenderSettings, passes: list[int], seeds: int
+) -> dict[int, list[tuple[Picture, float]]]:
+    """Returns, for each number of passes, the pictures of seeds 0 to `seeds` - 1 and the noise that
+    each one estimates.
+    """
+    made: dict[int, list[tuple[Picture, float]]] = {number: [] for number in sorted(passes)}
+    for seed in range(seeds):
+        with closing(DRIVERS[name](context.snapshot, context.tracer, replace(settings, seed=seed))) as driver:
+            film = Film(settings.width, settings.height)
+            for number, films in made.items():
+                while film.passes < number:
+                    film.add(driver.render_pass(film.passes))
+                films.append((film.linear, film.relative_noise))
+    return made
+
+
+def estimated_and_true(films: list[tuple[Picture, float]]) -> Row:
+    """Returns the error of pictures that differ by their seeds alone, and their estimates over it: median and range.
+
+    The error of a picture is that against the mean of the n - 1 others, made less by the noise which that mean has: the
+    root of (n - 1) / n. The root of the mean square over the pictures stands for all.
+
+    films: of each picture its pixels, (height, width, 3), and the noise that it estimates.
+    """
+    seen = np.array([picture for picture, _ in films], np.float64)
+    count, total = len(seen), seen.sum(axis=0)
+    squares = [error_of(picture, (total - picture) / (count - 1)) ** 2 for picture in seen]
+    error = float(np.sqrt(np.mean(squares) * (count - 1) / count))
+    ratios = np.array([figures for _, figures in films]) / error
+    return {"error": error, "estimated": float(np.median(ratios)), "least": ratios.min(), "most": ratios.max()}
+
+
+def noise_table(found: list[Row]) -> str:
+    """Returns a line for each driver: after so many passes the error, and the estimate over it, with its range."""
+    lines = []
+    for name, own in by_driver(found).items():
+        cells = (
+            f"{row['passes']}: {row['error']:.4f}, {row['estimated']:.2f} ({row['least']:.2f} to {row['most']:.2f})"
+            for row in own
+        )
+        lines.append(f"{name:>14}  {'  '.join(cells)}")
+    return "\n".join(lines)
+
+
+def slope(found: list[Row]) -> float:
+    """Returns the exponent with which the error falls with time: the slope of the line through the logarithms."""
+    seconds, errors = np.log([row["seconds"] for row in found]), np.log([row["error"] for row in found])
+    return float(np.polyfit(seconds, errors, 1)[0]) if len(found) > 1 else float("nan")
+
+
+def by_driver(found: list[Row]) -> dict[str, list[Row]]:
+    """Returns the rows of each driver, in the order in which the drivers come."""
+    return {row["driver"]: [other for other in found if other["driver"] == row["driver"]] for row in found}
+
+
+def table(found: list[Row]) -> str:
+    """Returns the errors as text: a line for each driver, a column for each moment."""
+    lines = []
+    for name, own in by_driver(found).items():
+        cells = "  ".join(f"{row['seconds']:.1f} s: {row['error']:.4f} ({row['passes']})" for row in own)
+        lines.append(f"{name:>14}  {cells}  slope {slope(own):.2f}")
+    return "\n".join(lines)
+
+
+def plot(found: list[Row], title: str, path: Path) -> None:
+    """Draws a line for each driver; both axes are logarithmic."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    for name, own in by_driver(found).items():
+        axes.loglog([row["seconds"] for row in own], [row["error"] for row in own], marker="o", label=name)
+    axes.set(title=title, xlabel="seconds", ylabel="relative error")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend()
+    figure.savefig(path)
+
+
+def reference_picture(arguments: argparse.Namespace, context: RenderContext, settings: RenderSettings) -> Picture:
+    """Returns the reference picture that is given if the file is there; otherwise makes one and
+    keeps it in that file.
+    """
+    if arguments.reference is not None and arguments.reference.is_file():
+        return read_linear(arguments.reference)
+    made = reference_of(context, arguments.reference_driver, settings, arguments.reference_seconds)
+    if arguments.reference is not None:
+        write_array(arguments.reference, made)
+    return made
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the parser of the arguments that this command takes."""
+    parser = argparse.ArgumentParser(prog="python -m renderer.bench.error_benchmark", description=__doc__)
+    parser.add_argument("scene", nargs="?", default="cornell", metavar="SCENE")
+    parser.add_argument("--drivers", default="path,photon", help="separated by commas (default: %(default)s)")
+    parser.add_argument("--size", type=int, nargs=2, default=(128, 128), metavar=("W", "H"))
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each driver (default: %(default)s)")
+    parser.add_argument("--photons", type=int, help="of a pass (default: the driver's choice)")
+    parser.add_argument("--reference", type=Path, metavar="FILE", help=".npy or .exr; made if it is not there")
+    parser.add_argument("--reference-driver", default="path", metavar="NAME", help="(default: %(default)s)")
+    parser.add_argument("--reference-seconds", type=float, default=300.0, metavar="S", help="(default: %(default)s)")
+    parser.add_argument("--sampler", default="sobol", choices=tuple(SAMPLERS), help="(default: %(default)s)")
+    parser.add_argument(
+        "--estimates", metavar="N,N", help="numbers of passes after which estimated noise is compared with true"
+    )
+    parser.add_argument("--seeds", type=int, default=10, help="pictures for --estimates (default: %(default)s)")
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "gpu"))
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--plot", type=Path, metavar="FILE")
+    return parser
+
+
+def main() -> None:
+    """Measures, prints the table, and writes the files that are asked for."""
+    arguments = parser().parse_args()
+    if arguments.figures and arguments.plot:
+        parser().error("--plot draws errors over time, which --estimates does not measure; leave one of them out")
+    width, height = arguments.size
+    names = arguments.drivers.split(",")
+    settings = RenderSettings(width=width, height=height, sampler=arguments.sampler)
+    if arguments.photons is not None:
+        settings = replace(settings, photons=arguments.photons)
+    with open_context(arguments.scene, SceneView(), TracerChoice(device=arguments.device)) as context:
+        title = f"{context.snapshot.name}, {width} x {height}, {context.tracer.name}, {context.tracer.threads} threads"
+        if arguments.figures:
+            passes = [int(number) for number in arguments.figures.split(",")]
+            found = noise_rows(context, names, settings, passes, arguments.seeds)
+            print(f"{title}: passes: relative error, estimated over true (range)\n{noise_table(found)}")
+        else:
+            reference = reference_picture(arguments, context, settings)
+            found = rows(context, names, settings, Moments(first=1.0, last=arguments.seconds), reference)
+            print(f"{title}: relative error (passes)\n{table(found)}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
+    if arguments.plot:
+        plot(found, title, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()

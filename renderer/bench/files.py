@@ -1,0 +1,197 @@
+"""These are the files of `tracecore bench`: which are asked for, whether they can be written, and
+what goes into them.
+"""
+
+import importlib.util
+import io
+import json
+import re
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from PIL import Image
+
+from renderer.atomic_file import write_whole
+from renderer.bench.heat_map import HeatMap, heat_map, heat_maps, top_of
+from renderer.bench.kernel_benchmark import Comparison
+from renderer.bench.machine import machine_facts
+from renderer.bench.plot import plot
+from renderer.bench.ray_generators import RayPlan, RaySets
+from renderer.bench.report import Circumstances, Figure, Pictures, page
+from renderer.bench.view_points import ViewPoint
+from renderer.drivers import DRIVERS
+from renderer.drivers.driver import RenderSettings
+from renderer.errors import UsageError
+from renderer.film.film import Film
+from renderer.film.image_file import check_folder, make_default_folder
+from renderer.film.layers import LAYER_COLUMNS
+from renderer.film.tone_mapping import ToneMapping
+from renderer.scene.render_context import TracerChoice, context_of
+from scenes.model import Snapshot
+from tracecore import Device
+from tracecore.dispatch.tracer import Tracer
+
+#: What files may end in.
+PLOT_SUFFIXES = {".png": "image/png", ".svg": "image/svg+xml"}
+PAGE_SUFFIXES = (".html",)
+HEAT_SUFFIXES = (".png",)
+
+#: Size and passes of the picture of a view point.
+VIEW_SIZE = (240, 180)
+VIEW_PASSES = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchFiles:
+    """These are the paths that are to be written.
+
+    json, plot, html: for all figures, a plot, and a page.
+    heat: for heat maps, each with its view point, kernel and quantity in the name.
+    heat_kernels: names of the kernels of which there are heat maps.
+    """
+
+    json: Path | None = None
+    plot: Path | None = None
+    html: Path | None = None
+    heat: Path | None = None
+    heat_kernels: tuple[str, ...] = ()
+
+    @classmethod
+    def chosen(cls, arguments: Namespace, heat_kernels: Sequence[str]) -> Self:
+        """Returns the files that --json, --plot, --html and --heatmap ask for."""
+        return cls(
+            json=arguments.json,
+            plot=arguments.plot,
+            html=arguments.html,
+            heat=arguments.heatmap,
+            heat_kernels=tuple(heat_kernels),
+        )
+
+    def check(self, device: Device) -> None:
+        """Raises `UsageError` now if something could not be written later, and makes the default folder."""
+        _check_suffix(self.plot, tuple(PLOT_SUFFIXES))
+        _check_suffix(self.html, PAGE_SUFFIXES)
+        _check_suffix(self.heat, HEAT_SUFFIXES)
+        if self.heat and device == "cpu":
+            raise UsageError("--heatmap needs --device gpu or emulator: the CPU's kernel does not count its steps")
+        for option, path in (("--plot", self.plot), ("--html", self.html)):
+            if path and importlib.util.find_spec("matplotlib") is None:
+                raise UsageError(f"{option} needs matplotlib; install it with: pip install matplotlib")
+        paths = [path for path in (self.json, self.plot, self.html, self.heat) if path]
+        for path in paths:
+            check_folder(path)
+        make_default_folder(paths)
+
+    def write(self, found: Comparison, run: "Run") -> None:
+        """Writes all files that are asked for."""
+        if self.json:
+            text = json.dumps({"circumstances": asdict(run.circumstances)} | found.as_dict(), indent=1)
+            write_whole(self.json, (text + "\n").encode())
+        if self.plot:
+            write_whole(self.plot, plot(found, run.title, self.plot.suffix.lower()))
+        heats = list(run.heat_figures(self.heat_kernels)) if self.heat else []
+        if self.heat:
+            for figure in heats:
+                write_whole(self.heat.with_stem(f"{self.heat.stem}-{plain_name(figure.caption)}"), figure.content)
+        if self.html:
+            plots = [Figure(caption=run.title, content=plot(found, run.title, ".svg"), media_type="image/svg+xml")]
+            pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)
+            write_whole(self.html, page(found, run.circumstances, pictures).encode())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Holds what was measured: a scene from view points on a device.
+
+    words: the command line.
+    baseline: the name of the kernel that others are compared with.
+    """
+
+    words: tuple[str, ...]
+    snapshot: Snapshot
+    views: Sequence[ViewPoint]
+    plan: RayPlan
+    device: Device
+    baseline: str
+    threads: int | None
+
+    @cached_property
+    def circumstances(self) -> Circumstances:
+        """Returns what was run, on which machine and at what time of day."""
+        return Circumstances(
+            words=self.words,
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+            scene=self.snapshot.name,
+            triangles=len(self.snapshot.positions),
+            machine=machine_facts(),
+        )
+
+    @property
+    def title(self) -> str:
+        """Returns the title of a plot."""
+        facts = self.circumstances.machine
+        device = {"gpu": facts.get("GPU", ""), "cpu": facts["processor"]}.get(self.device, self.device)
+        return f"{self.snapshot.name} on {device}: rates relative to {self.baseline}"
+
+    def view_figures(self) -> Iterator[Figure]:
+        """Yields a picture for each view point."""
+        with context_of(self.snapshot, TracerChoice(device="cpu", threads=self.threads), load_seconds=0.0) as context:
+            for view in self.views:
+                camera = view.camera
+                vectors = (", ".join(f"{x:.3g}" for x in vector) for vector in (camera.eye, camera.forward))
+                caption = "{}: from ({}) towards ({})".format(view.name, *vectors)
+                yield Figure(caption=caption, content=png(view_picture(self.snapshot, view, context.tracer)))
+
+    def heat_figures(self, kernels: Sequence[str]) -> Iterator[Figure]:
+        """Yields heat maps of kernels from all view points; all maps of a quantity have the same scale."""
+        maps = [heat for kernel in kernels for heat in self._heat_maps(kernel)]
+        tops = {
+            quantity: top_of(*(heat for heat in maps if heat.quantity == quantity))
+            for quantity in {heat.quantity for heat in maps}
+        }
+        for heat in maps:
+            caption = f"{heat.view}, {heat.kernel}: {heat.quantity}"
+            yield Figure(caption=caption, content=png(heat_map(heat, tops[heat.quantity])))
+
+    def _heat_maps(self, kernel: str) -> Iterator[HeatMap]:
+        choice = TracerChoice(device=self.device, kernel=kernel, threads=self.threads)
+        with context_of(self.snapshot, choice, load_seconds=0.0) as context:
+            for view in self.views:
+                rays = RaySets(replace(self.snapshot, camera=view.camera), context.tracer, self.plan).primary
+                yield from heat_maps(context.tracer, rays, view.name, self.plan)
+
+
+def view_picture(snapshot: Snapshot, view: ViewPoint, tracer: Tracer) -> Image.Image:
+    """Returns a picture of what is to be seen from a view point: colours of surfaces, darker in corners. It needs no
+    light.
+    """
+    width, height = VIEW_SIZE
+    settings = RenderSettings(width=width, height=height, layers="features")
+    with closing(DRIVERS["ao"](replace(snapshot, camera=view.camera), tracer, settings)) as driver:
+        film = Film(width, height, LAYER_COLUMNS[settings.layers])
+        for index in range(VIEW_PASSES):
+            film.add(driver.render_pass(index))
+    return Image.fromarray(ToneMapping(curve="linear")(film.linear * (0.1 + 0.9 * film.layers["albedo"])))
+
+
+def png(image: Image.Image) -> bytes:
+    """Returns the content of a PNG file with this image."""
+    file = io.BytesIO()
+    image.save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def plain_name(text: str) -> str:
+    """Returns a text with letters, digits and hyphens alone, for the name of a file."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _check_suffix(path: Path | None, suffixes: Sequence[str]) -> None:
+    if path and path.suffix.lower() not in suffixes:
+        raise UsageError(f"cannot write '{path}': the name must end in {' or '.join(suffixes)}")

@@ -1,0 +1,164 @@
+"""Rays are kept on disk as a NumPy archive with an array for each set, `VIEW/KIND`, and a `header` that says what they
+are.
+
+The header is JSON as (n,) uint8: `format`; `scene`, its name; `triangles`, the SHA-256 of their corners; `origin`, how
+the rays were made; and for each of `sets` its `kind`, `view`, `query` (closest or any) and number of `rays`. Nothing in
+the archive is compressed, so that to read it takes memory in proportion to its bytes.
+"""
+
+import hashlib
+import json
+import math
+import struct
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from renderer.atomic_file import atomic_file
+from renderer.bench.ray_recorder import are_valid
+from renderer.bench.workload import RaySet
+from renderer.errors import UsageError
+from renderer.film.image_file import check_folder
+from tracecore.rays import RAY_FLOATS, Floats, Query
+
+FORMAT = "tracecore rays 1"
+
+#: A file may have so many sets, with names so long, and a header so large.
+MOST_SETS, LONGEST_NAME, LARGEST_HEADER = 1024, 64, 1 << 20
+
+QUERIES = {query.name.lower(): query for query in Query}
+
+#: What a file that is not one of rays, or is damaged, makes the readers of zip, NumPy and JSON raise.
+DAMAGES = (
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    RuntimeError,
+    SyntaxError,
+    OverflowError,
+    struct.error,
+    zipfile.BadZipFile,
+)
+
+
+class RayFileError(UsageError):
+    """A file does not hold rays that this program recorded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RayFile:
+    """Holds rays, and where they come from.
+
+    scene: its name.
+    triangles: the `digest` of its triangles.
+    origin: how the rays were made.
+    sets: the rays.
+    """
+
+    scene: str
+    triangles: str
+    origin: dict[str, Any]
+    sets: Sequence[RaySet]
+
+
+def digest(positions: Floats) -> str:
+    """Returns the SHA-256 of (t, 3, 3) float32 corners, in hexadecimal digits."""
+    return hashlib.sha256(np.ascontiguousarray(positions, "<f4").data).hexdigest()
+
+
+def check_ray_path(path: Path) -> None:
+    """Raises `UsageError` now if rays could not be kept at `path` later. The suffix keeps them off other files."""
+    if path.suffix.lower() != ".npz":
+        raise UsageError(f"cannot keep rays in '{path}': the name must end in .npz")
+    check_folder(path)
+
+
+def write_rays(path: Path, file: RayFile) -> None:
+    """Writes all sets, or nothing."""
+    rows = [{"kind": s.kind, "view": s.view, "query": s.query.name.lower(), "rays": len(s.rays)} for s in file.sets]
+    header = {
+        "format": FORMAT,
+        "scene": file.scene,
+        "triangles": file.triangles,
+        "origin": file.origin,
+        "sets": rows,
+    }
+    arrays = {_name(one.kind, one.view): np.ascontiguousarray(one.rays, "<f4") for one in file.sets}
+    with atomic_file(path) as opened:
+        np.savez(opened, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **cast(Any, arrays))
+
+
+def read_rays(path: Path) -> RayFile:
+    """Returns what `write_rays` wrote. Raises `RayFileError` for anything else."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = json.loads(_array(archive, "header", np.dtype(np.uint8), LARGEST_HEADER).tobytes())
+            if not isinstance(header, dict) or header.get("format") != FORMAT:
+                raise RayFileError(f"{path}: not a file of rays of this version; record it anew with --record")
+            return RayFile(
+                scene=str(header["scene"]),
+                triangles=str(header["triangles"]),
+                origin=dict(header["origin"]),
+                sets=tuple(_sets(archive, header["sets"])),
+            )
+    except RayFileError:
+        raise
+    except OSError as error:
+        raise RayFileError(f"cannot read '{path}': {error.strerror or error}") from error
+    except DAMAGES as error:
+        raise RayFileError(f"{path}: not a readable file of rays ({error!s:.200})") from error
+
+
+def _name(kind: str, view: str) -> str:
+    return f"{view}/{kind}"
+
+
+def _sets(archive: zipfile.ZipFile, rows: Any) -> Iterator[RaySet]:
+    if not isinstance(rows, list) or not 1 <= len(rows) <= MOST_SETS:
+        raise ValueError(f"expected 1 to {MOST_SETS} sets")
+    names = set()
+    for row in rows:
+        kind, view = row["kind"], row["view"]
+        for word in (kind, view):
+            if not (isinstance(word, str) and word.isprintable() and 0 < len(word) <= LONGEST_NAME):
+                raise ValueError(f"a set should have names of 1 to {LONGEST_NAME} letters, has {word!r:.80}")
+        name = _name(kind, view)
+        if name in names:
+            raise ValueError(f"two sets are named '{name}'")
+        names.add(name)
+        yield RaySet(kind=kind, view=view, query=QUERIES[row["query"]], rays=_rays(archive, name, row["rays"]))
+
+
+def _rays(archive: zipfile.ZipFile, name: str, count: int) -> Floats:
+    rays = _array(archive, name, np.dtype("<f4"), archive.start_dir)
+    if rays.ndim != 2 or rays.shape != (count, RAY_FLOATS) or count == 0:
+        raise ValueError(f"'{name}' should have {count} rays of {RAY_FLOATS} numbers, has shape {rays.shape}")
+    wrong = np.flatnonzero(~are_valid(rays))
+    if len(wrong):
+        raise ValueError(f"ray {wrong[0]} of '{name}' is not finite or has no direction")
+    return np.require(rays, np.float32, ["C", "W"])
+
+
+def _array(archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], most_bytes: int) -> np.ndarray[Any, Any]:
+    """Returns an array of the archive, of at most so many bytes; its size is known before memory is taken."""
+    entry = archive.getinfo(f"{name}.npy")
+    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+        raise ValueError(f"'{name}' is compressed")
+    if entry.file_size > most_bytes:
+        raise ValueError(f"'{name}' has {entry.file_size} bytes, more than {most_bytes}")
+    with archive.open(entry) as opened:
+        file = cast(BinaryIO, opened)
+        version = np.lib.format.read_magic(file)
+        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, is_fortran, found = read_header[version](file)
+        if found != dtype or is_fortran or min(shape, default=0) < 0:
+            raise ValueError(f"'{name}' should be {dtype} by rows, is {found}")
+        size = math.prod(shape) * dtype.itemsize
+        if file.tell() + size != entry.file_size:
+            raise ValueError(f"'{name}' should have {size} bytes, has {entry.file_size - file.tell()}")
+        return np.frombuffer(file.read(), dtype).reshape(shape)

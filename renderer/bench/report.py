@@ -1,0 +1,238 @@
+"""A report shows kernels side by side on one page that needs nothing else: tables, plots, pictures, the machine and the
+command.
+"""
+
+import base64
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from string import Template
+
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
+from renderer.bench.table import COSTS, costs, number, occupancy, peer_notes, photon_run_rows, registers
+
+TEMPLATE = Path(__file__).with_suffix(".html")
+
+#: Stands for a figure that is not known.
+MISSING = "–"
+
+#: What the columns mean.
+RATES = (
+    "Millions of rays per second: the median of the rounds, over several view points all rays by all their time; below "
+    "it the range over all rounds and view points. In the plot, lines at the ends of bars are the range over view "
+    "points of the ratio to the baseline, or over rounds where there is one view point. On a GPU the kernel alone is "
+    "timed, by the device's clock."
+)
+RAY_COSTS = (
+    "Of a ray: nodes visited, triangles tested, bytes read and written if no cache held any. Lanes: share of a warp's "
+    "lanes that had work of their own in such steps. Bound: what the simulator says could be reached if memory took no "
+    "time, in millions of rays per second."
+)
+PHOTON_RUNS = (
+    "Photons traced, shaded and stored, end to end, in millions of rays per second of wall time, by how batches reach "
+    "the kernel; busy: share of the time in which the co-processor had something to trace."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circumstances:
+    """Says how something was measured.
+
+    words: the command line, without the program's name.
+    date: ISO 8601.
+    machine: facts by their names.
+    """
+
+    words: tuple[str, ...]
+    date: str
+    scene: str
+    triangles: int
+    machine: dict[str, str]
+
+    @property
+    def command(self) -> str:
+        """Returns the command as it would be typed."""
+        return shlex.join(("tracecore", *self.words))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """This is a picture: its bytes, of the type that `media_type` names, and a caption of what it shows."""
+
+    caption: str
+    content: bytes
+    media_type: str = "image/png"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pictures:
+    """Holds all pictures of a page."""
+
+    plots: Sequence[Figure] = ()
+    views: Sequence[Figure] = ()
+    heat_maps: Sequence[Figure] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """This is a cell of a table: text, a value to sort by, and a note below the text."""
+
+    text: str
+    value: float | None = None
+    note: str = ""
+
+
+Row = Sequence[str | Cell]
+
+
+def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
+    """Returns the page as HTML.
+
+    found: the comparison.
+    about: how it was measured.
+    pictures: all that the page shows.
+    """
+    means = over_views(found)
+    kinds_with_costs = [kind for kind in means.kinds if means.has_costs(kind)]
+    sections = [
+        _section("Rates", _paragraph(RATES), _rates(means), *map(_figure, pictures.plots)),
+        _gallery("View points", pictures.views),
+        _section("Steps and bounds", _paragraph(RAY_COSTS), *(_costs(means, kind) for kind in kinds_with_costs))
+        if kinds_with_costs
+        else "",
+        _section("Photon runs", _paragraph(PHOTON_RUNS), _photon_runs(found)) if found.photon_runs else "",
+        _section("Kernels", _kernels(found)),
+        _section("Peers", *map(_paragraph, peer_notes(found))) if found.peers else "",
+        _gallery("Heat maps of the view points", pictures.heat_maps),
+        _section("All measurements", f"<details><summary>each view point</summary>{_all(found)}</details>"),
+        _section("Circumstances", _circumstances(found, about)),
+    ]
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        title=escape(f"Traversal kernels on {about.scene}"),
+        command=escape(about.command),
+        sections="\n".join(filter(None, sections)),
+    )
+
+
+def _rates(means: Comparison) -> str:
+    known = {(one.kernel, one.kind): one for one in means.measurements}
+    rows: list[Row] = [[name, *(_rate(known.get((name, kind))) for kind in means.kinds)] for name in means.kernel_names]
+    return _table(
+        f"Millions of rays per second, and relative to {means.baseline}", ["kernel", *means.kinds], rows, means.baseline
+    )
+
+
+def _rate(one: Measurement | None) -> Cell:
+    if one is None:
+        return Cell(text=MISSING)
+    relative = "" if one.relative is None else f" · {one.relative:.2f}×"
+    return Cell(text=f"{number(one.rate)}{relative}", value=one.rate, note=f"{number(one.least)} – {number(one.most)}")
+
+
+def _costs(means: Comparison, kind: str) -> str:
+    rows: list[Row] = [[one.kernel, *_cost_cells(one)] for one in means.measurements if one.kind == kind]
+    return _table(kind, ["kernel", *COSTS], rows, means.baseline)
+
+
+def _cost_cells(one: Measurement) -> list[Cell]:
+    return [_figure_cell(text) for text in costs(one, MISSING)]
+
+
+def _figure_cell(text: str) -> Cell:
+    """Returns a cell that is sorted by the number that the text begins with."""
+    return Cell(text=text, value=None if text == MISSING else float(text.rstrip("%")))
+
+
+def _photon_runs(found: Comparison) -> str:
+    head, *rows = photon_run_rows(found.photon_runs)
+    cells: list[Row] = [[name, *map(_photon_cell, texts)] for name, *texts in rows]
+    return _table("", head, cells, found.baseline)
+
+
+def _photon_cell(text: str) -> Cell:
+    return Cell(text=text, value=float(text.split()[0].rstrip("%")))
+
+
+def _kernels(found: Comparison) -> str:
+    head = ["kernel", "nodes of the tree", "bytes of the tree", "SAH cost", "registers", "occupancy"]
+    return _table("closest / any hit", head, [_kernel(facts) for facts in found.kernels], found.baseline)
+
+
+def _kernel(facts: KernelFacts) -> Row:
+    return [
+        facts.kernel,
+        Cell(text=f"{facts.nodes:,}", value=facts.nodes),
+        Cell(text=f"{facts.tree_bytes:,}", value=facts.tree_bytes),
+        _figure_cell(number(facts.sah_cost)),
+        Cell(text=registers(facts) or MISSING, value=facts.registers[0] if facts.registers else None),
+        Cell(text=occupancy(facts) or MISSING, value=facts.occupancy[0] if facts.occupancy else None),
+    ]
+
+
+def _all(found: Comparison) -> str:
+    head = ["kernel", "rays", "view point", "count", "rate", "least", "most", "relative", *COSTS]
+    rows: list[Row] = [
+        [
+            one.kernel,
+            one.kind,
+            one.view,
+            Cell(text=f"{one.rays:,}", value=one.rays),
+            *(_figure_cell(number(value, MISSING)) for value in (one.rate, one.least, one.most, one.relative)),
+            *_cost_cells(one),
+        ]
+        for one in found.measurements
+    ]
+    return _table("", head, rows, found.baseline)
+
+
+def _circumstances(found: Comparison, about: Circumstances) -> str:
+    facts = {
+        "scene": about.scene,
+        "triangles": f"{about.triangles:,}",
+        "device": found.device,
+        "baseline": found.baseline,
+        "date": about.date,
+    }
+    terms = (f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in (facts | about.machine).items())
+    return f"<dl>{''.join(terms)}</dl>"
+
+
+def _section(title: str, *parts: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>\n" + "\n".join(parts) + "\n</section>"
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
+
+
+def _gallery(title: str, figures: Sequence[Figure]) -> str:
+    """Returns the HTML of figures under a title; it is empty without pictures."""
+    return _section(title, f'<div class="pictures">{"".join(map(_figure, figures))}</div>') if figures else ""
+
+
+def _figure(figure: Figure) -> str:
+    source = f"data:{figure.media_type};base64,{base64.b64encode(figure.content).decode()}"
+    caption = escape(figure.caption)
+    return f'<figure><img src="{source}" alt="{caption}"><figcaption>{caption}</figcaption></figure>'
+
+
+def _table(caption: str, head: Sequence[str], rows: Sequence[Row], baseline: str) -> str:
+    """Returns the HTML of a table. A click on a column's head sorts by it. The baseline's rows stand out."""
+    classes = ("baseline" if row[0] == baseline else "other" for row in rows)
+    lines = (f'<tr class="{of}">{"".join(map(_cell, row))}</tr>' for of, row in zip(classes, rows, strict=True))
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    name = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="scroll"><table>{name}<thead><tr>{heads}</tr></thead>\n'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _cell(cell: str | Cell) -> str:
+    if isinstance(cell, str):
+        return f"<td>{escape(cell)}</td>"
+    value = "" if cell.value is None else f"{cell.value:.9g}"
+    note = f"<br><small>{escape(cell.note)}</small>" if cell.note else ""
+    return f'<td data-value="{value}">{escape(cell.text)}{note}</td>'

@@ -1,0 +1,157 @@
+"""Kernels are simulated on machines: what each one does for the rays of a scene is scheduled on warps, see
+`tracecore.analysis.simulator`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from renderer.bench.ray_generators import sample
+from renderer.bench.ray_sources import PlannedRays
+from renderer.bench.workload import RaySet, Workload
+from renderer.scene.render_context import TracerChoice, context_of
+from scenes.model import Snapshot
+from tracecore.analysis.bound import StepCosts, bound
+from tracecore.analysis.instruction_counts import step_instructions
+from tracecore.analysis.simulator import Lanes, Organisation, Queues, Work, fits, own_organisation, simulate
+from tracecore.analysis.steps import StepSequences, StepsPerRay
+from tracecore.cuda.gpus import Gpu
+from tracecore.emulator.tracer import EmulatedTracer
+from tracecore.errors import DeviceError, KernelError
+from tracecore.kernels.loop import IF_IF
+from tracecore.kernels.step_records import WARP_LANES
+from tracecore.kernels.strategies import REPLACE_BELOW, find_strategy
+from tracecore.kernels.strategy import KernelStrategy
+from tracecore.rays import Query
+
+#: Name of the loop that the kernel has.
+OWN = "own"
+
+#: Any kernel's steps can be done in each of these loops.
+LOOPS: Mapping[str, Organisation] = {
+    "while-while": Lanes(),
+    "if-if": Lanes(loop=IF_IF),
+    "replacing-while-while": Lanes(replace_below=REPLACE_BELOW / WARP_LANES),
+    "replacing-if-if": Lanes(loop=IF_IF, replace_below=REPLACE_BELOW / WARP_LANES),
+    "queues": Queues(),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Says what is to be simulated.
+
+    gpu: the GPU that bounds are for.
+    widths: lanes of a warp.
+    loops: `OWN` and names of `LOOPS`.
+    move: instructions by which the lanes of a warp exchange rays for those of a queue.
+    """
+
+    gpu: Gpu
+    widths: Sequence[int]
+    loops: Sequence[str]
+    move: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulated:
+    """Holds what was simulated of a kernel on a kind of rays, in a loop on warps of a width.
+
+    efficiency: SIMD efficiency of visits and tests together.
+    bound: millions of rays per second, None where instructions cannot be counted.
+    """
+
+    kernel: str
+    kind: str
+    loop: str
+    width: int
+    rays: int
+    steps: StepsPerRay
+    efficiency: float | None
+    bound: float | None
+
+
+class Costs:
+    """Counts the instructions of kernels' steps on an architecture.
+
+    missing: why none are known; empty as long as they are.
+    """
+
+    def __init__(self, arch: str) -> None:
+        self.arch = arch
+        self.missing = ""
+
+    def __call__(self, strategy: KernelStrategy, query: Query) -> StepCosts | None:
+        """Returns the instructions of each step, or None where they cannot be counted."""
+        try:
+            return step_instructions(strategy, self.arch, query)
+        except (DeviceError, KernelError) as error:
+            self.missing = str(error)
+            return None
+
+
+def samples(rays: PlannedRays, most: int, threads: int | None) -> list[RaySet]:
+    """Returns a sample of each set of rays.
+
+    most: rays of a set.
+
+    Raises `UsageError` where there are no rays at all.
+    """
+    workload = Workload(rays.sets, is_judged=False)
+    with context_of(rays.snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as context:
+        workload.prepare(context.tracer)
+    return [replace(one, rays=sample(one.rays, most)) for one in workload.sets]
+
+
+def simulations(
+    snapshot: Snapshot,
+    kernel: str,
+    sets: Sequence[RaySet],
+    machine: Machine,
+    cost_of: Costs,
+    keep: dict[str, StepSequences] | None = None,
+) -> Iterator[Simulated]:
+    """Yields what was simulated of a kernel on all sets of rays.
+
+    keep: is given the steps of the kernel, by "KERNEL/KIND".
+    """
+    strategy = find_strategy(kernel)
+    with context_of(snapshot, TracerChoice(device="emulator", kernel=kernel), load_seconds=0.0) as context:
+        assert isinstance(context.tracer, EmulatedTracer)
+        for one in sets:
+            sequences = context.tracer.record_steps(one.rays, one.query)
+            if keep is not None:
+                keep[f"{kernel}/{one.kind}"] = sequences
+            costs, rays = cost_of(strategy, one.query), len(one.rays)
+            for width, loop in product(machine.widths, machine.loops):
+                if fits(width, sequences.lanes):
+                    schedule = simulate(sequences, organisation_of(loop, strategy), width)
+                    yield Simulated(
+                        kernel=kernel,
+                        kind=one.kind,
+                        loop=loop,
+                        width=width,
+                        rays=rays,
+                        steps=schedule.per_ray(sequences, strategy),
+                        efficiency=schedule.efficiency(Work.NODE, Work.TRIANGLE),
+                        bound=None if costs is None else bound(schedule, rays, costs, machine.gpu, machine.move),
+                    )
+
+
+def simulated_bound(
+    strategy: KernelStrategy, sequences: StepSequences, query: Query, gpu: Gpu, cost_of: Costs, rounds: int
+) -> tuple[StepsPerRay, float | None]:
+    """Returns what a ray costs in the loop that a kernel has on a GPU, with SIMD efficiencies, and a bound as in
+    `Simulated`.
+
+    rounds: as in `simulator.Lanes`.
+    """
+    schedule = simulate(sequences, replace(own_organisation(strategy), rounds=rounds), gpu.width)
+    costs = cost_of(strategy, query)
+    rays = sequences.items * sequences.rays
+    return schedule.per_ray(sequences, strategy), None if costs is None else bound(schedule, rays, costs, gpu)
+
+
+def organisation_of(loop: str, strategy: KernelStrategy) -> Organisation:
+    """Returns the organisation of one of `LOOPS`, or the one that the kernel has."""
+    return own_organisation(strategy) if loop == OWN else LOOPS[loop]

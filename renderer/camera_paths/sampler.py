@@ -1,0 +1,80 @@
+"""The numbers of eye paths: of the place in the picture and on the lens, of lights, of the way on.
+
+Those up to the first surface, where numbers that fill their range evenly pay, are Sobol's. All others are random.
+
+Numbers that fill their range evenly over the passes make passes depend on each other, so that their differences do not
+tell the error of their mean. Hence passes are dealt out to two halves of a picture, each with a sequence of its own:
+the halves are independent, and how much they differ tells the error, as with any replicates of a randomised sequence
+(L'Ecuyer, Lemieux: Recent Advances in Randomized Quasi-Monte Carlo Methods, 2002).
+"""
+
+from renderer.camera_paths.task import SOBOL, EyeTask
+from renderer.film.halves import half_of
+from shaders.compilation import compiled as inlined
+from shaders.random import STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, random4
+from shaders.sobol import sobol4
+
+#: Bounces whose numbers are Sobol's: more of them bring nothing that can be measured.
+SOBOL_BOUNCES = 1
+
+#: Steps of an additive sequence that fills the unit square evenly: powers of the inverse of the plastic number.
+#: Roberts: The Unreasonable Effectiveness of Quasirandom Sequences, 2018.
+PLASTIC_1, PLASTIC_2 = 0.7548776662466927, 0.5698402909980532
+
+#: The second half of the passes has the streams of the first half, raised by this.
+SECOND_HALF = 1 << 16
+
+Pair = tuple[float, float]
+
+
+#: As compiled loops call it.
+_half_of = inlined(half_of)
+
+
+@inlined
+def camera_numbers(task: EyeTask, pixel: int) -> tuple[Pair, Pair]:
+    """Returns a point of the unit square for the place in the pixel, and another one for that on the lens."""
+    if task.sampler == SOBOL:
+        u = sobol_numbers(task, pixel, STREAM_CAMERA, 0)
+        return (u[0], u[1]), (u[2], u[3])
+    offset = random4(task.seed, _half_of(task.sequence), pixel, STREAM_CAMERA, 0)
+    number = task.sequence >> 1
+    x = (offset[0] + number * PLASTIC_1) % 1.0
+    y = (offset[1] + number * PLASTIC_2) % 1.0
+    lens = random4(task.seed, task.sequence, pixel, STREAM_CAMERA, 1)
+    return (x, y), (lens[0], lens[1])
+
+
+@inlined
+def light_numbers(task: EyeTask, pixel: int, bounce: int, step: int) -> tuple[float, float, float]:
+    """Returns what `sample_light` takes: a number for the choice of a light, and a pair for the place on it.
+
+    step: each shadow ray of a path has its own.
+    """
+    if task.sampler == SOBOL and bounce < SOBOL_BOUNCES:
+        u = sobol_numbers(task, pixel, STREAM_LIGHT, step)
+    else:
+        u = random4(task.seed, task.sequence, pixel, STREAM_LIGHT, step)
+    return u[2], u[0], u[1]
+
+
+@inlined
+def scatter_numbers(task: EyeTask, pixel: int, bounce: int) -> tuple[tuple[float, float, float], float]:
+    """Returns the numbers of the way on from a hit: what `sample` takes, and one for whether there is a way on.
+
+    Those of `sample` are a number for the choice of the lobe, which is a pair with the last one, and a pair for the
+    direction.
+    """
+    if task.sampler == SOBOL and bounce < SOBOL_BOUNCES:
+        u = sobol_numbers(task, pixel, STREAM_SCATTER, bounce)
+    else:
+        u = random4(task.seed, task.sequence, pixel, STREAM_SCATTER, bounce)
+    return (u[2], u[0], u[1]), u[3]
+
+
+@inlined
+def sobol_numbers(task: EyeTask, pixel: int, stream: int, step: int) -> tuple[float, float, float, float]:
+    """Returns two points of the unit square, (u[0], u[1]) and (u[2], u[3]), each evenly spread over a half of the
+    passes: what belongs together takes a whole point."""
+    half = _half_of(task.sequence)
+    return sobol4(task.seed, task.sequence >> 1, pixel, stream + half * SECOND_HALF, step)

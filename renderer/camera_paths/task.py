@@ -1,0 +1,37 @@
+"""What decides the paths of a pass."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+#: Where the numbers of the first surface come from.
+RANDOM, SOBOL = range(2)
+SAMPLERS = {"random": RANDOM, "sobol": SOBOL}
+
+#: What eye paths do with diffuse reflection. FOLLOW: follow it (path tracing). INDIRECT: ask the photons for all light
+#: but the direct (photon mapping). EVERYTHING: ask them for all light (the map shown as it is). NOTHING: take direct
+#: light alone, and follow mirrors and glass, but no lobe that spreads light. CAUSTICS: follow it, but ask the photons
+#: for light that came by mirrors and glass. GATHER: do as CAUSTICS up to a diffuse bounce and, beyond it, for what is
+#: near; farther off ask the irradiance at photons for all light.
+FOLLOW, INDIRECT, EVERYTHING, NOTHING, CAUSTICS, GATHER = range(6)
+
+
+class EyeTask(NamedTuple):
+    """What decides the paths of a pass.
+
+    seed: of all random numbers.
+    sequence: number of the pass.
+    diffuse: what is done with diffuse reflection: FOLLOW or another of these.
+    max_bounces: surfaces after which a path ends.
+    light_samples: shadow rays per hit, 0 for none.
+    radius: of the search for photons, world units.
+    sampler: RANDOM or SOBOL.
+    """
+
+    seed: np.uint64
+    sequence: int
+    diffuse: int
+    max_bounces: int
+    light_samples: int
+    radius: float
+    sampler: int = SOBOL

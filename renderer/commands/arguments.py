@@ -1,0 +1,229 @@
+"""This module holds what the commands' arguments have in common: types that check bounds, and groups of options.
+
+Nothing here imports a compiler, NumPy or the scenes, so that help and errors come at once.
+"""
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from renderer.errors import UsageError
+from renderer.settings.picture import MAX_FRAME, TRACING, Settings
+from renderer.settings.setting import Choice, Flag, Kind, Number, Setting, Whole, settings_of
+
+S = TypeVar("S")
+
+#: What begins with a minus and is a value all the same. Python 3.11 would take -1e3 for an option.
+NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
+
+
+class Parser(argparse.ArgumentParser):
+    """This is an `ArgumentParser` whose errors take one line, and that wants options in full."""
+
+    #: Makes the epilog when help is asked for; it may import what is heavy.
+    make_epilog: Callable[[], str] | None = None
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        self._negative_number_matcher = NEGATIVE_NUMBER
+
+    def format_help(self) -> str:
+        """Return the help, with the epilog that is made now, if it is to be."""
+        if self.make_epilog is not None:
+            self.epilog = self.make_epilog()
+        return super().format_help()
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line on stderr and exit with status 2."""
+        self.exit(2, f"tracecore: error: {message} (see: {self.prog} --help)\n")
+
+
+def argument_type(kind: Kind) -> Callable[[str], Any]:
+    """Return the type that argparse reads a value of a kind with."""
+
+    def parse(text: str) -> Any:
+        try:
+            return kind.clean(kind.read(text))
+        except (TypeError, ValueError):
+            raise argparse.ArgumentTypeError(f"expected {kind.expected}, got '{text}'") from None
+
+    return parse
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Returns the type of a whole number in least..most."""
+    return argument_type(Whole(least, most))
+
+
+def number(least: float, most: float) -> Callable[[str], float]:
+    """Returns the type of a number in least..most."""
+    return argument_type(Number(least, most))
+
+
+def positive(text: str) -> float:
+    """Reads a length, a positive number of world units, from the command line."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a positive number, got '{text}'")
+    return value
+
+
+def frames(text: str) -> range:
+    """Reads A:B or A:B:STEP, and returns the frames from A to B, both included."""
+    try:
+        first, last, *step = (int(part) for part in text.split(":"))
+        found = range(first, last + 1, *step)
+    except (ValueError, TypeError):
+        raise argparse.ArgumentTypeError(f"expected FIRST:LAST or FIRST:LAST:STEP, got '{text}'") from None
+    if not (found and found[0] >= 0 and last <= MAX_FRAME and found.step > 0):
+        raise argparse.ArgumentTypeError(
+            f"expected frames that count up from at least 0 to at most {MAX_FRAME}, got '{text}'"
+        )
+    return found
+
+
+def add_settings(container: argparse._ActionsContainer, owner: type, *names: str, **defaults: Any) -> None:
+    """Add options for settings of a dataclass.
+
+    names: which settings get an option.
+    defaults: by name, what holds in this command instead of the default of the setting.
+    """
+    known = {one.name: one for one in settings_of(owner)}
+    for name in names:
+        one = known[name]
+        add_setting(container, replace(one, default=defaults[name], otherwise="") if name in defaults else one)
+
+
+def add_setting(container: argparse._ActionsContainer, one: Setting) -> None:
+    """Add the option of one setting, whose help is the same in every command but for the default."""
+    flags = (*(alias for alias in one.aliases if not alias.startswith("--")), one.option)
+    flags += tuple(alias for alias in one.aliases if alias.startswith("--"))
+    if isinstance(one.kind, Flag):
+        container.add_argument(*flags, action="store_true", help=one.about)
+        return
+    shown = "x".join(map(str, one.default)) if isinstance(one.default, tuple) else one.default
+    default = "" if shown is None and not one.otherwise else f" (default: {one.otherwise or shown})"
+    taken: dict[str, Any] = {"type": argument_type(one.kind), "metavar": one.kind.metavar}
+    if isinstance(one.kind, Choice):
+        taken = {"choices": one.kind.names}
+    container.add_argument(*flags, default=one.default, help=one.about + default, **taken)
+
+
+def chosen_settings(owner: type[S], arguments: argparse.Namespace) -> S:
+    """Return a dataclass of settings, with what the arguments have of them."""
+    given = vars(arguments)
+    return owner(**{one.name: given[one.name] for one in settings_of(owner) if one.name in given})
+
+
+def add_scene(parser: argparse.ArgumentParser) -> None:
+    """Adds SCENE and the moment in it, and --plugin, which may bring what reads it."""
+    parser.add_argument(
+        "scene",
+        metavar="SCENE",
+        help="a file, or a shipped scene; 'tracecore scene list' tells which there are, and what files may end in",
+    )
+    add_settings(parser, Settings, "camera")
+    add_settings(parser.add_mutually_exclusive_group(), Settings, "frame", "time")
+    add_plugin(parser)
+
+
+def add_plugin(parser: argparse.ArgumentParser) -> None:
+    """Adds --plugin, which `renderer.cli` follows before the command runs."""
+    parser.add_argument(
+        "--plugin",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="Python file that registers shaders, drivers, kernels or readers of scene files; may be given again",
+    )
+
+
+def add_tracing(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of how rays are traced. None of them changes the picture but the seed."""
+    group = parser.add_argument_group(TRACING)
+    add_settings(group, Settings, "device", "kernel", "dispatch", "threads", "batch_rays", "seed")
+
+
+def add_rays(
+    parser: argparse.ArgumentParser, *, pixels: tuple[int, int] = (512, 384), samples: int = 8, order: str = "rows"
+) -> argparse._ActionsContainer:
+    """Adds the options of which rays of a scene are compared on, with the defaults that differ among commands.
+
+    They become a `renderer.bench.ray_generators.RayPlan`. Returns their group.
+    """
+    rays = parser.add_argument_group("rays")
+    add_settings(rays, Settings, "size", "seed", size=pixels, seed=0)
+    rays.add_argument(
+        "--samples",
+        type=whole(1, 1024),
+        default=samples,
+        metavar="N",
+        help="camera rays of a pixel (default: %(default)s)",
+    )
+    rays.add_argument("--order", choices=("rows", "morton"), default=order, help="of pixels (default: %(default)s)")
+    rays.add_argument(
+        "--ao-rays",
+        type=whole(1, 1024),
+        default=32,
+        metavar="N",
+        help="of a pixel, as many as diffuse ones (default: 32)",
+    )
+    rays.add_argument(
+        "--ao-radius", type=positive, metavar="R", help="how far they go (default: a fifth of the scene's diagonal)"
+    )
+    rays.add_argument(
+        "--photon-rays",
+        type=whole(1, 1 << 26),
+        default=1 << 20,
+        metavar="N",
+        help="of the photons' stream (default: %(default)s)",
+    )
+    return rays
+
+
+def add_views(rays: argparse._ActionsContainer) -> None:
+    """Adds --views, which stands beside the --camera of `add_scene`, see `check_views`."""
+    rays.add_argument(
+        "--views",
+        type=views,
+        metavar="LIST",
+        help="view points: names of the scene's cameras, 'all' for all of them, and a number of places inside the "
+        "scene to be found by code; separated by commas, such as all,5 (default: the camera)",
+    )
+
+
+def views(text: str) -> tuple[tuple[str, ...], int]:
+    """Reads view points from the command line: names of cameras, and how many more."""
+    parts = [part.strip() for part in text.split(",")]
+    numbers = [part for part in parts if part.isdecimal()]
+    if not all(parts) or len(numbers) > 1:
+        raise argparse.ArgumentTypeError(f"expected names of cameras and at most one number, got '{text}'")
+    cameras = tuple(part for part in parts if part not in numbers)
+    return cameras, whole(1, 1000)(numbers[0]) if numbers else 0
+
+
+def check_views(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` if a camera is chosen in two ways."""
+    if arguments.views and arguments.camera:
+        raise UsageError("--camera and --views cannot both be given; name the camera among the views")
+
+
+def names(given: str | None, known: Sequence[str], what: str) -> list[str]:
+    """Returns names with commas between them, each only once; all that there are if none is given.
+
+    Raises `UsageError` for one that is not known.
+    """
+    if given is None:
+        return list(known)
+    chosen = list(dict.fromkeys(given.split(",")))
+    for name in chosen:
+        if name not in known:
+            raise UsageError(f"unknown {what} '{name}'; there are {', '.join(known)}")
+    return chosen

@@ -1,0 +1,125 @@
+"""This module says what every driver is: one class, handed a scene and a tracer, that makes one pass of a picture after
+the other.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.photons.counts import PhotonCounts
+from renderer.settings.picture import DRIVER_SETTINGS
+
+Radiance = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderSettings:
+    """Holds what the user chooses of how a picture is made.
+
+    width, height: pixels.
+    seed: 0..2^64-1.
+    photons: emitted per pass, or None for as many as suit the picture.
+    radius: first gather radius in world units, or None for two pixel footprints.
+    max_bounces: longest path, in surface interactions.
+    threads: CPU threads that shade, or None for all cores.
+    batch_rays: rays in a batch, a power of two.
+    pixel_filter: a name of `pixel_filters.FILTERS`.
+    sampler: a name of `task.SAMPLERS`.
+    layers: which layers there are beside the picture, a name of `layers.LAYER_COLUMNS`.
+    projection: whether photons are sent where they matter.
+    aim: guide share, of the photons of `photon` and `sppm` that then go to mirrors and glass, below 1.
+    """
+
+    width: int
+    height: int
+    seed: int = 0
+    photons: int | None = None
+    radius: float | None = None
+    max_bounces: int = 16
+    threads: int | None = None
+    batch_rays: int = 4096
+    pixel_filter: str = "box"
+    sampler: str = "sobol"
+    layers: str = "beauty"
+    projection: bool = True
+    aim: float = 0.0
+
+
+@dataclass(kw_only=True)
+class RayCounts:
+    """Counts the rays traced, by purpose: from the eye, to a light, after an interaction of an eye path, photons."""
+
+    camera: int = 0
+    shadow: int = 0
+    bounce: int = 0
+    photon: int = 0
+
+    @property
+    def total(self) -> int:
+        """Returns the number of all rays."""
+        return self.camera + self.shadow + self.bounce + self.photon
+
+
+@dataclass(kw_only=True)
+class Work:
+    """Holds what a driver has done so far. Seconds are wall time, those of its threads the mean over them.
+
+    trace_seconds: threads traced or waited for hits.
+    wait_seconds: of these they waited; 0 on a CPU that traces in place.
+    shade_seconds: threads did the work of their loops.
+    order_seconds: photons were put in order.
+    bytes_up, bytes_down: of rays and hits, as a device has to read and write them.
+    """
+
+    rays: RayCounts = field(default_factory=RayCounts)
+    photons: PhotonCounts = field(default_factory=PhotonCounts)
+    trace_seconds: float = 0.0
+    wait_seconds: float = 0.0
+    shade_seconds: float = 0.0
+    order_seconds: float = 0.0
+    bytes_up: int = 0
+    bytes_down: int = 0
+
+
+def settings_taken(driver: type[object]) -> frozenset[str]:
+    """Return which of `settings.picture.DRIVER_SETTINGS` a driver takes; one that does not say takes all."""
+    taken: frozenset[str] = getattr(driver, "takes", frozenset(DRIVER_SETTINGS))
+    return taken
+
+
+def curve_of(driver: type[object]) -> str:
+    """Return the name of the curve that a driver's pictures are shown by, where the user names none."""
+    curve: str = getattr(driver, "curve", "reinhard")
+    return curve
+
+
+class Driver(Protocol):
+    """This is a way to make a picture: the mean of all passes converges to it.
+
+    Passes come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
+    passes keep apart, so that passes are not independent; but the two halves of them (`renderer.film.halves`) are, as
+    far as passes share nothing else, such as the one photon map of `photons-only`.
+    """
+
+    @property
+    def name(self) -> str:
+        """Returns the name by which `drivers.DRIVERS` lists the driver."""
+
+    @property
+    def work(self) -> Work:
+        """Returns what the driver has done so far."""
+
+    @property
+    def settings(self) -> RenderSettings:
+        """Returns the settings as used: what the user left open is filled in."""
+
+    def render_pass(self, index: int) -> Radiance:
+        """Returns pass `index` (0-based): (height, width, columns) float64, first row at the top.
+
+        The first columns are linear radiance, and behind it is what `settings.layers` asks for, see `layers`.
+        """
+
+    def close(self) -> None:
+        """Gives back what the driver holds; the tracer stays open."""

@@ -1,0 +1,212 @@
+"""The film: the mean of the passes of a picture, how far it may be from the truth, and what the eye meets.
+
+Passes are no independent samples, as numbers that fill their range evenly have them keep apart. But the two halves of
+the passes that `half_of` deals out are independent pictures. Half of their difference is, on average of its square, as
+large as the error of their mean, whatever the sampler. One pixel has one difference alone: what is told of it is a mean
+over its neighbours, and what is told of the whole picture a mean over all pixels.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
+
+from renderer.errors import RadianceError, RenderError
+from renderer.film.halves import half_of
+from renderer.film.layers import BIAS_FACTOR, LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, layers_of
+
+LARGEST = float(np.finfo(np.float32).max)
+
+#: Share of the pixels that an error of a picture leaves out, the worst ones: a few specks do not stand for the whole.
+LEFT_OUT = 0.01
+
+#: What is added to a pixel's brightness where errors are compared with it, in mean brightnesses of the picture.
+FLOOR = 0.01
+
+#: Less than any brightness but 0.
+LEAST = float(np.finfo(np.float64).tiny)
+
+#: So many pixels to each side of a pixel tell its noise, and what is bright around it.
+NOISE_REACH, BRIGHTNESS_REACH = 1, 2
+
+Doubles = npt.NDArray[np.float64]
+
+
+class Film:
+    """Adds passes in the order given, in float64, so that the same passes give the same bits.
+
+    columns: of a pass, see `layers`. passes: how many have been added. A pass is added whole or, after an interrupt,
+    not at all.
+    """
+
+    def __init__(self, width: int, height: int, columns: int = LAYER_BIAS) -> None:
+        self.width, self.height = width, height
+        black = np.zeros((height, width, columns))
+        self._exposed: tuple[int, Doubles, Doubles] = 0, black, black[..., :LAYER_ALBEDO]
+
+    @property
+    def passes(self) -> int:
+        """Returns how many passes have been added."""
+        return self._exposed[0]
+
+    def add(self, radiance: Doubles) -> None:
+        """Add a pass: (height, width, columns), first row at the top, linear radiance in the first three.
+
+        Raises `RadianceError`, and leaves the film as it was, where radiance is negative, not finite or beyond float32.
+        """
+        passes, total, second = self._exposed
+        if radiance.shape != total.shape:
+            raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.shape}")
+        _check(radiance[..., LAYER_BEAUTY:LAYER_BIAS], passes)
+        if half_of(passes) == 1:
+            second = second + radiance[..., :LAYER_ALBEDO]
+        self._exposed = passes + 1, total + radiance, second
+
+    @property
+    def linear(self) -> npt.NDArray[np.float32]:
+        """Returns the mean of the passes, linear radiance: (height, width, 3) float32; zeros before the first."""
+        passes, total, _ = self._exposed
+        return (total[..., LAYER_BEAUTY:LAYER_BIAS] / max(passes, 1)).astype(np.float32)
+
+    @property
+    def layers(self) -> dict[str, npt.NDArray[np.float32]]:
+        """Returns the layers of the passes, see `layers.layers_of`."""
+        passes, total, _ = self._exposed
+        return layers_of(total, passes)
+
+    @property
+    def noise(self) -> npt.NDArray[np.float32]:
+        """Returns the standard error of `linear`: (height, width) float32, infinite before the second pass.
+
+        It is the root mean square over the channels and the pixels next to a pixel, by how much the halves of the
+        passes differ. What is the same in all passes is not seen: the photon map of `photons-only`, and the bias of
+        the photon search.
+        """
+        if self.passes < 2:
+            return np.full((self.height, self.width), np.inf, np.float32)
+        return np.sqrt(mean_around(self._squared_errors, NOISE_REACH)).astype(np.float32)
+
+    @property
+    def relative_noise(self) -> float:
+        """Returns the noise of the whole picture, infinite before the second pass.
+
+        It is measured as `relative_error` measures the error of a picture against a better one. Half the difference of
+        two halves is spread as the error of their mean is, so that what is left out of both as the worst is alike. The
+        brightness of the better picture is guessed by `quiet_brightness`.
+        """
+        if self.passes < 2:
+            return float("inf")
+        return _trimmed(np.sqrt(self._squared_errors), self._quiet_brightness)
+
+    @property
+    def relative_bias(self) -> float:
+        """Returns the bias of the photon search over the whole picture, relative as its noise is.
+
+        It is not a number where nobody looked at it or there is one pass alone. Of each pixel the square of the mean
+        over the passes is known, and how much of that is noise: what is left over all pixels is the square of the bias.
+        Detail that is finer than the radius of the search is not noticed.
+        """
+        passes, total, _ = self._exposed
+        if passes < 2 or total.shape[2] <= LAYER_BIAS:
+            return float("nan")
+        squares = np.square(total[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
+        brightness = self._quiet_brightness
+        relative = np.divide(squares, np.square(brightness), out=np.zeros(squares.shape), where=brightness > 0.0)
+        quiet = np.argsort(self.noise / np.maximum(brightness, LEAST), axis=None)[: kept_pixels(squares.size)]
+        return BIAS_FACTOR * float(np.sqrt(max(relative.ravel()[quiet].mean(), 0.0)))
+
+    @property
+    def relative_deviation(self) -> float:
+        """Returns noise of the picture and bias, as far as it is known, in one number."""
+        bias = self.relative_bias
+        return math.hypot(self.relative_noise, 0.0 if math.isnan(bias) else bias)
+
+    @property
+    def _squared_errors(self) -> Doubles:
+        """Returns the variance of the picture's mean by the halves, mean over the channels: (height, width)."""
+        return self._variance[..., LAYER_BEAUTY:LAYER_BIAS].mean(axis=2)
+
+    @property
+    def _quiet_brightness(self) -> Doubles:
+        return quiet_brightness(brightness_of(self.linear), self._squared_errors)
+
+    @property
+    def _variance(self) -> Doubles:
+        """Returns the variance of the means of the picture's columns and of the bias: (height, width, n), one degree of
+        freedom each; there must be two passes.
+
+        Of two independent means with the shares a and b = 1 - a of the passes, and variances in inverse proportion,
+        their mean weighted by a and b has a b times the mean square of their difference.
+        """
+        passes, total, second = self._exposed
+        in_second = passes // 2 + passes % 2 * half_of(passes - 1)
+        in_first = passes - in_second
+        difference = (total[..., :LAYER_ALBEDO] - second) / in_first - second / in_second
+        return np.square(difference) * (in_first * in_second / passes**2)
+
+
+def relative_error(errors: npt.NDArray[np.floating], picture: npt.NDArray[np.floating]) -> float:
+    """Returns the root of the mean square of relative errors over the pixels, without the share LEFT_OUT of the worst.
+
+    errors: (height, width), of pixels.
+    picture: (height, width, 3), with whose brightness they are compared.
+    """
+    return _trimmed(errors, brightness_of(picture))
+
+
+def brightness_of(picture: npt.NDArray[np.floating]) -> Doubles:
+    """Returns what errors of a picture are compared with: (height, width)."""
+    brightness: Doubles = picture.mean(axis=2, dtype=np.float64)
+    return brightness + FLOOR * brightness.mean()
+
+
+def quiet_brightness(brightness: Doubles, variance: Doubles) -> Doubles:
+    """Returns the brightness with its own where a pixel is quiet, and that of the pixels around it where it is noisy.
+
+    A speck that a rare path leaves is as bright as it is wrong; compared with itself it would count little, and a
+    picture full of specks would pass for a good one. Where the pixels around differ by no more than by the noise of
+    this one, it is their mean that counts. (Lee: Digital Image Enhancement and Noise Filtering by Use of Local
+    Statistics, 1980.)
+
+    brightness: (height, width), see `brightness_of`.
+    variance: (height, width), the square of the standard error of the brightness.
+    """
+    middle = mean_around(brightness, BRIGHTNESS_REACH)
+    spread = np.maximum(mean_around(np.square(brightness), BRIGHTNESS_REACH) - np.square(middle), 0.0)
+    detail = np.maximum(spread - variance, 0.0)
+    share = np.divide(detail, spread, out=np.zeros(spread.shape), where=spread > 0.0)
+    return middle + share * (brightness - middle)
+
+
+def mean_around(values: Doubles, reach: int) -> Doubles:
+    """Returns the mean over the square around each pixel; beyond its edges the picture is mirrored.
+
+    values: (height, width).
+    reach: how many pixels the square has to each side.
+    """
+    for axis in (0, 1):
+        padding = [(reach, reach) if axis == other else (0, 0) for other in (0, 1)]
+        windows = sliding_window_view(np.pad(values, padding, mode="symmetric"), 2 * reach + 1, axis=axis)
+        values = windows.mean(axis=2)
+    return values
+
+
+def kept_pixels(pixels: int) -> int:
+    """Returns how many of so many pixels an error of a picture looks at."""
+    return pixels - int(LEFT_OUT * pixels)
+
+
+def _trimmed(errors: npt.NDArray[np.floating], brightness: Doubles) -> float:
+    relative = np.divide(errors, brightness, out=np.zeros(errors.shape), where=brightness > 0.0)
+    squares = np.sort(np.square(relative), axis=None)
+    return float(np.sqrt(squares[: kept_pixels(squares.size)].mean()))
+
+
+def _check(radiance: Doubles, pass_index: int) -> None:
+    good = (radiance >= 0.0) & (radiance <= LARGEST)  # false for a NaN
+    if good.all():
+        return
+    rows, columns = np.nonzero(~good.all(axis=2))
+    y, x = int(rows[0]), int(columns[0])
+    raise RadianceError(pass_index, (x, y), tuple(radiance[y, x].tolist()), len(rows))

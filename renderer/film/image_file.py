@@ -1,0 +1,143 @@
+"""Pictures on disk: `.png` for screens with text about how it was made, `.npy` and `.exr` for linear radiance."""
+
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.atomic_file import atomic_file, temporary_beside
+from renderer.errors import UsageError
+
+#: What `-o` may end in.
+SUFFIXES = (".png", ".exr", ".npy")
+
+#: Where results go by default: the one folder that is made where it is missing.
+DEFAULT_FOLDER = Path("output")
+
+
+def check_writable(path: Path) -> None:
+    """Raise `UsageError` now if a picture could not be written to `path` later. The default folder may be missing."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"cannot write '{path}': the name must end in one of {', '.join(SUFFIXES)}")
+    if path.suffix.lower() == ".exr":
+        _check_exr(path)
+    check_folder(path)
+
+
+def check_folder(path: Path) -> None:
+    """Raise `UsageError` if no file can be put at `path`: no such folder, a folder in its place, or not allowed."""
+    if path.parent == DEFAULT_FOLDER and not os.path.lexists(DEFAULT_FOLDER):
+        return
+    if not path.parent.is_dir():
+        remedy = "it is a file" if path.parent.exists() else "make it first"
+        raise UsageError(f"cannot write '{path}': there is no folder '{path.parent}'; {remedy}")
+    if path.is_dir():
+        raise UsageError(f"cannot write '{path}': it is a folder; give the name of a file")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write to the folder '{path.parent}': {error.strerror}") from error
+
+
+def make_default_folder(paths: Iterable[Path | None]) -> None:
+    """Make the default folder if one of the paths is in it and it is missing. Raises `UsageError` if that fails."""
+    if all(path is None or path.parent != DEFAULT_FOLDER for path in paths):
+        return
+    try:
+        DEFAULT_FOLDER.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot make the folder '{DEFAULT_FOLDER}': {error.strerror}; name files in another folder"
+        ) from error
+
+
+def check_photon_path(path: Path) -> None:
+    """Raise `UsageError` now if photons could not be kept at `path` later. The suffix keeps them off other files."""
+    if path.suffix.lower() != ".npz":
+        raise UsageError(f"cannot keep photons in '{path}': the name must end in .npz")
+    check_folder(path)
+
+
+def _check_exr(path: Path) -> None:
+    try:
+        import OpenEXR  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            f"cannot write '{path}': OpenEXR is not installed; install it with: pip install OpenEXR"
+        ) from error
+
+
+def write_png(path: Path, pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> None:
+    """Write (height, width, 3) uint8 sRGB; `texts` are kept in the file as its text chunks."""
+    with atomic_file(path) as file:
+        file.write(png_content(pixels, texts))
+
+
+def png_content(pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> bytes:
+    """Return the bytes of a .png file of (height, width, 3) uint8 sRGB; `texts` are its text chunks."""
+    from PIL import Image, PngImagePlugin
+
+    info = PngImagePlugin.PngInfo()
+    info.add(b"sRGB", b"\0")  # rendering intent: perceptual
+    for keyword, text in texts.items():
+        info.add_text(keyword, text.encode("utf-8", "replace").decode("utf-8"))
+    content = io.BytesIO()
+    Image.fromarray(pixels).save(content, "PNG", pnginfo=info)
+    return content.getvalue()
+
+
+def read_texts(path: Path) -> dict[str, str]:
+    """Returns the text chunks of a PNG file."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image.load()
+        return {str(key): str(value) for key, value in image.info.items() if isinstance(value, str)}
+
+
+def write_array(path: Path, array: npt.NDArray[np.generic]) -> None:
+    """Write any array as a `.npy` file, whatever the name of the file ends in."""
+    with atomic_file(path) as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def write_exr(path: Path, layers: Mapping[str, npt.NDArray[np.float32]], texts: Mapping[str, str]) -> None:
+    """Write layers of a picture as OpenEXR; `texts` become header attributes.
+
+    layers: by name, (height, width, 3) or (height, width) float32. `beauty` becomes the channels R, G, B and `depth` Z,
+    as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is normals, and of one a.Y.
+    """
+    import OpenEXR
+
+    header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage, **texts}
+    channels = {name: plane for layer, values in layers.items() for name, plane in _channels(layer, values)}
+    with temporary_beside(path) as temporary, OpenEXR.File(header, channels) as file:
+        file.write(str(temporary))
+
+
+def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+    """Yield names and planes of a layer's channels."""
+    if layer == "beauty":
+        yield "RGB", np.ascontiguousarray(values)
+    elif layer == "depth":
+        yield "Z", np.ascontiguousarray(values)
+    elif values.ndim == 2:
+        yield f"{layer}.Y", np.ascontiguousarray(values)
+    else:
+        for channel, name in enumerate("XYZ" if layer == "normal" else "RGB"):
+            yield f"{layer}.{name}", np.ascontiguousarray(values[..., channel])
+
+
+def read_linear(path: Path) -> npt.NDArray[np.float32]:
+    """Returns linear radiance, (height, width, 3) float32, from a `.npy` or `.exr` file."""
+    if path.suffix.lower() == ".exr":
+        import OpenEXR
+
+        with OpenEXR.File(str(path)) as file:
+            return np.array(file.channels()["RGB"].pixels, np.float32)
+    return np.asarray(np.load(path, allow_pickle=False), np.float32)

@@ -1,0 +1,101 @@
+"""A picture that has been made: its light, how it is shown, what is known of it, and files of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.film import image_file
+from renderer.film.film import Film
+from renderer.film.tone_mapping import ToneMapping
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Picture:
+    """A picture as it is after some passes; it does not change when more are made.
+
+    film: the passes. texts: what is kept in a file: scene, driver and all settings that decide the pixels. statistics:
+    as `tracecore photons --help` explains them. mapping: from light to what a screen shows. has_layers: whether all
+    layers were asked for. is_denoised: whether it is shown without noise. is_finished: whether it has all passes that
+    were asked for.
+    """
+
+    film: Film
+    texts: dict[str, str]
+    statistics: dict[str, Any]
+    mapping: ToneMapping
+    has_layers: bool = False
+    is_denoised: bool = False
+    is_finished: bool = True
+
+    @property
+    def passes(self) -> int:
+        """The number of passes that the picture is the mean of."""
+        return self.film.passes
+
+    @property
+    def image(self) -> npt.NDArray[np.float32]:
+        """The picture: (height, width, 3) float32, linear radiance in sRGB primaries, first row at the top."""
+        return self.film.linear
+
+    @property
+    def layers(self) -> dict[str, npt.NDArray[np.float32]]:
+        """What stands beside the picture, by name; empty unless `layers` or `denoise` was asked for.
+
+        albedo, normal, direct, indirect, caustic: (height, width, 3) float32. depth (world units), noise (standard
+        error of `image`), density (photons found per square metre and pass): (height, width) float32. denoised: as
+        `image`, where `denoise` was asked for.
+        """
+        found = dict(self.film.layers)
+        if self.has_layers:
+            found["noise"] = self.film.noise
+        if self.is_denoised:
+            found["denoised"] = self._denoised
+        return found
+
+    @property
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """The picture as a screen shows it: (height, width, 3) uint8, sRGB encoded, by exposure and tone curve."""
+        return self.mapping(self._denoised if self.is_denoised else self.image)
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file.
+
+        path: its name ends in .png (as a screen shows it, settings inside), .exr (linear, with layers if asked for) or
+        .npy (`image` alone).
+
+        Raises `UsageError` where the file cannot be written.
+        """
+        image_file.check_writable(Path(path))
+        self.write(Path(path))
+
+    def write(self, path: Path) -> None:
+        """Write the picture to a file whose path has been checked."""
+        match path.suffix.lower():
+            case ".exr":
+                image_file.write_exr(path, self._exr_layers(), self.texts)
+            case ".npy":
+                image_file.write_array(path, self.image)
+            case _:
+                image_file.write_png(path, self.pixels, self.texts)
+
+    def _repr_png_(self) -> bytes:
+        """Return the content of a .png file, by which notebooks show the picture."""
+        return image_file.png_content(self.pixels, self.texts)
+
+    def _exr_layers(self) -> dict[str, npt.NDArray[np.float32]]:
+        """Return what an .exr holds: features that only denoising needed are left out."""
+        shown = self.layers if self.has_layers else {}
+        denoised = {"denoised": self._denoised} if self.is_denoised else {}
+        return {"beauty": self.image} | shown | denoised
+
+    @cached_property
+    def _denoised(self) -> npt.NDArray[np.float32]:
+        from renderer.film.denoising import denoised
+
+        return denoised(self.film.linear, self.film.layers)

@@ -1,0 +1,150 @@
+"""Batches of photons on their way: what belongs to them, column by column, and memory to work on them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.photons.photon_map import Words
+from renderer.scene.photon_scene import Records
+from renderer.simd.columns import COLUMN
+from tracecore.rays import Floats
+
+#: Rows of rays and hits that hold directions and triangles, and rows of paths.
+RAY_DIRECTION, HIT_ID = 4, 3
+PATH_PHOTON, PATH_STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
+
+#: Lobes, in the order in which one is chosen.
+PHOTON_LOBES = 4
+PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG, PHOTON_LOBE_MIRROR, PHOTON_LOBE_GLASS = (
+    np.uint32(lobe) for lobe in range(PHOTON_LOBES)
+)
+
+_SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
+
+#: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which `land` brings `normal` to the side of the
+#: ray's origin. origin, ray, distance, uv, triangle, photon, steps, flux: of the ray, hit and path, of which steps and
+#: flux become those that the path goes on with. position: of the hit, later where the next ray starts. shading: flat or
+#: bent normal on the side of the ray's origin. words: random numbers for direction (2), roulette and rounding. weight,
+#: at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is absorption. wi: direction of the
+#: next ray where it is_directed, else the normal that it will be about. counters: fates of the hit. per_share: all
+#: reflectance over that of the lobe chosen. beyond: rows are read by four words, and this is the word of a material
+#: behind texels, width and height. bent, scalar, lobes: lists of indices in the chunk. In the end shading, the words
+#: for direction, wi and is_directed are packed for the paths that go on.
+HIT_COLUMNS = np.dtype(
+    [
+        ("normal", "<f4", _VECTOR),
+        ("plane", "<f4", _SCALAR),
+        ("clearance", "<f4", _SCALAR),
+        ("kind", "<u4", _SCALAR),
+        ("packed_front", "<u4", _SCALAR),
+        ("packed_back", "<u4", _SCALAR),
+        ("weight", "<f4", _VECTOR),
+        ("means", "<f4", _VECTOR),
+        ("shine", "<f4", _SCALAR),
+        ("ior", "<f4", _SCALAR),
+        ("origin", "<f4", _VECTOR),
+        ("ray", "<f4", _VECTOR),
+        ("distance", "<f4", _SCALAR),
+        ("uv", "<f4", (2, COLUMN)),
+        ("triangle", "<i4", _SCALAR),
+        ("photon", "<u4", _SCALAR),
+        ("steps", "<u4", _SCALAR),
+        ("flux", "<f4", _VECTOR),
+        ("position", "<f4", _VECTOR),
+        ("shading", "<f4", _VECTOR),
+        ("words", "<u4", (4, COLUMN)),
+        ("wi", "<f4", _VECTOR),
+        ("material", "<i4", _SCALAR),
+        ("is_outside", "<i4", _SCALAR),
+        ("is_directed", "<i4", _SCALAR),
+        ("counters", "<u4", _SCALAR),
+        ("lobe", "<i4", _SCALAR),
+        ("per_share", "<f4", _SCALAR),
+        ("uvs", "<f4", (8, COLUMN)),
+        ("texels", "<i4", _SCALAR),
+        ("width", "<i4", _SCALAR),
+        ("height", "<i4", _SCALAR),
+        ("beyond", "<i4", _SCALAR),
+        ("bent", "<i4", _SCALAR),
+        ("scalar", "<i4", _SCALAR),
+        ("lobes", "<i4", (PHOTON_LOBES, COLUMN)),
+    ]
+)
+
+#: Columns of a chunk of photons that leave lights: EMITTER, and which of them.
+LAUNCH_COLUMNS = np.dtype(
+    [
+        ("corner", "<f4", _VECTOR),
+        ("edge_1", "<f4", _VECTOR),
+        ("edge_2", "<f4", _VECTOR),
+        ("normal", "<f4", _VECTOR),
+        ("emitted", "<f4", _VECTOR),
+        ("is_square", "<f4", _SCALAR),
+        ("light", "<i4", _SCALAR),
+    ]
+)
+
+#: One record of `HIT_COLUMNS` or of `LAUNCH_COLUMNS`.
+Chunk = Any
+
+
+class PhotonTask(NamedTuple):
+    """What decides the photons of a pass.
+
+    seed: of all random numbers.
+    sequence: number of the pass.
+    min_bounces: surfaces a path has met before it stores photons; 1 leaves out photons straight from a light.
+    max_bounces: a path is cut after this many surfaces, 65535 at most.
+    flux_unit: watts of a stored flux of 1.
+    only_caustics: whether a path ends where anything but a mirror or glass would scatter it.
+    is_corrected: whether stored flux counts about the shading normal of where it landed (`shaders.shading_normals`),
+        for those who look it up without knowing one; else it counts on the flat triangle, as
+        `renderer.photons.photon_map.find` takes it.
+    """
+
+    seed: np.uint64
+    sequence: int
+    min_bounces: int
+    max_bounces: int
+    flux_unit: float
+    only_caustics: bool
+    is_corrected: bool
+
+
+class PhotonScratch(NamedTuple):
+    """Memory to work with. chunk: (1,) HIT_COLUMNS. launch: (1,) LAUNCH_COLUMNS."""
+
+    chunk: Records
+    launch: Records
+
+
+class PhotonBatch(NamedTuple):
+    """A batch as the tracer has it, and the paths that its rays belong to, side by side.
+
+    rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
+    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, steps, and the flux (float32
+    bits) in units of the task's. capacity: rays that it may have; columns have 2 * ELEMENTS places more.
+
+    fresh: (2,) int64: from which place on, a multiple of ELEMENTS, no ray has met anything yet, and the photon of this
+    ray. The next ones are of the next photons, so that their index and steps are not in `paths`, nor is their flux
+    where all come from one lamp and are sent nowhere in particular.
+    """
+
+    rays: Floats
+    hits: Floats
+    paths: Words
+    fresh: npt.NDArray[np.int64]
+    scratch: PhotonScratch
+    capacity: int
+
+
+def new_scratch() -> PhotonScratch:
+    """Returns memory to work with, which all batches of a thread share."""
+    return PhotonScratch(chunk=np.zeros(1, HIT_COLUMNS), launch=np.zeros(1, LAUNCH_COLUMNS))
+
+
+def new_batch(rays: Floats, hits: Floats, capacity: int) -> PhotonBatch:
+    """Returns a batch over columns of a tracer, with memory for its paths."""
+    paths = np.zeros((PATH_WORDS, rays.shape[1]), np.uint32)
+    return PhotonBatch(rays, hits, paths, np.zeros(2, np.int64), new_scratch(), capacity)

@@ -1,0 +1,25 @@
+"""The fates of photon paths, counted."""
+
+from dataclasses import dataclass
+
+
+@dataclass(kw_only=True)
+class PhotonCounts:
+    """Fates of photon paths: emitted = absorbed + escaped + terminated, exactly. One path stores any number of photons.
+
+    absorbed: ended by Russian roulette on a surface. escaped: left the scene. terminated: cut at `max_bounces`.
+    """
+
+    emitted: int = 0
+    stored: int = 0
+    absorbed: int = 0
+    escaped: int = 0
+    terminated: int = 0
+
+    def add(self, other: "PhotonCounts") -> None:
+        """Add the counts of another run."""
+        self.emitted += other.emitted
+        self.stored += other.stored
+        self.absorbed += other.absorbed
+        self.escaped += other.escaped
+        self.terminated += other.terminated

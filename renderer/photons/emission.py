@@ -1,0 +1,296 @@
+"""Fresh photons: where they leave the lights, in which direction, and what flux they carry."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from renderer.photons.batch import PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
+from renderer.scene.photon_scene import EMITTER, PhotonScene
+from renderer.scene.projection import AIM_COLUMNS, Source, is_outside, is_projected, project
+from renderer.simd.columns import (
+    CHUNK,
+    WORD_BYTES,
+    column,
+    each,
+    each_pair,
+    gather_columns,
+    get,
+    get3,
+    get_int,
+    get_word,
+    put,
+    put3,
+    whole,
+    whole_pairs,
+)
+from shaders.float32 import ONE, Float32, Int
+from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, emit_from, triple
+from shaders.random import STREAM_EMISSION, UNIT_STEP, Words4, hash4, hash_key, more4, unit32
+from shaders.sampling import lambertian
+from shaders.vector import Vec3, along, scale
+from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.vector import address
+
+#: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
+GOLDEN = np.uint32(2654435769)
+
+#: Multiples of these are a photon's four other numbers: Kronecker's sequence. Found by search, so that no few of them,
+#: nor of them and GOLDEN, are nearly related by small integers, see `renderer/NOTES.md`.
+EVEN = (np.uint32(2511822277), np.uint32(1940055919), np.uint32(3439972715), np.uint32(2278716365))
+
+EMITTER_BYTES = EMITTER.itemsize
+
+#: Numbers of the projection are apart from those that `draw` gives, step 0, and from the shift of the lights, step 1.
+PROJECTION_STEP = np.uint32(2)
+
+#: The normal of a light without one.
+NOWHERE = (0.0, 0.0, 0.0)
+
+
+class Light(NamedTuple):
+    """A light that photons leave, see EMITTER. flux: of a photon, in units of the task's."""
+
+    corner: Vec3
+    edge_1: Vec3
+    edge_2: Vec3
+    normal: Vec3
+    flux: Vec3
+    is_square: float
+
+
+class Launch(NamedTuple):
+    """Where fresh photons go: addresses of a batch's columns at the first of them, `step` bytes apart. photon: the
+    first one's index. words: its numbers. per_unit: 1 over the task's unit of flux. only: the light, where there is but
+    one. shift, lights, aliases: how one of several is chosen."""
+
+    rays: int
+    paths: int
+    step: int
+    photon: np.uint32
+    words: Words4
+    per_unit: float
+    key: Words4
+    chunk: Chunk
+    only: Light
+    shift: np.uint32
+    lights: np.uint64
+    aliases: int
+
+
+@inlined
+def is_all_alike(scene: PhotonScene) -> bool:
+    """Returns whether there is but one light, a point or an area, and so one flux of all fresh photons."""
+    return len(scene.emitters) == 1 and len(scene.others) == 0 and not is_projected(scene.projection)
+
+
+@inlined
+def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
+    """Returns the first light, which is that of all photons where these are all alike."""
+    row = address(scene.emitters)
+    flux = scale(get3(row, WORD_BYTES, 12), Float32(1.0 / task.flux_unit))
+    corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 3), get3(row, WORD_BYTES, 6)
+    return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 9), flux, get(row, 15))
+
+
+@compiled
+def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int]) -> None:
+    """Let photons leave the lights. span: the place of the first one in the batch, its index, and how many they are.
+
+    Those in front of the next whole vector get columns of paths, the others begin with it.
+    """
+    place, photon, fresh = span
+    ahead = min(whole(place) - place, fresh)
+    batch.fresh[0], batch.fresh[1] = whole(place), photon + (whole(place) - place)
+    key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
+    if ahead > 0:
+        launch_chunk(scene, task, batch, (place, photon, ahead), key)
+    for done in range(ahead, fresh, CHUNK):
+        launch_chunk(scene, task, batch, (place + done, photon + done, min(CHUNK, fresh - done)), key)
+
+
+@compiled
+def launch_chunk(
+    scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int], key: Words4
+) -> None:
+    """Let no more than CHUNK photons leave the lights, as `launch` does; all get columns of paths, or none of them."""
+    place, photon, fresh = span
+    pairs, is_alike = whole_pairs(fresh), is_all_alike(scene)
+    data = Launch(
+        rays=address(batch.rays) + 4 * place,
+        paths=address(batch.paths) + 4 * place,
+        step=4 * batch.rays.shape[1],
+        photon=np.uint32(photon),
+        words=words_of(np.uint32(photon), hash4(key, np.uint32(0), np.uint32(0))),
+        per_unit=Float32(1.0 / task.flux_unit),
+        key=key,
+        chunk=batch.scratch.launch[0],
+        only=only_light(scene, task),
+        shift=hash4(key, np.uint32(0), np.uint32(1))[0],
+        lights=np.uint64(len(scene.emitters)),
+        aliases=address(scene.aliases),
+    )
+    if is_alike:
+        each_pair(leave_only_light, pairs, data)
+    else:
+        each(choose_light, pairs, data)
+        gather_lights(address(scene.emitters), pairs, data.chunk)
+        each_pair(leave_light, pairs, data)
+        if len(scene.others) > 0:
+            leave_others(scene, fresh, data)
+        if is_projected(scene.projection):
+            leave_projected(scene, fresh, data)
+    if whole(place) > place:
+        each(begin_path, whole(fresh), data)
+        if is_alike:
+            each(carry_flux, whole(fresh), data)
+
+
+@inlined
+def choose_light(i: int, data: Launch) -> None:
+    """Choose the light of a photon in proportion to power by the alias method."""
+    spread = np.uint32(np.uint32(data.photon + np.uint32(i)) * GOLDEN + data.shift)
+    product = np.uint64(spread) * data.lights
+    own = Int(product >> np.uint64(32))
+    share, alias = get_word(data.aliases, Int(own + own)), get_int(data.aliases + 4, Int(own + own))
+    put(address(data.chunk.light), i, own if np.uint32(product) < share else alias)
+
+
+@inlined
+def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
+    """Gather the light of each photon, column by column."""
+    columns = ((0, 16, 32, 48), address(chunk.corner))
+    gather_columns(emitters, EMITTER_BYTES, address(chunk.light), count, columns)
+
+
+@inlined
+def leave_light(i: int, data: Launch) -> None:
+    """Let a photon leave one of several lights."""
+    chunk = data.chunk
+    corner, edge_1, edge_2 = column(chunk.corner, i), column(chunk.edge_1, i), column(chunk.edge_2, i)
+    flux = scale(column(chunk.emitted, i), data.per_unit)
+    leave(i, Light(corner, edge_1, edge_2, column(chunk.normal, i), flux, chunk.is_square[i]), data)
+    put3(data.paths + PATH_FLUX * data.step, data.step, i, flux)
+
+
+@inlined
+def leave_only_light(i: int, data: Launch) -> None:
+    """Let a photon leave the only light."""
+    leave(i, data.only, data)
+
+
+@inlined
+def leave(i: int, light: Light, data: Launch) -> None:
+    """Write origin and direction of a photon that leaves a light."""
+    step = data.step
+    u1, u2, s, t = numbers(i, data)
+    is_beyond = s + t > ONE + light.is_square  # the other half of the square, where the light has none
+    s, t = ONE - s if is_beyond else s, ONE - t if is_beyond else t
+    put3(data.rays, step, i, along(along(light.corner, light.edge_1, s), light.edge_2, t))
+    put3(data.rays + RAY_DIRECTION * step, step, i, lambertian(light.normal, u1, u2))
+
+
+@inlined
+def begin_path(i: int, data: Launch) -> None:
+    """Write index and steps of a photon."""
+    put(data.paths, i, np.uint32(data.photon + np.uint32(i)))
+    put(data.paths + PATH_STEPS * data.step, i, np.uint32(0))
+
+
+@inlined
+def carry_flux(i: int, data: Launch) -> None:
+    """Write the flux of a photon of the only light."""
+    put3(data.paths + PATH_FLUX * data.step, data.step, i, data.only.flux)
+
+
+@inlined
+def words_of(photon: np.uint32, shift: Words4) -> Words4:
+    """Returns a photon's numbers as words. Over photons they fill the hypercube evenly, and `shift` moves them as one.
+
+    Niederreiter: Random Number Generation and Quasi-Monte Carlo Methods, 1992, section 3.2. The shift makes each of
+    them uniform: Cranley, Patterson: Randomization of Number Theoretic Methods for Multiple Integration, 1976.
+    """
+    return (
+        np.uint32(photon * EVEN[0] + shift[0]),
+        np.uint32(photon * EVEN[1] + shift[1]),
+        np.uint32(photon * EVEN[2] + shift[2]),
+        np.uint32(photon * EVEN[3] + shift[3]),
+    )
+
+
+@inlined
+def numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
+    """Returns a photon's uniform numbers: two for its direction and two for its place on the light."""
+    words = words_of(np.uint32(i), data.words)
+    return unit32(words[0]), unit32(words[1]), unit32(words[2]), unit32(words[3])
+
+
+@compiled
+def leave_others(scene: PhotonScene, count: int, data: Launch) -> None:
+    """Write origin, direction and flux of those photons of a chunk whose light is neither point nor area."""
+    chunk, step = data.chunk, data.step
+    for i in range(count):
+        light = scene.others[get_int(address(chunk.light), i)]
+        if light >= 0:
+            photon = emit_from(scene.lights, light, fine_numbers(i, data))
+            put3(data.rays, step, i, singles(photon.origin))
+            put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))
+            put3(data.paths + PATH_FLUX * step, step, i, singles(scale(photon.flux, data.per_unit)))
+
+
+@compiled
+def leave_projected(scene: PhotonScene, count: int, data: Launch) -> None:
+    """Send a chunk's photons where they matter, one by one: origin, direction and flux become those of `project`."""
+    chunk, step = data.chunk, data.step
+    aims = np.empty((len(scene.projection.targets), AIM_COLUMNS))
+    for i in range(count):
+        words = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
+        u = (np.float64(unit32(words[0])), np.float64(unit32(words[1])), np.float64(unit32(words[2])))
+        direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
+        source = source_of(scene, chunk, i, doubles(get3(data.rays, step, i)), direction)
+        photon = project(scene.lights, scene.projection, (source, direction), u, aims)
+        flux = get3(data.paths + PATH_FLUX * step, step, i)
+        put3(data.rays, step, i, singles(photon.origin))
+        put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))
+        put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
+
+
+@inlined
+def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction: Vec3) -> Source:
+    """Returns the light of a chunk's photon i, which leaves it in a direction."""
+    row = int(scene.others[get_int(address(chunk.light), i)]) if len(scene.others) > 0 else -1
+    if row < 0:
+        normal = doubles(column(chunk.normal, i))
+        return Source(POINT if normal == NOWHERE else TRIANGLE, row, origin, normal)
+    kind = scene.lights.rows[row, LIGHT_KIND]
+    return Source(kind, row, origin, direction if is_outside(kind) else triple(scene.lights, row, LIGHT_NORMAL))
+
+
+@inlined
+def fine_numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
+    """Returns four uniform numbers of a photon, with the bits that an image of millions of texels needs."""
+    coarse = words_of(np.uint32(i), data.words)
+    fine = more4(coarse)
+    return (
+        fine_unit(coarse[0], fine[0]),
+        fine_unit(coarse[1], fine[1]),
+        fine_unit(coarse[2], fine[2]),
+        fine_unit(coarse[3], fine[3]),
+    )
+
+
+@inlined
+def fine_unit(coarse: np.uint32, fine: np.uint32) -> float:
+    """Returns a float64 in the open interval (0, 1): one word chooses a step, the other a place within it."""
+    return np.float64(unit32(coarse)) + (np.float64(unit32(fine)) - 0.5) * UNIT_STEP
+
+
+@inlined
+def singles(a: Vec3) -> Vec3:
+    """Returns a vector rounded to float32."""
+    return (Float32(a[0]), Float32(a[1]), Float32(a[2]))
+
+
+@inlined
+def doubles(a: Vec3) -> Vec3:
+    """Returns a vector in float64."""
+    return (np.float64(a[0]), np.float64(a[1]), np.float64(a[2]))

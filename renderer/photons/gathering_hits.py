@@ -1,0 +1,136 @@
+"""The first stage of shading: rays that hit something, side by side, with the triangles and materials that they hit."""
+
+import numpy as np
+
+from renderer.photons.batch import HIT_ID, PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk
+from renderer.photons.chunk_views import (
+    FLAT_QUADS,
+    MATERIAL_BYTES,
+    MISS_BIT,
+    NO_FATE,
+    NO_STEP,
+    RECORD_BYTES,
+    RECORD_QUADS,
+    TEXELS_BYTES,
+    TEXELS_QUADS,
+    UVS_BYTES,
+    UVS_QUADS,
+    Shading,
+    Span,
+    View,
+)
+from renderer.scene.photon_scene import BENT, MATERIAL_MASK, MIXED, TEXTURED
+from renderer.simd.columns import (
+    COLUMN_BYTES,
+    ELEMENTS,
+    column_of,
+    each,
+    gather_columns,
+    pack_chunk,
+    pack_columns,
+    pack_numbered,
+    put,
+    set_column,
+    three,
+    whole,
+)
+from shaders.compilation import compiled as inlined
+from shaders.float32 import Int
+from shaders.vector import Vec3
+from tracecore.compilation.vector import address
+
+
+@inlined
+def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
+    """Write rays that hit something, and their paths, side by side to the chunk until it is full. Returns how many they
+    are, and how many rays were looked at.
+    """
+    chunk, step = view.chunk, view.step
+    rays, triangles, steps = view.rays, view.hits + HIT_ID * step, view.paths + PATH_STEPS * step
+    sources = (
+        (view.hits, triangles, view.paths, steps)
+        + three(rays, step)
+        + three(rays + RAY_DIRECTION * step, step)
+        + three(view.paths + PATH_FLUX * step, step)
+    )
+    targets = (
+        (address(chunk.distance), address(chunk.triangle), address(chunk.photon), address(chunk.steps))
+        + column_of(chunk.origin)
+        + column_of(chunk.ray)
+        + column_of(chunk.flux)
+    )
+    found = (MISS_BIT, NO_FATE)
+    if flags & (TEXTURED | BENT):
+        uv = (view.hits + step, view.hits + 2 * step)
+        chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
+        return pack_chunk(triangles, found, count, sources + uv, targets + chunk_uv)
+    return pack_chunk(triangles, found, count, sources, targets)
+
+
+@inlined
+def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
+    """Do as `pick_hits` does for photons on their first ray, and return the same.
+
+    Only the flux may be in columns, where there are several lights. What all have in common is not written where
+    `bounce_first` knows it.
+    """
+    chunk, step, found = view.chunk, view.step, (MISS_BIT, NO_FATE)
+    rays, triangles, numbers = view.rays, view.hits + HIT_ID * step, (span.photon, address(chunk.photon))
+    sources = (view.hits, triangles) + three(rays, step) + three(rays + RAY_DIRECTION * step, step)
+    targets = (address(chunk.distance), address(chunk.triangle)) + column_of(chunk.origin) + column_of(chunk.ray)
+    if flags & (TEXTURED | BENT):
+        uv = (view.hits + step, view.hits + 2 * step)
+        chunk_uv = (address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
+        hits, taken = pack_numbered(triangles, found, span.rays, numbers, (sources + uv, targets + chunk_uv))
+    else:
+        hits, taken = pack_numbered(triangles, found, span.rays, numbers, (sources, targets))
+    if not span.is_alike:
+        each(take_first_step, whole(hits), chunk)
+        flux = three(view.paths + PATH_FLUX * step, step)
+        pack_columns(triangles, found, taken, flux, column_of(chunk.flux))
+    elif flags & (TEXTURED | BENT | MIXED):
+        each(take_first_step, whole(hits), chunk)
+        each(carry_flux, whole(hits), (chunk, span.flux))
+    return hits, taken
+
+
+@inlined
+def take_first_step(i: int, chunk: Chunk) -> None:
+    """Write the steps of a fresh photon."""
+    chunk.steps[i] = NO_STEP
+
+
+@inlined
+def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
+    """Write the flux of a fresh photon of the only light."""
+    set_column(data[0].flux, i, data[1])
+
+
+@inlined
+def gather_records(shading: Shading, view: View, count: int) -> None:
+    """Gather the triangle records of the hits, and which materials they have."""
+    chunk, triangles = view.chunk, address(view.chunk.triangle)
+    for i in range(ELEMENTS):
+        put(triangles, count + i, Int(0))
+    columns = address(chunk.normal)
+    if shading.flags & MIXED:
+        gather_columns(shading.records, RECORD_BYTES, triangles, whole(count), (RECORD_QUADS, columns))
+    else:
+        gather_columns(shading.records, RECORD_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
+    if shading.flags & (MIXED | TEXTURED):
+        each(gather_material, whole(count), chunk)
+
+
+@inlined
+def gather_material(i: int, chunk: Chunk) -> None:
+    """Write which material the triangle record of a hit has."""
+    chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
+
+
+@inlined
+def gather_textures(shading: Shading, view: View, count: int) -> None:
+    """Gather texture coordinates of the corners of the triangles that were hit, and textures of their materials."""
+    chunk = view.chunk
+    uvs, texels = (UVS_QUADS, address(chunk.uvs)), (TEXELS_QUADS, address(chunk.texels))
+    gather_columns(shading.uvs, UVS_BYTES, address(chunk.triangle), whole(count), uvs)
+    gather_columns(view.materials + TEXELS_BYTES, MATERIAL_BYTES, address(chunk.material), whole(count), texels)

@@ -1,0 +1,133 @@
+"""The last stage of shading: photons that are kept, fates that are counted, and paths that go on."""
+
+import numpy as np
+
+from renderer.photons.batch import PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk
+from renderer.photons.chunk_views import (
+    BLOCK_STEP,
+    FATE_BITS,
+    FATE_MASK,
+    FATES,
+    NO_FATE,
+    ONE_STORED,
+    WAITING_STEP,
+    View,
+)
+from renderer.photons.landing import chosen
+from renderer.photons.store import ABSORBED, BLOCK_BYTES, STORE_COLUMNS, STORED, TERMINATED, PhotonOutput
+from renderer.scene.photon_scene import BENT, MIXED
+from renderer.simd.columns import (
+    CHUNK,
+    COLUMN_BYTES,
+    LINE_BYTES,
+    close_gaps,
+    column,
+    column_of,
+    copy_line,
+    each,
+    get_int,
+    get_word,
+    pack_columns,
+    put,
+    put3,
+    three,
+    whole,
+)
+from shaders.compilation import compiled as inlined
+from shaders.random import unit32
+from shaders.sampling import lambertian
+from shaders.vector import Vec3
+from tracecore.compilation.vector import address
+
+
+@inlined
+def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
+    """Store the photons of a chunk, which wait already, with gaps where one is not to stay."""
+    photons, last = view.photons, view.photons + 6 * WAITING_STEP
+    columns = three(photons, WAITING_STEP) + three(photons + 3 * WAITING_STEP, WAITING_STEP) + (last,)
+    waits = output.waits[0] + close_gaps(address(view.chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
+    if waits >= CHUNK:
+        waits -= CHUNK
+        fill_block(address(output.waiting), address(output.blocks) + BLOCK_BYTES * output.filled[0], waits)
+        output.filled[0] += 1
+    output.waits[0] = waits
+
+
+@inlined
+def fill_block(waiting: int, block: int, rest: int) -> None:
+    """Move photons that wait to a block, and the rest of them to the front."""
+    for word in range(STORE_COLUMNS):
+        for line in range(0, BLOCK_STEP, LINE_BYTES):
+            copy_line(waiting + WAITING_STEP * word + line, block + BLOCK_STEP * word + line)
+    each(move_photon, whole(rest), waiting)
+
+
+@inlined
+def move_photon(i: int, waiting: int) -> None:
+    """Copy a photon that waits behind a whole block to the front."""
+    for word in range(STORE_COLUMNS):
+        first = waiting + word * WAITING_STEP
+        put(first, i, get_word(first, CHUNK + i))
+
+
+@inlined
+def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
+    """Count what became of the hits of a chunk."""
+    total = NO_FATE
+    for i in range(count):
+        total = np.uint32(total + chunk.counters[i])
+    for counter in (STORED, ABSORBED, TERMINATED):
+        output.counters[counter] += np.int64(total & FATE_MASK)
+        total >>= FATE_BITS
+
+
+@inlined
+def keep_paths(flags: np.uint32, view: View, count: int) -> int:
+    """Move the paths that go on behind those before; returns how many they are.
+
+    A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
+    """
+    chunk, step, words = view.chunk, view.step, address(view.chunk.words)
+    fates, numbers = address(chunk.counters), (words, words + COLUMN_BYTES)
+    path = column_of(chunk.position) + (address(chunk.photon), address(chunk.steps)) + column_of(chunk.flux)
+    kept_path = (
+        three(view.kept_rays, step)
+        + (view.kept_paths, view.kept_paths + PATH_STEPS * step)
+        + three(view.kept_paths + PATH_FLUX * step, step)
+    )
+    if flags & (MIXED | BENT):
+        directions = numbers + column_of(chunk.shading) + column_of(chunk.wi) + (address(chunk.is_directed),)
+        kept = pack_columns(fates, (FATES, NO_FATE), count, path + directions, kept_path + directions)
+        each(put_direction, whole(kept), view)
+    else:
+        flat_directions = numbers + column_of(chunk.normal)
+        kept = pack_columns(fates, (FATES, NO_FATE), count, path + flat_directions, kept_path + flat_directions)
+        each(put_diffuse_direction, whole(kept), view)
+    return kept
+
+
+@inlined
+def put_direction(k: int, view: View) -> None:
+    """Write the direction of a path that goes on."""
+    put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, next_direction(k, view.chunk))
+
+
+@inlined
+def put_diffuse_direction(k: int, view: View) -> None:
+    """Write the direction of a path that goes on where all surfaces are flat and diffuse."""
+    wi = diffuse_direction(k, column(view.chunk.normal, k), view.chunk)
+    put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, wi)
+
+
+@inlined
+def next_direction(i: int, chunk: Chunk) -> Vec3:
+    """Returns the direction that a lobe has given, else one by Lambert's law."""
+    diffuse = diffuse_direction(i, column(chunk.shading, i), chunk)
+    return chosen(get_int(address(chunk.is_directed), i) != 0, column(chunk.wi, i), diffuse)
+
+
+@inlined
+def diffuse_direction(i: int, normal: Vec3, chunk: Chunk) -> Vec3:
+    """Returns a direction by Lambert's law."""
+    words = address(chunk.words)
+    return lambertian(normal, unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)))

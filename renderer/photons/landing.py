@@ -1,0 +1,210 @@
+"""The second stage of shading: where photons land, what is stored of them, and the colour and normal of the surface."""
+
+import numpy as np
+
+from renderer.photons.batch import Chunk
+from renderer.photons.chunk_views import (
+    LEAST_COSINE,
+    NO_FATE,
+    NO_STEP,
+    ONE_ABSORBED,
+    ONE_STEP,
+    ONE_STORED,
+    ONE_TERMINATED,
+    TEXEL_MASK,
+    WAITING_STEP,
+    Landing,
+    Limits,
+    View,
+)
+from renderer.photons.photon_map import PHOTON_FLUX, pack_flux
+from renderer.scene.photon_scene import STORES
+from renderer.simd.columns import COLUMN_BYTES, column, get, get3, get_int, get_word, put, put3, set_column
+from shaders.compilation import compiled as inlined
+from shaders.float32 import HALF, ONE, ZERO, Float32, Int
+from shaders.octahedral import pack_unit
+from shaders.random import hash4, more4, unit32
+from shaders.shading_normals import shading_normal_correction
+from shaders.vector import Vec3, add, along, dot, largest, multiply, normalize, scale
+from tracecore.compilation.vector import address
+
+
+@inlined
+def bounce_first(i: int, data: Landing) -> None:
+    """Shade a flat, diffuse hit of a photon on its first ray, where all of these carry the same flux."""
+    bounce_with(i, data.flux, NO_STEP, data)
+
+
+@inlined
+def bounce(i: int, data: Landing) -> None:
+    """Shade a flat, diffuse hit: its photon, and what is left of the path, without leaving the registers."""
+    bounce_with(i, column(data.chunk.flux, i), data.chunk.steps[i], data)
+
+
+@inlined
+def bounce_with(i: int, flux: Vec3, steps: np.uint32, data: Landing) -> None:
+    """Shade a flat, diffuse hit of a path with this flux that has met so many surfaces."""
+    chunk = data.chunk
+    position, normal, is_front = hit_point(i, chunk)
+    words = hash4(data.limits.key, chunk.photon[i], steps)
+    chunk.words[0, i], chunk.words[1, i] = words[0], words[1]
+    set_column(chunk.normal, i, normal)
+    put_photon(i, position, is_front, pack_flux(flux, unit32(words[3])), data)
+    chunk.steps[i] = np.uint32(steps + ONE_STEP)
+    left, fate = roulette(flux, column(chunk.weight, i), unit32(words[2]), is_cut(steps, data.limits))
+    set_column(chunk.flux, i, left)
+    chunk.counters[i] = stored(i, steps, data) + fate
+    set_column(chunk.position, i, along(position, normal, chunk.clearance[i]))
+
+
+@inlined
+def land(i: int, data: Landing) -> None:
+    """Write hit point, normal on the side of the ray's origin, random numbers, and what a photon keeps of the hit."""
+    chunk, steps = data.chunk, data.chunk.steps[i]
+    position, normal, is_front = hit_point(i, chunk)
+    set_column(chunk.position, i, position)
+    set_column(chunk.normal, i, normal)
+    chunk.is_outside[i] = Int(is_front)
+    words = hash4(data.limits.key, chunk.photon[i], steps)
+    chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i] = words
+    put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(words[3])), data)
+    chunk.counters[i] = stored(i, steps, data)
+
+
+@inlined
+def hit_point(i: int, chunk: Chunk) -> tuple[Vec3, Vec3, bool]:
+    """Returns where a ray ends, the triangle's normal on the side of its origin, and whether that is the outer one."""
+    ray, normal = column(chunk.ray, i), column(chunk.normal, i)
+    position = along(column(chunk.origin, i), ray, chunk.distance[i])
+    # Along the ray rounding takes the point off the triangle; back to its plane.
+    position = along(position, normal, chunk.plane[i] - dot(normal, position))
+    is_front = dot(normal, ray) <= ZERO
+    return position, scale(normal, ONE if is_front else -ONE), is_front
+
+
+@inlined
+def put_photon(i: int, position: Vec3, is_front: bool, flux: np.uint32, data: Landing) -> None:
+    """Write the photon of a hit, whether it stays or not."""
+    chunk, word = data.chunk, data.photons + 3 * WAITING_STEP
+    front, back = chunk.packed_front[i], chunk.packed_back[i]  # read both: a choice of reads would not vectorise
+    put3(data.photons, WAITING_STEP, i, position)
+    put(word, i, np.uint32(pack_unit(scale(column(chunk.ray, i), -ONE))))
+    put(word + WAITING_STEP, i, front if is_front else back)
+    put(word + 2 * WAITING_STEP, i, np.uint32(flux))
+    put(word + 3 * WAITING_STEP, i, chunk.photon[i])
+
+
+@inlined
+def stored(i: int, steps: np.uint32, data: Landing) -> np.uint32:
+    """Returns the fate of a photon that stays, or none."""
+    stores = ((data.chunk.kind[i] & STORES) != 0) & (Int(steps) >= data.limits.min_bounces)
+    return ONE_STORED if stores else NO_FATE
+
+
+@inlined
+def paint(i: int, view: View) -> None:
+    """Multiply the diffuse colour with one of four texels, drawn so that the mean is the filtered texture.
+
+    Fajardo, Wronski, Salvi, Pharr: Stochastic Texture Filtering, 2023.
+    """
+    chunk = view.chunk
+    u, v = chunk.uv[0, i], chunk.uv[1, i]
+    w = ONE - u - v
+    x = w * chunk.uvs[0, i] + u * chunk.uvs[2, i] + v * chunk.uvs[4, i]
+    y = w * chunk.uvs[1, i] + u * chunk.uvs[3, i] + v * chunk.uvs[5, i]
+    _, u_x, u_y, _ = more_numbers(i, chunk)
+    width, height = chunk.width[i], chunk.height[i]
+    place = Int(texel_step(y, u_y, height) * width) + texel_step(x, u_x, width)
+    texel = get_word(view.texels, Int(chunk.texels[i] + place))
+    color = (
+        get(view.decoded, texel & TEXEL_MASK),
+        get(view.decoded, np.uint32(texel >> np.uint32(8)) & TEXEL_MASK),
+        get(view.decoded, texel >> np.uint32(16)),
+    )
+    set_column(chunk.weight, i, multiply(column(chunk.weight, i), color))
+
+
+@inlined
+def texel_step(x: float, u: float, size: int) -> int:
+    """Returns one of two texels of a row or column that are blended at x, where each 1 repeats."""
+    step = Int(np.floor((x - np.floor(x)) * Float32(size) - HALF + u))
+    step = Int(Int(step - size) if step >= size else (Int(step + size) if step < Int(0) else step))
+    return Int(min(max(step, Int(0)), Int(size - Int(1))))  # places that are not there may hold anything
+
+
+@inlined
+def more_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
+    """Returns a second draw of uniform numbers: one for the lobe, two for texels and one that is not used."""
+    words = more4((chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i]))
+    return unit32(words[0]), unit32(words[1]), unit32(words[2]), unit32(words[3])
+
+
+@inlined
+def face(i: int, chunk: Chunk) -> None:
+    """Shade by the flat normal until something else is known."""
+    normal = column(chunk.normal, i)
+    set_column(chunk.shading, i, normal)
+    set_column(chunk.wi, i, normal)
+    chunk.is_directed[i] = Int(0)
+
+
+@inlined
+def bend_normal(k: int, view: View) -> None:
+    """Write the shading normal between those of the corners, as `shaders.surface.surface_at` does."""
+    chunk = view.chunk
+    i = get_int(address(chunk.bent), k)
+    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, view)
+    # Some files wind a triangle against its vertex normals: those then say which side is outside.
+    outside = dot(flat, shading) >= ZERO
+    shading = scale(shading, ONE if outside else -ONE)
+    seen = dot(shading, ray) < -LEAST_COSINE  # else from behind the bent normal: only the flat one makes sense
+    put(address(chunk.is_outside), i, Int(outside))
+    set_column(chunk.shading, i, chosen(seen, shading, flat))
+
+
+@inlined
+def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
+    """Returns a where the condition holds, else b."""
+    return (a[0] if condition else b[0], a[1] if condition else b[1], a[2] if condition else b[2])
+
+
+@inlined
+def is_cut(steps: np.uint32, limits: Limits) -> bool:
+    """Returns whether a path that met one surface more than so many has met enough of them."""
+    return Int(steps + ONE_STEP) >= limits.max_bounces
+
+
+@inlined
+def roulette(flux: Vec3, weight: Vec3, number: float, is_cut: bool) -> tuple[Vec3, np.uint32]:
+    """Play Russian roulette by the share of flux that is left.
+
+    Returns the flux that goes on, and the fate of a path that ends.
+    """
+    left = multiply(flux, weight)
+    before, after = largest(flux), largest(left)
+    survives = number * before < after
+    cut = ONE_TERMINATED if is_cut else NO_FATE
+    return scale(left, max(ONE, before / after)), cut if survives else ONE_ABSORBED
+
+
+@inlined
+def corners_normal(i: int, view: View) -> Vec3:
+    """Returns the unit normal between those of a triangle's corners, on whichever side these are."""
+    chunk = view.chunk
+    u, v = get(address(chunk.uv), i), get(address(chunk.uv) + COLUMN_BYTES, i)
+    corner = Int(get_int(address(chunk.triangle), i) * Int(9))
+    a, b, c = get3(view.normals, 4, corner), get3(view.normals + 12, 4, corner), get3(view.normals + 24, 4, corner)
+    return normalize(add(scale(a, ONE - u - v), add(scale(b, u), scale(c, v))))
+
+
+@inlined
+def correct_photon(k: int, view: View) -> None:
+    """Have the flux that is stored count about the normal between the corners' ones: nothing, from behind it."""
+    chunk = view.chunk
+    i = get_int(address(chunk.bent), k)
+    flat, ray, shading = column(chunk.normal, i), column(chunk.ray, i), corners_normal(i, view)
+    cosine = dot(shading, ray)
+    bent = max(-cosine if dot(flat, shading) >= ZERO else cosine, ZERO)
+    flux = scale(column(chunk.flux, i), shading_normal_correction(bent, -dot(flat, ray)))
+    number = unit32(get_word(address(chunk.words) + 3 * COLUMN_BYTES, i))
+    put(view.photons + PHOTON_FLUX * WAITING_STEP, i, np.uint32(pack_flux(flux, number)))

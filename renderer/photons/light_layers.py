@@ -1,0 +1,107 @@
+"""What photons bring to a picture, to the bias of their search, and to the layers of light."""
+
+import math
+from typing import NamedTuple
+
+from renderer.film.layers import (
+    CAUSTIC_LIGHT,
+    DIRECT_LIGHT,
+    INDIRECT_LIGHT,
+    LAYER_BEAUTY,
+    LAYER_BIAS,
+    LAYER_DENSITY,
+    LAYER_LIGHT,
+    Doubles,
+    add_color,
+)
+from renderer.photons.lookup import PhotonLookup, radius_at
+from renderer.photons.photon_map import PhotonMap, find, irradiance
+from shaders.compilation import called
+from shaders.compilation import compiled as inlined
+from shaders.surface import Hit
+from shaders.vector import Color, mean, subtract
+
+#: By how much the inner disc of a bias estimate is smaller than that of the search.
+INNER_RADIUS = math.sqrt(0.5)
+
+
+class PhotonLight(NamedTuple):
+    """What photons bring to a hit, and what the eye sees of it.
+
+    pixel: which one sees it.
+    radius: of the task, world units.
+    is_first: whether it is the first surface that spreads light.
+    is_far: whether the irradiance was looked up rather than searched.
+    irradiance: W/m^2, on the hit.
+    radiance: what the pixel receives of it.
+    """
+
+    pixel: int
+    radius: float
+    is_first: bool
+    is_far: bool
+    irradiance: Color
+    radiance: Color
+
+
+@inlined
+def add_photons(image: Doubles, lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> None:
+    """Add what photons bring to the picture and, where they are asked for, to the bias and to the layers."""
+    add_color(image, light.pixel, LAYER_BEAUTY, light.radiance)
+    if image.shape[1] > LAYER_BIAS and not light.is_far:
+        image[light.pixel, LAYER_BIAS] += lost_in_disc(lookup, hit, light)
+    if image.shape[1] > LAYER_LIGHT:
+        add_photon_layers(image, lookup, hit, light)
+
+
+@called
+def lost_in_disc(lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> float:
+    """Returns by how much the mean radiance grows from the inner disc to the whole one: the bias is a multiple of it.
+
+    Hachisuka, Jarosz, Jensen: A Progressive Error Estimation Framework for Photon Density Estimation, 2010, know the
+    bias by derivatives of the kernel; a disc has none, so that two of them are compared.
+    """
+    radius = radius_at(lookup, light.pixel, light.radius) * INNER_RADIUS
+    inner = part_of(light, found_in(lookup.photon_map, hit, radius))
+    return mean(subtract(light.radiance, inner))
+
+
+@called
+def add_photon_layers(image: Doubles, lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> None:
+    """Add what photons bring to the layers of light, and how close the photons lie."""
+    if not light.is_first:
+        add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, light.radiance)
+        return
+    radius = radius_at(lookup, light.pixel, light.radius)
+    direct = part_of(light, found_in(lookup.parts.direct, hit, radius))
+    caustic = part_of(light, found_in(lookup.parts.caustics, hit, radius))
+    others = subtract(subtract(light.radiance, direct), caustic)
+    add_color(image, light.pixel, LAYER_LIGHT + 3 * DIRECT_LIGHT, direct)
+    add_color(image, light.pixel, LAYER_LIGHT + 3 * CAUSTIC_LIGHT, caustic)
+    rest = (max(others[0], 0.0), max(others[1], 0.0), max(others[2], 0.0))  # sums in another order are rounded apart
+    add_color(image, light.pixel, LAYER_LIGHT + 3 * INDIRECT_LIGHT, rest)
+    found = find(lookup.photon_map, hit.position, hit.geom_normal, hit.shading_normal, radius)
+    image[light.pixel, LAYER_DENSITY] += found.photons / (math.pi * (radius * radius))
+
+
+@inlined
+def found_in(photon_map: PhotonMap, hit: Hit, radius: float) -> Color:
+    """Returns the irradiance by the photons of a map within a disc."""
+    found = find(photon_map, hit.position, hit.geom_normal, hit.shading_normal, radius)
+    return irradiance(photon_map, found, radius)
+
+
+@inlined
+def part_of(light: PhotonLight, arriving: Color) -> Color:
+    """Returns what the eye sees of some irradiance."""
+    return (
+        seen_of(arriving[0], light.irradiance[0], light.radiance[0]),
+        seen_of(arriving[1], light.irradiance[1], light.radiance[1]),
+        seen_of(arriving[2], light.irradiance[2], light.radiance[2]),
+    )
+
+
+@inlined
+def seen_of(part: float, whole: float, radiance: float) -> float:
+    """Returns the same share of a radiance as a part has of its whole."""
+    return radiance * (part / whole) if whole > 0.0 else 0.0

@@ -1,0 +1,80 @@
+"""What eye paths ask of photons at a diffuse surface."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.photons.irradiance import IrradianceMap, nearest_irradiance, no_irradiance
+from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, build_photon_map, find, irradiance
+from shaders.compilation import compiled as inlined
+from shaders.surface import Hit
+from shaders.vector import Color
+
+
+class PhotonParts(NamedTuple):
+    """Some photons of a map, where layers of light are told apart.
+
+    caustics: those that mirrors and glass alone have brought.
+    direct: those straight from a light.
+    """
+
+    caustics: PhotonMap
+    direct: PhotonMap
+
+
+class PhotonLookup(NamedTuple):
+    """The photons that eye paths ask at a diffuse surface.
+
+    photon_map: photons that are looked for near a hit.
+    irradiance: what a final gather finds far from it.
+    parts: some of the photons of the map.
+    radii: (pixels,) float64, a radius of the search for each pixel, or none where all have that of the task.
+    found: (pixels,) int64, to which the photons found for a pixel are added; as many as there are radii.
+    """
+
+    photon_map: PhotonMap
+    irradiance: IrradianceMap
+    parts: PhotonParts
+    radii: npt.NDArray[np.float64]
+    found: npt.NDArray[np.int64]
+
+
+def look_up(
+    photon_map: PhotonMap, irradiance_map: IrradianceMap | None = None, parts: PhotonParts | None = None
+) -> PhotonLookup:
+    """Returns photons that are looked for within the radius of the task."""
+    far, known = irradiance_map or no_irradiance(), parts or PhotonParts(empty_map(), empty_map())
+    return PhotonLookup(photon_map, far, known, np.empty(0), np.empty(0, np.int64))
+
+
+def empty_map() -> PhotonMap:
+    """Returns a map without photons."""
+    return build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), radius=1.0, scale=0.0)
+
+
+def no_photons() -> PhotonLookup:
+    """Returns a lookup that finds no photons."""
+    return look_up(empty_map())
+
+
+@inlined
+def radius_at(lookup: PhotonLookup, pixel: int, radius: float) -> float:
+    """Returns the radius of the search for a pixel, where `radius` is that of the task."""
+    return lookup.radii[pixel] if len(lookup.radii) > 0 else radius
+
+
+@inlined
+def irradiance_at(lookup: PhotonLookup, hit: Hit, pixel: int, radius: float, is_far: bool) -> Color:
+    """Returns the irradiance in W/m^2 that photons bring to a hit of a pixel's path.
+
+    radius: of the task, world units.
+    is_far: whether the hit ends a ray of a final gather, so that irradiance is looked up rather than searched.
+    """
+    if is_far:
+        return nearest_irradiance(lookup.irradiance, hit.position, hit.geom_normal)
+    radius = radius_at(lookup, pixel, radius)
+    found = find(lookup.photon_map, hit.position, hit.geom_normal, hit.shading_normal, radius)
+    if len(lookup.found) > 0:
+        lookup.found[pixel] += found.photons
+    return irradiance(lookup.photon_map, found, radius)

@@ -1,0 +1,219 @@
+"""Shading photons: a batch of hits becomes stored photons and the next rays.
+
+Rays, hits and paths are columns. Small loops read them chunk by chunk into columns of scratch, which stay in the cache
+next to the core, and compile to vector instructions. What only some have is packed side by side for the next loop:
+rays that hit something, hits that leave a photon, paths that go on. What few hits need (bent normals, textures, lobes
+beside the diffuse one) goes through lists of places.
+
+Paths that go on move to the front of the batch; fresh photons follow, so that a batch stays full until no photon is
+left. Their indices follow one another, nothing has happened to them yet, and where there is one light they all carry
+the same flux: they need no columns of paths until they have met something. All is decided by a photon's index and
+bounce: the thread, the batch and the place that it is in change no bit.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.photons.batch import (
+    PhotonBatch,
+    PhotonTask,
+)
+from renderer.photons.chunk_views import MOST_BOUNCES, WAITING_STEP, Landing, Limits, Shading, Span, View
+from renderer.photons.emission import is_all_alike, launch, only_light
+from renderer.photons.gathering_hits import gather_records, gather_textures, pick_fresh, pick_hits
+from renderer.photons.keeping import add_fates, keep_paths, keep_photons
+from renderer.photons.landing import bend_normal, bounce, bounce_first, correct_photon, face, land, paint
+from renderer.photons.photon_map import PHOTON_FLUX
+from renderer.photons.scalar_path import scatter_scalar
+from renderer.photons.scattering import bend_flux, choose_side, decide, end_path, end_spread, scatter_mixed
+from renderer.photons.store import (
+    EMITTED,
+    ESCAPED,
+    RAYS,
+    PhotonOutput,
+)
+from renderer.scene.packed_scene import PackedScene
+from renderer.scene.photon_scene import (
+    BENT,
+    MIXED,
+    SCALAR,
+    TEXTURED,
+    PhotonScene,
+)
+from renderer.simd.columns import (
+    each,
+    list_places,
+    whole,
+)
+from shaders.float32 import ZERO
+from shaders.random import STREAM_PHOTON, hash_key
+from shaders.surface import SurfaceArrays
+from shaders.vector import Vec3
+from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.vector import address, fetch_add, load_acquire
+
+
+def needs_uv(scene: PackedScene) -> bool:
+    """Returns whether shading reads u and v of hits."""
+    return bool(scene.photon_scene.flags & (TEXTURED | BENT))
+
+
+@compiled
+def shade_batch(
+    scene: PackedScene,
+    task: PhotonTask,
+    batch: PhotonBatch,
+    active: int,
+    supply: npt.NDArray[np.int64],
+    output: PhotonOutput,
+) -> int:
+    """Shade the hits of the first `active` rays, and fill the batch up with fresh photons.
+
+    supply: (2,) next photon to start and the end of them, shared by threads; moved on, maybe beyond the end. output:
+    with room for `active` more photons. Returns how many rays there are to trace now.
+    """
+    limits = Limits(
+        np.int32(task.min_bounces),
+        np.int32(min(task.max_bounces, MOST_BOUNCES)),
+        hash_key(task.seed, task.sequence, STREAM_PHOTON),
+        task.only_caustics,
+        task.is_corrected,
+    )
+    shading, flux = shading_of(scene, limits), fresh_flux(scene.photon_scene, task)
+    first, kept = 0, 0
+    while first < active:
+        span = span_at(batch, (first, active, kept), shading.is_alike, flux)
+        done, going = shade_chunk(scene.surfaces, shading, batch, span, output)
+        first, kept = first + done, kept + going
+    photon, fresh = take(supply, batch.capacity - kept)
+    launch(scene.photon_scene, task, batch, (kept, photon, fresh))
+    rays = kept + fresh
+    output.counters[EMITTED] += fresh
+    output.counters[RAYS] += rays
+    return rays
+
+
+@inlined
+def shading_of(scene: PackedScene, limits: Limits) -> Shading:
+    """Returns how a batch is shaded."""
+    return Shading(
+        flags=scene.photon_scene.flags,
+        is_alike=is_all_alike(scene.photon_scene),
+        records=address(scene.photon_scene.records),
+        materials=address(scene.photon_scene.materials),
+        normals=address(scene.surfaces.normals),
+        uvs=address(scene.photon_scene.uvs),
+        texels=address(scene.photon_scene.texels),
+        decoded=address(scene.photon_scene.decoded),
+        limits=limits,
+    )
+
+
+@inlined
+def fresh_flux(scene: PhotonScene, task: PhotonTask) -> Vec3:
+    """Returns the flux of fresh photons, where all carry the same; else nothing."""
+    return only_light(scene, task).flux if is_all_alike(scene) else (ZERO, ZERO, ZERO)
+
+
+@inlined
+def span_at(batch: PhotonBatch, places: tuple[int, int, int], is_alike: bool, flux: Vec3) -> Span:
+    """Returns the rays to shade next: those of paths that go on, or fresh ones.
+
+    places: of the first one, behind the last one of all, and of the next path kept.
+    is_alike: whether all fresh photons carry the same flux.
+    flux: what they carry then.
+    """
+    first, active, kept = places
+    fresh, photon = batch.fresh[0], batch.fresh[1] + first - batch.fresh[0]
+    is_fresh = first >= fresh
+    count = (active if is_fresh else min(active, fresh)) - first
+    return Span(first, count, kept, is_fresh, is_fresh and is_alike, photon, flux)
+
+
+@inlined
+def take(supply: npt.NDArray[np.int64], wanted: int) -> tuple[int, int]:
+    """Take photons from what threads share. Returns the first one's index, and how many they are."""
+    end = supply[1]
+    if wanted == 0 or np.int64(load_acquire(address(supply))) >= end:
+        return end, 0
+    photon = fetch_add(address(supply), wanted)
+    return photon, max(0, min(wanted, end - photon))
+
+
+@compiled
+def shade_chunk(
+    surfaces: SurfaceArrays, shading: Shading, batch: PhotonBatch, span: Span, output: PhotonOutput
+) -> tuple[int, int]:
+    """Shade the hits of the first rays of a span, as many as a chunk has room for. Returns how many rays these are, and
+    how many paths of them go on."""
+    view = View(
+        rays=address(batch.rays) + 4 * span.first,
+        hits=address(batch.hits) + 4 * span.first,
+        paths=address(batch.paths) + 4 * span.first,
+        kept_rays=address(batch.rays) + 4 * span.kept,
+        kept_paths=address(batch.paths) + 4 * span.kept,
+        step=4 * batch.rays.shape[1],
+        photons=address(output.waiting) + 4 * output.waits[0],
+        materials=shading.materials,
+        normals=shading.normals,
+        texels=shading.texels,
+        decoded=shading.decoded,
+        chunk=batch.scratch.chunk[0],
+    )
+    hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
+    gather_records(shading, view, hits)
+    landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
+    if shading.flags & (TEXTURED | BENT | MIXED):
+        shade_all_lobes(surfaces, shading, view, hits, landing)
+    else:
+        shade_flat(hits, span.is_alike, landing)
+    if shading.limits.only_caustics and not shading.flags & MIXED:
+        each(end_path, whole(hits), view.chunk)
+    return rays, keep_chunk(shading.flags, view, (hits, rays), output)
+
+
+@inlined
+def shade_flat(hits: int, is_alike: bool, landing: Landing) -> None:
+    """Shade hits where all surfaces are flat, diffuse and of one colour each."""
+    if is_alike:
+        each(bounce_first, whole(hits), landing)
+    else:
+        each(bounce, whole(hits), landing)
+
+
+@inlined
+def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: PhotonOutput) -> int:
+    """Keep photons and paths of a chunk, and count what became of its rays. counts: hits and rays. Returns how many
+    paths go on."""
+    hits, rays = counts
+    output.counters[ESCAPED] += rays - hits
+    keep_photons(view, hits, output)
+    add_fates(hits, view.chunk, output)
+    return keep_paths(flags, view, hits)
+
+
+@inlined
+def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits: int, landing: Landing) -> None:
+    """Shade hits where some are not on flat, diffuse surfaces of one colour each."""
+    flags, chunk = shading.flags, view.chunk
+    each(land, whole(hits), landing)
+    if flags & TEXTURED:
+        gather_textures(shading, view, hits)
+        each(paint, whole(hits), view)
+    if flags & (BENT | MIXED):
+        each(face, whole(hits), chunk)
+        bent = list_places(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
+        each(bend_normal, whole(bent), view)
+        if landing.limits.is_corrected:
+            each(correct_photon, whole(bent), view)
+        if flags & MIXED:
+            scatter_mixed(hits, view)
+        if flags & SCALAR:
+            scalar = list_places(address(chunk.kind), (SCALAR, SCALAR), hits, address(chunk.scalar))
+            fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
+            scatter_scalar(surfaces, chunk, scalar, fluxes, landing.limits.is_corrected)
+        each(bend_flux, whole(bent), view)
+        each(choose_side, whole(hits), chunk)
+    if landing.limits.only_caustics and flags & MIXED:
+        each(end_spread, whole(hits), chunk)
+    each(decide, whole(hits), landing)

@@ -1,0 +1,181 @@
+"""Where photons land, as fast as memory takes them, and how they come into order afterwards.
+
+Each thread has a store. Photons wait in columns next to the core until they fill a block, which goes to memory at once:
+one stream for a processor to foresee, not one for each column. Which thread traced a photon, and when, is forgotten as
+soon as all are put in order of their index. A path is in one store alone, and its photons were kept there in the order
+in which it left them.
+"""
+
+import contextlib
+import mmap
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.photons.photon_map import PHOTON_WORDS, Words
+from renderer.simd.columns import CHUNK, ELEMENTS
+from tracecore.compilation.cached import compiled
+
+#: A column beside those of a photon: its index.
+STORE_INDEX = PHOTON_WORDS
+STORE_COLUMNS = PHOTON_WORDS + 1
+
+BLOCK_BYTES = 4 * STORE_COLUMNS * CHUNK
+
+#: From one column of photons that wait to the next, in numbers: those of a block that is not full, of a chunk, and of a
+#: last vector that is not full.
+WAITING = 2 * CHUNK + ELEMENTS
+
+#: Memory is asked for in pieces of this size.
+SEGMENT_BYTES = 16 << 20
+
+EMITTED, STORED, ABSORBED, ESCAPED, TERMINATED, RAYS, COUNTERS = range(7)
+
+Counts = npt.NDArray[np.int64]
+
+
+class PhotonOutput(NamedTuple):
+    """Memory that shading writes photons to.
+
+    waiting: (STORE_COLUMNS, WAITING) uint32, photons of a block that is not full.
+    waits: (1,) int64, how many they are.
+    blocks: (n, STORE_COLUMNS, CHUNK) uint32.
+    filled: (1,) int64, how many of the blocks are full.
+    counters: (COUNTERS,) int64.
+    """
+
+    waiting: Words
+    waits: Counts
+    blocks: Words
+    filled: Counts
+    counters: Counts
+
+
+class PhotonStore:
+    """The photons of one thread, in segments that are kept from run to run. counters: of all its runs since `clear`."""
+
+    def __init__(self) -> None:
+        self.counters: Counts = np.zeros(COUNTERS, np.int64)
+        self._waiting, self._waits = np.zeros((STORE_COLUMNS, WAITING), np.uint32), np.zeros(1, np.int64)
+        self._segments: list[PhotonOutput] = []
+        self._current = 0
+
+    def output(self, rays: int) -> PhotonOutput:
+        """Returns memory with room for the hits of so many rays."""
+        while self._current < len(self._segments):
+            if room(self._segments[self._current]) >= rays:
+                return self._segments[self._current]
+            self._current += 1
+        self._add_segment(rays)
+        return self._segments[self._current]
+
+    def reserve(self, photons: int) -> None:
+        """Have memory for so many photons at hand, so that tracing does not wait for it."""
+        while sum(map(room, self._segments)) < photons:
+            self._add_segment(1)
+            self._segments[-1].blocks.fill(0)  # memory is only there once it has been touched
+
+    def clear(self) -> None:
+        """Forget the photons, keep the memory."""
+        self.counters[:] = 0
+        self._waits[0] = self._current = 0
+        for segment in self._segments:
+            segment.filled[0] = 0
+
+    def filled(self) -> Iterator[Words]:
+        """Yield all photons, (n, STORE_COLUMNS, m) uint32 at a time, in the order in which they were kept."""
+        for segment in self._segments:
+            yield segment.blocks[: segment.filled[0]]
+        yield self._waiting[None, :, : self._waits[0]]
+
+    def _add_segment(self, photons: int) -> None:
+        """Add a segment with room for no less than so many photons."""
+        count = max(-(-photons // CHUNK) + 1, SEGMENT_BYTES // BLOCK_BYTES)
+        filled = np.zeros(1, np.int64)
+        self._segments.append(PhotonOutput(self._waiting, self._waits, new_blocks(count), filled, self.counters))
+
+
+@compiled
+def room(output: PhotonOutput) -> int:
+    """Returns how many photons more an output can take."""
+    return (len(output.blocks) - output.filled[0] - 1) * CHUNK
+
+
+def new_blocks(count: int) -> Words:
+    """Returns (count, STORE_COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after
+    another. They are whole pages, so that lines of 64 bytes lie as the processor has them.
+    """
+    size = count * BLOCK_BYTES
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with contextlib.suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    else:
+        memory = mmap.mmap(-1, size)
+    return np.frombuffer(memory, np.uint32).reshape(count, STORE_COLUMNS, CHUNK)
+
+
+def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) -> Words:
+    """Returns all photons stored, (n, PHOTON_WORDS) uint32, in order of index, whichever store they are in.
+
+    Those of a path keep their order; a path must be in one store alone.
+
+    first: index of the first photon that was started.
+    count: how many were started.
+    threads: how many do the work.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+
+        def spread(function: Callable[..., object], *arguments: object) -> list[object]:
+            return list(pool.map(lambda piece: function(piece, *arguments), stores))
+
+        starts = np.zeros(count + 1, np.int64)
+        spread(_count_store, first, starts)
+        bounds = np.linspace(0, count + 1, threads + 1).astype(np.int64)
+        pieces = [starts[low:high] for low, high in pairwise(bounds)]
+        sums = np.cumsum([0, *pool.map(np.sum, pieces)])
+        list(pool.map(start_paths, pieces, sums[:-1]))
+        ordered = np.empty((int(sums[-1]), PHOTON_WORDS), np.uint32)
+        spread(_place_store, first, starts, ordered)
+    return ordered
+
+
+def _count_store(store: PhotonStore, first: int, counts: Counts) -> None:
+    for blocks in store.filled():
+        count_photons(blocks, first, counts)
+
+
+def _place_store(store: PhotonStore, first: int, starts: Counts, ordered: Words) -> None:
+    for blocks in store.filled():
+        place_photons(blocks, first, starts, ordered)
+
+
+@compiled
+def count_photons(blocks: Words, first: int, counts: Counts) -> None:
+    """Add to counts[p] the number of photons of path first + p."""
+    for block in range(len(blocks)):
+        for i in range(blocks.shape[2]):
+            counts[np.uint32(blocks[block, STORE_INDEX, i] - np.uint32(first))] += 1
+
+
+@compiled
+def start_paths(counts: Counts, start: int) -> None:
+    """Turn numbers of photons into the indices of the first ones, from `start` on."""
+    for path in range(len(counts)):
+        start, counts[path] = start + counts[path], start
+
+
+@compiled
+def place_photons(blocks: Words, first: int, starts: Counts, ordered: Words) -> None:
+    """Copy each photon to where its path starts, and let the rest of the path start behind it."""
+    for block in range(len(blocks)):
+        for i in range(blocks.shape[2]):
+            path = np.uint32(blocks[block, STORE_INDEX, i] - np.uint32(first))
+            place = starts[path]
+            starts[path] = place + 1
+            for word in range(PHOTON_WORDS):
+                ordered[place, word] = blocks[block, word, i]

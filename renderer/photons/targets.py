@@ -1,0 +1,200 @@
+"""What photons are sent to (`photon_projection`), and how many of them each light gets for it."""
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.scene.packed_scene import PackedScene, are_sharp
+from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
+from renderer.scene.projection import AIM_COLUMNS, NO_PROJECTION, Projection, Source, reach
+from shaders.lights import (
+    LIGHT_EDGE_1,
+    LIGHT_EDGE_2,
+    LIGHT_KIND,
+    LIGHT_NORMAL,
+    LIGHT_POSITION,
+    POINT,
+    SPOT,
+    TRIANGLE,
+    LightArrays,
+    triple,
+)
+from shaders.surface import SurfaceArrays
+from shaders.vector import along
+from tracecore.compilation.cached import compiled
+
+Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+#: Most spheres: each photon looks at all of them.
+MOST_TARGETS = 12
+
+#: Spheres are this much larger than they must be, for what rounding takes.
+MARGIN = 1.0001
+
+#: A light keeps this much of its share by power, however little of it goes to targets.
+LEAST_SHARE = 1.0 / 16.0
+
+#: Places of a light at which it is asked what it sends to targets.
+PLACES = 16
+
+#: Odd numbers that make one word of the three of a corner. Two corners in one word would join two objects, no more.
+WORD_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
+
+
+def projected(scene: PackedScene, share: float) -> PackedScene:
+    """Returns the scene with a share of its photons sent to mirrors and glass, and the others to what there is.
+
+    It is the scene itself where neither makes a difference. A share of 1 is for caustic maps: what goes elsewhere is
+    left out.
+
+    share: 0..1.
+    """
+    lights, photon_scene = scene.lights, scene.photon_scene
+    targets = specular_spheres(scene.surfaces) if share > 0.0 else NO_PROJECTION.targets
+    around = box_around(scene.surfaces.positions, lights)
+    if lights.power <= 0.0 or (len(targets) == 0 and around is NO_PROJECTION.around):
+        return scene
+    projection = Projection(targets, share if len(targets) else 0.0, around)
+    rows, power, is_square = join_triangles(lights)
+    budgets = light_budgets(lights._replace(rows=rows), power, is_square, projection)
+    shared = lights._replace(
+        probability=budgets_of_rows(lights, rows, budgets),
+        strongest_flux=lights.strongest_flux * float((power[power > 0.0] / budgets[power > 0.0]).max()),
+    )
+    return scene._replace(
+        photon_scene=photon_scene._replace(
+            emitters=pack_emitters(rows, budgets, is_square),
+            aliases=pack_aliases(budgets),
+            lights=shared,
+            projection=projection,
+        )
+    )
+
+
+def budgets_of_rows(lights: LightArrays, rows: Doubles, budgets: Doubles) -> Doubles:
+    """Returns budgets of joined lights as those of rows, for the kinds that are never joined."""
+    probability = lights.probability.copy()
+    single, joined = (np.flatnonzero(is_other(table)) for table in (lights.rows, rows))
+    probability[single] = budgets[joined]
+    return probability
+
+
+def is_other(rows: Doubles) -> npt.NDArray[np.bool_]:
+    """Returns whether a light is neither point nor triangle: (n,) bool."""
+    kinds: npt.NDArray[np.bool_] = ~np.isin(rows[:, LIGHT_KIND], (POINT, TRIANGLE))
+    return kinds
+
+
+def light_budgets(lights: LightArrays, power: Doubles, is_square: npt.NDArray[np.bool_], to: Projection) -> Doubles:
+    """Returns the probabilities with which photons choose lights: (n,) float64.
+
+    In part they follow power, in part the power that goes to targets, so that a lamp beside glass is not left out among
+    stronger ones.
+
+    power: (n,) float64, the lights' shares of it.
+    """
+    useful = power * reaches(lights, to, is_square)
+    if useful.sum() <= 0.0:
+        return power
+    part = min(to.share, 1.0 - LEAST_SHARE)
+    return (1.0 - part) * power + part * useful / useful.sum()
+
+
+@compiled
+def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_]) -> Doubles:
+    """Returns the share of each light's flux that goes to targets: (n,) float64.
+
+    It is the mean over some places of the light.
+    (Roberts: The Unreasonable Effectiveness of Quasirandom Sequences, 2018.)
+    """
+    shares, aims = np.zeros(len(lights.rows)), np.empty((len(to.targets), AIM_COLUMNS))
+    for light in range(len(lights.rows)):
+        kind = lights.rows[light, LIGHT_KIND]
+        places = PLACES if kind == TRIANGLE else 1
+        for place in range(places):
+            origin = triple(lights, light, LIGHT_POSITION)
+            if kind == TRIANGLE:
+                s, t = 0.7548776662466927 * (place + 0.5) % 1.0, 0.5698402909980532 * (place + 0.5) % 1.0
+                is_beyond = s + t > 1.0 and not is_square[light]
+                s, t = 1.0 - s if is_beyond else s, 1.0 - t if is_beyond else t
+                origin = along(
+                    along(origin, triple(lights, light, LIGHT_EDGE_1), s), triple(lights, light, LIGHT_EDGE_2), t
+                )
+            source = Source(kind, light, origin, triple(lights, light, LIGHT_NORMAL))
+            shares[light] += reach(lights, to, source, aims) / places
+    return shares
+
+
+def box_around(positions: Floats, lights: LightArrays) -> Doubles:
+    """Returns the corners of the box around all triangles: (2, 3).
+
+    The box is the endless one where no light without size is outside.
+    """
+    has_place = np.isin(lights.rows[:, LIGHT_KIND], (POINT, SPOT)) & (lights.probability > 0.0)
+    places = lights.rows[has_place, LIGHT_POSITION : LIGHT_POSITION + 3]
+    if len(positions) == 0 or len(places) == 0:
+        return NO_PROJECTION.around
+    corners = positions.reshape(-1, 3)
+    low, high = corners.min(axis=0).astype(np.float64), corners.max(axis=0).astype(np.float64)
+    is_in = ((places >= low) & (places <= high)).all()
+    return NO_PROJECTION.around if is_in else np.stack([low, high])
+
+
+def specular_spheres(surfaces: SurfaceArrays) -> Doubles:
+    """Returns middle and radius, (k, 4) float64, of no more than MOST_TARGETS spheres around all mirrors and glass.
+
+    Objects are what hangs together. All are split in two along the longest side of the box around their middles, the
+    largest sphere first, as long as there may be more.
+    """
+    is_sharp = are_sharp(surfaces.materials, surfaces.shaders)[surfaces.material_ids]
+    triangles = surfaces.positions[is_sharp]
+    if len(triangles) == 0:
+        return NO_PROJECTION.targets
+    labels = connected(triangles)
+    parts = [(sphere_around(triangles), np.arange(len(triangles)))]
+    whole: list[Doubles] = []
+    while parts and len(parts) + len(whole) < MOST_TARGETS:
+        sphere, own = parts.pop(int(np.argmax([part[0][3] for part in parts])))
+        halves = split(triangles, labels, own)
+        if len(halves) == 1:
+            whole.append(sphere)
+        else:
+            parts += [(sphere_around(triangles[half]), half) for half in halves]
+    return np.array([sphere for sphere, _ in parts] + whole)
+
+
+def connected(triangles: Floats) -> Longs:
+    """Returns labels, (n,), 0 and up, the same for triangles (n, 3, 3) that share corners, also through others."""
+    words = (np.ascontiguousarray(triangles).view(np.uint32).astype(np.uint64) * WORD_FACTORS).sum(axis=2)
+    corners, ids = np.unique(words, return_inverse=True)
+    ids = ids.reshape(-1, 3)
+    labels = np.arange(len(corners))
+    while True:
+        least = labels[ids].min(axis=1)
+        joined = labels.copy()
+        np.minimum.at(joined, labels[ids], least[:, None])
+        joined = np.minimum(joined, joined[joined])
+        if np.array_equal(joined, labels):
+            return np.unique(labels[ids[:, 0]], return_inverse=True)[1]
+        labels = joined
+
+
+def split(triangles: Floats, labels: Longs, own: Longs) -> list[Longs]:
+    """Returns the triangles `own` in two, by the middles of the objects they belong to; in one where it cannot be."""
+    objects, members = np.unique(labels[own], return_inverse=True)
+    low, high = np.full((len(objects), 3), np.inf), np.full((len(objects), 3), -np.inf)
+    np.minimum.at(low, members, triangles[own].min(axis=1))
+    np.maximum.at(high, members, triangles[own].max(axis=1))
+    middles = 0.5 * (low + high)
+    axis = np.argmax(np.ptp(middles, axis=0))
+    is_far = (middles[:, axis] > 0.5 * (middles[:, axis].min() + middles[:, axis].max()))[members]
+    return [own[~is_far], own[is_far]] if is_far.any() else [own]
+
+
+def sphere_around(triangles: Floats) -> Doubles:
+    """Returns a sphere around triangles (n, 3, 3), the middle of their box and its radius: (4,) float64."""
+    corners = triangles.reshape(-1, 3).astype(np.float64)
+    middle = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
+    radius = MARGIN * np.sqrt(np.square(corners - middle).sum(axis=1).max())
+    return np.append(middle, radius)

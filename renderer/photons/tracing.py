@@ -1,0 +1,153 @@
+"""Photons from the lights through the scene, traced by loops that shade batch after batch (`renderer.photons.shading`).
+
+A batch is a pool of paths. Where a path ends, the next photon starts in its place, so that batches stay full until all
+photons are on their way.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
+from renderer.photons.counts import PhotonCounts
+from renderer.photons.photon_map import Words
+from renderer.photons.shading import needs_uv, shade_batch
+from renderer.photons.store import (
+    ABSORBED,
+    EMITTED,
+    ESCAPED,
+    RAYS,
+    STORED,
+    TERMINATED,
+    PhotonOutput,
+    PhotonStore,
+    in_order,
+    room,
+)
+from renderer.scene.packed_scene import PackedScene
+from tracecore.compilation.cached import compiled
+from tracecore.compilation.vector import borrowed
+from tracecore.dispatch.port import ENDLESS, FULL, NO_UV, ONE_SLOT, Port, next_batch, submit
+from tracecore.workers.pool import Loop, Worker, WorkerPool
+
+Longs = npt.NDArray[np.int64]
+
+
+class PhotonJob(NamedTuple):
+    """Photons to trace, shared by all threads.
+
+    supply: (2,) int64, the next one to start and the end.
+    options: what is asked of their rays, see `tracecore.dispatch.port`.
+    """
+
+    scene: PackedScene
+    task: PhotonTask
+    supply: Longs
+    options: np.int64
+
+
+class PhotonBatches(NamedTuple):
+    """A thread's batches, one slot each.
+
+    live: (batches,) int64, whether it has work.
+    active: (batches,) int64, rays that are being traced.
+    paths: (batches, PATH_WORDS, column) uint32, of `PhotonBatch`.
+    fresh: (batches, 2) int64, of `PhotonBatch`.
+    """
+
+    live: Longs
+    active: Longs
+    paths: Words
+    fresh: Longs
+
+
+class TracedPhotons(NamedTuple):
+    """Photons that have been traced.
+
+    stored: (n, PHOTON_WORDS) uint32, in order of photon index and bounce.
+    counts: fates of the paths.
+    rays: how many were traced for them.
+    order_seconds: wall time to put them in order.
+    """
+
+    stored: Words
+    counts: PhotonCounts
+    rays: int
+    order_seconds: float
+
+
+@compiled
+def run_photons(
+    job: PhotonJob, port: Port, batches: PhotonBatches, scratch: PhotonScratch, output: PhotonOutput
+) -> int:
+    """Shade what comes back and fill up with fresh photons until all paths have ended. Returns as `next_batch` does, or
+    FULL where `output` has no room for a batch more."""
+    job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
+    scratch, output = borrowed(scratch), borrowed(output)
+    index = next_batch(port, batches.live, ONE_SLOT)
+    while index >= 0:
+        if room(output) < port.capacity:
+            return FULL
+        paths, fresh = batches.paths[index], batches.fresh[index]
+        batch = PhotonBatch(port.rays[index], port.hits[index], paths, fresh, scratch, port.capacity)
+        active = shade_batch(job.scene, job.task, batch, batches.active[index], job.supply, output)
+        batches.live[index] = batches.active[index] = active
+        if active > 0:
+            submit(port, index, active, job.options)
+        index = next_batch(port, batches.live, ONE_SLOT)
+    return index
+
+
+def new_batches(port: Port, batches: int) -> PhotonBatches:
+    """Returns batches without rays."""
+    return PhotonBatches(
+        live=np.zeros(batches, np.int64),
+        active=np.zeros(batches, np.int64),
+        paths=np.zeros((batches, PATH_WORDS, port.rays.shape[2]), np.uint32),
+        fresh=np.zeros((batches, 2), np.int64),
+    )
+
+
+def trace_photons(
+    scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: range, expected_rays: int = 0
+) -> TracedPhotons:
+    """Trace the photons of these indices. What comes out depends on no thread and no size of batch.
+
+    expected_rays: have memory ready for so many, before tracing begins.
+    """
+    options = ENDLESS if needs_uv(scene) else ENDLESS | NO_UV
+    job = PhotonJob(scene, task, np.array([photons.start, photons.stop]), options)
+    stores: list[PhotonStore] = []
+
+    def make_loop(worker: Worker) -> Loop:
+        store: PhotonStore = worker.kept("photon store", PhotonStore)
+        batches: PhotonBatches = worker.kept("photon batches", lambda: new_batches(worker.port, pool.batches(1)))
+        scratch = new_scratch()
+        store.clear()
+        stores.append(store)
+        batches.live[:], batches.active[:] = 1, 0
+        store.reserve(expected_rays // pool.threads)
+
+        def loop() -> int:
+            status = FULL
+            while status == FULL:
+                status = int(run_photons(job, worker.port, batches, scratch, store.output(worker.port.capacity)))
+            return status
+
+        return loop
+
+    pool.run(make_loop)
+    started = time.perf_counter()
+    stored = in_order(stores, photons.start, len(photons), pool.threads)
+    seconds = time.perf_counter() - started
+    counters = np.sum([store.counters for store in stores], axis=0)
+    counts = PhotonCounts(
+        emitted=int(counters[EMITTED]),
+        stored=int(counters[STORED]),
+        absorbed=int(counters[ABSORBED]),
+        escaped=int(counters[ESCAPED]),
+        terminated=int(counters[TERMINATED]),
+    )
+    return TracedPhotons(stored, counts, int(counters[RAYS]), seconds)

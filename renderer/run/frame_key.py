@@ -1,0 +1,86 @@
+"""The key of a frame is one text of all that can change a bit of its picture.
+
+It is by the key that `--resume` knows a frame that is there as it is wanted. Nothing is listed that belongs to it:
+`renderer.run.fingerprint` walks the scene, the settings and the order. What does not belong to it is in `LEFT_OUT`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from renderer.drivers.driver import RenderSettings
+from renderer.run.fingerprint import Fingerprints, LeftOut
+from renderer.run.motion import Motion, block_of
+from renderer.run.picture import PictureOrder
+from renderer.version import __version__
+from scenes.model import Snapshot
+from shaders.registry import get_shader
+
+SAME_BITS = "the picture has the same bits whatever it is"
+WALKED = "what it returns for the frame is in the key instead"
+NOT_IN_THE_PICTURE = "no pixel and no text of the picture depends on it"
+
+#: All that is not in the key, and why. Neither are device, kernel and dispatch, which an order does not name and with
+#: which the picture has the same bits, nor the format of the file, which is in the frame's name.
+LEFT_OUT: LeftOut = {
+    Snapshot: {"cameras": "the frame is seen through `camera` alone"},
+    RenderSettings: {"threads": SAME_BITS, "batch_rays": SAME_BITS},
+    PictureOrder: {
+        "settings": WALKED,
+        "photon_path": NOT_IN_THE_PICTURE,
+        "preview": NOT_IN_THE_PICTURE,
+        "quiet": NOT_IN_THE_PICTURE,
+    },
+    Motion: {"snapshot_at": WALKED, "context": SAME_BITS, "update": SAME_BITS},
+}
+
+#: Packages of the program whose sources decide a picture; what `scenes` does is in the snapshot.
+PACKAGES = ("renderer", "shaders", "tracecore")
+
+#: Packages that compute with it.
+COMPUTING = ("numpy", "numba", "llvmlite")
+
+
+def frame_key(picture: PictureOrder, snapshot: Snapshot, passes: int) -> str:
+    """Returns the key of a frame, in hexadecimal digits.
+
+    picture: what is asked for, with the seed of the frame.
+    snapshot: the scene at the frame's time.
+    passes: of which the picture is the mean; with an open shutter they say at which times it looks at the scene.
+
+    Raises TypeError where something belongs to the key whose type `renderer.run.fingerprint` does not know.
+    """
+    fingerprints = Fingerprints(LEFT_OUT)
+    fingerprints.remember(snapshot)
+    settings = picture.settings(snapshot)
+    shaders = [get_shader(kind) for kind in sorted({material.kind for material in snapshot.materials})]
+    seen = [fingerprints.of(scene_view) for scene_view in moments(picture, snapshot, settings.seed, passes)]
+    return fingerprints.of((snapshot, seen, picture, settings, shaders, program(is_denoised=picture.denoise)))
+
+
+def moments(picture: PictureOrder, snapshot: Snapshot, seed: int, passes: int) -> Iterator[Snapshot]:
+    """Yields the scene at all times at which so many passes look at it while the shutter is open."""
+    motion = picture.motion
+    if motion is not None:
+        for block in range(block_of(passes - 1, motion.samples) + 1):
+            yield motion.snapshot_at(motion.time_of(block, snapshot.time, seed))
+
+
+@cache
+def program(*, is_denoised: bool) -> dict[str, str]:
+    """Returns the versions of all that computes a picture, and a digest of the program's own sources.
+
+    is_denoised: whether the denoiser is part of it.
+    """
+    digest = hashlib.blake2b(digest_size=32)
+    root = Path(__file__).resolve().parent.parent
+    for path in sorted(path for package in PACKAGES for path in (root / package).rglob("*.py")):
+        digest.update(f"{path.relative_to(root).as_posix()} {path.stat().st_size}\n".encode() + path.read_bytes())
+    packages = (*COMPUTING, "pyoidn") if is_denoised else COMPUTING
+    return {"tracecore": __version__, "sources": digest.hexdigest()} | {
+        name: metadata.version(name) for name in packages
+    }

@@ -1,0 +1,219 @@
+"""This module makes one picture: a driver runs to its limits, and files are written of it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from renderer.atomic_file import temporary_beside
+from renderer.film import image_file
+from renderer.film.film import Film
+from renderer.film.layers import LAYER_COLUMNS
+from renderer.film.picture import Picture
+from renderer.film.tone_mapping import ToneMapping
+from renderer.interrupts import held_back
+from renderer.run import statistics
+from renderer.run.session import Limits, expose, render
+from renderer.settings.picture import DEFAULT_PREVIEW
+from renderer.version import __version__
+from tracecore.dispatch.tracer import Limits as TracerLimits
+
+if TYPE_CHECKING:
+    from renderer.drivers.driver import Driver, RenderSettings
+    from renderer.run.motion import Motion, MotionDriver
+    from renderer.run.statistics import Statistics
+    from renderer.scene.render_context import RenderContext
+    from scenes.model import Snapshot
+    from tracecore.dispatch.tracer import Tracer
+
+
+class PhotonKeeper(Protocol):
+    """This is a driver whose photon map can be kept."""
+
+    def save_photons(self, path: Path) -> None:
+        """Writes the photons, as `renderer.photons.photon_map.save_photons` does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureOrder:
+    """Says how a picture is made, whatever the scene.
+
+    kind: makes the driver.
+    settings: returns the driver's settings for a snapshot.
+    limits: when to stop.
+    exposure: in stops.
+    curve: the tone curve, which compresses bright light.
+    photon_path: where the photon map is kept, of a driver that has one.
+    preview: at least so many seconds between two unfinished pictures.
+    denoise: whether a .png is shown without noise, and a layer of it is kept.
+    motion: of the scene while the shutter is open, or None for a moment of it.
+    quiet: whether no progress is shown.
+    """
+
+    kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
+    settings: Callable[[Snapshot], RenderSettings]
+    limits: Limits
+    exposure: float = 0.0
+    curve: str = "reinhard"
+    photon_path: Path | None = None
+    preview: float = DEFAULT_PREVIEW
+    denoise: bool = False
+    motion: Motion | None = None
+    quiet: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """This is a picture that has been made.
+
+    picture: None where no pass was finished.
+    finished: whether it was rendered to its limits.
+    trace_seconds: wall time in which the CPU threads traced or waited for hits.
+    """
+
+    picture: Picture | None
+    finished: bool
+    trace_seconds: float
+
+
+def make_picture(context: RenderContext, order: PictureOrder, path: Path | None, *, keep_linear: bool = True) -> Made:
+    """Makes a picture, and writes its files unless `path` is None.
+
+    keep_linear: whether linear radiance is written beside a .png too.
+    """
+    start = time.perf_counter()
+    settings = order.settings(context.snapshot)
+    with closing(driver_of(context, order, settings)) as driver, held_back():
+        record = PictureRecord(context, driver, order, start)
+        files = PictureFiles(path, record, keep_linear=keep_linear)
+        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
+        finished = render(driver, film, order.limits, files, quiet=order.quiet)
+        if film.passes and order.photon_path is not None:
+            save_photons(order.photon_path, cast("PhotonKeeper", driver))
+        made = None if files.picture is None else dataclasses.replace(files.picture, is_finished=finished)
+        return Made(picture=made, finished=finished, trace_seconds=driver.work.trace_seconds)
+
+
+def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Picture]:
+    """Yields the picture after each pass, up to its limits; no file is written."""
+    start = time.perf_counter()
+    settings = order.settings(context.snapshot)
+    with closing(driver_of(context, order, settings)) as driver:
+        record = PictureRecord(context, driver, order, start)
+        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
+        for is_last in expose(driver, film, order.limits):
+            yield dataclasses.replace(record.picture(film), is_finished=is_last)
+
+
+def driver_of(context: RenderContext, order: PictureOrder, settings: RenderSettings) -> Driver:
+    """Returns the driver that makes the picture."""
+    if order.motion is None:
+        return order.kind(context.snapshot, context.tracer, settings)
+    from renderer.run.motion import MotionDriver
+
+    return MotionDriver(order.kind, context, settings, order.motion)
+
+
+class PictureRecord:
+    """Records how a picture is being made. start: `time.perf_counter()` when rendering began."""
+
+    def __init__(self, context: RenderContext, driver: Driver, order: PictureOrder, start: float) -> None:
+        self._context, self._driver, self._start = context, driver, start
+        self.order = order
+
+    def picture(self, film: Film) -> Picture:
+        """Returns the picture so far, which stays as it is when the film goes on."""
+        return Picture(
+            film=copy.copy(film),
+            texts=self.texts(film.passes),
+            statistics=self.statistics(film),
+            mapping=ToneMapping(exposure=self.order.exposure, curve=self.order.curve),
+            has_layers=self._driver.settings.layers == "all",
+            is_denoised=self.order.denoise,
+            is_finished=False,
+        )
+
+    def texts(self, passes: int) -> dict[str, str]:
+        """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same
+        whatever traced it.
+        """
+        settings: dict[str, Any] = dataclasses.asdict(self._driver.settings) | {
+            "passes": passes,
+            "exposure": self.order.exposure,
+            "tone_map": self.order.curve,
+            "time": self._context.snapshot.time,
+        }
+        camera = self._context.snapshot.camera
+        if camera.aperture > 0.0:
+            settings |= {"aperture": camera.aperture, "focus": camera.focus}
+        if self.order.motion is not None:
+            settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
+        if self.order.denoise:
+            settings |= {"denoise": True}
+        for name in ("threads", "batch_rays", "layers"):
+            del settings[name]
+        return {
+            "Software": f"tracecore {__version__}",
+            "scene": self._context.snapshot.name,
+            "driver": self._driver.name,
+            "settings": json.dumps(settings),
+            "version": __version__,
+        }
+
+    def statistics(self, film: Film) -> Statistics:
+        """Returns the statistics so far."""
+        driver = self._driver
+        traced = self._context.tracer.statistics() if self.order.motion is None else cast("MotionDriver", driver).traced
+        measured = statistics.Measured(
+            work=driver.work,
+            seconds=time.perf_counter() - self._start,
+            rays=driver.work.rays.total,
+            busy_seconds=traced.busy_seconds,
+            limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
+            passes=film.passes,
+            noise=film.relative_noise,
+            bias=film.relative_bias,
+        )
+        figures = statistics.collect(self._context, driver.name, driver.settings, measured)
+        return figures | {"coprocessor.batches": traced.batches}
+
+
+class PictureFiles:
+    """Writes the files of a picture: `path`, beside it .json, and for a .png also .npy if linear radiance is kept.
+
+    Without a path no file is written. picture: as it was in the end, None before.
+    """
+
+    def __init__(self, path: Path | None, record: PictureRecord, *, keep_linear: bool = True) -> None:
+        self.path, self.record, self.keep_linear = path, record, keep_linear
+        self.interval = math.inf if path is None else record.order.preview
+        self.picture: Picture | None = None
+
+    def save_picture(self, film: Film) -> None:
+        """Writes the picture alone."""
+        if self.path is not None:
+            self.record.picture(film).write(self.path)
+
+    def save_all(self, film: Film) -> None:
+        """Writes the picture, the linear data and the statistics."""
+        self.picture = self.record.picture(film)
+        if self.path is None:
+            return
+        self.picture.write(self.path)
+        if self.path.suffix.lower() == ".png" and self.keep_linear:
+            image_file.write_array(self.path.with_suffix(".npy"), self.picture.image)
+        statistics.write(self.path.with_suffix(".json"), self.picture.statistics)
+
+
+def save_photons(path: Path, driver: PhotonKeeper) -> None:
+    """Keeps a driver's photons in a file."""
+    with temporary_beside(path) as temporary:
+        driver.save_photons(temporary)

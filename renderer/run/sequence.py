@@ -1,0 +1,198 @@
+"""This module makes a sequence of frames: numbered pictures, continued where they stopped, and one animated picture of
+all.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from PIL import Image, features
+
+from renderer.atomic_file import atomic_file
+from renderer.errors import UsageError
+from renderer.film.image_file import check_writable
+from renderer.run import statistics
+from renderer.run.frame_key import frame_key
+from renderer.run.picture import Made, PictureOrder, make_picture
+from renderer.version import __version__
+
+if TYPE_CHECKING:
+    from renderer.drivers.driver import RenderSettings
+    from renderer.run.statistics import Statistics
+    from renderer.scene.render_context import RenderContext
+    from renderer.scene.tree_updates import TreeUpdates
+    from scenes.model import Snapshot
+    from tracecore.bvh.tree import BinaryTree
+
+#: Animated pictures, by suffix: how Pillow calls the format, and how it is to write it.
+ANIMATED: dict[str, tuple[str, dict[str, Any]]] = {
+    ".gif": ("GIF", {"loop": 0, "disposal": 1}),
+    ".webp": ("WEBP", {"loop": 0, "quality": 90, "method": 4}),
+    ".apng": ("PNG", {"loop": 0}),
+}
+
+#: What frames may be written as.
+STILLS = (".png", ".exr")
+
+#: Digits of a frame's number in its file name, at least.
+DIGITS = 4
+
+Seeds = Literal["same", "own"]
+
+#: What the statistics of a sequence keep of each frame.
+SEQUENCE_COLUMNS = (
+    "triangles",
+    "bvh.update",
+    "bvh.update_seconds",
+    "bvh.build_seconds",
+    "bvh.sah_cost",
+    "seconds.load",
+    "seconds.build",
+    "seconds.trace",
+    "seconds.shade",
+    "seconds.total",
+    "rays.total",
+    "rays_per_second",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceOrder:
+    """Says how a sequence is made.
+
+    path: of the animated picture, or the pattern of the frames' names.
+    snapshot_at: returns the scene at a frame.
+    context: opens a tracer for a snapshot, whose tree may be there already.
+    seeds: random numbers of every frame, the same in all (noise stands still) or different ones (noise changes).
+    resume: whether to keep the frames that are there.
+    """
+
+    path: Path
+    frames: range
+    picture: PictureOrder
+    snapshot_at: Callable[[int], Snapshot]
+    context: Callable[[Snapshot, float, BinaryTree | None], AbstractContextManager[RenderContext]]
+    updates: TreeUpdates
+    seeds: Seeds = "same"
+    resume: bool = False
+    frames_per_second: float = 25.0
+
+    def frame_path(self, frame: int) -> Path:
+        """Returns the path where a frame is written."""
+        digits = max(DIGITS, len(str(self.frames[-1])))
+        suffix = ".png" if self.path.suffix.lower() in ANIMATED else self.path.suffix
+        return self.path.with_name(f"{self.path.stem}-{frame:0{digits}}{suffix}")
+
+
+def check_sequence_path(path: Path) -> None:
+    """Raises `UsageError` now if a sequence could not be written later."""
+    suffix = path.suffix.lower()
+    if suffix not in (*ANIMATED, *STILLS):
+        raise UsageError(
+            f"cannot write frames as '{path}': the name must end in one of {', '.join(ANIMATED)}, {', '.join(STILLS)}"
+        )
+    if suffix == ".webp" and not features.check("webp"):
+        raise UsageError(f"cannot write '{path}': Pillow is here without WebP; take .gif or .apng")
+    check_writable(path.with_suffix(".png") if suffix in ANIMATED else path)
+
+
+def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool], None]) -> bool:
+    """Makes all frames that are missing, then the animated picture and the statistics. Returns False if interrupted.
+
+    report: is called for each frame, with its statistics, and whether it was there already.
+    """
+    rows = []
+    for frame in order.frames:
+        start = time.perf_counter()
+        snapshot = order.snapshot_at(frame)
+        load_seconds = time.perf_counter() - start
+        key_of = partial(frame_key, of_frame(order, frame), snapshot)
+        kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
+        figures = kept or _make_frame(order, frame, snapshot, load_seconds)
+        if figures is None:
+            return False
+        if kept is None:
+            keyed = figures | {"request": key_of(figures["passes"])}
+            statistics.write(order.frame_path(frame).with_suffix(".json"), keyed)
+        rows.append(figures)
+        report(frame, figures, kept is not None)
+    if order.path.suffix.lower() in ANIMATED:
+        write_animation(order.path, map(order.frame_path, order.frames), order.frames_per_second)
+    statistics.write(order.path.with_suffix(".json"), table(order.frames, rows))
+    return True
+
+
+def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_seconds: float) -> Statistics | None:
+    """Makes a frame, and returns its statistics; None if that was interrupted."""
+    tree = order.updates.tree_for(snapshot.positions)
+    path = order.frame_path(frame)
+    path.with_suffix(".json").unlink(missing_ok=True)  # so that an unfinished frame does not count as one
+    with order.context(snapshot, load_seconds, tree) as context:
+        made: Made = make_picture(context, of_frame(order, frame), path, keep_linear=False)
+        order.updates.note(context.tracer.tree, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
+    return made.picture.statistics if made.finished and made.picture else None
+
+
+def of_frame(order: SequenceOrder, frame: int) -> PictureOrder:
+    """Returns the order of one frame's picture, with the seed that it is to have."""
+    if order.seeds == "same":
+        return order.picture
+    choose = order.picture.settings
+
+    def settings(snapshot: Snapshot) -> RenderSettings:
+        chosen = choose(snapshot)
+        seed = np.random.SeedSequence([chosen.seed, frame]).generate_state(1, np.uint64)[0]
+        return replace(chosen, seed=int(seed))
+
+    return replace(order.picture, settings=settings)
+
+
+def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | None:
+    """Returns the statistics of a frame that is there as it is wanted, else None.
+
+    path: of the frame's picture.
+    key_of: gives the key that the frame has to have, of the number of its passes.
+    """
+    try:
+        figures: Statistics = json.loads(path.with_suffix(".json").read_text())
+    except (OSError, ValueError):
+        return None
+    passes = figures.get("passes") if isinstance(figures, dict) and path.is_file() else None
+    if not isinstance(passes, int) or passes < 1 or figures.get("request") != key_of(passes):
+        return None
+    return figures
+
+
+def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float) -> None:
+    """Writes all frames, .png files, to one file of the format that its name says; one frame at a time is in memory."""
+    name, options = ANIMATED[path.suffix.lower()]
+    first, *others = frames
+    duration = round(1000.0 / frames_per_second)
+    with atomic_file(path) as file, Image.open(first) as image:
+        image.save(file, name, save_all=True, append_images=_Pictures(others), duration=duration, **options)
+
+
+@dataclass(frozen=True)
+class _Pictures:
+    """Reads pictures when they are needed, as often as they are: Pillow looks at those of a PNG twice."""
+
+    paths: Sequence[Path]
+
+    def __iter__(self) -> Iterator[Image.Image]:
+        for path in self.paths:
+            with Image.open(path) as image:
+                yield image.convert("RGB")
+
+
+def table(frames: range, rows: list[Statistics]) -> Statistics:
+    """The statistics of a sequence: a list over the frames for each of `SEQUENCE_COLUMNS`."""
+    columns = {name: [row.get(name) for row in rows] for name in SEQUENCE_COLUMNS}
+    return {"frames": list(frames), **columns, "version": __version__}

@@ -1,0 +1,128 @@
+"""This module has the loop over passes: progress, pictures from time to time, time limit, interrupts."""
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from tqdm.auto import tqdm
+
+from renderer.drivers.driver import Driver
+from renderer.errors import UsageError
+from renderer.film.film import Film
+from renderer.interrupts import held_back, interrupted, interruptible, let_through
+
+#: Between two unfinished pictures at least so many times as long as it took to write the last one.
+SAVE_SPACING = 20.0
+
+
+#: So many passes are needed to estimate their noise.
+LEAST_PASSES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Says when to stop, whichever comes first.
+
+    passes: how many at most.
+    seconds: wall time after which no pass begins.
+    noise: of the picture and bias of the photon search, as `Film.relative_deviation`, once LEAST_PASSES show them.
+    """
+
+    passes: int | None = None
+    seconds: float | None = None
+    noise: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.passes is None and self.seconds is None and self.noise is None:
+            raise UsageError("a render needs a number of passes, a time limit or a target noise; got none")
+
+    def reached(self, film: Film, seconds: float) -> bool:
+        """Returns whether to stop with a film after so many seconds; never before the first pass."""
+        passes = film.passes
+        if passes == 0:
+            return False
+        return (
+            (self.passes is not None and passes >= self.passes)
+            or (self.seconds is not None and seconds >= self.seconds)
+            or (self.noise is not None and passes >= LEAST_PASSES and film.relative_deviation <= self.noise)
+        )
+
+
+class Results(Protocol):
+    """Writes the pictures of a render. interval: at least so many seconds between two unfinished ones."""
+
+    interval: float
+
+    def save_picture(self, film: Film) -> None:
+        """Writes the unfinished picture, to be looked at."""
+
+    def save_all(self, film: Film) -> None:
+        """Writes the picture and all that goes with it."""
+
+
+def render(driver: Driver, film: Film, limits: Limits, results: Results, *, quiet: bool = False) -> bool:
+    """Add passes to a film up to the limits and save the results.
+
+    Ctrl-C and SIGTERM end it early; then, as after an error, the passes that are finished are saved, unless there are
+    none. What comes after the first of them, or while all is being saved, changes nothing more. A bar on stderr shows
+    progress unless `quiet` or where stderr is no terminal. Returns whether it ran to its limits undisturbed.
+    """
+    finished = False
+    with interruptible(), held_back():
+        try:
+            with let_through(), _progress_bar(limits, quiet) as bar:
+                observer = _Observer(driver, film, results, bar)
+                for _ in expose(driver, film, limits):
+                    observer.after_pass()
+            finished = True
+        except KeyboardInterrupt:
+            pass
+        finally:
+            if film.passes > 0:
+                results.save_all(film)
+        return finished and not interrupted()
+
+
+class _Observer:
+    """Looks on between two passes: moves the bar and saves a picture when it is time."""
+
+    def __init__(self, driver: Driver, film: Film, results: Results, bar: "tqdm[None]") -> None:
+        self._driver, self._film, self._results, self._bar = driver, film, results, bar
+        self._start = time.perf_counter()
+        self._next_save = self._start + results.interval
+
+    @property
+    def seconds(self) -> float:
+        """Returns the wall time since the start, in seconds."""
+        return time.perf_counter() - self._start
+
+    def after_pass(self) -> None:
+        rays_per_second = self._driver.work.rays.total / max(self.seconds, 1e-9)
+        self._bar.set_postfix_str(f"{rays_per_second / 1e6:.2f} Mrays/s", refresh=False)
+        self._bar.update()
+        if time.perf_counter() >= self._next_save:
+            self._save()
+
+    def _save(self) -> None:
+        begin = time.perf_counter()
+        self._results.save_picture(self._film)
+        end = time.perf_counter()
+        self._next_save = end + max(self._results.interval, SAVE_SPACING * (end - begin))
+
+
+def expose(driver: Driver, film: Film, limits: Limits) -> Iterator[bool]:
+    """Add passes to a film up to the limits, and yield after each whether it was the last."""
+    start = time.perf_counter()
+    is_last = False
+    while not is_last:
+        film.add(driver.render_pass(film.passes))
+        is_last = limits.reached(film, time.perf_counter() - start)
+        yield is_last
+
+
+def _progress_bar(limits: Limits, quiet: bool) -> "tqdm[None]":
+    is_notebook = "ipykernel" in sys.modules
+    silent = quiet or not (sys.stderr.isatty() or is_notebook)
+    return tqdm(total=limits.passes, desc="rendering", unit="pass", disable=silent, file=sys.stderr, leave=False)

@@ -1,0 +1,246 @@
+"""The statistics of a run are a flat JSON object whose keys and units `FIELDS` documents."""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from renderer.atomic_file import write_whole
+from renderer.version import __version__
+
+if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not wait for compilers
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from renderer.drivers.driver import RenderSettings, Work
+    from renderer.scene.render_context import RenderContext
+    from tracecore.dispatch.tracer import Limits
+
+    Statistics = dict[str, Any]  # of str, int, float and lists of float
+
+#: Every key, in the order of the file. A number that is not defined is null.
+FIELDS = {
+    "scene": "name of the scene",
+    "triangles": "triangles traced",
+    "driver": "name of the driver",
+    "kernel": "name of the traversal kernel",
+    "device": "what traced: cpu or gpu",
+    "dispatch": "how batches reach it: direct (cpu), emulated, streamed or resident",
+    "batch_rays": "rays in a batch",
+    "threads": "CPU threads that shade",
+    "seed": "seed of all random numbers",
+    "passes": "passes of the picture; 0 without one",
+    "noise": "of the picture, relative: standard error of its pixels over their brightness, by how much two halves of "
+    "the passes differ",
+    "bias": "of the photon search, relative as noise is, reckoned as at edges; null where nobody asked for it",
+    "seconds.load": "wall time to read the scene and place it at its frame",
+    "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
+    "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
+    "seconds.wait": "of these they waited; 0 on a CPU that traces in place",
+    "seconds.shade": "wall time in which the CPU threads shaded, mean over the threads",
+    "seconds.order": "wall time to put photons in order, when all threads are done",
+    "seconds.total": "wall time of load, build and render; of a photon run: load, build, tracing after the pilot",
+    "rays.camera": "rays from the eye",
+    "rays.shadow": "rays to a light",
+    "rays.bounce": "rays after an interaction of an eye path",
+    "rays.photon": "rays of photon paths",
+    "rays.total": "all rays",
+    "rays.timed": "rays traced while rendering was timed: all, but in a photon run those of its pilot",
+    "rays_per_second": "rays.timed by the wall time of rendering: seconds.total without load and build",
+    "rays_per_second_of_runs": "the same of each run, where the same rays were traced more than once",
+    "coprocessor.busy_fraction": "share of the wall time of rendering in which the device traced",
+    "coprocessor.kernel_rays_per_second": "rays by the seconds that tracing alone takes on all of the device",
+    "coprocessor.batches": "batches traced",
+    "shading.rays_per_second": "rays that all CPU threads together could shade: rays.timed by seconds.shade",
+    "transfer.bytes_per_second": "rays and hits, both ways, by the wall time of rendering; 0 without a bus",
+    "transfer.limit_bytes_per_second": "what the bus takes to the device, if measured; null without a bus",
+    "limited_by": "what to make faster first: kernel, shading, transfer or queue",
+    "photons.emitted": "photon paths begun = absorbed + escaped + terminated",
+    "photons.stored": "photons kept in maps, any number for a path",
+    "photons.absorbed": "photon paths ended by Russian roulette on a surface",
+    "photons.escaped": "photon paths that left the scene",
+    "photons.terminated": "photon paths cut at the longest path",
+    "bvh.nodes": "nodes of the tree, as traversed",
+    "bvh.bytes": "bytes of the tree and its triangles, as traversed",
+    "bvh.sah_cost": "expected cost of a ray by the surface area heuristic",
+    "bvh.build_seconds": "wall time to build and pack the tree; at first in a process, to load compiled code too",
+    "bvh.update": "where the binary tree comes from: built, or refitted from that of the frame before",
+    "bvh.update_seconds": "wall time to build or refit the binary tree alone",
+    "version": "version of the program",
+}
+
+#: Keys that say something of pictures alone, and of photon runs alone; the others have them too, as 0, null or the
+#: same as another key.
+OF_PICTURES = ("passes", "noise", "bias", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update")
+OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
+
+#: What is needed for this share of the time, when it works at its full speed, is the limit.
+BUSY = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Holds what was measured of a run while it was timed.
+
+    work: its counts may be of more than what was timed.
+    seconds: wall time.
+    rays: traced meanwhile.
+    busy_seconds: in which the device traced.
+    limits: of the tracer.
+    rates: rays per second of all runs, of which this is the median; none if there was one.
+    passes, noise, bias: of a picture.
+    """
+
+    work: Work
+    seconds: float
+    rays: int
+    busy_seconds: float
+    limits: Limits
+    rates: Sequence[float] = ()
+    passes: int = 0
+    noise: float = math.nan
+    bias: float = math.nan
+
+
+def collect(context: RenderContext, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
+    """Returns the statistics of a run, with the keys of `FIELDS` in their order."""
+    return {
+        **_setting_figures(context, driver, settings),
+        "passes": measured.passes,
+        "noise": measured.noise,
+        "bias": measured.bias,
+        **_time_figures(context, measured),
+        **_ray_figures(measured),
+        **_device_figures(context, measured),
+        **_photon_figures(measured.work),
+        **_tree_figures(context),
+        "version": __version__,
+    }
+
+
+def _setting_figures(context: RenderContext, driver: str, settings: RenderSettings) -> Statistics:
+    return {
+        "scene": context.snapshot.name,
+        "triangles": len(context.snapshot.positions),
+        "driver": driver,
+        "kernel": context.tracer.name,
+        "device": context.tracer.device,
+        "dispatch": context.tracer.dispatch,
+        "batch_rays": settings.batch_rays,
+        "threads": settings.threads or context.tracer.threads,
+        "seed": settings.seed,
+    }
+
+
+def _time_figures(context: RenderContext, measured: Measured) -> Statistics:
+    work = measured.work
+    return {
+        "seconds.load": context.load_seconds,
+        "seconds.build": context.build_seconds,
+        "seconds.trace": work.trace_seconds,
+        "seconds.wait": work.wait_seconds,
+        "seconds.shade": work.shade_seconds,
+        "seconds.order": work.order_seconds,
+        "seconds.total": context.load_seconds + context.build_seconds + measured.seconds,
+    }
+
+
+def _ray_figures(measured: Measured) -> Statistics:
+    rays, rate = measured.work.rays, ratio(measured.rays, measured.seconds)
+    return {
+        "rays.camera": rays.camera,
+        "rays.shadow": rays.shadow,
+        "rays.bounce": rays.bounce,
+        "rays.photon": rays.photon,
+        "rays.total": rays.total,
+        "rays.timed": measured.rays,
+        "rays_per_second": rate,
+        "rays_per_second_of_runs": list(measured.rates) or [rate],
+    }
+
+
+def _device_figures(context: RenderContext, measured: Measured) -> Statistics:
+    work, limits, seconds = measured.work, measured.limits, measured.seconds
+    has_bus = context.tracer.device == "gpu"
+    return {
+        "coprocessor.busy_fraction": ratio(measured.busy_seconds, seconds),
+        "coprocessor.kernel_rays_per_second": limits.kernel_rays_per_second,
+        "coprocessor.batches": context.tracer.statistics().batches,
+        "shading.rays_per_second": ratio(measured.rays, work.shade_seconds),
+        "transfer.bytes_per_second": ratio(work.bytes_up + work.bytes_down, seconds) if has_bus else 0.0,
+        "transfer.limit_bytes_per_second": limits.bus_bytes_per_second,
+        "limited_by": limited_by(measured, has_bus=has_bus),
+    }
+
+
+def _photon_figures(work: Work) -> Statistics:
+    photons = work.photons
+    return {
+        "photons.emitted": photons.emitted,
+        "photons.stored": photons.stored,
+        "photons.absorbed": photons.absorbed,
+        "photons.escaped": photons.escaped,
+        "photons.terminated": photons.terminated,
+    }
+
+
+def _tree_figures(context: RenderContext) -> Statistics:
+    bvh = context.tracer.bvh
+    return {
+        "bvh.nodes": bvh.nodes,
+        "bvh.bytes": bvh.bytes,
+        "bvh.sah_cost": bvh.sah_cost,
+        "bvh.build_seconds": bvh.build_seconds,
+        "bvh.update": "refitted" if context.is_refitted else "built",
+        "bvh.update_seconds": tree.build_seconds if (tree := context.tracer.tree) else 0.0,
+    }
+
+
+def limited_by(measured: Measured, *, has_bus: bool) -> str:
+    """Returns the name of what to make faster first.
+
+    `kernel`, `shading` and `transfer` are each needed for some of the time, at the full speed of each. The one that is
+    needed longest is the limit, if that is `BUSY` of the time. Else nothing is: a device and threads that wait for one
+    another, the `queue`. Without a bus the threads trace themselves, so either tracing or shading takes their time.
+    """
+    work, limits = measured.work, measured.limits
+    if not has_bus:
+        return "shading" if work.shade_seconds > work.trace_seconds else "kernel"
+    needed = {
+        "kernel": ratio(measured.rays, limits.kernel_rays_per_second),
+        "shading": work.shade_seconds,
+        "transfer": ratio(work.bytes_up, limits.bus_bytes_per_second or 0.0),
+    }
+    longest = max(needed, key=lambda name: needed[name])
+    return longest if needed[longest] >= BUSY * measured.seconds > 0.0 else "queue"
+
+
+def ratio(part: float, whole: float) -> float:
+    """Returns part / whole, and 0 where there is no whole."""
+    return part / whole if whole > 0.0 else 0.0
+
+
+def write(path: Path, statistics: Statistics) -> None:
+    """Writes the JSON file, readable and in the order of `FIELDS`; a number that is not finite becomes null."""
+    text = json.dumps({key: _plain(value) for key, value in statistics.items()}, indent=2) + "\n"
+    write_whole(path, text.encode())
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, numbers.Real):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return float(value) if math.isfinite(value) else None
+
+
+def explain(others: Sequence[str] = ()) -> str:
+    """Returns the keys and their meaning, one a line, for the help of the command line.
+
+    others: keys that are in the file and mean nothing there; the last line names them.
+    """
+    lines = [f"  {key:<35} {meaning}" for key, meaning in FIELDS.items() if key not in others]
+    return "\n".join([*lines, *([f"  (not of use here: {', '.join(others)})"] if others else [])])

@@ -1,0 +1,70 @@
+"""A timeline shows when each thread shaded and waited, and when each batch was on its way, as a file for trace viewers.
+
+Format: "Trace Event Format" of Chrome (Google, 2016), a JSON object; `chrome://tracing` and Perfetto show it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from renderer.atomic_file import write_whole
+from renderer.version import __version__
+from tracecore.dispatch.port import ON_ITS_WAY, SHADING, WAITING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tracecore.workers.pool import Log
+
+    Event = dict[str, Any]
+
+#: What a kind of row in a log is called.
+NAMES = {SHADING: "shading", WAITING: "waiting", ON_ITS_WAY: "batch"}
+
+#: The one process, and how many rows of the picture a thread has at most: one for the thread and one for each slot.
+PROCESS, THREAD_ROWS = 1, 4096
+
+
+def write(path: Path, logs: list[Log]) -> None:
+    """Writes the logs of all threads. The file says how many rows a thread's log had no room for."""
+    write_whole(path, (json.dumps(trace(logs), separators=(",", ":")) + "\n").encode())
+
+
+def trace(logs: list[Log]) -> dict[str, Any]:
+    """Returns the file's content. Times are in microseconds from the first event on."""
+    first = min((int(log.rows[:, 2].min()) for log in logs if len(log.rows)), default=0)
+    events = [event for i, log in enumerate(logs) for event in _thread_events(i, log, first)]
+    dropped = {f"thread {i}": log.dropped for i, log in enumerate(logs)}
+    return {
+        "traceEvents": [_name("process_name", 0, "tracecore"), *events],
+        "displayTimeUnit": "ms",
+        "otherData": {"version": __version__, "rows dropped, the log being full": dropped},
+    }
+
+
+def _thread_events(thread: int, log: Log, first: int) -> Iterator[Event]:
+    """Yields the names of a thread's rows, and what happened in them."""
+    own = thread * THREAD_ROWS
+    slots = np.unique(log.rows[log.rows[:, 0] == ON_ITS_WAY, 1]).tolist()
+    yield from _row_names(own, f"thread {thread}")
+    for slot in slots:
+        yield from _row_names(own + 1 + slot, f"thread {thread}, slot {slot}")
+    for kind, slot, start, end, rays in log.rows.tolist():
+        on_its_way = kind == ON_ITS_WAY
+        event = {"name": NAMES[kind], "cat": NAMES[kind], "ph": "X", "pid": PROCESS}
+        event |= {"tid": own + 1 + slot if on_its_way else own}
+        event |= {"ts": (start - first) / 1e3, "dur": (end - start) / 1e3}
+        yield event | {"args": {"rays": rays}} if on_its_way else event
+
+
+def _row_names(row: int, name: str) -> Iterable[Event]:
+    order = {"name": "thread_sort_index", "ph": "M", "pid": PROCESS, "tid": row, "args": {"sort_index": row}}
+    return _name("thread_name", row, name), order
+
+
+def _name(kind: str, row: int, name: str) -> Event:
+    return {"name": kind, "ph": "M", "pid": PROCESS, "tid": row, "args": {"name": name}}

@@ -1,0 +1,372 @@
+"""This module packs a scene for loops over photons: one short record for each triangle, material and light, in float32.
+
+What every hit needs of its triangle is a line of the cache. What few triangles have (bent normals, textures, the
+colours of lobes beside the diffuse one) is marked by bits and read for those alone.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.scene.projection import NO_PROJECTION, Projection
+from renderer.simd.columns import LINE_BYTES
+from scenes.srgb import decoded
+from shaders.lights import (
+    LIGHT_AREA,
+    LIGHT_EDGE_1,
+    LIGHT_EDGE_2,
+    LIGHT_KIND,
+    LIGHT_NORMAL,
+    LIGHT_POSITION,
+    LIGHT_STRENGTH,
+    POINT,
+    TRIANGLE,
+    LightArrays,
+)
+from shaders.octahedral import pack_unit
+from shaders.surface import (
+    LOOK_MAPPED,
+    MATERIAL_ABSORPTION,
+    MATERIAL_ALPHA,
+    MATERIAL_DIFFUSE,
+    MATERIAL_IOR,
+    MATERIAL_LOOK,
+    MATERIAL_MIRROR,
+    MATERIAL_PHONG,
+    MATERIAL_SHINE,
+    MATERIAL_SPECULAR_LOBE,
+    MATERIAL_TEXTURE,
+    MATERIAL_TRANSMISSION,
+    ORIGIN_OFFSET,
+    SurfaceArrays,
+)
+from shaders.textures import TextureArrays
+from tracecore.compilation.cached import compiled
+
+#: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
+#: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
+#: than the diffuse one. SCALAR: it has what vector loops know nothing of, and takes the scalar path, hit by hit; then
+#: it is BENT and MIXED, and not TEXTURED.
+SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
+MATERIAL_MASK = np.uint32((1 << 27) - 1)
+
+#: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
+#: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
+#: diffuse, shine, ior: of the material, as in `shaders.bsdf.Bsdf`; shine is the exponent. means: of phong, mirror and
+#: transmission over the channels.
+TRIANGLE_RECORD = np.dtype(
+    [
+        ("normal", "<f4", 3),
+        ("plane", "<f4"),
+        ("clearance", "<f4"),
+        ("kind", "<u4"),
+        ("packed_front", "<u4"),
+        ("packed_back", "<u4"),
+        ("diffuse", "<f4", 3),
+        ("means", "<f4", 3),
+        ("shine", "<f4"),
+        ("ior", "<f4"),
+    ]
+)
+
+#: What a material has beside. phong, mirror, transmission: reflectances. texels: index of the texture's first texel;
+#: width, height: of the texture. One white texel stands for none.
+MATERIAL = np.dtype(
+    [
+        ("texels", "<i4"),
+        ("width", "<i4"),
+        ("height", "<i4"),
+        ("phong", "<f4", 3),
+        ("mirror", "<f4", 3),
+        ("transmission", "<f4", 3),
+    ]
+)
+
+#: A light that photons leave: a point, without edges and normal, a triangle, or the parallelogram of two, is_square 1.
+#: origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all. Of other kinds,
+#: `PhotonScene.others`, a record means nothing.
+EMITTER = np.dtype(
+    [
+        ("origin", "<f4", 3),
+        ("edge_1", "<f4", 3),
+        ("edge_2", "<f4", 3),
+        ("normal", "<f4", 3),
+        ("flux", "<f4", 3),
+        ("is_square", "<f4"),
+    ]
+)
+
+#: A cell of the alias table that lights are chosen by (Walker: An Efficient Method for Generating Discrete Random
+#: Variables with General Distributions, 1977): the light of the cell up to a share of 2^32, the alias from there on.
+ALIAS = np.dtype([("share", "<u4"), ("alias", "<i4")])
+
+Records = npt.NDArray[np.void]
+#: One of them.
+Record = Any
+Doubles = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float32]
+
+#: Columns of a light's strength.
+STRENGTHS = list(range(LIGHT_STRENGTH, LIGHT_STRENGTH + 3))
+
+#: Linear values of sRGB bytes.
+DECODED = decoded(np.arange(256, dtype=np.uint8), np.float32)
+
+
+class PhotonScene(NamedTuple):
+    """Holds what loops over photons read of a scene.
+
+    records: (n,) TRIANGLE_RECORD.
+    materials: (m,) MATERIAL.
+    emitters: (lights,) EMITTER.
+    aliases: (lights,) ALIAS.
+    uvs: (n, 8) float32, of the three corners, then two zeros; no rows where no triangle is textured.
+    texels: (t + 1,) uint32, sRGB, red in the lowest byte; the last one is white.
+    decoded: (256,) float32, linear values of sRGB bytes.
+    flags: all bits that some triangle record has.
+    others: (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty
+    where all are.
+    projection: where photons are sent, see `targets.projected`.
+    """
+
+    records: Records
+    materials: Records
+    emitters: Records
+    aliases: Records
+    uvs: Floats
+    texels: npt.NDArray[np.uint32]
+    decoded: Floats
+    flags: np.uint32
+    others: npt.NDArray[np.int32]
+    lights: LightArrays
+    projection: Projection
+
+
+def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonScene:
+    """Returns the records of surfaces and lights."""
+    records = pack_records(surfaces)
+    rows, probability, is_square = join_triangles(lights)
+    flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
+    return PhotonScene(
+        records=records,
+        materials=pack_materials(surfaces.materials, surfaces.textures),
+        emitters=pack_emitters(rows, probability, is_square),
+        aliases=pack_aliases(probability),
+        uvs=pack_uvs(surfaces.uvs if flags & TEXTURED else surfaces.uvs[:0]),
+        texels=pack_texels(surfaces.textures.texels),
+        decoded=DECODED,
+        flags=flags,
+        others=pack_others(rows, lights.rows),
+        lights=lights,
+        projection=NO_PROJECTION,
+    )
+
+
+def pack_records(surfaces: SurfaceArrays) -> Records:
+    """Returns the triangle records, (n,) TRIANGLE_RECORD."""
+    corners = surfaces.positions.astype(np.float64)
+    normals = flat_normals(corners)
+    materials, ids = surfaces.materials, surfaces.material_ids
+    records = in_lines(len(corners), TRIANGLE_RECORD)
+    records["normal"] = normals
+    records["plane"] = np.einsum("ni,ni->n", records["normal"].astype(np.float64), corners.mean(axis=1))
+    records["clearance"] = ORIGIN_OFFSET * np.abs(surfaces.positions).max(axis=(1, 2), initial=0.0)
+    records["kind"] = ids | material_flags(materials, surfaces.shaders)[ids]
+    records["kind"] |= np.where(are_bent(surfaces.normals, normals), BENT, np.uint32(0))
+    pack_units(normals, records["packed_front"])
+    pack_units(-normals, records["packed_back"])
+    records["diffuse"] = materials[:, MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3][ids]
+    for lobe, column in enumerate((MATERIAL_PHONG, MATERIAL_MIRROR, MATERIAL_TRANSMISSION)):
+        records["means"][:, lobe] = (
+            materials[:, column : column + 3].astype(np.float32).mean(axis=1, dtype=np.float64)[ids]
+        )
+    records["shine"], records["ior"] = materials[ids, MATERIAL_SHINE], materials[ids, MATERIAL_IOR]
+    return records
+
+
+def in_lines(count: int, record: np.dtype[np.void]) -> Records:
+    """Returns zeros, (count,), the first one at the start of a line of the cache."""
+    memory = np.zeros(count * record.itemsize + LINE_BYTES, np.uint8)
+    first = -memory.ctypes.data % LINE_BYTES
+    return memory[first : first + count * record.itemsize].view(record)
+
+
+def flat_normals(corners: Doubles) -> Doubles:
+    """Returns (n, 3) unit normals by the order of the corners; +z for a triangle without area."""
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.where(lengths > 0.0, normals / np.where(lengths > 0.0, lengths, 1.0), (0.0, 0.0, 1.0))
+
+
+def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.NDArray[np.bool_]:
+    """Returns, for each triangle, whether a corner's normal differs from the flat one by more than rounding."""
+    differs: npt.NDArray[np.bool_] = np.abs(corner_normals - normals[:, None, :]).max(axis=(1, 2), initial=0.0) > 1e-6
+    return differs
+
+
+def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    """(m,) STORES, TEXTURED, MIXED and SCALAR where they apply, and BENT where that goes with it."""
+    scatters = materials[:, MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
+    is_mixed = materials[:, MATERIAL_PHONG : MATERIAL_TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
+    is_scalar = (shaders != 0) | (
+        materials[:, [*range(MATERIAL_SPECULAR_LOBE, MATERIAL_SPECULAR_LOBE + 3), MATERIAL_ALPHA]].max(
+            axis=1, initial=0.0
+        )
+        > 0.0
+    )
+    is_scalar |= materials[:, MATERIAL_ABSORPTION : MATERIAL_ABSORPTION + 3].max(axis=1, initial=0.0) > 0.0
+    is_scalar |= materials[:, MATERIAL_LOOK] == LOOK_MAPPED
+    flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
+    flags |= np.where(scatters & ~is_scalar & (materials[:, MATERIAL_TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
+    flags |= np.where(is_scalar, SCALAR | BENT | MIXED, np.uint32(0))
+    return flags.astype(np.uint32)
+
+
+def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
+    """Returns the records of materials, (m,) MATERIAL."""
+    materials = np.zeros(len(rows), MATERIAL)
+    for name, column in (
+        ("phong", MATERIAL_PHONG),
+        ("mirror", MATERIAL_MIRROR),
+        ("transmission", MATERIAL_TRANSMISSION),
+    ):
+        materials[name] = rows[:, column : column + 3]
+    materials["texels"], materials["width"], materials["height"] = len(textures.texels), 1, 1
+    textured = np.flatnonzero(rows[:, MATERIAL_TEXTURE] >= 0.0)
+    for place, name in enumerate(("texels", "width", "height")):
+        materials[name][textured] = textures.table[rows[textured, MATERIAL_TEXTURE].astype(np.int64), place]
+    return materials
+
+
+def pack_uvs(uvs: Floats) -> Floats:
+    """Returns the texture coordinates, (n, 8) float32, a row for a load of eight."""
+    packed = np.zeros((len(uvs), 8), np.float32)
+    packed[:, :6] = uvs.reshape(-1, 6)
+    return packed
+
+
+def pack_texels(texels: Floats) -> npt.NDArray[np.uint32]:
+    """Returns the texels, (t + 1,) uint32. Decoded bytes differ in their upper 16 bits, by which the byte is found
+    again.
+    """
+    codes = np.zeros(1 << 16, np.uint32)
+    codes[DECODED.view(np.uint32) >> 16] = np.arange(256)
+    red, green, blue = (codes[texels[:, channel].copy().view(np.uint32) >> 16] for channel in range(3))
+    return np.append(red | green << 8 | blue << 16, np.uint32(0xFFFFFF))
+
+
+def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
+    """Joins two triangles that make a parallelogram to one light.
+
+    Most lamps are such squares; one light alone saves its photons the choice. Returns rows and probabilities of the
+    lights, and which of them are parallelograms.
+    """
+    halves = are_halves(lights.rows)
+    first = np.zeros(len(halves), np.bool_)
+    for i in np.flatnonzero(halves.any(axis=1)):
+        first[i] = i == 0 or not first[i - 1]
+    rows, probability = lights.rows.copy(), lights.probability.copy()
+    pairs = np.flatnonzero(first)
+    firsts = np.argmax(halves[pairs], axis=1)
+    corners = light_corners(rows[pairs])
+    corner, following, preceding = (corners[np.arange(len(pairs)), (firsts + step) % 3] for step in (0, 1, 2))
+    rows[pairs, LIGHT_POSITION : LIGHT_POSITION + 3] = corner
+    rows[pairs, LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], rows[pairs, LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3] = (
+        following - corner,
+        preceding - corner,
+    )
+    rows[pairs, LIGHT_AREA] += rows[pairs + 1, LIGHT_AREA]
+    probability[pairs] += probability[pairs + 1]
+    stays = np.ones(len(rows), np.bool_)
+    stays[pairs + 1] = False
+    is_square = np.zeros(len(rows), np.bool_)
+    is_square[pairs] = True
+    return rows[stays], probability[stays], is_square[stays]
+
+
+def are_halves(rows: Doubles) -> Bools:
+    """Returns whether a light and the next one are halves of a parallelogram, (n, 3) bool.
+
+    The column is that of the corner which, with its opposite, is in one half alone. The last light has no next one.
+    """
+    here, there = rows, np.roll(rows, -1, axis=0)
+    corners, others = light_corners(here), light_corners(there)
+    alike = (here[:, LIGHT_KIND] == TRIANGLE) & (
+        here[:, [LIGHT_KIND, *STRENGTHS]] == there[:, [LIGHT_KIND, *STRENGTHS]]
+    ).all(axis=1)
+    alike &= np.arange(len(rows)) < len(rows) - 1
+    tolerance = 1e-6 * np.abs(corners).max(axis=(1, 2), initial=0.0)[:, None, None]
+    halves = np.zeros((len(rows), 3), np.bool_)
+    for first in range(3):
+        corner, following, preceding = (corners[:, (first + step) % 3] for step in (0, 1, 2))
+        expected = np.stack([following, following + preceding - corner, preceding], axis=1)
+        for other in range(3):
+            halves[:, first] |= (np.abs(np.roll(others, other, axis=1) - expected) <= tolerance).all(
+                axis=(1, 2)
+            ) & alike
+    return halves
+
+
+def light_corners(rows: Doubles) -> Doubles:
+    """(n, 3, 3) of lights that are triangles."""
+    corner = rows[:, LIGHT_POSITION : LIGHT_POSITION + 3]
+    return np.stack(
+        [corner, corner + rows[:, LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], corner + rows[:, LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3]],
+        axis=1,
+    )
+
+
+def pack_emitters(rows: Doubles, probability: Doubles, is_square: Bools) -> Records:
+    """(lights,) EMITTER."""
+    is_point = rows[:, LIGHT_KIND] == POINT
+    corner, edge_1, edge_2, normal = (
+        rows[:, c : c + 3] for c in (LIGHT_POSITION, LIGHT_EDGE_1, LIGHT_EDGE_2, LIGHT_NORMAL)
+    )
+    corners = [corner, corner + edge_1, corner + edge_2, corner + edge_1 + edge_2]
+    reach = np.abs(corners).max(axis=(0, 2), initial=0.0)
+    emitters = np.zeros(len(rows), EMITTER)
+    emitters["origin"] = corner + normal * (ORIGIN_OFFSET * reach)[:, None]
+    emitters["edge_1"], emitters["edge_2"] = edge_1, edge_2
+    emitters["normal"] = np.where(is_point[:, None], 0.0, normal)
+    emitters["is_square"] = is_square
+    share = np.where(probability > 0.0, probability, 1.0)
+    per_strength = np.where(is_point, 4.0 * math.pi, math.pi * rows[:, LIGHT_AREA]) / share
+    emitters["flux"] = per_strength[:, None] * rows[:, STRENGTHS]
+    return emitters
+
+
+def pack_others(rows: Doubles, of_lights: Doubles) -> npt.NDArray[np.int32]:
+    """`PhotonScene.others`. rows: of the emitters, of which those of other kinds are as they are in of_lights."""
+    here, there = (~np.isin(kinds[:, LIGHT_KIND], (POINT, TRIANGLE)) for kinds in (rows, of_lights))
+    if not here.any():
+        return np.empty(0, np.int32)
+    others = np.full(len(rows), -1, np.int32)
+    others[here] = np.flatnonzero(there)
+    return others
+
+
+def pack_aliases(probability: Doubles) -> Records:
+    """Returns the alias table, (lights,) ALIAS. A light of probability 0 is never chosen."""
+    aliases = np.zeros(len(probability), ALIAS)
+    rest = probability * len(probability)
+    aliases["alias"] = np.argmax(probability) if len(probability) else 0
+    poor, rich = list(np.flatnonzero(rest < 1.0)), list(np.flatnonzero(rest >= 1.0))
+    while poor and rich:
+        taker, giver = poor.pop(), rich[-1]
+        aliases[taker] = (rest[taker] * (2.0**32 - 1.0), giver)
+        rest[giver] -= 1.0 - rest[taker]
+        if rest[giver] < 1.0:
+            poor.append(rich.pop())
+    full = np.array(rich, np.int64)
+    aliases["share"][full], aliases["alias"][full] = 2**32 - 1, full
+    return aliases
+
+
+@compiled
+def pack_units(vectors: Doubles, packed: npt.NDArray[np.uint32]) -> None:
+    """Packs unit vectors, (n, 3) float64, as photons keep them, and writes them to `packed`."""
+    for i in range(len(vectors)):
+        packed[i] = pack_unit((vectors[i, 0], vectors[i, 1], vectors[i, 2]))

@@ -1,0 +1,341 @@
+"""Photons are sent where they matter: to mirrors and glass, and in the open to what there is to light.
+
+Jensen: Realistic Image Synthesis Using Photon Mapping, 2001, on projection maps; here cones over a few spheres replace
+a map. A photon's direction is drawn from a mixture of the light's usual density f and of cones, one over each sphere,
+chosen in proportion to solid angle. Its flux is weighted with f over the density of the mixture, so that the light of
+every direction has the right mean (Veach, Guibas: Optimally Combining Sampling Techniques for Monte Carlo Rendering,
+1995, the one-sample model).
+
+A cone is used where the light shines in all of its directions, so that no photon has a flux of 0 and each is traced and
+counted as any other. A sphere that has the light in it, or is cut by its horizon or the edge of its beam, is left to f.
+
+A sun or the sky has no position: photons start on a disc across their direction, and the shadows of the spheres on it
+are to that disc what cones are to all directions.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.compilation import compiled as inlined
+from shaders.elementary import sine_cosine
+from shaders.lights import (
+    COS_INNER,
+    COS_OUTER,
+    LIGHT_AREA,
+    LIGHT_POSITION,
+    POINT,
+    SKY,
+    SPOT,
+    SUN,
+    LightArrays,
+    outer_radius,
+    spot_share,
+    triple,
+)
+from shaders.sampling import uniform_cone
+from shaders.vector import Vec3, add, along, dot, frame, normalize, subtract, to_world
+
+Doubles = npt.NDArray[np.float64]
+
+#: Most of a light's photons that go to cones where f must take care of some sphere.
+HALF = 0.5
+
+#: Measures of a guide: no light goes there, or f alone has all light that does.
+UNLIT, CROSSED = 0.0, -1.0
+
+#: Columns of guides, as they are kept while a photon is drawn.
+AIM_COLUMNS = 5
+
+
+class Projection(NamedTuple):
+    """Says where photons are sent.
+
+    targets: (k, 4) float64, middle and radius of spheres around mirrors and glass, world units.
+    share: of the photons, 0..1, that go there.
+    around: (2, 3) float64, corners of the box around all that can be lit; a light outside of it sends its other photons
+    into a cone over it. It is endless where no light is outside.
+    """
+
+    targets: Doubles
+    share: float
+    around: Doubles
+
+
+class Source(NamedTuple):
+    """This is a light as one photon leaves it.
+
+    kind: as in `shaders.lights`.
+    row: in `LightArrays`, of all but points and triangles.
+    origin: where the photon starts, world units.
+    axis: unit; the normal of a triangle, the axis of a spot, the direction of a photon of a sun or sky.
+    """
+
+    kind: float
+    row: int
+    origin: Vec3
+    axis: Vec3
+
+
+class Guide(NamedTuple):
+    """A guide is a cone of directions in which photons are sent: unit axis, cosine of its angle, solid angle.
+
+    Of a sun or sky it is a disc across the photon's direction: the middle and radius of its sphere, area. A measure of
+    UNLIT or CROSSED says why there is none.
+    """
+
+    axis: Vec3
+    edge: float
+    measure: float
+
+
+class Mixture(NamedTuple):
+    """This is the mixture of densities that photons are drawn from at a point of a light.
+
+    share: of the photons, 0..1, that go to targets.
+    guides: (k, AIM_COLUMNS) float64, of all targets.
+    total: the sum of their measures.
+    around: where the other photons go; it is f where its measure is not above 0.
+    """
+
+    share: float
+    guides: Doubles
+    total: float
+    around: Guide
+
+
+class Departure(NamedTuple):
+    """Says where a photon starts, in which direction, and by what its flux is weighted."""
+
+    origin: Vec3
+    direction: Vec3
+    weight: float
+
+
+NO_PROJECTION = Projection(np.empty((0, 4)), 0.0, np.array([3 * (-np.inf,), 3 * (np.inf,)]))
+
+
+@inlined
+def is_projected(projection: Projection) -> bool:
+    """Returns whether the projection changes anything."""
+    return len(projection.targets) > 0 or projection.around[0, 0] > -np.inf
+
+
+@inlined
+def is_outside(kind: float) -> bool:
+    """Returns whether a light of this kind is out of the scene."""
+    return kind in (SUN, SKY)
+
+
+@inlined
+def project(
+    lights: LightArrays,
+    projection: Projection,
+    usual: tuple[Source, Vec3],
+    u: tuple[float, float, float],
+    guides: Doubles,
+) -> Departure:
+    """Draws a photon from the mixture.
+
+    usual: its light, and the direction drawn from f.
+    u: uniform numbers, for the choice and the direction (2).
+    guides: (k, AIM_COLUMNS) float64, overwritten.
+    """
+    source, direction = usual
+    mixture = mixture_of(lights, projection, source, guides)
+    departure, chosen = Departure(source.origin, direction, 1.0), -1
+    if u[0] < mixture.share:
+        chosen = choose_guide(guides, u[0] / mixture.share * mixture.total)
+        departure = depart(lights, source, guide_of(guides, chosen), u)
+    elif mixture.around.measure > 0.0:
+        departure = depart(lights, source, mixture.around, u)
+    elif mixture.share == 0.0:
+        return departure
+    weight = flux_weight(lights, source, mixture, (departure, chosen))
+    return Departure(departure.origin, departure.direction, weight)
+
+
+@inlined
+def mixture_of(lights: LightArrays, projection: Projection, source: Source, guides: Doubles) -> Mixture:
+    """Returns the mixture at a point of a light."""
+    total, is_crossed = take_guides(lights, projection.targets, source, guides)
+    share = min(projection.share, HALF) if is_crossed else projection.share
+    return Mixture(share if total > 0.0 else 0.0, guides, total, guide_around(lights, projection.around, source))
+
+
+@inlined
+def flux_weight(lights: LightArrays, source: Source, mixture: Mixture, drawn: tuple[Departure, int]) -> float:
+    """Returns f over the density of the mixture.
+
+    drawn: the photon, and the index of the guide that it was drawn from, or -1.
+    """
+    departure, chosen = drawn
+    density = usual_density(lights, source, departure.direction)
+    rest, around = density, mixture.around
+    if around.measure > 0.0:
+        rest = 1.0 / around.measure if chosen < 0 or covers(source.kind, around, departure) else 0.0
+    guides, covering = mixture.guides, 0.0
+    for k in range(len(guides)):
+        if guides[k, 4] > 0.0 and (k == chosen or covers(source.kind, guide_of(guides, k), departure)):
+            covering += 1.0
+    to_targets = mixture.share * covering / mixture.total if mixture.share > 0.0 else 0.0
+    return density / ((1.0 - mixture.share) * rest + to_targets)
+
+
+@inlined
+def take_guides(lights: LightArrays, targets: Doubles, source: Source, guides: Doubles) -> tuple[float, bool]:
+    """Writes the guides to all targets into `guides`.
+
+    Returns the sum of their measures, and whether some target is left to f.
+    """
+    total, is_crossed = 0.0, False
+    for k in range(len(targets)):
+        guide = guide_at(lights, source, (targets[k, 0], targets[k, 1], targets[k, 2]), targets[k, 3])
+        guides[k, 0], guides[k, 1], guides[k, 2] = guide.axis
+        guides[k, 3], guides[k, 4] = guide.edge, guide.measure
+        total += max(guide.measure, 0.0)
+        is_crossed |= guide.measure < 0.0
+    return total, is_crossed
+
+
+@inlined
+def guide_of(guides: Doubles, k: int) -> Guide:
+    """Returns guide k of those kept."""
+    return Guide((guides[k, 0], guides[k, 1], guides[k, 2]), guides[k, 3], guides[k, 4])
+
+
+@inlined
+def choose_guide(guides: Doubles, offset: float) -> int:
+    """Returns the index of a guide, in proportion to measure.
+
+    offset: from 0 up to the sum of the measures, which must not be 0.
+    """
+    chosen = -1
+    for k in range(len(guides)):
+        if guides[k, 4] > 0.0:
+            chosen = k
+            if offset < guides[k, 4]:
+                break
+            offset -= guides[k, 4]
+    return chosen
+
+
+@inlined
+def guide_at(lights: LightArrays, source: Source, middle: Vec3, radius: float) -> Guide:
+    """Returns the guide to a sphere."""
+    if is_outside(source.kind):
+        offset = subtract(middle, triple(lights, source.row, LIGHT_POSITION))
+        beside = math.sqrt(max(0.0, dot(offset, offset) - dot(offset, source.axis) ** 2))
+        is_within = beside + radius <= outer_radius(lights, source.row)
+        return Guide(middle, radius, math.pi * radius * radius if is_within else CROSSED)
+    offset = subtract(middle, source.origin)
+    distance2 = dot(offset, offset)
+    if distance2 <= radius * radius:
+        return Guide(source.axis, 1.0, CROSSED)
+    sine2 = radius * radius / distance2
+    cosine = math.sqrt(1.0 - sine2)
+    return lit(lights, source, Guide(normalize(offset), cosine, 2.0 * math.pi * sine2 / (1.0 + cosine)))
+
+
+@inlined
+def lit(lights: LightArrays, source: Source, cone: Guide) -> Guide:
+    """Returns a cone, or why it cannot be used, as not all of it lies where the light shines."""
+    if source.kind == POINT:
+        return cone
+    end = math.acos(lights.rows[source.row, COS_OUTER]) if source.kind == SPOT else 0.5 * math.pi
+    between, angle = math.acos(max(-1.0, min(1.0, dot(cone.axis, source.axis)))), math.acos(cone.edge)
+    if between + angle <= end:
+        return cone
+    return Guide(cone.axis, cone.edge, UNLIT if between - angle >= end else CROSSED)
+
+
+@inlined
+def guide_around(lights: LightArrays, box: Doubles, source: Source) -> Guide:
+    """Returns the guide to a box, through all of its corners, of a light outside of it that has a position."""
+    if box[0, 0] == -np.inf or is_outside(source.kind) or is_in_box(box, source.origin):
+        return Guide(source.axis, 1.0, CROSSED)
+    axis = (0.0, 0.0, 0.0)
+    for corner in range(8):
+        axis = add(axis, towards_corner(box, corner, source.origin))
+    axis, edge = normalize(axis), 1.0
+    for corner in range(8):
+        edge = min(edge, dot(axis, towards_corner(box, corner, source.origin)))
+    if edge <= 0.0:
+        return Guide(axis, edge, CROSSED)
+    return lit(lights, source, Guide(axis, edge, 2.0 * math.pi * (1.0 - edge)))
+
+
+@inlined
+def is_in_box(box: Doubles, point: Vec3) -> bool:
+    """Returns whether a point is in a box or on its surface."""
+    is_in = True
+    for axis in range(3):
+        is_in &= box[0, axis] <= point[axis] <= box[1, axis]
+    return is_in
+
+
+@inlined
+def towards_corner(box: Doubles, corner: int, point: Vec3) -> Vec3:
+    """Returns the unit direction from a point to one of the eight corners of a box."""
+    place = (box[corner & 1, 0], box[corner >> 1 & 1, 1], box[corner >> 2 & 1, 2])
+    return normalize(subtract(place, point))
+
+
+@inlined
+def depart(lights: LightArrays, source: Source, guide: Guide, u: tuple[float, float, float]) -> Departure:
+    """Returns a photon that follows a guide, evenly over all of its directions, or over the points of its disc."""
+    if not is_outside(source.kind):
+        tangent, bitangent = frame(guide.axis)
+        direction = to_world(uniform_cone(u[1], u[2], guide.edge), tangent, bitangent, guide.axis)
+        return Departure(source.origin, direction, 1.0)
+    tangent, bitangent = frame(source.axis)
+    sine, cosine = sine_cosine(u[2])
+    beside = guide.edge * math.sqrt(u[1])
+    place = along(along(guide.axis, tangent, beside * cosine), bitangent, beside * sine)
+    ahead = dot(subtract(place, triple(lights, source.row, LIGHT_POSITION)), source.axis)
+    origin = along(place, source.axis, -ahead - outer_radius(lights, source.row))
+    return Departure(origin, source.axis, 1.0)
+
+
+@inlined
+def covers(kind: float, guide: Guide, departure: Departure) -> bool:
+    """Returns whether a photon goes where the guide might have sent it."""
+    if not is_outside(kind):
+        return dot(departure.direction, guide.axis) >= guide.edge
+    offset = subtract(guide.axis, departure.origin)
+    return dot(offset, offset) - dot(offset, departure.direction) ** 2 <= guide.edge * guide.edge
+
+
+@inlined
+def usual_density(lights: LightArrays, source: Source, direction: Vec3) -> float:
+    """Returns f of a unit direction, per unit of solid angle; of a sun or sky that of a point, per unit of area."""
+    if source.kind == POINT:
+        return 1.0 / (4.0 * math.pi)
+    if is_outside(source.kind):
+        return 1.0 / lights.rows[source.row, LIGHT_AREA]
+    cosine = dot(direction, source.axis)
+    if source.kind != SPOT:
+        return max(0.0, cosine) / math.pi
+    extent = 1.0 - 0.5 * (lights.rows[source.row, COS_INNER] + lights.rows[source.row, COS_OUTER])
+    return spot_share(lights, source.row, cosine) / (2.0 * math.pi * extent)
+
+
+@inlined
+def reach(lights: LightArrays, projection: Projection, source: Source, guides: Doubles) -> float:
+    """Returns the share of a light's flux, from one point of it, that goes to targets: all where one is left to f.
+
+    The density at its axis stands for that of a cone, which is exact but for spots.
+    """
+    _, is_crossed = take_guides(lights, projection.targets, source, guides)
+    if is_crossed:
+        return 1.0
+    found = 0.0
+    for k in range(len(guides)):
+        if guides[k, 4] > 0.0:
+            guide = guide_of(guides, k)
+            # over a cone the mean of the cosine is that along the axis times (1 + edge) / 2
+            blunt = 0.5 * (1.0 + guide.edge) if source.kind not in (POINT, SPOT, SUN, SKY) else 1.0
+            found += guide.measure * blunt * usual_density(lights, source, guide.axis)
+    return min(found, 1.0)

@@ -1,0 +1,167 @@
+"""A render context is a scene at one moment and a tracer that holds its triangles: all that a driver needs."""
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import scenes
+import tracecore
+from renderer.errors import UsageError
+from renderer.scene.cutouts import cutouts_of
+from renderer.settings.picture import Settings
+from scenes.model import Camera, Snapshot
+from scenes.plain import plain
+from scenes.scene import Scene
+from tracecore.bvh.tree import BinaryTree
+from tracecore.dispatch.tracer import Tracer
+from tracecore.errors import CutoutError, KernelError
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneView:
+    """Says which moment of a scene is seen, and through which camera.
+
+    frame: 0-based, for a scene that is not given a time.
+    time: of the animation, or None.
+    camera: its name, or None for the first.
+    aperture: radius of the lens in world units, or None for what the scene says.
+    focus: distance that is in focus in world units, or None for what the scene says.
+    is_plain: whether the scene is made plain by `scenes.plain`.
+    """
+
+    frame: int = 0
+    time: float | None = None
+    camera: str | None = None
+    aperture: float | None = None
+    focus: float | None = None
+    is_plain: bool = False
+
+    @classmethod
+    def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
+        """Returns the view that --frame or --time, --camera, and --aperture, --focus and --plain choose, where a
+        command has them.
+        """
+        return cls(
+            frame=arguments.frame,
+            time=arguments.time,
+            camera=arguments.camera,
+            aperture=getattr(arguments, "aperture", None),
+            focus=getattr(arguments, "focus", None),
+            is_plain=getattr(arguments, "plain", False),
+        )
+
+    def of(self, scene: Scene) -> Snapshot:
+        """Returns the scene at this moment."""
+        return self.seen(scene.at_frame(self.frame) if self.time is None else scene.at(self.time))
+
+    def seen(self, snapshot: Snapshot) -> Snapshot:
+        """Return a snapshot through this camera and lens, made plain if it is to be; its time stays."""
+        seen = snapshot if self.camera is None else snapshot.seen_by(self.camera)
+        seen = replace(seen, camera=self._with_lens(seen.camera))
+        return plain(seen) if self.is_plain else seen
+
+    def _with_lens(self, camera: Camera) -> Camera:
+        """Returns the camera with this lens. Raises `UsageError` where it would not be known how sharp things are."""
+        aperture = camera.aperture if self.aperture is None else self.aperture
+        focus = camera.focus if self.focus is None else self.focus
+        if aperture > 0.0 and focus <= 0.0:
+            raise UsageError("--aperture needs --focus: the scene's camera does not say at what distance it is sharp")
+        if self.focus is not None and aperture <= 0.0:
+            raise UsageError("--focus does nothing without --aperture: the scene's camera is a pinhole; leave it out")
+        return replace(camera, aperture=aperture, focus=focus)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracerChoice:
+    """Says which tracer is opened.
+
+    device: as `open_tracer` takes it.
+    kernel, dispatch: by name, or None for the device's default.
+    threads: None for all cores.
+    """
+
+    device: str = "auto"
+    kernel: str | None = None
+    dispatch: str | None = None
+    threads: int | None = None
+
+    @classmethod
+    def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
+        """Returns the choice that --device, --kernel, --dispatch and --threads make."""
+        return cls(
+            device=arguments.device, kernel=arguments.kernel, dispatch=arguments.dispatch, threads=arguments.threads
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderContext:
+    """Holds a scene and an open tracer, and the wall time to read the one and to build the other.
+
+    is_refitted: whether the tree is that of the frame before, made to fit.
+    """
+
+    snapshot: Snapshot
+    tracer: Tracer
+    load_seconds: float
+    build_seconds: float
+    is_refitted: bool = False
+
+
+def check_scene(scene: str) -> None:
+    """Raises the error of `scenes.load` now if there is no such scene; one that is there is not read."""
+    shipped = any(row.name == scene.partition(":")[0] for row in scenes.shipped_scenes())
+    path = Path(scene)
+    if not shipped and not (path.is_file() and path.suffix.lower() in scenes.READERS):
+        scenes.load(scene)
+
+
+@contextmanager
+def open_context(scene: str, scene_view: SceneView, choice: TracerChoice) -> Iterator[RenderContext]:
+    """Loads a scene (a file, or the name of a shipped one) and opens a tracer for it, which is closed at the end."""
+    start = time.perf_counter()
+    snapshot = scene_view.of(scenes.load(scene))
+    with context_of(snapshot, choice, load_seconds=time.perf_counter() - start) as context:
+        yield context
+
+
+@contextmanager
+def context_of(
+    snapshot: Snapshot, choice: TracerChoice, *, load_seconds: float, tree: BinaryTree | None = None
+) -> Iterator[RenderContext]:
+    """Opens a tracer for a snapshot, which is closed at the end.
+
+    load_seconds: wall time that it took to read the scene.
+    tree: refitted to the snapshot, or None to build one.
+    """
+    start = time.perf_counter()
+    with _open_tracer(snapshot, choice, tree) as tracer:
+        if choice.dispatch not in (None, tracer.dispatch):
+            raise UsageError(
+                f"--dispatch {choice.dispatch} is not for the {tracer.device}, which has {tracer.dispatch}"
+            )
+        yield RenderContext(
+            snapshot=snapshot,
+            tracer=tracer,
+            load_seconds=load_seconds,
+            build_seconds=time.perf_counter() - start,
+            is_refitted=tree is not None,
+        )
+
+
+def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
+    try:
+        return tracecore.open_tracer(
+            snapshot.positions,
+            device=choice.device,
+            kernel=choice.kernel,
+            threads=choice.threads,
+            dispatch=choice.dispatch,
+            tree=tree,
+            cutouts=cutouts_of(snapshot),
+        )
+    except (KernelError, CutoutError) as error:
+        raise UsageError(str(error)) from error

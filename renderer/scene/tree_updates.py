@@ -1,0 +1,69 @@
+"""From frame to frame this module decides whether the tree of the last frame is refitted to the triangles of this one,
+or a new one built.
+
+A refitted tree is there at once, but what has moved apart makes it worse, and tracing slower. Lauterbach, Yoon, Tuft,
+Manocha: RT-DEFORM: Interactive Ray Tracing of Dynamic Scenes using BVHs (2006) build anew where the tree has become too
+bad. Here the measure is time: `auto` adds up the seconds that tracing has lost since the last tree was built, by the
+growth of the expected cost of a ray, and builds when with this frame they would come to more than building takes. So it
+never loses more than twice what the best choice of frames would (Karlin, Manasse, Rudolph, Sleator: Competitive Snoopy
+Caching, 1988, on when to buy what one rents).
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from tracecore.bvh.binned_sah import build
+from tracecore.bvh.refit import refit
+from tracecore.bvh.tree import BinaryTree
+from tracecore.rays import Floats
+
+Update = Literal["auto", "refit", "rebuild"]
+
+ONE_TRIANGLE = np.eye(3, dtype=np.float32)[None]
+
+
+class TreeUpdates:
+    """Keeps what is known of the trees of a sequence of frames."""
+
+    def __init__(self, update: Update) -> None:
+        refit(
+            build(ONE_TRIANGLE), ONE_TRIANGLE
+        )  # loads compiled code, so that it does not count in the time of the first tree
+        self._update = update
+        self._tree: BinaryTree | None = None
+        self._built_cost = self._build_seconds = 0.0
+        self._trace_seconds = 0.0
+        self._lost_seconds = 0.0
+
+    def tree_for(self, triangles: Floats) -> BinaryTree | None:
+        """Returns the tree of the last frame, refitted, or None where a new one is to be built.
+
+        triangles: (t, 3, 3) float32, checked.
+        """
+        if self._tree is None or self._update == "rebuild" or len(triangles) != len(self._tree.order):
+            return None
+        fitted = refit(self._tree, triangles)
+        if self._update == "auto" and self._lost_seconds + self._loss(fitted) > self._build_seconds:
+            return None
+        return fitted
+
+    def note(self, tree: BinaryTree | None, *, is_refitted: bool, trace_seconds: float) -> None:
+        """Records that a frame has been made with this tree. trace_seconds: that its tracing took."""
+        self._tree = tree
+        if tree is None:
+            return
+        if is_refitted:
+            self._trace_seconds = trace_seconds / self._growth(tree)
+            self._lost_seconds += self._loss(tree)
+        else:
+            self._trace_seconds, self._lost_seconds = trace_seconds, 0.0
+            self._built_cost, self._build_seconds = tree.sah_cost, tree.build_seconds
+
+    def _growth(self, tree: BinaryTree) -> float:
+        """Returns how much more a ray costs than in the tree that was built last; at least 1."""
+        return max(tree.sah_cost / self._built_cost, 1.0) if self._built_cost > 0.0 else 1.0
+
+    def _loss(self, tree: BinaryTree) -> float:
+        """Returns how many seconds more a frame takes to trace."""
+        return self._trace_seconds * (self._growth(tree) - 1.0)

@@ -1,0 +1,6 @@
+"""This package says what a user may choose: each setting once, with its unit, its bounds, its effect and its default.
+
+In: nothing; this package imports no compiler, no NumPy and no scenes. Out: `picture.Settings`, which a call in Python
+takes as keywords, and `measurement.Measurement`, what commands that measure have in common. The command line makes its
+options from the fields of both (`renderer.commands.arguments.add_settings`).
+"""

@@ -1,0 +1,204 @@
+"""This module has the settings of a picture: the keywords of `renderer.render` and the options of
+`tracecore render`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from renderer.errors import UsageError
+from renderer.settings.setting import Checked, Choice, DeviceName, File, Flag, Name, Number, Size, Whole, setting
+
+MAX_FRAME = 10**9
+MIN_BATCH, MAX_BATCH = 256, 65536
+
+DEFAULT_DRIVER = "photon"
+DEFAULT_PASSES = 64
+DEFAULT_FILTER = "box"
+DEFAULT_UPDATE: Literal["auto"] = "auto"
+DEFAULT_MOTION_SAMPLES = 16
+
+#: At least so many seconds between two unfinished pictures.
+DEFAULT_PREVIEW = 5.0
+
+#: As `pixel_filters.FILTERS` and `task.SAMPLERS` have them, which need the compiler.
+FILTER_NAMES = ("box", "tent", "gaussian", "blackman-harris")
+SAMPLER_NAMES = ("sobol", "random")
+
+#: Settings that not every driver takes; a driver says which it does (`drivers.driver.settings_taken`).
+DRIVER_SETTINGS = ("photons", "radius", "aim", "max_bounces")
+
+#: Headings of the help.
+_FILES = "files"
+_PICTURE, _CAMERA, _LIGHT = "picture", "camera", "light transport"
+TRACING = "tracing (none of it changes the picture, but for the seed)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Checked):
+    """Holds what is chosen of a picture. `renderer.settings.setting.settings_of` yields unit, bounds and effect of each
+    field.
+
+    None leaves a setting to what the scene proposes, and if it proposes nothing to the default that the field names.
+    Raises `UsageError` for a value out of bounds, and `TypeError` for a keyword that is no setting.
+    """
+
+    camera: str | None = setting(
+        Name(), "look through the camera of this name", otherwise="the scene's first", group="scene"
+    )
+    frame: int = setting(Whole(0, MAX_FRAME), "frame of the animation, from 0", default=0, group="scene")
+    time: float | None = setting(
+        Number(-1e9, 1e9, "T"), "or a time, in the unit of the animation", otherwise="that of the frame", group="scene"
+    )
+    driver: str | None = setting(
+        Name(),
+        "name of a driver, which is a way to make a picture",
+        otherwise=f"what the scene says, or {DEFAULT_DRIVER}",
+    )
+
+    output: Path | None = setting(
+        File(), "picture to write, .png, .exr or .npy", otherwise="none is written", group=_FILES, aliases=("-o",)
+    )
+    preview: float | None = setting(
+        Number(0, 1e9, "S"),
+        "write the unfinished picture every so many seconds",
+        otherwise=f"{DEFAULT_PREVIEW:g}",
+        group=_FILES,
+    )
+    save_photons: Path | None = setting(
+        File(), "keep the photons in FILE.npz; of the drivers photons-only alone can", group=_FILES
+    )
+    quiet: bool = setting(Flag(), "print errors alone", default=False, group=_FILES)
+
+    size: tuple[int, int] | None = setting(
+        Size(), "pixels, such as 400x300", otherwise="what the scene says", group=_PICTURE
+    )
+    passes: int | None = setting(
+        Whole(1, 10**6),
+        "passes, samples per pixel",
+        otherwise=f"{DEFAULT_PASSES}, or without end where a time limit or a target noise ends it",
+        group=_PICTURE,
+        aliases=("--spp",),
+    )
+    time_limit: float | None = setting(
+        Number(1e-3, 1e9, "S"), "begin no pass after so many seconds", otherwise="no limit", group=_PICTURE
+    )
+    target_noise: float | None = setting(
+        Number(1e-6, 10, "E"),
+        "stop when pixels are right to this share of their brightness, such as 0.02, by how much two halves of the "
+        "passes differ and by the blur of the photon search",
+        otherwise="no target",
+        group=_PICTURE,
+    )
+    layers: bool = setting(
+        Flag(),
+        "keep direct, indirect and caustic light, albedo, normals and more beside the picture; a file must be an .exr",
+        default=False,
+        group=_PICTURE,
+    )
+    denoise: bool = setting(
+        Flag(), "show the picture without noise (Open Image Denoise, extra denoise)", default=False, group=_PICTURE
+    )
+    exposure: float | None = setting(
+        Number(-64, 64, "EV"), "stops, +1 is twice as bright", otherwise="0", group=_PICTURE
+    )
+    tone_map: str | None = setting(
+        Choice(("reinhard", "linear")), "curve for the brights", otherwise="what suits the driver", group=_PICTURE
+    )
+
+    aperture: float | None = setting(
+        Number(0, 1e9, "R"),
+        "radius of the lens, world units: what is not in focus is blurred; 0 for a pinhole",
+        otherwise="the scene's",
+        group=_CAMERA,
+    )
+    focus: float | None = setting(
+        Number(1e-9, 1e9, "D"),
+        "distance along the view of what is sharp, world units",
+        otherwise="the scene's",
+        group=_CAMERA,
+    )
+    shutter: float | None = setting(
+        Number(1e-9, 1e9, "S"),
+        "motion blur: the shutter is open so long, in the unit of the animation's time, from the frame's time on",
+        otherwise="one moment is seen",
+        group=_CAMERA,
+    )
+    motion_samples: int | None = setting(
+        Whole(1, 65536),
+        "the first N passes have a time each, then come N times with two passes each, N with four, and so on",
+        otherwise=f"{DEFAULT_MOTION_SAMPLES}",
+        group=_CAMERA,
+    )
+    filter: str | None = setting(
+        Choice(FILTER_NAMES), "what of the picture a pixel is the mean of", otherwise=DEFAULT_FILTER, group=_CAMERA
+    )
+    sampler: str | None = setting(
+        Choice(SAMPLER_NAMES),
+        "numbers up to the first surface: Sobol's points, or random as all others",
+        otherwise="sobol",
+        group=_CAMERA,
+    )
+    update: Literal["auto", "refit", "rebuild"] | None = setting(
+        Choice(("auto", "refit", "rebuild")),
+        "from frame to frame, or time to time: fit the tree to where triangles are now, build a new one, or what takes "
+        "less time; the picture is the same",
+        otherwise=DEFAULT_UPDATE,
+        group=_CAMERA,
+    )
+
+    photons: int | None = setting(
+        Whole(1, 2 * 10**9), "photons sent out in each pass", otherwise="two for each pixel", group=_LIGHT
+    )
+    radius: float | None = setting(
+        Number(1e-12, 1e12, "R"),
+        "first radius of the photon search, world units",
+        otherwise="two pixels, or where photons are few what two of them need",
+        group=_LIGHT,
+    )
+    aim: float | None = setting(
+        Number(0, 0.9, "SHARE"),
+        "of the photons of photon and sppm, sent to mirrors and glass: less noise in caustics, more elsewhere, and "
+        "more time for each photon",
+        otherwise="0",
+        group=_LIGHT,
+    )
+    max_bounces: int | None = setting(
+        Whole(1, 1024), "longest path, in interactions with surfaces", otherwise="16", group=_LIGHT
+    )
+
+    device: str = setting(
+        DeviceName(),
+        "what traces rays: auto, gpu, cpu or emulator; auto takes the GPU if there is one, gpu:1 the second of several;"
+        " emulator runs the GPU's kernels on the CPU, slowly",
+        default="auto",
+        group=TRACING,
+    )
+    kernel: str | None = setting(
+        Name(),
+        "traversal kernel, by a name that 'tracecore doctor' lists for the device",
+        otherwise="its best",
+        group=TRACING,
+    )
+    dispatch: str | None = setting(
+        Choice(("resident", "streamed")),
+        "how batches reach a GPU: read by a kernel that stays, or by launches of it",
+        otherwise="resident",
+        group=TRACING,
+    )
+    threads: int | None = setting(Whole(1, 1024), "CPU threads", otherwise="all cores", group=TRACING)
+    batch_rays: int = setting(
+        Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
+        f"rays handed over at a time, a power of two from {MIN_BATCH} to {MAX_BATCH}",
+        default=4096,
+        group=TRACING,
+    )
+    seed: int | None = setting(Whole(0, 2**64 - 1), "seed of all random numbers", otherwise="0", group=TRACING)
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for a value out of bounds and for settings that contradict each other."""
+        super().__post_init__()
+        if self.time is not None and self.frame != 0:
+            raise UsageError("frame and time cannot both be given; leave one out")

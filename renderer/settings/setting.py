@@ -1,0 +1,269 @@
+"""A setting is described by a field of a dataclass with its kind of value, its effect and its group."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from renderer.errors import UsageError
+
+MAX_SIDE = 16384
+MAX_PIXELS = 1 << 26
+
+
+class Kind(Protocol):
+    """Describes a kind of value. Both methods raise `ValueError` or `TypeError` for what is none.
+
+    metavar: stands for the value in the help of the command line, or None.
+    expected: what is valid, in words.
+    """
+
+    @property
+    def metavar(self) -> str | None:
+        """Returns the word that stands for a value in help."""
+
+    @property
+    def expected(self) -> str:
+        """Returns what is valid, in words that follow `expected`."""
+
+    def read(self, text: str) -> Any:
+        """Return the value that a word of the command line means, its bounds not checked."""
+
+    def clean(self, value: Any) -> Any:
+        """Return a value as the type that the program calculates with, its bounds checked."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """This kind of value is a whole number from `least` to `most`, or only the powers of two among them."""
+
+    least: int
+    most: int
+    is_power_of_two: bool = False
+    metavar: str | None = "N"
+
+    @property
+    def expected(self) -> str:
+        """Returns the bounds in words."""
+        noun = "power of two" if self.is_power_of_two else "whole number"
+        return f"a {noun} from {self.least} to {self.most}"
+
+    def read(self, text: str) -> int:
+        """Return the number that a text means."""
+        return int(text)
+
+    def clean(self, value: Any) -> int:
+        """Return an `int` within the bounds; booleans are no numbers."""
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+            raise TypeError
+        number = int(value)
+        if not self.least <= number <= self.most or (self.is_power_of_two and number & (number - 1)):
+            raise ValueError
+        return number
+
+
+@dataclass(frozen=True)
+class Number:
+    """This kind of value is a number from `least` to `most`; what is not a number is out of bounds."""
+
+    least: float
+    most: float
+    metavar: str | None = "X"
+
+    @property
+    def expected(self) -> str:
+        """Returns the bounds in words."""
+        return f"a number from {self.least:g} to {self.most:g}"
+
+    def read(self, text: str) -> float:
+        """Return the number that a text means."""
+        return float(text)
+
+    def clean(self, value: Any) -> float:
+        """Return a `float` within the bounds."""
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+            raise TypeError
+        number = float(value)
+        if not self.least <= number <= self.most:
+            raise ValueError
+        return number
+
+
+@dataclass(frozen=True)
+class Size:
+    """This kind of value is the width and height of a picture in pixels."""
+
+    metavar: str | None = "WxH"
+    expected: str = (
+        f"WIDTHxHEIGHT such as 800x600, sides from 1 to {MAX_SIDE} pixels and at most {MAX_PIXELS} pixels in all"
+    )
+
+    def read(self, text: str) -> tuple[int, int]:
+        """Return (width, height) of a text such as 800x600."""
+        width, height = (int(side) for side in text.lower().split("x"))
+        return width, height
+
+    def clean(self, value: Any) -> tuple[int, int]:
+        """Return (width, height) of any two numbers within the bounds."""
+        side = Whole(1, MAX_SIDE)
+        width, height = (side.clean(number) for number in value)
+        if width * height > MAX_PIXELS:
+            raise ValueError
+        return width, height
+
+
+@dataclass(frozen=True)
+class Choice:
+    """This kind of value is one of a few names."""
+
+    names: tuple[str, ...]
+    metavar: ClassVar[str | None] = None
+
+    @property
+    def expected(self) -> str:
+        """Returns the names in words."""
+        return f"one of {', '.join(self.names)}"
+
+    def read(self, text: str) -> str:
+        """Return the text itself."""
+        return text
+
+    def clean(self, value: Any) -> str:
+        """Return the name, if it is one of them."""
+        if value not in self.names:
+            raise ValueError
+        return str(value)
+
+
+@dataclass(frozen=True)
+class DeviceName:
+    """Names what traces rays: auto, gpu, cpu, emulator, or a GPU by its index as in gpu:1."""
+
+    metavar: str | None = "NAME"
+    expected: str = "auto, gpu, gpu:INDEX such as gpu:1, cpu or emulator"
+
+    def read(self, text: str) -> str:
+        """Return the text itself."""
+        return text
+
+    def clean(self, value: Any) -> str:
+        """Return the name, if it is one of these."""
+        if not re.fullmatch(r"auto|gpu(:[0-9]{1,4})?|cpu|emulator", value):
+            raise ValueError
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Name:
+    """This kind of value is a name that is looked up later, when what it may name has been loaded."""
+
+    metavar: str | None = "NAME"
+    expected: str = "a name"
+
+    def read(self, text: str) -> str:
+        """Return the text itself."""
+        return text
+
+    def clean(self, value: Any) -> str:
+        """Return the name, which must be a text."""
+        if not isinstance(value, str):
+            raise TypeError
+        return value
+
+
+@dataclass(frozen=True)
+class File:
+    """This kind of value is a path of a file."""
+
+    metavar: str | None = "FILE"
+    expected: str = "the path of a file"
+
+    def read(self, text: str) -> Path:
+        """Return the path that a text means."""
+        return Path(text)
+
+    def clean(self, value: Any) -> Path:
+        """Return a path."""
+        return Path(value)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """This kind of value is yes or no: an option without a value."""
+
+    metavar: ClassVar[str | None] = None
+    expected: str = "True or False"
+
+    def read(self, text: str) -> bool:
+        """Raise, since a flag has no value on the command line."""
+        raise ValueError
+
+    def clean(self, value: Any) -> bool:
+        """Return a `bool`."""
+        if not isinstance(value, bool):
+            raise TypeError
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Holds what is known of a setting.
+
+    name: of the field.
+    default: of the field; None leaves it open.
+    kind: of its values.
+    about: its effect and its unit.
+    otherwise: what holds where it is left open, in words.
+    group: heading of the help it stands under, or none.
+    aliases: more options for it on the command line.
+    """
+
+    name: str
+    default: Any
+    kind: Kind
+    about: str
+    otherwise: str = ""
+    group: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str:
+        """Returns the option of the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def clean(self, value: Any) -> Any:
+        """Return a value as the type that the program calculates with; None stays None where the default is None.
+
+        Raises `UsageError` for a value that is out of bounds or of another type.
+        """
+        if value is None and self.default is None:
+            return None
+        try:
+            return self.kind.clean(value)
+        except (TypeError, ValueError):
+            raise UsageError(f"{self.name}: expected {self.kind.expected}, got {value!r}") from None
+
+
+def setting(kind: Kind, about: str, *, default: Any = None, **more: Any) -> Any:
+    """Return a field of a dataclass that is a setting. about, more: as `Setting` has them."""
+    return dataclasses.field(default=default, metadata={"kind": kind, "about": about, **more})
+
+
+def settings_of(owner: type) -> Iterator[Setting]:
+    """Yield the settings of a dataclass, in the order of its fields."""
+    for field in dataclasses.fields(owner):
+        yield Setting(name=field.name, default=field.default, **field.metadata)
+
+
+class Checked:
+    """Checks the values of a frozen dataclass of settings, and makes them plain Python values, when it is made."""
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for a value that is out of bounds or of another type."""
+        for one in settings_of(type(self)):
+            object.__setattr__(self, one.name, one.clean(getattr(self, one.name)))

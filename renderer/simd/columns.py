@@ -1,0 +1,511 @@
+"""This module has vector loops over structures of arrays, and turns rows into columns a vector at a time.
+
+A column holds one number of many rays, side by side. Compiled code reads columns by address (see
+`tracecore.compilation.vector.address`), so that nothing is counted or checked in a loop.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+
+from shaders.vector import Vec3
+from tracecore.compilation.cached import inlined
+from tracecore.compilation.merging import has_widest_vectors
+from tracecore.compilation.vector import address, all_elements, emitting
+from tracecore.rays import Floats
+
+#: Rays handled together; columns of so many stay in the cache next to the core. A multiple of 2 * ELEMENTS.
+CHUNK = 224
+
+#: Numbers of the longest vector.
+ELEMENTS = 16
+
+#: From one column of scratch to the next, in numbers: CHUNK, and room for a last vector that is not full.
+COLUMN = CHUNK + ELEMENTS
+
+#: Bytes of a word, of a line of the cache, and from one column of scratch to the next.
+WORD_BYTES = 4
+LINE_BYTES = 64
+COLUMN_BYTES = WORD_BYTES * COLUMN
+
+FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
+
+#: Words that are packed at a time, and a set of all of them. Eight have a table of 256 sets; for sixteen there is an
+#: instruction where vectors have 512 bits.
+WIDTH = 16 if has_widest_vectors() else 8
+ALL_ELEMENTS = (1 << WIDTH) - 1
+WIDE = ir.VectorType(I32, WIDTH)
+
+
+class _Distinct(ir.values.MDValue):
+    """This is a node of metadata that is equal to none but itself."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module, (), name=str(len(module.metadata)))
+
+    def descr(self, lines: list[str]) -> None:
+        """Writes LLVM's text for the node, as llvmlite asks for it."""
+        operands = ", ".join(operand.get_reference() for operand in self.operands)
+        lines += (f"distinct !{{ {operands} }}", "\n")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@emitting
+def each(typing: Any, body: Any, count: Any, data: Any) -> Any:
+    """Calls body(i, data) for every i below count.
+
+    What the body does for one i must depend on nothing that it does for another. Loops in Python cannot say so, and
+    LLVM then compares the addresses of all columns each time, or gives up. What a `whole` count leaves over is done
+    number by number.
+
+    body: a compiled function, which is merged into the loop.
+    count: how often it is called.
+    data: must hold no arrays, but their addresses.
+    """
+    return _loop(typing, body, data, vectors=1)
+
+
+@emitting
+def each_pair(typing: Any, body: Any, count: Any, data: Any) -> Any:
+    """Does what `each` does, two vectors at a time: where one instruction waits for the other, those of the second fill
+    the gaps.
+
+    It suits short bodies, as registers have to do for both, and counts that `whole_pairs` hardly changes.
+    """
+    return _loop(typing, body, data, vectors=2)
+
+
+def _loop(typing: Any, body: Any, data: Any, vectors: int) -> Any:
+    if not isinstance(body, types.Dispatcher):
+        raise TypingError(f"each takes a compiled function, not {body}")
+    called = typing.resolve_function_type(body, (types.int64, data), {})
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, last, value = arguments
+        entry, loop = builder.block, builder.append_basic_block("each")
+        done = builder.append_basic_block("each.done")
+        blocks = len(builder.function.blocks)
+        builder.cbranch(builder.icmp_signed(">", last, I64(0)), loop, done)
+        builder.position_at_end(loop)
+        i = builder.phi(I64)
+        i.add_incoming(I64(0), entry)
+        context.get_function(body, called)(builder, (i, value))
+        following = builder.add(i, I64(1), flags=["nsw"])
+        i.add_incoming(following, builder.block)
+        jump = builder.cbranch(builder.icmp_signed("<", following, last), loop, done)
+        _declare_independent(builder.module, [loop, *builder.function.blocks[blocks:]], jump, vectors)
+        builder.position_at_end(done)
+        return context.get_dummy_value()
+
+    return types.void(body, types.int64, data), emit
+
+
+@inlined
+def whole(count: int) -> int:
+    """Returns a count rounded up to whole vectors, for columns that may be written behind the last element."""
+    return (count + (ELEMENTS - 1)) & -ELEMENTS
+
+
+@inlined
+def whole_pairs(count: int) -> int:
+    """Returns a count rounded up to whole pairs of vectors."""
+    return (count + (2 * ELEMENTS - 1)) & (-2 * ELEMENTS)
+
+
+def _declare_independent(module: Any, blocks: list[Any], jump: Any, vectors: int) -> None:
+    """Tells LLVM that what the calls in a loop read and write does not depend on other iterations.
+
+    It also says how many vectors are done at a time: by itself LLVM takes as many as it likes, and does what is left at
+    the end number by number.
+    """
+    group, loop = _Distinct(module), _Distinct(module)
+    for block in blocks:
+        for call in block.instructions:
+            if isinstance(call, ir.CallInstr):
+                call.set_metadata("llvm.access.group", group)
+    independent = module.add_metadata([ir.MetaDataString(module, "llvm.loop.parallel_accesses"), group])
+    at_a_time = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), I32(vectors)])
+    loop.operands = (loop, independent, at_a_time)
+    jump.set_metadata("llvm.loop", loop)
+
+
+def _get(kind: Any, value: Any, index: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = builder.inttoptr(arguments[0], value.as_pointer())
+        return builder.load(builder.gep(first, [arguments[1]]), align=WORD_BYTES)
+
+    return kind(types.int64, index), emit
+
+
+@emitting
+def get(typing: Any, column: Any, index: Any) -> Any:
+    """Returns the float32 at an index of the column at an address."""
+    return _get(types.float32, FLOAT, index)
+
+
+@emitting
+def get_int(typing: Any, column: Any, index: Any) -> Any:
+    """Returns the int32 at an index of the column at an address."""
+    return _get(types.int32, I32, index)
+
+
+@emitting
+def get_word(typing: Any, column: Any, index: Any) -> Any:
+    """Returns the uint32 at an index of the column at an address."""
+    return _get(types.uint32, I32, index)
+
+
+@emitting
+def put(typing: Any, column: Any, index: Any, value: Any) -> Any:
+    """Writes 32 bits, a float32, int32 or uint32, at an index of the column at an address."""
+    if value not in (types.float32, types.int32, types.uint32):
+        raise TypingError(f"a column takes numbers of 32 bits, not {value}")
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = builder.inttoptr(arguments[0], arguments[2].type.as_pointer())
+        builder.store(arguments[2], builder.gep(first, [arguments[1]]), align=WORD_BYTES)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, index, value), emit
+
+
+@inlined
+def get3(columns: int, step: int, index: int) -> Vec3:
+    """Returns a vector from three columns, `step` bytes apart."""
+    return (get(columns, index), get(columns + step, index), get(columns + 2 * step, index))
+
+
+@inlined
+def put3(columns: int, step: int, index: int, vector: Vec3) -> None:
+    """Writes a vector to three columns, `step` bytes apart."""
+    put(columns, index, vector[0])
+    put(columns + step, index, vector[1])
+    put(columns + 2 * step, index, vector[2])
+
+
+@inlined
+def column(scratch: Floats, i: int) -> Vec3:
+    """Returns vector i of three columns of scratch."""
+    return get3(address(scratch), COLUMN_BYTES, i)
+
+
+@inlined
+def set_column(scratch: Floats, i: int, vector: Vec3) -> None:
+    """Sets vector i of three columns of scratch."""
+    put3(address(scratch), COLUMN_BYTES, i, vector)
+
+
+@emitting
+def matches(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
+    """Returns which of WIDTH uint32 at an address have these bits under a mask: an int64, a bit for each, element 0
+    lowest.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, mask, bits = arguments
+        loaded = builder.load(builder.inttoptr(source, WIDE.as_pointer()), align=WORD_BYTES)
+        masked = builder.and_(loaded, all_elements(builder, mask, WIDTH))
+        equal = builder.icmp_unsigned("==", masked, all_elements(builder, bits, WIDTH))
+        return builder.zext(builder.bitcast(equal, ir.IntType(WIDTH)), I64)
+
+    return types.int64(types.int64, types.uint32, types.uint32), emit
+
+
+def _packed_elements() -> list[int]:
+    """Returns, for each set of eight elements, their numbers, a byte each, side by side from the lowest byte on."""
+    sets = ([element for element in range(8) if bits >> element & 1] for bits in range(256))
+    return [sum(element << 8 * k for k, element in enumerate(elements)) for elements in sets]
+
+
+def _numbers_of(builder: Any, elements: Any) -> Any:
+    """Returns the numbers of the elements in a set, side by side, and then anything below WIDTH.
+
+    It takes one instruction, or a table.
+    """
+    if WIDTH == 8:
+        packed = cgutils.global_constant(
+            builder, "packed_elements", ir.Constant(ir.ArrayType(I64, 256), _packed_elements())
+        )
+        entry = builder.load(builder.gep(packed, [I64(0), elements]))
+        return builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), WIDE)
+    mask = ir.VectorType(ir.IntType(1), WIDTH)
+    kind = ir.FunctionType(WIDE, [WIDE, mask, WIDE])
+    compress = cgutils.get_or_insert_function(builder.module, kind, f"llvm.experimental.vector.compress.v{WIDTH}i32")
+    chosen = builder.bitcast(builder.trunc(elements, ir.IntType(WIDTH)), mask)
+    return builder.call(compress, [ir.Constant(WIDE, list(range(WIDTH))), chosen, ir.Constant(WIDE, [0] * WIDTH)])
+
+
+@emitting
+def put_elements(typing: Any, target: Any, elements: Any, first: Any) -> Any:
+    """Writes first + element, int32, side by side to an address for the elements of a set; WIDTH are written in all.
+
+    Returns how many elements they are.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target, elements, first = arguments
+        numbers = builder.add(_numbers_of(builder, elements), all_elements(builder, builder.trunc(first, I32), WIDTH))
+        builder.store(numbers, builder.inttoptr(target, WIDE.as_pointer()), align=WORD_BYTES)
+        return builder.ctpop(elements)
+
+    return types.int64(types.int64, types.int64, types.int64), emit
+
+
+@emitting
+def pack_elements(typing: Any, elements: Any, sources: Any, index: Any, targets: Any, packed: Any) -> Any:
+    """Copies the elements of a set side by side to `packed` in the target of each source; WIDTH words are written in
+    all.
+
+    LLVM makes one instruction of words taken by number, where a processor has it.
+
+    elements: the set, of WIDTH words from `index` on of each source.
+    sources, targets: tuples of as many addresses of columns.
+
+    Returns the sum of `packed` and how many elements they are.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        elements, sources, index, targets, packed = arguments
+        numbers = _numbers_of(builder, elements)
+        numbers = [builder.extract_element(numbers, I32(k)) for k in range(WIDTH)]
+        for source, target in zip(
+            cgutils.unpack_tuple(builder, sources), cgutils.unpack_tuple(builder, targets), strict=True
+        ):
+            words = builder.load(_at(builder, source, index), align=WORD_BYTES)
+            chosen = ir.Constant(WIDE, ir.Undefined)
+            for k, number in enumerate(numbers):
+                chosen = builder.insert_element(chosen, builder.extract_element(words, number), I32(k))
+            builder.store(chosen, _at(builder, target, packed), align=WORD_BYTES)
+        return builder.add(packed, builder.ctpop(elements))
+
+    return types.int64(types.int64, sources, types.int64, targets, types.int64), emit
+
+
+@emitting
+def count_elements(typing: Any, elements: Any) -> Any:
+    """Returns how many elements are in a set."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), emit
+
+
+def _at(builder: Any, column: Any, index: Any) -> Any:
+    """Returns the address of WIDTH words from an index of a column on."""
+    word = builder.gep(builder.inttoptr(column, I32.as_pointer()), [index])
+    return builder.bitcast(word, WIDE.as_pointer())
+
+
+@emitting
+def copy_line(typing: Any, source: Any, target: Any) -> Any:
+    """Copies 64 bytes to an address, a multiple of 64, past the caches: nobody here reads them soon."""
+    line = ir.VectorType(I32, ELEMENTS)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        loaded = builder.load(builder.inttoptr(arguments[0], line.as_pointer()), align=WORD_BYTES)
+        stored = builder.store(loaded, builder.inttoptr(arguments[1], line.as_pointer()), align=LINE_BYTES)
+        stored.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), emit
+
+
+@inlined
+def three(columns: int, step: int) -> tuple[int, int, int]:
+    """Returns the addresses of three columns, `step` bytes apart."""
+    return (columns, columns + step, columns + 2 * step)
+
+
+@inlined
+def column_of(scratch: Floats) -> tuple[int, int, int]:
+    """Returns the addresses of three columns of scratch."""
+    return three(address(scratch), COLUMN_BYTES)
+
+
+@inlined
+def elements_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: int) -> int:
+    """Returns which of WIDTH words from i on, of a column of `count`, have the wanted bits of a mask.
+
+    wanted: mask and bits.
+    """
+    mask, bits = wanted
+    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_ELEMENTS >> max(0, i + WIDTH - count))
+
+
+@inlined
+def pack_columns(
+    words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
+) -> int:
+    """Copies what columns have where words of a column have the wanted bits of a mask, side by side.
+
+    words: address of the column of words.
+    wanted: mask and bits.
+    count: how many words there are.
+    sources, targets: addresses of columns. A target may be its source. Words behind are written too, none of them
+    behind a `whole` count.
+
+    Returns how many elements are copied.
+    """
+    packed = 0
+    for i in range(0, count, WIDTH):
+        packed = pack_elements(elements_of(words, wanted, i, count), sources, i, targets, packed)
+    return packed
+
+
+@inlined
+def pack_chunk(
+    words: int, wanted: tuple[np.uint32, np.uint32], count: int, sources: tuple[int, ...], targets: tuple[int, ...]
+) -> tuple[int, int]:
+    """Does what `pack_columns` does, to columns of scratch until they are full.
+
+    Returns how many elements are copied, and how many were looked at.
+    """
+    packed, i = 0, 0
+    while i < count and packed <= CHUNK - WIDTH:
+        elements = elements_of(words, wanted, i, count)
+        if elements != 0:  # where few are wanted, most lines of the other columns need not be read
+            packed = pack_elements(elements, sources, i, targets, packed)
+        i += WIDTH
+    return packed, min(i, count)
+
+
+@inlined
+def pack_numbered(
+    words: int,
+    wanted: tuple[np.uint32, np.uint32],
+    count: int,
+    numbers: tuple[int, int],
+    columns: tuple[tuple[int, ...], tuple[int, ...]],
+) -> tuple[int, int]:
+    """Does what `pack_chunk` does, with one column more: the numbers of the elements.
+
+    numbers: that of element 0, and the address of a column that they go to.
+    columns: sources and targets.
+    """
+    packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
+    while i < count and packed <= CHUNK - WIDTH:
+        elements = elements_of(words, wanted, i, count)
+        put_elements(target + WORD_BYTES * packed, elements, number + i)
+        packed = pack_elements(elements, sources, i, targets, packed)
+        i += WIDTH
+    return packed, min(i, count)
+
+
+@inlined
+def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, columns: tuple[int, ...]) -> int:
+    """Packs columns as `pack_columns` does, each into itself: what lies in front of the first gap stays where it is."""
+    packed = 0
+    for i in range(0, count, WIDTH):
+        elements = elements_of(words, wanted, i, count)
+        if packed == i and elements & (elements + 1) == 0:  # none is missing before the last one
+            packed += count_elements(elements)
+        else:
+            packed = pack_elements(elements, columns, i, columns, packed)
+    return packed
+
+
+@inlined
+def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, indices: int) -> int:
+    """Lists the indices where words of a column have the wanted bits of a mask, and closes the list. Returns its
+    length.
+
+    wanted: mask and bits.
+    indices: address of the list, int32, which has room for ELEMENTS indices more than it may have.
+    """
+    length = 0
+    for i in range(0, count, WIDTH):
+        length += put_elements(indices + WORD_BYTES * length, elements_of(words, wanted, i, count), i)
+    close_list(indices, length)
+    return length
+
+
+@inlined
+def close_list(indices: int, length: int) -> None:
+    """Adds indices behind a chunk to a list of indices of it, so that `each` may go on to the end of a vector."""
+    for i in range(ELEMENTS):
+        put(indices, length + i, np.int32(CHUNK + i))
+
+
+@inlined
+def gather_columns(rows: int, row_bytes: int, indices: int, count: int, columns: tuple[tuple[int, ...], int]) -> None:
+    """Turns words of rows into columns of scratch.
+
+    indices: address of the rows' numbers, int32. WIDTH of them at a time are read, also if count is no multiple of it:
+    all of these rows must exist.
+    columns: by how many bytes each four words are behind the start of a row, and where the first column goes.
+    """
+    quads, target = columns
+    for i in range(0, count, WIDTH):
+        put_columns(rows, row_bytes, indices + WORD_BYTES * i, quads, target + WORD_BYTES * i)
+
+
+@emitting
+def put_columns(typing: Any, rows: Any, row_bytes: Any, indices: Any, quads: Any, target: Any) -> Any:
+    """Turns four words, some bytes behind the start of each of WIDTH rows, into four columns of scratch, and the next
+    ones into the next four.
+
+    Two or four rows share a vector, and words are permuted within its quarters alone. A few rows at a time are read as
+    a whole, so that registers hold their addresses.
+    """
+    quarters = WIDTH // 4
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first, row_bytes, indices, quads, target = arguments
+        numbers = builder.inttoptr(indices, I32.as_pointer())
+        offsets, vectors = cgutils.unpack_tuple(builder, quads), []
+        for k in range(4):
+            numbered = [
+                builder.load(builder.gep(numbers, [I64(k + 4 * quarter)]), align=WORD_BYTES)
+                for quarter in range(quarters)
+            ]
+            read = [builder.add(first, builder.mul(builder.sext(number, I64), row_bytes)) for number in numbered]
+            vectors.append([_joined(builder, [builder.add(row, offset) for row in read]) for offset in offsets])
+        for quad in range(len(offsets)):
+            for k, words in enumerate(_transposed(builder, [vector[quad] for vector in vectors])):
+                column = builder.add(target, I64((4 * quad + k) * COLUMN_BYTES))
+                builder.store(words, builder.inttoptr(column, WIDE.as_pointer()), align=WORD_BYTES)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, quads, types.int64), emit
+
+
+def _joined(builder: Any, rows: list[Any]) -> Any:
+    """Returns four words from each of some addresses, side by side."""
+    parts = [builder.load(builder.inttoptr(row, ir.VectorType(I32, 4).as_pointer()), align=WORD_BYTES) for row in rows]
+    while len(parts) > 1:
+        elements = list(range(2 * parts[0].type.count))
+        parts = [_mixed(builder, a, b, elements) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+def _transposed(builder: Any, vectors: list[Any]) -> list[Any]:
+    """Returns the columns of four vectors, where quarter q of vector k has the words of row k + 4 q."""
+    low, high = [0, WIDTH, 1, WIDTH + 1], [2, WIDTH + 2, 3, WIDTH + 3]
+    first, second = (
+        [_mixed(builder, vectors[k], vectors[k + 1], _in_quarters(mask)) for mask in (low, high)] for k in (0, 2)
+    )
+    low, high = [0, 1, WIDTH, WIDTH + 1], [2, 3, WIDTH + 2, WIDTH + 3]
+    return [_mixed(builder, first[k], second[k], _in_quarters(mask)) for k in (0, 1) for mask in (low, high)]
+
+
+def _in_quarters(mask: list[int]) -> list[int]:
+    """Returns the permutation that does with all fours of two vectors what `mask` does with the first four words."""
+    return [element + quarter for quarter in range(0, WIDTH, 4) for element in mask]
+
+
+def _mixed(builder: Any, a: Any, b: Any, mask: list[int]) -> Any:
+    """Returns a vector of words of two vectors, taken by number."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(mask)), mask))

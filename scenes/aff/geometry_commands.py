@@ -1,0 +1,194 @@
+"""The AFF and NFF commands of materials and geometry."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from scenes.aff.lexer import Cursor
+from scenes.aff.operands import origin_of, read_color, read_points
+from scenes.aff.parser import Parser
+from scenes.document import Part, corner_indices, keyed_triangle
+from scenes.geometry import MAX_COORDINATE
+from scenes.model import Color, Indices, Material, Mesh
+from scenes.shapes import cone, sphere
+
+# --- materials --------------------------------------------------------------------------------------------------------
+
+
+def set_material(parser: Parser, cursor: Cursor, diffuse: Color, specular: Color) -> None:
+    """Makes a material current; its shine, transmittance and refractive index are the next words."""
+    shine, transmittance, ior = cursor.floats(3, "shine, transmittance and refractive index").tolist()
+    if shine < 0.0 or transmittance < 0.0:
+        raise cursor.error("expected shine and transmittance not below 0", cursor.position - 3)
+    name = f"{cursor.source.path.name}:{cursor.source.line_of(cursor.position - 1)}"
+    parser.material = Material(
+        name=name,
+        kind="nff",
+        diffuse=diffuse,
+        specular=specular,
+        shine=shine,
+        transmittance=transmittance,
+        ior=ior,
+    )
+
+
+def nff_material(parser: Parser, cursor: Cursor) -> None:
+    """f: a colour and the shares of it that are diffuse and (white) specular."""
+    red, green, blue = read_color(cursor, "red, green and blue of a material")
+    diffuse, specular = cursor.floats(2, "the diffuse and the specular share").tolist()
+    if diffuse < 0.0 or specular < 0.0:
+        raise cursor.error("expected shares not below 0", cursor.position - 2)
+    set_material(parser, cursor, (red * diffuse, green * diffuse, blue * diffuse), (specular, specular, specular))
+
+
+def aff_material(parser: Parser, cursor: Cursor) -> None:
+    """fm: ambient, diffuse and specular colours.
+
+    Ambient reflection stands for light between surfaces, which photons bring, and is left out. But where a surface has
+    nothing else, as for a picture of the view through a window, it is a backdrop, which is seen and lights nothing.
+    """
+    ambient = read_color(cursor, "the ambient colour of a material")
+    diffuse = read_color(cursor, "the diffuse colour of a material")
+    specular = read_color(cursor, "the specular colour of a material")
+    set_material(parser, cursor, diffuse, specular)
+    if not (any(diffuse) or any(specular) or parser.material.transmittance):
+        parser.material = replace(parser.material, backdrop=ambient)
+
+
+# --- geometry ---------------------------------------------------------------------------------------------------------
+
+
+def sphere_command(parser: Parser, cursor: Cursor) -> None:
+    """s: a sphere."""
+    origin = origin_of(cursor)
+    x, y, z, radius = read_points(cursor, 1, 4, "the centre and radius of a sphere")[0]
+    if not 0.0 < abs(radius) <= MAX_COORDINATE:
+        raise cursor.error(f"expected a radius other than 0, at most {MAX_COORDINATE:g}", cursor.position - 1)
+    parser.add_mesh(sphere(np.array([x, y, z]), float(radius), parser.material_id()), origin, loose=True)
+
+
+def cone_command(parser: Parser, cursor: Cursor) -> None:
+    """c: an open cone or cylinder."""
+    origin = origin_of(cursor)
+    start = cursor.position
+    ends = read_points(cursor, 2, 4, "base, radius, apex and radius of a cone")
+    radii, inside = ends[:, 3], bool(ends[0, 3] < 0.0)
+    radii = -radii if inside else radii
+    if radii.min() < 0.0 or radii.max() > MAX_COORDINATE:
+        raise cursor.error(f"expected radii of one sign, at most {MAX_COORDINATE:g}", start + 3)
+    if not np.linalg.norm(ends[1, :3] - ends[0, :3]) > 0.0:
+        raise cursor.error("expected base and apex at different points", start + 4)
+    mesh = cone(ends[:, :3], (float(radii[0]), float(radii[1])), parser.material_id(), inside)
+    parser.add_mesh(mesh, origin, loose=True)
+
+
+def fan(count: int) -> Indices:
+    """(count - 2, 3) triangles of a convex polygon."""
+    second = np.arange(1, count - 1, dtype=np.int32)
+    return np.stack([np.zeros_like(second), second, second + 1], axis=-1)
+
+
+def polygon(parser: Parser, cursor: Cursor) -> None:
+    """p: a flat convex polygon."""
+    origin = origin_of(cursor)
+    count = cursor.count("the number of corners of a polygon", 3)
+    vertices = read_points(cursor, count, 3, "the corners of a polygon")
+    parser.add_mesh(Mesh(vertices=vertices, triangles=fan(count), material=parser.material_id()), origin, loose=True)
+
+
+def polygon_patch(parser: Parser, cursor: Cursor) -> None:
+    """pp: a convex polygon with a normal at each corner."""
+    origin = origin_of(cursor)
+    count = cursor.count("the number of corners of a polygon patch", 3)
+    corners = read_points(cursor, count, 6, "the corners and normals of a polygon patch")
+    mesh = Mesh(
+        vertices=corners[:, :3],
+        triangles=fan(count),
+        normals=corners[:, 3:],
+        normal_triangles=fan(count),
+        material=parser.material_id(),
+    )
+    parser.add_mesh(mesh, origin, loose=True)
+
+
+def textured_triangle(parser: Parser, cursor: Cursor) -> None:
+    """tt: a triangle with texture coordinates."""
+    origin = origin_of(cursor)
+    material = parser.material_id(parser.texture_id(cursor))
+    corners = read_points(cursor, 3, 5, "the corners and texture coordinates of a triangle")
+    one = corner_indices(1)
+    mesh = Mesh(vertices=corners[:, :3], triangles=one, uvs=corners[:, 3:], uv_triangles=one, material=material)
+    parser.add_mesh(mesh, origin, loose=True)
+
+
+def textured_triangle_patch(parser: Parser, cursor: Cursor) -> None:
+    """ttp: a triangle with normals and texture coordinates."""
+    origin = origin_of(cursor)
+    material = parser.material_id(parser.texture_id(cursor))
+    corners = read_points(cursor, 3, 8, "the corners, normals and texture coordinates of a triangle")
+    one = corner_indices(1)
+    mesh = Mesh(
+        vertices=corners[:, :3],
+        triangles=one,
+        normals=corners[:, 3:6],
+        normal_triangles=one,
+        uvs=corners[:, 6:],
+        uv_triangles=one,
+        material=material,
+    )
+    parser.add_mesh(mesh, origin, loose=True)
+
+
+def animated_triangle(parser: Parser, cursor: Cursor) -> None:
+    """tpa: a triangle with positions and normals at several times."""
+    origin = origin_of(cursor)
+    count = cursor.count("the number of times of an animated triangle", 1)
+    start = cursor.position
+    rows = cursor.floats(count * 19, "times, corners and normals of an animated triangle").reshape(count, 19)
+    corners = rows[:, 1:].reshape(count, 3, 6)
+    if np.abs(corners[..., :3]).max() > MAX_COORDINATE:
+        raise cursor.error(f"coordinates reach at most {MAX_COORDINATE:g}", start)
+    shape = keyed_triangle(rows[:, 0], corners, parser.material_id())
+    parser.add(Part(shape, parser.transform, origin, loose=True), 1)
+
+
+def mesh_command(parser: Parser, cursor: Cursor) -> None:
+    """m: indexed triangles. Indices are grouped by kind: vertices, then normals, then texture coordinates."""
+    origin = origin_of(cursor)
+    cursor.keyword(b"vertices")
+    vertices = read_points(cursor, cursor.count("the number of vertices"), 3, "the vertices of a mesh")
+    normals, uvs, texture = None, None, -1
+    if cursor.optional_keyword(b"normals"):
+        count = cursor.count("the number of normals")
+        normals = cursor.floats(count * 3, "the normals of a mesh").reshape(count, 3)
+    if cursor.optional_keyword(b"texturecoords"):
+        count = cursor.count("the number of texture coordinates")
+        texture = parser.texture_id(cursor)
+        uvs = cursor.floats(count * 2, "the texture coordinates of a mesh").reshape(count, 2)
+    kinds = {"vertex": vertices, "normal": normals, "texture coordinate": uvs}
+    indices = read_triangles(cursor, {kind: len(values) for kind, values in kinds.items() if values is not None})
+    mesh = Mesh(
+        vertices=vertices,
+        triangles=indices["vertex"],
+        normals=normals,
+        normal_triangles=indices.get("normal"),
+        uvs=uvs,
+        uv_triangles=indices.get("texture coordinate"),
+        material=parser.material_id(texture),
+    )
+    parser.add_mesh(mesh, origin)
+
+
+def read_triangles(cursor: Cursor, sizes: dict[str, int]) -> dict[str, Indices]:
+    """The triangles block: (n, 3) indices of each kind. sizes: how many values there are of it."""
+    cursor.keyword(b"triangles")
+    count = cursor.count("the number of triangles")
+    start = cursor.position
+    rows = cursor.integers(count * 3 * len(sizes), "the indices of a mesh").reshape(count, len(sizes), 3)
+    limits = np.array(list(sizes.values()))[:, None]
+    wrong = np.flatnonzero((rows < 0) | (rows >= limits))
+    if len(wrong):
+        kind, size = list(sizes.items())[int(wrong[0]) // 3 % len(sizes)]
+        value = rows.ravel()[wrong[0]]
+        raise cursor.error(f"{kind} index {value}, but there are {size} (counted from 0)", start + int(wrong[0]))
+    return {kind: rows[:, place].copy() for place, kind in enumerate(sizes)}

@@ -1,0 +1,372 @@
+"""This module sets a document up for playing: what stands still is flattened once, and what moves at every time that is
+asked for."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from scenes.default_view import default_camera, default_light, triple
+from scenes.document import (
+    DistantSource,
+    Document,
+    KeyedTriangles,
+    LightSource,
+    Origin,
+    Part,
+    PointSource,
+    SpotSource,
+    triangle_count,
+)
+from scenes.errors import SceneError, SceneFileError
+from scenes.geometry import MAX_COORDINATE, areas, corner_arrays, corner_uvs, small_uvs, unit
+from scenes.memory import check_memory
+from scenes.model import (
+    Camera,
+    Color,
+    DistantLight,
+    Doubles,
+    Environment,
+    Floats,
+    Indices,
+    Light,
+    Material,
+    Mesh,
+    PointLight,
+    Snapshot,
+    SpotLight,
+)
+from scenes.scene import Scene
+from scenes.tracks import Track
+from scenes.transforms import IDENTITY, Transform
+
+#: Pairs of a triangle and a light among which the typical distance is looked for.
+MAX_PAIRS = 4_000_000
+
+#: Name of the camera of a document that has none.
+DEFAULT_CAMERA = "camera"
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Says what a transform and all around it do at one time."""
+
+    matrix: Doubles
+    shown: bool
+
+
+STILL = Pose(IDENTITY, True)
+
+
+@dataclass(frozen=True, eq=False)
+class FlatArrays:
+    """Holds triangles as a snapshot has them, and whether each is seen: positions and normals (n, 3, 3) float32, shown
+    (n,) bool."""
+
+    positions: Floats
+    normals: Floats
+    shown: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+    def copy(self) -> "FlatArrays":
+        """Returns a copy to write to."""
+        return FlatArrays(self.positions.copy(), self.normals.copy(), self.shown.copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Holds a part and where its triangles are in the flat arrays."""
+
+    part: Part
+    indices: slice
+
+
+class SceneEvaluator:
+    """Makes snapshots of a document at any time."""
+
+    def __init__(self, name: str, document: Document) -> None:
+        """Raises SceneError where the triangles would not fit into memory."""
+        check_memory(document.triangles, document.stored_triangles)
+        self.name = name
+        self.document = document
+        self.placed: list[Placed] = []
+        total = 0
+        for part in document.parts:
+            count = triangle_count(part.shape)
+            self.placed.append(Placed(part, slice(total, total + count)))
+            total += count
+        self.triangles = total
+        self._moving = [item for item in self.placed if self.moves(item.part)]
+        self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
+        self.material_ids: Indices = np.zeros(total, dtype=np.int32)
+        for item in self.placed:
+            material = item.part.material
+            self.material_ids[item.indices] = item.part.shape.material if material is None else material
+            if isinstance(item.part.shape, Mesh):
+                place_uvs = corner_uvs if self.is_clamped(self.material_ids[item.indices]) else small_uvs
+                self.uvs[item.indices] = place_uvs(item.part.shape)
+
+    def is_clamped(self, material_ids: Indices) -> bool:
+        """Returns whether a texture of these triangles, all of one material, does not repeat."""
+        textures, materials = self.document.textures, self.document.materials
+        return any(
+            textures[i].wrap == "clamp" for own in np.unique(material_ids) for i in materials[own].pictures.values()
+        )
+
+    @property
+    def moving_triangles(self) -> int:
+        """Returns how many triangles may change with time."""
+        return sum(triangle_count(item.part.shape) for item in self._moving)
+
+    def moves(self, part: Part) -> bool:
+        """Returns whether a part may change with time."""
+        return isinstance(part.shape, KeyedTriangles) or self.is_animated(part.transform)
+
+    def is_animated(self, transform: Transform | None) -> bool:
+        """Returns whether a transform, or one around it, has keyframes. A name without any moves nothing."""
+        while transform is not None:
+            if transform.track in self.document.tracks:
+                return True
+            transform = transform.parent
+        return False
+
+    @cached_property
+    def still(self) -> FlatArrays:
+        """Makes the flat arrays, with what stands still filled in."""
+        arrays = FlatArrays(
+            positions=np.zeros((self.triangles, 3, 3), dtype=np.float32),
+            normals=np.zeros((self.triangles, 3, 3), dtype=np.float32),
+            shown=np.ones(self.triangles, dtype=np.bool_),
+        )
+        moving = {id(item) for item in self._moving}
+        self.fill(arrays, [item for item in self.placed if id(item) not in moving], 0.0)
+        return arrays
+
+    @cached_property
+    def light_distance(self) -> float:
+        """Returns the distance at which a light looks as strong as its number says: see `typical_distance`."""
+        start = self.document.animation.start
+        poses: dict[int, Pose] = {}
+        with np.errstate(all="ignore"):
+            points = [source for source in self.document.lights if isinstance(source, PointSource)]
+            lights = [self.light_position(source, start, poses) for source in points if not source.fades]
+        return typical_distance(self.arrays_at(start).positions, np.array(lights))
+
+    def snapshot(self, time: float) -> Snapshot:
+        """Makes the snapshot of a time. Raises SceneFileError where what moves has left the world that float32 can
+        hold."""
+        if not math.isfinite(time):
+            raise SceneError(f"expected a finite time, got {time}")
+        arrays = self.arrays_at(time)
+        shown = slice(None) if arrays.shown.all() else arrays.shown
+        cameras = self.cameras_at(time)
+        camera = next(iter(cameras.values()))
+        lights = self.lights_at(time)
+        if not lights and not self.glows and self.document.environment is None:
+            lights = (default_light(self.still.positions, camera),)
+        return Snapshot(
+            name=self.name,
+            time=time,
+            positions=arrays.positions[shown],
+            normals=arrays.normals[shown],
+            uvs=self.uvs[shown],
+            material_ids=self.material_ids[shown],
+            materials=tuple(lit_by_ambient(material, self.document.ambient) for material in self.document.materials),
+            textures=tuple(self.document.textures),
+            lights=lights,
+            camera=camera,
+            cameras=cameras,
+            background=self.document.background,
+            environment=self.environment_at(time),
+        )
+
+    def arrays_at(self, time: float) -> FlatArrays:
+        """Makes new flat arrays of a time."""
+        arrays = self.still.copy()
+        self.fill(arrays, self._moving, time)
+        return arrays
+
+    def fill(self, arrays: FlatArrays, items: list[Placed], time: float) -> None:
+        """Writes the triangles of some parts at a time."""
+        poses: dict[int, Pose] = {}
+        with np.errstate(all="ignore"):  # what overflows is not finite, and found below
+            for item in items:
+                part = item.part
+                pose = self.pose(part.transform, time, poses)
+                mesh = part.shape if isinstance(part.shape, Mesh) else part.shape.mesh_at(time)
+                positions, normals = corner_arrays(mesh, pose.matrix)
+                check_range(positions, part.origin, time)
+                arrays.positions[item.indices] = positions
+                arrays.normals[item.indices] = normals
+                arrays.shown[item.indices] = pose.shown
+
+    def pose(self, transform: Transform | None, time: float, known: dict[int, Pose]) -> Pose:
+        """Returns what a transform does at a time, outermost first.
+
+        known: poses at this time, by identity of the transform.
+        """
+        if transform is None:
+            return STILL
+        if id(transform) not in known:
+            outer = self.pose(transform.parent, time, known)
+            track = self.document.tracks.get(transform.track)
+            inner = transform.matrix if transform.matrix is not None else IDENTITY
+            shown = outer.shown
+            if track is not None:
+                inner, shown = track.matrix_at(time), shown and track.shown_at(time)
+            known[id(transform)] = Pose(outer.matrix @ inner, shown)
+        return known[id(transform)]
+
+    @cached_property
+    def glows(self) -> bool:
+        """Returns whether a surface emits."""
+        emits = np.array([any(material.emission) for material in self.document.materials], dtype=np.bool_)
+        return bool(emits[self.material_ids].any())
+
+    def cameras_at(self, time: float) -> dict[str, Camera]:
+        """Returns the cameras of the document, at least one, each moved by the track of its name if there is one."""
+        cameras = self.document.cameras or {DEFAULT_CAMERA: self._default_camera}
+        return {name: self.moved(camera, self.document.tracks.get(name), time) for name, camera in cameras.items()}
+
+    def moved(self, camera: Camera, track: Track | None, time: float) -> Camera:
+        """Returns a camera where its track has it."""
+        if track is None:
+            return camera
+        if track.transl is not None:
+            camera = replace(camera, eye=triple(track.transl.at(time)))
+        if track.rot is not None:
+            turn = replace(track, transl=None, scale=None).matrix_at(time)
+            camera = replace(camera, forward=triple(-turn[:3, 2]), up=triple(turn[:3, 1]))
+        return camera
+
+    @cached_property
+    def _default_camera(self) -> Camera:
+        return default_camera(self.arrays_at(self.document.animation.start).positions)
+
+    def light_position(self, source: PointSource | SpotSource, time: float, poses: dict[int, Pose]) -> Doubles:
+        """Returns the point (3,) at which a light is at a time."""
+        track = self.document.tracks.get(source.track)
+        place = source.position if track is None else source.position + track.offset_at(time)
+        matrix = self.pose(source.transform, time, poses).matrix
+        position = matrix[:3, :3] @ place + matrix[:3, 3]
+        check_range(position, source.origin, time)
+        return position
+
+    def lights_at(self, time: float) -> tuple[Light, ...]:
+        """Returns the lights that shine at a time."""
+        poses: dict[int, Pose] = {}
+        with np.errstate(all="ignore"):  # what overflows is not finite, and found
+            lights = [(source, self.light_at(source, time, poses)) for source in self.document.lights]
+            return tuple(light for source, light in lights if self.pose(source.transform, time, poses).shown)
+
+    def light_at(self, source: LightSource, time: float, poses: dict[int, Pose]) -> Light:
+        """Returns a light where it is at a time."""
+        if isinstance(source, PointSource):
+            position = triple(self.light_position(source, time, poses))
+            return PointLight(position=position, intensity=self.intensity(source))
+        direction = self.light_direction(source, time, poses)
+        if isinstance(source, DistantSource):
+            return DistantLight(direction=direction, irradiance=source.irradiance, angular_radius=source.angular_radius)
+        return SpotLight(
+            position=triple(self.light_position(source, time, poses)),
+            direction=direction,
+            intensity=source.intensity,
+            inner_angle=source.inner_angle,
+            outer_angle=source.outer_angle,
+        )
+
+    def intensity(self, source: PointSource) -> Color:
+        """Returns the intensity of a point light, W/sr. One of strength c that does not fade has I = pi c d^2, d the
+        typical distance."""
+        unit_of_strength = 1.0 if source.fades else math.pi * self.light_distance**2
+        red, green, blue = (c * unit_of_strength for c in source.strength)
+        return (red, green, blue)
+
+    def light_direction(
+        self, source: SpotSource | DistantSource, time: float, poses: dict[int, Pose]
+    ) -> tuple[float, float, float]:
+        """Returns the unit direction along a light."""
+        direction = unit(self.pose(source.transform, time, poses).matrix[:3, :3] @ source.direction)
+        check_turned(direction[None], source.origin, time)
+        return triple(direction)
+
+    def environment_at(self, time: float) -> Environment | None:
+        """Returns the light from all around, as it is turned at a time, if there is any."""
+        source = self.document.environment
+        if source is None:
+            return None
+        pose = self.pose(source.transform, time, {})
+        axes = axes_of(pose.matrix)
+        check_turned(axes, source.origin, time)
+        return Environment(radiance=source.radiance, axes=axes) if pose.shown else None
+
+
+def axes_of(matrix: Doubles) -> Doubles:
+    """Returns the axes x, y and z that a map turns to, the rows of (3, 3): y is kept, the others are made perpendicular
+    to it."""
+    up = unit(matrix[:3, 1])
+    right = unit(matrix[:3, 0] - (matrix[:3, 0] @ up) * up)
+    return np.stack([right, up, np.cross(right, up)])
+
+
+def check_turned(directions: Doubles, origin: Origin, time: float) -> None:
+    """Raises SceneFileError unless all directions (n, 3) have a length, which is 1 then."""
+    if not (np.abs(np.linalg.norm(directions, axis=1) - 1.0) < 1e-6).all():
+        message = f"at time {time:g} the light that begins here is turned to no direction"
+        raise SceneFileError(origin.path, origin.line, message)
+
+
+def check_range(positions: Doubles, origin: Origin, time: float) -> None:
+    """Raises SceneFileError when world positions are not finite or too far out for float32."""
+    if not np.abs(positions).max(initial=0.0) <= MAX_COORDINATE:
+        message = f"at time {time:g} what begins here reaches beyond {MAX_COORDINATE:g} in the world"
+        raise SceneFileError(origin.path, origin.line, message)
+
+
+def typical_distance(positions: Floats, lights: Doubles) -> float:
+    """Returns the median distance between a triangle's centroid and a light, over all pairs, weighted by area. Very
+    many pairs are thinned out evenly.
+
+    positions: (n, 3, 3).
+    lights: (m, 3).
+
+    Lights of the file have no falloff: a surface of reflectance kd has radiance kd c cos under a light of strength c.
+    Under a point light of intensity I at distance d it has (kd / pi) I cos / d^2. With I = pi c d^2 (W/sr) both agree
+    at this distance, so that as much surface gets brighter as gets darker. It is fixed for all times.
+    """
+    if not len(lights):
+        return 1.0
+    lights = lights[:: -(-len(lights) // 1000)]
+    chosen = positions[:: -(-len(positions) * len(lights) // MAX_PAIRS)].astype(np.float64)
+    distances = np.linalg.norm(chosen.mean(axis=1)[:, None] - lights[None], axis=-1).ravel()
+    weights = np.repeat(areas(chosen), len(lights))
+    order = np.argsort(distances, kind="stable")
+    share = np.cumsum(weights[order])
+    return float(distances[order[np.searchsorted(share, 0.5 * share[-1])]])
+
+
+def lit_by_ambient(material: Material, ambient: Color) -> Material:
+    """Returns the material with its backdrop in the ambient light of an AFF file, whose numbers stand for radiance as
+    those of its other lights do."""
+    red, green, blue = (share * light for share, light in zip(material.backdrop, ambient, strict=True))
+    return replace(material, backdrop=(red, green, blue))
+
+
+def scene_of(name: str, document: Document, source: str = "") -> Scene:
+    """Returns a document as a scene.
+
+    source: the file that it was read from.
+
+    Raises SceneFileError where something of it is beyond what float32 can hold at the animation's start, and SceneError
+    where it does not fit into memory.
+    """
+    evaluator = SceneEvaluator(name, document)
+    evaluator.snapshot(document.animation.start)
+    return Scene(
+        name=name,
+        snapshot=evaluator.snapshot,
+        animation=document.animation,
+        source=source,
+        moving_triangles=evaluator.moving_triangles,
+        document=document,
+    )

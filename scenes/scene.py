@@ -1,0 +1,33 @@
+"""A scene is what a reader makes of a file; it says what it looks like at any time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from scenes.document import Document
+from scenes.model import AnimationRange, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """Holds a named, animated scene. `snapshot(time)` does the work; readers supply it.
+
+    source: the file that it was read from.
+    moving_triangles: how many triangles may change with time.
+    document: what the scene was before time was chosen, for those that write it out.
+    """
+
+    name: str
+    snapshot: Callable[[float], Snapshot]
+    animation: AnimationRange = field(default_factory=AnimationRange)
+    source: str = ""
+    moving_triangles: int = 0
+    document: "Document"
+
+    def at(self, time: float) -> Snapshot:
+        """Makes the snapshot of the scene at a time, in the unit of its animation range. Any time will do: a track is
+        held at its ends."""
+        return self.snapshot(time)
+
+    def at_frame(self, frame: int) -> Snapshot:
+        """Makes the snapshot of the scene at a 0-based frame of its animation."""
+        return self.snapshot(self.animation.time_of(frame))

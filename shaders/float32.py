@@ -1,0 +1,16 @@
+"""This module sets the precision of shading: float32, in which a vector register holds most numbers.
+
+In a compiled function a Python float makes all that it touches float64. Constants are therefore typed: with them the
+precision of a function is that of its arguments, and loops over float32 arrays stay float32 throughout.
+"""
+
+from typing import Any
+
+import numpy as np
+
+#: Type checkers take these for floats, as all numbers of shading are.
+Float32: Any = np.float32
+Int: Any = np.int32
+
+ZERO, HALF, ONE, TWO = Float32(0.0), Float32(0.5), Float32(1.0), Float32(2.0)
+TWO_PI = Float32(2.0 * np.pi)

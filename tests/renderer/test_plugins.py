@@ -1,0 +1,269 @@
+"""Plugins: what users write in files and packages of their own, and what is said of those that fail."""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import renderer
+import scenes
+from renderer import cli, plugins
+from renderer.drivers import DRIVERS, register_driver
+from renderer.errors import UsageError
+from renderer.film.image_file import read_linear
+from renderer.plugins import load_installed, load_plugin
+from scenes.errors import SceneError
+from shaders import registry
+from shaders.errors import ShaderError
+from shaders.registry import Shader, get_shader, register_shader
+from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.errors import KernelError
+from tracecore.kernels import strategies
+
+README = Path(cli.__file__).parents[1] / "README.md"
+
+#: A floor that fills the picture, of the shader that files of this format have.
+NFF = """\
+v
+from 0.3 3 0.2
+at 0.3 0 0.2
+up 0 0 1
+angle 40
+hither 0.1
+resolution 8 6
+l 0 4 0
+f 0.8 0.8 0.8 1 0 0 0 1
+p 4
+-5 0 -5
+-5 0 5
+5 0 5
+5 0 -5
+"""
+
+DRIVER = """
+from renderer.drivers import register_driver
+from renderer.drivers.whitted import WhittedDriver
+
+@register_driver
+class Half(WhittedDriver):
+    name = "half"
+
+    def trace_pass(self, index):
+        return 0.5 * super().trace_pass(index)
+"""
+
+KERNEL = """
+from dataclasses import replace
+from tracecore.kernels.strategies import find_strategy, register_strategy
+
+register_strategy(replace(find_strategy("while-while"), name="mine"))
+"""
+
+READER = """
+import scenes
+from scenes.errors import SceneFileError
+
+def read(path):
+    name = path.read_text().strip()
+    if not name:
+        raise SceneFileError(path, 1, "expected the name of a scene")
+    return scenes.load(name)
+
+scenes.register_reader(".link", read)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_registries() -> Iterator[None]:
+    """What a test registers and loads is forgotten after it."""
+    live = (registry._shaders, strategies._strategies, DRIVERS, scenes.READERS, plugins._loaded)
+    before = [dict(one) for one in live]
+    load_installed.cache_clear()
+    yield
+    for one, content in zip(live, before, strict=True):
+        one.clear()  # type: ignore[attr-defined]
+        one.update(content)  # type: ignore[attr-defined]
+    load_installed.cache_clear()
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def render(scene: Path | str, folder: Path, *options: str) -> np.ndarray:
+    """Linear radiance of a small picture that the command makes."""
+    small = ("--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet", "-o", str(folder / "a.npy"))
+    assert cli.main(["render", str(scene), *small, *options]) == 0
+    return read_linear(folder / "a.npy")
+
+
+def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line of an error of bad usage."""
+    assert cli.main(list(arguments)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+# One of each kind, by the command
+
+
+def readme_shader() -> str:
+    """The shader that the README prints."""
+    (block,) = re.findall(r"```python\n(import math\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    return str(block)
+
+
+def test_the_shader_of_the_readme_works_as_printed(tmp_path: Path) -> None:
+    """Its stripes keep a fifth of the light or all of it."""
+    scene, plugin = write(tmp_path, "floor.nff", NFF), write(tmp_path, "stripes.py", readme_shader())
+    before = render(scene, tmp_path, "--driver", "whitted")
+    after = render(scene, tmp_path, "--driver", "whitted", "--plugin", str(plugin))
+    share = after / before
+    assert (before > 0.0).all()
+    assert np.allclose(np.minimum(abs(share - 0.2), abs(share - 1.0)), 0.0, atol=1e-5)
+    assert {round(float(value), 3) for value in share.ravel()} == {0.2, 1.0}
+
+
+def test_a_driver(tmp_path: Path) -> None:
+    plugin = write(tmp_path, "half.py", DRIVER)
+    whole = render("cornell", tmp_path, "--driver", "whitted")
+    half = render("cornell", tmp_path, "--driver", "half", "--plugin", str(plugin))
+    assert np.array_equal(half, np.float32(0.5) * whole)
+    assert whole.any()
+
+
+@pytest.mark.skipif(emulator_unavailable_reason() is not None, reason=str(emulator_unavailable_reason()))
+def test_a_kernel(tmp_path: Path) -> None:
+    plugin = write(tmp_path, "mine.py", KERNEL)
+    options = ("--device", "emulator", "--kernel", "mine", "--plugin", str(plugin))
+    traced = render("cornell", tmp_path, "--driver", "ao", *options)
+    assert np.array_equal(traced, render("cornell", tmp_path, "--driver", "ao"))
+
+
+def test_a_reader_of_scenes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plugin = str(write(tmp_path, "links.py", READER))
+    scene = write(tmp_path, "my.link", "cornell\n")
+    assert cli.main(["scene", "info", str(scene), "--plugin", plugin]) == 0
+    assert "2 triangles that shine" in capsys.readouterr().out
+    assert cli.main(["scene", "list", "--plugin", plugin]) == 0
+    assert ".link" in capsys.readouterr().out.splitlines()[-1]
+    empty = write(tmp_path, "empty.link", "\n")
+    assert "empty.link:1: expected the name" in error_of(capsys, "scene", "info", str(empty), "--plugin", plugin)
+
+
+def test_a_plugin_is_loaded_once(tmp_path: Path) -> None:
+    plugin = write(tmp_path, "half.py", DRIVER)
+    assert load_plugin(plugin) is load_plugin(str(plugin))
+    assert "half" in DRIVERS
+
+
+# Plugins that fail
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("x = 1\nimport no_such_module\n", 2, "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("def f(:\n", 1, "SyntaxError: invalid syntax"),
+        ("def f():\n    return 1 / 0\n\nf()\n", 2, "ZeroDivisionError: division by zero"),
+        ("import sys\n\nsys.exit('no')\n", 3, "SystemExit: no"),
+        ("raise ValueError('one\\ntwo')\n", 1, "ValueError: one two"),
+        ("from shaders.registry import get_shader\nget_shader('velvet')\n", 2, "UnknownShaderError: unknown shader"),
+    ],
+)
+def test_a_plugin_that_fails_is_one_line(
+    text: str, line: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = write(tmp_path, "bad.py", text)
+    found = error_of(capsys, "scene", "list", "--plugin", str(plugin))
+    assert found.startswith(f"tracecore: error: plugin {plugin}:{line}: {words}")
+
+
+@pytest.mark.parametrize("name", ["missing.py", "scene.nff"])
+def test_a_plugin_must_be_a_python_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, "scene.nff", NFF)
+    assert "expected a Python file" in error_of(capsys, "scene", "list", "--plugin", str(tmp_path / name))
+
+
+# Installed packages
+
+
+def install(folder: Path, module: str) -> None:
+    """A package with an entry point, as pip leaves it."""
+    write(folder, "half_plugin.py", module)
+    info = folder / "half_package-1.0.dist-info"
+    info.mkdir()
+    write(info, "METADATA", "Metadata-Version: 2.1\nName: half-package\nVersion: 1.0\n")
+    write(info, "entry_points.txt", f"[{plugins.GROUP}]\nhalf = half_plugin\n")
+
+
+@pytest.mark.parametrize("is_command", [True, False])
+def test_an_installed_package_is_loaded(is_command: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, DRIVER)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "half_plugin", raising=False)
+    if is_command:
+        assert cli.main(["scene", "list"]) == 0
+        assert "half" in DRIVERS
+    else:
+        assert renderer.render("cornell", driver="half", device="cpu", size=(8, 6), passes=1, quiet=True).image.any()
+
+
+def test_an_installed_package_that_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path, "x = 1\ny = x + '1'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "half_plugin", raising=False)
+    found = error_of(capsys, "scene", "list")
+    assert f"plugin 'half' of half-package, {tmp_path / 'half_plugin.py'}:2: TypeError: " in found
+    assert found.endswith("mend or uninstall it")
+
+
+# What can be registered
+
+
+def shader(name: str) -> Shader:
+    return Shader(name=name, summary="as diffuse", mixture=get_shader("diffuse").mixture)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a,b", "../a", "-a"])
+def test_names_are_checked(name: str) -> None:
+    class Named(DRIVERS["whitted"]):  # type: ignore[misc]
+        pass
+
+    Named.name = name
+    with pytest.raises(UsageError, match="a driver's name is made of"):
+        register_driver(Named)
+    with pytest.raises(KernelError, match="a kernel's name is made of"):
+        strategies.register_strategy(replace(strategies.find_strategy(None), name=name))
+    with pytest.raises(SceneError, match="expected a suffix such as"):
+        scenes.register_reader(name, scenes.load)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", None])
+def test_names_of_shaders_are_lines_of_text(name: str) -> None:
+    with pytest.raises(ShaderError, match="expected a shader's name"):
+        register_shader(shader(name))
+
+
+def test_names_that_are_taken() -> None:
+    with pytest.raises(UsageError, match="driver 'path' is registered already"):
+        register_driver(DRIVERS["path"])
+    with pytest.raises(SceneError, match=r"files that end in \.toml have a reader already"):
+        scenes.register_reader(".toml", scenes.load)
+
+
+def test_a_driver_must_be_able_to_render() -> None:
+    class Lazy:
+        name = "lazy"
+
+    with pytest.raises(UsageError, match="driver 'lazy' has no render_pass and no close"):
+        register_driver(Lazy)  # type: ignore[type-var]
+    with pytest.raises(ShaderError, match="mixture must be a function"):
+        register_shader(Shader(name="lazy", summary="", mixture=None))  # type: ignore[arg-type]

@@ -1,0 +1,302 @@
+"""The call in Python: what it gives, what it refuses, and the page that explains it."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import renderer
+import scenes
+from renderer import Picture, Settings, cli, plugins
+from renderer.drivers import DRIVERS
+from renderer.errors import UsageError
+from renderer.film.image_file import read_linear, read_texts
+from renderer.run.statistics import FIELDS
+from renderer.settings.measurement import Measurement
+from renderer.settings.setting import settings_of
+
+PAGE = Path(renderer.__file__).parents[1] / "docs" / "python.md"
+
+#: A picture that takes no time.
+SMALL = Settings(driver="whitted", size=(8, 6), passes=3, device="cpu", threads=1, quiet=True)
+
+
+@pytest.fixture(scope="module")
+def whitted() -> Picture:
+    return renderer.render("cornell", SMALL)
+
+
+# What comes back
+
+
+def test_image_and_statistics(whitted: Picture) -> None:
+    assert (whitted.image.shape, whitted.image.dtype) == ((6, 8, 3), np.float32)
+    assert whitted.image.max() > 0.0
+    assert list(whitted.statistics) == list(FIELDS)
+    assert (whitted.statistics["passes"], whitted.passes, whitted.is_finished) == (3, 3, True)
+    assert whitted.layers == {}
+
+
+def test_the_command_makes_the_same_files(whitted: Picture, tmp_path: Path) -> None:
+    options = ("--driver", "whitted", "--size", "8x6", "--passes", "3", "--device", "cpu", "--quiet")
+    assert cli.main(["render", "cornell", *options, "-o", str(tmp_path / "command.png")]) == 0
+    whitted.save(tmp_path / "call.png")
+    assert (tmp_path / "call.png").read_bytes() == (tmp_path / "command.png").read_bytes()
+    whitted.save(str(tmp_path / "call.npy"))
+    assert np.array_equal(read_linear(tmp_path / "call.npy"), whitted.image)
+    assert np.array_equal(read_linear(tmp_path / "command.npy"), whitted.image)
+    with pytest.raises(UsageError, match="must end in one of"):
+        whitted.save(tmp_path / "call.jpg")
+
+
+def test_a_notebook_shows_the_picture(whitted: Picture) -> None:
+    with Image.open(io.BytesIO(whitted._repr_png_())) as image:
+        assert image.format == "PNG"
+        assert np.array_equal(np.asarray(image), whitted.pixels)
+
+
+def test_output_is_what_the_command_writes(tmp_path: Path) -> None:
+    picture = renderer.render("cornell", SMALL, passes=1, output=tmp_path / "a.png")
+    assert np.array_equal(read_linear(tmp_path / "a.npy"), picture.image)
+    assert json.loads((tmp_path / "a.json").read_text())["passes"] == 1
+    assert read_texts(tmp_path / "a.png")["driver"] == "whitted"
+
+
+def test_layers_add_up(tmp_path: Path) -> None:
+    picture = renderer.render("cornell", SMALL, layers=True)
+    parts = ("direct", "indirect", "caustic")
+    assert np.allclose(sum(picture.layers[name] for name in parts), picture.image, rtol=1e-5)
+    assert set(picture.layers) == {*parts, "albedo", "normal", "depth", "noise", "density"}
+    assert picture.layers["depth"].shape == (6, 8)
+
+
+# Pass by pass
+
+
+def test_passes_converge_to_the_picture(whitted: Picture) -> None:
+    pictures = list(renderer.render_passes("cornell", SMALL))
+    assert [picture.passes for picture in pictures] == [1, 2, 3]
+    assert [picture.is_finished for picture in pictures] == [False, False, True]
+    assert np.array_equal(pictures[-1].image, whitted.image)
+    first = renderer.render("cornell", SMALL, passes=1)
+    assert np.array_equal(pictures[0].image, first.image)
+    assert not np.array_equal(pictures[0].image, pictures[1].image)
+
+
+def test_a_loop_that_is_left_closes_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    close = DRIVERS["whitted"].close
+    monkeypatch.setattr(DRIVERS["whitted"], "close", lambda self: (closed.append(self.name), close(self)))
+    pictures = renderer.render_passes("cornell", SMALL)
+    next(pictures)
+    assert closed == []
+    pictures.close()  # type: ignore[attr-defined]
+    assert closed == ["whitted"]
+
+
+def test_files_are_not_for_single_passes(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="output is for render alone"):
+        renderer.render_passes("cornell", SMALL, output=tmp_path / "a.png")
+
+
+# Interrupts
+
+
+def interrupted_at(monkeypatch: pytest.MonkeyPatch, index: int) -> None:
+    """A Ctrl-C when a pass begins."""
+    trace_pass = DRIVERS["whitted"].trace_pass
+
+    def trace(self: Any, number: int) -> Any:
+        if number == index:
+            raise KeyboardInterrupt
+        return trace_pass(self, number)
+
+    monkeypatch.setattr(DRIVERS["whitted"], "trace_pass", trace)
+
+
+def test_an_interrupt_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted_at(monkeypatch, 2)
+    picture = renderer.render("cornell", SMALL)
+    assert (picture.passes, picture.is_finished) == (2, False)
+    interrupted_at(monkeypatch, 0)
+    with pytest.raises(KeyboardInterrupt):
+        renderer.render("cornell", SMALL)
+
+
+# Scenes
+
+
+def test_scenes_by_name_path_and_object(whitted: Picture, tmp_path: Path) -> None:
+    (tmp_path / "one.obj").write_text("v 0 0 0\nv 2 0 0\nv 0 2 0\nf 1 2 3\n")
+    assert renderer.render(tmp_path / "one.obj", SMALL, passes=1).image.any()
+    scene = scenes.load("cornell")
+    for given in (scene, scene.at_frame(0)):
+        assert np.array_equal(renderer.render(given, SMALL).image, whitted.image)
+
+
+@pytest.mark.parametrize("scene_view", [{"frame": 1}, {"time": 0.5}, {"shutter": 0.1}])
+def test_a_snapshot_has_one_moment(scene_view: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="one moment of a scene"):
+        renderer.render(scenes.load("cornell").at_frame(0), SMALL, **scene_view)
+
+
+def test_what_a_driver_cannot_see_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    renderer.render("cornell", SMALL, passes=1, quiet=False)
+    assert "driver 'whitted' cannot see light of glowing surfaces" in caplog.text
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"driver": "sppn"}, r"unknown driver 'sppn'; registered: photon, sppm, path"),
+        ({"kernel": "bvh99"}, r"unknown kernel 'bvh99'"),
+        ({"passes": 0}, r"passes: expected a whole number from 1 to 1000000, got 0"),
+        ({"passes": "3"}, r"passes: expected a whole number from 1 to 1000000, got '3'"),
+        ({"passes": True}, r"passes: expected a whole number"),
+        ({"size": (8, 0)}, r"size: expected WIDTHxHEIGHT"),
+        ({"size": 8}, r"size: expected WIDTHxHEIGHT"),
+        ({"batch_rays": 5000}, r"batch_rays: expected a power of two from 256 to 65536, got 5000"),
+        ({"exposure": float("nan")}, r"exposure: expected a number from -64 to 64, got nan"),
+        ({"filter": "cubic"}, r"filter: expected one of box, tent, gaussian, blackman-harris, got 'cubic'"),
+        ({"device": None}, r"device: expected auto, gpu, gpu:INDEX such as gpu:1, cpu or emulator, got None"),
+        ({"photons": 10}, r"--photons does nothing for the driver whitted"),
+        ({"frame": 1, "time": 2.0}, r"frame and time cannot both be given"),
+        ({"output": "a.jpg"}, r"must end in one of"),
+    ],
+)
+def test_what_cannot_be_done(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        renderer.render("cornell", SMALL, **changes)
+
+
+def test_a_keyword_that_is_no_setting() -> None:
+    for call in (renderer.render, renderer.render_passes):
+        with pytest.raises(TypeError, match=r"unexpected keyword argument 'pases'; settings are camera, frame,"):
+            call("cornell", pases=3)
+    with pytest.raises(AttributeError, match="has no attribute 'paint'"):
+        renderer.paint  # noqa: B018
+
+
+def test_settings_are_plain_and_frozen() -> None:
+    chosen = Settings(passes=np.int64(3), exposure=np.float32(0.5), size=[8, 6], output="a.png")  # type: ignore[arg-type]
+    assert chosen == Settings(passes=3, exposure=0.5, size=(8, 6), output=Path("a.png"))
+    assert type(chosen.passes) is int
+    with pytest.raises(FrozenInstanceError):
+        chosen.passes = 4  # type: ignore[misc]
+
+
+# One option, one text
+
+
+def options_of(command: str) -> dict[str, str]:
+    """Help of the options of a command, without the defaults."""
+    parser = cli.make_parser()
+    for word in command.split():
+        (choices,) = (action.choices for action in parser._actions if isinstance(action.choices, dict))
+        parser = choices[word]
+    return {
+        name: re.sub(r" \(default: .*\)$", "", action.help or "")
+        for action in parser._actions
+        for name in action.option_strings
+    }
+
+
+def test_an_option_has_one_help_text_in_all_commands() -> None:
+    commands = [
+        "render",
+        "photons",
+        "bench",
+        "simulate",
+        "reproduce barczak-2016",
+        "scene info",
+        "scene export",
+        "doctor",
+    ]
+    texts: dict[str, dict[str, str]] = {}
+    for command in commands:
+        for name, text in options_of(command).items():
+            texts.setdefault(name, {})[command] = text
+    shared = {name: by_command for name, by_command in texts.items() if len(by_command) > 1}
+    assert {"--device", "--threads", "--json", "--seed", "--size", "--store", "--repeat", "--plugin"} <= set(shared)
+    assert {name: by_command for name, by_command in shared.items() if len(set(by_command.values())) > 1} == {}
+
+
+def test_photons_means_photons_of_a_pass_alone() -> None:
+    commands = ["photons", "bench", "simulate", "reproduce barczak-2016"]
+    assert [command for command in commands if "--photons" in options_of(command)] == []
+    assert "in each pass" in options_of("render")["--photons"]
+    (store,) = (one for one in settings_of(Measurement) if one.name == "store")
+    assert options_of("photons")["--store"] == options_of("bench")["--store"] == store.about
+
+
+def test_every_setting_is_an_option_of_render() -> None:
+    found = options_of("render")
+    for one in settings_of(Settings):
+        assert found[one.option].startswith(one.about), one.name
+
+
+# The page
+
+
+def blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def made_small(code: str) -> str:
+    """The same with few pixels, passes and photons."""
+    code = code.replace("size=(400, 300)", "size=(8, 6)").replace("resolution=(300, 300)", "resolution=(6, 6)")
+    code = re.sub(r"passes=\d+", "passes=2", code)
+    return code.replace("photons=100_000", "photons=200")
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """All blocks, one after the other, as a reader would type them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plugins, "_loaded", {})
+    names: dict[str, Any] = {}
+    before = dict(DRIVERS)
+    try:
+        for number, block in enumerate(blocks()):
+            exec(compile(made_small(block), f"python.md, block {number}", "exec"), names)
+    finally:
+        DRIVERS.clear()
+        DRIVERS.update(before)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "(6, 8, 3) float32"
+    assert lines[-1].startswith("unknown driver 'sppn'; registered: photon, sppm, path, ")
+    assert names["late"].statistics["scene"] == "museum"
+    assert names["square"].image.shape == (6, 6, 3)
+    assert names["dimmed"].image.any()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["converged.png", "cornell.png"]
+
+
+def test_the_page_tells_of_every_setting() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    figures = {name: (about, value, default) for name, about, value, default in rows}
+    for one in settings_of(Settings):
+        default = one.otherwise or ("None" if one.default is None else f"`{one.default!r}`")
+        assert figures[one.name] == (one.about, one.kind.expected, default)
+    assert len(figures) == len(list(settings_of(Settings)))
+
+
+# Lightness
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\nimport renderer\nrenderer.Settings(passes=3)\n"
+        "print({'numpy', 'numba', 'tqdm', 'PIL', 'scenes', 'tracecore', 'shaders'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "set()\n", "")

@@ -1,0 +1,67 @@
+"""Computes the rate that a GPU could reach if memory took no time: rays over the clocks that it needs to issue all
+instructions.
+
+Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009, section 3.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from tracecore.analysis.simulator import Schedule, Work
+from tracecore.cuda.gpus import Gpu
+
+#: Instructions by which lanes change a ray against one of a queue: 15 words (ray, hit so far, node, leaf, height of the
+#: stack) are written to shared memory, and 15 are read.
+MOVE_INSTRUCTIONS = 30.0
+
+
+class StepCosts(Protocol):
+    """Says how many instructions a warp issues for a step of each kind, for new rays, and for an iteration of
+    the loop.
+    """
+
+    @property
+    def node(self) -> float: ...
+    @property
+    def leaf(self) -> float: ...
+    @property
+    def triangle(self) -> float: ...
+    @property
+    def inside(self) -> float: ...
+    @property
+    def ray(self) -> float: ...
+    @property
+    def iteration(self) -> float: ...
+
+
+def instructions(schedule: Schedule, costs: StepCosts, move: float = MOVE_INSTRUCTIONS) -> float:
+    """Returns how many instructions warps issue in a schedule.
+
+    schedule: what the warps do.
+    costs: instructions of each kind of step.
+    move: instructions for one change of rays between lanes and a queue.
+    """
+    of_work = {
+        Work.NODE: costs.node,
+        Work.LEAF: costs.leaf,
+        Work.TRIANGLE: costs.triangle,
+        Work.INSIDE: costs.inside,
+        Work.RAYS: costs.ray,
+        Work.ITERATION: costs.iteration,
+        Work.MOVE: move,
+    }
+    return float(np.dot(schedule.issued, [of_work[work] for work in Work]))
+
+
+def bound(schedule: Schedule, rays: int, costs: StepCosts, gpu: Gpu, move: float = MOVE_INSTRUCTIONS) -> float:
+    """Returns millions of rays per second at most; infinite for a schedule without instructions.
+
+    schedule: what the warps do for the rays.
+    rays: how many rays these are.
+    costs: instructions of each kind of step.
+    gpu: the GPU whose rate of instructions counts.
+    move: instructions for one change of rays between lanes and a queue.
+    """
+    issued = instructions(schedule, costs, move)
+    return rays / issued * gpu.instruction_rate(schedule.width) / 1e6 if issued else float("inf")

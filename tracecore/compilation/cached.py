@@ -1,0 +1,109 @@
+"""Compiles Python to machine code through Numba, with a cache on disk that notices every change.
+
+Numba's own cache looks at the file of the compiled function alone and so keeps stale code when a function that it calls
+changes. Here the name of the cache folder is a hash over all compiled sources that the function can reach, so that no
+stale code can be loaded. Folders of older sources are removed after a month without use.
+"""
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+
+from tracecore.compilation.merging import Whole, part
+
+#: Which packages' compiled functions a package's compiled functions may call.
+REACH = {"tracecore": ("tracecore",), "shaders": ("shaders",), "renderer": ("tracecore", "shaders", "renderer")}
+MONTH_SECONDS = 30 * 24 * 3600.0
+
+
+def source_hash(package: str) -> str:
+    """Returns a hash of every compiled source and table in reach of a package, of the compiler's versions and of the
+    processor chosen.
+    """
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parents[2]
+    for reached in REACH[package]:
+        for path in sorted((root / reached).rglob("*.py")):
+            source = path.read_bytes()
+            if any(word in source for word in (b"compiled", b"njit", b"intrinsic")):
+                digest.update(str(path).encode() + source)
+        for path in sorted((root / reached).rglob("*.npy")):  # tables, which compiled code holds as constants
+            digest.update(str(path).encode() + path.read_bytes())
+    cpu = os.environ.get("NUMBA_CPU_NAME", "host")
+    digest.update(f"{sys.version} {numba.__version__} {llvmlite.__version__} {cpu}".encode())
+    return digest.hexdigest()[:16]
+
+
+def cache_root() -> Path:
+    """Returns where caches of compiled code live: `TRACECORE_CACHE`, else the user's cache folder, else a temporary
+    one.
+    """
+    if chosen := os.environ.get("TRACECORE_CACHE"):
+        return Path(chosen)
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "tracecore"
+    try:
+        return Path.home() / ".cache" / "tracecore"
+    except RuntimeError:  # no home folder
+        return _temporary_root()
+
+
+def _temporary_root() -> Path:
+    return Path(tempfile.gettempdir()) / f"tracecore-cache-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+
+
+@functools.cache
+def cache_folder(package: str) -> Path:
+    """Returns the folder of a package's compiled code for these very sources: it exists and can be written to."""
+    for root in (cache_root(), _temporary_root()):
+        folder = root / f"{package}-{source_hash(package)}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+            os.utime(folder)
+        except OSError:
+            continue
+        _remove_unused(root)
+        return folder
+    return Path(tempfile.mkdtemp(prefix="tracecore-cache-"))
+
+
+def _remove_unused(root: Path) -> None:
+    for package in REACH:
+        for folder in root.glob(f"{package}-*"):
+            if time.time() - folder.stat().st_mtime > MONTH_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_cached_code(package: str) -> bool:
+    """Returns whether some of a package's code, as it is now, has been compiled before."""
+    return any(cache_folder(package).rglob("*.nbi"))
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a function to be machine code that runs without the interpreter lock, in IEEE arithmetic, cached on
+    disk.
+    """
+    package = function.__module__.partition(".")[0]
+    numba.config.CACHE_DIR = str(cache_folder(package))  # type: ignore[attr-defined]
+    whole = Whole(function)
+    whole.enable_caching()
+    return whole
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a part of the compiled functions that call it; it is merged into them and cannot be called from
+    Python.
+    """
+    return part(function, is_inlined=True)

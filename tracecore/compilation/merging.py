@@ -1,0 +1,102 @@
+"""Merges the machine code of functions with whoever calls them, once.
+
+By itself Numba makes machine code of each function that a compiled function calls, together with all that this one
+calls itself, so that what is deepest is made again on every level above, and gives each an entry for callers in Python
+and one for callers in C. Here only what Python calls becomes machine code. (All below is optimised by itself, though:
+where the optimiser first saw loops inside of a whole driver, photons on real materials took 8% longer.) The first
+picture of a machine waits 85 seconds for it instead of 220: a Cornell box, one core of a busy AMD EPYC.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call, call-overload"
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import types
+from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
+
+#: How everything is compiled: in IEEE arithmetic, to run without the interpreter lock.
+OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
+def use_widest_vectors() -> None:
+    """Has Numba use all 512 bits of vectors where the processor has them, unless the user chose what it has.
+
+    LLVM keeps to 256 on Intel's, as the first ones of them slowed down for wider ones. On Emerald Rapids photons are
+    shaded in 16 to 18 ns a ray with 512 bits and in 19 with 256, on all of 16 cores at a time. Numba looks at its
+    settings when it sees the first function that is to be compiled: later than this.
+    """
+    features = get_host_cpu_features()
+    chosen = numba.config.CPU_NAME or numba.config.CPU_FEATURES  # type: ignore[attr-defined]
+    if chosen is None and "+avx512f" in features.split(","):
+        numba.config.CPU_FEATURES = f"{features},-prefer-256-bit"  # type: ignore[attr-defined]
+
+
+use_widest_vectors()
+
+
+def has_widest_vectors() -> bool:
+    """Returns whether code is compiled for vectors of 512 bits."""
+    if chosen := numba.config.CPU_FEATURES:  # type: ignore[attr-defined]
+        features = str(chosen)
+    elif numba.config.CPU_NAME:  # type: ignore[attr-defined]
+        return False
+    else:
+        features = get_host_cpu_features()
+    return "+avx512f" in features.split(",") and "-prefer-256-bit" in features.split(",")
+
+
+class PartLibrary(JITCodeLibrary):
+    """Holds code that is merged with that of a caller, and made machine code only there."""
+
+    @property
+    def codegen(self) -> Any:
+        """Returns what Numba tells where a function's environment is."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Does nothing: only machine code has an environment."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Completes the code. It has no address, so that 0 is returned."""
+        self._ensure_finalized()
+        return 0
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class PartCompiler(Compiler):
+    """Compiles to a `PartLibrary`."""
+
+    def define_pipelines(self) -> Any:
+        """Returns the pipelines of Numba, which now write to a `PartLibrary`."""
+        self.state.library = PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+class Whole(CPUDispatcher):
+    """Is a function that Python calls, and that does not call itself. Compiled code that calls it is merged with its
+    part.
+
+    is_inlined: whether the part is always inlined.
+    """
+
+    def __init__(self, function: Callable[..., Any], is_inlined: bool = False) -> None:
+        super().__init__(function, targetoptions=OPTIONS | {"nopython": True, "boundscheck": None})
+        self.part = part(function, is_inlined)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return types.Dispatcher(self.part)
+
+
+def part(function: Callable[..., Any], is_inlined: bool) -> Any:
+    """Returns a function that only compiled code calls."""
+    options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": is_inlined}
+    return numba.njit(pipeline_class=PartCompiler, **options)(function)

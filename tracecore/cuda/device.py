@@ -1,0 +1,513 @@
+"""The GPU as this package uses it: is there one, memory on both sides, a kernel loaded, a launch.
+
+Addresses are plain integers. The host's pinned memory has the same address on all devices (unified addressing). All
+calls of CUDA go through `cuda_driver`.
+"""
+
+import functools
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.cuda.device_lock import Turns
+from tracecore.cuda.driver import (
+    DEVICE_TO_HOST,
+    HOST_TO_DEVICE,
+    NOT_READY,
+    SUCCESS,
+    CudaDriver,
+    Handle,
+    installed_driver,
+)
+from tracecore.cuda.gpus import Gpu
+from tracecore.cuda.nvrtc import REMEDY
+from tracecore.errors import DeviceError, KernelError, RayError
+from tracecore.kernels.launch_records import LAUNCH, LAUNCH_COUNTERS, REPORT, describe_faults
+from tracecore.kernels.strategy import USUAL_STACK, KernelStrategy
+from tracecore.layout.device_layout import PackedScene
+from tracecore.rays import Query
+
+#: Seconds after which a launch that has not come back is an error: `TRACECORE_GPU_TIMEOUT` or this.
+DEFAULT_TIMEOUT = 60.0
+
+#: Names of the entry points of streamed dispatch, by `Query`, and that of resident dispatch.
+ENTRIES = ("closest_hit", "any_hit")
+RESIDENT_ENTRIES = ("resident",)
+
+#: Bytes of pinned memory through which contents of any size are copied to the device and back, a piece at a time.
+STAGING_BYTES = 1 << 26
+
+#: What a device that did not answer may still read and write; it is never given back.
+_kept_for_good: list[Any] = []
+
+
+@functools.cache
+def gpu_unavailable_reason(index: int | None = None) -> str | None:
+    """Returns None where a GPU can be used, else one line: why not, and the remedy. Never raises.
+
+    index: of the GPU, None for the calling thread's current one.
+    """
+    try:
+        driver = installed_driver()
+    except Exception as error:  # a broken installation fails in ways of its own
+        return f"CuPy cannot be imported ({_one_line(error)}); {REMEDY}"
+    try:
+        if driver.device_count() == 0:
+            return "no NVIDIA GPU is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
+        return _unsupported(find_device(index))
+    except DeviceError as error:
+        return str(error)
+    except Exception as error:
+        return f"CUDA does not start ({_one_line(error)}); install or update the NVIDIA driver, see nvidia-smi"
+
+
+def _unsupported(device: "CudaDevice") -> str | None:
+    arch = device.architecture
+    if arch in device.driver.supported_architectures():
+        return None
+    return f"the CUDA compiler does not know this GPU ({arch}); pip install --upgrade cupy-cuda13x nvidia-cuda-nvrtc"
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+@contextmanager
+def cuda_errors(doing: str) -> Iterator[None]:
+    """CuPy's errors as `DeviceError`, with what was being done."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        raise DeviceError(
+            f"{doing}: {_one_line(error)}; is the GPU's memory full, or another process at fault?"
+        ) from error
+
+
+class CudaDevice:
+    """A GPU of this process: `find_device` gives the one object that there is of each.
+
+    What is made, loaded and launched for it needs it to be the calling thread's current device: `attach` first. Kernels
+    that are loaded, and whose turn it is to run, are kept for each device apart.
+
+    driver: CUDA's calls. index: of the GPU, from 0.
+    """
+
+    def __init__(self, driver: CudaDriver, index: int) -> None:
+        self.driver = driver
+        self.index = index
+        self.turns = Turns()
+        self.is_lost = False
+        self._lock = threading.Lock()
+        self._attributes: dict[str, int] = {}
+        self._modules: dict[bytes, Any] = {}
+
+    @functools.cached_property
+    def name(self) -> str:
+        """The GPU's name, as the driver calls it."""
+        return self.driver.device_name(self.index)
+
+    @functools.cached_property
+    def architecture(self) -> str:
+        """What to compile for, such as "sm_90"."""
+        return self.driver.architecture(self.index)
+
+    def attribute(self, name: str) -> int:
+        """Returns an attribute of CUDA's by its name, such as "MultiProcessorCount"."""
+        if name not in self._attributes:
+            self._attributes[name] = self.driver.device_attribute(self.index, name)
+        return self._attributes[name]
+
+    @property
+    def multiprocessors(self) -> int:
+        """How many multiprocessors the GPU has."""
+        return self.attribute("MultiProcessorCount")
+
+    def attach(self) -> None:
+        """Makes this GPU the calling thread's current one, as CuPy's `Device.use` does. It stays so."""
+        self.driver.use_device(self.index)
+        _attached.device = self
+
+    def ensure_attached(self) -> None:
+        """Does what `attach` does, without any call of the driver where this thread attached to this GPU last."""
+        if getattr(_attached, "device", None) is not self:
+            self.attach()
+
+    def module(self, cubin: bytes) -> Any:
+        """Returns the module of machine code, loaded once on this GPU.
+
+        It is never unloaded: that waits for all that runs on the device, and a kernel that stays does not end.
+        """
+        with self._lock:
+            if cubin not in self._modules:
+                self._modules[cubin] = self.driver.load_module(cubin)
+            return self._modules[cubin]
+
+    def pinned(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Returns zeros in memory of the host that the device can reach."""
+        count = int(np.prod(shape))
+        memory = self.driver.allocate_pinned(count * np.dtype(dtype).itemsize)
+        array = np.frombuffer(memory, dtype, count).reshape(shape)
+        array[...] = np.zeros((), dtype)
+        return array
+
+    def lost(self, what: str) -> KernelError:
+        """Returns the error of a device that failed, and keeps in mind that it did. what: happened."""
+        self.is_lost = True
+        return KernelError(f"{what}; GPU {self.index} is lost to this process: start it anew")
+
+
+class _Attached(threading.local):
+    """The device that a thread attached to last."""
+
+    device: CudaDevice | None = None
+
+
+_attached = _Attached()
+
+#: The one object of each driver's each device.
+_device = functools.cache(CudaDevice)
+
+
+def find_device(index: int | None = None) -> CudaDevice:
+    """Returns a GPU of this process.
+
+    index: from 0, None for the calling thread's current GPU. Raises `DeviceError` where there is no such GPU, and what
+    `installed_driver` raises.
+    """
+    driver = installed_driver()
+    if index is None:
+        return _device(driver, driver.current_device())
+    count = driver.device_count()
+    if not 0 <= index < count:
+        there = ", ".join(f"{i} ({driver.device_name(i)})" for i in range(count)) or "none"
+        raise DeviceError(f"there is no GPU {index}; there are: {there}; see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    return _device(driver, index)
+
+
+def choose_gpu(index: int) -> None:
+    """Makes a GPU the calling thread's current one. Raises `DeviceError` where it cannot be used."""
+    if reason := gpu_unavailable_reason(index):
+        raise DeviceError(f"GPU {index} cannot be used: {reason}")
+    find_device(index).attach()
+
+
+def gpu_count() -> int:
+    """Returns how many GPUs this process sees."""
+    return installed_driver().device_count()
+
+
+def device_architecture(index: int | None = None) -> str:
+    """Returns what to compile for, such as "sm_90". index: of the GPU, None for the current one."""
+    return find_device(index).architecture
+
+
+def gpu_name(index: int | None = None) -> str:
+    """Returns a GPU's name, as the driver calls it. index: of the GPU, None for the current one."""
+    return find_device(index).name
+
+
+def cuda_versions() -> tuple[str, str]:
+    """The newest CUDA that the driver knows, and the CUDA runtime in use, such as "13.0"."""
+    found = installed_driver().versions()
+    driver, runtime = (f"{version // 1000}.{version % 1000 // 10}" for version in found)
+    return driver, runtime
+
+
+def gpu_at_hand() -> Gpu:
+    """The current GPU, whose multiprocessors begin four instructions a clock as all have since 2014."""
+    device = find_device()
+    return Gpu(
+        name=device.name,
+        multiprocessors=device.multiprocessors,
+        clock=device.attribute("ClockRate") / 1e6,
+        issue=4.0,
+        arch=device.architecture,
+    )
+
+
+def timeout_seconds() -> float:
+    """From `TRACECORE_GPU_TIMEOUT`, else the default. Raises `DeviceError` where it is not a positive number."""
+    text = os.environ.get("TRACECORE_GPU_TIMEOUT", "")
+    try:
+        seconds = float(text) if text else DEFAULT_TIMEOUT
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0.0:
+        raise DeviceError(f"TRACECORE_GPU_TIMEOUT must be a number of seconds above 0, got {text!r}")
+    return seconds
+
+
+class Mark:
+    """A place in a stream's work to wait for. device: of the stream; the calling thread is attached to it."""
+
+    def __init__(self, device: CudaDevice) -> None:
+        self._device = device
+        self._event = device.driver.create_event()
+        self._record, self._query = device.driver.record_event, device.driver.query_event
+        self._address = int(self._event.ptr)
+
+    def set(self, stream: int) -> None:
+        """After all work so far of the stream at this address. Raises `KernelError` where the device failed."""
+        try:
+            self._record(self._address, stream)
+        except RuntimeError as error:
+            raise self._device.lost(f"no event can be set ({_one_line(error)})") from error
+
+    def has_passed(self) -> bool:
+        """Whether all work before the mark is done. Raises `KernelError` where the device failed."""
+        status = self._query(self._address)
+        if status not in (SUCCESS, NOT_READY):
+            raise self._device.lost(f"CUDA error {int(status)} while tracing")
+        return bool(status == SUCCESS)
+
+
+class Stream:
+    """Work that the device does in order, independent of other streams, and a mark in it to wait for.
+
+    device: whose stream it is; the calling thread is attached to it.
+    """
+
+    def __init__(self, device: CudaDevice) -> None:
+        self._stream = device.driver.create_stream()
+        self._mark = Mark(device)
+        self._driver = device.driver
+        self.address = int(self._stream.ptr)
+
+    def copy_up(self, to: int, source: int, size: int) -> None:
+        """Start a copy from pinned memory to the device."""
+        self._driver.copy(to, source, size, HOST_TO_DEVICE, self.address)
+
+    def copy_down(self, to: int, source: int, size: int) -> None:
+        """Start a copy from the device to pinned memory."""
+        self._driver.copy(to, source, size, DEVICE_TO_HOST, self.address)
+
+    def clear(self, address: int, size: int) -> None:
+        """Set bytes of the device to zero."""
+        self._driver.fill(address, 0, size, self.address)
+
+    def mark(self) -> None:
+        """Set the mark after all work so far."""
+        self._mark.set(self.address)
+
+    def has_passed(self) -> bool:
+        """Whether all work before the mark is done. Raises `KernelError` where the device failed."""
+        return self._mark.has_passed()
+
+    def wait(self, timeout: float) -> bool:
+        """Return True once all work before the mark is done, or False after `timeout` seconds."""
+        deadline = time.perf_counter() + timeout
+        pause = 0.0  # at first only lets other threads run
+        while not self.has_passed():
+            if time.perf_counter() > deadline:
+                return False
+            time.sleep(pause)
+            pause = min(pause + 2e-6, 1e-3)
+        return True
+
+    def finish(self, *used: Any) -> None:
+        """Returns once all work so far is done.
+
+        used: what the work reads and writes, kept for good where it does not end. Raises `DeviceError` after
+        `timeout_seconds`, `KernelError` where the device failed.
+        """
+        self.mark()
+        timeout = timeout_seconds()
+        if not self.wait(timeout):
+            keep_for_good(self, *used)
+            raise DeviceError(f"the GPU has not answered in {timeout:g} s: end this process")
+
+
+def keep_for_good(*used: Any) -> None:
+    """Keeps what a device that did not answer may still read and write."""
+    _kept_for_good.append(used)
+
+
+class DeviceMemory:
+    """Bytes on a device.
+
+    device: whose memory it is; the calling thread is attached to it. size: bytes. Raises `RuntimeError` or
+    `MemoryError` where there is no room.
+    """
+
+    def __init__(self, device: CudaDevice, size: int) -> None:
+        self._device = device
+        self._memory: Handle = device.driver.allocate(size)
+        self.size = size
+        self.address = int(self._memory.ptr)
+
+    @classmethod
+    def zeros(cls, device: CudaDevice, size: int) -> Self:
+        """So many bytes, all zero. Raises `DeviceError` where the device does not answer."""
+        memory, stream = cls(device, size), Stream(device)
+        if size > 0:
+            stream.clear(memory.address, size)
+        stream.finish(memory)
+        return memory
+
+    @classmethod
+    def holding(cls, device: CudaDevice, content: npt.NDArray[Any]) -> Self:
+        """A copy of an array's bytes. Raises `DeviceError` where the device does not answer."""
+        memory = cls(device, content.nbytes)
+        given = content.reshape(-1).view(np.uint8)
+        for part, staging, stream in memory._staged():
+            staging[: part.stop - part.start] = given[part]
+            stream.copy_up(memory.address + part.start, staging.ctypes.data, part.stop - part.start)
+            stream.finish(memory, staging)
+        return memory
+
+    def copied(self) -> npt.NDArray[np.uint8]:
+        """The bytes, on the host. All work that writes them is done. Raises `DeviceError` as `holding`."""
+        found = np.empty(self.size, np.uint8)
+        for part, staging, stream in self._staged():
+            stream.copy_down(staging.ctypes.data, self.address + part.start, part.stop - part.start)
+            stream.finish(self, staging)
+            found[part] = staging[: part.stop - part.start]
+        return found
+
+    def _staged(self) -> Iterator[tuple[slice, npt.NDArray[np.uint8], Stream]]:
+        """Yields the pieces of a copy, each with the pinned memory and the stream that it goes through."""
+        staging = self._device.pinned(max(min(self.size, STAGING_BYTES), 1), np.uint8)
+        stream = Stream(self._device)
+        for start in range(0, self.size, STAGING_BYTES):
+            yield slice(start, min(start + STAGING_BYTES, self.size)), staging, stream
+
+
+class DeviceScene:
+    """A packed scene on a device. `record` is the kernel's `struct Scene`."""
+
+    def __init__(self, device: CudaDevice, packed: PackedScene, dtype: np.dtype[np.void]) -> None:
+        self._memory = {name: DeviceMemory.holding(device, array) for name, array in packed.arrays.items()}
+        self.record = np.zeros(1, dtype)
+        for name, memory in self._memory.items():
+            self.record[name] = memory.address
+        for name, value in packed.scalars.items():
+            self.record[name] = value
+
+
+class DeviceKernel:
+    """A strategy compiled for a dispatch mode and a GPU, and loaded there.
+
+    device: the GPU; the calling thread is attached to it. stack_size: entries of a ray's traversal stack. has_cutouts:
+    for triangles that are not all solid. counted: adds up its steps.
+    """
+
+    def __init__(
+        self,
+        device: CudaDevice,
+        strategy: KernelStrategy,
+        stack_size: int = USUAL_STACK,
+        *,
+        resident: bool = False,
+        has_cutouts: bool = False,
+        counted: bool = False,
+    ) -> None:
+        self.device = device
+        self.strategy = strategy
+        self.compiled = device.driver.compile_kernel(
+            strategy,
+            device.architecture,
+            stack_size,
+            resident=resident,
+            has_cutouts=has_cutouts,
+            counted=counted,
+        )
+        module = device.module(self.compiled.cubin)
+        entries = RESIDENT_ENTRIES if resident else ENTRIES
+        self._functions = [device.driver.load_function(module, entry) for entry in entries]
+        self.entries = tuple(int(function.ptr) for function in self._functions)
+
+    @property
+    def registers(self) -> tuple[int, ...]:
+        """Registers per thread of each entry point, as the driver loaded them."""
+        return self._attributes("NUM_REGS")
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block."""
+        return max(self._attributes("SHARED_SIZE_BYTES"))
+
+    def _attributes(self, name: str) -> tuple[int, ...]:
+        self.device.ensure_attached()
+        return tuple(self.device.driver.function_attribute(entry, name) for entry in self.entries)
+
+    @functools.cached_property
+    def resident_blocks(self) -> tuple[int, ...]:
+        """Blocks that one multiprocessor runs at once, of each entry point."""
+        self.device.ensure_attached()
+        return tuple(self.device.driver.blocks_at_once(entry, self.strategy.block_size) for entry in self.entries)
+
+    @property
+    def occupancy(self) -> tuple[float, ...]:
+        """Share of a multiprocessor's threads that its resident blocks fill, of each entry point."""
+        share = self.strategy.block_size / self.device.attribute("MaxThreadsPerMultiProcessor")
+        return tuple(blocks * share for blocks in self.resident_blocks)
+
+    def start_resident(self, arguments: int, stream: Stream) -> None:
+        """Start the kernel of resident dispatch on all of the device. arguments: address of its pointers."""
+        blocks = self.resident_blocks[0] * self.device.multiprocessors
+        self.device.driver.launch_kernel(
+            self.entries[0], blocks, 1, 1, self.strategy.block_size, 1, 1, 0, stream.address, arguments, 0
+        )
+
+    def rays_at_once(self, query: Query) -> int:
+        """That the device has room for."""
+        blocks = self.resident_blocks[query] * self.device.multiprocessors
+        return blocks * self.strategy.block_size // self.strategy.lanes_per_ray
+
+    def blocks_for(self, rays: int, query: Query) -> int:
+        """Blocks of a launch over so many rays."""
+        blocks = self.strategy.blocks_for(rays)
+        if not self.strategy.persistent:
+            return blocks
+        return min(blocks, self.resident_blocks[query] * self.device.multiprocessors)
+
+
+class Launch:
+    """Launches a kernel over rays and hits at given addresses, one launch at a time.
+
+    The calling thread is attached to the kernel's device. steps: address of what a kernel for counting adds to.
+    used: what lies at the addresses, kept as long as the launch is.
+    """
+
+    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, addresses: tuple[int, int], steps: int = 0) -> None:
+        self._launch_kernel = kernel.device.driver.launch_kernel
+        self._kernel = kernel
+        self._block = kernel.strategy.block_size
+        self._most_rays = kernel.strategy.most_rays
+        self._scene = scene
+        self.used: list[Any] = []
+        self._report = kernel.device.pinned(1, REPORT)
+        self._tally = DeviceMemory.zeros(kernel.device, LAUNCH_COUNTERS.itemsize)
+        self._arguments = np.zeros(1, LAUNCH)
+        self._arguments[0] = (*addresses, self._report.ctypes.data, self._tally.address, 0, steps)
+        self._count = self._arguments["count"]
+        self._pointers = np.array([scene.record.ctypes.data, self._arguments.ctypes.data], np.uint64)
+        self._pointers_address = self._pointers.ctypes.data
+
+    def start(self, count: int, query: Query, stream: Stream) -> None:
+        """Trace the first `count` rays, count > 0. Raises `RayError` where they are more than one launch can take."""
+        if count > self._most_rays:
+            name = self._kernel.strategy.name
+            raise RayError(f"a launch of kernel {name!r} takes at most {self._most_rays} rays, got {count}: cut them")
+        self._count[0] = count
+        grid_and_block = (self._kernel.blocks_for(count, query), 1, 1, self._block, 1, 1)
+        shared_bytes = 0
+        self._launch_kernel(
+            self._kernel.entries[query], *grid_and_block, shared_bytes, stream.address, self._pointers_address, 0
+        )
+
+    def report(self) -> tuple[int, int, int]:
+        """Of a launch that is done: start and end in nanoseconds, and how many rays were invalid.
+
+        Raises `KernelError` where the kernel complains.
+        """
+        start, end, invalid, faults = self._report[0].item()
+        if faults:
+            raise KernelError(f"kernel {self._kernel.strategy.name!r} failed: {describe_faults(faults)}")
+        return start, end, invalid

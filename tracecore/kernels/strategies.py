@@ -1,0 +1,202 @@
+"""Registers the kernel strategies: one row and one `.cu` file each. Anyone can register more (`README.md`)."""
+
+import re
+from dataclasses import replace
+
+from tracecore.errors import KernelError
+from tracecore.kernels.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
+from tracecore.kernels.source import KERNELS
+from tracecore.kernels.strategy import KernelStrategy
+from tracecore.layout import bvh2, bvh4, compressed8, wide
+
+_strategies: dict[str, KernelStrategy] = {}
+
+#: What is used when none is named: good for all kinds of rays and for small launches (NOTES.md: who is best at what).
+DEFAULT_KERNEL = "while-while"
+
+
+def register_strategy(strategy: KernelStrategy) -> KernelStrategy:
+    """Makes a strategy known by its name, and returns it.
+
+    Raises `KernelError` where the name is taken, or is not letters, digits and - _ . alone, as lists of names have
+    commas between them.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", strategy.name):
+        raise KernelError(f"a kernel's name is made of letters, digits and - _ . , got {strategy.name!r}")
+    if strategy.name in _strategies:
+        raise KernelError(f"kernel {strategy.name!r} is registered already; choose another name")
+    _strategies[strategy.name] = strategy
+    return strategy
+
+
+def strategy_names() -> tuple[str, ...]:
+    """Returns the names of all registered strategies, in order of registration."""
+    return tuple(_strategies)
+
+
+def find_strategy(kernel: str | KernelStrategy | None) -> KernelStrategy:
+    """Returns the strategy of a name. A strategy is itself; None is the default. Raises `KernelError` for an unknown
+    name.
+    """
+    if isinstance(kernel, KernelStrategy):
+        return kernel
+    name = kernel or DEFAULT_KERNEL
+    if name not in _strategies:
+        raise KernelError(f"unknown kernel {name!r}; registered: {', '.join(_strategies)}")
+    return _strategies[name]
+
+
+# ------------------------------------------------------------------------------------------------ one ray per thread
+
+_AILA_2009 = "Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009"
+_AILA_2012 = (
+    "Aila, Laine, Karras: Understanding the Efficiency of Ray Traversal on GPUs, Kepler and Fermi Addendum, 2012"
+)
+
+#: Lanes of a warp that still walk, below which the others get new rays.
+REPLACE_BELOW = 20
+
+
+def _register_walks(plain: KernelStrategy) -> None:
+    """Registers a kernel in the three ways to give rays to lanes: once, a warp at a time, or lane by lane."""
+    for prefix, persistent, replace_below in (
+        ("", False, 0),
+        ("persistent-", True, 0),
+        ("replacing-", True, REPLACE_BELOW),
+    ):
+        register_strategy(
+            replace(
+                plain,
+                name=prefix + plain.name,
+                citation=f"{plain.citation}; {_AILA_2012}" if replace_below else plain.citation,
+                persistent=persistent,
+                defines={**plain.defines, "REPLACE_BELOW": replace_below},
+            )
+        )
+
+
+def _register_aila_laine(name: str, source: str, loop: Loop, speculative: bool) -> None:
+    """Registers a loop on a binary tree."""
+    _register_walks(
+        KernelStrategy(
+            name=name,
+            source=KERNELS / source,
+            layout=bvh2.LAYOUT,
+            citation=_AILA_2009,
+            loop=loop,
+            defines={"SPECULATIVE": int(speculative)},
+        )
+    )
+
+
+_register_aila_laine("while-while", "while_while.cu", WHILE_WHILE, speculative=False)
+_register_aila_laine("speculative-while-while", "while_while.cu", WHILE_WHILE, speculative=True)
+_register_aila_laine("if-if", "if_if.cu", IF_IF, speculative=False)
+_register_aila_laine("speculative-if-if", "if_if.cu", IF_IF, speculative=True)
+
+
+_register_walks(
+    KernelStrategy(
+        name="bvh4",
+        source=KERNELS / "bvh4.cu",
+        layout=bvh4.LAYOUT,
+        citation="Guthe: Latency Considerations of Depth-first GPU Ray Tracing, 2014",
+        least_threads=896,
+    )
+)
+
+#: Triangles that a lane tests before the others go on.
+_TESTS_PER_ITERATION = 2
+
+_register_walks(
+    KernelStrategy(
+        name="compressed-bvh8",
+        source=KERNELS / "compressed8.cu",
+        layout=compressed8.LAYOUT,
+        citation="Ylitie, Karras, Laine: Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017",
+        loop=Loop(nodes=1, leaves=1, tests=_TESTS_PER_ITERATION),
+        max_leaf=1,
+        least_threads=0,
+        defines={"TESTS_PER_ITERATION": _TESTS_PER_ITERATION},
+    )
+)
+
+
+# ------------------------------------------------------------------------- lanes that work together, on a binary tree
+
+
+_BARCZAK = "Barczak: GPU Ray Tracing the Wrong Way, 2016"
+
+
+def _register_packets(lanes: int) -> None:
+    """Registers packets of so many rays side by side, in warps that end with them or stay."""
+    for prefix, persistent in (("", False), ("persistent-", True)):
+        register_strategy(
+            KernelStrategy(
+                name=f"{prefix}packet-{lanes}",
+                source=KERNELS / "packet.cu",
+                layout=bvh2.LAYOUT,
+                citation="Günther, Popov, Seidel, Slusallek: Realtime Ray Tracing on GPU with BVH-based Packet "
+                "Traversal, 2007",
+                persistent=persistent,
+                packet_rays=lanes,
+                defines={"PACKET": lanes},
+            )
+        )
+
+
+def _register_warp(name: str, triangles_at_once: int = 1, keep_nodes: bool = False) -> None:
+    """Registers a kernel that traces a ray per warp. More triangles at once want larger leaves."""
+    register_strategy(
+        KernelStrategy(
+            name=name,
+            source=KERNELS / "warp_bvh2.cu",
+            layout=bvh2.LAYOUT,
+            citation=_BARCZAK,
+            lanes_per_ray=32,
+            least_threads=0,
+            max_leaf=max(4, triangles_at_once),
+            triangle_block=triangles_at_once,
+            defines={"TRIANGLES_AT_ONCE": triangles_at_once, "KEEP_NODES": int(keep_nodes)},
+        )
+    )
+
+
+_register_packets(8)
+_register_packets(32)
+_register_warp("warp")
+_register_warp("warp-triangles-8", triangles_at_once=8)
+_register_warp("warp-triangles-32", triangles_at_once=32)
+_register_warp("warp-keep-nodes", keep_nodes=True)
+
+
+# ------------------------------------------------------------------------------ lanes that work together, on wide trees
+
+
+def _register_grouped(name: str, width: int, lanes: int, citation: str) -> None:
+    """Registers a kernel in which each lane has a child of a node, or a triangle of a leaf.
+
+    Blocks are small, since each ray of a deep tree may want much shared memory for its stack.
+    """
+    register_strategy(
+        KernelStrategy(
+            name=name,
+            source=KERNELS / "grouped.cu",
+            layout=wide.LAYOUTS[width],
+            citation=citation,
+            lanes_per_ray=lanes,
+            loop=NODE_THEN_LEAF,
+            persistent=True,
+            block_size=64,
+            max_leaf=lanes,
+            triangle_block=lanes,
+        )
+    )
+
+
+_LIER = "Lier, Stamminger, Selgrad: CPU-Style SIMD Ray Traversal on GPUs, 2018"
+
+for _width in wide.WIDTHS:
+    _register_grouped(f"grouped-{_width}", _width, _width, _LIER)
+_register_grouped("warp-bvh4", 4, 32, _BARCZAK)
+_register_grouped("warp-bvh8", 8, 32, _BARCZAK)

@@ -1,0 +1,60 @@
+"""Traces on the CPU: an 8-wide tree, traversed on all cores (`cpu/traversal.py`)."""
+
+import time
+
+import numpy as np
+
+from tracecore.bvh.binned_sah import build
+from tracecore.bvh.tree import BinaryTree
+from tracecore.bvh.wide import collapse
+from tracecore.cpu.traversal import BLOCK_BYTES, CpuTree, table, trace
+from tracecore.cutouts import CutoutTables, no_cutouts
+from tracecore.dispatch.direct import DirectTracer
+from tracecore.dispatch.tracer import BvhStatistics
+from tracecore.layout.bvh8 import BLOCK, WIDTH, pack
+from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query
+
+
+class CpuTracer(DirectTracer):
+    """Traces on the CPU, in the calling thread or, for whole arrays, on several threads.
+
+    triangles: (t, 3, 3) float32, checked.
+    threads: how many threads trace whole arrays; by default all usable cores.
+    tree: over the triangles, of this kind of tracer; by default it is built.
+    cutouts: of the triangles, None if all are solid.
+    """
+
+    name = "bvh8"
+    device = "cpu"
+
+    def __init__(
+        self,
+        triangles: Floats,
+        *,
+        threads: int | None = None,
+        tree: BinaryTree | None = None,
+        cutouts: CutoutTables | None = None,
+    ) -> None:
+        super().__init__(threads)
+        start = time.perf_counter()
+        tree = tree or build(triangles, max_leaf=BLOCK)
+        self.tree = tree
+        packed = pack(tree, collapse(tree, width=WIDTH, max_leaf=BLOCK), triangles)
+        tables = cutouts or no_cutouts()
+        self.bvh = BvhStatistics(
+            nodes=len(packed.nodes),
+            bytes=packed.nodes.nbytes + packed.blocks.nbytes + tables.bytes,
+            sah_cost=tree.sah_cost,
+            build_seconds=time.perf_counter() - start,
+        )
+        nodes = packed.nodes.view(np.float32).reshape(len(packed.nodes), -1)
+        blocks = packed.blocks.view(np.float32).reshape(-1, BLOCK_BYTES // 4)
+        self._tree = CpuTree(nodes, blocks, packed.extent, np.empty(packed.stack, np.int64), tables)
+
+    def thread_tree(self) -> CpuTree:
+        """Returns the tree with a stack of its own, for one more thread."""
+        return self._tree._replace(stack=np.empty_like(self._tree.stack))
+
+    def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
+        whole_rays, whole_hits = table(rays.ctypes.data, RAY_FLOATS), table(hits.ctypes.data, HIT_FLOATS)
+        return int(trace(self.thread_tree(), whole_rays, whole_hits, len(rays), query == Query.ANY, False))

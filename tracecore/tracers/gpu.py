@@ -1,0 +1,339 @@
+"""The tracer on an NVIDIA GPU: one kernel that stays answers batches, or launches do, each all that has been rung.
+
+The first is resident dispatch, the second streamed dispatch. Whole arrays are launched in large pieces.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from tracecore.analysis.steps import StepCounts
+from tracecore.bvh.tree import BinaryTree
+from tracecore.cuda.device import (
+    DeviceKernel,
+    DeviceMemory,
+    DeviceScene,
+    Launch,
+    Stream,
+    cuda_errors,
+    find_device,
+    gpu_unavailable_reason,
+    keep_for_good,
+    timeout_seconds,
+)
+from tracecore.cuda.nvrtc import CompiledKernel
+from tracecore.cutouts import CutoutTables
+from tracecore.dispatch.direct import usable_cores
+from tracecore.dispatch.port import BATCHES, COUNTERS, INVALID, RAYS, Counters
+from tracecore.dispatch.queue import RayQueue
+from tracecore.dispatch.resident import KernelHost, RingPort
+from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, TracerStatistics
+from tracecore.dispatch.whole_arrays import CopiedRays, LaunchContext, WorkCounters
+from tracecore.errors import KernelError, TraceError
+from tracecore.kernels.step_records import COUNTS, RAY_COUNTS
+from tracecore.kernels.strategies import find_strategy
+from tracecore.kernels.strategy import KernelStrategy
+from tracecore.rays import BATCH_RAYS, HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, Query, checked_rays
+
+__all__ = ["GpuTracer", "gpu_unavailable_reason"]
+
+#: How batches reach the device; the default first.
+DISPATCHES = ("resident", "streamed")
+
+#: Batches in flight for each thread that runs a compiled loop: few stay in a core's cache, many outlast a launch.
+IN_FLIGHT = {"resident": 4, "streamed": 16}
+
+#: Slots of a ring that is made for a queue: so many, or twice the usual batches of a queue for each thread.
+LEAST_SLOTS = 64
+
+#: Rays of one launch when a whole array is traced.
+CHUNK_RAYS = 1 << 21
+
+#: Launches and copies of which the fastest tells how fast it can be; bytes of a copy.
+LIMIT_ROUNDS, LIMIT_BYTES = 5, 1 << 26
+
+
+class GpuTracer:
+    """Traces on a GPU.
+
+    The GPU becomes the current one of the thread that opens the tracer, and of those that trace with it.
+
+    Waits are bounded (`TRACECORE_GPU_TIMEOUT`, seconds). Threads may share a tracer; a queue belongs to one.
+
+    triangles: (t, 3, 3) float32, checked.
+    kernel: a registered name, a strategy, or None for the default.
+    threads: how many CPU threads a driver should feed it from.
+    dispatch: what answers batches, "resident" for a kernel that stays, "streamed" for launches.
+    tree: over the triangles, of this kernel; by default it is built.
+    cutouts: of the triangles, None if all are solid.
+    gpu: its index, None for the calling thread's current GPU.
+
+    Raises `KernelError` where the kernel is unknown, does not compile or has too small a stack for the tree,
+    `DeviceError` where there is no such GPU or CUDA fails.
+    """
+
+    device = "gpu"
+
+    def __init__(
+        self,
+        triangles: Floats,
+        kernel: str | KernelStrategy | None = None,
+        *,
+        threads: int | None = None,
+        dispatch: str = DISPATCHES[0],
+        tree: BinaryTree | None = None,
+        cutouts: CutoutTables | None = None,
+        gpu: int | None = None,
+    ) -> None:
+        start = time.perf_counter()
+        self.gpu = find_device(gpu)
+        strategy = find_strategy(kernel)
+        tree = tree or strategy.build(triangles)
+        self.tree: BinaryTree | None = tree
+        packed = strategy.pack(tree, triangles, cutouts)
+        stack_size, has_cutouts = strategy.stack_for(packed), cutouts is not None
+        self.name = strategy.name
+        self.threads = threads or usable_cores()
+        self.bvh = BvhStatistics(
+            nodes=packed.nodes,
+            bytes=packed.bytes,
+            sah_cost=tree.sah_cost,
+            build_seconds=time.perf_counter() - start,
+        )
+        with self._vacant_gpu("cannot set up the GPU"):
+            scene = DeviceScene(self.gpu, packed, strategy.layout.scene)
+            self._load = partial(DeviceKernel, self.gpu, strategy, stack_size, has_cutouts=has_cutouts)
+            self._launched_kernel = self._load()
+            self._work_counters = WorkCounters()
+            self._launch_context: LaunchContext | None = LaunchContext(self._launched_kernel, scene, timeout_seconds())
+            ring_kernel, by_launches = self._load(resident=True), dispatch == "streamed"
+            self._host = KernelHost(ring_kernel, scene, timeout_seconds(), by_launches=by_launches)
+        self.dispatch = dispatch
+        self.batches = IN_FLIGHT[dispatch]
+        self._lock = threading.Lock()
+        self._queues: list[RayQueue] = []
+        self._port_counters: list[Counters] = []  # of all ports there have been
+
+    @property
+    def launch_context(self) -> LaunchContext:
+        """What launches over whole arrays share. Raises `KernelError` where the tracer is closed."""
+        if self._launch_context is None:
+            raise KernelError(f"the tracer '{self.name}' is closed; open another one")
+        return self._launch_context
+
+    @property
+    def compiled(self) -> CompiledKernel:
+        """The kernel in use, with its resources."""
+        return self._launched_kernel.compiled
+
+    @contextmanager
+    def _vacant_gpu(self, failing: str) -> Iterator[None]:
+        """Nothing else of this process runs on the GPU meanwhile, which is the calling thread's current one.
+
+        failing: what it means that CUDA fails meanwhile, in words, for the `DeviceError`.
+        """
+        with self.gpu.turns.vacant(), cuda_errors(failing):
+            self.gpu.attach()
+            yield
+
+    def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> RayQueue:
+        """Returns a queue for the calling thread, as `Tracer.open_queue` says.
+
+        All queues and ports that are open at once use one ring, so that their batches are of one size. Raises
+        `DeviceError` where a ring of another size is in use or memory runs out.
+        """
+        ring_slots = max(2 * DEPTH * self.threads, LEAST_SLOTS, depth)
+        (port,) = self._open_ports(1, depth, batch_rays, ring_slots=ring_slots)
+        queue = RayQueue(port, self.name)
+        with self._lock:
+            self._queues = [*(other for other in self._queues if other.is_open), queue]
+        return queue
+
+    def open_ports(self, threads: int, slots: int, slot_rays: int, log_rows: int = 0) -> list[RingPort]:
+        """Returns ports for compiled loops, one for each of so many threads, as `Tracer.open_ports` says."""
+        return self._open_ports(threads, slots, slot_rays, log_rows=log_rows)
+
+    def _open_ports(self, threads: int, slots: int, slot_rays: int, **options: int) -> list[RingPort]:
+        """Opens ports whose work is counted. options: as `KernelHost.open_ports` takes."""
+        self.launch_context.check()
+        ports = self._host.open_ports(threads, slots, slot_rays, **options)
+        with self._lock:
+            self._port_counters += [port.port.counters for port in ports]
+        return ports
+
+    def closest_hit(self, rays: Floats) -> Floats:
+        """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`."""
+        return self._trace_all(rays, Query.CLOSEST)
+
+    def any_hit(self, rays: Floats) -> Floats:
+        """(n, 8) float32 rays -> (n, 4) float32: t = u = v = 0 and `prim_id` 0 where something is hit, else a miss."""
+        return self._trace_all(rays, Query.ANY)
+
+    def _trace_all(self, rays: Floats, query: Query) -> Floats:
+        self.launch_context.check()
+        rays = checked_rays(rays)
+        hits = np.empty((len(rays), HIT_FLOATS), np.float32)
+        if len(rays) == 0:
+            return hits
+        with self.gpu.turns.vacant():
+            self._launch_all(rays, hits, query)
+        return hits
+
+    def _launch_all(self, rays: Floats, hits: Floats, query: Query) -> None:
+        with cuda_errors("cannot use the GPU"):
+            self.gpu.attach()
+        room = CopiedRays(self.launch_context, min(len(rays), CHUNK_RAYS))
+        for start in range(0, len(rays), CHUNK_RAYS):
+            part = slice(start, min(start + CHUNK_RAYS, len(rays)))
+            self._work_counters.add(part.stop - start, room.trace(rays[part], hits[part], query))
+
+    def limits(self, rays: Floats) -> Limits:
+        """How fast the kernel alone traces such rays, (n, 8) float32, and how fast the bus takes bytes to the device.
+
+        The rays are repeated to fill the device, lie in its own memory, and are traced in one launch, timed by its
+        clock. Nothing else of this process runs there meanwhile.
+        """
+        self.launch_context.check()
+        rays = checked_rays(rays)
+        with self._vacant_gpu("cannot measure what limits the GPU"):
+            return Limits(kernel_rays_per_second=self._kernel_rate(rays), bus_bytes_per_second=self._bus_rate())
+
+    def _kernel_rate(self, rays: Floats) -> float:
+        if len(rays) == 0:
+            return 0.0
+        many = np.resize(rays, (CHUNK_RAYS, RAY_FLOATS))  # whole copies one after the other
+        return len(many) / min(self._launched(many, Query.CLOSEST, LIMIT_ROUNDS))
+
+    def launch_seconds(self, rays: Floats, query: Query, rounds: int) -> list[float]:
+        """Returns the seconds that each of so many rounds over all rays took, by the device's clock.
+
+        A round is one launch, or as many as it takes where the rays are more than `KernelStrategy.most_rays`. Rays and
+        hits lie in the device's memory. Nothing else of this process runs there meanwhile.
+
+        rays: (n, 8) float32, n > 0.
+        """
+        self.launch_context.check()
+        rays = checked_rays(rays)
+        with self._vacant_gpu(f"cannot trace {len(rays)} rays"):
+            return self._launched(rays, query, rounds)
+
+    def _launched(self, rays: Floats, query: Query, rounds: int) -> list[float]:
+        most = self.launch_context.kernel.strategy.most_rays
+        on_device, hits = self._room_for(rays)
+        parts = [
+            (self._launch(on_device, hits, start), min(len(rays) - start, most)) for start in range(0, len(rays), most)
+        ]
+        stream = Stream(self.gpu)
+        seconds = []
+        for _ in range(rounds):
+            reports = [self._report_of(launch, count, query, stream) for launch, count in parts]
+            seconds.append(sum(end - start for start, end in reports) / 1e9)
+        return seconds
+
+    def _room_for(self, rays: Floats) -> tuple[DeviceMemory, DeviceMemory]:
+        """Returns rays on the device, and room for their hits."""
+        return DeviceMemory.holding(self.gpu, rays), DeviceMemory.zeros(self.gpu, len(rays) * HIT.itemsize)
+
+    def _launch(self, rays: DeviceMemory, hits: DeviceMemory, first: int) -> Launch:
+        """Returns a launch over rays on the device from the index `first` on."""
+        addresses = rays.address + first * RAY.itemsize, hits.address + first * HIT.itemsize
+        launch = Launch(self.launch_context.kernel, self.launch_context.scene, addresses)
+        launch.used = [rays, hits]
+        return launch
+
+    def _report_of(self, launch: Launch, count: int, query: Query, stream: Stream) -> tuple[int, int]:
+        """Launches over so many rays. Returns start and end in nanoseconds."""
+        launch.start(count, query, stream)
+        self._pass(stream, launch)
+        start, end, _ = launch.report()
+        return start, end
+
+    def count_steps(self, rays: Floats, query: Query = Query.CLOSEST) -> StepCounts:
+        """Returns what the kernel does for rays, (n, 8) float32, n > 0, in launches of a build that counts."""
+        self.launch_context.check()
+        rays = checked_rays(rays)
+        with self._vacant_gpu("cannot count steps"):
+            kernel = self._load(counted=True)
+            parts = (rays[start : start + CHUNK_RAYS] for start in range(0, len(rays), CHUNK_RAYS))
+            return StepCounts.joined([self._counted(kernel, part, query) for part in parts])
+
+    def _counted(self, kernel: DeviceKernel, rays: Floats, query: Query) -> StepCounts:
+        """Returns the steps of one launch of a kernel that counts."""
+        on_device, hits = self._room_for(rays)
+        counts = DeviceMemory.zeros(self.gpu, COUNTS.itemsize + len(rays) * RAY_COUNTS.itemsize)
+        launch = Launch(kernel, self.launch_context.scene, (on_device.address, hits.address), counts.address)
+        launch.used = [on_device, hits, counts]
+        self._report_of(launch, len(rays), query, Stream(self.gpu))
+        return StepCounts.read(counts.copied())
+
+    def _bus_rate(self) -> float:
+        host, stream = self.gpu.pinned(LIMIT_BYTES, np.uint8), Stream(self.gpu)
+        device = DeviceMemory.zeros(self.gpu, LIMIT_BYTES)
+        seconds = []
+        for _ in range(LIMIT_ROUNDS):
+            start = time.perf_counter()
+            stream.copy_up(device.address, host.ctypes.data, LIMIT_BYTES)
+            self._pass(stream, host, device)
+            seconds.append(time.perf_counter() - start)
+        return LIMIT_BYTES / min(seconds)
+
+    def _pass(self, stream: Stream, *used: Any) -> None:
+        """Wait for all work in a stream. Raises `KernelError` where it does not end; then what it uses is kept."""
+        stream.mark()
+        try:
+            self.launch_context.finish(
+                stream, f"the GPU has not answered in {self.launch_context.timeout:g} s: end this process"
+            )
+        except KernelError:
+            keep_for_good(stream, *used)
+            raise
+
+    def statistics(self) -> TracerStatistics:
+        """Returns what has been done so far: launches over whole arrays that came back, and batches submitted.
+
+        busy_seconds: union of the launches' times by the device's clock, each from its first block's start to its last
+        block's end, and the time in which the kernel that serves the ring had a batch at hand.
+        kernel_rays_per_second: all rays by that time, few at once and many alike.
+        """
+        with self._lock:
+            done = np.sum([np.zeros(COUNTERS, np.int64), *self._port_counters], axis=0)
+        through_ports = (int(done[BATCHES]), int(done[RAYS]), int(done[INVALID]))
+        return self._work_counters.statistics(self._host.busy_seconds, through_ports)
+
+    def close(self) -> None:
+        """Wait for what is in flight and give memory back. Statistics can still be read.
+
+        Raises the first error of what does not end; its memory stays. Nothing happens where the tracer is closed.
+        """
+        context, self._launch_context = self._launch_context, None
+        with self._lock:
+            queues, self._queues = self._queues, []
+        _do_all([*(queue.close for queue in queues), self._host.close, *([context.close] if context else [])])
+
+    def __enter__(self) -> Self:
+        """Returns the tracer itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the tracer."""
+        self.close()
+
+
+def _do_all(steps: list[Callable[[], None]]) -> None:
+    """Takes all steps of a clean-up, also those after one that fails, and then raises the first `TraceError`."""
+    errors = []
+    for step in steps:
+        try:
+            step()
+        except TraceError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]

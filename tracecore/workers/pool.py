@@ -1,0 +1,281 @@
+"""Threads that run compiled loops, each with a port of its own to the co-processor.
+
+A loop shades the hits that have come back and sends the next rays on their way, without the interpreter, until it has
+no more work or needs Python for something (`tracecore.dispatch.port` has the reasons). What a loop computes may depend
+on its own input alone, never on which thread runs it.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.dispatch.port import (
+    ASK,
+    BYTES_DOWN,
+    BYTES_UP,
+    DONE,
+    LEFT,
+    LOGGED,
+    RAYS,
+    SHADED,
+    STOPPED,
+    TRACED,
+    UNLOGGED,
+    WAITED,
+    Counters,
+    OpenPort,
+    are_ready,
+    pass_gate,
+    raise_status,
+    resume,
+)
+from tracecore.dispatch.tracer import Tracer
+from tracecore.rays import BATCH_RAYS, RAY_FLOATS, Floats
+
+#: Seconds between two looks at whether the co-processor still works.
+CHECK_SECONDS = 0.05
+
+#: Batches of several slots that a thread has at most.
+FEW_BATCHES = 4
+
+#: What would interrupt the start of a thread.
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+#: What a pool's threads have spent, as `renderer.drivers.driver.Work` calls it.
+COUNTER_NAMES = ("trace_seconds", "wait_seconds", "shade_seconds", "bytes_up", "bytes_down")
+
+Longs = npt.NDArray[np.int64]
+
+#: A compiled loop, ready to run: returns DONE, or what it needs.
+Loop = Callable[[], int]
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let signals wait until the block is done, which should be short."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class Log(NamedTuple):
+    """What one thread did when. rows: (n, LOG_COLUMNS) int64, see `port`. dropped: rows that there was no room for."""
+
+    rows: Counters
+    dropped: int
+
+
+class Worker:
+    """One thread's port, and what its loops keep from run to run."""
+
+    def __init__(self, opened: OpenPort) -> None:
+        self.opened = opened
+        self.port = opened.port
+        #: Of the loop over eye paths that runs, if one does, for whoever looks on.
+        self.batches: Any = None
+        self._objects: dict[Any, Any] = {}
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Returns an object that is kept under `key` and made on first use."""
+        if key not in self._objects:
+            self._objects[key] = make()
+        return self._objects[key]
+
+
+class _Ends:
+    """How the threads of a run ended. (`Thread.join` may return early once it has been interrupted.)"""
+
+    def __init__(self, threads: int) -> None:
+        self.faults: list[BaseException | None] = []
+        self.all = threading.Event()
+        self._threads = threads
+
+    def add(self, fault: BaseException | None) -> None:
+        """Called by each thread as the last thing it does."""
+        self.faults.append(fault)
+        if len(self.faults) == self._threads:
+            self.all.set()
+
+
+class WorkerPool:
+    """Runs loops on `threads` threads that share a tracer. Close it to give the ports back.
+
+    `on_ask` is called before Python answers what a thread waits for, if it is Python that answers. `seconds` is the
+    wall time of all runs so far, each from the moment when all of its loops are ready to begin.
+
+    tracer: what traces the loops' rays.
+    threads: how many threads; by default as many as the tracer should be fed from.
+    batch_rays: how many rays a slot holds, a power of two from 256 to 65536.
+    batch_slots: how many slots a batch of any loop needs at most.
+    log_rows: how many rows each thread's log of what it did when has.
+    batches: how many batches each thread has in flight; by default as many as keep the tracer busy.
+    """
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        threads: int | None = None,
+        batch_rays: int = BATCH_RAYS,
+        batch_slots: int = 1,
+        log_rows: int = 0,
+        batches: int | None = None,
+    ) -> None:
+        self.threads = threads or tracer.threads
+        self._tracer = tracer
+        self._in_flight = batches or tracer.batches
+        self._slots = max(self._in_flight, min(self._in_flight, FEW_BATCHES) * batch_slots)
+        self._batch_rays = batch_rays
+        self._log_rows = log_rows
+        self.on_ask: Callable[[Worker], None] | None = None
+        self.workers: list[Worker] = []
+        self.seconds = 0.0
+
+    def batches(self, slots: int) -> int:
+        """Returns how many batches of so many slots a loop should have in flight."""
+        return min(self._in_flight, self._slots // slots)
+
+    def run(self, make_loop: Callable[[Worker], Loop]) -> None:
+        """Make a loop for each thread and run them all to their end.
+
+        The loops share the work out among themselves, for example by a counter. The first exception in any of them
+        stops all and is raised here; so does an interrupt of the calling thread.
+        """
+        if not self.workers:
+            ports = self._tracer.open_ports(self.threads, self._slots, self._batch_rays, self._log_rows)
+            self.workers = [Worker(port) for port in ports]
+        for worker in self.workers:
+            worker.port.stop[0] = 0
+        self.workers[0].opened.check()
+        ends, gate = _Ends(len(self.workers)), np.zeros(2, np.int64)
+        threads = [
+            threading.Thread(target=self._guard, args=(worker, make_loop, gate, ends), name=f"feeder_{i}", daemon=True)
+            for i, worker in enumerate(self.workers)
+        ]
+        try:
+            try:
+                with signals_held():  # an interrupt amid a start would lose sight of the thread
+                    for thread in threads:
+                        thread.start()
+                while not ends.all.wait(CHECK_SECONDS):
+                    self.workers[0].opened.check()
+            finally:
+                self._stop_all(threads, ends)
+        finally:
+            self._stop_all(threads, ends)  # another interrupt may have come before the first of these was under way
+            if gate[1] != 0:
+                self.seconds += 1e-9 * (max(self._counted(LEFT)) - int(gate[1]))
+        for fault in ends.faults:
+            if fault is not None:
+                raise fault
+
+    def _guard(self, worker: Worker, make_loop: Callable[[Worker], Loop], gate: Longs, ends: _Ends) -> None:
+        fault: BaseException | None = None
+        try:
+            self._drive(worker, make_loop, gate)
+        except BaseException as error:
+            self._stop()
+            fault = error
+        ends.add(fault)
+
+    def _stop(self) -> None:
+        for worker in self.workers:
+            worker.port.stop[0] = 1
+
+    def _stop_all(self, threads: list[threading.Thread], ends: _Ends) -> None:
+        """Stop all threads and wait until they have left their loops, however often the user asks meanwhile."""
+        while True:
+            try:
+                self._stop()
+                while len(ends.faults) < sum(thread.ident is not None for thread in threads):
+                    ends.all.wait(0.01)
+                return
+            except KeyboardInterrupt:
+                continue  # the first one is on its way up already
+
+    def _drive(self, worker: Worker, make_loop: Callable[[Worker], Loop], gate: Longs) -> None:
+        opened, port = worker.opened, worker.port
+        try:
+            loop = make_loop(worker)
+            pass_gate(port, gate, len(self.workers))
+            while (status := loop()) not in (DONE, STOPPED):
+                raise_status(status, port, self._tracer.name)
+                assert status == ASK, status
+                if self.on_ask:
+                    self.on_ask(worker)
+                opened.poll()
+                resume(port, True)
+        finally:
+            if not are_ready(port, 0):
+                opened.drain()
+
+    def _counted(self, counter: int) -> list[int]:
+        return [int(worker.port.counters[counter]) for worker in self.workers]
+
+    @property
+    def rays(self) -> int:
+        """Rays traced so far."""
+        return sum(self._counted(RAYS))
+
+    @property
+    def trace_seconds(self) -> float:
+        """Wall time spent in tracing or waiting for it, the mean over the threads."""
+        return self._mean_seconds(TRACED) + self.wait_seconds
+
+    @property
+    def wait_seconds(self) -> float:
+        """Wall time spent in waiting for hits, the mean over the threads; 0 where they trace themselves."""
+        return self._mean_seconds(WAITED)
+
+    @property
+    def shade_seconds(self) -> float:
+        """Wall time spent in the loops' own work, the mean over the threads."""
+        return self._mean_seconds(SHADED)
+
+    def _mean_seconds(self, counter: int) -> float:
+        return 1e-9 * float(np.mean(self._counted(counter))) if self.workers else 0.0
+
+    @property
+    def bytes_up(self) -> int:
+        """Bytes of rays, as a device has to read them."""
+        return sum(self._counted(BYTES_UP))
+
+    @property
+    def bytes_down(self) -> int:
+        """Bytes of hits, as a device has to write them."""
+        return sum(self._counted(BYTES_DOWN))
+
+    def counters(self) -> dict[str, Any]:
+        """Returns the seconds and bytes above, by name."""
+        return {name: getattr(self, name) for name in COUNTER_NAMES}
+
+    def logs(self) -> list[Log]:
+        """Returns what each thread did when."""
+        ports = [worker.port for worker in self.workers]
+        return [Log(port.log[: port.counters[LOGGED]], int(port.counters[UNLOGGED])) for port in ports]
+
+    def sample_rays(self, most: int = 1 << 20) -> Floats:
+        """Returns (n, 8) float32, n <= most: rays that a run left in the slots, taken for endless as photons' are."""
+        rays = np.zeros((most, RAY_FLOATS), np.float32)
+        count = 0
+        for port in [worker.port for worker in self.workers]:
+            for slot in port.rays[:, :, : port.capacity]:
+                left = slot[:, slot[4:7].any(axis=0)].T[: most - count]  # columns never used have no direction
+                rays[count : count + len(left)] = left
+                count += len(left)
+        rays[:, 3], rays[:, 7] = 0.0, np.inf
+        return rays[:count].copy()
+
+    def close(self) -> None:
+        """Close the ports. The counts and seconds stay."""
+        for worker in self.workers:
+            worker.opened.close()
