@@ -11,7 +11,6 @@ from renderer.camera_paths.task import CAUSTICS, EVERYTHING, FOLLOW, GATHER, NOT
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
 from renderer.photons.light_layers import PhotonLight, add_photons
 from renderer.photons.lookup import PhotonLookup, irradiance_at
-from renderer.scene.packed_scene import PackedScene
 from shaders.bsdf import (
     LOBE_ABSORBED,
     LOBE_DIFFUSE,
@@ -25,7 +24,7 @@ from shaders.bsdf import (
     sample,
 )
 from shaders.compilation import compiled as inlined
-from shaders.lights import light_pdf, outer_radiance, sample_light
+from shaders.lights import LightArrays, light_pdf, outer_radiance, sample_light
 from shaders.sampling import cosine_hemisphere, power_heuristic
 from shaders.surface import Hit, SurfaceArrays, arriving_share, leaves, local, ray_origin, surface_at, world
 from shaders.vector import BLACK, Color, Vec3, add, dot, largest, multiply, normalize, scale, subtract
@@ -98,7 +97,7 @@ def asks_photons(task: EyeTask) -> bool:
 
 
 @inlined
-def emission_weight(scene: PackedScene, task: EyeTask, ray: tuple[Vec3, float], emitter: int, pdf: float) -> float:
+def emission_weight(lights: LightArrays, task: EyeTask, ray: tuple[Vec3, float], emitter: int, pdf: float) -> float:
     """Returns the weight of light that a path met, beside the shadow rays that might have brought it.
 
     ray: direction and distance.
@@ -108,24 +107,24 @@ def emission_weight(scene: PackedScene, task: EyeTask, ray: tuple[Vec3, float], 
     if pdf <= 0.0 or task.light_samples == 0:
         return 1.0
     direction, distance = ray
-    return power_heuristic(pdf, task.light_samples * light_pdf(scene.lights, emitter, direction, distance))
+    return power_heuristic(pdf, task.light_samples * light_pdf(lights, emitter, direction, distance))
 
 
 @inlined
-def light_from_outside(scene: PackedScene, task: EyeTask, direction: Vec3, pdf: float) -> Color:
+def light_from_outside(lights: LightArrays, task: EyeTask, direction: Vec3, pdf: float) -> Color:
     """Returns the radiance that a ray meets which leaves the scene, each light with its `emission_weight`."""
     total = BLACK
-    for emitter in scene.lights.outer:
-        radiance = outer_radiance(scene.lights, emitter, direction)
+    for emitter in lights.outer:
+        radiance = outer_radiance(lights, emitter, direction)
         if largest(radiance) > 0.0:
-            weight = emission_weight(scene, task, (direction, np.inf), emitter, pdf)
+            weight = emission_weight(lights, task, (direction, np.inf), emitter, pdf)
             total = add(total, scale(radiance, weight))
     return total
 
 
 @inlined
 def light_through(
-    scene: PackedScene, task: EyeTask, hit: Hit, wo: Vec3, last: bool, u: tuple[float, float, float]
+    lights: LightArrays, task: EyeTask, hit: Hit, wo: Vec3, last: bool, u: tuple[float, float, float]
 ) -> tuple[Vec3, float, Color]:
     """Returns direction, distance and scattered radiance of light from one light, if nothing is in between.
 
@@ -133,7 +132,7 @@ def light_through(
     last: whether the path ends here, so that no scattered ray can bring the light.
     u: uniform numbers, for the choice of the light and the place on it.
     """
-    arriving = sample_light(scene.lights, hit.position, u)
+    arriving = sample_light(lights, hit.position, u)
     wi = local(hit, arriving.direction)
     if not leaves(hit, arriving.direction, wi) or largest(arriving.irradiance) <= 0.0:
         return arriving.direction, arriving.distance, (0.0, 0.0, 0.0)
@@ -150,7 +149,7 @@ def light_through(
 
 
 @inlined
-def add_shadow_rays(scene: PackedScene, vertex: PathVertex, shadows: ShadowRays, count: int) -> int:
+def add_shadow_rays(lights: LightArrays, vertex: PathVertex, shadows: ShadowRays, count: int) -> int:
     """Add the shadow rays of a vertex behind the `count` that there are. Returns how many there are then."""
     hit, task = vertex.hit, vertex.task
     is_diffuse = largest(hit.bsdf.diffuse) > 0.0 and task.diffuse != EVERYTHING
@@ -160,7 +159,7 @@ def add_shadow_rays(scene: PackedScene, vertex: PathVertex, shadows: ShadowRays,
     for k in range(task.light_samples):
         u = light_numbers(task, vertex.pixel, vertex.bounce, vertex.bounce * MAX_LIGHT_SAMPLES + k)
         stratum = (k + u[0]) / task.light_samples
-        direction, distance, reflected = light_through(scene, task, hit, vertex.wo, last, (stratum, u[1], u[2]))
+        direction, distance, reflected = light_through(lights, task, hit, vertex.wo, last, (stratum, u[1], u[2]))
         radiance = scale(multiply(vertex.throughput, reflected), 1.0 / task.light_samples)
         if largest(radiance) <= 0.0:
             continue
@@ -258,7 +257,7 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, shadows: ShadowRays) -> tupl
 
     What a vertex sends to the eye is the light that it emits, the light that shadow rays bring it, the light that
     photons bring it, and what comes from the next direction. (Kajiya: The Rendering Equation, 1986.) The whole job is
-    passed on for few vertices alone: Numba looks at each array of what is passed, which took paths a fifth more time.
+    passed on for few vertices alone, and of the scene only what is asked: Numba looks at each array that is passed.
 
     job: the pass; its image is added to.
     batch: the paths that go on lie in its first rows then, with their rays.
@@ -274,7 +273,7 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, shadows: ShadowRays) -> tupl
         if largest(vertex.hit.emission) > 0.0:
             add_emitted_light(job, batch, vertex)
         add_backdrop(job.image, vertex)
-        shadow_count = add_shadow_rays(job.scene, vertex, shadows, shadow_count)
+        shadow_count = add_shadow_rays(job.scene.lights, vertex, shadows, shadow_count)
         if asks_photons(vertex.task):
             add_photon_light(job.lookup, job.task, job.image, vertex)
         kept += scatter(job.task, batch, vertex, kept)
@@ -289,7 +288,7 @@ def add_light_from_outside(job: EyeJob, batch: EyeBatch, row: int) -> None:
     if paths.specular_only[row]:  # a backdrop for the eye, no light
         add_radiance(job.image, pixel, multiply(throughput, job.scene.background), DIRECT_LIGHT)
     direction = normalize(ray_direction(batch.rays, row))
-    arriving = light_from_outside(job.scene, job.task, direction, paths.pdf_solid_angle[row])
+    arriving = light_from_outside(job.scene.lights, job.task, direction, paths.pdf_solid_angle[row])
     met = unmapped_light(paths, row, multiply(throughput, arriving))
     add_radiance(job.image, pixel, met, layer_of_met(paths, row))
 
@@ -326,7 +325,7 @@ def add_emitted_light(job: EyeJob, batch: EyeBatch, vertex: PathVertex) -> None:
     paths, row = batch.paths, vertex.row
     ray = (ray_direction(batch.rays, row), vertex.distance)
     emitter = job.scene.surfaces.emitter_ids[batch.prim_ids[row]]
-    weight = emission_weight(job.scene, job.task, ray, emitter, paths.pdf_solid_angle[row])
+    weight = emission_weight(job.scene.lights, job.task, ray, emitter, paths.pdf_solid_angle[row])
     met = scale(multiply(vertex.throughput, vertex.hit.emission), weight)
     add_radiance(job.image, vertex.pixel, unmapped_light(paths, row, met), layer_of_met(paths, row))
 
@@ -342,7 +341,7 @@ def add_backdrop(image: Doubles, vertex: PathVertex) -> None:
 def add_photon_light(lookup: PhotonLookup, task: EyeTask, image: Doubles, vertex: PathVertex) -> None:
     """Add the light that photons bring a vertex. task: of the whole pass."""
     hit = vertex.hit
-    if largest(hit.bsdf.diffuse) <= 0.0:
+    if not largest(hit.bsdf.diffuse) > 0.0:
         return
     is_far = task.diffuse == GATHER and vertex.task.diffuse == EVERYTHING
     irradiance = irradiance_at(lookup, hit, vertex.pixel, task.radius, is_far)

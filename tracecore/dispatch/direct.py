@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cpu.traversal import CpuTree
+from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import BATCHES, DIRECT, INVALID, POLLED, RAYS, TRACED, asked_of, new_port, no_tree
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.ring import RingMemory
@@ -86,7 +85,7 @@ class DirectPort:
         self._tracer.retire(self)
 
 
-class DirectTracer(ABC):
+class DirectTracer(Closing, ABC):
     """A tracer that works in the calling thread; whole arrays are spread over a pool of threads.
 
     A subclass gives `name`, `device`, `bvh` and `_trace`, which may be called from many threads at once.
@@ -201,16 +200,6 @@ class DirectTracer(ABC):
         """End the threads. Statistics can still be read."""
         self._is_open = False
         self._pool.shutdown()
-
-    def __enter__(self) -> Self:
-        """Returns the tracer itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes the tracer."""
-        self.close()
 
 
 def usable_cores() -> int:

@@ -16,11 +16,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
+from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import (
     ANY_HIT,
     LATE,
@@ -53,7 +53,7 @@ class Completed(NamedTuple):
     hits: Floats
 
 
-class RayQueue:
+class RayQueue(Closing):
     """Batches of rays on their way to a tracer, for one thread. `Tracer.open_queue` makes it; close it in the end.
 
     opened: the port whose slots the queue uses, one for each batch in flight.
@@ -213,13 +213,3 @@ class RayQueue:
         hits[:] = self._port.hits[slot, :, :count].T
         raise_status(status, self._port, self._kernel)
         self._completed.append(Completed(number, hits))
-
-    def __enter__(self) -> Self:
-        """Returns the queue itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()

@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from tracecore.cuda.device import (
 )
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
+from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.direct import usable_cores
 from tracecore.dispatch.port import BATCHES, COUNTERS, INVALID, RAYS, Counters
 from tracecore.dispatch.queue import RayQueue
@@ -59,7 +59,7 @@ CHUNK_RAYS = 1 << 21
 LIMIT_ROUNDS, LIMIT_BYTES = 5, 1 << 26
 
 
-class GpuTracer:
+class GpuTracer(Closing):
     """Traces on a GPU.
 
     The GPU becomes the current one of the thread that opens the tracer, and of those that trace with it.
@@ -315,16 +315,6 @@ class GpuTracer:
         with self._lock:
             queues, self._queues = self._queues, []
         _do_all([*(queue.close for queue in queues), self._host.close, *([context.close] if context else [])])
-
-    def __enter__(self) -> Self:
-        """Returns the tracer itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes the tracer."""
-        self.close()
 
 
 def _do_all(steps: list[Callable[[], None]]) -> None:
