@@ -236,7 +236,7 @@ def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]
         return names(arguments.rays, known, f"kind of rays of {arguments.replay}")
     if arguments.driver:
         names(arguments.driver, list(DRIVERS), "driver")
-        return names(arguments.rays, list(ray_recorder.KINDS), "kind of a driver's rays")
+        return names(arguments.rays, list(ray_recorder.DRIVER_KINDS), "kind of a driver's rays")
     return names(arguments.rays or DEFAULT_RAYS, list(ray_kinds.KINDS), "kind of rays")
 
 

@@ -931,7 +931,7 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
         "pixel_filter": "box",
         "sampler": "sobol",
         "projection": True,
-        "aim": 0.0,
+        "guide_share": 0.0,
         "passes": 3,
         "exposure": 1.5,
         "tone_map": "linear",
@@ -951,11 +951,11 @@ def test_lens_shutter_and_filter_are_in_the_picture(tmp_path: Path, flat: type[F
 def test_photons_can_be_aimed_where_the_driver_lets_choose(
     tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_flat("--aim", "0.25", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
-    assert told_settings(tmp_path / "a.png")["aim"] == 0.25
+    assert run_flat("--guide-share", "0.25", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
+    assert told_settings(tmp_path / "a.png")["guide_share"] == 0.25
     for driver in ("path", "whitted", "ao", "gather", "path+caustics", "photons-only"):
-        assert run("render", "cornell", "--driver", driver, "--aim", "0.25", "-o", tmp_path / "b.png") == 2
-        assert f"--aim does nothing for the driver {driver}" in capsys.readouterr().err
+        assert run("render", "cornell", "--driver", driver, "--guide-share", "0.25", "-o", tmp_path / "b.png") == 2
+        assert f"--guide-share does nothing for the driver {driver}" in capsys.readouterr().err
 
 
 def test_a_proposed_exposure_is_no_reason_to_refuse_linear_files(tmp_path: Path, flat: type[FlatDriver]) -> None:
