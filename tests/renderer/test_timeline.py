@@ -1,4 +1,4 @@
-"""The timeline: a Chrome trace that holds what the threads' logs and tallies hold."""
+"""The timeline: a Chrome trace that holds what the threads' logs and counters hold."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ def by_row(spans):
 
 @pytest.fixture(params=["cpu", "brute"])
 def run(request, tmp_path):
-    """The tallies of a run on two threads, and its timeline."""
+    """The counters of a run on two threads, and its timeline."""
     snapshot = lamp_in_box()
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=8, height=8), 0, 0)

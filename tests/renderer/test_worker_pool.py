@@ -1,4 +1,4 @@
-"""Feeding: loops run to their end on many threads, and stop at the first fault, whoever traces."""
+"""Worker pools: loops run to their end on many threads, and stop at the first fault, whoever traces."""
 
 import itertools
 import signal
