@@ -1,7 +1,7 @@
 """This module is the command line: `tracecore`, also `python -m renderer`.
 
 A command is a module of `renderer.commands` that has what `Command` asks for, and a row in `COMMANDS`. It imports what
-is heavy inside `run`, so that help and wrong arguments are answered at once.
+is heavy inside `run`, so that help and wrong arguments are answered at once. The name of a command has one word or two.
 
 Exit status: 0 done, 1 failed, 2 bad usage or bad input (one line on stderr), 130 interrupted.
 """
@@ -47,6 +47,7 @@ COMMANDS: dict[str, Command] = {
     "render": render,
     "photons": photons,
     "bench": bench,
+    **{f"bench {name}": command for name, command in bench.OTHERS.items()},
     "simulate": simulate,
     "reproduce": reproduce,
     "scene": scene,
@@ -72,13 +73,20 @@ def make_parser() -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
-    arguments = make_parser().parse_args(argv)
-    arguments.words = list(sys.argv[1:] if argv is None else argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = make_parser().parse_args(_with_one_name(words))
+    arguments.words = words
     with interruptible(), _logs_heard():
         status = _run(arguments)
         if status == EXIT_INTERRUPTED and argv is None:
             ignore_from_now_on()
         return status
+
+
+def _with_one_name(words: list[str]) -> list[str]:
+    """Returns the command line with the name of the command as one word, where it has two."""
+    name = " ".join(words[:2])
+    return [name, *words[2:]] if name in COMMANDS else words
 
 
 @contextmanager

@@ -66,7 +66,7 @@ if [[ $failed == 0 ]]; then
     else
         part bench 300 "$PYTHON" -m renderer bench kitchen --samples 4 --ao-rays 8 --json "$OUT/bench.json"
     fi
-    part benchmark 240 "$PYTHON" -m tracecore.benchmarks.gpu_benchmark --json "$OUT/benchmark.json"
+    part benchmark 240 "$PYTHON" -m renderer bench launches --json "$OUT/benchmark.json"
 
     count=0
     while IFS= read -r command; do

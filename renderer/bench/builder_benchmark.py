@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from renderer.bench.table import aligned, number, share
 from tracecore.bvh import binned_sah, sweep_sah
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
@@ -70,3 +71,18 @@ def quality(trees: Sequence[BuiltTree], name: str) -> float:
     """Returns the cost of the exact builder's tree over that of the named builder: 1 is as good, less is worse."""
     cost = {tree.builder: tree.sah_cost for tree in trees}
     return cost[EXACT] / cost[name]
+
+
+def table(trees: Sequence[BuiltTree]) -> str:
+    """Returns a line for each builder: seconds and their range, nodes, cost and quality."""
+    rows = [
+        [
+            tree.builder,
+            f"{tree.seconds:.3g} ({tree.least:.3g}-{tree.most:.3g})",
+            str(tree.nodes),
+            number(tree.sah_cost),
+            share(quality(trees, tree.builder)),
+        ]
+        for tree in trees
+    ]
+    return aligned([["builder", "seconds", "nodes", "SAH cost", "quality"], *rows])

@@ -1,21 +1,17 @@
-"""This command measures the error at equal time: `python -m renderer.bench.error_benchmark SCENE [--drivers
-path,photon] [--seconds 30]`.
+"""This module measures the error of drivers at equal time, and how honest their pictures are about their noise.
 
 Each driver makes the same picture for the same time; what it has after 1, 2, 4 ... seconds is compared with a reference
 of many samples, which has other random numbers. The error is relative: of a pixel the root of the mean square over the
 channels, over its brightness in the reference (plus a hundredth of the mean brightness, for dark pixels); of a picture
 the root of the mean square over the pixels, of which the worst hundredth is left out, so that a few bright specks do
-not stand for the whole. It prints a table; `--plot` draws it (needs matplotlib), `--json` keeps it.
+not stand for the whole.
 
 A reference is noisy too: it should run ten times as long as what is compared with it.
 
-With `--estimates 8,16,64` it measures instead how honest the noise is that pictures estimate of themselves
-(`Film.relative_noise`) after so many passes: over `--seeds` pictures, their estimate over their error against the mean
-of all the others.
+The noise that pictures estimate of themselves (`Film.relative_noise`) is compared with the true one over pictures that
+differ by their seeds alone: their estimate over their error against the mean of all the others.
 """
 
-import argparse
-import json
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,12 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renderer.camera_paths.task import SAMPLERS
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.film.film import Film, relative_error
 from renderer.film.image_file import read_linear, write_array
-from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, open_context
+from renderer.scene.render_context import RenderContext
 
 #: The seed of references; those of what is compared count from 0.
 REFERENCE_SEED = 1 << 32
@@ -55,6 +50,19 @@ class Moments:
         while moment <= seconds:
             moment *= 2.0
         return moment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """Says where the reference comes from.
+
+    path: its file, `.npy` or `.exr`, which is made if it is not there; None keeps none.
+    driver, seconds: what makes it, and for how long.
+    """
+
+    path: Path | None
+    driver: str
+    seconds: float
 
 
 def error_of(picture: Picture, reference: Picture) -> float:
@@ -195,65 +203,13 @@ def plot(found: list[Row], title: str, path: Path) -> None:
     figure.savefig(path)
 
 
-def reference_picture(arguments: argparse.Namespace, context: RenderContext, settings: RenderSettings) -> Picture:
-    """Returns the reference picture that is given if the file is there; otherwise makes one and
-    keeps it in that file.
+def reference_picture(context: RenderContext, settings: RenderSettings, reference: Reference) -> Picture:
+    """Returns the reference picture if its file is there; otherwise makes one and keeps it in that file, if it has a
+    name.
     """
-    if arguments.reference is not None and arguments.reference.is_file():
-        return read_linear(arguments.reference)
-    made = reference_of(context, arguments.reference_driver, settings, arguments.reference_seconds)
-    if arguments.reference is not None:
-        write_array(arguments.reference, made)
+    if reference.path is not None and reference.path.is_file():
+        return read_linear(reference.path)
+    made = reference_of(context, reference.driver, settings, reference.seconds)
+    if reference.path is not None:
+        write_array(reference.path, made)
     return made
-
-
-def parser() -> argparse.ArgumentParser:
-    """Returns the parser of the arguments that this command takes."""
-    parser = argparse.ArgumentParser(prog="python -m renderer.bench.error_benchmark", description=__doc__)
-    parser.add_argument("scene", nargs="?", default="cornell", metavar="SCENE")
-    parser.add_argument("--drivers", default="path,photon", help="separated by commas (default: %(default)s)")
-    parser.add_argument("--size", type=int, nargs=2, default=(128, 128), metavar=("W", "H"))
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each driver (default: %(default)s)")
-    parser.add_argument("--photons", type=int, help="of a pass (default: the driver's choice)")
-    parser.add_argument("--reference", type=Path, metavar="FILE", help=".npy or .exr; made if it is not there")
-    parser.add_argument("--reference-driver", default="path", metavar="NAME", help="(default: %(default)s)")
-    parser.add_argument("--reference-seconds", type=float, default=300.0, metavar="S", help="(default: %(default)s)")
-    parser.add_argument("--sampler", default="sobol", choices=tuple(SAMPLERS), help="(default: %(default)s)")
-    parser.add_argument(
-        "--estimates", metavar="N,N", help="numbers of passes after which estimated noise is compared with true"
-    )
-    parser.add_argument("--seeds", type=int, default=10, help="pictures for --estimates (default: %(default)s)")
-    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "gpu"))
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--plot", type=Path, metavar="FILE")
-    return parser
-
-
-def main() -> None:
-    """Measures, prints the table, and writes the files that are asked for."""
-    arguments = parser().parse_args()
-    if arguments.figures and arguments.plot:
-        parser().error("--plot draws errors over time, which --estimates does not measure; leave one of them out")
-    width, height = arguments.size
-    names = arguments.drivers.split(",")
-    settings = RenderSettings(width=width, height=height, sampler=arguments.sampler)
-    if arguments.photons is not None:
-        settings = replace(settings, photons=arguments.photons)
-    with open_context(arguments.scene, SceneView(), TracerChoice(device=arguments.device)) as context:
-        title = f"{context.snapshot.name}, {width} x {height}, {context.tracer.name}, {context.tracer.threads} threads"
-        if arguments.figures:
-            passes = [int(number) for number in arguments.figures.split(",")]
-            found = noise_rows(context, names, settings, passes, arguments.seeds)
-            print(f"{title}: passes: relative error, estimated over true (range)\n{noise_table(found)}")
-        else:
-            reference = reference_picture(arguments, context, settings)
-            found = rows(context, names, settings, Moments(first=1.0, last=arguments.seconds), reference)
-            print(f"{title}: relative error (passes)\n{table(found)}")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
-    if arguments.plot:
-        plot(found, title, arguments.plot)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,15 +2,12 @@
 what goes into them.
 """
 
-import importlib.util
 import io
-import json
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -18,9 +15,15 @@ from typing import Self
 from PIL import Image
 
 from renderer.atomic_file import write_whole
+from renderer.bench.figure_file import (
+    PLOT_SUFFIXES,
+    check_matplotlib,
+    check_suffix,
+    circumstances_of,
+    write_figures,
+)
 from renderer.bench.heat_map import HeatMap, heat_map, heat_maps, top_of
 from renderer.bench.kernel_benchmark import Comparison
-from renderer.bench.machine import machine_facts
 from renderer.bench.plot import plot
 from renderer.bench.ray_generators import RayPlan, RaySets
 from renderer.bench.report import Circumstances, Figure, Pictures, page
@@ -37,8 +40,7 @@ from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.dispatch.tracer import Tracer
 
-#: What files may end in.
-PLOT_SUFFIXES = {".png": "image/png", ".svg": "image/svg+xml"}
+#: What files may end in, beside plots.
 PAGE_SUFFIXES = (".html",)
 HEAT_SUFFIXES = (".png",)
 
@@ -75,14 +77,15 @@ class BenchFiles:
 
     def check(self, device: Device) -> None:
         """Raises `UsageError` now if something could not be written later, and makes the default folder."""
-        _check_suffix(self.plot, tuple(PLOT_SUFFIXES))
-        _check_suffix(self.html, PAGE_SUFFIXES)
-        _check_suffix(self.heat, HEAT_SUFFIXES)
+        endings = ((self.plot, tuple(PLOT_SUFFIXES)), (self.html, PAGE_SUFFIXES), (self.heat, HEAT_SUFFIXES))
+        for path, suffixes in endings:
+            if path:
+                check_suffix(path, suffixes)
         if self.heat and device == "cpu":
             raise UsageError("--heatmap needs --device gpu or emulator: the CPU's kernel does not count its steps")
         for option, path in (("--plot", self.plot), ("--html", self.html)):
-            if path and importlib.util.find_spec("matplotlib") is None:
-                raise UsageError(f"{option} needs matplotlib; install it with: pip install matplotlib")
+            if path:
+                check_matplotlib(option)
         paths = [path for path in (self.json, self.plot, self.html, self.heat) if path]
         for path in paths:
             check_folder(path)
@@ -90,9 +93,7 @@ class BenchFiles:
 
     def write(self, found: Comparison, run: "Run") -> None:
         """Writes all files that are asked for."""
-        if self.json:
-            text = json.dumps({"circumstances": asdict(run.circumstances)} | found.as_dict(), indent=1)
-            write_whole(self.json, (text + "\n").encode())
+        write_figures(self.json, run.circumstances, found.as_dict())
         if self.plot:
             write_whole(self.plot, plot(found, run.title, self.plot.suffix.lower()))
         heats = list(run.heat_figures(self.heat_kernels)) if self.heat else []
@@ -124,13 +125,7 @@ class Run:
     @cached_property
     def circumstances(self) -> Circumstances:
         """Returns what was run, on which machine and at what time of day."""
-        return Circumstances(
-            words=self.words,
-            date=datetime.now(UTC).isoformat(timespec="seconds"),
-            scene=self.snapshot.name,
-            triangles=len(self.snapshot.positions),
-            machine=machine_facts(),
-        )
+        return circumstances_of(self.words, self.snapshot.name, len(self.snapshot.positions))
 
     @property
     def title(self) -> str:
@@ -190,8 +185,3 @@ def png(image: Image.Image) -> bytes:
 def plain_name(text: str) -> str:
     """Returns a text with letters, digits and hyphens alone, for the name of a file."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def _check_suffix(path: Path | None, suffixes: Sequence[str]) -> None:
-    if path and path.suffix.lower() not in suffixes:
-        raise UsageError(f"cannot write '{path}': the name must end in {' or '.join(suffixes)}")

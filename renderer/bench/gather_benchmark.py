@@ -1,18 +1,14 @@
-"""This command measures what the photon gather costs.
-
-python -m renderer.bench.gather_benchmark [SCENE] [--photons N] [--points N] [--found K]
+"""This module measures what the photon gather costs.
 
 The driver photons-only traces its map, and one ray per pixel looks at it, a square of so many pixels. Then the same
-rays are traced with no photons in the map; the difference is the gather. The radius is such that it finds K photons
-where they lie evenly.
+rays are traced with no photons in the map; the difference is the gather. The radius is such that it finds so many
+photons where they lie evenly.
 """
 
-import argparse
 import math
 import time
+from dataclasses import dataclass
 
-import scenes
-import tracecore
 from renderer.drivers import PhotonsOnlyDriver, photon_radius, surface_area
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.lookup import no_photons
@@ -24,16 +20,43 @@ from tracecore.dispatch.tracer import Tracer
 ROUNDS = 3
 
 
-def chosen_settings(snapshot: Snapshot, arguments: argparse.Namespace) -> RenderSettings:
-    """Returns the settings of a square picture of so many points, with a radius that finds so many photons where they
-    lie evenly.
+@dataclass(frozen=True, kw_only=True)
+class GatherCost:
+    """Holds what was measured of the gather. Seconds are of the processor, summed over the threads.
+
+    photons: how many are in the map.
+    sort_seconds: to sort them into cells.
+    points: at how many photons were gathered.
+    gather_seconds: of all gathers.
     """
-    side = math.isqrt(arguments.points)
-    evenly = photon_radius(surface_area(snapshot.positions), arguments.photons)  # finds two
-    radius = evenly * math.sqrt(arguments.found / 2.0)
-    return RenderSettings(
-        width=side, height=side, photons=arguments.photons, radius=radius, max_bounces=1, threads=arguments.threads
-    )
+
+    photons: int
+    sort_seconds: float
+    points: int
+    gather_seconds: float
+
+    def text(self) -> str:
+        """Returns the figures as a line of text."""
+        each = 1e6 * self.gather_seconds / self.points
+        return (
+            f"{self.photons} photons sorted in {self.sort_seconds:.2f} s; {self.points} gathers in "
+            f"{self.gather_seconds:.2f} s of one core, {each:.2f} us each"
+        )
+
+
+def gather_settings(
+    snapshot: Snapshot, *, photons: int, points: int, found: float, threads: int | None
+) -> RenderSettings:
+    """Returns the settings of a square picture with a radius that finds so many photons where they lie evenly.
+
+    photons: sent out.
+    points: pixels, about.
+    found: photons within the radius.
+    """
+    side = math.isqrt(points)
+    evenly = photon_radius(surface_area(snapshot.positions), photons)  # finds two
+    radius = evenly * math.sqrt(found / 2.0)
+    return RenderSettings(width=side, height=side, photons=photons, radius=radius, max_bounces=1, threads=threads)
 
 
 def pass_seconds(driver: PhotonsOnlyDriver) -> float:
@@ -46,36 +69,17 @@ def pass_seconds(driver: PhotonsOnlyDriver) -> float:
     return min(seconds[1:])
 
 
-def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> str:
-    """Measures the gather on a scene, and returns its figures as text."""
+def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> GatherCost:
+    """Measures the gather on a scene."""
     driver = PhotonsOnlyDriver(snapshot, tracer, settings)
     started = time.process_time()
     photon_map = build_photon_map(driver.photons, driver.first_radius, driver.photon_scale)
-    build_seconds = time.process_time() - started
+    sort_seconds = time.process_time() - started
     points = settings.width * settings.height
     gathering = pass_seconds(driver)
     driver.lookup = no_photons()
     gathering -= pass_seconds(driver)
     driver.close()
-    return (
-        f"{snapshot.name}: {len(photon_map.photons)} photons sorted in {build_seconds:.2f} s; "
-        f"{points} gathers in {gathering:.2f} s of one core, {1e6 * gathering / points:.2f} us each"
+    return GatherCost(
+        photons=len(photon_map.photons), sort_seconds=sort_seconds, points=points, gather_seconds=gathering
     )
-
-
-def main() -> None:
-    """Measures and prints the figures."""
-    parser = argparse.ArgumentParser(prog="python -m renderer.bench.gather_benchmark", description=__doc__)
-    parser.add_argument("scene", nargs="?", default="cornell", metavar="SCENE")
-    parser.add_argument("--photons", type=int, default=10_000_000, help="sent out (%(default)s)")
-    parser.add_argument("--points", type=int, default=1_000_000, help="looked at (%(default)s)")
-    parser.add_argument("--found", type=float, default=50.0, help="photons within the radius, about (%(default)s)")
-    parser.add_argument("--threads", type=int, default=None, help="that look (all cores)")
-    arguments = parser.parse_args()
-    snapshot = scenes.load(arguments.scene).at_frame(0)
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=arguments.threads) as tracer:
-        print(measure(snapshot, tracer, chosen_settings(snapshot, arguments)))
-
-
-if __name__ == "__main__":
-    main()

@@ -190,24 +190,23 @@ def _seconds(tree: BuiltTree) -> str:
 
 
 def _sizes(paper: Paper, ours: Ours) -> Block:
-    """Returns table 2, with bytes of a triangle, by which scenes of any size compare; our sizes
-    include the triangles.
+    """Returns table 2, with bytes of a triangle, by which scenes of any size compare, and the published kd-trees; our
+    sizes include the triangles.
     """
-    block = [
-        ["trees", "kernel", "nodes", "bytes a node", "megabytes", "bytes a triangle", "with triangles", "SAH cost"]
-    ]
+    heads = ("nodes", "bytes a node", "megabytes", "bytes a triangle", "with triangles", "SAH cost")
+    block = [["trees", "kernel", *heads, "kd-tree", "with ropes"]]
     facts = {one.kernel: one for one in ours.found.kernels}
     for label, kernel in paper.rows.items():
         own = facts[kernel]
         node_bytes = int(find_strategy(kernel).layout.defines["NODE_BYTES"])
         cells = _size_cells(own.nodes * node_bytes, ours.triangles)
-        block.append(
-            [label, kernel, str(own.nodes), str(node_bytes), *cells, number(own.tree_bytes / 1e6), number(own.sah_cost)]
-        )
+        whole = (number(own.tree_bytes / 1e6), number(own.sah_cost))
+        block.append([label, kernel, str(own.nodes), str(node_bytes), *cells, *whole, MISSING, MISSING])
     for scene, size in SIZES.items():
         triangles = CONSTRUCTION[scene].triangles if scene in CONSTRUCTION else SHIRLEY6_TRIANGLES
         cells = _size_cells(1e6 * size.bvh, triangles)
-        block.append([scene, "published", MISSING, str(PUBLISHED_NODE_BYTES), *cells, MISSING, MISSING])
+        kd_trees = (number(size.kd_tree), number(size.with_ropes))
+        block.append([scene, "published", MISSING, str(PUBLISHED_NODE_BYTES), *cells, MISSING, MISSING, *kd_trees])
     return block
 
 

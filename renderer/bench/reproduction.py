@@ -73,13 +73,14 @@ class Reproduction:
         return "\n\n".join([*parts, *map(_markdown_table, self.blocks), notes]) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns all as plain values for a file: the figures of each view point, with what was published."""
+        """Returns all but the circumstances as plain values for a file: the figures of each view point, with what was
+        published.
+        """
         return {
             "table": self.paper.name,
             "rows": dict(self.paper.rows),
             "published": _published_rates() if self.paper.name == AILA_LAINE.name else [],
             "trees": [asdict(tree) for tree in self.trees],
-            "circumstances": asdict(self.run.circumstances),
             **self.found.as_dict(),
         }
 

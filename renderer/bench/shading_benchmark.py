@@ -1,20 +1,17 @@
-"""This command measures what shading a photon costs, in nanoseconds per ray: `python -m
-renderer.bench.shading_benchmark [SCENE]`.
+"""This module measures what shading a photon costs, in nanoseconds per ray.
 
 Hits are traced once by the CPU tracer. Then each thread shades eight batches, which no other thread has, one after the
 other, again and again in compiled code; that is as much memory as a thread has under way. Putting rays and hits back in
 their first state is timed alone and taken off. One thread is timed by the clock of the thread, several by that of the
-wall. `plain` is the scene with diffuse surfaces and one square light (`scenes.plain`), `real` the scene as it is.
+wall.
 """
 
-import argparse
 import threading
 import time
 from typing import NamedTuple
 
 import numpy as np
 
-import scenes
 import tracecore
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
@@ -25,7 +22,6 @@ from renderer.photons.store import PhotonOutput, PhotonStore
 from renderer.photons.tracing import Longs
 from renderer.scene.packed_scene import PackedScene, pack_scene
 from scenes.model import Snapshot
-from scenes.plain import plain
 from shaders.compilation import compiled
 from tracecore.kernels.ring_records import COLUMN_PAD
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, RAY_FLOATS, Floats
@@ -154,19 +150,3 @@ def nanoseconds_per_ray(snapshot: Snapshot, threads: int) -> float:
     works = [new_thread_memory(scene, recorded) for _ in range(threads)]
     seconds = seconds_of_one(scene, task, works[0]) if threads == 1 else seconds_of_many(scene, task, works)
     return seconds / (REPETITIONS * BATCHES * BATCH_RAYS) * 1e9
-
-
-def main() -> None:
-    """Measures and prints the figures."""
-    parser = argparse.ArgumentParser(prog="python -m renderer.bench.shading_benchmark", description=__doc__)
-    parser.add_argument("scene", nargs="?", default="cornell", metavar="SCENE")
-    parser.add_argument("--threads", type=int, default=1, help="threads that shade at a time (1)")
-    arguments = parser.parse_args()
-    snapshot = scenes.load(arguments.scene).at_frame(0)
-    for name, shown in (("plain", plain(snapshot)), ("real", snapshot)):
-        cost = nanoseconds_per_ray(shown, arguments.threads)
-        print(f"{snapshot.name} {name:<6}{cost:6.1f} ns per ray and core, {arguments.threads} at a time")
-
-
-if __name__ == "__main__":
-    main()

@@ -145,6 +145,20 @@ def add_plugin(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_plain(parser: argparse.ArgumentParser) -> None:
+    """Adds --plain, which `renderer.scene.render_context.SceneView` follows."""
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="take all surfaces for diffuse and light them by one square below the ceiling, as benchmarks do",
+    )
+
+
+def add_plot(container: argparse._ActionsContainer) -> None:
+    """Adds --plot, the file of a plot of all figures."""
+    container.add_argument("--plot", type=Path, metavar="FILE", help="draw them, .png or .svg (extra plot)")
+
+
 def add_tracing(parser: argparse.ArgumentParser) -> None:
     """Adds the options of how rays are traced. None of them changes the picture but the seed."""
     group = parser.add_argument_group(TRACING)

@@ -8,7 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from renderer.bench import figure_keys
+from renderer.commands import (
+    bench_builders,
+    bench_dispatch,
+    bench_embree,
+    bench_error,
+    bench_gather,
+    bench_launches,
+    bench_shading,
+)
 from renderer.commands.arguments import (
+    add_plot,
     add_rays,
     add_scene,
     add_setting,
@@ -38,7 +49,23 @@ DEFAULT_RAYS = "primary,ao,shadow,bounce1,bounce4,photon"
 
 SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
 
-EXAMPLES = """\
+#: What else is measured, by the word behind `bench`, each by a command of its own.
+OTHERS = {
+    "dispatch": bench_dispatch,
+    "error": bench_error,
+    "gather": bench_gather,
+    "shading": bench_shading,
+    "builders": bench_builders,
+    "embree": bench_embree,
+    "launches": bench_launches,
+}
+
+_OTHER_LINES = "\n".join(f"  tracecore bench {name:<9} {command.SUMMARY}" for name, command in OTHERS.items())
+
+EXAMPLES = f"""\
+other benchmarks, each with a --help of its own; a file of such a name is meant by ./NAME:
+{_OTHER_LINES}
+
 kinds of rays:
   primary          some for each pixel
   ao               ambient occlusion: short rays from what a pixel shows
@@ -74,6 +101,8 @@ examples:
   tracecore bench kitchen --driver path --record output/paths.npz
   tracecore bench kitchen --replay output/paths.npz --rays bounce1,bounce4+
   tracecore bench cornell --device emulator --kernels while-while,bvh4 --size 16x12
+
+{figure_keys.explain(figure_keys.BENCH)}
 """
 
 
@@ -121,7 +150,7 @@ def _add_sources(rays: argparse._ActionsContainer) -> None:
 
 def _add_files(group: argparse._ArgumentGroup) -> None:
     add_settings(group, Measurement, "json")
-    group.add_argument("--plot", type=Path, metavar="FILE", help="draw them, .png or .svg (extra plot)")
+    add_plot(group)
     group.add_argument(
         "--html", type=Path, metavar="FILE", help="write a page with all of it and the machine (extra plot)"
     )

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from renderer.commands.arguments import add_scene, add_settings, add_tracing
+from renderer.commands.arguments import add_plain, add_scene, add_settings, add_tracing
 from renderer.run import first_run, statistics
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -42,11 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     add_scene(parser)
     add_settings(parser, Measurement, "store", "repeat", "json")
-    parser.add_argument(
-        "--plain",
-        action="store_true",
-        help="take all surfaces for diffuse and light them by one square below the ceiling, as benchmarks do",
-    )
+    add_plain(parser)
     add_settings(parser, Settings, "max_bounces", "save_photons", "quiet")
     parser.add_argument(
         "--timeline",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from renderer.bench import figure_keys
 from renderer.bench.literature import PAPERS, Paper
 from renderer.commands.arguments import add_rays, add_scene, add_setting, add_settings, add_views, check_views
 from renderer.errors import UsageError
@@ -24,7 +24,9 @@ SUMMARY = "make tables of the literature again, with published figures beside ou
 #: Photons to store on a GPU, as Barczak did, and where the same kernels are emulated: more than any pilot stores.
 GPU_PHOTONS, EMULATED_PHOTONS = 10_000_000, 20_000
 
-EXAMPLES = """\
+KEYS = figure_keys.explain(figure_keys.REPRODUCE)
+
+EXAMPLES = f"""\
 The tables are of kernels of a GPU: --device auto and gpu take one, emulator runs them, slowly, on the CPU, whose own
 kernel (--device cpu) is none of the papers'.
 
@@ -34,6 +36,8 @@ examples:
   tracecore reproduce barczak-2016 kitchen.aff
   tracecore reproduce gunther-2007 kitchen --json output/gunther.json
   tracecore reproduce aila-laine-2009 cornell --device emulator --size 16x12 --ao-rays 4
+
+{KEYS}
 """
 
 
@@ -47,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_table(parser: argparse.ArgumentParser, paper: Paper) -> None:
+    parser.epilog = KEYS
     add_scene(parser)
     add_settings(parser, Settings, "device", "threads")
     if paper.has_photon_run:
@@ -68,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
     from renderer.atomic_file import write_whole
     from renderer.bench.comparison import Effort
+    from renderer.bench.figure_file import write_figures
     from renderer.bench.reproduction import reproduce
     from renderer.film.image_file import check_folder, make_default_folder
     from renderer.scene.render_context import check_scene
@@ -89,8 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     made = reproduce(paper, job, effort)
     print(made.text())
-    if arguments.json:
-        write_whole(arguments.json, (json.dumps(made.as_dict(), indent=1) + "\n").encode())
+    write_figures(arguments.json, job.circumstances, made.as_dict())
     if arguments.markdown:
         write_whole(arguments.markdown, made.markdown().encode())
     return 0

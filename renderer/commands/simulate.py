@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from renderer.bench import figure_keys
 from renderer.commands.arguments import add_rays, add_scene, add_settings, names, number, whole
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
@@ -24,7 +25,7 @@ SUMMARY = "simulate traversal kernels: SIMD efficiency, and the rate if memory t
 
 WARP_WIDTHS = ("8", "16", "32", "64")
 
-EXAMPLES = """\
+EXAMPLES = f"""\
 The kernels run in the emulator, which logs what they do for each ray. These steps are then scheduled on warps, as in
 Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009. No GPU is needed.
 
@@ -39,6 +40,8 @@ is compiled for the GPU, in whatever loop, and needs NVIDIA's run-time compiler.
 examples:
   tracecore simulate cornell --kernels while-while,speculative-while-while,compressed-bvh8
   tracecore simulate kitchen.aff --kernels while-while --rays bounce1 --loops own,if-if,queues --width 8,16,32,64
+
+{figure_keys.explain(figure_keys.SIMULATE)}
 """
 
 

@@ -12,7 +12,7 @@ from renderer.atomic_file import write_whole
 from renderer.version import __version__
 
 if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not wait for compilers
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from renderer.drivers.driver import RenderSettings, Work
@@ -242,5 +242,11 @@ def explain(others: Sequence[str] = ()) -> str:
 
     others: keys that are in the file and mean nothing there; the last line names them.
     """
-    lines = [f"  {key:<35} {meaning}" for key, meaning in FIELDS.items() if key not in others]
+    lines = key_lines({key: meaning for key, meaning in FIELDS.items() if key not in others})
     return "\n".join([*lines, *([f"  (not of use here: {', '.join(others)})"] if others else [])])
+
+
+def key_lines(keys: Mapping[str, str]) -> list[str]:
+    """Returns a line of help for each key and its meaning, the meanings below one another."""
+    width = max(map(len, keys))
+    return [f"  {key:<{width}}  {meaning}" for key, meaning in keys.items()]

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from renderer import cli
+from renderer.bench import figure_file, kernel_benchmark, view_points
 from renderer.bench import files as bench_files
-from renderer.bench import kernel_benchmark, view_points
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.files import plain_name
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
@@ -229,7 +229,7 @@ def test_plots_need_matplotlib(capsys, monkeypatch, tmp_path, option):
     find_spec = importlib.util.find_spec
     absent = {"matplotlib"}
     monkeypatch.setattr(
-        bench_files.importlib.util, "find_spec", lambda name: None if name in absent else find_spec(name)
+        figure_file.importlib.util, "find_spec", lambda name: None if name in absent else find_spec(name)
     )
     assert cli.main(["bench", "nosuch.aff", "--device", "emulator", option, str(tmp_path / FILES[option])]) == 2
     assert f"{option} needs matplotlib; install it with: pip install matplotlib" in capsys.readouterr().err

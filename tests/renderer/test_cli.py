@@ -182,7 +182,7 @@ def test_defaults_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("command", ["", *cli.COMMANDS])
 def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*filter(None, [command]), "--help") == 0
+    assert run(*command.split(), "--help") == 0
     text = capsys.readouterr().out
     assert text.startswith(f"usage: tracecore {command}".rstrip())
     if command in ("", "render", "photons", "scene"):

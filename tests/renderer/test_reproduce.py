@@ -4,14 +4,16 @@ import json
 from dataclasses import replace
 
 import pytest
+from explained_keys import assert_explained, assert_help_explains
 from small_scenes import lamp_in_box
 
 from renderer import cli
-from renderer.bench import comparison, simulation
+from renderer.bench import comparison, figure_keys, simulation
 from renderer.bench.builder_benchmark import BuiltTree, built_trees, quality
 from renderer.bench.end_to_end import EndToEnd
-from renderer.bench.files import Run
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
+from renderer.bench.figure_file import write_figures
+from renderer.bench.files import BenchFiles, Run
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, PeerFacts, over_baseline
 from renderer.bench.literature import AILA_LAINE, BARCZAK, GUNTHER, LIER, PAPERS
 from renderer.bench.literature.aila_laine import AILA_LAINE_RATES
 from renderer.bench.literature.gunther import CONSTRUCTION, SIZES
@@ -168,6 +170,40 @@ def test_claims_stand_beside_our_ratios():
     assert {row[2] for row in without[1:]} == {"primary"}
 
 
+STEPS = StepsPerRay(nodes=1.0, triangles=1.0, bytes=2.0, node_efficiency=0.75, triangle_efficiency=0.5)
+
+
+def with_all_that_there_can_be(found):
+    """The same with a peer, one kernel whose steps are known, and one that is known as kernels of a GPU are."""
+    of_gpu = replace(found.kernels[0], occupancy=(0.5, 1.0), rays_at_once=(64, 96))
+    counted = replace(found.measurements[0], steps=STEPS)
+    return replace(
+        found,
+        kernels=(of_gpu, *found.kernels[1:]),
+        measurements=(counted, *found.measurements[1:]),
+        peers=(PeerFacts(peer="embree", clock="a clock"),),
+    )
+
+
+def test_the_help_explains_every_key_of_the_file(tmp_path, capsys):
+    files = []
+    for paper in PAPERS.values():
+        made = made_of(paper)
+        files.append(tmp_path / f"{paper.name}.json")
+        figures = replace(made, found=with_all_that_there_can_be(made.found)).as_dict()
+        write_figures(files[-1], made.run.circumstances, figures)
+        assert_help_explains(f"reproduce {paper.name}", figure_keys.REPRODUCE, capsys)
+    assert_explained([json.loads(file.read_text()) for file in files], figure_keys.REPRODUCE)
+    assert_help_explains("reproduce", figure_keys.REPRODUCE, capsys)
+
+
+def test_the_help_of_bench_explains_every_key_of_its_file(tmp_path, capsys):
+    made = made_of(BARCZAK)
+    BenchFiles(json=tmp_path / "bench.json").write(with_all_that_there_can_be(made.found), made.run)
+    assert_explained([json.loads((tmp_path / "bench.json").read_text())], figure_keys.BENCH)
+    assert_help_explains("bench", figure_keys.BENCH, capsys)
+
+
 def test_without_a_bound_there_is_a_dash():
     assert made_of(AILA_LAINE).blocks[0][1][2:6] == ["-", "-", "1 (0.5-2)", "-"]
 
@@ -213,11 +249,16 @@ def test_builders_and_trees_stand_beside_those_of_table_1_and_2():
     assert builders[1] == ours
     assert builders[4] == ["Conference", "282641", "0.8", "0.2", "99.4%", "0.15", "92.5%"]
     assert len(builders) == 2 + len(CONSTRUCTION)
-    assert trees[1][2:] == ["7", "64", "0.000448", "37.33", "2.5", "1.5"]  # 7 nodes of 64 bytes over 12 triangles
+    assert trees[1][2:8] == ["7", "64", "0.000448", "37.33", "2.5", "1.5"]  # 7 nodes of 64 bytes over 12 triangles
     published = {row[0]: row[3:6] for row in trees[5:]}
     assert published["Conference"] == ["28", "7.62", "26.96"]
     assert published["Shirley6"] == ["28", "0.021", "26.12"]
     assert set(published) == set(SIZES)
+    assert trees[0][-2:] == ["kd-tree", "with ropes"]
+    kd_trees = {row[0]: row[-2:] for row in trees[1:]}
+    assert kd_trees["a ray per thread"] == kd_trees["Soda Hall"] == ["-", "-"]
+    assert kd_trees["Shirley6"] == ["0.0824", "0.2663"]
+    assert kd_trees["Conference"] == ["27.8", "85"]
 
 
 def test_builders_take_turns_and_are_judged_by_the_exact_one():

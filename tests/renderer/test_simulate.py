@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from explained_keys import assert_explained, assert_help_explains
 
 from renderer import cli
-from renderer.bench import simulation
+from renderer.bench import figure_keys, simulation
 from renderer.bench.ray_generators import SAMPLED_RUN, sample
 from renderer.bench.simulation import Simulated
 from renderer.commands.simulate import table
@@ -43,7 +44,9 @@ def figures(tmp_path_factory):
         patch.setattr(simulation, "step_instructions", lambda *_: COSTS)
         assert cli.main(["simulate", *SMALL, *options]) == 0
     with np.load(dump) as steps:
-        return {**json.loads(path.read_text()), "steps": dict(steps)}
+        figures = json.loads(path.read_text())
+        assert set(figures) == {"gpu", "simulations"}
+        return {**figures, "steps": dict(steps)}
 
 
 def test_steps_of_all_rays_are_dumped(figures):
@@ -71,6 +74,11 @@ def test_one_kernel_is_simulated_alone(monkeypatch):
     assert (per_ray.nodes, per_ray.triangles) == (1.0, 0.5)
     assert (per_ray.node_efficiency, per_ray.triangle_efficiency) == (2 / 32, 1 / 32)
     assert bound == pytest.approx(2 / (60 + 50 + 8 + 70 + 8) * 132 * 1.98e9 * 4 / 1e6)
+
+
+def test_the_help_explains_every_key_of_the_file(figures, capsys):
+    assert_explained([{"gpu": figures["gpu"], "simulations": figures["simulations"]}], figure_keys.SIMULATE)
+    assert_help_explains("simulate", figure_keys.SIMULATE, capsys)
 
 
 def test_there_is_a_row_for_each_kernel_kind_loop_and_width(figures):

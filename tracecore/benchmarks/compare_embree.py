@@ -1,16 +1,13 @@
-"""Race the CPU tracer against Embree on one core: `python -m tracecore.benchmarks.compare_embree [TRIANGLES.npy]`.
+"""The CPU tracer races against Embree on one core.
 
-Embree is asked one ray at a time, in its robust mode, through embreex, which is part of the extra `peers`.
-TRIANGLES.npy holds (t, 3, 3) floats; without it a room full of spheres is made. The rays are camera rays in tiles of
-8 x 8 pixels and one diffuse bounce off what they hit. Rates are rays per second of the thread's own CPU time, medians
-over alternating rounds.
+Embree is asked one ray at a time, in its robust mode, through embreex, which is part of the extra `peers`. The rays are
+camera rays in tiles of 8 x 8 pixels and one diffuse bounce off what they hit. Rates are rays per second of the thread's
+own CPU time, medians over alternating rounds.
 """
 
-import argparse
 import statistics
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +16,8 @@ import numpy.typing as npt
 
 from tracecore import MISS, make_rays, open_tracer
 from tracecore.dispatch.tracer import Tracer
+from tracecore.errors import PeerError
 from tracecore.rays import Floats
-from tracecore.triangles import checked_triangles
 
 if TYPE_CHECKING:
     from tracecore.peers.embree import Embree
@@ -36,11 +33,67 @@ Doubles = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class View:
-    """A camera: position, point looked at, world units; vertical field of view, degrees."""
+    """Says from where a square picture is seen.
 
-    eye: Doubles
-    at: Doubles
+    eye: position, world units.
+    forward, up: unit vectors, perpendicular.
+    angle: vertical field of view, degrees.
+    """
+
+    eye: tuple[float, float, float]
+    forward: tuple[float, float, float]
+    up: tuple[float, float, float]
     angle: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Race:
+    """Holds what was measured of both tracers on the same rays.
+
+    kind, query, rays: what they were, what was asked of them, and how many.
+    ours, embree: millions of rays per second of one thread's time, medians of the rounds.
+    ratio, least, most: our rate over Embree's, median and range of the rounds.
+    """
+
+    kind: str
+    query: str
+    rays: int
+    ours: float
+    embree: float
+    ratio: float
+    least: float
+    most: float
+
+    def text(self) -> str:
+        """Returns the race as a line of text."""
+        return (
+            f"{self.kind + ' ' + self.query:16} {self.ours:7.2f} {self.embree:7.2f} Mrays/s   ratio {self.ratio:.3f} "
+            f"({self.least:.3f} to {self.most:.3f})"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """Says of how many closest hits the two differ.
+
+    kind, rays: what rays they were, and how many.
+    is_hit: how many the one has hit something and the other has not.
+    triangle: how many have hit something for both, but not the same triangle.
+    distance: the largest difference of t, over t.
+    """
+
+    kind: str
+    rays: int
+    is_hit: int
+    triangle: int
+    distance: float
+
+    def text(self) -> str:
+        """Returns the differences as a line of text."""
+        return (
+            f"{'':16} hit or miss differs for {self.is_hit} of {self.rays}, the triangle for {self.triangle}, t by at "
+            f"most {self.distance:.1e} of its size"
+        )
 
 
 def room_of_spheres() -> Floats:
@@ -61,11 +114,8 @@ def _halves(grids: Doubles) -> Doubles:
 
 def camera_rays(view: View, side: int, random: np.random.Generator) -> Floats:
     """(side * side * SAMPLES, 8) rays through a square picture, jittered, tile by tile."""
-    forward = view.at - view.eye
-    forward = forward / np.linalg.norm(forward)
-    right = np.cross(forward, (0.0, 1.0, 0.0) if abs(forward[1]) < 0.99 else (1.0, 0.0, 0.0))
-    right /= np.linalg.norm(right)
-    up = np.cross(right, forward)
+    forward, up = np.array(view.forward), np.array(view.up)
+    right = np.cross(forward, up)
     pixel = np.arange(side * side * SAMPLES) // SAMPLES
     tile, inside = np.divmod(pixel, TILE * TILE)
     corner = np.stack(np.divmod(tile, side // TILE), axis=1) * TILE
@@ -92,70 +142,65 @@ def diffuse_rays(triangles: Floats, rays: Floats, hits: Floats, random: np.rando
     return make_rays(origin, bounce)
 
 
-def seconds(question: Callable[[Floats], Any], rays: Floats) -> float:
-    """CPU time of this thread."""
+def _seconds(question: Callable[[Floats], Any], rays: Floats) -> float:
+    """Returns the CPU time of this thread in seconds."""
     start = time.thread_time()
     question(rays)
     return time.thread_time() - start
 
 
-def race(name: str, ours: Callable[[Floats], Any], theirs: Callable[[Floats], Any], rays: Floats, rounds: int) -> str:
-    """One line: both rates and their ratio."""
+def _raced(
+    names: tuple[str, str], ours: Callable[[Floats], Any], theirs: Callable[[Floats], Any], rays: Floats, rounds: int
+) -> Race:
+    """Returns what both take for the same rays. names: the kind of rays, and what is asked."""
     ours(rays[:4096])
-    times = [(seconds(ours, rays), seconds(theirs, rays)) for _ in range(rounds)]
-    rate = [len(rays) / statistics.median(column) / 1e6 for column in zip(*times, strict=True)]
-    ratios = sorted(their / our for our, their in times)
-    return (
-        f"{name:16} {rate[0]:7.2f} {rate[1]:7.2f} Mrays/s   ratio {statistics.median(ratios):.3f} "
-        f"({ratios[0]:.3f} to {ratios[-1]:.3f})"
+    times = [(_seconds(ours, rays), _seconds(theirs, rays)) for _ in range(rounds)]
+    rates = [len(rays) / statistics.median(column) / 1e6 for column in zip(*times, strict=True)]
+    ratios = [their / our for our, their in times]
+    return Race(
+        kind=names[0],
+        query=names[1],
+        rays=len(rays),
+        ours=rates[0],
+        embree=rates[1],
+        ratio=statistics.median(ratios),
+        least=min(ratios),
+        most=max(ratios),
     )
 
 
-def disagreement(tracer: Tracer, embree: "Embree", rays: Floats) -> str:
-    """One line: how many hits differ, and by how much t does."""
+def _disagreement(kind: str, tracer: Tracer, embree: "Embree", rays: Floats) -> Disagreement:
+    """Returns how many closest hits differ, and by how much t does."""
     hits, judge = tracer.closest_hit(rays), embree.closest_hit(rays)
     prim_id = hits.view(np.uint32)[:, 3]
     other = judge["primID"].astype(np.uint32)
     both = (prim_id != MISS) & (other != MISS)
-    farthest = np.abs(hits[both, 0] / judge["tfar"][both] - 1).max(initial=0.0)
-    return (
-        f"{'':16} hit or miss differs for {((prim_id == MISS) != (other == MISS)).sum()} of {len(rays)}, the triangle "
-        f"for {(prim_id[both] != other[both]).sum()}, t by at most {farthest:.1e} of its size"
+    return Disagreement(
+        kind=kind,
+        rays=len(rays),
+        is_hit=int(((prim_id == MISS) != (other == MISS)).sum()),
+        triangle=int((prim_id[both] != other[both]).sum()),
+        distance=float(np.abs(hits[both, 0] / judge["tfar"][both] - 1).max(initial=0.0)),
     )
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Print the races. Returns the exit status: 2 where embreex is missing or a value is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m tracecore.benchmarks.compare_embree", description=__doc__)
-    parser.add_argument("triangles", nargs="?", help="(t, 3, 3) floats as .npy (default: a room of spheres)")
-    parser.add_argument("--eye", type=float, nargs=3, metavar="F", help="camera position (default: near a corner)")
-    parser.add_argument("--at", type=float, nargs=3, metavar="F", help="point looked at (default: the centre)")
-    parser.add_argument("--angle", type=float, default=60.0, help="vertical field of view, degrees (default: 60)")
-    parser.add_argument("--side", type=int, default=512, help="pixels, a multiple of 8 (default: 512)")
-    parser.add_argument("--rounds", type=int, default=7, help="measurements of each (default: 7)")
-    chosen = parser.parse_args(arguments)
-    triangles = checked_triangles(np.load(chosen.triangles)) if chosen.triangles else room_of_spheres()
-    lower, upper = triangles.min(axis=(0, 1)).astype(np.float64), triangles.max(axis=(0, 1)).astype(np.float64)
-    view = View(
-        np.array(chosen.eye or lower + (upper - lower) * 0.9), np.array(chosen.at or (lower + upper) / 2), chosen.angle
-    )
+def races(triangles: Floats, view: View, side: int, rounds: int) -> Iterator[Race | Disagreement]:
+    """Yields the races and differences of camera rays, then of diffuse ones. Raises `PeerError` without embreex.
+
+    triangles: (t, 3, 3) float32.
+    side: pixels of the square picture, a multiple of `TILE`.
+    rounds: measurements of each.
+    """
     try:
         from tracecore.peers.embree import Embree
-    except ImportError:
-        print("embreex is not installed; it comes with the extra 'peers'", file=sys.stderr)
-        return 2
+    except ImportError as error:
+        raise PeerError("embreex is not installed; it comes with the extra 'peers'") from error
     embree = Embree(triangles)
     random = np.random.default_rng(1)
     with open_tracer(triangles, device="cpu", threads=1) as tracer:
-        primary = camera_rays(view, chosen.side, random)
-        diffuse = diffuse_rays(triangles, primary, tracer.closest_hit(primary), random)
-        print(f"{len(triangles)} triangles {'':8} ours  Embree")
-        for name, rays in (("camera", primary), ("diffuse", diffuse)):
-            print(race(f"{name} closest", tracer.closest_hit, embree.closest_hit, rays, chosen.rounds))
-            print(race(f"{name} any", tracer.any_hit, embree.any_hit, rays, chosen.rounds))
-            print(disagreement(tracer, embree, rays))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        camera = camera_rays(view, side, random)
+        diffuse = diffuse_rays(triangles, camera, tracer.closest_hit(camera), random)
+        for kind, rays in (("camera", camera), ("diffuse", diffuse)):
+            yield _raced((kind, "closest"), tracer.closest_hit, embree.closest_hit, rays, rounds)
+            yield _raced((kind, "any"), tracer.any_hit, embree.any_hit, rays, rounds)
+            yield _disagreement(kind, tracer, embree, rays)

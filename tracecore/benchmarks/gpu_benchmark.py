@@ -1,22 +1,17 @@
 """Rates of launches over whole arrays, of queues and of ports, nothing done with the hits.
 
-    python -m tracecore.benchmarks.gpu_benchmark
-
-In a room full of spheres. Every figure is a median of 5. `tracecore bench` compares kernels on the rays of a scene.
+In a room full of spheres. Every figure is a median of 5. `tracecore bench SCENE` compares kernels on the rays of a
+scene.
 """
 
-import argparse
-import json
 import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 
-from tracecore.benchmarks.compare_embree import room_of_spheres
 from tracecore.benchmarks.kernel_time import kernel_seconds
 from tracecore.cuda.device import gpu_name, timeout_seconds
 from tracecore.dispatch.port import NO_OPTIONS, Port, are_ready, submit
@@ -38,22 +33,21 @@ RESIDENT = ("while-while", "replacing-while-while", "replacing-compressed-bvh8")
 Row = dict[str, str | int | float]
 
 
-def main() -> None:
-    """Print the tables; with --json FILE also write them."""
-    parser = argparse.ArgumentParser(description="Rates of launches, of queues and of ports, without shading.")
-    parser.add_argument("--json", type=Path, help="write the figures to a file")
-    options = parser.parse_args()
+def tables(triangles: Floats) -> dict[str, list[Row]]:
+    """Prints the tables, line by line as they are measured, and returns their rows by name. Raises `DeviceError` where
+    no GPU can be used.
+
+    triangles: (t, 3, 3) float32, of a room about the origin with lamps inside.
+    """
     if reason := gpu_unavailable_reason():
         raise DeviceError(f"no GPU can be used: {reason}")
-    triangles, photons = room_of_spheres(), lamp_rays()
+    photons = lamp_rays()
     print(f"{gpu_name()}, {len(triangles)} triangles; Mrays/s, median of {REPEATS}")
-    tables = {
+    return {
         "launches": list(launch_rows(triangles, photons)),
         "queues": [row for dispatch in DISPATCHES for row in queue_rows(triangles, dispatch, photons)],
         "resident": [row for name in RESIDENT for row in resident_rows(triangles, name, photons)],
     }
-    if options.json:
-        options.json.write_text(json.dumps({"gpu": gpu_name(), "triangles": len(triangles), **tables}, indent=1))
 
 
 def lamp_rays() -> Floats:
@@ -189,7 +183,3 @@ def _check_answers(tracer: GpuTracer, answered: list[bool]) -> None:
     """Raises `KernelError` where a thread was not answered."""
     if not all(answered):
         raise KernelError(f"kernel {tracer.name!r} has not answered in {timeout_seconds():g} s: end this process")
-
-
-if __name__ == "__main__":
-    main()

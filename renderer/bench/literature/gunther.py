@@ -107,6 +107,8 @@ GUNTHER = Paper(
         "triangles is tried; binned: at most 128 bins, one for 6 triangles, at least 8; fast: 32, 16, 4. quality: the "
         "cost of exact evaluation over that of the tree, so that a cheaper tree has more; the paper's figures are "
         "taken to mean the same.",
+        "trees: in megabytes, published with 28 bytes a node; kd-tree and with ropes: the paper's kd-trees of the same "
+        "scenes, and the same with ropes between neighbouring leaves.",
         "frames/s: of rays alone, one for each pixel, without shading; with shadows: and one from each hit to a point "
         "light, the scene's first, or in the middle of a scene that has none. Published: with shading, on a GeForce "
         "8800 GTX; in brackets with the precomputed projection test; kd-tree: the tracer before.",

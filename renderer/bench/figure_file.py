@@ -1,0 +1,75 @@
+"""This module writes the files of figures of commands that measure, and says beforehand whether it can."""
+
+import importlib.util
+import json
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from renderer.atomic_file import write_whole
+from renderer.bench.machine import machine_facts
+from renderer.bench.report import Circumstances
+from renderer.errors import UsageError
+from renderer.film.image_file import check_folder, make_default_folder
+from renderer.scene.render_context import check_scene
+
+#: What plots may end in, and the types of their content.
+PLOT_SUFFIXES = {".png": "image/png", ".svg": "image/svg+xml"}
+
+
+def circumstances_of(words: Sequence[str], scene: str, triangles: int) -> Circumstances:
+    """Returns what is measured, on which machine and when.
+
+    words: the command line, without the program's name.
+    scene, triangles: its name and how many triangles it has.
+    """
+    return Circumstances(
+        words=tuple(words),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        scene=scene,
+        triangles=triangles,
+        machine=machine_facts(),
+    )
+
+
+def check_request(arguments: Namespace) -> None:
+    """Checks --json, --plot and the scene before anything is measured, where a command has them, and makes the default
+    folder.
+
+    Raises `UsageError` if a file could not be written later, and the error of `scenes.load` if there is no such scene.
+    """
+    plot = getattr(arguments, "plot", None)
+    if plot:
+        check_suffix(plot, tuple(PLOT_SUFFIXES))
+        check_matplotlib("--plot")
+    paths = [path for path in (arguments.json, plot) if path]
+    for path in paths:
+        check_folder(path)
+    if hasattr(arguments, "scene"):
+        check_scene(arguments.scene)
+    make_default_folder(paths)
+
+
+def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
+    """Raises `UsageError` if the name of a file does not end as it should."""
+    if path.suffix.lower() not in suffixes:
+        raise UsageError(f"cannot write '{path}': the name must end in {' or '.join(suffixes)}")
+
+
+def check_matplotlib(option: str) -> None:
+    """Raises `UsageError` if the package that an option needs to draw is not installed."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError(f"{option} needs matplotlib; install it with: pip install matplotlib")
+
+
+def write_figures(path: Path | None, about: Circumstances, figures: Mapping[str, Any]) -> None:
+    """Writes how something was measured, and its figures; nothing if there is no path.
+
+    figures: plain values by the keys that `renderer.bench.figure_keys` explains.
+    """
+    if path:
+        text = json.dumps({"circumstances": asdict(about)} | dict(figures), indent=1)
+        write_whole(path, (text + "\n").encode())

@@ -1,0 +1,179 @@
+"""This module explains the keys of the files of figures that commands write with --json, a table for each command.
+
+In a key `[]` stands for each entry of a list, and NAME for any name. It imports nothing that is heavy, as the command
+line shows these tables in its help.
+"""
+
+from collections.abc import Mapping
+
+from renderer.run.statistics import key_lines
+
+#: Meanings of the keys of a command's file, in the order of the file.
+Keys = Mapping[str, str]
+
+CIRCUMSTANCES: Keys = {
+    "circumstances.words": "words of the command line, without the program's name",
+    "circumstances.date": "when it was measured, ISO 8601, in UTC",
+    "circumstances.scene": "name of the scene",
+    "circumstances.triangles": "triangles of the scene",
+    "circumstances.machine.NAME": "facts of the machine, as text: processor, cores, system, GPU, versions",
+}
+
+_STEPS: Keys = {
+    "nodes": "nodes that a ray visits, mean",
+    "triangles": "triangles that a ray is tested with, mean",
+    "bytes": "bytes that a ray reads and writes if no cache holds any; null where nodes have no fixed size",
+    "node_efficiency": "share of a warp's lanes with work of their own in visits of nodes; null if not known",
+    "triangle_efficiency": "the same in tests of triangles",
+}
+
+
+def _under(prefix: str, keys: Keys) -> Keys:
+    return {f"{prefix}.{key}": meaning for key, meaning in keys.items()}
+
+
+COMPARISON: Keys = {
+    "device": "what traced: gpu, cpu or emulator",
+    "baseline": "name of the kernel that others are compared with",
+    "kernels[].kernel": "name of the kernel",
+    "kernels[].nodes": "nodes of its tree, as traversed",
+    "kernels[].tree_bytes": "bytes of the tree and its triangles, as traversed",
+    "kernels[].sah_cost": "expected cost of a ray by the surface area heuristic",
+    "kernels[].build_seconds": "seconds to build and pack the tree; of the first kernel to load machine code too",
+    "kernels[].registers": "registers of a thread, of closest and any hit; none but on a GPU",
+    "kernels[].occupancy": "share of a multiprocessor's threads that resident blocks fill, likewise",
+    "kernels[].rays_at_once": "rays that there is room for at once, likewise",
+    "measurements[].kernel": "name of the kernel or peer",
+    "measurements[].kind": "kind of rays",
+    "measurements[].rays": "rays of this kind",
+    "measurements[].rate": "median of the rounds, millions of rays per second",
+    "measurements[].least": "least of the rounds, likewise",
+    "measurements[].most": "most of the rounds, likewise",
+    "measurements[].view": "view point that the rays come from; none where there is none",
+    "measurements[].relative": "rate over that of the baseline on the same rays",
+    "measurements[].steps": "null where they are not known, or else:",
+    **_under("measurements[].steps", _STEPS),
+    "measurements[].bound": "millions of rays per second if memory took no time, simulated; null without one",
+    "measurements[].agreement": "share of rays that a peer answers as our kernels do; null for kernels",
+    "peers[].peer": "name of the peer",
+    "peers[].clock": "what its seconds are",
+    "photon_runs[].kernel": "name of the kernel of a photon run",
+    "photon_runs[].dispatch": "how batches reached it: direct, emulated, streamed or resident",
+    "photon_runs[].rate": "median of the runs, millions of rays per second of wall time",
+    "photon_runs[].least": "least of the runs, likewise",
+    "photon_runs[].most": "most of the runs, likewise",
+    "photon_runs[].busy": "share of the time in which the co-processor had something to trace",
+    "finished": "false if it was interrupted",
+}
+
+BENCH: Keys = CIRCUMSTANCES | COMPARISON
+
+SIMULATE: Keys = {
+    "gpu.name": "GPU that bounds are for",
+    "gpu.multiprocessors": "multiprocessors that it has",
+    "gpu.clock": "its highest clock in normal use, GHz",
+    "gpu.issue": "instructions of a warp that a multiprocessor begins in a clock",
+    "gpu.arch": "architecture that kernels are compiled for, to count instructions",
+    "gpu.width": "lanes of its warps",
+    "simulations[].kernel": "name of the kernel",
+    "simulations[].kind": "kind of rays",
+    "simulations[].loop": "loop that its steps are done in",
+    "simulations[].width": "lanes of a simulated warp",
+    "simulations[].rays": "rays that were simulated",
+    **_under("simulations[].steps", _STEPS),
+    "simulations[].efficiency": "share of lanes with work in visits and tests together; null if there were none",
+    "simulations[].bound": "millions of rays per second if memory took no time; null without a compiler",
+}
+
+_TREE: Keys = {
+    "builder": "way to build a tree: exact, binned or fast",
+    "seconds": "median of the rounds, seconds of one core",
+    "least": "least of the rounds, likewise",
+    "most": "most of the rounds, likewise",
+    "nodes": "nodes of the binary tree",
+    "sah_cost": "expected cost of a ray by the surface area heuristic",
+}
+
+REPRODUCE: Keys = CIRCUMSTANCES | {
+    "table": "name of the table",
+    "rows.NAME": "kernel that stands for a row of the paper",
+    "published[].scene": "scene of the paper (aila-laine-2009 alone has this list)",
+    "published[].row": "row of the paper",
+    "published[].kind": "kind of rays",
+    "published[].efficiency": "SIMD efficiency of visits and of tests, per cent; null where the paper has none",
+    "published[].simulated": "simulated rate, millions of rays per second",
+    "published[].measured": "measured rate, likewise",
+    **_under("trees[]", _TREE),
+    **COMPARISON,
+}
+
+DISPATCH: Keys = CIRCUMSTANCES | {
+    "rows[].dispatch": "how batches reached the kernel: direct, emulated, streamed or resident",
+    "rows[].batch_rays": "rays in a batch",
+    "rows[].in_flight": "batches in flight per thread",
+    "rows[].rays_per_second": "median of the runs, rays per second of wall time, end to end",
+}
+
+ERROR: Keys = CIRCUMSTANCES | {
+    "rows[].driver": "name of the driver",
+    "rows[].seconds": "wall time of its passes (without --estimates)",
+    "rows[].passes": "passes by then",
+    "rows[].error": "relative error of the picture against the reference, or with --estimates against the others",
+    "rows[].estimated": "estimated noise over the error, median of the pictures (with --estimates)",
+    "rows[].least": "least of the pictures, likewise",
+    "rows[].most": "most of the pictures, likewise",
+}
+
+GATHER: Keys = CIRCUMSTANCES | {
+    "photons": "photons in the map",
+    "sort_seconds": "processor time to sort them into cells",
+    "points": "points at which photons were gathered",
+    "gather_seconds": "processor time of all gathers, over all threads",
+}
+
+SHADING: Keys = CIRCUMSTANCES | {
+    "rows[].surfaces": "plain: diffuse and lit by one square; real: as the scene has them",
+    "rows[].threads": "threads that shaded at a time",
+    "rows[].nanoseconds": "nanoseconds of one core for one ray",
+}
+
+BUILDERS: Keys = CIRCUMSTANCES | {
+    **_under("rows[]", _TREE),
+    "rows[].quality": "cost of the exact builder's tree over that of this one: 1 is as good, less is worse",
+}
+
+EMBREE: Keys = CIRCUMSTANCES | {
+    "rows[].kind": "camera or diffuse rays",
+    "rows[].query": "closest or any hit",
+    "rows[].rays": "rays of this kind",
+    "rows[].ours": "median rate of the CPU tracer, millions of rays per second of one thread's time",
+    "rows[].embree": "that of Embree, likewise",
+    "rows[].ratio": "our rate over Embree's, median of the rounds",
+    "rows[].least": "least of the rounds, likewise",
+    "rows[].most": "most of the rounds, likewise",
+    "disagreements[].kind": "camera or diffuse rays",
+    "disagreements[].rays": "rays of this kind",
+    "disagreements[].is_hit": "rays that one tracer has hit something and the other has not",
+    "disagreements[].triangle": "rays that both have hit something, but not the same triangle",
+    "disagreements[].distance": "largest difference of the distance, over the distance",
+}
+
+LAUNCHES: Keys = CIRCUMSTANCES | {
+    "launches[].rays": "rays of one launch",
+    "launches[].closest": "millions of rays per second by the device's clock, launch alone",
+    "launches[].copied": "the same of wall time, with rays and hits copied",
+    "queues[].dispatch": "how batches reached the kernel: streamed or resident",
+    "queues[].threads": "Python threads, each with a queue",
+    "queues[].depth": "batches that each has in flight",
+    "queues[].rate": "millions of rays per second of wall time",
+    "resident[].kernel": "name of the kernel that stays",
+    "resident[].threads": "compiled threads, each with a port",
+    "resident[].depth": "batches that each has in flight",
+    "resident[].rate": "millions of rays per second of wall time",
+    "resident[].busy": "share of the time in which the device had work",
+}
+
+
+def explain(keys: Keys) -> str:
+    """Returns the keys and their meaning, one a line under a heading, for the help of the command line."""
+    return "\n".join(["keys of the file of --json ([]: of each entry of a list):", *key_lines(keys)])

@@ -1,0 +1,65 @@
+"""The command `tracecore bench dispatch` measures photons by ways of dispatch, sizes of batches and how many there are
+in flight.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from renderer.bench import figure_keys
+from renderer.commands.arguments import add_plain, add_plot, add_scene, add_settings
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
+
+SUMMARY = "photons by resident and streamed dispatch, size of batches, and how many are in flight"
+
+EXAMPLES = f"""\
+The real work, which is tracing, shading and storing, is done for batches of several sizes, and several of them in
+flight per thread. Rates are of wall time. A device other than a GPU has one way of dispatch. A run is one pass, and one
+more that is not counted comes first.
+
+examples:
+  tracecore bench dispatch kitchen.aff --plain
+  tracecore bench dispatch cornell --device cpu --photons 10000
+
+{figure_keys.explain(figure_keys.DISPATCH)}
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that the command takes."""
+    parser.epilog = EXAMPLES
+    add_scene(parser)
+    add_plain(parser)
+    add_settings(parser, Settings, "photons", "device", "kernel", "threads", photons=6_000_000)
+    add_settings(parser, Measurement, "repeat", "json", repeat=3)
+    add_plot(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measures, prints the table, and writes what is asked for."""
+    import scenes
+    from renderer.bench.dispatch_benchmark import Row, plot, rows, table
+    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.kernel_benchmark import device_of
+    from renderer.scene.packed_scene import pack_scene
+    from renderer.scene.render_context import SceneView, TracerChoice, context_of
+    from tracecore.tracers.gpu import DISPATCHES
+
+    device = device_of(arguments.device)
+    check_request(arguments)
+    snapshot = SceneView.chosen(arguments).of(scenes.load(arguments.scene))
+    scene = pack_scene(snapshot)
+    found: list[Row] = []
+    for dispatch in DISPATCHES if device == "gpu" else (None,):
+        choice = TracerChoice(device=device, kernel=arguments.kernel, dispatch=dispatch, threads=arguments.threads)
+        with context_of(snapshot, choice, load_seconds=0.0) as context:
+            found += rows(context.tracer, scene, arguments.photons, arguments.repeat)
+            tracer = f"{context.tracer.name}, {context.tracer.threads} threads"
+    title = f"{snapshot.name}{', plain' if arguments.plain else ''}: {tracer}"
+    print(f"{title}, Mrays/s end to end\n{table(found)}")
+    about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))
+    write_figures(arguments.json, about, {"rows": found})
+    if arguments.plot:
+        plot(found, title, arguments.plot)
+    return 0

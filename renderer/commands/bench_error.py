@@ -1,0 +1,147 @@
+"""The command `tracecore bench error` measures the error of drivers at equal time, or estimates of noise."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from renderer.bench import figure_keys
+from renderer.commands.arguments import add_plot, add_scene, add_settings, argument_type, names, whole
+from renderer.errors import UsageError
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
+from renderer.settings.setting import Number
+
+if TYPE_CHECKING:
+    from renderer.bench.error_benchmark import Row
+    from renderer.drivers.driver import RenderSettings
+    from renderer.scene.render_context import RenderContext
+
+SUMMARY = "error of drivers at equal time, and how honest their pictures are about their noise"
+
+EXAMPLES = f"""\
+Each driver makes the same picture for the same time; what it has after 1, 2, 4 ... seconds is compared with a
+reference, which has other random numbers. The error is relative: of a pixel the root of the mean square over the
+channels, over its brightness in the reference (plus a hundredth of the mean brightness, for dark pixels); of a picture
+the root of the mean square over the pixels, of which the worst hundredth is left out. A reference is noisy too: it
+should run ten times as long as what is compared with it.
+
+With --estimates it is measured instead how honest the noise is that pictures estimate of themselves after so many
+passes: over --seeds pictures, their estimate over their error against the mean of all the others.
+
+examples:
+  tracecore bench error cornell --drivers path,photon,sppm --seconds 16 --reference output/reference.npy
+  tracecore bench error cornell --estimates 8,16,64 --size 32x24 --device cpu
+
+{figure_keys.explain(figure_keys.ERROR)}
+"""
+
+_seconds = argument_type(Number(1e-3, 1e9, "S"))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that the command takes."""
+    parser.epilog = EXAMPLES
+    add_scene(parser)
+    parser.add_argument(
+        "--drivers", default="path,photon", metavar="NAMES", help="separated by commas (default: %(default)s)"
+    )
+    add_settings(parser, Settings, "size", "photons", "sampler", "device", "threads", size=(128, 128), sampler="sobol")
+    parser.add_argument(
+        "--seconds", type=_seconds, default=30.0, metavar="S", help="of each driver (default: %(default)s)"
+    )
+    parser.add_argument("--estimates", type=_passes, metavar="N,N", help="compare noise after so many passes")
+    parser.add_argument(
+        "--seeds", type=whole(2, 10**6), default=10, metavar="N", help="pictures for --estimates (default: %(default)s)"
+    )
+    add_settings(parser, Measurement, "json")
+    add_plot(parser)
+    _add_reference(parser.add_argument_group("reference"))
+
+
+def _add_reference(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--reference", type=Path, metavar="FILE", help=".npy or .exr; a .npy is made if it is not there")
+    group.add_argument(
+        "--reference-driver", default="path", metavar="NAME", help="that makes it (default: %(default)s)"
+    )
+    group.add_argument(
+        "--reference-seconds", type=_seconds, default=300.0, metavar="S", help="for so long (default: %(default)s)"
+    )
+
+
+def _passes(text: str) -> list[int]:
+    """Reads numbers of passes from the command line."""
+    return [whole(1, 10**6)(part) for part in text.split(",")]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measures, prints the table, and writes what is asked for."""
+    from renderer.bench.error_benchmark import plot
+    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.drivers import DRIVERS
+    from renderer.drivers.driver import RenderSettings
+    from renderer.scene.render_context import SceneView, TracerChoice, open_context
+
+    drivers = names(arguments.drivers, list(DRIVERS), "driver")
+    names(arguments.reference_driver, list(DRIVERS), "driver")
+    _check_options(arguments)
+    check_request(arguments)
+    width, height = arguments.size
+    settings = RenderSettings(
+        width=width,
+        height=height,
+        photons=arguments.photons,
+        sampler=arguments.sampler,
+        threads=arguments.threads,
+    )
+    choice = TracerChoice(device=arguments.device, threads=arguments.threads)
+    with open_context(arguments.scene, SceneView.chosen(arguments), choice) as context:
+        scene, tracer = context.snapshot, context.tracer
+        title = f"{scene.name}, {width} x {height}, {tracer.name}, {tracer.threads} threads"
+        heading, text, found = _measured(arguments, context, drivers, settings)
+    print(f"{title}: {heading}\n{text}")
+    about = circumstances_of(arguments.words, scene.name, len(scene.positions))
+    write_figures(arguments.json, about, {"rows": found})
+    if arguments.plot:
+        plot(found, title, arguments.plot)
+    return 0
+
+
+def _measured(
+    arguments: argparse.Namespace, context: RenderContext, drivers: list[str], settings: RenderSettings
+) -> tuple[str, str, list[Row]]:
+    """Returns what the table shows, the table and its rows."""
+    from renderer.bench.error_benchmark import (
+        Moments,
+        Reference,
+        noise_rows,
+        noise_table,
+        reference_picture,
+        rows,
+        table,
+    )
+
+    if arguments.estimates:
+        found = noise_rows(context, drivers, settings, arguments.estimates, arguments.seeds)
+        return "passes: relative error, estimated over true (range)", noise_table(found), found
+    made_by = Reference(
+        path=arguments.reference, driver=arguments.reference_driver, seconds=arguments.reference_seconds
+    )
+    reference = reference_picture(context, settings, made_by)
+    found = rows(context, drivers, settings, Moments(first=1.0, last=arguments.seconds), reference)
+    return "relative error (passes)", table(found), found
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Raises `UsageError` for options that contradict each other, and for a reference that cannot be kept."""
+    from renderer.bench.figure_file import check_suffix
+    from renderer.film.image_file import check_folder
+
+    if arguments.estimates and arguments.plot:
+        raise UsageError("--plot draws errors over time, which --estimates does not measure; leave one of them out")
+    if arguments.estimates and arguments.reference:
+        raise UsageError("--reference does nothing with --estimates; leave it out")
+    if arguments.reference and not arguments.reference.is_file():
+        check_suffix(arguments.reference, (".npy",))
+        check_folder(arguments.reference)

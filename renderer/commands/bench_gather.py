@@ -1,0 +1,66 @@
+"""The command `tracecore bench gather` measures what it costs to look for photons."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from renderer.bench import figure_keys
+from renderer.commands.arguments import add_scene, add_settings, number, whole
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
+
+SUMMARY = "what it costs to sort photons and to look for them"
+
+EXAMPLES = f"""\
+One ray for each pixel of a square picture looks at a map of photons, and then at none; the difference is the gather.
+The least processor time of three rounds counts, over all threads. Rays are traced by the CPU.
+
+examples:
+  tracecore bench gather cornell
+  tracecore bench gather kitchen.aff --photons 1000000 --points 250000 --found 20 --threads 1
+
+{figure_keys.explain(figure_keys.GATHER)}
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that the command takes."""
+    parser.epilog = EXAMPLES
+    add_scene(parser)
+    add_settings(parser, Settings, "photons", "threads", photons=10_000_000)
+    parser.add_argument(
+        "--points", type=whole(1, 1 << 26), default=1_000_000, metavar="N", help="looked at (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--found",
+        type=number(0.01, 1e6),
+        default=50.0,
+        metavar="K",
+        help="photons within the radius, about, where they lie evenly (default: %(default)s)",
+    )
+    add_settings(parser, Measurement, "json")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measures, prints, and writes what is asked for."""
+    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.gather_benchmark import gather_settings, measure
+    from renderer.scene.render_context import SceneView, TracerChoice, open_context
+
+    check_request(arguments)
+    choice = TracerChoice(device="cpu", threads=arguments.threads)
+    with open_context(arguments.scene, SceneView.chosen(arguments), choice) as context:
+        snapshot = context.snapshot
+        settings = gather_settings(
+            snapshot,
+            photons=arguments.photons,
+            points=arguments.points,
+            found=arguments.found,
+            threads=arguments.threads,
+        )
+        cost = measure(snapshot, context.tracer, settings)
+    print(f"{snapshot.name}: {cost.text()}")
+    about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))
+    write_figures(arguments.json, about, asdict(cost))
+    return 0

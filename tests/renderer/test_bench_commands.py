@@ -1,0 +1,171 @@
+"""`tracecore bench WORD`: each measures a tiny scene, and writes what its help explains."""
+
+import json
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from explained_keys import assert_explained, assert_help_explains
+
+from renderer import cli
+from renderer.bench import dispatch_benchmark, figure_keys, shading_benchmark
+from renderer.commands import bench
+from tracecore.benchmarks import gpu_benchmark
+from tracecore.tracers.gpu import gpu_unavailable_reason
+
+KEYS = {
+    "dispatch": figure_keys.DISPATCH,
+    "error": figure_keys.ERROR,
+    "gather": figure_keys.GATHER,
+    "shading": figure_keys.SHADING,
+    "builders": figure_keys.BUILDERS,
+    "embree": figure_keys.EMBREE,
+    "launches": figure_keys.LAUNCHES,
+}
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """Runs a benchmark; returns what its file holds."""
+
+    def run(name, *options):
+        path = tmp_path / f"{name}.json"
+        assert cli.main(["bench", name, *options, "--json", str(path)]) == 0
+        figures = json.loads(path.read_text())
+        assert figures["circumstances"]["words"][:2] == ["bench", name]
+        return figures
+
+    return run
+
+
+@pytest.mark.parametrize("name", bench.OTHERS)
+def test_the_help_explains_every_key(name, capsys):
+    assert KEYS.keys() == bench.OTHERS.keys()
+    assert_help_explains(f"bench {name}", KEYS[name], capsys)
+
+
+def test_the_help_of_bench_names_the_others(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["bench", "--help"])
+    text = capsys.readouterr().out
+    assert all(f"\n  tracecore bench {name} " in text for name in bench.OTHERS)
+
+
+def test_dispatch(measured, monkeypatch, capsys):
+    monkeypatch.setattr(dispatch_benchmark, "BATCHES", (256,))
+    monkeypatch.setattr(dispatch_benchmark, "IN_FLIGHT", (1, 2))
+    figures = measured("dispatch", "cornell", "--device", "cpu", "--plain", "--photons", "300", "--repeat", "1")
+    assert_explained([figures], figure_keys.DISPATCH)
+    assert [(row["dispatch"], row["batch_rays"], row["in_flight"]) for row in figures["rows"]] == [
+        ("direct", 256, 1),
+        ("direct", 256, 2),
+    ]
+    assert capsys.readouterr().out.startswith("cornell, plain: ")
+
+
+def test_error_at_equal_time_and_estimates(measured, tmp_path, capsys):
+    small = ("cornell", "--device", "cpu", "--size", "8x6", "--drivers", "ao", "--threads", "1")
+    reference = tmp_path / "reference.npy"
+    makes = ("--reference", str(reference), "--reference-driver", "ao", "--reference-seconds", "0.2")
+    timed = measured("error", *small, "--seconds", "0.05", *makes)
+    assert np.load(reference).shape == (6, 8, 3)
+    (row,) = timed["rows"]
+    assert row["driver"] == "ao"
+    assert row["seconds"] >= 0.05
+    assert "relative error (passes)" in capsys.readouterr().out
+    estimated = measured("error", *small, "--estimates", "4,2", "--seeds", "3")
+    assert [row["passes"] for row in estimated["rows"]] == [2, 4]
+    assert_explained([timed, estimated], figure_keys.ERROR)
+
+
+def test_gather(measured):
+    figures = measured("gather", "cornell", "--photons", "2000", "--points", "70", "--found", "5", "--threads", "1")
+    assert_explained([figures], figure_keys.GATHER)
+    assert figures["points"] == 64
+    assert 0 < figures["photons"] < 20_000
+    assert figures["sort_seconds"] > 0.0
+
+
+def test_shading(measured, monkeypatch):
+    monkeypatch.setattr(shading_benchmark, "ROUNDS", 2)
+    figures = measured("shading", "cornell")
+    assert_explained([figures], figure_keys.SHADING)
+    assert [(row["surfaces"], row["threads"]) for row in figures["rows"]] == [("plain", 1), ("real", 1)]
+    assert all(row["nanoseconds"] > 0.0 for row in figures["rows"])
+
+
+def test_builders(measured, capsys):
+    figures = measured("builders", "cornell", "--repeat", "1")
+    assert_explained([figures], figure_keys.BUILDERS)
+    exact, binned, _ = figures["rows"]
+    assert (exact["builder"], exact["quality"]) == ("exact", 1.0)
+    assert binned["quality"] == exact["sah_cost"] / binned["sah_cost"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "cornell, 18060 triangles"
+    assert [line.split()[0] for line in lines[1:]] == ["builder", "exact", "binned", "fast"]
+
+
+def test_embree(measured):
+    pytest.importorskip("embreex", reason="embreex, of the extras 'dev' and 'peers', is not installed")
+    figures = measured("embree", "cornell", "--side", "16", "--repeat", "1")
+    assert_explained([figures], figure_keys.EMBREE)
+    assert [(row["kind"], row["query"]) for row in figures["rows"]] == [
+        (kind, query) for kind in ("camera", "diffuse") for query in ("closest", "any")
+    ]
+    camera, diffuse = figures["disagreements"]
+    assert camera["rays"] == 16 * 16 * 4 >= diffuse["rays"] > 0
+    assert camera["is_hit"] + camera["triangle"] < 0.01 * camera["rays"]
+
+
+@contextmanager
+def played_tracer(*_, **__):
+    yield SimpleNamespace(name="played")
+
+
+def test_launches_on_a_gpu_that_is_played(measured, monkeypatch):
+    monkeypatch.setattr(gpu_benchmark, "gpu_unavailable_reason", lambda: None)
+    monkeypatch.setattr(gpu_benchmark, "gpu_name", lambda: "Some GPU")
+    monkeypatch.setattr(gpu_benchmark, "GpuTracer", played_tracer)
+    for name in ("kernel_rate", "array_rate", "queue_rate"):
+        monkeypatch.setattr(gpu_benchmark, name, lambda *_: 100.0)
+    monkeypatch.setattr(gpu_benchmark, "_ring_rate", lambda *_: (200.0, 0.5))
+    figures = measured("launches")
+    assert_explained([figures], figure_keys.LAUNCHES)
+    assert figures["circumstances"]["triangles"] == 64 * 1600 + 12
+    assert {row["dispatch"] for row in figures["queues"]} == {"resident", "streamed"}
+
+
+@pytest.mark.skipif(gpu_unavailable_reason() is None, reason="there is a GPU here")
+def test_launches_want_a_gpu(capsys):
+    assert cli.main(["bench", "launches"]) == 1
+    assert "no GPU can be used" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["dispatch", "nosuch.aff", "--device", "cpu"], "nosuch.aff"),
+        (["dispatch", "nosuch.aff", "--device", "cpu", "--plot", "a.txt"], "the name must end in .png or .svg"),
+        (["gather", "cornell", "--json", "/no/such/a.json"], "cannot write '/no/such/a.json'"),
+        (["shading", "nosuch.aff"], "nosuch.aff"),
+        (["builders", "nosuch.aff"], "nosuch.aff"),
+        (["embree", "cornell", "--side", "12"], "expected a power of two from 8 to 4096, got '12'"),
+        (["error", "cornell", "--drivers", "path,fast"], "unknown driver 'fast'"),
+        (["error", "cornell", "--reference-driver", "fast"], "unknown driver 'fast'"),
+        (["error", "cornell", "--estimates", "8,x"], "expected a whole number"),
+        (["error", "cornell", "--estimates", "8", "--plot", "a.png"], "--plot draws errors over time"),
+        (["error", "cornell", "--estimates", "8", "--reference", "a.npy"], "--reference does nothing with --estimates"),
+        (["error", "cornell", "--reference", "missing.exr"], "the name must end in .npy"),
+        (["launches", "--json", "/no/such/a.json"], "cannot write '/no/such/a.json'"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(words, said, capsys):
+    try:
+        status = cli.main(["bench", *words])
+    except SystemExit as ended:
+        status = ended.code
+    figures = capsys.readouterr()
+    assert status == 2
+    assert said in figures.err
+    assert figures.err.count("\n") == 1
