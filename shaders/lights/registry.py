@@ -7,8 +7,10 @@ from shaders.lights import distant, picture, point, sky, spot, triangle
 from shaders.lights.arrays import Row, Sphere
 from shaders.lights.kind import Extent, LightKind
 
+MODULES = (point, triangle, spot, distant, sky, picture)
+
 #: All kinds, in the order in which compiled loops compare the number of a light with theirs.
-KINDS: tuple[LightKind, ...] = tuple(module.KIND for module in (point, triangle, spot, distant, sky, picture))
+KINDS: tuple[LightKind, ...] = tuple(module.KIND for module in MODULES)
 
 
 def numbers_of(extent: Extent) -> tuple[float, ...]:
