@@ -8,19 +8,9 @@ from pathlib import Path
 from scenes import aff, mitsuba, toml_scene
 from scenes.errors import SceneError, SceneFileError, UnknownSceneError
 from scenes.facts import SceneFacts, describe
+from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.mesh_file import read_mesh_file
-from scenes.model import (
-    AnimationRange,
-    Camera,
-    DistantLight,
-    Environment,
-    Material,
-    Mesh,
-    PointLight,
-    Snapshot,
-    SpotLight,
-    Texture,
-)
+from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
 

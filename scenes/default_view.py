@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from scenes.geometry import unit
-from scenes.model import Camera, Color, Doubles, Floats, PointLight
+from scenes.lights import PointLight
+from scenes.model import Camera, Color, Doubles, Floats
 
 VERTICAL_FOV = 40.0
 #: From the middle of the scene to the eye: three quarters from the front, somewhat above.

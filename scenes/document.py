@@ -1,18 +1,20 @@
 """A document is a scene before a time is chosen: shapes in their places, lights, cameras and the tracks that move them.
 
 Readers of files and the shipped scenes make documents; `scenes.evaluator` plays them. A mesh that stands in several
-    places
-is there once, and every part that shows it refers to it.
+places is there once, and every part that shows it refers to it.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from scenes.geometry import unit
-from scenes.model import AnimationRange, Camera, Color, Doubles, Floats, Indices, Material, Mesh, Texture
+from scenes.keys.place import Place
+from scenes.keys.values import Key
+from scenes.model import AnimationRange, Camera, Color, Doubles, Floats, Indices, Light, Material, Mesh, Texture
 from scenes.tracks import Track
 from scenes.transforms import WORLD, Transform
 
@@ -83,55 +85,55 @@ class Part:
     loose: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class PointSource:
-    """Describes a point light in its place.
+class LightView(Protocol):
+    """Says where lights are at one time."""
 
-    track: the name of the track that moves it, or "".
-    strength: W/sr if it fades with distance as light does, else as files give it whose lights have no falloff.
+    @property
+    def typical_distance(self) -> float:
+        """Returns the distance at which a light that does not fade looks as strong as its number says, at all times."""
+
+    def position(self, source: "LightSource", place: Doubles) -> tuple[float, float, float]:
+        """Returns where a place (3,) of a light is, moved by its track and its transform."""
+
+    def direction(self, source: "LightSource", direction: Doubles) -> tuple[float, float, float]:
+        """Returns the unit direction that a light's transform turns a direction (3,) of any length to."""
+
+
+class LightSource(ABC):
+    """Describes a light in its place, and a kind of lights by what all of them have in common.
+
+    kind: as `scenes.model.Light` has it.
+    plural: what several are called.
+    about: what the light is, in the manual.
+    keys: in a scene file, beside those of all lights.
+    transform: where it stands.
+    track: the name of the track that moves its position, or "".
     """
 
-    plural: ClassVar[str] = "point lights"
-    position: Doubles
-    strength: Color
-    transform: Transform = WORLD
-    origin: Origin = BY_CODE
-    track: str = ""
-    fades: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class SpotSource:
-    """Describes a spot in its place, as `scenes.model.SpotLight` does.
-
-    direction: of any length.
-    track: as of a point light.
-    """
-
-    plural: ClassVar[str] = "spots"
-    position: Doubles
-    direction: Doubles
-    intensity: Color
-    inner_angle: float
-    outer_angle: float
-    transform: Transform = WORLD
-    origin: Origin = BY_CODE
+    kind: ClassVar[str]
+    plural: ClassVar[str]
+    about: ClassVar[str]
+    keys: ClassVar[tuple[Key, ...]]
+    transform: Transform
+    origin: Origin
     track: str = ""
 
+    @classmethod
+    @abstractmethod
+    def read(cls, values: dict[str, Any], transform: Transform, place: Place) -> "LightSource":
+        """Makes a light of the values of its keys. place: of its table in the file. Raises SceneFileError."""
 
-@dataclass(frozen=True, eq=False)
-class DistantSource:
-    """Describes a distant light, as `scenes.model.DistantLight` does; its transform turns it.
+    @abstractmethod
+    def written(self) -> dict[str, Any]:
+        """Returns the values of its own keys, but for that of the track, so that the same light is read."""
 
-    direction: of any length.
-    """
+    @abstractmethod
+    def light_at(self, view: LightView) -> Light:
+        """Returns what the light is at the time of a view. Raises SceneFileError where it has left the world."""
 
-    plural: ClassVar[str] = "distant lights"
-    direction: Doubles
-    irradiance: Color
-    angular_radius: float = 0.0
-    transform: Transform = WORLD
-    origin: Origin = BY_CODE
+    def steady_position(self, _view: LightView) -> tuple[float, float, float] | None:
+        """Returns where the light is if it does not fade with distance, else None."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +143,6 @@ class EnvironmentSource:
     radiance: Floats
     transform: Transform = WORLD
     origin: Origin = BY_CODE
-
-
-LightSource = PointSource | SpotSource | DistantSource
 
 
 @dataclass(eq=False)

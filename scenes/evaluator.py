@@ -9,14 +9,11 @@ import numpy as np
 
 from scenes.default_view import default_camera, default_light, triple
 from scenes.document import (
-    DistantSource,
     Document,
     KeyedTriangles,
     LightSource,
     Origin,
     Part,
-    PointSource,
-    SpotSource,
     triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
@@ -25,7 +22,6 @@ from scenes.memory import check_memory
 from scenes.model import (
     Camera,
     Color,
-    DistantLight,
     Doubles,
     Environment,
     Floats,
@@ -33,9 +29,7 @@ from scenes.model import (
     Light,
     Material,
     Mesh,
-    PointLight,
     Snapshot,
-    SpotLight,
 )
 from scenes.scene import Scene
 from scenes.tracks import Track
@@ -146,10 +140,10 @@ class SceneEvaluator:
     def light_distance(self) -> float:
         """Returns the distance at which a light looks as strong as its number says: see `typical_distance`."""
         start = self.document.animation.start
-        poses: dict[int, Pose] = {}
+        view = EvaluatedLights(self, start)
         with np.errstate(all="ignore"):
-            points = [source for source in self.document.lights if isinstance(source, PointSource)]
-            lights = [self.light_position(source, start, poses) for source in points if not source.fades]
+            positions = [source.steady_position(view) for source in self.document.lights]
+        lights = [position for position in positions if position is not None]
         return typical_distance(self.arrays_at(start).positions, np.array(lights))
 
     def snapshot(self, time: float) -> Snapshot:
@@ -243,52 +237,12 @@ class SceneEvaluator:
     def _default_camera(self) -> Camera:
         return default_camera(self.arrays_at(self.document.animation.start).positions)
 
-    def light_position(self, source: PointSource | SpotSource, time: float, poses: dict[int, Pose]) -> Doubles:
-        """Returns the point (3,) at which a light is at a time."""
-        track = self.document.tracks.get(source.track)
-        place = source.position if track is None else source.position + track.offset_at(time)
-        matrix = self.pose(source.transform, time, poses).matrix
-        position = matrix[:3, :3] @ place + matrix[:3, 3]
-        check_range(position, source.origin, time)
-        return position
-
     def lights_at(self, time: float) -> tuple[Light, ...]:
         """Returns the lights that shine at a time."""
-        poses: dict[int, Pose] = {}
+        view = EvaluatedLights(self, time)
         with np.errstate(all="ignore"):  # what overflows is not finite, and found
-            lights = [(source, self.light_at(source, time, poses)) for source in self.document.lights]
-            return tuple(light for source, light in lights if self.pose(source.transform, time, poses).shown)
-
-    def light_at(self, source: LightSource, time: float, poses: dict[int, Pose]) -> Light:
-        """Returns a light where it is at a time."""
-        if isinstance(source, PointSource):
-            position = triple(self.light_position(source, time, poses))
-            return PointLight(position=position, intensity=self.intensity(source))
-        direction = self.light_direction(source, time, poses)
-        if isinstance(source, DistantSource):
-            return DistantLight(direction=direction, irradiance=source.irradiance, angular_radius=source.angular_radius)
-        return SpotLight(
-            position=triple(self.light_position(source, time, poses)),
-            direction=direction,
-            intensity=source.intensity,
-            inner_angle=source.inner_angle,
-            outer_angle=source.outer_angle,
-        )
-
-    def intensity(self, source: PointSource) -> Color:
-        """Returns the intensity of a point light, W/sr. One of strength c that does not fade has I = pi c d^2, d the
-        typical distance."""
-        unit_of_strength = 1.0 if source.fades else math.pi * self.light_distance**2
-        red, green, blue = (c * unit_of_strength for c in source.strength)
-        return (red, green, blue)
-
-    def light_direction(
-        self, source: SpotSource | DistantSource, time: float, poses: dict[int, Pose]
-    ) -> tuple[float, float, float]:
-        """Returns the unit direction along a light."""
-        direction = unit(self.pose(source.transform, time, poses).matrix[:3, :3] @ source.direction)
-        check_turned(direction[None], source.origin, time)
-        return triple(direction)
+            lights = [(source, source.light_at(view)) for source in self.document.lights]
+            return tuple(light for source, light in lights if view.pose(source).shown)
 
     def environment_at(self, time: float) -> Environment | None:
         """Returns the light from all around, as it is turned at a time, if there is any."""
@@ -299,6 +253,38 @@ class SceneEvaluator:
         axes = axes_of(pose.matrix)
         check_turned(axes, source.origin, time)
         return Environment(radiance=source.radiance, axes=axes) if pose.shown else None
+
+
+class EvaluatedLights:
+    """Says where the lights of a document are at one time."""
+
+    def __init__(self, evaluator: SceneEvaluator, time: float) -> None:
+        self._evaluator, self._time = evaluator, time
+        self._poses: dict[int, Pose] = {}
+
+    def pose(self, source: LightSource) -> Pose:
+        """Returns what the transform of a light does."""
+        return self._evaluator.pose(source.transform, self._time, self._poses)
+
+    @property
+    def typical_distance(self) -> float:
+        """Returns the distance at which a light that does not fade looks as strong as its number says, at all times."""
+        return self._evaluator.light_distance
+
+    def position(self, source: LightSource, place: Doubles) -> tuple[float, float, float]:
+        """Returns where a place (3,) of a light is, moved by its track and its transform."""
+        track = self._evaluator.document.tracks.get(source.track)
+        moved = place if track is None else place + track.offset_at(self._time)
+        matrix = self.pose(source).matrix
+        position = matrix[:3, :3] @ moved + matrix[:3, 3]
+        check_range(position, source.origin, self._time)
+        return triple(position)
+
+    def direction(self, source: LightSource, direction: Doubles) -> tuple[float, float, float]:
+        """Returns the unit direction that a light's transform turns a direction (3,) of any length to."""
+        turned = unit(self.pose(source).matrix[:3, :3] @ direction)
+        check_turned(turned[None], source.origin, self._time)
+        return triple(turned)
 
 
 def axes_of(matrix: Doubles) -> Doubles:

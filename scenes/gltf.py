@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from scenes.default_view import VERTICAL_FOV, look_at, triple
-from scenes.document import DistantSource, Document, LightSource, Origin, PointSource, SpotSource
+from scenes.document import Document, LightSource, Origin
 from scenes.errors import SceneFileError
+from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.mesh_validation import GLB_HEADER_BYTES, check_gltf
 from scenes.model import Camera, Doubles
 from scenes.transforms import IDENTITY, compose

@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 
 from scenes.default_view import SKY, default_camera, default_light
-from scenes.document import Document, Origin, Part, PointSource
+from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
 from scenes.evaluator import DEFAULT_CAMERA, scene_of
 from scenes.geometry import MAX_COORDINATE
 from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
+from scenes.lights import PointSource
 from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_materials import Surfaces
 from scenes.mesh_validation import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles

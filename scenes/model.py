@@ -6,15 +6,12 @@ Readers of files make scenes; renderers look at snapshots alone. World units are
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from scenes.errors import SceneError
-
-if TYPE_CHECKING:
-    pass
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -119,72 +116,20 @@ class Material:
         return self.cutout >= 0 and not any(self.emission)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PointLight:
-    """Describes a light without size. intensity: W/sr per channel, the same in all directions."""
+class Light(Protocol):
+    """Describes a light that is no surface, at one time. `scenes.lights` has the kinds."""
 
-    kind: ClassVar[str] = "point"
-    has_size: ClassVar[bool] = False
-    position: tuple[float, float, float]
-    intensity: Color
+    @property
+    def kind(self) -> str:
+        """Returns the name of its kind."""
 
     @property
     def strength(self) -> Color:
         """Returns the quantity that gives the light's brightness."""
-        return self.intensity
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpotLight:
-    """Describes a light without size that shines into a cone.
-
-    direction: unit, along its axis.
-    intensity: W/sr along the axis.
-
-    inner_angle, outer_angle: degrees from the axis, 0 to 180. Up to the one the intensity is that along the axis, at
-        the other it ends; between them it is the smooth step 3 t^2 - 2 t^3 of the cosine.
-    """
-
-    kind: ClassVar[str] = "spot"
-    has_size: ClassVar[bool] = False
-    position: tuple[float, float, float]
-    direction: tuple[float, float, float]
-    intensity: Color
-    inner_angle: float
-    outer_angle: float
-
-    @property
-    def strength(self) -> Color:
-        """Returns the quantity that gives the light's brightness."""
-        return self.intensity
-
-
-@dataclass(frozen=True, kw_only=True)
-class DistantLight:
-    """Describes a light so far away that it comes from the same direction everywhere, as the sun does.
-
-    direction: unit, along the light.
-    irradiance: W/m^2 on a plane across it.
-    angular_radius: of its disc, degrees below 90; 0 has none.
-    """
-
-    kind: ClassVar[str] = "distant"
-    direction: tuple[float, float, float]
-    irradiance: Color
-    angular_radius: float = 0.0
-
-    @property
-    def strength(self) -> Color:
-        """Returns the quantity that gives the light's brightness."""
-        return self.irradiance
 
     @property
     def has_size(self) -> bool:
         """Returns whether a ray can hit the light by chance."""
-        return self.angular_radius > 0.0
-
-
-Light = PointLight | SpotLight | DistantLight
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

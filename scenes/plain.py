@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from scenes.geometry import shading_normals
+from scenes.lights import PointLight
 from scenes.microfacets import metal_color
-from scenes.model import Color, Floats, Material, PointLight, Snapshot
+from scenes.model import Color, Floats, Material, Snapshot
 
 #: The light's edge as a share of the lesser horizontal extent, and its distance below the top as one of the height.
 LIGHT_EDGE, LIGHT_DEPTH = 0.25, 0.02

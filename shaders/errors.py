@@ -7,3 +7,7 @@ class ShaderError(Exception):
 
 class UnknownShaderError(ShaderError, ValueError):
     """No shader has this name; the message lists those there are."""
+
+
+class UnknownLightError(ShaderError, ValueError):
+    """No kind of light has this name; the message lists those there are."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
 from renderer.scene.photon_scene import EMITTER, PhotonScene
-from renderer.scene.projection import GUIDE_COLUMNS, Source, is_outside, is_projected, project
+from renderer.scene.projection import GUIDE_COLUMNS, is_projected, project
 from renderer.simd.columns import (
     CHUNK,
     WORD_BYTES,
@@ -24,7 +24,7 @@ from renderer.simd.columns import (
 )
 from renderer.simd.rows import gather_columns
 from shaders.float32 import ONE, Float32, Int
-from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, emit_from, triple
+from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, Source, emit_from, is_outside, triple
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
 from shaders.vector import Vec3, along, scale

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
-from renderer.scene.projection import GUIDE_COLUMNS, NO_PROJECTION, Projection, Source, reach
+from renderer.scene.projection import GUIDE_COLUMNS, NO_PROJECTION, Projection, reach
 from shaders.lights import (
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -13,9 +13,11 @@ from shaders.lights import (
     LIGHT_NORMAL,
     LIGHT_POSITION,
     POINT,
-    SPOT,
     TRIANGLE,
+    Extent,
     LightArrays,
+    Source,
+    numbers_of,
     triple,
 )
 from shaders.surface import SurfaceArrays
@@ -131,7 +133,7 @@ def box_around(positions: Floats, lights: LightArrays) -> Doubles:
 
     The box is the endless one where no light without size is outside.
     """
-    has_position = np.isin(lights.rows[:, LIGHT_KIND], (POINT, SPOT)) & (lights.probability > 0.0)
+    has_position = np.isin(lights.rows[:, LIGHT_KIND], numbers_of(Extent.PLACE)) & (lights.probability > 0.0)
     points = lights.rows[has_position, LIGHT_POSITION : LIGHT_POSITION + 3]
     if len(positions) == 0 or len(points) == 0:
         return NO_PROJECTION.around

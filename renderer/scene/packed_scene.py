@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
-from scenes.model import Camera, DistantLight, Light, Material, PointLight, Snapshot, Texture
+from scenes.model import Camera, Material, Snapshot, Texture
 from scenes.srgb import decoded
 from shaders.custom import shader_address
 from shaders.ggx import LEAST_ALPHA
@@ -18,12 +18,10 @@ from shaders.lights import (
     LightArrays,
     Row,
     Sphere,
+    light_row,
     pack_lights,
     picture_row,
-    point_row,
     sky_row,
-    spot_row,
-    sun_row,
     triangle_row,
 )
 from shaders.registry import get_shader
@@ -237,16 +235,6 @@ def sphere_around(snapshot: Snapshot) -> Sphere:
     radius = SPHERE_MARGIN * math.sqrt(float(np.einsum("ij,ij->i", offsets, offsets).max()))
     x, y, z = middle.tolist()
     return Sphere((x, y, z), radius)
-
-
-def light_row(light: Light, sphere: Sphere) -> Row:
-    """Returns the row of a light without triangles."""
-    if isinstance(light, PointLight):
-        return point_row(light.position, light.intensity)
-    if isinstance(light, DistantLight):
-        return sun_row(light.direction, light.irradiance, math.cos(math.radians(light.angular_radius)), sphere)
-    cosines = (math.cos(math.radians(light.inner_angle)), math.cos(math.radians(light.outer_angle)))
-    return spot_row(light.position, light.direction, light.intensity, cosines)
 
 
 def pack_camera(camera: Camera, width: int, height: int, pixel_filter: str = "box") -> CameraArrays:

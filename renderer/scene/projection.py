@@ -22,17 +22,14 @@ import numpy.typing as npt
 from shaders.compilation import compiled as inlined
 from shaders.elementary import sine_cosine
 from shaders.lights import (
-    COS_INNER,
-    COS_OUTER,
-    LIGHT_AREA,
     LIGHT_POSITION,
-    POINT,
-    SKY,
-    SPOT,
-    SUN,
     LightArrays,
+    Source,
+    is_outside,
+    is_surface,
+    light_reach,
     outer_radius,
-    spot_share,
+    photon_density,
     triple,
 )
 from shaders.sampling import uniform_cone
@@ -62,21 +59,6 @@ class Projection(NamedTuple):
     targets: Doubles
     share: float
     around: Doubles
-
-
-class Source(NamedTuple):
-    """This is a light as one photon leaves it.
-
-    kind: as in `shaders.lights`.
-    row: in `LightArrays`, of all but points and triangles.
-    origin: where the photon starts, world units.
-    axis: unit; the normal of a triangle, the axis of a spot, the direction of a photon of a sun or sky.
-    """
-
-    kind: float
-    row: int
-    origin: Vec3
-    axis: Vec3
 
 
 class Guide(NamedTuple):
@@ -124,12 +106,6 @@ def is_projected(projection: Projection) -> bool:
 
 
 @inlined
-def is_outside(kind: float) -> bool:
-    """Returns whether a light of this kind is out of the scene."""
-    return kind in (SUN, SKY)
-
-
-@inlined
 def project(
     lights: LightArrays,
     projection: Projection,
@@ -172,7 +148,7 @@ def flux_weight(lights: LightArrays, source: Source, mixture: Mixture, drawn: tu
     drawn: the photon, and the index of the guide that it was drawn from, or -1.
     """
     departure, chosen = drawn
-    density = usual_density(lights, source, departure.direction)
+    density = photon_density(lights, source, departure.direction)
     rest, around = density, mixture.around
     if around.measure > 0.0:
         rest = 1.0 / around.measure if chosen < 0 or covers(source.kind, around, departure) else 0.0
@@ -242,9 +218,7 @@ def guide_at(lights: LightArrays, source: Source, middle: Vec3, radius: float) -
 @inlined
 def lit(lights: LightArrays, source: Source, cone: Guide) -> Guide:
     """Returns a cone, or why it cannot be used, as not all of it lies where the light shines."""
-    if source.kind == POINT:
-        return cone
-    end = math.acos(lights.rows[source.row, COS_OUTER]) if source.kind == SPOT else 0.5 * math.pi
+    end = light_reach(lights, source)
     between, angle = math.acos(max(-1.0, min(1.0, dot(cone.axis, source.axis)))), math.acos(cone.edge)
     if between + angle <= end:
         return cone
@@ -309,20 +283,6 @@ def covers(kind: float, guide: Guide, departure: Departure) -> bool:
 
 
 @inlined
-def usual_density(lights: LightArrays, source: Source, direction: Vec3) -> float:
-    """Returns f of a unit direction, per unit of solid angle; of a sun or sky that of a point, per unit of area."""
-    if source.kind == POINT:
-        return 1.0 / (4.0 * math.pi)
-    if is_outside(source.kind):
-        return 1.0 / lights.rows[source.row, LIGHT_AREA]
-    cosine = dot(direction, source.axis)
-    if source.kind != SPOT:
-        return max(0.0, cosine) / math.pi
-    extent = 1.0 - 0.5 * (lights.rows[source.row, COS_INNER] + lights.rows[source.row, COS_OUTER])
-    return spot_share(lights, source.row, cosine) / (2.0 * math.pi * extent)
-
-
-@inlined
 def reach(lights: LightArrays, projection: Projection, source: Source, guides: Doubles) -> float:
     """Returns the share of a light's flux, from one point of it, that goes to targets: all where one is left to f.
 
@@ -336,6 +296,6 @@ def reach(lights: LightArrays, projection: Projection, source: Source, guides: D
         if guides[k, 4] > 0.0:
             guide = guide_of(guides, k)
             # over a cone the mean of the cosine is that along the axis times (1 + edge) / 2
-            blunt = 0.5 * (1.0 + guide.edge) if source.kind not in (POINT, SPOT, SUN, SKY) else 1.0
-            found += guide.measure * blunt * usual_density(lights, source, guide.axis)
+            blunt = 0.5 * (1.0 + guide.edge) if is_surface(source.kind) else 1.0
+            found += guide.measure * blunt * photon_density(lights, source, guide.axis)
     return min(found, 1.0)

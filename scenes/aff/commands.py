@@ -19,7 +19,8 @@ from scenes.aff.lexer import Cursor, looks_numeric
 from scenes.aff.operands import origin_of, read_color, read_points, shown
 from scenes.aff.parser import Command, Parser, exists
 from scenes.default_view import look_at, triple
-from scenes.document import Document, PointSource, join_loose
+from scenes.document import Document, join_loose
+from scenes.lights import PointSource
 from scenes.model import AnimationRange, Camera, Color
 from scenes.transforms import compose, quaternion
 

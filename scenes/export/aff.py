@@ -18,19 +18,13 @@ import numpy as np
 
 from scenes.aff.commands import CAMERA, SMALLEST_NEAR
 from scenes.default_view import look_at
-from scenes.document import (
-    Document,
-    KeyedTriangles,
-    LightSource,
-    Part,
-    PointSource,
-    triangle_count,
-)
+from scenes.document import Document, KeyedTriangles, LightSource, Part, triangle_count
 from scenes.evaluator import SceneEvaluator
 from scenes.export.decomposition import levels
 from scenes.export.pictures import write_pictures
 from scenes.export.still import map_losses
 from scenes.export.text import words, write_lines
+from scenes.lights import PointSource
 from scenes.microfacets import by_phong, phong_losses
 from scenes.model import Camera, Color, Doubles, Material, Mesh
 from scenes.scene import Scene

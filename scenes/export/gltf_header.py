@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.microfacets import metal_color
-from scenes.model import Camera, Color, DistantLight, Light, Material, PointLight, Snapshot, SpotLight
+from scenes.model import Camera, Color, Light, Material, Snapshot
 
 GLASS, INDEX, STRENGTH, LIGHTS = (
     "KHR_materials_transmission",
@@ -176,9 +177,9 @@ def light_nodes(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     """Yields a node for each light, which shines along its -z."""
     for number, light in enumerate(punctual_lights(snapshot)):
         node: dict[str, Any] = {"extensions": {LIGHTS: {"light": number}}}
-        if not isinstance(light, DistantLight):
+        if isinstance(light, PointLight | SpotLight):
             node["translation"] = list(light.position)
-        if not isinstance(light, PointLight):
+        if isinstance(light, SpotLight | DistantLight):
             node["rotation"] = turn_to(light.direction)
         yield node
 

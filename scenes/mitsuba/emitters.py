@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scenes.document import DistantSource, EnvironmentSource, LightSource, Origin, PointSource, SpotSource
+from scenes.document import EnvironmentSource, LightSource, Origin
 from scenes.environment_file import MAX_RADIANCE, read_environment
+from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.mitsuba.properties import Properties
 from scenes.model import Color, Doubles
 from scenes.transforms import IDENTITY, WORLD, Transform, quaternion, rotation

@@ -9,9 +9,10 @@ import math
 
 import numpy as np
 
-from scenes.document import DistantSource, Document, EnvironmentSource, Part
+from scenes.document import Document, EnvironmentSource, Part
 from scenes.evaluator import scene_of
 from scenes.geometry import unit
+from scenes.lights import DistantSource
 from scenes.model import Color, Doubles, Floats, Material, Mesh
 from scenes.scene import Scene
 from scenes.shapes import sphere

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from scenes.document import KeyedTriangles
 from scenes.errors import SceneFileError
+from scenes.keys.place import Place
+from scenes.keys.quantities import MAX_NUMBER
 from scenes.model import Doubles, Indices, Mesh
 from scenes.source_file import check_file, reason
-from scenes.toml_scene.keys import MAX_NUMBER
-from scenes.toml_scene.place import Place
 
 SUFFIX = ".npz"
 MAX_FILE_BYTES = 1 << 32

@@ -7,10 +7,10 @@ import numpy as np
 
 from scenes.document import KeyedTriangles
 from scenes.geometry import corner_arrays, unit
+from scenes.keys.place import Place
 from scenes.model import Doubles
 from scenes.toml_scene.keyframes import check_order
 from scenes.toml_scene.mesh_files import MeshFiles
-from scenes.toml_scene.place import Place
 from scenes.toml_scene.shapes import indices_of
 from scenes.transforms import IDENTITY
 

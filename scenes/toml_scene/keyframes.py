@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from scenes.keys.place import Place
 from scenes.model import Doubles
-from scenes.toml_scene.place import Place
 from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, product
 from scenes.transforms import axis_and_degrees
 

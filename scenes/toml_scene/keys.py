@@ -5,9 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from scenes.geometry import MAX_COORDINATE
-from scenes.metals import METALS
-from scenes.toml_scene.place import Place
-from scenes.toml_scene.values import (
+from scenes.keys.place import Place
+from scenes.keys.quantities import (
+    MAX_NUMBER,
+    MAX_REFLECTANCE,
+    direction,
+    factors,
+    length,
+    number,
+    point,
+    positive_length,
+    radiance,
+    reflectance,
+)
+from scenes.keys.values import (
     METRES,
     Choice,
     FirstKey,
@@ -28,13 +39,9 @@ from scenes.toml_scene.values import (
     Whole,
     wrong,
 )
+from scenes.lights import SOURCES
+from scenes.metals import METALS
 
-#: The largest number of matrices, scales, angles and times.
-MAX_NUMBER = 1e30
-#: Radiance reaches so far, so that float32 can square it; lights are looked at from afar, and may be stronger.
-MAX_RADIANCE, MAX_INTENSITY = 1e9, 1e20
-#: The largest reflectance of an nff surface; more than 1 in all is scaled down when it is shaded.
-MAX_REFLECTANCE = 1e6
 #: The largest scale of normals and heights.
 MAX_SCALE = 1e3
 MAX_SIDE, MAX_PIXELS = 16_384, 1 << 26
@@ -42,16 +49,6 @@ MAX_FRAMES = 10_000_000
 MAX_SEGMENTS = 1024
 MAX_PLACES = 1_000_000
 UP = ("y", "z")
-
-number = Number(-MAX_NUMBER, MAX_NUMBER)
-point = Vector(3, -MAX_COORDINATE, MAX_COORDINATE)
-direction = Vector(3, -MAX_NUMBER, MAX_NUMBER)
-length = Number(0.0, MAX_COORDINATE)
-positive_length = Number(0.0, MAX_COORDINATE, inside=True)
-factors = Triple(-MAX_NUMBER, MAX_NUMBER)
-radiance = Triple(0.0, MAX_RADIANCE)
-intensity = Triple(0.0, MAX_INTENSITY)
-reflectance = Triple(0.0, MAX_REFLECTANCE)
 
 SCENE = Table(
     "scene",
@@ -833,16 +830,14 @@ class ObjectTable:
         return tuple(FILE.keys if source == "file" else INSTANCE.keys)
 
 
-LIGHT_KINDS = ("point", "spot", "distant")
-
 LIGHT = Table(
     "light",
     "A light that is no object, with the keys of its kind. (Lights with a size are objects whose material emits.)",
     (
         Key(
             name="kind",
-            kind=Choice(LIGHT_KINDS),
-            about=f"What it is: {', '.join(LIGHT_KINDS)}.",
+            kind=Choice(tuple(SOURCES)),
+            about=f"What it is: {', '.join(SOURCES)}.",
             default="point",
             example='"spot"',
         ),
@@ -850,121 +845,9 @@ LIGHT = Table(
     ),
 )
 
-light_position = Key(
-    name="position",
-    kind=point,
-    about="Position of the light, in the file's unit.",
-    default=[0, 0, 0],
-    example="[0, 2.2, 0]",
-)
-light_direction = Key(
-    name="direction",
-    kind=direction,
-    about="Direction of the light, away from where it comes from; of any length.",
-    example="[0, -1, 0]",
-    required=True,
-)
-light_track = Key(
-    name="track",
-    kind=Text(),
-    about="Name of a track whose `translate` is added to `position`. The rest of the track does nothing: for "
-    "that let a group be moved and the light stand in it.",
-    fallback="it stands still",
-    example='"fly"',
-)
-#: The narrowest cone of a spot, degrees from its axis.
-LEAST_CONE = 0.01
-
+#: The keys of each kind of light.
 LIGHTS: Mapping[str, Table] = {
-    "point": Table(
-        'light with kind = "point"',
-        "A light without size, the same in all directions.",
-        (
-            light_position,
-            Key(
-                name="intensity",
-                kind=intensity,
-                about="Intensity, W/sr. This or `power` is needed.",
-                fallback="`power` / 4π",
-                example="[20.0, 18.0, 15.0]",
-            ),
-            Key(
-                name="power",
-                kind=intensity,
-                about="Power that it sends out in all, W.",
-                fallback="4π `intensity`",
-                example="60.0",
-            ),
-            Key(
-                name="fades",
-                kind=Flag(),
-                about="Whether it gets weaker with distance, as light does. If not, `intensity` is the radiance that a "
-                "white surface facing it has at a typical distance, as in AFF files.",
-                default=True,
-                example="false",
-            ),
-            light_track,
-        ),
-    ),
-    "spot": Table(
-        'light with kind = "spot"',
-        "A light without size that shines into a cone: evenly up to an angle from its axis, fading from there to "
-        "another one as 3t² - 2t³ does, where t goes from 1 to 0 with the cosine.",
-        (
-            light_position,
-            light_direction,
-            Key(
-                name="intensity",
-                kind=intensity,
-                about="Intensity along the axis, W/sr. This or `power` is needed.",
-                fallback="`power` / Ω",
-                example="[200.0, 180.0, 150.0]",
-            ),
-            Key(
-                name="power",
-                kind=intensity,
-                about="Power that it sends out in all, W.",
-                fallback="Ω `intensity`, Ω = π (2 - cos `inner_angle` - cos `outer_angle`)",
-                example="60.0",
-            ),
-            Key(
-                name="inner_angle",
-                kind=Number(0.0, 180.0),
-                about="Angle from the axis to where the light begins to fade, degrees.",
-                default=20.0,
-                example="15.0",
-            ),
-            Key(
-                name="outer_angle",
-                kind=Number(LEAST_CONE, 180.0),
-                about="Angle from the axis to where the light ends, degrees; not less than `inner_angle`.",
-                default=30.0,
-                example="25.0",
-            ),
-            light_track,
-        ),
-    ),
-    "distant": Table(
-        'light with kind = "distant"',
-        "A light so far away that it comes from the same direction everywhere, as the sun.",
-        (
-            light_direction,
-            Key(
-                name="irradiance",
-                kind=radiance,
-                about="Irradiance on a plane perpendicular to the light, W/m².",
-                example="[900.0, 850.0, 750.0]",
-                required=True,
-            ),
-            Key(
-                name="angular_radius",
-                kind=Number(0.0, 89.0),
-                about="Angular radius of its disc, degrees: shadows get soft, and the disc is seen. The sun's is 0.27.",
-                default=0.0,
-                example="0.27",
-            ),
-        ),
-    ),
+    kind: Table(f'light with kind = "{kind}"', source.about, source.keys) for kind, source in SOURCES.items()
 }
 
 
@@ -1248,7 +1131,7 @@ FILE_KEYS = Table(
         Key(
             name="light",
             kind=ListOf(LightTable(), 0),
-            about="Points, spots and distant lights.",
+            about="Lights that are no objects.",
             default=[],
             example="[{ power = 60.0 }]",
         ),

@@ -5,8 +5,8 @@ import re
 import sys
 from pathlib import Path
 
+from scenes.keys.values import FirstKey, Key, Table
 from scenes.toml_scene.keys import TABLES
-from scenes.toml_scene.values import FirstKey, Key, Table
 from scenes.toml_scene.writer import toml
 
 #: In the manual, a table stands between a line that names it and one that ends it.
@@ -16,8 +16,20 @@ KEYS_BLOCK = re.compile(r"(?P<start><!-- keys of (?P<title>.+?) -->\n).*?(?P<end
 def with_tables(text: str) -> str:
     """Returns the text of the manual with all tables as `TABLES` has them. Raises KeyError for a table that is not
     there."""
+    return KEYS_BLOCK.sub(lambda block: block["start"] + tables_of(block["title"]) + block["end"], text)
+
+
+def tables_of(title: str) -> str:
+    """Returns the table of a title as Markdown, or those whose titles go on with a value of its last word, each under
+    it."""
     tables = {table.title: table for table in TABLES}
-    return KEYS_BLOCK.sub(lambda block: block["start"] + markdown(tables[block["title"]]) + block["end"], text)
+    if title in tables:
+        return markdown(tables[title])
+    found = [table for table in TABLES if table.title.startswith(f"{title} = ")]
+    if not found:
+        raise KeyError(title)
+    *_, word = title.split()
+    return "\n".join(f"### `{word}{table.title.removeprefix(title)}`\n\n{markdown(table)}" for table in found)
 
 
 def markdown(table: Table) -> str:

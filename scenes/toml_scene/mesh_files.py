@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from scenes.document import Document, KeyedTriangles, triangle_count
+from scenes.keys.place import Place, quoted
 from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_file import read_mesh_document
 from scenes.model import Doubles, Mesh
 from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
 from scenes.toml_scene.exact_mesh import Arrays, read_meshes, shape_of
-from scenes.toml_scene.place import Place, quoted
 from scenes.toml_scene.placing import Frame
 from scenes.transforms import Transform
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from scenes.document import Document, Origin, Part, triangle_count
+from scenes.keys.place import Place, quoted
 from scenes.model import Doubles
 from scenes.toml_scene.keyed import keyed_of
 from scenes.toml_scene.keys import MAX_PLACES
 from scenes.toml_scene.mesh_files import MeshFiles, Piece, TriangleCount
-from scenes.toml_scene.place import Place, quoted
 from scenes.toml_scene.placing import Frame, Hierarchy, matrix_of
 from scenes.toml_scene.shapes import BUILDERS
 from scenes.transforms import Transform, translation

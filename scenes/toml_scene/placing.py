@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from scenes.keys.place import Place
 from scenes.model import Doubles
-from scenes.toml_scene.place import Place
 from scenes.transforms import IDENTITY, WORLD, Transform, quaternion, rotation, scaling, translation
 
 MAX_NESTING = 200

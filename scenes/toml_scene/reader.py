@@ -12,6 +12,7 @@ from scenes.default_view import look_at, triple
 from scenes.document import Document
 from scenes.errors import SceneFileError
 from scenes.evaluator import scene_of
+from scenes.keys.place import Place, shown
 from scenes.metals import METALS
 from scenes.model import AnimationRange, Camera, Material, Texture
 from scenes.scene import Scene
@@ -22,7 +23,6 @@ from scenes.toml_scene.keys import FILE_KEYS, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.lights import environment_of, light_of
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
-from scenes.toml_scene.place import Place, shown
 from scenes.toml_scene.placing import UP_TURNS, Frame, Hierarchy
 
 MAX_FILE_BYTES = 64_000_000

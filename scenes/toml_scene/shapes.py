@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from scenes.document import corner_indices, join_meshes
+from scenes.keys.place import Place
 from scenes.model import Doubles, Indices, Mesh
 from scenes.shapes import cone, rectangle, sphere
-from scenes.toml_scene.place import Place
 
 Build = Callable[[dict[str, Any], int, Place], Mesh]
 

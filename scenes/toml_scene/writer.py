@@ -11,15 +11,15 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from scenes.document import DistantSource, Document, EnvironmentSource, LightSource, PointSource
+from scenes.document import Document, EnvironmentSource, LightSource
 from scenes.errors import SceneFileError
+from scenes.keys.place import BARE_KEY
 from scenes.model import PICTURES, Texture
 from scenes.scene import Scene
 from scenes.source_file import reason
 from scenes.texture_file import texture_image
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
 from scenes.toml_scene.keys import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
-from scenes.toml_scene.place import BARE_KEY
 from scenes.tracks import RotationTrack, Track, VectorTrack
 from scenes.transforms import Transform
 
@@ -200,15 +200,8 @@ class Lines:
     def light_row(self, light: LightSource) -> dict[str, Any]:
         """Returns the table of a light."""
         parent = self.group(light.transform)
-        if isinstance(light, DistantSource):
-            own = {"direction": light.direction, "irradiance": light.irradiance}
-            return {"kind": "distant"} | own | {"angular_radius": light.angular_radius, "parent": parent}
         track = self.names.get(light.track) if light.track in self.document.tracks else None
-        if isinstance(light, PointSource):
-            own = {"position": light.position, "intensity": light.strength, "fades": light.fades}
-            return own | {"parent": parent, "track": track}
-        keys = ("position", "direction", "intensity", "inner_angle", "outer_angle")
-        return {"kind": "spot"} | {key: getattr(light, key) for key in keys} | {"parent": parent, "track": track}
+        return {"kind": light.kind} | light.written() | {"parent": parent, "track": track}
 
     def environment_row(self, environment: EnvironmentSource) -> dict[str, Any]:
         """Returns the table of the environment."""

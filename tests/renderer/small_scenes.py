@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from scenes.model import Camera, Material, PointLight, Snapshot
+from scenes.lights import PointLight
+from scenes.model import Camera, Material, Snapshot
 
 
 def quad(a, b, c, d):

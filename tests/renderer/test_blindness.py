@@ -10,7 +10,8 @@ from renderer import cli
 from renderer.drivers import DRIVERS
 from renderer.drivers.blindness import blindness_note
 from renderer.drivers.eye import Caustics
-from scenes.model import Material, PointLight
+from scenes.lights import PointLight
+from scenes.model import Material
 
 LAMP = PointLight(position=(0.5, 0.5, 0.5), intensity=(1.0, 1.0, 1.0))
 GLASS = Material(name="glass", kind="dielectric", ior=1.5, transmittance=1.0)

@@ -1,10 +1,15 @@
 """The additions that CONTRIBUTING.md prints fit the files that they are made to."""
 
 import argparse
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from renderer import cli
@@ -34,7 +39,14 @@ def new_file(path: str) -> dict[str, Any]:
 
 def test_each_addition_is_files_of_its_own_and_rows() -> None:
     new = {path for path, lines in changes().items() if "@@" not in lines}
-    assert {Path(path).name for path in new} == {"direct.py", "leaf_first.cu", "velvet.py", "off.py", "cache.py"}
+    assert {Path(path).name for path in new} == {
+        "direct.py",
+        "leaf_first.cu",
+        "velvet.py",
+        "off.py",
+        "cache.py",
+        "downlight.py",
+    }
     assert not any((ROOT / path).exists() for path in new)
     assert all(line.startswith("+") for path in new for line in changes()[path])
 
@@ -63,3 +75,81 @@ def test_the_additions_are_what_they_are_to_be(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "bad.off").write_text("OFF\n4 2 0\n0 0\n")
     with pytest.raises(SceneFileError, match="expected OFF"):
         read(tmp_path / "bad.off")
+
+
+def applied(lines: list[str], text: str) -> str:
+    """The text of a file with the hunks of a diff, each of which must fit at one place."""
+    hunks = "\n".join(lines).split("@@")
+    if len(hunks) == 1:
+        return "\n".join(line[1:] for line in lines) + "\n"
+    for hunk in (hunk.strip("\n").splitlines() for hunk in hunks[1:]):
+        before, after = ("".join(f"{line[1:]}\n" for line in hunk if line[0] in signs) for signs in (" -", " +"))
+        assert text.count(before) == 1, before
+        text = text.replace(before, after)
+    return text
+
+
+@pytest.fixture(scope="module")
+def contributed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the program with all that the page adds."""
+    root = tmp_path_factory.mktemp("contributed")
+    for package in ("renderer", "scenes", "shaders", "tracecore"):
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for path, lines in changes().items():
+        before = (root / path).read_text(encoding="utf-8") if (root / path).exists() else ""
+        (root / path).write_text(applied(lines, before), encoding="utf-8")
+    return root
+
+
+LAMP = """
+[[object]]
+shape = "rectangle"
+corner = [-40, 0, 40]
+edges = [[80, 0, 0], [0, 0, -80]]
+material = "grey"
+
+[materials.grey]
+diffuse = 0.5
+
+[[light]]
+kind = "downlight"
+position = [1, 2, 0]
+direction = [0, -3, 0]
+intensity = [3.0, 2.0, 1.0]
+"""
+
+#: What points of the floor get from the lamp of a file, and photons that leave it; the file is read and written first.
+LIGHTING = """
+import sys
+from pathlib import Path
+import numpy as np
+from renderer.scene.packed_scene import pack_scene
+from scenes import load, toml_scene
+from shaders.lights import emit_from, sample_light
+from shaders.random import random4
+toml_scene.write(load(sys.argv[1]), Path("copy.toml"))
+lights = pack_scene(load("copy.toml").at(0.0)).lights
+points = [(1.0 + x, 0.0, z) for x, z in ((0.0, 0.0), (2.0, 0.0), (0.0, 5.0))] + [(1.0, 3.0, 0.0)]
+arriving = [sample_light(lights, point, (0.5, 0.5, 0.5)) for point in points]
+photons = [emit_from(lights, 0, random4(np.uint64(4), 0, i, 0, 1)) for i in range(4000)]
+light = np.array([sample.irradiance for sample in arriving]) * np.array([[sample.direction[1]] for sample in arriving])
+np.savez("lighting.npz", light=light, photons=np.array([[*sum(photon, ())] for photon in photons]))
+"""
+
+
+def test_the_added_light_lights_a_floor(contributed: Path, tmp_path: Path) -> None:
+    """A lamp of intensity I cos a at a height h gives a floor I cos^4 a / h^2, where it is seen at an angle a."""
+    (tmp_path / "lamp.toml").write_text(LAMP)
+    environment = os.environ | {"PYTHONPATH": str(contributed), "TRACECORE_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", LIGHTING, "lamp.toml"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found, intensity = np.load(tmp_path / "lighting.npz"), np.array([3.0, 2.0, 1.0])
+    cosines = 2.0 / np.sqrt([4.0, 8.0, 29.0])
+    np.testing.assert_allclose(found["light"][:3], cosines[:, None] ** 4 * intensity / 4.0, rtol=1e-9)
+    assert not found["light"][3].any()  # above the lamp
+    origin, direction, flux = (found["photons"][:, start : start + 3] for start in (0, 3, 6))
+    np.testing.assert_array_equal(origin, np.tile((1.0, 2.0, 0.0), (4000, 1)))
+    np.testing.assert_allclose(flux, np.tile(np.pi * intensity, (4000, 1)))
+    steep = np.mean(-direction[:, 1] > np.sqrt(0.5))  # the mean of 2 cos sin up to 45 degrees
+    assert abs(steep - 0.5) < 4.0 * np.sqrt(0.25 / 4000)

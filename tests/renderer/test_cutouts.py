@@ -16,7 +16,8 @@ from renderer.run.picture import PictureOrder
 from renderer.run.session import Limits
 from renderer.scene.cutouts import cutouts_of, mask_of
 from renderer.scene.render_context import TracerChoice, context_of
-from scenes.model import Camera, Material, PointLight, Texture
+from scenes.lights import PointLight
+from scenes.model import Camera, Material, Texture
 
 WIDTH, HEIGHT = 32, 8
 FLOOR = quad((-50, -50, 0), (50, -50, 0), (50, 50, 0), (-50, 50, 0))

@@ -26,7 +26,8 @@ from renderer.drivers.driver import RayCounts, RenderSettings
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import PHOTON, build_photon_map, load_photons, total_flux
 from renderer.scene.packed_scene import pack_camera, pack_scene
-from scenes.model import Camera, Material, PointLight
+from scenes.lights import PointLight
+from scenes.model import Camera, Material
 from tracecore.workers.pool import WorkerPool
 
 STRAIGHT_DOWN = Camera(eye=(0.5, 0.5, 0.9), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=1e-3)

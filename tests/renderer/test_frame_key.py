@@ -20,7 +20,8 @@ from renderer.run.motion import Motion, block_of
 from renderer.run.picture import PictureOrder
 from renderer.run.session import Limits
 from scenes import model
-from scenes.model import Camera, DistantLight, Environment, Material, PointLight, Snapshot, SpotLight, Texture
+from scenes.lights import DistantLight, PointLight, SpotLight
+from scenes.model import Camera, Environment, Material, Snapshot, Texture
 from shaders import registry
 from shaders.registry import Shader, get_shader, register_shader
 
@@ -106,6 +107,7 @@ def test_every_field_of_every_dataclass_of_a_scene_is_in_the_key(monkeypatch):
     missing = {field.name for kind in kinds for field in fields(kind)} - reached
     assert missing == {"cameras", "camera", "environment"}
     known = {kind for kind in vars(model).values() if isinstance(kind, type) and is_dataclass(kind)}
+    known |= {PointLight, SpotLight, DistantLight}
     assert known - {*kinds} == {model.Mesh, model.AnimationRange}  # of which a snapshot has none
 
 

@@ -9,7 +9,8 @@ from small_scenes import closed_box, flat_snapshot, quad, sphere
 
 import scenes
 from renderer.photons.photon_map import PHOTON
-from scenes.model import Camera, DistantLight, Material
+from scenes.lights import DistantLight
+from scenes.model import Camera, Material
 from shaders.octahedral import unpack_unit
 
 WHITE, BLACK, GLOW = (1.0, 1.0, 1.0), Material(diffuse=(0.0, 0.0, 0.0)), (1.0, 1.0, 1.0)

@@ -11,7 +11,8 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.eye import Caustics
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS, LAYER_DENSITY, LAYER_LIGHT, layers_of
-from scenes.model import Camera, DistantLight, Material, PointLight
+from scenes.lights import DistantLight, PointLight
+from scenes.model import Camera, Material
 
 LIT = sorted(name for name, driver in DRIVERS.items() if driver.caustics is not Caustics.NONE)
 WITH_PHOTONS = sorted(set(LIT) - {"path"})

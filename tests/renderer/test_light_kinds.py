@@ -13,7 +13,8 @@ from renderer.drivers.driver import RenderSettings
 from renderer.photons.photon_map import PHOTON, total_flux
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene, sphere_around
-from scenes.model import Camera, DistantLight, Environment, Material, PointLight, SpotLight
+from scenes.lights import DistantLight, PointLight, SpotLight
+from scenes.model import Camera, Environment, Material
 from tracecore.workers.pool import WorkerPool
 
 GREY, MIRROR = Material(diffuse=(0.5, 0.5, 0.5)), Material(kind="mirror", specular=(1.0, 1.0, 1.0))

@@ -9,7 +9,8 @@ from small_scenes import closed_box, flat_snapshot, furnace, lamp_in_box, quad, 
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.eye import Caustics
-from scenes.model import Camera, Material, PointLight
+from scenes.lights import PointLight
+from scenes.model import Camera, Material
 
 #: Drivers that see all light of a scene whose lamps have a size.
 COMPLETE = sorted(name for name, driver in DRIVERS.items() if driver.caustics is not Caustics.NONE)

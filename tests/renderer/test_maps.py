@@ -12,7 +12,8 @@ from renderer.camera_paths.bounce import cone_spread, wider
 from renderer.camera_paths.paths import new_eye_paths
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import SCALAR, TEXTURED
-from scenes.model import Camera, Material, PointLight, Texture
+from scenes.lights import PointLight
+from scenes.model import Camera, Material, Texture
 from shaders.bsdf import sample
 from shaders.lights import emit_from, powers, sample_light
 from shaders.maps import LEAST_MIRRORED, mirroring_normal

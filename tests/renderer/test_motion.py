@@ -11,7 +11,8 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.run.motion import UNSEEN, Motion, MotionDriver, block_of, looks_same
 from renderer.scene.render_context import TracerChoice, context_of
-from scenes.model import Camera, Environment, Material, PointLight, Snapshot, Texture
+from scenes.lights import PointLight
+from scenes.model import Camera, Environment, Material, Snapshot, Texture
 
 GLOW = Material(diffuse=(0.0, 0.0, 0.0), emission=(1.0, 1.0, 1.0))
 FRONT = Camera(eye=(0.0, 0.0, 5.0), forward=(0.0, 0.0, -1.0), up=(0.0, 1.0, 0.0), vertical_fov=40.0, height=4.0)

@@ -7,7 +7,8 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 
 from renderer.scene.packed_scene import pack_camera, pack_material, pack_scene
-from scenes.model import Camera, Material, PointLight, Texture
+from scenes.lights import PointLight
+from scenes.model import Camera, Material, Texture
 from shaders.lights import LIGHT_POSITION, LIGHT_STRENGTH, POINT, TRIANGLE
 from shaders.surface import (
     MATERIAL_BACKDROP,

@@ -19,7 +19,8 @@ from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import join_triangles
 from renderer.simd.columns import ELEMENTS
-from scenes.model import Camera, Material, PointLight
+from scenes.lights import PointLight
+from scenes.model import Camera, Material
 from tracecore.workers.pool import WorkerPool
 
 GREY, MIRROR = Material(diffuse=(0.5, 0.5, 0.5)), Material(kind="mirror", specular=(0.9, 0.9, 0.9))

@@ -14,7 +14,8 @@ from renderer.photons.tracing import trace_photons
 from renderer.run import photon_run
 from renderer.run.photon_run import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit, trace_until_stored
 from renderer.scene.packed_scene import pack_scene
-from scenes.model import Material, PointLight
+from scenes.lights import PointLight
+from scenes.model import Material
 from tracecore.workers.pool import WorkerPool
 
 

@@ -16,7 +16,8 @@ from renderer.scene.photon_scene import (
     TRIANGLE_RECORD,
     pack_aliases,
 )
-from scenes.model import Material, PointLight, Texture
+from scenes.lights import PointLight
+from scenes.model import Material, Texture
 from shaders.octahedral import unpack_unit
 
 

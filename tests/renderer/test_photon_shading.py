@@ -27,7 +27,8 @@ from renderer.photons.store import (
 )
 from renderer.scene.packed_scene import pack_scene
 from renderer.simd.columns import ELEMENTS
-from scenes.model import Material, PointLight, Texture
+from scenes.lights import PointLight
+from scenes.model import Material, Texture
 
 WHITE = Material(diffuse=(0.9, 0.9, 0.9))
 LAMP = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))

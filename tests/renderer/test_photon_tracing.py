@@ -13,7 +13,8 @@ from renderer.photons.photon_map import PHOTON, total_flux
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.simd.columns import CHUNK, ELEMENTS
-from scenes.model import Material, PointLight
+from scenes.lights import PointLight
+from scenes.model import Material
 from shaders.octahedral import unpack_unit
 from tracecore.kernels.ring_records import COLUMN_PAD
 from tracecore.workers.pool import WorkerPool

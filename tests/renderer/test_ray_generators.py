@@ -9,7 +9,8 @@ from small_scenes import closed_box, flat_snapshot, inside_of_lamp_box, quad
 import tracecore
 from renderer.bench.ray_generators import BOUNCES, KINDS, RayPlan, RaySets, morton_order, occlusion_rays
 from renderer.run.halton import radical_inverse
-from scenes.model import Camera, Material, PointLight
+from scenes.lights import PointLight
+from scenes.model import Camera, Material
 from tracecore.rays import MISS
 
 PLAN = RayPlan(size=(16, 12), in_morton_order=False, occlusion_rays=8, radius=0.25, photon_rays=10_000, seed=3)

@@ -8,7 +8,8 @@ import pytest
 from driver_passes import block_means, independent_pictures, passes, sidak_bound, z_scores
 from small_scenes import flat_snapshot, quad
 
-from scenes.model import Camera, Environment, Material, SpotLight, Texture
+from scenes.lights import SpotLight
+from scenes.model import Camera, Environment, Material, Texture
 from shaders.shading_normals import MOST_CORRECTION
 
 TILTS = (0.0, 30.0, 45.0, 60.0)

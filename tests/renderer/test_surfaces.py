@@ -9,7 +9,8 @@ from small_scenes import closed_box, flat_snapshot, quad
 import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
-from scenes.model import Camera, Material, PointLight
+from scenes.lights import PointLight
+from scenes.model import Camera, Material
 
 WHITE, BLACK, HALF = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.5, 0.5, 0.5)
 BLACK_FLOOR, GLOWING = Material(diffuse=BLACK), Material(diffuse=BLACK, emission=WHITE)

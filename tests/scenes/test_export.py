@@ -8,20 +8,13 @@ import trimesh
 from PIL import Image
 
 from scenes import Scene, SceneError, load
-from scenes.document import (
-    DistantSource,
-    Document,
-    EnvironmentSource,
-    KeyedTriangles,
-    Part,
-    PointSource,
-    SpotSource,
-)
+from scenes.document import Document, EnvironmentSource, KeyedTriangles, Part
 from scenes.evaluator import scene_of
 from scenes.export import WRITERS, export, gltf_header, looking_through, obj
 from scenes.export.decomposition import levels
 from scenes.export.text import words
 from scenes.geometry import unit
+from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.microfacets import phong_power
 from scenes.model import AnimationRange, Camera, Material, Mesh, Texture
 from scenes.shapes import rectangle, sphere

@@ -9,9 +9,9 @@ from PIL import Image
 
 from scenes import SceneFileError, mitsuba
 from scenes.geometry import double_area_normals
+from scenes.lights import DistantLight, SpotLight
 from scenes.metals import METALS
 from scenes.mitsuba import elements
-from scenes.model import DistantLight, SpotLight
 from scenes.scene import Scene
 
 CORNELL_3 = """<?xml version="1.0" encoding="utf-8"?>

@@ -5,7 +5,7 @@ import pytest
 from solids import corners, is_closed, volume
 
 from scenes.geometry import areas
-from scenes.model import DistantLight
+from scenes.lights import DistantLight
 from scenes.shipped import outdoor
 
 SOLIDS = {

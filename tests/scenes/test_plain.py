@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scenes
-from scenes.model import PointLight
+from scenes.lights import PointLight
 from scenes.plain import plain, point_lit
 
 

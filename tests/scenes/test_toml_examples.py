@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 
 from scenes import Scene, SceneFileError
+from scenes.keys.values import Key, Table
 from scenes.metals import METALS
 from scenes.toml_scene import read
 from scenes.toml_scene.keys import TABLES
-from scenes.toml_scene.values import Key, Table
 from scenes.toml_scene.writer import toml
 
 RED = "materials.red = {}\nmaterials.blue = {}\n"

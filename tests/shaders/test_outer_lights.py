@@ -10,6 +10,7 @@ from shaders.environment import pack_environment, sample_sky, sky_pdf, sky_radia
 from shaders.lights import (
     BEYOND,
     Sphere,
+    distant_row,
     emit_from,
     light_pdf,
     outer_radiance,
@@ -19,7 +20,6 @@ from shaders.lights import (
     sample_light,
     sky_row,
     spot_row,
-    sun_row,
 )
 from shaders.random import random4
 
@@ -59,7 +59,7 @@ def sky_lights(sky, *others):
 
 def sun_lights(cosine):
     """One sun."""
-    return pack_lights([sun_row(AXIS, (3.0, 2.0, 1.0), cosine, SPHERE)])
+    return pack_lights([distant_row(AXIS, (3.0, 2.0, 1.0), cosine, SPHERE)])
 
 
 SPOT = pack_lights([spot_row((1.0, 2.0, 3.0), AXIS, (5.0, 6.0, 7.0), (INNER, OUTER))])

@@ -6,8 +6,9 @@ x runs to the right along the counter, y upward and z from the counter toward th
 
 import numpy as np
 
-from scenes.document import Document, PointSource
+from scenes.document import Document
 from scenes.evaluator import scene_of
+from scenes.lights import PointSource
 from scenes.model import AnimationRange
 from scenes.scene import Scene
 from scenes.shipped.kitchen import car, counter, furniture, room, still_life

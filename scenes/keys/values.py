@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from scenes.geometry import MAX_COORDINATE
-from scenes.toml_scene.place import Place, shown
+from scenes.keys.place import Place, shown
 
 METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "ft": 0.3048}
 LEAST_UNIT, LARGEST_UNIT = 1e-6, 1e6

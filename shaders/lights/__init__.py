@@ -1,0 +1,90 @@
+"""This package holds lights: their share of the photons, and what they send to a point. A file for each kind.
+
+One row per light in `LightArrays`. Photons choose a light in proportion to its power, and so do shadow rays. Suns and
+the sky are outside of the scene; their power is what enters the sphere around it. Rows come in, from lights of a scene
+and triangles that glow; what loops call goes out: samples, densities and photons.
+"""
+
+from shaders.lights.arrays import (
+    LIGHT_AREA,
+    LIGHT_EDGE_1,
+    LIGHT_EDGE_2,
+    LIGHT_KIND,
+    LIGHT_NORMAL,
+    LIGHT_POSITION,
+    LIGHT_STRENGTH,
+    Emission,
+    LightArrays,
+    LightSample,
+    Row,
+    Source,
+    Sphere,
+    outer_radius,
+    triple,
+)
+from shaders.lights.dispatch import (
+    choose,
+    emit,
+    emit_from,
+    is_outside,
+    is_surface,
+    light_pdf,
+    light_reach,
+    outer_radiance,
+    photon_density,
+    sample_light,
+)
+from shaders.lights.distant import distant_row
+from shaders.lights.kind import Extent
+from shaders.lights.outside import BEYOND
+from shaders.lights.packing import NO_SKY, pack_lights, powers
+from shaders.lights.picture import picture_row
+from shaders.lights.point import POINT, point_row
+from shaders.lights.registry import light_row, numbers_of
+from shaders.lights.sky import sky_row
+from shaders.lights.spot import spot_row
+from shaders.lights.triangle import SHADOW_END, TRIANGLE, triangle_row
+
+__all__ = [
+    "BEYOND",
+    "LIGHT_AREA",
+    "LIGHT_EDGE_1",
+    "LIGHT_EDGE_2",
+    "LIGHT_KIND",
+    "LIGHT_NORMAL",
+    "LIGHT_POSITION",
+    "LIGHT_STRENGTH",
+    "NO_SKY",
+    "POINT",
+    "SHADOW_END",
+    "TRIANGLE",
+    "Emission",
+    "Extent",
+    "LightArrays",
+    "LightSample",
+    "Row",
+    "Source",
+    "Sphere",
+    "choose",
+    "distant_row",
+    "emit",
+    "emit_from",
+    "is_outside",
+    "is_surface",
+    "light_pdf",
+    "light_reach",
+    "light_row",
+    "numbers_of",
+    "outer_radiance",
+    "outer_radius",
+    "pack_lights",
+    "photon_density",
+    "picture_row",
+    "point_row",
+    "powers",
+    "sample_light",
+    "sky_row",
+    "spot_row",
+    "triangle_row",
+    "triple",
+]

@@ -1,0 +1,116 @@
+"""This module holds the light `distant`: a disc far away, as the sun is, or parallel light.
+
+The row has the direction along the light for a normal, the irradiance across it for a strength, and in place of an edge
+the cosine of the angle that the disc ends at.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.compilation import compiled
+from shaders.lights import outside
+from shaders.lights.arrays import (
+    LIGHT_AREA,
+    LIGHT_EDGE_1,
+    LIGHT_NORMAL,
+    LIGHT_STRENGTH,
+    Emission,
+    LightArrays,
+    LightSample,
+    Row,
+    Sphere,
+    outer_radius,
+    outer_row,
+    triple,
+)
+from shaders.lights.kind import Doubles, Extent, LightKind
+from shaders.sampling import uniform_cone
+from shaders.vector import BLACK, Color, Vec3, dot, frame, scale, to_world
+
+DISTANT = 3.0
+
+COS_DISC = LIGHT_EDGE_1 + 1
+
+
+def distant_row(direction: Vec3, irradiance: Color, cosine: float, sphere: Sphere) -> Row:
+    """Returns the row of a disc far away.
+
+    direction: unit, along the light.
+    irradiance: W/m^2 on a plane across it.
+    cosine: of the angle that the radius of the disc fills; 1 of parallel light.
+    """
+    row = outer_row(DISTANT, irradiance, sphere)
+    row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = direction
+    row[COS_DISC] = cosine
+    return row
+
+
+def row(light: Any, sphere: Sphere) -> Row:
+    """Returns the row of a light with a direction, an irradiance and an angular_radius in degrees."""
+    return distant_row(light.direction, light.irradiance, math.cos(math.radians(light.angular_radius)), sphere)
+
+
+def power_per_strength(rows: Doubles) -> Doubles:
+    """Returns 2 A / (1 + cosine), as the power is 2 / (1 + cosine) A E."""
+    power: Doubles = 2.0 * rows[:, LIGHT_AREA] / (1.0 + rows[:, COS_DISC])
+    return power
+
+
+def is_met(rows: Doubles) -> npt.NDArray[np.bool_]:
+    """Returns whether the lights have discs, (n,) bool."""
+    has_disc: npt.NDArray[np.bool_] = rows[:, COS_DISC] < 1.0
+    return has_disc
+
+
+@compiled
+def sample(lights: LightArrays, index: int, _point: Vec3, u: tuple[float, float]) -> LightSample:
+    """Returns the light from a point of the disc, which is the same at every point of the scene."""
+    towards = scale(triple(lights, index, LIGHT_NORMAL), -1.0)
+    if lights.rows[index, COS_DISC] >= 1.0:
+        irradiance = scale(triple(lights, index, LIGHT_STRENGTH), 1.0 / lights.probability[index])
+        return LightSample(towards, outside.BEYOND * outer_radius(lights, index), irradiance, 0.0)
+    tangent, bitangent = frame(towards)
+    direction = to_world(uniform_cone(u[0], u[1], lights.rows[index, COS_DISC]), tangent, bitangent, towards)
+    pdf = density(lights, index, direction, math.inf)
+    return outside.arriving(lights, index, direction, pdf, radiance(lights, index, direction))
+
+
+@compiled
+def density(lights: LightArrays, index: int, direction: Vec3, _distance: float) -> float:
+    """Returns the pdf_solid_angle of a direction, the same over the disc."""
+    cosine, edge = -dot(direction, triple(lights, index, LIGHT_NORMAL)), lights.rows[index, COS_DISC]
+    return lights.probability[index] / (2.0 * math.pi * (1.0 - edge)) if cosine >= edge else 0.0
+
+
+@compiled
+def radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
+    """Returns the radiance from a unit direction, the same over the disc."""
+    cosine = lights.rows[index, COS_DISC]
+    if -dot(direction, triple(lights, index, LIGHT_NORMAL)) < cosine:
+        return BLACK
+    return scale(triple(lights, index, LIGHT_STRENGTH), 1.0 / (math.pi * (1.0 - cosine) * (1.0 + cosine)))
+
+
+@compiled
+def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
+    """Returns a photon of the disc."""
+    light = sample(lights, index, BLACK, (u[0], u[1]))
+    return outside.emit_towards(lights, index, light, (u[2], u[3]))
+
+
+KIND = LightKind(
+    name="distant",
+    number=DISTANT,
+    extent=Extent.OUTSIDE,
+    row=row,
+    power_per_strength=power_per_strength,
+    sample=sample,
+    emit=emit,
+    density=density,
+    radiance=radiance,
+    photon_density=outside.photon_density,
+    is_met=is_met,
+)

@@ -1,0 +1,95 @@
+"""This module says what a kind of light is: all that loops must know of it, in the functions of one object."""
+
+import enum
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.compilation import compiled
+from shaders.lights.arrays import Emission, LightArrays, LightSample, Row, Source, Sphere
+from shaders.vector import BLACK, Color, Vec3, dot
+
+Doubles = npt.NDArray[np.float64]
+
+
+class Extent(enum.Enum):
+    """Says what a light fills: a place of no size, a surface that photons leave by the cosine, or all that is outside
+    of the sphere around the scene."""
+
+    PLACE = enum.auto()
+    SURFACE = enum.auto()
+    OUTSIDE = enum.auto()
+
+
+@compiled
+def no_density(_lights: LightArrays, _index: int, _direction: Vec3, _distance: float) -> float:
+    """Returns the density of a light that no ray meets."""
+    return 0.0
+
+
+@compiled
+def no_radiance(_lights: LightArrays, _index: int, _direction: Vec3) -> Color:
+    """Returns the radiance of a light that no ray meets which leaves the scene."""
+    return BLACK
+
+
+@compiled
+def cosine_density(_lights: LightArrays, source: Source, direction: Vec3) -> float:
+    """Returns the density of a surface's photons, which leave it by the cosine, per unit of solid angle."""
+    return max(0.0, dot(direction, source.axis)) / math.pi
+
+
+@compiled
+def half_space(_lights: LightArrays, _source: Source) -> float:
+    """Returns the angle that a surface shines up to."""
+    return 0.5 * math.pi
+
+
+def no_row(_light: Any, _sphere: Sphere) -> Row:
+    """Raises TypeError: triangles and the environment are lights too, but none that a scene lists."""
+    raise TypeError("a light of this kind comes from a surface or the environment")
+
+
+def never_met(rows: Doubles) -> npt.NDArray[np.bool_]:
+    """Returns (n,) bool for lights that no ray meets which leaves the scene."""
+    return np.zeros(len(rows), np.bool_)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LightKind:
+    """This is a row of the registry. Functions that loops call are `compiled`; index is that of a light's row.
+
+    name: as lights of a scene have it for their `kind`.
+    number: which marks the rows of this kind, like that of no other.
+    extent: what it fills.
+    power_per_strength: from rows (n, LIGHT_COLUMNS) to (n,), the power in W over the strength.
+    sample: (lights, index, point, (u1, u2)), from two uniform numbers to the light that a point gets, a `LightSample`.
+    emit: (lights, index, u), from four uniform numbers to a photon, an `Emission`.
+    row: from a light of the scene and the sphere around it to its row.
+    density: (lights, index, direction, distance), the pdf_solid_angle with which `sample` draws a direction that meets
+        the light.
+    radiance: (lights, index, direction), what a ray meets that leaves the scene.
+    photon_density: (lights, source, direction), that of `emit`: per unit of solid angle, or of area of a light outside.
+    reach: (lights, source), the angle from the axis up to which it shines; infinite where that is everywhere.
+    is_met: whether a ray that leaves the scene can meet lights, (n,) bool of their rows.
+    brightest: from rows to the power (n, 3) in W of lights that were everywhere as bright as they are at most; None
+        where that is their power.
+    """
+
+    name: str
+    number: float
+    extent: Extent
+    power_per_strength: Callable[[Doubles], Doubles]
+    sample: Callable[[LightArrays, int, Vec3, tuple[float, float]], LightSample]
+    emit: Callable[[LightArrays, int, tuple[float, float, float, float]], Emission]
+    row: Callable[[Any, Sphere], Row] = no_row
+    density: Callable[[LightArrays, int, Vec3, float], float] = no_density
+    radiance: Callable[[LightArrays, int, Vec3], Color] = no_radiance
+    photon_density: Callable[[LightArrays, Source, Vec3], float] = cosine_density
+    reach: Callable[[LightArrays, Source], float] = half_space
+    is_met: Callable[[Doubles], npt.NDArray[np.bool_]] = never_met
+    brightest: Callable[[Doubles], Doubles] | None = None

@@ -1,0 +1,121 @@
+"""This module holds the light `picture`: a triangle that glows as a texture says.
+
+Its strength is the mean over the triangle, and its own columns are the texture, texture coordinates of its first corner
+and along the edges, and what radiance the texture multiplies.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.compilation import called, compiled
+from shaders.lights import triangle
+from shaders.lights.arrays import (
+    LIGHT_AREA,
+    LIGHT_KIND,
+    LIGHT_OWN,
+    LIGHT_STRENGTH,
+    Emission,
+    LightArrays,
+    LightSample,
+    Row,
+    triple,
+)
+from shaders.lights.kind import Doubles, Extent, LightKind
+from shaders.sampling import uniform_triangle
+from shaders.textures import TEXTURE_HEIGHT, TEXTURE_WIDTH, TextureArrays, lookup
+from shaders.vector import BLACK, Color, Vec3, add, multiply, scale
+
+PICTURE = 5.0
+
+LIGHT_TEXTURE, LIGHT_UV, LIGHT_UV_1, LIGHT_UV_2, LIGHT_RADIANCE = (
+    LIGHT_OWN,
+    LIGHT_OWN + 1,
+    LIGHT_OWN + 3,
+    LIGHT_OWN + 5,
+    LIGHT_OWN + 7,
+)
+
+#: Strips of a triangle over which the mean of its picture is taken, at most.
+MOST_STRIPS = 256
+
+
+def picture_row(row: Row, textures: TextureArrays, texture: int, uvs: npt.NDArray[np.float32]) -> Row:
+    """Returns the row of a `triangle_row` whose radiance a texture multiplies. uvs: (3, 2), of its corners."""
+    picture = row.copy()
+    picture[LIGHT_KIND], picture[LIGHT_TEXTURE] = PICTURE, texture
+    picture[LIGHT_UV : LIGHT_UV + 6] = np.concatenate([uvs[0], uvs[1] - uvs[0], uvs[2] - uvs[0]])
+    picture[LIGHT_RADIANCE : LIGHT_RADIANCE + 3] = row[LIGHT_STRENGTH : LIGHT_STRENGTH + 3]
+    picture[LIGHT_STRENGTH : LIGHT_STRENGTH + 3] *= mean_of_picture(textures, picture)
+    return picture
+
+
+@called
+def mean_of_picture(textures: TextureArrays, row: Row) -> Color:
+    """Returns the mean colour of a texture over a triangle: at the middle of equal parts about as large as texels."""
+    texture, total = int(row[LIGHT_TEXTURE]), BLACK
+    sides = max(np.abs(row[LIGHT_UV_1 : LIGHT_UV_1 + 4])) * max(
+        textures.table[texture, TEXTURE_WIDTH], textures.table[texture, TEXTURE_HEIGHT]
+    )
+    strips = min(max(math.ceil(sides), 1), MOST_STRIPS)
+    for i in range(strips):
+        for j in range(2 * (strips - i) - 1):
+            third = 2.0 / 3.0 if j % 2 else 1.0 / 3.0
+            s, t = (i + third) / strips, (j // 2 + third) / strips
+            total = add(total, color_of_picture(textures, row, s, t))
+    return scale(total, 1.0 / (strips * strips))
+
+
+@compiled
+def color_of_picture(textures: TextureArrays, row: Row, s: float, t: float) -> Color:
+    """Returns the colour of the texture so far along both edges of a picture."""
+    u, v = (
+        row[LIGHT_UV] + s * row[LIGHT_UV_1] + t * row[LIGHT_UV_2],
+        row[LIGHT_UV + 1] + s * row[LIGHT_UV_1 + 1] + t * row[LIGHT_UV_2 + 1],
+    )
+    return lookup(textures, int(row[LIGHT_TEXTURE]), u, v)
+
+
+@called
+def radiance_of_picture(lights: LightArrays, index: int, s: float, t: float) -> Color:
+    """Returns the radiance so far along both edges of a picture."""
+    return multiply(triple(lights, index, LIGHT_RADIANCE), color_of_picture(lights.textures, lights.rows[index], s, t))
+
+
+def brightest(rows: Doubles) -> Doubles:
+    """Returns the power of white pictures, (n, 3) W."""
+    watts: Doubles = math.pi * rows[:, LIGHT_AREA, None] * rows[:, LIGHT_RADIANCE : LIGHT_RADIANCE + 3]
+    return watts
+
+
+@compiled
+def sample(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
+    """Returns the light from a point of a picture that u chooses."""
+    light = triangle.sample(lights, index, point, u)
+    if light.pdf_solid_angle <= 0.0:
+        return light
+    s, t = uniform_triangle(u[0], u[1])
+    irradiance = scale(radiance_of_picture(lights, index, s, t), 1.0 / light.pdf_solid_angle)
+    return LightSample(light.direction, light.distance, irradiance, light.pdf_solid_angle)
+
+
+@compiled
+def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
+    """Returns a photon from a point of a picture, its direction by the cosine."""
+    photon = triangle.emit(lights, index, u)
+    s, t = uniform_triangle(u[2], u[3])
+    flux = triangle.flux(lights, index, radiance_of_picture(lights, index, s, t))
+    return Emission(photon.origin, photon.direction, flux)
+
+
+KIND = LightKind(
+    name="picture",
+    number=PICTURE,
+    extent=Extent.SURFACE,
+    power_per_strength=triangle.power_per_strength,
+    sample=sample,
+    emit=emit,
+    density=triangle.density,
+    brightest=brightest,
+)

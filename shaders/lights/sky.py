@@ -1,0 +1,113 @@
+"""This module holds the light `sky`: it comes from all around, as an image says.
+
+The row has the axes of the image for edges and normal, and its mean radiance for a strength.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.compilation import compiled
+from shaders.environment import mean_radiance, sample_sky, sky_pdf, sky_radiance
+from shaders.lights import outside
+from shaders.lights.arrays import (
+    LIGHT_AREA,
+    LIGHT_EDGE_1,
+    LIGHT_EDGE_2,
+    LIGHT_NORMAL,
+    Emission,
+    LightArrays,
+    LightSample,
+    Row,
+    Sphere,
+    outer_row,
+    triple,
+)
+from shaders.lights.kind import Doubles, Extent, LightKind
+from shaders.vector import BLACK, Color, Vec3, to_local, to_world
+
+SKY = 4.0
+
+
+def sky_row(image: npt.NDArray[np.float32], axes: npt.NDArray[np.float64], sphere: Sphere) -> Row:
+    """Returns the row of light from all around.
+
+    image: (h, w, 3), W/(m^2 sr).
+    axes: (3, 3), rows that are x, y and z of the image.
+    """
+    red, green, blue = mean_radiance(image).tolist()
+    row = outer_row(SKY, (red, green, blue), sphere)
+    row[LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3], row[LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3], row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = (
+        axes
+    )
+    return row
+
+
+def power_per_strength(rows: Doubles) -> Doubles:
+    """Returns 4 pi A, as the power is 4 pi A L."""
+    power: Doubles = 4.0 * math.pi * rows[:, LIGHT_AREA]
+    return power
+
+
+def is_met(rows: Doubles) -> npt.NDArray[np.bool_]:
+    """Returns True for each light, (n,) bool."""
+    return np.ones(len(rows), np.bool_)
+
+
+@compiled
+def sample(lights: LightArrays, index: int, _point: Vec3, u: tuple[float, float]) -> LightSample:
+    """Returns the light from a texel that u chooses, which is the same at every point of the scene."""
+    own = sample_sky(lights.environment, u[0], u[1])
+    direction = to_world(
+        own,
+        triple(lights, index, LIGHT_EDGE_1),
+        triple(lights, index, LIGHT_EDGE_2),
+        triple(lights, index, LIGHT_NORMAL),
+    )
+    pdf = density(lights, index, direction, math.inf)
+    return outside.arriving(lights, index, direction, pdf, radiance(lights, index, direction))
+
+
+@compiled
+def density(lights: LightArrays, index: int, direction: Vec3, _distance: float) -> float:
+    """Returns the pdf_solid_angle of a direction, in proportion to its row's and texel's radiance."""
+    return lights.probability[index] * sky_pdf(lights.environment, in_sky(lights, index, direction))
+
+
+@compiled
+def radiance(lights: LightArrays, index: int, direction: Vec3) -> Color:
+    """Returns the radiance of the image in a unit direction."""
+    return sky_radiance(lights.environment, in_sky(lights, index, direction))
+
+
+@compiled
+def in_sky(lights: LightArrays, index: int, direction: Vec3) -> Vec3:
+    """Returns a direction in the frame of the image of the sky."""
+    return to_local(
+        direction,
+        triple(lights, index, LIGHT_EDGE_1),
+        triple(lights, index, LIGHT_EDGE_2),
+        triple(lights, index, LIGHT_NORMAL),
+    )
+
+
+@compiled
+def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
+    """Returns a photon of a texel."""
+    light = sample(lights, index, BLACK, (u[0], u[1]))
+    return outside.emit_towards(lights, index, light, (u[2], u[3]))
+
+
+KIND = LightKind(
+    name="sky",
+    number=SKY,
+    extent=Extent.OUTSIDE,
+    power_per_strength=power_per_strength,
+    sample=sample,
+    emit=emit,
+    density=density,
+    radiance=radiance,
+    photon_density=outside.photon_density,
+    is_met=is_met,
+)

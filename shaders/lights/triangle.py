@@ -1,0 +1,113 @@
+"""This module holds the light `triangle`: one that glows on its front, the same in all directions."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from shaders.compilation import compiled
+from shaders.lights.arrays import (
+    LIGHT_AREA,
+    LIGHT_EDGE_1,
+    LIGHT_EDGE_2,
+    LIGHT_NORMAL,
+    LIGHT_POSITION,
+    LIGHT_STRENGTH,
+    Emission,
+    LightArrays,
+    LightSample,
+    Row,
+    row_of,
+    triple,
+)
+from shaders.lights.kind import Doubles, Extent, LightKind
+from shaders.sampling import cosine_hemisphere, uniform_triangle
+from shaders.surface import clearance
+from shaders.vector import BLACK, Color, Vec3, add, dot, frame, length, scale, subtract, to_world
+
+TRIANGLE = 1.0
+
+#: Shadow rays to a light with size end after this share of the distance.
+SHADOW_END = 1.0 - 1e-4
+
+
+def triangle_row(corners: npt.NDArray[np.float64], radiance: Color) -> Row:
+    """Returns the row of a triangle that glows, corners (3, 3). radiance: W/(m^2 sr)."""
+    edge_1, edge_2 = corners[1] - corners[0], corners[2] - corners[0]
+    normal = np.cross(edge_1, edge_2)
+    twice_area = float(np.linalg.norm(normal))
+    x, y, z = corners[0].tolist()
+    row = row_of(TRIANGLE, (x, y, z), radiance)
+    row[LIGHT_EDGE_1 : LIGHT_EDGE_1 + 3] = edge_1
+    row[LIGHT_EDGE_2 : LIGHT_EDGE_2 + 3] = edge_2
+    row[LIGHT_NORMAL : LIGHT_NORMAL + 3] = normal / twice_area if twice_area > 0.0 else 0.0
+    row[LIGHT_AREA] = 0.5 * twice_area
+    return row
+
+
+def power_per_strength(rows: Doubles) -> Doubles:
+    """Returns pi A, as the power is pi A L."""
+    power: Doubles = math.pi * rows[:, LIGHT_AREA]
+    return power
+
+
+@compiled
+def sample(lights: LightArrays, index: int, point: Vec3, u: tuple[float, float]) -> LightSample:
+    """Returns the light from a point of a triangle that u chooses."""
+    s, t = uniform_triangle(u[0], u[1])
+    on_light = add(
+        triple(lights, index, LIGHT_POSITION),
+        add(scale(triple(lights, index, LIGHT_EDGE_1), s), scale(triple(lights, index, LIGHT_EDGE_2), t)),
+    )
+    offset = subtract(on_light, point)
+    distance = length(offset)
+    if distance <= 0.0:
+        return LightSample((0.0, 0.0, 1.0), 0.0, BLACK, 0.0)
+    direction = scale(offset, 1.0 / distance)
+    pdf = density(lights, index, direction, distance)
+    if pdf <= 0.0:
+        return LightSample(direction, distance, BLACK, 0.0)
+    return LightSample(direction, distance * SHADOW_END, scale(triple(lights, index, LIGHT_STRENGTH), 1.0 / pdf), pdf)
+
+
+@compiled
+def density(lights: LightArrays, index: int, direction: Vec3, distance: float) -> float:
+    """Returns the pdf_solid_angle of a direction that meets the front of a triangle at a distance."""
+    cosine = -dot(direction, triple(lights, index, LIGHT_NORMAL))
+    if cosine <= 0.0 or lights.rows[index, LIGHT_AREA] <= 0.0:
+        return 0.0
+    return lights.probability[index] * distance * distance / (cosine * lights.rows[index, LIGHT_AREA])
+
+
+@compiled
+def emit(lights: LightArrays, index: int, u: tuple[float, float, float, float]) -> Emission:
+    """Returns a photon from a point of a triangle, its direction by the cosine."""
+    origin = triple(lights, index, LIGHT_POSITION)
+    edge_1, edge_2, normal = (
+        triple(lights, index, LIGHT_EDGE_1),
+        triple(lights, index, LIGHT_EDGE_2),
+        triple(lights, index, LIGHT_NORMAL),
+    )
+    s, t = uniform_triangle(u[2], u[3])
+    on_light = add(origin, add(scale(edge_1, s), scale(edge_2, t)))
+    off_light = scale(normal, clearance(origin, add(origin, edge_1), add(origin, edge_2)))
+    tangent, bitangent = frame(normal)
+    direction = to_world(cosine_hemisphere(u[0], u[1]), tangent, bitangent, normal)
+    return Emission(add(on_light, off_light), direction, flux(lights, index, triple(lights, index, LIGHT_STRENGTH)))
+
+
+@compiled
+def flux(lights: LightArrays, index: int, radiance: Color) -> Color:
+    """Returns the flux of a photon from where a triangle has some radiance."""
+    return scale(radiance, math.pi * lights.rows[index, LIGHT_AREA] / lights.probability[index])
+
+
+KIND = LightKind(
+    name="triangle",
+    number=TRIANGLE,
+    extent=Extent.SURFACE,
+    power_per_strength=power_per_strength,
+    sample=sample,
+    emit=emit,
+    density=density,
+)
