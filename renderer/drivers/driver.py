@@ -2,7 +2,9 @@
 the other.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count, takewhile
 from typing import Protocol
 
 import numpy as np
@@ -61,6 +63,13 @@ class RayCounts:
         """Returns the number of all rays."""
         return self.camera + self.shadow + self.bounce + self.photon
 
+    def add(self, other: "RayCounts") -> None:
+        """Counts other rays too."""
+        self.camera += other.camera
+        self.shadow += other.shadow
+        self.bounce += other.bounce
+        self.photon += other.photon
+
 
 @dataclass(kw_only=True)
 class Work:
@@ -95,10 +104,27 @@ def curve_of(driver: type[object]) -> str:
     return curve
 
 
+def passes_of(driver: "Driver", first: int, may_begin: Callable[[int], bool]) -> Iterator[Radiance]:
+    """Yields passes in order, while those after them may be under way already.
+
+    first: index of the first pass.
+    may_begin: says of an index whether that pass is to be made; after the first that is not, none is.
+
+    What is under way when the caller leaves is given up. An error of a pass comes when its turn comes.
+    """
+    at_once: Callable[[int, Callable[[int], bool]], Iterator[Radiance]] | None = getattr(driver, "passes", None)
+    if at_once is not None:
+        yield from at_once(first, may_begin)
+        return
+    for index in takewhile(may_begin, count(first)):
+        yield driver.render_pass(index)
+
+
 class Driver(Protocol):
     """This is a way to make a picture: the mean of all passes converges to it.
 
-    Passes come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
+    A driver that can have several passes under way at once also has `passes`, with the arguments of `passes_of`. Passes
+    come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
     passes keep apart, so that passes are not independent; but the two halves of them (`renderer.film.halves`) are, as
     far as passes share nothing else, such as the one photon map of `photons-only`.
     """
