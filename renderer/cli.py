@@ -18,7 +18,7 @@ from renderer.commands.arguments import Parser
 from renderer.interrupts import ignore_from_now_on, interruptible
 from renderer.version import __version__
 
-DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
+EXIT_DONE, EXIT_FAILED, EXIT_BAD_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 EXAMPLES = """\
 examples:
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments.words = list(sys.argv[1:] if argv is None else argv)
     with interruptible(), _logs_heard():
         status = _run(arguments)
-        if status == INTERRUPTED and argv is None:
+        if status == EXIT_INTERRUPTED and argv is None:
             ignore_from_now_on()
         return status
 
@@ -102,7 +102,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return int(arguments.run(arguments))
     except KeyboardInterrupt as interrupt:
         print(f"tracecore: interrupted{f': {interrupt}' if str(interrupt) else ''}", file=sys.stderr)
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     except Exception as error:
         status = status_of(error)
         if status is None:
@@ -131,9 +131,9 @@ def status_of(error: Exception) -> int | None:
     from tracecore.errors import TraceError, TriangleError
 
     if isinstance(error, UsageError | SceneError | TriangleError):
-        return BAD_USAGE
+        return EXIT_BAD_USAGE
     if isinstance(error, RenderError | TraceError | ShaderError | OSError | MemoryError):
-        return FAILED
+        return EXIT_FAILED
     return None
 
 

@@ -144,16 +144,16 @@ class Surfaces:
         illum = self.number(values, "illum", 2.0)
         diffuse = self.reflectance(values.get("kd", PLAIN.diffuse))
         specular = BLACK if illum in DULL else self.reflectance(values.get("ks", BLACK))
-        shine = self.number(values, "ns", 0.0)
+        exponent = self.number(values, "ns", 0.0)
         opacity = self.number(values, "d", 1.0 - self.number(values, "tr", 0.0))
         black = max(diffuse) <= NEARLY_BLACK
         if (opacity < 1.0 and (illum in CLEAR or "tf" in values)) or (black and illum in CLEAR):
             through = 1.0 - max(opacity, 0.0) if opacity < 1.0 else 1.0
             return glass(name, self.number(values, "ni", DEFAULT_IOR), through)
-        if black and max(specular) > 0.0 and (illum in REFLECTING or shine >= MIRROR_NS):
+        if black and max(specular) > 0.0 and (illum in REFLECTING or exponent >= MIRROR_NS):
             return Material(name=name, kind="mirror", diffuse=BLACK, specular=specular)
         if max(specular) > 0.0:
-            return Material(name=name, kind="nff", diffuse=diffuse, specular=specular, shine=max(shine, 0.0))
+            return Material(name=name, kind="nff", diffuse=diffuse, specular=specular, exponent=max(exponent, 0.0))
         return Material(name=name, diffuse=diffuse)
 
     def number(self, values: dict[str, Any], key: str, default: float) -> float:

@@ -37,7 +37,7 @@ def coated(name: str, diffuse: Color, specular: Color, alpha: float) -> Material
         return Material(name=name, kind="mirror", diffuse=BLACK, specular=specular)
     if is_dull(alpha) or specular == BLACK:
         return Material(name=name, diffuse=added(diffuse, specular))
-    return Material(name=name, kind="nff", diffuse=diffuse, specular=specular, shine=phong_power(alpha))
+    return Material(name=name, kind="nff", diffuse=diffuse, specular=specular, exponent=phong_power(alpha))
 
 
 def by_phong(material: Material) -> Material:
@@ -52,7 +52,7 @@ def by_phong(material: Material) -> Material:
         like = coated(material.name, material.diffuse, (coat, coat, coat), alpha)
     else:
         return plain
-    return replace(plain, kind=like.kind, diffuse=like.diffuse, specular=like.specular, shine=like.shine, ior=1.0)
+    return replace(plain, kind=like.kind, diffuse=like.diffuse, specular=like.specular, exponent=like.exponent, ior=1.0)
 
 
 def phong_losses(material: Material) -> Iterator[str]:

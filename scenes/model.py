@@ -64,7 +64,7 @@ class Material:
     """Says how a surface scatters and emits. Which fields count depends on `kind`, the name of a registered shader.
 
     diffuse, specular: reflectances in 0..1 per channel, linear.
-    shine: cosine power of the Phong lobe.
+    exponent: cosine power of the Phong lobe.
     transmittance: share let through in 0..1.
     ior: refractive index (<= 0 counts as 1: no refraction).
     eta, k: refractive index and extinction coefficient of a metal, whose reflectance `specular` then multiplies; with a
@@ -88,7 +88,7 @@ class Material:
     kind: str = "diffuse"
     diffuse: Color = (0.5, 0.5, 0.5)
     specular: Color = (0.0, 0.0, 0.0)
-    shine: float = 0.0
+    exponent: float = 0.0
     transmittance: float = 0.0
     ior: float = 1.0
     emission: Color = (0.0, 0.0, 0.0)

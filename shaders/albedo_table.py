@@ -19,7 +19,7 @@ from shaders.ggx import LEAST_ALPHA
 Doubles = npt.NDArray[np.float64]
 
 #: Points along each axis of the table, from 0 to 1, and points of quadrature of the sampled normals' two numbers.
-PLACES = 32
+TABLE_SIZE = 32
 NODES, AZIMUTHS = 32, 12
 
 #: Mean of Schlick's (1 - cosine)^5 over the cosine-weighted hemisphere.
@@ -82,9 +82,9 @@ def one_bounce(alpha: float, cosine: Doubles) -> Doubles:
 
 
 def tabulated() -> Doubles:
-    """Returns the table of scale and bias, (2, PLACES, PLACES), by the roots of alpha and of the cosine."""
-    places = np.linspace(0.0, 1.0, PLACES)
-    return np.stack([one_bounce(max(root**2, LEAST_ALPHA), places**2) for root in places], axis=1)
+    """Returns the table of scale and bias, (2, TABLE_SIZE, TABLE_SIZE), by the roots of alpha and of the cosine."""
+    size = np.linspace(0.0, 1.0, TABLE_SIZE)
+    return np.stack([one_bounce(max(root**2, LEAST_ALPHA), size**2) for root in size], axis=1)
 
 
 def means(table: Doubles) -> Doubles:
@@ -104,18 +104,18 @@ MEAN_SHARES = means(SHARES)
 
 
 @compiled
-def place_of(x: float, places: int) -> tuple[int, float]:
+def index_of(x: float, size: int) -> tuple[int, float]:
     """Returns the index in a table's axis before x in 0..1, and how far it is to the next one, as a share of their
     distance."""
-    scaled = min(max(x, 0.0), 1.0) * (places - 1)
-    place = min(int(scaled), places - 2)
-    return place, scaled - place
+    scaled = min(max(x, 0.0), 1.0) * (size - 1)
+    index = min(int(scaled), size - 2)
+    return index, scaled - index
 
 
 @compiled
-def place_of_root(x: float, places: int) -> tuple[int, float]:
-    """Returns what `place_of` does for the root of x."""
-    return place_of(math.sqrt(max(x, 0.0)), places)
+def index_of_root(x: float, size: int) -> tuple[int, float]:
+    """Returns what `index_of` does for the root of x."""
+    return index_of(math.sqrt(max(x, 0.0)), size)
 
 
 @called
@@ -124,8 +124,8 @@ def shares_at(alpha: float, cosine: float) -> tuple[float, float]:
     if alpha < LEAST_ALPHA:
         grazing = (1.0 - cosine) ** 5
         return 1.0 - grazing, grazing
-    row, down = place_of_root(alpha, PLACES)
-    column, along = place_of_root(cosine, PLACES)
+    row, down = index_of_root(alpha, TABLE_SIZE)
+    column, along = index_of_root(cosine, TABLE_SIZE)
     return (
         between(SHARES[0, row, column], SHARES[0, row, column + 1], along) * (1.0 - down)
         + between(SHARES[0, row + 1, column], SHARES[0, row + 1, column + 1], along) * down,
@@ -139,7 +139,7 @@ def mean_shares(alpha: float) -> tuple[float, float]:
     """Returns the cosine-weighted means of `shares_at` over the hemisphere."""
     if alpha < LEAST_ALPHA:
         return 1.0 - MEAN_GRAZING, MEAN_GRAZING
-    row, down = place_of_root(alpha, PLACES)
+    row, down = index_of_root(alpha, TABLE_SIZE)
     return (
         between(MEAN_SHARES[0, row], MEAN_SHARES[0, row + 1], down),
         between(MEAN_SHARES[1, row], MEAN_SHARES[1, row + 1], down),

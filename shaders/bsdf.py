@@ -19,7 +19,7 @@ from shaders.phong import phong_pdf, phong_value, sample_phong
 from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough_glass
 from shaders.sampling import cosine_hemisphere
 from shaders.specular_lobe import (
-    Gloss,
+    SpecularLobe,
     mean_specular_albedo,
     sample_specular_lobe,
     specular_albedo,
@@ -29,7 +29,7 @@ from shaders.specular_lobe import (
 from shaders.vector import BLACK, WHITE, Color, Vec3, add, largest, mean, multiply, scale, subtract
 
 #: What a sample turned out to be.
-LOBE_ABSORBED, LOBE_DIFFUSE, LOBE_GLOSSY, LOBE_SPECULAR = range(4)
+LOBE_ABSORBED, LOBE_DIFFUSE, LOBE_ROUGH, LOBE_SPECULAR = range(4)
 
 #: A coat that lets less light through than this may as well let none.
 LEAST_ENTERING = 1e-9
@@ -42,7 +42,7 @@ class Bsdf(NamedTuple):
     phong: of a Phong lobe.
     mirror: of a perfect mirror.
     transmission: of a clear dielectric.
-    shine: cosine power of the Phong lobe.
+    exponent: cosine power of the Phong lobe.
     ior: refractive index of the inside of the dielectric over that of the outside, > 0.
     specular_lobe: of microfacets, at normal incidence.
     alpha: width of GGX of the specular lobe and of the dielectric's border, 0..1.
@@ -54,7 +54,7 @@ class Bsdf(NamedTuple):
     phong: Color
     mirror: Color
     transmission: Color
-    shine: float
+    exponent: float
     ior: float
     specular_lobe: Color = BLACK
     alpha: float = 0.0
@@ -102,9 +102,9 @@ def is_coated(bsdf: Bsdf) -> bool:
 
 
 @compiled
-def gloss_of(bsdf: Bsdf) -> Gloss:
+def specular_lobe_of(bsdf: Bsdf) -> SpecularLobe:
     """Returns the specular lobe: what the microfacets reflect."""
-    return Gloss(bsdf.specular_lobe, bsdf.eta, bsdf.k)
+    return SpecularLobe(bsdf.specular_lobe, bsdf.eta, bsdf.k)
 
 
 @compiled
@@ -114,7 +114,7 @@ def is_rough_glass(bsdf: Bsdf) -> bool:
 
 
 @compiled
-def has_glossy_spread(bsdf: Bsdf) -> bool:
+def has_rough_lobe(bsdf: Bsdf) -> bool:
     """Returns whether a direction that is drawn elsewhere may have a value beside the diffuse one."""
     is_rough = bsdf.alpha >= LEAST_ALPHA and (is_coated(bsdf) or is_rough_glass(bsdf))
     return is_rough or largest(bsdf.phong) > 0.0
@@ -132,7 +132,7 @@ def entering_share(bsdf: Bsdf, wi: Vec3) -> Color:
     left."""
     if not is_coated(bsdf):
         return WHITE
-    return subtract(WHITE, specular_albedo(gloss_of(bsdf), bsdf.alpha, wi[2]))
+    return subtract(WHITE, specular_albedo(specular_lobe_of(bsdf), bsdf.alpha, wi[2]))
 
 
 @compiled
@@ -140,7 +140,7 @@ def base_reflectance(bsdf: Bsdf, wo: Vec3) -> Color:
     """Returns the reflectance towards wo of the diffuse base, for light that has come through the coat."""
     if not is_coated(bsdf):
         return bsdf.diffuse
-    leaving, mean_albedo = entering_share(bsdf, wo), mean_specular_albedo(gloss_of(bsdf), bsdf.alpha)
+    leaving, mean_albedo = entering_share(bsdf, wo), mean_specular_albedo(specular_lobe_of(bsdf), bsdf.alpha)
     return (
         bsdf.diffuse[0] * leaving[0] / max(1.0 - mean_albedo[0], LEAST_ENTERING),
         bsdf.diffuse[1] * leaving[1] / max(1.0 - mean_albedo[1], LEAST_ENTERING),
@@ -154,7 +154,7 @@ def choice(bsdf: Bsdf, wo: Vec3, with_diffuse: bool) -> Choice:
     it."""
     diffuse, specular_lobe = mean(bsdf.diffuse), 0.0
     if is_coated(bsdf):
-        albedo = specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
+        albedo = specular_albedo(specular_lobe_of(bsdf), bsdf.alpha, wo[2])
         diffuse, specular_lobe = mean(multiply(bsdf.diffuse, subtract(WHITE, albedo))), mean(albedo)
     if not with_diffuse:
         diffuse = 0.0
@@ -180,18 +180,18 @@ def evaluate_phong(bsdf: Bsdf, wi: Vec3, wo: Vec3) -> Color:
     """Returns the value of the Phong lobe in 1/sr, without the cosine."""
     if wi[2] <= 0.0 or mean(bsdf.phong) <= 0.0:
         return BLACK
-    return scale(bsdf.phong, phong_value(wi, wo, bsdf.shine))
+    return scale(bsdf.phong, phong_value(wi, wo, bsdf.exponent))
 
 
 @compiled
-def evaluate_glossy(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, flux: bool) -> Color:
+def evaluate_rough(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, flux: bool) -> Color:
     """Returns the value of all lobes with a spread but the diffuse one, in 1/sr, without the cosine. wi is on either
     side."""
     value = evaluate_phong(bsdf, wi, wo)
     if bsdf.alpha < LEAST_ALPHA:
         return value
     if wi[2] > 0.0 and is_coated(bsdf):
-        value = add(value, specular_value(gloss_of(bsdf), bsdf.alpha, wi, wo))
+        value = add(value, specular_value(specular_lobe_of(bsdf), bsdf.alpha, wi, wo))
     if is_rough_glass(bsdf):
         eta = eta_seen(bsdf, outside)
         through = rough_glass_value(wi, wo, eta, bsdf.alpha)
@@ -218,9 +218,9 @@ def pdf_solid_angle(bsdf: Bsdf, wi: Vec3, wo: Vec3, outside: bool, with_diffuse:
     chosen = choice(bsdf, wo, with_diffuse)
     pdf = chosen.diffuse * max(wi[2], 0.0) / math.pi
     if chosen.phong > 0.0 and wi[2] > 0.0:
-        pdf += chosen.phong * phong_pdf(wi, wo, bsdf.shine)
+        pdf += chosen.phong * phong_pdf(wi, wo, bsdf.exponent)
     if bsdf.alpha >= LEAST_ALPHA and chosen.specular_lobe > 0.0 and wi[2] > 0.0:
-        pdf += chosen.specular_lobe * specular_pdf(gloss_of(bsdf), bsdf.alpha, wi, wo)
+        pdf += chosen.specular_lobe * specular_pdf(specular_lobe_of(bsdf), bsdf.alpha, wi, wo)
     if is_rough:
         pdf += chosen.transmission * rough_glass_pdf(wi, wo, eta_seen(bsdf, outside), bsdf.alpha)
     return pdf
@@ -242,19 +242,19 @@ def sample(
     pick = u[0]
     if pick < chosen.diffuse + chosen.phong:
         from_diffuse = pick < chosen.diffuse
-        wi = cosine_hemisphere(u[1], u[2]) if from_diffuse else sample_phong(wo, bsdf.shine, u[1], u[2])
-        return spread_sample(bsdf, wi, wo, transport, LOBE_DIFFUSE if from_diffuse else LOBE_GLOSSY)
+        wi = cosine_hemisphere(u[1], u[2]) if from_diffuse else sample_phong(wo, bsdf.exponent, u[1], u[2])
+        return spread_sample(bsdf, wi, wo, transport, LOBE_DIFFUSE if from_diffuse else LOBE_ROUGH)
     pick -= chosen.diffuse + chosen.phong
     mirrored = (-wo[0], -wo[1], wo[2])
     if pick < chosen.mirror:
         return BsdfSample(mirrored, scale(bsdf.mirror, 1.0 / chosen.mirror), 1.0, 0.0, LOBE_SPECULAR)
     pick -= chosen.mirror
     if pick < chosen.specular_lobe and bsdf.alpha < LEAST_ALPHA:
-        weight = scale(specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2]), 1.0 / chosen.specular_lobe)
+        weight = scale(specular_albedo(specular_lobe_of(bsdf), bsdf.alpha, wo[2]), 1.0 / chosen.specular_lobe)
         return BsdfSample(mirrored, weight, 1.0, 0.0, LOBE_SPECULAR)
     if pick < chosen.specular_lobe:
-        wi = sample_specular_lobe(gloss_of(bsdf), bsdf.alpha, wo, (pick / chosen.specular_lobe, u[1], u[2]))
-        return spread_sample(bsdf, wi, wo, transport, LOBE_GLOSSY)
+        wi = sample_specular_lobe(specular_lobe_of(bsdf), bsdf.alpha, wo, (pick / chosen.specular_lobe, u[1], u[2]))
+        return spread_sample(bsdf, wi, wo, transport, LOBE_ROUGH)
     if chosen.transmission <= 0.0:
         return BsdfSample(mirrored, BLACK, 1.0, 0.0, LOBE_ABSORBED)
     return sample_glass(bsdf, wo, transport, chosen, ((pick - chosen.specular_lobe) / chosen.transmission, u[1], u[2]))
@@ -267,7 +267,7 @@ def sample_glass(
     """Reflects or refracts at a clear border."""
     eta = eta_seen(bsdf, transport.outside)
     if is_rough_glass(bsdf):
-        return spread_sample(bsdf, sample_rough_glass(wo, eta, bsdf.alpha, u), wo, transport, LOBE_GLOSSY)
+        return spread_sample(bsdf, sample_rough_glass(wo, eta, bsdf.alpha, u), wo, transport, LOBE_ROUGH)
     weight = scale(bsdf.transmission, 1.0 / chosen.transmission)
     if u[0] < fresnel(wo[2], eta):
         return BsdfSample((-wo[0], -wo[1], wo[2]), weight, 1.0, 0.0, LOBE_SPECULAR)
@@ -282,7 +282,7 @@ def spread_sample(bsdf: Bsdf, wi: Vec3, wo: Vec3, transport: Transport, lobe: in
     pdf = pdf_solid_angle(bsdf, wi, wo, outside, with_diffuse)
     if pdf <= 0.0:
         return BsdfSample(wi, BLACK, 1.0, 0.0, LOBE_ABSORBED)
-    value = evaluate_glossy(bsdf, wi, wo, outside, True)
+    value = evaluate_rough(bsdf, wi, wo, outside, True)
     if with_diffuse:
         value = add(value, evaluate_diffuse(bsdf, wi, wo))
     scaled = radiance_scale(wi, eta_seen(bsdf, outside), flux)

@@ -107,7 +107,7 @@ def mapped_bsdf(textures: TextureArrays, maps: Maps, uv: Pair, seen: float, bsdf
         multiply(bsdf.phong, specular),
         multiply(bsdf.mirror, specular),
         multiply(bsdf.transmission, through),
-        bsdf.shine,
+        bsdf.exponent,
         bsdf.ior,
         multiply(bsdf.specular_lobe, specular),
         bsdf.alpha * rough * rough,

@@ -12,27 +12,27 @@ from shaders.vector import Vec3, dot, frame, to_world
 
 
 @compiled
-def phong_value(wi: Vec3, wo: Vec3, shine: float) -> float:
-    """Returns the lobe's value (shine + 2) / (2 pi) cos^shine of the angle between wi and the mirror image of wo; 1/sr,
-    without the cosine."""
+def phong_value(wi: Vec3, wo: Vec3, exponent: float) -> float:
+    """Returns the lobe's value (exponent + 2) / (2 pi) cos^exponent of the angle between wi and the mirror image of
+    wo; 1/sr, without the cosine."""
     cosine = dot(wi, (-wo[0], -wo[1], wo[2]))
     if cosine <= 0.0:
         return 0.0
-    return (shine + 2.0) / (2.0 * math.pi) * power(cosine, shine)
+    return (exponent + 2.0) / (2.0 * math.pi) * power(cosine, exponent)
 
 
 @compiled
-def phong_pdf(wi: Vec3, wo: Vec3, shine: float) -> float:
+def phong_pdf(wi: Vec3, wo: Vec3, exponent: float) -> float:
     """Returns the density in solid angle with which `sample_phong` draws wi."""
     cosine = dot(wi, (-wo[0], -wo[1], wo[2]))
     if cosine <= 0.0:
         return 0.0
-    return (shine + 1.0) / (2.0 * math.pi) * power(cosine, shine)
+    return (exponent + 1.0) / (2.0 * math.pi) * power(cosine, exponent)
 
 
 @compiled
-def sample_phong(wo: Vec3, shine: float, u1: float, u2: float) -> Vec3:
+def sample_phong(wo: Vec3, exponent: float, u1: float, u2: float) -> Vec3:
     """Draws a unit vector about the mirror image of wo; it may lie below the surface."""
     axis = (-wo[0], -wo[1], wo[2])
     tangent, bitangent = frame(axis)
-    return to_world(cosine_power(u1, u2, shine), tangent, bitangent, axis)
+    return to_world(cosine_power(u1, u2, exponent), tangent, bitangent, axis)

@@ -16,8 +16,8 @@ MULTIPLIER_1 = np.uint64(0xCD9E8D57)
 WEYL_0 = np.uint64(0x9E3779B9)
 WEYL_1 = np.uint64(0xBB67AE85)
 LOW = np.uint64(0xFFFFFFFF)
-HALF = np.uint64(32)
-ROUNDS = 10
+HALF_BITS = np.uint64(32)
+PHILOX_ROUNDS = 10
 
 #: Multiplier and increment of the hash's linear congruential steps (Numerical Recipes).
 MULTIPLIER, INCREMENT = np.uint32(1664525), np.uint32(1013904223)
@@ -27,7 +27,7 @@ SIXTEEN = np.uint32(16)
 LOWER_BITS = np.uint32(9)
 UNIT_STEP, HALF_STEP = Float32(2.0**-23), Float32(2.0**-24)
 
-Words4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
+Bits4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 
 #: What a number is for: each purpose has counters of its own.
 STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, STREAM_EMISSION, STREAM_PHOTON = range(5)
@@ -40,10 +40,15 @@ def philox(
     """Returns the four 32-bit numbers, each held in a uint64, that ten rounds of Philox make of a counter and a key."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
-    for _ in range(ROUNDS):
+    for _ in range(PHILOX_ROUNDS):
         product_0 = MULTIPLIER_0 * c0
         product_1 = MULTIPLIER_1 * c2
-        c0, c1, c2, c3 = (product_1 >> HALF) ^ c1 ^ k0, product_1 & LOW, (product_0 >> HALF) ^ c3 ^ k1, product_0 & LOW
+        c0, c1, c2, c3 = (
+            (product_1 >> HALF_BITS) ^ c1 ^ k0,
+            product_1 & LOW,
+            (product_0 >> HALF_BITS) ^ c3 ^ k1,
+            product_0 & LOW,
+        )
         k0 = (k0 + WEYL_0) & LOW
         k1 = (k1 + WEYL_1) & LOW
     return c0, c1, c2, c3
@@ -65,25 +70,25 @@ def random4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) 
     stream: one of the STREAM constants.
     step: bounce and dimension, in 0..2^32-1.
     """
-    words = philox(
+    bits = philox(
         (np.uint64(index) & LOW, np.uint64(step) & LOW, np.uint64(sequence) & LOW, np.uint64(stream)),
-        (np.uint64(seed) & LOW, np.uint64(seed) >> HALF),
+        (np.uint64(seed) & LOW, np.uint64(seed) >> HALF_BITS),
     )
-    return unit(words[0]), unit(words[1]), unit(words[2]), unit(words[3])
+    return unit(bits[0]), unit(bits[1]), unit(bits[2]), unit(bits[3])
 
 
 @compiled
-def hash_key(seed: np.uint64, sequence: int, stream: int) -> Words4:
+def hash_key(seed: np.uint64, sequence: int, stream: int) -> Bits4:
     """Returns the key of `hash4` for a seed, a pass and a purpose: Philox spreads every bit of them over the whole
     key."""
-    words = philox(
-        (LOW, LOW, np.uint64(sequence) & LOW, np.uint64(stream)), (np.uint64(seed) & LOW, np.uint64(seed) >> HALF)
+    bits = philox(
+        (LOW, LOW, np.uint64(sequence) & LOW, np.uint64(stream)), (np.uint64(seed) & LOW, np.uint64(seed) >> HALF_BITS)
     )
-    return np.uint32(words[0]), np.uint32(words[1]), np.uint32(words[2]), np.uint32(words[3])
+    return np.uint32(bits[0]), np.uint32(bits[1]), np.uint32(bits[2]), np.uint32(bits[3])
 
 
 @compiled
-def hash4(key: Words4, index: np.uint32, step: np.uint32) -> Words4:
+def hash4(key: Bits4, index: np.uint32, step: np.uint32) -> Bits4:
     """Returns four times 32 random bits for a path and its bounce or dimension, under a key.
 
     PCG4D of Jarzynski, Olano: Hash Functions for GPU Rendering, 2020: products of 32 bits alone, which every vector
@@ -101,10 +106,10 @@ def _step_on(x: np.uint32) -> np.uint32:
 
 
 @compiled
-def more4(words: Words4) -> Words4:
+def more4(bits: Bits4) -> Bits4:
     """Returns four times 32 more bits from those of `hash4`: the lower bits that `unit32` leaves are not random
     enough."""
-    return _stir(_folded(words[0]), _folded(words[1]), _folded(words[2]), _folded(words[3]))
+    return _stir(_folded(bits[0]), _folded(bits[1]), _folded(bits[2]), _folded(bits[3]))
 
 
 @compiled
@@ -114,7 +119,7 @@ def _folded(x: np.uint32) -> np.uint32:
 
 
 @compiled
-def _stir(x: np.uint32, y: np.uint32, z: np.uint32, w: np.uint32) -> Words4:
+def _stir(x: np.uint32, y: np.uint32, z: np.uint32, w: np.uint32) -> Bits4:
     """Adds to each of four numbers the product of two others, one after the other.
 
     Numba's products of 32 bits have 64, three times as slow in vectors unless they are cut at once.

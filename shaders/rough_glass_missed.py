@@ -7,7 +7,7 @@ without an error of its own.
 
 import numpy as np
 
-from shaders.albedo_table import between, means, place_of, place_of_root
+from shaders.albedo_table import between, index_of, index_of_root, means
 from shaders.compilation import called, compiled
 from shaders.rough_glass_table import ALPHAS, COSINES, ETAS, FILE, UNIT, Shorts
 
@@ -17,11 +17,11 @@ MEAN_MISSED = means(UNIT * MISSED.astype(np.float64))
 
 
 @compiled
-def eta_place(eta: float) -> tuple[int, float]:
+def eta_index(eta: float) -> tuple[int, float]:
     """Returns the index in the table before a refractive index, and how far it is to the next one."""
     ratio = (eta - 1.0) / (eta + 1.0)
     root = abs(ratio) ** 0.5
-    return place_of(0.5 + 0.5 * (root if ratio >= 0.0 else -root), ETAS)
+    return index_of(0.5 + 0.5 * (root if ratio >= 0.0 else -root), ETAS)
 
 
 @called
@@ -30,9 +30,9 @@ def missed_share(eta: float, alpha: float, cosine: float) -> float:
 
     eta: index of the far side over the near one.
     """
-    layer, aside = eta_place(eta)
-    row, down = place_of_root(alpha, ALPHAS)
-    column, along = place_of_root(cosine, COSINES)
+    layer, aside = eta_index(eta)
+    row, down = index_of_root(alpha, ALPHAS)
+    column, along = index_of_root(cosine, COSINES)
     near = between(_along(layer, row, column, along), _along(layer, row + 1, column, along), down)
     far = between(_along(layer + 1, row, column, along), _along(layer + 1, row + 1, column, along), down)
     return UNIT * between(near, far, aside)
@@ -41,8 +41,8 @@ def missed_share(eta: float, alpha: float, cosine: float) -> float:
 @called
 def mean_missed_share(eta: float, alpha: float) -> float:
     """Returns the cosine-weighted mean of `missed_share` over the hemisphere."""
-    layer, aside = eta_place(eta)
-    row, down = place_of_root(alpha, ALPHAS)
+    layer, aside = eta_index(eta)
+    row, down = index_of_root(alpha, ALPHAS)
     near = between(MEAN_MISSED[layer, row], MEAN_MISSED[layer, row + 1], down)
     far = between(MEAN_MISSED[layer + 1, row], MEAN_MISSED[layer + 1, row + 1], down)
     return between(near, far, aside)

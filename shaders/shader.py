@@ -21,7 +21,7 @@ class Parameters(Protocol):
         """Returns the reflectance 0..1, linear."""
 
     @property
-    def shine(self) -> float:
+    def exponent(self) -> float:
         """Returns the cosine power of the Phong lobe."""
 
     @property

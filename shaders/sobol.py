@@ -9,7 +9,7 @@ Laine, Karras: Stratified Sampling for Stochastic Transparency, 2011.
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.random import HALF, LOW, more4, philox, unit
+from shaders.random import HALF_BITS, LOW, more4, philox, unit
 
 #: A pass that there never is: its counters are those of seeds.
 NO_PASS = LOW
@@ -36,7 +36,7 @@ def sobol4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) -
     """
     words = philox(
         (np.uint64(index) & LOW, np.uint64(step) & LOW, NO_PASS, np.uint64(stream)),
-        (np.uint64(seed) & LOW, np.uint64(seed) >> HALF),
+        (np.uint64(seed) & LOW, np.uint64(seed) >> HALF_BITS),
     )
     first = (np.uint32(words[0]), np.uint32(words[1]), np.uint32(words[2]), np.uint32(words[3]))
     more = more4(first)

@@ -20,7 +20,7 @@ from shaders.sampling import cosine_hemisphere
 from shaders.vector import WHITE, Color, Vec3, add, dot, largest, mean, multiply, normalize, scale
 
 
-class Gloss(NamedTuple):
+class SpecularLobe(NamedTuple):
     """Says what facets reflect.
 
     color: reflectance at normal incidence, 0..1, or where `eta` is not black what multiplies that of a metal with the
@@ -33,7 +33,7 @@ class Gloss(NamedTuple):
 
 
 @compiled
-def is_measured(specular_lobe: Gloss) -> bool:
+def is_measured(specular_lobe: SpecularLobe) -> bool:
     """Returns whether the index of a metal is known."""
     return largest(specular_lobe.eta) > 0.0
 
@@ -46,7 +46,7 @@ def schlick(color: Color, cosine: float) -> Color:
 
 
 @called
-def facet_reflectance(specular_lobe: Gloss, cosine: float) -> Color:
+def facet_reflectance(specular_lobe: SpecularLobe, cosine: float) -> Color:
     """Returns the reflectance of a facet at the cosine of incidence."""
     if is_measured(specular_lobe):
         return multiply(
@@ -56,7 +56,7 @@ def facet_reflectance(specular_lobe: Gloss, cosine: float) -> Color:
 
 
 @called
-def alike(specular_lobe: Gloss) -> tuple[Color, Color]:
+def alike(specular_lobe: SpecularLobe) -> tuple[Color, Color]:
     """Returns a factor and the colour at normal incidence of what reflects as much light from all sides by Schlick.
 
     The table of one bounce is for Schlick's reflectance. What it says of rough metals chooses directions to sample, and
@@ -73,7 +73,7 @@ def alike(specular_lobe: Gloss) -> tuple[Color, Color]:
 
 
 @called
-def specular_albedo(specular_lobe: Gloss, alpha: float, cosine: float) -> Color:
+def specular_albedo(specular_lobe: SpecularLobe, alpha: float, cosine: float) -> Color:
     """Returns the share of the light at a cosine that is reflected."""
     if alpha < LEAST_ALPHA:
         return facet_reflectance(specular_lobe, cosine)
@@ -81,13 +81,13 @@ def specular_albedo(specular_lobe: Gloss, alpha: float, cosine: float) -> Color:
 
 
 @called
-def mean_specular_albedo(specular_lobe: Gloss, alpha: float) -> Color:
+def mean_specular_albedo(specular_lobe: SpecularLobe, alpha: float) -> Color:
     """Returns the share of light that falls in evenly from all sides that is reflected."""
     return _all_bounces(specular_lobe, alpha, mean_shares(alpha))
 
 
 @called
-def specular_value(specular_lobe: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> Color:
+def specular_value(specular_lobe: SpecularLobe, alpha: float, wi: Vec3, wo: Vec3) -> Color:
     """Returns the value in 1/sr, without the cosine, for wi and wo above a rough surface."""
     h = normalize(add(wi, wo))
     once = scale(facet_reflectance(specular_lobe, dot(wo, h)), density(h, alpha) * unhidden_over_cosines(wi, wo, alpha))
@@ -97,7 +97,7 @@ def specular_value(specular_lobe: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> Co
 
 
 @called
-def specular_pdf(specular_lobe: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> float:
+def specular_pdf(specular_lobe: SpecularLobe, alpha: float, wi: Vec3, wo: Vec3) -> float:
     """Returns the density in solid angle with which `sample_specular_lobe` draws wi, for wi and wo above a rough
     surface."""
     h = normalize(add(wi, wo))
@@ -106,7 +106,7 @@ def specular_pdf(specular_lobe: Gloss, alpha: float, wi: Vec3, wo: Vec3) -> floa
 
 
 @called
-def sample_specular_lobe(specular_lobe: Gloss, alpha: float, wo: Vec3, u: tuple[float, float, float]) -> Vec3:
+def sample_specular_lobe(specular_lobe: SpecularLobe, alpha: float, wo: Vec3, u: tuple[float, float, float]) -> Vec3:
     """Draws a unit vector for a rough surface; it may lie below it."""
     if u[0] < even_share(specular_lobe, alpha, wo[2]):
         return cosine_hemisphere(u[1], u[2])
@@ -114,14 +114,14 @@ def sample_specular_lobe(specular_lobe: Gloss, alpha: float, wo: Vec3, u: tuple[
 
 
 @compiled
-def even_share(specular_lobe: Gloss, alpha: float, cosine: float) -> float:
+def even_share(specular_lobe: SpecularLobe, alpha: float, cosine: float) -> float:
     """Returns the share of what is reflected that has bounced more than once."""
     reflected = mean(specular_albedo(specular_lobe, alpha, cosine))
     return mean(more_bounces(specular_lobe, alpha)) * _missed(alpha, cosine) / reflected if reflected > 0.0 else 0.0
 
 
 @compiled
-def more_bounces(specular_lobe: Gloss, alpha: float) -> Color:
+def more_bounces(specular_lobe: SpecularLobe, alpha: float) -> Color:
     """Returns which share of the light that does not get out after one bounce gets out later.
 
     A bounce keeps F, the mean of the facets' reflectance, and lets the share E out, the mean of one bounce of white:
@@ -140,7 +140,7 @@ def _geometric(kept: float, out: float) -> float:
 
 
 @compiled
-def _all_bounces(specular_lobe: Gloss, alpha: float, shares: tuple[float, float]) -> Color:
+def _all_bounces(specular_lobe: SpecularLobe, alpha: float, shares: tuple[float, float]) -> Color:
     """Returns the reflected share after all bounces, given the scale and the bias of the first one."""
     factor, color = alike(specular_lobe)
     once = multiply(factor, _affine(color, shares[0], shares[1]))

@@ -51,7 +51,7 @@ Floats = npt.NDArray[np.float32]
     MATERIAL_TRANSMISSION,
     MATERIAL_EMISSION,
     MATERIAL_BACKDROP,
-    MATERIAL_SHINE,
+    MATERIAL_EXPONENT,
     MATERIAL_IOR,
     MATERIAL_TEXTURE,
 ) = 0, 3, 6, 9, 12, 15, 18, 19, 20
@@ -220,7 +220,7 @@ def bsdf_at(surfaces: SurfaceArrays, triangle: int, paint: Color) -> Bsdf:
         material_color(materials, material, MATERIAL_PHONG),
         material_color(materials, material, MATERIAL_MIRROR),
         material_color(materials, material, MATERIAL_TRANSMISSION),
-        materials[material, MATERIAL_SHINE],
+        materials[material, MATERIAL_EXPONENT],
         materials[material, MATERIAL_IOR],
         material_color(materials, material, MATERIAL_SPECULAR_LOBE),
         materials[material, MATERIAL_ALPHA],

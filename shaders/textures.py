@@ -96,7 +96,7 @@ def texel(textures: TextureArrays, texture: int, x: int, y: int) -> Color:
 
 
 @compiled
-def place_on_side(x: float, clamps: bool) -> float:
+def wrapped(x: float, clamps: bool) -> float:
     """Returns where a texture coordinate is on an image that goes from 0 to 1."""
     return min(max(x, 0.0), 1.0) if clamps else x - math.floor(x)
 
@@ -107,8 +107,8 @@ def lookup(textures: TextureArrays, texture: int, u: float, v: float) -> Color:
     each 1, or end at the edges. Of a mip texture only the image at this index is looked up."""
     table = textures.table
     clamps = table[texture, TEXTURE_CLAMPS] != 0
-    x = place_on_side(u, clamps) * table[texture, TEXTURE_WIDTH] - 0.5
-    y = place_on_side(v, clamps) * table[texture, TEXTURE_HEIGHT] - 0.5
+    x = wrapped(u, clamps) * table[texture, TEXTURE_WIDTH] - 0.5
+    y = wrapped(v, clamps) * table[texture, TEXTURE_HEIGHT] - 0.5
     if table[texture, TEXTURE_FILTER] == NEAREST:
         return texel(textures, texture, math.floor(x + 0.5), math.floor(y + 0.5))
     left, top = math.floor(x), math.floor(y)

@@ -46,7 +46,7 @@ print("GPU:", why() or gpu_name()); raise SystemExit(why() is not None)'
 part device 60 "$PYTHON" -c "$reason"
 if [[ $failed == 0 ]]; then
     # Processors beside such GPUs have vectors of 512 bits, those of other test machines maybe not.
-    part vectors 200 "$PYTHON" -m pytest tests/renderer/test_columns.py tests/renderer/test_photon_shading.py \
+    part vectors 200 "$PYTHON" -m pytest tests/renderer/test_vector_loops.py tests/renderer/test_photon_shading.py \
         tests/shaders -q -p no:cacheprovider
     part renderer 300 "$PYTHON" -m pytest -m gpu tests/renderer -q --durations=5 -p no:cacheprovider
     part tracecore 900 "$PYTHON" -m pytest -m gpu tests/tracecore -q --durations=5 -p no:cacheprovider

@@ -30,11 +30,11 @@ INACTIVE = "inactive lanes"
 VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
 
 #: Share of the pixels that may be beyond the scale.
-BEYOND = 0.005
+OUTLIER_SHARE = 0.005
 
 #: Pixels: least width of the picture, margins around all, the scale beside it, room for its numbers, and letters.
 LEAST_WIDTH = 320
-MARGIN, SCALE_WIDTH, NUMBERS_WIDTH = 8, 14, 52
+BORDER, SCALE_WIDTH, NUMBERS_WIDTH = 8, 14, 52
 LETTERS = 13
 
 
@@ -79,7 +79,7 @@ def top_of(*maps: HeatMap) -> float:
     """Returns where a scale for all of these maps ends: nearly all pixels are below it."""
     if all(one.is_share for one in maps):
         return 1.0
-    return max(1.0, *(float(np.quantile(one.values, 1.0 - BEYOND)) for one in maps))
+    return max(1.0, *(float(np.quantile(one.values, 1.0 - OUTLIER_SHARE)) for one in maps))
 
 
 def colored(shares: Doubles) -> Pixels:
@@ -94,15 +94,15 @@ def heat_map(heat: HeatMap, top: float) -> Image.Image:
     """Returns the picture of a map: a title, the map, and a scale from 0 to `top`."""
     picture = enlarged(colored(heat.values / top))
     height, width = picture.shape[:2]
-    title_height = LETTERS + MARGIN
-    left, upper = MARGIN, MARGIN + title_height
-    bar_left = left + width + MARGIN
-    image = Image.new("RGB", (bar_left + SCALE_WIDTH + NUMBERS_WIDTH, upper + height + MARGIN), "white")
+    title_height = LETTERS + BORDER
+    left, upper = BORDER, BORDER + title_height
+    bar_left = left + width + BORDER
+    image = Image.new("RGB", (bar_left + SCALE_WIDTH + NUMBERS_WIDTH, upper + height + BORDER), "white")
     image.paste(Image.fromarray(picture), (left, upper))
     bar = np.broadcast_to(np.linspace(1.0, 0.0, height)[:, None], (height, SCALE_WIDTH))
     image.paste(Image.fromarray(colored(bar)), (bar_left, upper))
     draw, font = ImageDraw.Draw(image), ImageFont.load_default(LETTERS)
-    draw.text((left, MARGIN), heat.title, fill="black", font=font)
+    draw.text((left, BORDER), heat.title, fill="black", font=font)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = upper + (1.0 - share) * (height - 1)
         draw.text(

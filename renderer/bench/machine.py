@@ -8,7 +8,7 @@ from pathlib import Path
 from renderer.version import __version__
 
 #: Packages whose versions may matter to speed.
-PACKAGES = ("numpy", "numba", "cupy-cuda13x", "nvidia-cuda-nvrtc")
+REPORTED_PACKAGES = ("numpy", "numba", "cupy-cuda13x", "nvidia-cuda-nvrtc")
 
 
 def machine_facts() -> dict[str, str]:
@@ -20,7 +20,7 @@ def machine_facts() -> dict[str, str]:
         **gpu_facts(),
         "tracecore": __version__,
         "Python": platform.python_version(),
-        **{name: version for name in PACKAGES if (version := package_version(name))},
+        **{name: version for name in REPORTED_PACKAGES if (version := package_version(name))},
     }
 
 

@@ -20,7 +20,7 @@ PANEL_WIDTH, BAR_HEIGHT, NAMES_WIDTH, FRAME_HEIGHT = 2.6, 0.19, 1.9, 0.9
 OTHERS, OTHERS_COLOR = "others", "0.6"
 
 #: A box behind numbers, so that lines do not cross them.
-PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
+LABEL_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
 
 
 def family(kernel: str) -> str:
@@ -93,7 +93,7 @@ def _draw(panel: Any, found: Comparison, means: Comparison, kind: str) -> None:
         # The ratio of the means may lie outside of the ratios of the views.
         errors = [[max(length - least, 0.0)], [max(most - length, 0.0)]]
         panel.errorbar(length, row, xerr=errors, color="black", linewidth=0.8, capsize=1.5)
-        panel.text(max(length, most) + 0.02 * longest, row, f"{length:.2f}", va="center", fontsize=6.5, bbox=PLAIN)
+        panel.text(max(length, most) + 0.02 * longest, row, f"{length:.2f}", va="center", fontsize=6.5, bbox=LABEL_BOX)
     panel.axvline(1.0, color="black", linewidth=0.8, linestyle="--")
     rate = number(own[found.baseline].rate) if found.baseline in own else "?"
     panel.set_title(f"{kind}\n1 = {rate} Mrays/s", fontsize=9)

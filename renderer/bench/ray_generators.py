@@ -31,15 +31,15 @@ from tracecore.rays import BATCH_RAYS, HIT_FLOATS, MISS, RAY_FLOATS, Floats, Que
 Doubles = npt.NDArray[np.float64]
 
 #: The deepest diffuse bounce, and the kinds by their names.
-MOST_BOUNCES = 8
-BOUNCES = tuple(f"bounce{k}" for k in range(1, MOST_BOUNCES + 1))
+BOUNCE_KINDS = 8
+BOUNCES = tuple(f"bounce{k}" for k in range(1, BOUNCE_KINDS + 1))
 KINDS = ("primary", "ao", "shadow", *BOUNCES, "diffuse", "photon", "photon-shuffled")
 
 #: Kinds whose rays only ask whether anything is hit.
 ANY_HIT_KINDS = ("ao", "shadow")
 
 #: Rays side by side that a sample keeps together: those of a warp of the widest machine.
-CHUNK_RAYS = 64
+SAMPLED_RUN = 64
 
 #: How far off a surface rays start, of the largest coordinate: beyond what positions in float32 are wrong by.
 CLEARANCE = 1e-5
@@ -120,7 +120,7 @@ class RaySets:
         if kind == "diffuse":
             return self._occlusion(np.inf, self.random(6))
         if kind == "shadow":
-            return shadow_rays(self.scene.lights, self.first_places[0], self.random(2))
+            return shadow_rays(self.scene.lights, self.first_positions[0], self.random(2))
         if kind in BOUNCES:
             return self.bounce(BOUNCES.index(kind) + 1)
         return self.photons if kind == "photon" else self.random(3).permutation(self.photons)
@@ -132,17 +132,19 @@ class RaySets:
     def bounce(self, depth: int) -> Floats:
         """Returns the rays after so many diffuse reflections, in the order of the pixels that they are left of."""
         while len(self._bounces) < depth:
-            places, normals = self._places(self._bounces[-1]) if self._bounces else self.first_places
-            self._bounces.append(make_rays(places, around(normals, self._bounce_numbers.random((len(places), 2)))))
+            positions, normals = self._positions(self._bounces[-1]) if self._bounces else self.first_positions
+            self._bounces.append(
+                make_rays(positions, around(normals, self._bounce_numbers.random((len(positions), 2))))
+            )
         return self._bounces[depth - 1]
 
     def _occlusion(self, radius: float, random: np.random.Generator) -> Floats:
         """Returns occlusion rays of a length, from the surfaces that pixels show."""
-        return occlusion_rays(*self.first_places, self.plan.occlusion_rays_of_sample, radius, random)
+        return occlusion_rays(*self.first_positions, self.plan.occlusion_rays_of_sample, radius, random)
 
-    def _places(self, rays: Floats) -> tuple[Doubles, Doubles]:
+    def _positions(self, rays: Floats) -> tuple[Doubles, Doubles]:
         """Returns where rays hit surfaces, and the normals there."""
-        return surface_places(self.snapshot.positions, rays, self.tracer.closest_hit(rays))
+        return surface_positions(self.snapshot.positions, rays, self.tracer.closest_hit(rays))
 
     @cached_property
     def scene(self) -> PackedScene:
@@ -167,9 +169,9 @@ class RaySets:
         return make_rays(np.broadcast_to(camera.eye, across.shape), unit(camera.forward + across))
 
     @cached_property
-    def first_places(self) -> tuple[Doubles, Doubles]:
+    def first_positions(self) -> tuple[Doubles, Doubles]:
         """Returns where camera rays hit surfaces, and the normals there."""
-        return self._places(self.primary)
+        return self._positions(self.primary)
 
     @cached_property
     def photons(self) -> Floats:
@@ -205,9 +207,9 @@ def sample(rays: Floats, most: int) -> Floats:
     """
     if len(rays) <= most:
         return rays
-    chunks = len(rays) // CHUNK_RAYS
-    chosen = np.linspace(0, chunks - 1, max(most // CHUNK_RAYS, 1)).astype(np.int64)
-    return np.ascontiguousarray(rays[: chunks * CHUNK_RAYS].reshape(chunks, CHUNK_RAYS, -1)[chosen].reshape(-1, 8))
+    chunks = len(rays) // SAMPLED_RUN
+    chosen = np.linspace(0, chunks - 1, max(most // SAMPLED_RUN, 1)).astype(np.int64)
+    return np.ascontiguousarray(rays[: chunks * SAMPLED_RUN].reshape(chunks, SAMPLED_RUN, -1)[chosen].reshape(-1, 8))
 
 
 def morton_order(width: int, height: int) -> npt.NDArray[np.int64]:
@@ -221,7 +223,7 @@ def morton_order(width: int, height: int) -> npt.NDArray[np.int64]:
     return np.argsort(code)
 
 
-def surface_places(triangles: Floats, rays: Floats, hits: Floats) -> tuple[Doubles, Doubles]:
+def surface_positions(triangles: Floats, rays: Floats, hits: Floats) -> tuple[Doubles, Doubles]:
     """Returns, for the rays that hit something, (n, 3) points clear of the surface, and its unit normals on the rays'
     side.
     """
@@ -231,8 +233,8 @@ def surface_places(triangles: Floats, rays: Floats, hits: Floats) -> tuple[Doubl
     ray = rays[found].astype(np.float64)
     normals = unit(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]))
     normals *= -np.copysign(1.0, (normals * ray[:, 4:7]).sum(axis=1, keepdims=True))
-    places = ray[:, 0:3] + hits[found, 0:1] * ray[:, 4:7]
-    return places + normals * (CLEARANCE * float(np.abs(triangles).max())), normals
+    positions = ray[:, 0:3] + hits[found, 0:1] * ray[:, 4:7]
+    return positions + normals * (CLEARANCE * float(np.abs(triangles).max())), normals
 
 
 def around(normals: Doubles, u: Doubles) -> Doubles:
@@ -252,39 +254,41 @@ def unit(vectors: Doubles) -> Doubles:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def occlusion_rays(places: Doubles, normals: Doubles, count: int, radius: float, random: np.random.Generator) -> Floats:
+def occlusion_rays(
+    positions: Doubles, normals: Doubles, count: int, radius: float, random: np.random.Generator
+) -> Floats:
     """Returns `count` rays from each point, no longer than the radius: Halton's points, with a random shift for each
     point.
     """
     points = np.stack([radical_inverse(np.arange(count), base) for base in (2, 3)], axis=1)
-    turned = (points[None] + random.random((len(places), 1, 2))) % 1.0
+    turned = (points[None] + random.random((len(positions), 1, 2))) % 1.0
     directions = around(np.repeat(normals, count, axis=0), turned.reshape(-1, 2))
-    rays = make_rays(np.repeat(places, count, axis=0), directions)
+    rays = make_rays(np.repeat(positions, count, axis=0), directions)
     rays[:, 7] = radius
     return rays
 
 
-def shadow_rays(lights: LightArrays, places: Doubles, random: np.random.Generator) -> Floats:
+def shadow_rays(lights: LightArrays, positions: Doubles, random: np.random.Generator) -> Floats:
     """Returns one ray from each point towards a light chosen by power, as long as the way to it."""
     if len(lights.rows) == 0:
         return make_rays(np.zeros((0, 3)), np.zeros((0, 3)))
-    towards = np.empty((len(places), 4))
-    aim_at_lights(lights, places, random.random((len(places), 3)), towards)
+    towards = np.empty((len(positions), 4))
+    turn_to_lights(lights, positions, random.random((len(positions), 3)), towards)
     is_lit = towards[:, 3] > 0.0
-    rays = make_rays(places[is_lit], towards[is_lit, :3])
+    rays = make_rays(positions[is_lit], towards[is_lit, :3])
     rays[:, 7] = towards[is_lit, 3] * (1.0 - SHORT_OF_LIGHT)
     return rays
 
 
 @compiled
-def aim_at_lights(lights: LightArrays, places: Doubles, numbers: Doubles, towards: Doubles) -> None:
+def turn_to_lights(lights: LightArrays, positions: Doubles, numbers: Doubles, towards: Doubles) -> None:
     """Writes direction and distance, (n, 4), of a light from each point to `towards`; the distance is 0 where no light
     shines.
     """
     lights = borrowed(lights)
-    for i in range(len(places)):
-        place = (places[i, 0], places[i, 1], places[i, 2])
-        light = sample_light(lights, place, (numbers[i, 0], numbers[i, 1], numbers[i, 2]))
+    for i in range(len(positions)):
+        position = (positions[i, 0], positions[i, 1], positions[i, 2])
+        light = sample_light(lights, position, (numbers[i, 0], numbers[i, 1], numbers[i, 2]))
         shines = max(light.irradiance[0], max(light.irradiance[1], light.irradiance[2])) > 0.0
         for axis in range(3):
             towards[i, axis] = light.direction[axis]

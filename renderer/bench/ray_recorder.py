@@ -18,7 +18,7 @@ from tracecore.workers.pool import Worker
 DEEPEST = 4
 
 #: All kinds, in their order. shadow1 and bounce1 begin where camera rays end, shadow2 and bounce2 where bounce1 does.
-KINDS = (
+DRIVER_KINDS = (
     "camera",
     *(f"{name}{k}{'+' if k == DEEPEST else ''}" for k in range(1, DEEPEST + 1) for name in ("shadow", "bounce")),
     "photon",
@@ -93,13 +93,13 @@ class Recorder:
                 rays=sample.rays,
                 view=NO_VIEW if kind == "photon" else "camera",
             )
-            for kind in KINDS
+            for kind in DRIVER_KINDS
             if (sample := self._samples.get(kind))
         ]
 
 
 def kind_of(asked: Asked, batches: EyeBatches) -> str:
-    """Returns which of KINDS a batch is.
+    """Returns which of DRIVER_KINDS a batch is.
 
     Photons' rays alone are endless; a batch of eye paths knows how many hits lie behind it.
     """

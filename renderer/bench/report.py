@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
-from renderer.bench.table import COSTS, costs, number, occupancy, peer_notes, photon_run_rows, registers
+from renderer.bench.table import COST_COLUMNS, costs, number, occupancy, peer_notes, photon_run_rows, registers
 
 TEMPLATE = Path(__file__).with_suffix(".html")
 
@@ -133,7 +133,7 @@ def _rate(one: Measurement | None) -> Cell:
 
 def _costs(means: Comparison, kind: str) -> str:
     rows: list[Row] = [[one.kernel, *_cost_cells(one)] for one in means.measurements if one.kind == kind]
-    return _table(kind, ["kernel", *COSTS], rows, means.baseline)
+    return _table(kind, ["kernel", *COST_COLUMNS], rows, means.baseline)
 
 
 def _cost_cells(one: Measurement) -> list[Cell]:
@@ -172,7 +172,7 @@ def _kernel(facts: KernelFacts) -> Row:
 
 
 def _all(found: Comparison) -> str:
-    head = ["kernel", "rays", "view point", "count", "rate", "least", "most", "relative", *COSTS]
+    head = ["kernel", "rays", "view point", "count", "rate", "least", "most", "relative", *COST_COLUMNS]
     rows: list[Row] = [
         [
             one.kernel,

@@ -69,7 +69,7 @@ def occupancy(facts: KernelFacts) -> str:
 
 
 def _costs(found: Comparison, kind: str) -> list[list[str]]:
-    rows = [[f"{kind}: of a ray", *COSTS]]
+    rows = [[f"{kind}: of a ray", *COST_COLUMNS]]
     return rows + [[one.kernel, *costs(one, MISSING)] for one in found.measurements if one.kind == kind]
 
 
@@ -89,11 +89,11 @@ def photon_run(run: EndToEnd) -> tuple[str, str]:
 
 
 #: What a ray costs: nodes visited, triangles tested, bytes; lanes that had work in such steps; what could be reached.
-COSTS = ("nodes", "triangles", "bytes", "node lanes", "triangle lanes", "bound", "of bound")
+COST_COLUMNS = ("nodes", "triangles", "bytes", "node lanes", "triangle lanes", "bound", "of bound")
 
 
 def costs(one: Measurement, missing: str) -> list[str]:
-    """Returns the costs of a ray as texts, in the order of COSTS."""
+    """Returns the costs of a ray as texts, in the order of COST_COLUMNS."""
     steps = one.steps
     counted = (steps.nodes, steps.triangles, steps.bytes) if steps else (None, None, None)
     lanes = (steps.node_efficiency, steps.triangle_efficiency) if steps else (None, None)

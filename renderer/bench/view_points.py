@@ -34,7 +34,7 @@ Doubles = npt.NDArray[np.float64]
 ALL = "all"
 
 #: Points that are tried, rays from each to all sides, and points at most whose views are looked at.
-PLACES = 4096
+CANDIDATES = 4096
 RAYS_AROUND = 128
 MOST_LOOKS = 1024
 
@@ -52,7 +52,7 @@ STEEPEST = 0.35
 VIEW_CONE = math.cos(math.radians(30.0))
 
 #: Rays that find what a view shows, per row and per column, and cells along the scene's diagonal, to count their hits.
-LOOKS = (16, 12)
+LOOK_PIXELS = (16, 12)
 CELLS = 48
 
 
@@ -112,7 +112,7 @@ def drawn_cameras(snapshot: Snapshot, tracer: Tracer, number: int, seed: int) ->
     Field of view and horizon are those of the snapshot's camera, of which the axis of the world counts that is next to
     its up. Raises `UsageError` where too few points are inside.
     """
-    around = surroundings(snapshot, tracer, places_in(snapshot.positions, seed))
+    around = surroundings(snapshot, tracer, candidates_in(snapshot.positions, seed))
     inside = around.inside(2.0 * bounding_sphere(snapshot.positions)[1], number)[: max(MOST_LOOKS, number)]
     if inside.size < number:
         raise UsageError(
@@ -120,18 +120,18 @@ def drawn_cameras(snapshot: Snapshot, tracer: Tracer, number: int, seed: int) ->
         )
     up = next_axis(snapshot.camera.up)
     cameras = [
-        _camera_at(snapshot.camera, around.places[i], direction, up)
+        _camera_at(snapshot.camera, around.positions[i], direction, up)
         for i, direction in zip(inside, around.farthest(inside, up), strict=True)
     ]
     seen = list(things_seen(snapshot, tracer, cameras))
-    return [cameras[i] for i in spread(around.places[inside], seen, number)]
+    return [cameras[i] for i in spread(around.positions[inside], seen, number)]
 
 
-def places_in(positions: Floats, seed: int) -> Doubles:
-    """Returns Halton's points, (PLACES, 3), in the box around all triangles, shifted at random."""
+def candidates_in(positions: Floats, seed: int) -> Doubles:
+    """Returns Halton's points, (CANDIDATES, 3), in the box around all triangles, shifted at random."""
     corners = positions.reshape(-1, 3).astype(np.float64)
     lower, upper = corners.min(axis=0), corners.max(axis=0)
-    points = np.stack([radical_inverse(np.arange(PLACES), base) for base in (2, 3, 5)], axis=1)
+    points = np.stack([radical_inverse(np.arange(CANDIDATES), base) for base in (2, 3, 5)], axis=1)
     return lower + (points + np.random.default_rng((seed, 5)).random(3)) % 1.0 * (upper - lower)
 
 
@@ -139,12 +139,12 @@ def places_in(positions: Floats, seed: int) -> Doubles:
 class Surroundings:
     """Holds what rays to all sides hit.
 
-    places: (n, 3) float64, where the rays start.
+    positions: (n, 3) float64, where the rays start.
     depth: (n, RAYS_AROUND) float64, infinite where nothing is hit.
     is_front: (n, RAYS_AROUND), whether a surface's front is hit.
     """
 
-    places: Doubles
+    positions: Doubles
     depth: Doubles
     is_front: npt.NDArray[np.bool_]
 
@@ -170,19 +170,19 @@ class Surroundings:
         return directions[ahead[(depth @ (is_near / is_near.sum(axis=1, keepdims=True)).T).argmax(axis=1)]]
 
 
-def surroundings(snapshot: Snapshot, tracer: Tracer, places: Doubles) -> Surroundings:
+def surroundings(snapshot: Snapshot, tracer: Tracer, positions: Doubles) -> Surroundings:
     """Returns what rays from each of these points, (n, 3), hit."""
-    directions = np.tile(all_directions(), (len(places), 1))
-    hits = tracer.closest_hit(make_rays(np.repeat(places, RAYS_AROUND, axis=0), directions))
+    directions = np.tile(all_directions(), (len(positions), 1))
+    hits = tracer.closest_hit(make_rays(np.repeat(positions, RAYS_AROUND, axis=0), directions))
     prim_ids = hits.view(np.uint32)[:, 3]
     found = prim_ids != MISS
     corners = snapshot.positions[prim_ids[found]]
     is_front = np.zeros(len(hits), np.bool_)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     is_front[found] = (normals * directions[found]).sum(axis=1) < 0.0
-    shape = (len(places), RAYS_AROUND)
+    shape = (len(positions), RAYS_AROUND)
     return Surroundings(
-        places=places, depth=hits[:, 0].astype(np.float64).reshape(shape), is_front=is_front.reshape(shape)
+        positions=positions, depth=hits[:, 0].astype(np.float64).reshape(shape), is_front=is_front.reshape(shape)
     )
 
 
@@ -219,7 +219,7 @@ def _camera_at(like: Camera, eye: Doubles, direction: Doubles, up: Doubles) -> C
 
 def things_seen(snapshot: Snapshot, tracer: Tracer, cameras: Sequence[Camera]) -> Iterator[set[Thing]]:
     """Yields, for each camera, the triangles that its rays hit, and the cells of a grid in which that is."""
-    width, height = LOOKS
+    width, height = LOOK_PIXELS
     rows, columns = np.divmod(np.arange(width * height), width)
     x, y = (2.0 * columns + 1.0) / width - 1.0, (2.0 * rows + 1.0) / height - 1.0
     side = 2.0 * bounding_sphere(snapshot.positions)[1] / CELLS
@@ -235,17 +235,17 @@ def things_seen(snapshot: Snapshot, tracer: Tracer, cameras: Sequence[Camera]) -
         yield {*map(tuple, np.floor(points / side).astype(int).tolist()), *hits.view(np.uint32)[found, 3].tolist()}
 
 
-def spread(places: Doubles, seen: Sequence[set[Thing]], number: int) -> list[int]:
+def spread(positions: Doubles, seen: Sequence[set[Thing]], number: int) -> list[int]:
     """Returns indices, one after another: of the point with the most new things, times the distance
     to what is taken.
     """
     taken: list[int] = []
     known: set[Thing] = set()
-    distance = np.ones(len(places))
+    distance = np.ones(len(positions))
     for _ in range(number):
         news = np.array([1 + len(things - known) for things in seen])
         best = int((news * distance).argmax())
-        apart = np.linalg.norm(places - places[best], axis=1)
+        apart = np.linalg.norm(positions - positions[best], axis=1)
         distance = np.minimum(distance, apart) if taken else apart
         known |= seen[best]
         taken.append(best)

@@ -18,8 +18,8 @@ from shaders.bsdf import (
     BsdfSample,
     base_reflectance,
     evaluate_diffuse,
-    evaluate_glossy,
-    has_glossy_spread,
+    evaluate_rough,
+    has_rough_lobe,
     pdf_solid_angle,
     sample,
 )
@@ -144,7 +144,7 @@ def light_through(
     # Where diffuse reflection is not followed, shadow rays alone bring its direct light, or photons do.
     alone = 0.0 if task.diffuse == EVERYTHING else 1.0
     diffuse = scale(evaluate_diffuse(hit.bsdf, wi, wo), weight if follow else alone)
-    scattered = add(diffuse, scale(evaluate_glossy(hit.bsdf, wi, wo, hit.outside, False), weight))
+    scattered = add(diffuse, scale(evaluate_rough(hit.bsdf, wi, wo, hit.outside, False), weight))
     return arriving.direction, arriving.distance, scale(multiply(scattered, arriving.irradiance), abs(wi[2]))
 
 
@@ -153,7 +153,7 @@ def add_shadow_rays(lights: LightArrays, vertex: PathVertex, shadows: ShadowRays
     """Add the shadow rays of a vertex behind the `count` that there are. Returns how many there are then."""
     hit, task = vertex.hit, vertex.task
     is_diffuse = largest(hit.bsdf.diffuse) > 0.0 and task.diffuse != EVERYTHING
-    if not is_diffuse and not has_glossy_spread(hit.bsdf):
+    if not is_diffuse and not has_rough_lobe(hit.bsdf):
         return count
     last = vertex.bounce + 1 >= task.max_bounces or task.diffuse == NOTHING
     for k in range(task.light_samples):

@@ -10,13 +10,13 @@ from shaders.vector import Vec3, add, normalize, scale, subtract
 
 
 @inlined
-def camera_ray(camera: CameraArrays, place: tuple[float, float], lens: tuple[float, float]) -> tuple[Vec3, Vec3]:
-    """Origin and unit direction. place: in the picture, x and y in -1..1. lens: uniform, in (0, 1).
+def camera_ray(camera: CameraArrays, position: tuple[float, float], lens: tuple[float, float]) -> tuple[Vec3, Vec3]:
+    """Origin and unit direction. position: in the picture, x and y in -1..1. lens: uniform, in (0, 1).
 
     Kolb, Mitchell, Hanrahan: A Realistic Camera Model for Computer Graphics, 1995: of a thin lens, all rays to a place
     of the picture meet where its middle ray meets the plane in focus.
     """
-    x, y = place
+    x, y = position
     eye = (camera.eye[0], camera.eye[1], camera.eye[2])
     direction = (camera.forward[0], camera.forward[1], camera.forward[2])
     shift = (

@@ -10,7 +10,7 @@ from shaders.compilation import compiled as inlined
 from shaders.surface import local, surface_at
 from shaders.vector import WHITE, Color, Vec3, add, multiply, scale, subtract
 from tracecore.compilation.cached import compiled
-from tracecore.dispatch.port import PLAIN, Port, next_batch, submit
+from tracecore.dispatch.port import NO_OPTIONS, Port, next_batch, submit
 from tracecore.rays import MISS
 
 #: So many passes are enough: features have little noise.
@@ -51,6 +51,6 @@ def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
         add_features(job, port, batches, index)
         start_batch(job, port, batches, index)
         if batches.active[index] > 0:
-            submit(port, index, batches.active[index], PLAIN)
+            submit(port, index, batches.active[index], NO_OPTIONS)
         index = next_batch(port, batches.live, batches.slots)
     return index

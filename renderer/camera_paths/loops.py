@@ -18,7 +18,7 @@ from renderer.camera_paths.paths import (
 )
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, borrowed, fetch_add
-from tracecore.dispatch.port import ANY_HIT, PLAIN, Port, next_batch, submit
+from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS, Port, next_batch, submit
 from tracecore.rays import Ids
 from tracecore.workers.pool import Worker, WorkerPool
 
@@ -130,7 +130,7 @@ def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
         else:
             advance_batch(job, port, batches, index)
         if batches.active[index] > 0:
-            submit(port, index * batches.slots, batches.active[index], PLAIN)
+            submit(port, index * batches.slots, batches.active[index], NO_OPTIONS)
         submit_shadows(port, index * batches.slots + 1, batches.shadows[index])
         index = next_batch(port, batches.live, batches.slots)
     return index
@@ -186,7 +186,7 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
         if batches.active[index] == 0:
             start_batch(job, port, batches, index)
             if batches.active[index] > 0:
-                submit(port, index, batches.active[index], PLAIN)
+                submit(port, index, batches.active[index], NO_OPTIONS)
         else:
             batches.shadows[index] = start_occlusion_rays(job, batch_at(port, batches, index))
             batches.active[index] = 0

@@ -15,7 +15,7 @@ from renderer.camera_paths.task import EyeTask
 from renderer.film.layers import add_radiance
 from renderer.photons.lookup import PhotonLookup
 from renderer.scene.packed_scene import CameraArrays, PackedScene
-from renderer.scene.pixel_filters import place_in_filter
+from renderer.scene.pixel_filters import sample_filter
 from shaders.compilation import compiled as inlined
 from shaders.vector import Vec3, dot, length
 from tracecore.compilation.cached import compiled
@@ -148,8 +148,8 @@ def start_eye_paths(
     for i in range(len(pixels)):
         pixel = pixels[i]
         u, lens = camera_numbers(task, pixel)
-        x = place_in_filter(camera.pixel_filter, u[0]) + pixel % width
-        y = place_in_filter(camera.pixel_filter, u[1]) + pixel // width
+        x = sample_filter(camera.pixel_filter, u[0]) + pixel % width
+        y = sample_filter(camera.pixel_filter, u[1]) + pixel // width
         eye, direction = camera_ray(camera, (2.0 * x / width - 1.0, 2.0 * y / height - 1.0), lens)
         set_ray(rays, i, eye, direction)
         rays[3, i] = camera.near / dot(direction, forward)

@@ -227,8 +227,7 @@ def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]
     """Returns the kinds of rays asked for. Raises `UsageError` for one that the plan, the driver or the file does not
     have.
     """
-    from renderer.bench import ray_generators as ray_kinds
-    from renderer.bench import ray_recorder
+    from renderer.bench import ray_generators, ray_recorder
     from renderer.drivers import DRIVERS
 
     if replayed:
@@ -236,8 +235,8 @@ def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]
         return names(arguments.rays, known, f"kind of rays of {arguments.replay}")
     if arguments.driver:
         names(arguments.driver, list(DRIVERS), "driver")
-        return names(arguments.rays, list(ray_recorder.KINDS), "kind of a driver's rays")
-    return names(arguments.rays or DEFAULT_RAYS, list(ray_kinds.KINDS), "kind of rays")
+        return names(arguments.rays, list(ray_recorder.DRIVER_KINDS), "kind of a driver's rays")
+    return names(arguments.rays or DEFAULT_RAYS, list(ray_generators.KINDS), "kind of rays")
 
 
 def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed: RayFile | None) -> RaySource:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "simulate traversal kernels: SIMD efficiency, and the rate if memory took no time"
 
-WIDTHS = ("8", "16", "32", "64")
+WARP_WIDTHS = ("8", "16", "32", "64")
 
 EXAMPLES = """\
 The kernels run in the emulator, which logs what they do for each ray. These steps are then scheduled on warps, as in
@@ -56,7 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--gpu", metavar="NAME", default="h200", help="that bounds are for (default: %(default)s)")
     parser.add_argument(
-        "--width", metavar="ELEMENTS", default="32", help=f"of a warp, from {', '.join(WIDTHS)} (default: %(default)s)"
+        "--width",
+        metavar="ELEMENTS",
+        default="32",
+        help=f"of a warp, from {', '.join(WARP_WIDTHS)} (default: %(default)s)",
     )
     parser.add_argument("--loops", metavar="NAMES", default="own", help="separated by commas (default: %(default)s)")
     parser.add_argument(
@@ -137,7 +140,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     kinds = names(arguments.rays, KINDS, "kind of rays")
     machine = Machine(
         gpu=GPUS[names(arguments.gpu, list(GPUS), "GPU")[0]],
-        widths=[int(width) for width in names(arguments.width, WIDTHS, "width of a warp")],
+        widths=[int(width) for width in names(arguments.width, WARP_WIDTHS, "width of a warp")],
         loops=names(arguments.loops, [OWN, *LOOPS], "loop"),
         move=MOVE_INSTRUCTIONS if arguments.move is None else arguments.move,
     )

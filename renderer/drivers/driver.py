@@ -31,7 +31,7 @@ class RenderSettings:
     sampler: a name of `task.SAMPLERS`.
     layers: which layers there are beside the picture, a name of `layers.LAYER_COLUMNS`.
     projection: whether photons are sent where they matter.
-    aim: guide share, of the photons of `photon` and `sppm` that then go to mirrors and glass, below 1.
+    guide_share: share of the photons of `photon` and `sppm` that go to mirrors and glass, below 1.
     """
 
     width: int
@@ -46,7 +46,7 @@ class RenderSettings:
     sampler: str = "sobol"
     layers: str = "beauty"
     projection: bool = True
-    aim: float = 0.0
+    guide_share: float = 0.0
 
 
 @dataclass(kw_only=True)

@@ -25,7 +25,7 @@ class GatherDriver(PhotonDriver):
 
     name = "gather"
     summary = "final gather: photons light what the eye's surfaces see; smoother than photon, slower"
-    takes = PhotonDriver.takes - {"aim"}
+    takes = PhotonDriver.takes - {"guide_share"}
     diffuse = GATHER
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:

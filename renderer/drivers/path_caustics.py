@@ -17,7 +17,7 @@ class PathCausticsDriver(PhotonDriver):
 
     name = "path+caustics"
     summary = "path tracing, and photons for what mirrors and glass bring to other surfaces"
-    takes = PhotonDriver.takes - {"aim"}
+    takes = PhotonDriver.takes - {"guide_share"}
     diffuse = CAUSTICS
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:

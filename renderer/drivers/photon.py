@@ -19,7 +19,7 @@ from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
-PHOTONS_PER_PIXEL, MOST_PHOTONS = 2, 10_000_000
+PHOTONS_PER_PIXEL, MOST_USUAL_PHOTONS = 2, 10_000_000
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
@@ -35,13 +35,13 @@ class PhotonDriver(EyeDriver):
 
     name = "photon"
     summary = "progressive photon mapping: all light, caustics too"
-    takes = frozenset({"photons", "radius", "aim", "max_bounces"})
+    takes = frozenset({"photons", "radius", "guide_share", "max_bounces"})
     diffuse = INDIRECT
     caustics = Caustics.ALL
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        self.projected_scene = self._projected(settings.aim)
+        self.projected_scene = self._projected(settings.guide_share)
         self.emitted = settings.photons or photons_of_a_pass(settings)
         self.first_radius = settings.radius or max(
             footprint_radius(tracer, self.camera, settings.height),
@@ -107,7 +107,7 @@ class PhotonDriver(EyeDriver):
 
 def photons_of_a_pass(settings: RenderSettings) -> int:
     """Returns how many photons a pass sends out where the user names no number."""
-    return min(PHOTONS_PER_PIXEL * settings.width * settings.height, MOST_PHOTONS)
+    return min(PHOTONS_PER_PIXEL * settings.width * settings.height, MOST_USUAL_PHOTONS)
 
 
 def has_sharp_surfaces(scene: PackedScene) -> bool:

@@ -22,7 +22,7 @@ class PhotonsOnlyDriver(PhotonDriver):
 
     name = "photons-only"
     summary = "one photon map, shown as it is"
-    takes = PhotonDriver.takes - {"aim"}
+    takes = PhotonDriver.takes - {"guide_share"}
     diffuse = EVERYTHING
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:

@@ -19,7 +19,7 @@ from renderer.film.layers import BIAS_FACTOR, LAYER_ALBEDO, LAYER_BEAUTY, LAYER_
 LARGEST = float(np.finfo(np.float32).max)
 
 #: Share of the pixels that an error of a picture leaves out, the worst ones: a few specks do not stand for the whole.
-LEFT_OUT = 0.01
+WORST_SHARE = 0.01
 
 #: What is added to a pixel's brightness where errors are compared with it, in mean brightnesses of the picture.
 FLOOR = 0.01
@@ -147,7 +147,7 @@ class Film:
 
 
 def relative_error(errors: npt.NDArray[np.floating], picture: npt.NDArray[np.floating]) -> float:
-    """Returns the root of the mean square of relative errors over the pixels, without the share LEFT_OUT of the worst.
+    """Returns the root of the mean square of relative errors over the pixels, without the worst WORST_SHARE of them.
 
     errors: (height, width), of pixels.
     picture: (height, width, 3), with whose brightness they are compared.
@@ -194,7 +194,7 @@ def mean_around(values: Doubles, reach: int) -> Doubles:
 
 def kept_pixels(pixels: int) -> int:
     """Returns how many of so many pixels an error of a picture looks at."""
-    return pixels - int(LEFT_OUT * pixels)
+    return pixels - int(WORST_SHARE * pixels)
 
 
 def _trimmed(errors: npt.NDArray[np.floating], brightness: Doubles) -> float:

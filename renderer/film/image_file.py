@@ -13,7 +13,7 @@ from renderer.atomic_file import atomic_file, temporary_beside
 from renderer.errors import UsageError
 
 #: What `-o` may end in.
-SUFFIXES = (".png", ".exr", ".npy")
+PICTURE_SUFFIXES = (".png", ".exr", ".npy")
 
 #: Where results go by default: the one folder that is made where it is missing.
 DEFAULT_FOLDER = Path("output")
@@ -21,8 +21,8 @@ DEFAULT_FOLDER = Path("output")
 
 def check_writable(path: Path) -> None:
     """Raise `UsageError` now if a picture could not be written to `path` later. The default folder may be missing."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"cannot write '{path}': the name must end in one of {', '.join(SUFFIXES)}")
+    if path.suffix.lower() not in PICTURE_SUFFIXES:
+        raise UsageError(f"cannot write '{path}': the name must end in one of {', '.join(PICTURE_SUFFIXES)}")
     if path.suffix.lower() == ".exr":
         _check_exr(path)
     check_folder(path)

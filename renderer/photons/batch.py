@@ -12,7 +12,7 @@ from tracecore.rays import Floats
 
 #: Rows of rays and hits that hold directions and triangles, and rows of paths.
 RAY_DIRECTION, HIT_ID = 4, 3
-PATH_PHOTON, PATH_STEPS, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
+PATH_PHOTON, PATH_DEPTH, PATH_FLUX, PATH_WORDS = 0, 1, 2, 5
 
 #: Lobes, in the order in which one is chosen.
 PHOTON_LOBES = 4
@@ -23,13 +23,13 @@ PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG, PHOTON_LOBE_MIRROR, PHOTON_LOBE_GLASS = 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
 #: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which `land` brings `normal` to the side of the
-#: ray's origin. origin, ray, distance, uv, triangle, photon, steps, flux: of the ray, hit and path, of which steps and
+#: ray's origin. origin, ray, distance, uv, triangle, photon, depth, flux: of the ray, hit and path, of which depth and
 #: flux become those that the path goes on with. position: of the hit, later where the next ray starts. shading: flat or
-#: bent normal on the side of the ray's origin. words: random numbers for direction (2), roulette and rounding. weight,
+#: bent normal on the side of the ray's origin. bits: random numbers for direction (2), roulette and rounding. weight,
 #: at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is absorption. wi: direction of the
 #: next ray where it is_directed, else the normal that it will be about. counters: fates of the hit. per_share: all
 #: reflectance over that of the lobe chosen. beyond: rows are read by four words, and this is the word of a material
-#: behind texels, width and height. bent, scalar, lobes: lists of indices in the chunk. In the end shading, the words
+#: behind texels, width and height. bent, scalar, lobes: lists of indices in the chunk. In the end shading, the bits
 #: for direction, wi and is_directed are packed for the paths that go on.
 HIT_COLUMNS = np.dtype(
     [
@@ -41,7 +41,7 @@ HIT_COLUMNS = np.dtype(
         ("packed_back", "<u4", _SCALAR),
         ("weight", "<f4", _VECTOR),
         ("means", "<f4", _VECTOR),
-        ("shine", "<f4", _SCALAR),
+        ("exponent", "<f4", _SCALAR),
         ("ior", "<f4", _SCALAR),
         ("origin", "<f4", _VECTOR),
         ("ray", "<f4", _VECTOR),
@@ -49,11 +49,11 @@ HIT_COLUMNS = np.dtype(
         ("uv", "<f4", (2, COLUMN)),
         ("triangle", "<i4", _SCALAR),
         ("photon", "<u4", _SCALAR),
-        ("steps", "<u4", _SCALAR),
+        ("depth", "<u4", _SCALAR),
         ("flux", "<f4", _VECTOR),
         ("position", "<f4", _VECTOR),
         ("shading", "<f4", _VECTOR),
-        ("words", "<u4", (4, COLUMN)),
+        ("bits", "<u4", (4, COLUMN)),
         ("wi", "<f4", _VECTOR),
         ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
@@ -123,11 +123,11 @@ class PhotonBatch(NamedTuple):
     """A batch as the tracer has it, and the paths that its rays belong to, side by side.
 
     rays: (8, column) float32, of which rows 3 and 7, t_min and t_max, are the caller's. hits: (4, column) float32, in
-    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, steps, and the flux (float32
+    the order of `tracecore.rays.HIT`. paths: (PATH_WORDS, column) uint32: photon index, depth, and the flux (float32
     bits) in units of the task's. capacity: rays that it may have; columns have 2 * ELEMENTS places more.
 
-    fresh: (2,) int64: from which place on, a multiple of ELEMENTS, no ray has met anything yet, and the photon of this
-    ray. The next ones are of the next photons, so that their index and steps are not in `paths`, nor is their flux
+    fresh: (2,) int64: from which index on, a multiple of ELEMENTS, no ray has met anything yet, and the photon of this
+    ray. The next ones are of the next photons, so that their index and depth are not in `paths`, nor is their flux
     where all come from one lamp and are sent nowhere in particular.
     """
 

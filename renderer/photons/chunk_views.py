@@ -5,18 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 from renderer.photons.batch import Chunk
-from renderer.photons.store import WAITING
+from renderer.photons.store import WAITING_COLUMN
 from renderer.scene.photon_scene import MATERIAL, TRIANGLE_RECORD
 from renderer.simd.columns import CHUNK, WORD_BYTES
 from shaders.float32 import Float32, Int
-from shaders.random import Words4
+from shaders.random import Bits4
 from shaders.vector import Vec3
 from tracecore.rays import offset_of
 
 #: Surfaces that a path may meet.
 MOST_BOUNCES = 0xFFFF
-#: A path's steps: surfaces that it has met.
-NO_STEP, ONE_STEP = np.uint32(0), np.uint32(1)
+#: A path's depth: how many surfaces it has met.
+START_DEPTH, ONE_BOUNCE = np.uint32(0), np.uint32(1)
 RECORD_BYTES, MATERIAL_BYTES = TRIANGLE_RECORD.itemsize, MATERIAL.itemsize
 #: Where words of a triangle record, a material and corners' coordinates begin, by fours. Of a triangle record: what all
 #: hits need, and all.
@@ -27,7 +27,7 @@ PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
 )
 UVS_BYTES, TEXELS_BYTES, TEXEL_MASK = 32, offset_of(MATERIAL, "texels"), np.uint32(0xFF)
 #: A bent normal farther from the ray than this cosine gives way to the flat one.
-LEAST_COSINE = Float32(1e-6)
+LEAST_BENT_COSINE = Float32(1e-6)
 #: What a ray's triangle has in this bit if there is none.
 MISS_BIT = np.uint32(1 << 31)
 #: Fates of a hit: whether a photon was stored, and what ended the path. A byte for each, so that all are added up at
@@ -35,7 +35,7 @@ MISS_BIT = np.uint32(1 << 31)
 FATE_BITS, FATE_MASK = np.uint32(8), np.uint32(0xFF)
 FATES = np.uint32(0xFFFFFF00)
 #: Bytes from one column of photons to the next, where they wait and in a block.
-WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING, WORD_BYTES * CHUNK
+WAITING_STEP, BLOCK_STEP = WORD_BYTES * WAITING_COLUMN, WORD_BYTES * CHUNK
 ALL_BITS = np.uint32(0xFFFFFFFF)
 ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_FATE = (np.uint32(t) for t in (1, 1 << 8, 1 << 16, 0))
 
@@ -90,7 +90,7 @@ class Limits(NamedTuple):
 
     min_bounces: np.int32
     max_bounces: np.int32
-    key: Words4
+    key: Bits4
     only_caustics: bool
     is_corrected: bool
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.photons.batch import PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
+from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
 from renderer.scene.photon_scene import EMITTER, PhotonScene
-from renderer.scene.projection import AIM_COLUMNS, Source, is_outside, is_projected, project
+from renderer.scene.projection import GUIDE_COLUMNS, Source, is_outside, is_projected, project
 from renderer.simd.columns import (
     CHUNK,
     WORD_BYTES,
@@ -25,7 +25,7 @@ from renderer.simd.columns import (
 )
 from shaders.float32 import ONE, Float32, Int
 from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, emit_from, triple
-from shaders.random import STREAM_EMISSION, UNIT_STEP, Words4, hash4, hash_key, more4, unit32
+from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
 from shaders.vector import Vec3, along, scale
 from tracecore.compilation.cached import compiled, inlined
@@ -44,7 +44,7 @@ EMITTER_BYTES = EMITTER.itemsize
 PROJECTION_STEP = np.uint32(2)
 
 #: The normal of a light without one.
-NOWHERE = (0.0, 0.0, 0.0)
+NO_NORMAL = (0.0, 0.0, 0.0)
 
 
 class Light(NamedTuple):
@@ -60,16 +60,16 @@ class Light(NamedTuple):
 
 class Launch(NamedTuple):
     """Where fresh photons go: addresses of a batch's columns at the first of them, `step` bytes apart. photon: the
-    first one's index. words: its numbers. per_unit: 1 over the task's unit of flux. only: the light, where there is but
-    one. shift, lights, aliases: how one of several is chosen."""
+    first one's index. bits: its random numbers. per_unit: 1 over the task's unit of flux. only: the light, where there
+    is but one. shift, lights, aliases: how one of several is chosen."""
 
     rays: int
     paths: int
     step: int
     photon: np.uint32
-    words: Words4
+    bits: Bits4
     per_unit: float
-    key: Words4
+    key: Bits4
     chunk: Chunk
     only: Light
     shift: np.uint32
@@ -94,33 +94,33 @@ def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
 
 @compiled
 def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int]) -> None:
-    """Let photons leave the lights. span: the place of the first one in the batch, its index, and how many they are.
+    """Let photons leave the lights. span: where the first one goes in the batch, its index, and how many they are.
 
     Those in front of the next whole vector get columns of paths, the others begin with it.
     """
-    place, photon, fresh = span
-    ahead = min(whole(place) - place, fresh)
-    batch.fresh[0], batch.fresh[1] = whole(place), photon + (whole(place) - place)
+    first, photon, fresh = span
+    ahead = min(whole(first) - first, fresh)
+    batch.fresh[0], batch.fresh[1] = whole(first), photon + (whole(first) - first)
     key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
     if ahead > 0:
-        launch_chunk(scene, task, batch, (place, photon, ahead), key)
+        launch_chunk(scene, task, batch, (first, photon, ahead), key)
     for done in range(ahead, fresh, CHUNK):
-        launch_chunk(scene, task, batch, (place + done, photon + done, min(CHUNK, fresh - done)), key)
+        launch_chunk(scene, task, batch, (first + done, photon + done, min(CHUNK, fresh - done)), key)
 
 
 @compiled
 def launch_chunk(
-    scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int], key: Words4
+    scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int], key: Bits4
 ) -> None:
     """Let no more than CHUNK photons leave the lights, as `launch` does; all get columns of paths, or none of them."""
-    place, photon, fresh = span
+    first, photon, fresh = span
     pairs, is_alike = whole_pairs(fresh), is_all_alike(scene)
     data = Launch(
-        rays=address(batch.rays) + 4 * place,
-        paths=address(batch.paths) + 4 * place,
+        rays=address(batch.rays) + 4 * first,
+        paths=address(batch.paths) + 4 * first,
         step=4 * batch.rays.shape[1],
         photon=np.uint32(photon),
-        words=words_of(np.uint32(photon), hash4(key, np.uint32(0), np.uint32(0))),
+        bits=bits_of(np.uint32(photon), hash4(key, np.uint32(0), np.uint32(0))),
         per_unit=Float32(1.0 / task.flux_unit),
         key=key,
         chunk=batch.scratch.launch[0],
@@ -139,7 +139,7 @@ def launch_chunk(
             leave_others(scene, fresh, data)
         if is_projected(scene.projection):
             leave_projected(scene, fresh, data)
-    if whole(place) > place:
+    if whole(first) > first:
         each(begin_path, whole(fresh), data)
         if is_alike:
             each(carry_flux, whole(fresh), data)
@@ -191,9 +191,9 @@ def leave(i: int, light: Light, data: Launch) -> None:
 
 @inlined
 def begin_path(i: int, data: Launch) -> None:
-    """Write index and steps of a photon."""
+    """Write the index and depth of a photon."""
     put(data.paths, i, np.uint32(data.photon + np.uint32(i)))
-    put(data.paths + PATH_STEPS * data.step, i, np.uint32(0))
+    put(data.paths + PATH_DEPTH * data.step, i, np.uint32(0))
 
 
 @inlined
@@ -203,8 +203,9 @@ def carry_flux(i: int, data: Launch) -> None:
 
 
 @inlined
-def words_of(photon: np.uint32, shift: Words4) -> Words4:
-    """Returns a photon's numbers as words. Over photons they fill the hypercube evenly, and `shift` moves them as one.
+def bits_of(photon: np.uint32, shift: Bits4) -> Bits4:
+    """Returns a photon's numbers as 32 bits each. Over photons they fill the hypercube evenly, and `shift` moves them
+    as one.
 
     Niederreiter: Random Number Generation and Quasi-Monte Carlo Methods, 1992, section 3.2. The shift makes each of
     them uniform: Cranley, Patterson: Randomization of Number Theoretic Methods for Multiple Integration, 1976.
@@ -220,8 +221,8 @@ def words_of(photon: np.uint32, shift: Words4) -> Words4:
 @inlined
 def numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
     """Returns a photon's uniform numbers: two for its direction and two for its place on the light."""
-    words = words_of(np.uint32(i), data.words)
-    return unit32(words[0]), unit32(words[1]), unit32(words[2]), unit32(words[3])
+    bits = bits_of(np.uint32(i), data.bits)
+    return unit32(bits[0]), unit32(bits[1]), unit32(bits[2]), unit32(bits[3])
 
 
 @compiled
@@ -241,13 +242,13 @@ def leave_others(scene: PhotonScene, count: int, data: Launch) -> None:
 def leave_projected(scene: PhotonScene, count: int, data: Launch) -> None:
     """Send a chunk's photons where they matter, one by one: origin, direction and flux become those of `project`."""
     chunk, step = data.chunk, data.step
-    aims = np.empty((len(scene.projection.targets), AIM_COLUMNS))
+    guides = np.empty((len(scene.projection.targets), GUIDE_COLUMNS))
     for i in range(count):
-        words = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
-        u = (np.float64(unit32(words[0])), np.float64(unit32(words[1])), np.float64(unit32(words[2])))
+        bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
+        u = (np.float64(unit32(bits[0])), np.float64(unit32(bits[1])), np.float64(unit32(bits[2])))
         direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
         source = source_of(scene, chunk, i, doubles(get3(data.rays, step, i)), direction)
-        photon = project(scene.lights, scene.projection, (source, direction), u, aims)
+        photon = project(scene.lights, scene.projection, (source, direction), u, guides)
         flux = get3(data.paths + PATH_FLUX * step, step, i)
         put3(data.rays, step, i, singles(photon.origin))
         put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))
@@ -260,7 +261,7 @@ def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction:
     row = int(scene.others[get_int(address(chunk.light), i)]) if len(scene.others) > 0 else -1
     if row < 0:
         normal = doubles(column(chunk.normal, i))
-        return Source(POINT if normal == NOWHERE else TRIANGLE, row, origin, normal)
+        return Source(POINT if normal == NO_NORMAL else TRIANGLE, row, origin, normal)
     kind = scene.lights.rows[row, LIGHT_KIND]
     return Source(kind, row, origin, direction if is_outside(kind) else triple(scene.lights, row, LIGHT_NORMAL))
 
@@ -268,7 +269,7 @@ def source_of(scene: PhotonScene, chunk: Chunk, i: int, origin: Vec3, direction:
 @inlined
 def fine_numbers(i: int, data: Launch) -> tuple[float, float, float, float]:
     """Returns four uniform numbers of a photon, with the bits that an image of millions of texels needs."""
-    coarse = words_of(np.uint32(i), data.words)
+    coarse = bits_of(np.uint32(i), data.bits)
     fine = more4(coarse)
     return (
         fine_unit(coarse[0], fine[0]),

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from renderer.photons.batch import HIT_ID, PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk
+from renderer.photons.batch import HIT_ID, PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk
 from renderer.photons.chunk_views import (
     FLAT_QUADS,
     MATERIAL_BYTES,
     MISS_BIT,
     NO_FATE,
-    NO_STEP,
     RECORD_BYTES,
     RECORD_QUADS,
+    START_DEPTH,
     TEXELS_BYTES,
     TEXELS_QUADS,
     UVS_BYTES,
@@ -46,15 +46,15 @@ def pick_hits(flags: np.uint32, view: View, count: int) -> tuple[int, int]:
     are, and how many rays were looked at.
     """
     chunk, step = view.chunk, view.step
-    rays, triangles, steps = view.rays, view.hits + HIT_ID * step, view.paths + PATH_STEPS * step
+    rays, triangles, depth = view.rays, view.hits + HIT_ID * step, view.paths + PATH_DEPTH * step
     sources = (
-        (view.hits, triangles, view.paths, steps)
+        (view.hits, triangles, view.paths, depth)
         + three(rays, step)
         + three(rays + RAY_DIRECTION * step, step)
         + three(view.paths + PATH_FLUX * step, step)
     )
     targets = (
-        (address(chunk.distance), address(chunk.triangle), address(chunk.photon), address(chunk.steps))
+        (address(chunk.distance), address(chunk.triangle), address(chunk.photon), address(chunk.depth))
         + column_of(chunk.origin)
         + column_of(chunk.ray)
         + column_of(chunk.flux)
@@ -96,8 +96,8 @@ def pick_fresh(flags: np.uint32, view: View, span: Span) -> tuple[int, int]:
 
 @inlined
 def take_first_step(i: int, chunk: Chunk) -> None:
-    """Write the steps of a fresh photon."""
-    chunk.steps[i] = NO_STEP
+    """Write the depth of a fresh photon."""
+    chunk.depth[i] = START_DEPTH
 
 
 @inlined

@@ -1,7 +1,7 @@
 """Irradiance at some photons of a map, worked out once and looked up by the rays of a final gather.
 
 Christensen: Faster Photon Map Global Illumination, 1999: the nearest such photon whose surface has a similar normal.
-One photon in `EVERY` is such a place and takes no part in the density of the others: at a photon that counts itself
+One photon in `EVERY` is such a sample and takes no part in the density of the others: at a photon that counts itself
 light would look denser than it is on average.
 
 A photon keeps the flat normal of its surface and no other. The photons that are given here have to count about the
@@ -32,16 +32,16 @@ from tracecore.compilation.vector import address, fetch_add
 from tracecore.dispatch.port import ONE_SLOT, STOPPED, Port, next_batch
 from tracecore.workers.pool import Loop, Worker, Workers
 
-#: One photon in so many is a place where irradiance is known.
+#: One photon in so many is a sample, where irradiance is known.
 EVERY = 4
 
-#: Where photons crowd, so that a cell has more places than this, the radius shrinks to keep their number within it.
+#: Where photons crowd, so that a cell has more samples than this, the radius shrinks to keep their number within it.
 CROWD = 4.0
 
 #: Cells of the photons searched, along a radius.
 CELLS_PER_RADIUS = 2.0
 
-#: A place is looked for up to so many cells away; farther off all is dark.
+#: A sample is looked for up to so many cells away; farther off all is dark.
 MOST_CELLS = 16
 
 #: Places that a thread takes at a time.
@@ -53,12 +53,12 @@ Longs = npt.NDArray[np.int64]
 class IrradianceMap(NamedTuple):
     """Irradiance at some photons.
 
-    places: photons where it is known, sorted by cell.
+    samples: photons where it is known, sorted by cell.
     values: (n, 3) float64, of each, W/m^2, on the side of its normal.
     radius: of the search that it comes from, at most, world units; rays that end nearer are not answered by it.
     """
 
-    places: PhotonMap
+    samples: PhotonMap
     values: npt.NDArray[np.float64]
     radius: float
 
@@ -83,11 +83,11 @@ def irradiance_map(photons: Words, radius: float, scale: float, workers: Workers
     radius: of the search, world units.
     scale: watts per unit of their flux.
     """
-    is_place = np.arange(len(photons)) % EVERY == 0
-    others = build_photon_map(photons[~is_place], radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1))
-    places = build_photon_map(photons[is_place], radius, 0.0)
+    is_sample = np.arange(len(photons)) % EVERY == 0
+    others = build_photon_map(photons[~is_sample], radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1))
+    samples = build_photon_map(photons[is_sample], radius, 0.0)
     job = IrradianceJob(
-        others, IrradianceMap(places, np.zeros((len(places.photons), 3)), radius), np.zeros(1, np.int64)
+        others, IrradianceMap(samples, np.zeros((len(samples.photons), 3)), radius), np.zeros(1, np.int64)
     )
 
     def make_loop(worker: Worker) -> Loop:
@@ -99,51 +99,51 @@ def irradiance_map(photons: Words, radius: float, scale: float, workers: Workers
 
 @compiled
 def run_irradiance(job: IrradianceJob, port: Port, idle: Longs) -> int:
-    """Work out the irradiance at places that no other thread has taken. Returns as `next_batch` does."""
-    places, values = job.irradiance.places, job.irradiance.values
+    """Work out the irradiance at samples that no other thread has taken. Returns as `next_batch` does."""
+    samples, values = job.irradiance.samples, job.irradiance.values
     while True:
         first = fetch_add(address(job.taken), SHARE)
         for i in range(first, min(first + SHARE, len(values))):
-            values[i, 0], values[i, 1], values[i, 2] = irradiance_of(job, places, i)
+            values[i, 0], values[i, 1], values[i, 2] = irradiance_of(job, samples, i)
         status = next_batch(port, idle, ONE_SLOT)
         if status == STOPPED or first >= len(values):
             return status
 
 
 @inlined
-def irradiance_of(job: IrradianceJob, places: PhotonMap, i: int) -> Color:
-    """Returns the irradiance at a place, by the photons that are none.
+def irradiance_of(job: IrradianceJob, samples: PhotonMap, i: int) -> Color:
+    """Returns the irradiance at a sample, by the photons that are none.
 
-    The places alone say how wide to search: a radius that follows the photons it finds is biased by their number.
+    The samples alone say how wide to search: a radius that follows the photons it finds is biased by their number.
     """
-    point, normal = position(places, i), unpack_unit(places.photons[i, PHOTON_NORMAL])
-    radius = job.irradiance.radius * math.sqrt(min(1.0, CROWD / neighbours(places, point)))
+    point, normal = position(samples, i), unpack_unit(samples.photons[i, PHOTON_NORMAL])
+    radius = job.irradiance.radius * math.sqrt(min(1.0, CROWD / neighbours(samples, point)))
     return gather(job.photon_map, point, normal, normal, radius)
 
 
 @inlined
-def neighbours(places: PhotonMap, point: Vec3) -> int:
-    """Returns how many places are in the cell of a point that has one."""
-    x = cell_coordinate(point[0], places.low[0], places.cell, places.shape[0])
-    y = cell_coordinate(point[1], places.low[1], places.cell, places.shape[1])
-    z = cell_coordinate(point[2], places.low[2], places.cell, places.shape[2])
-    cell = (z * places.shape[1] + y) * places.shape[0] + x
-    return places.starts[cell + 1] - places.starts[cell]
+def neighbours(samples: PhotonMap, point: Vec3) -> int:
+    """Returns how many samples are in the cell of a point that has one."""
+    x = cell_coordinate(point[0], samples.low[0], samples.cell, samples.shape[0])
+    y = cell_coordinate(point[1], samples.low[1], samples.cell, samples.shape[1])
+    z = cell_coordinate(point[2], samples.low[2], samples.cell, samples.shape[2])
+    cell = (z * samples.shape[1] + y) * samples.shape[0] + x
+    return samples.starts[cell + 1] - samples.starts[cell]
 
 
 @inlined
-def position(places: PhotonMap, i: int) -> Vec3:
+def position(samples: PhotonMap, i: int) -> Vec3:
     """Returns where a photon landed."""
-    x, y, z = places.positions[i, 0], places.positions[i, 1], places.positions[i, 2]
+    x, y, z = samples.positions[i, 0], samples.positions[i, 1], samples.positions[i, 2]
     return (np.float64(x), np.float64(y), np.float64(z))
 
 
 @inlined
 def nearest_irradiance(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3) -> Color:
-    """Returns the irradiance at the nearest place with a similar normal; dark if there is none in many cells around."""
-    reach, nearest = irradiance.places.cell, -1
-    while nearest < 0 and reach <= MOST_CELLS * irradiance.places.cell and len(irradiance.values) > 0:
-        nearest = nearest_place(irradiance.places, point, geom_normal, reach)
+    """Returns the irradiance at the nearest sample with a similar normal; dark if there is none in many cells."""
+    reach, nearest = irradiance.samples.cell, -1
+    while nearest < 0 and reach <= MOST_CELLS * irradiance.samples.cell and len(irradiance.values) > 0:
+        nearest = nearest_sample(irradiance.samples, point, geom_normal, reach)
         reach *= 2.0
     if nearest < 0:
         return (0.0, 0.0, 0.0)
@@ -152,10 +152,10 @@ def nearest_irradiance(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3
 
 
 @inlined
-def nearest_place(places: PhotonMap, point: Vec3, geom_normal: Vec3, reach: float) -> int:
-    """Returns the index of the nearest place with a similar normal that is no farther than `reach`, or -1."""
-    width, height, depth = places.shape
-    low, cell = places.low, places.cell
+def nearest_sample(samples: PhotonMap, point: Vec3, geom_normal: Vec3, reach: float) -> int:
+    """Returns the index of the nearest sample with a similar normal that is no farther than `reach`, or -1."""
+    width, height, depth = samples.shape
+    low, cell = samples.low, samples.cell
     x0 = cell_coordinate(point[0] - reach, low[0], cell, width)
     x1 = cell_coordinate(point[0] + reach, low[0], cell, width)
     y0 = cell_coordinate(point[1] - reach, low[1], cell, height)
@@ -166,10 +166,10 @@ def nearest_place(places: PhotonMap, point: Vec3, geom_normal: Vec3, reach: floa
     for z in range(z0, z1 + 1):
         for y in range(y0, y1 + 1):
             row = (z * height + y) * width
-            for i in range(places.starts[row + x0], places.starts[row + x1 + 1]):
-                x_i, y_i, z_i = position(places, i)
+            for i in range(samples.starts[row + x0], samples.starts[row + x1 + 1]):
+                x_i, y_i, z_i = position(samples, i)
                 dx, dy, dz = x_i - point[0], y_i - point[1], z_i - point[2]
                 distance2 = dx * dx + dy * dy + dz * dz
-                if distance2 <= least and alike(places.photons[i, PHOTON_NORMAL], geom_normal):
+                if distance2 <= least and alike(samples.photons[i, PHOTON_NORMAL], geom_normal):
                     nearest, least = i, distance2
     return nearest

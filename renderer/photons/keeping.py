@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from renderer.photons.batch import PATH_FLUX, PATH_STEPS, RAY_DIRECTION, Chunk
+from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk
 from renderer.photons.chunk_views import (
     BLOCK_STEP,
     FATE_BITS,
@@ -14,7 +14,14 @@ from renderer.photons.chunk_views import (
     View,
 )
 from renderer.photons.landing import chosen
-from renderer.photons.store import ABSORBED, BLOCK_BYTES, STORE_COLUMNS, STORED, TERMINATED, PhotonOutput
+from renderer.photons.store import (
+    PHOTON_BLOCK_BYTES,
+    PHOTONS_ABSORBED,
+    PHOTONS_STORED,
+    PHOTONS_TERMINATED,
+    STORE_COLUMNS,
+    PhotonOutput,
+)
 from renderer.scene.photon_scene import BENT, MIXED
 from renderer.simd.columns import (
     CHUNK,
@@ -48,7 +55,7 @@ def keep_photons(view: View, count: int, output: PhotonOutput) -> None:
     waits = output.waits[0] + close_gaps(address(view.chunk.counters), (ONE_STORED, ONE_STORED), count, columns)
     if waits >= CHUNK:
         waits -= CHUNK
-        fill_block(address(output.waiting), address(output.blocks) + BLOCK_BYTES * output.filled[0], waits)
+        fill_block(address(output.waiting), address(output.blocks) + PHOTON_BLOCK_BYTES * output.filled[0], waits)
         output.filled[0] += 1
     output.waits[0] = waits
 
@@ -76,7 +83,7 @@ def add_fates(count: int, chunk: Chunk, output: PhotonOutput) -> None:
     total = NO_FATE
     for i in range(count):
         total = np.uint32(total + chunk.counters[i])
-    for counter in (STORED, ABSORBED, TERMINATED):
+    for counter in (PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_TERMINATED):
         output.counters[counter] += np.int64(total & FATE_MASK)
         total >>= FATE_BITS
 
@@ -87,12 +94,12 @@ def keep_paths(flags: np.uint32, view: View, count: int) -> int:
 
     A whole vector ends no later than the rays looked at, so that none is lost that is still to be shaded.
     """
-    chunk, step, words = view.chunk, view.step, address(view.chunk.words)
-    fates, numbers = address(chunk.counters), (words, words + COLUMN_BYTES)
-    path = column_of(chunk.position) + (address(chunk.photon), address(chunk.steps)) + column_of(chunk.flux)
+    chunk, step, bits = view.chunk, view.step, address(view.chunk.bits)
+    fates, numbers = address(chunk.counters), (bits, bits + COLUMN_BYTES)
+    path = column_of(chunk.position) + (address(chunk.photon), address(chunk.depth)) + column_of(chunk.flux)
     kept_path = (
         three(view.kept_rays, step)
-        + (view.kept_paths, view.kept_paths + PATH_STEPS * step)
+        + (view.kept_paths, view.kept_paths + PATH_DEPTH * step)
         + three(view.kept_paths + PATH_FLUX * step, step)
     )
     if flags & (MIXED | BENT):
@@ -129,5 +136,5 @@ def next_direction(i: int, chunk: Chunk) -> Vec3:
 @inlined
 def diffuse_direction(i: int, normal: Vec3, chunk: Chunk) -> Vec3:
     """Returns a direction by Lambert's law."""
-    words = address(chunk.words)
-    return lambertian(normal, unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)))
+    bits = address(chunk.bits)
+    return lambertian(normal, unit32(get_word(bits, i)), unit32(get_word(bits + COLUMN_BYTES, i)))

@@ -4,13 +4,13 @@ import numpy as np
 
 from renderer.photons.batch import Chunk
 from renderer.photons.chunk_views import (
-    LEAST_COSINE,
+    LEAST_BENT_COSINE,
     NO_FATE,
-    NO_STEP,
     ONE_ABSORBED,
-    ONE_STEP,
+    ONE_BOUNCE,
     ONE_STORED,
     ONE_TERMINATED,
+    START_DEPTH,
     TEXEL_MASK,
     WAITING_STEP,
     Landing,
@@ -32,43 +32,43 @@ from tracecore.compilation.vector import address
 @inlined
 def bounce_first(i: int, data: Landing) -> None:
     """Shade a flat, diffuse hit of a photon on its first ray, where all of these carry the same flux."""
-    bounce_with(i, data.flux, NO_STEP, data)
+    bounce_with(i, data.flux, START_DEPTH, data)
 
 
 @inlined
 def bounce(i: int, data: Landing) -> None:
     """Shade a flat, diffuse hit: its photon, and what is left of the path, without leaving the registers."""
-    bounce_with(i, column(data.chunk.flux, i), data.chunk.steps[i], data)
+    bounce_with(i, column(data.chunk.flux, i), data.chunk.depth[i], data)
 
 
 @inlined
-def bounce_with(i: int, flux: Vec3, steps: np.uint32, data: Landing) -> None:
+def bounce_with(i: int, flux: Vec3, depth: np.uint32, data: Landing) -> None:
     """Shade a flat, diffuse hit of a path with this flux that has met so many surfaces."""
     chunk = data.chunk
     position, normal, is_front = hit_point(i, chunk)
-    words = hash4(data.limits.key, chunk.photon[i], steps)
-    chunk.words[0, i], chunk.words[1, i] = words[0], words[1]
+    bits = hash4(data.limits.key, chunk.photon[i], depth)
+    chunk.bits[0, i], chunk.bits[1, i] = bits[0], bits[1]
     set_column(chunk.normal, i, normal)
-    put_photon(i, position, is_front, pack_flux(flux, unit32(words[3])), data)
-    chunk.steps[i] = np.uint32(steps + ONE_STEP)
-    left, fate = roulette(flux, column(chunk.weight, i), unit32(words[2]), is_cut(steps, data.limits))
+    put_photon(i, position, is_front, pack_flux(flux, unit32(bits[3])), data)
+    chunk.depth[i] = np.uint32(depth + ONE_BOUNCE)
+    left, fate = roulette(flux, column(chunk.weight, i), unit32(bits[2]), is_cut(depth, data.limits))
     set_column(chunk.flux, i, left)
-    chunk.counters[i] = stored(i, steps, data) + fate
+    chunk.counters[i] = stored(i, depth, data) + fate
     set_column(chunk.position, i, along(position, normal, chunk.clearance[i]))
 
 
 @inlined
 def land(i: int, data: Landing) -> None:
     """Write hit point, normal on the side of the ray's origin, random numbers, and what a photon keeps of the hit."""
-    chunk, steps = data.chunk, data.chunk.steps[i]
+    chunk, depth = data.chunk, data.chunk.depth[i]
     position, normal, is_front = hit_point(i, chunk)
     set_column(chunk.position, i, position)
     set_column(chunk.normal, i, normal)
     chunk.is_outside[i] = Int(is_front)
-    words = hash4(data.limits.key, chunk.photon[i], steps)
-    chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i] = words
-    put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(words[3])), data)
-    chunk.counters[i] = stored(i, steps, data)
+    bits = hash4(data.limits.key, chunk.photon[i], depth)
+    chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i] = bits
+    put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(bits[3])), data)
+    chunk.counters[i] = stored(i, depth, data)
 
 
 @inlined
@@ -95,9 +95,9 @@ def put_photon(i: int, position: Vec3, is_front: bool, flux: np.uint32, data: La
 
 
 @inlined
-def stored(i: int, steps: np.uint32, data: Landing) -> np.uint32:
+def stored(i: int, depth: np.uint32, data: Landing) -> np.uint32:
     """Returns the fate of a photon that stays, or none."""
-    stores = ((data.chunk.kind[i] & STORES) != 0) & (Int(steps) >= data.limits.min_bounces)
+    stores = ((data.chunk.kind[i] & STORES) != 0) & (Int(depth) >= data.limits.min_bounces)
     return ONE_STORED if stores else NO_FATE
 
 
@@ -114,8 +114,8 @@ def paint(i: int, view: View) -> None:
     y = w * chunk.uvs[1, i] + u * chunk.uvs[3, i] + v * chunk.uvs[5, i]
     _, u_x, u_y, _ = more_numbers(i, chunk)
     width, height = chunk.width[i], chunk.height[i]
-    place = Int(texel_step(y, u_y, height) * width) + texel_step(x, u_x, width)
-    texel = get_word(view.texels, Int(chunk.texels[i] + place))
+    index = Int(texel_step(y, u_y, height) * width) + texel_step(x, u_x, width)
+    texel = get_word(view.texels, Int(chunk.texels[i] + index))
     color = (
         get(view.decoded, texel & TEXEL_MASK),
         get(view.decoded, np.uint32(texel >> np.uint32(8)) & TEXEL_MASK),
@@ -129,14 +129,14 @@ def texel_step(x: float, u: float, size: int) -> int:
     """Returns one of two texels of a row or column that are blended at x, where each 1 repeats."""
     step = Int(np.floor((x - np.floor(x)) * Float32(size) - HALF + u))
     step = Int(Int(step - size) if step >= size else (Int(step + size) if step < Int(0) else step))
-    return Int(min(max(step, Int(0)), Int(size - Int(1))))  # places that are not there may hold anything
+    return Int(min(max(step, Int(0)), Int(size - Int(1))))  # texels that are not there may hold anything
 
 
 @inlined
 def more_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
     """Returns a second draw of uniform numbers: one for the lobe, two for texels and one that is not used."""
-    words = more4((chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i]))
-    return unit32(words[0]), unit32(words[1]), unit32(words[2]), unit32(words[3])
+    bits = more4((chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i]))
+    return unit32(bits[0]), unit32(bits[1]), unit32(bits[2]), unit32(bits[3])
 
 
 @inlined
@@ -157,7 +157,7 @@ def bend_normal(k: int, view: View) -> None:
     # Some files wind a triangle against its vertex normals: those then say which side is outside.
     outside = dot(flat, shading) >= ZERO
     shading = scale(shading, ONE if outside else -ONE)
-    seen = dot(shading, ray) < -LEAST_COSINE  # else from behind the bent normal: only the flat one makes sense
+    seen = dot(shading, ray) < -LEAST_BENT_COSINE  # else from behind the bent normal: only the flat one makes sense
     put(address(chunk.is_outside), i, Int(outside))
     set_column(chunk.shading, i, chosen(seen, shading, flat))
 
@@ -169,9 +169,9 @@ def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
 
 
 @inlined
-def is_cut(steps: np.uint32, limits: Limits) -> bool:
+def is_cut(depth: np.uint32, limits: Limits) -> bool:
     """Returns whether a path that met one surface more than so many has met enough of them."""
-    return Int(steps + ONE_STEP) >= limits.max_bounces
+    return Int(depth + ONE_BOUNCE) >= limits.max_bounces
 
 
 @inlined
@@ -206,5 +206,5 @@ def correct_photon(k: int, view: View) -> None:
     cosine = dot(shading, ray)
     bent = max(-cosine if dot(flat, shading) >= ZERO else cosine, ZERO)
     flux = scale(column(chunk.flux, i), shading_normal_correction(bent, -dot(flat, ray)))
-    number = unit32(get_word(address(chunk.words) + 3 * COLUMN_BYTES, i))
+    number = unit32(get_word(address(chunk.bits) + 3 * COLUMN_BYTES, i))
     put(view.photons + PHOTON_FLUX * WAITING_STEP, i, np.uint32(pack_flux(flux, number)))

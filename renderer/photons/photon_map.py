@@ -190,10 +190,10 @@ def sort_by_cell(
         starts[c] += starts[c - 1]
     ordered = np.empty_like(photons)
     for i in range(count):
-        place = starts[cells[i] + 1]
+        index = starts[cells[i] + 1]
         starts[cells[i] + 1] += 1
         for word in range(PHOTON_WORDS):
-            ordered[place, word] = photons[i, word]
+            ordered[index, word] = photons[i, word]
     return ordered, starts
 
 

@@ -19,7 +19,7 @@ from tracecore.compilation.cached import compiled
 
 @compiled
 def scatter_scalar(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: int, is_corrected: bool) -> None:
-    """Scatter photons at the first `count` places of the list `chunk.scalar`, and say what those stored there carry.
+    """Scatter photons at the first `count` indices of the list `chunk.scalar`, and say what those stored there carry.
 
     fluxes: address of the column of packed fluxes of the photons that wait, those of the chunk first.
     is_corrected: whether what they carry counts about the shading normal (`PhotonTask`).
@@ -38,15 +38,15 @@ def scatter_scalar(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: in
 def carried(i: int, share: Color, chunk: Chunk) -> np.uint32:
     """Returns the share of a photon's flux that is stored, packed."""
     flux = multiply(column(chunk.flux, i), in_single(share))
-    return np.uint32(pack_flux(flux, unit32(chunk.words[3, i])))
+    return np.uint32(pack_flux(flux, unit32(chunk.bits[3, i])))
 
 
 @compiled
 def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) -> None:
     """Scatter one photon. arriving: share of its flux that comes to the hit."""
     wo_local = local(hit, wo)
-    words = (chunk.words[0, i], chunk.words[1, i], chunk.words[2, i], chunk.words[3, i])
-    u = (unit32(more4(words)[0]), unit32(words[0]), unit32(words[1]))
+    bits = (chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i])
+    u = (unit32(more4(bits)[0]), unit32(bits[0]), unit32(bits[1]))
     scattered = sample(hit.bsdf, wo_local, hit.outside, True, True, in_double(u))
     set_column(chunk.shading, i, in_single(hit.shading_normal))
     set_column(chunk.wi, i, in_single(world(hit, scattered.wi)))

@@ -11,7 +11,7 @@ from renderer.photons.chunk_views import (
     MATERIAL_STRIDE,
     MIRROR_BYTES,
     ONE_ABSORBED,
-    ONE_STEP,
+    ONE_BOUNCE,
     PHONG_BYTES,
     TRANSMISSION_BYTES,
     Landing,
@@ -28,7 +28,7 @@ from renderer.simd.columns import (
     get3,
     get_int,
     get_word,
-    list_places,
+    list_indices,
     put,
     set_column,
     whole,
@@ -75,12 +75,12 @@ def choose_lobe(i: int, chunk: Chunk) -> None:
 
 @inlined
 def list_lobe(lobe: np.uint32, count: int, chunk: Chunk) -> int:
-    """List the places where a lobe is chosen, rounded up to whole vectors."""
-    return whole(list_places(address(chunk.lobe), (ALL_BITS, lobe), count, lobe_places(lobe, chunk)))
+    """List the indices where a lobe is chosen, rounded up to whole vectors."""
+    return whole(list_indices(address(chunk.lobe), (ALL_BITS, lobe), count, lobe_indices(lobe, chunk)))
 
 
 @inlined
-def lobe_places(lobe: np.uint32, chunk: Chunk) -> int:
+def lobe_indices(lobe: np.uint32, chunk: Chunk) -> int:
     """Returns the address of the list of a lobe."""
     return address(chunk.lobes) + COLUMN_BYTES * np.int64(lobe)
 
@@ -109,13 +109,13 @@ def direct(i: int, wi: Vec3, chunk: Chunk) -> None:
 def scatter_phong(k: int, view: View) -> None:
     """Scatter about the mirror direction; f cos / pdf is (n + 2) / (n + 1) cos, and nothing below the surface."""
     chunk = view.chunk
-    i = get_int(lobe_places(PHOTON_LOBE_PHONG, chunk), k)
-    axis, shine, words = mirrored(i, view), get(address(chunk.shine), i), address(chunk.words)
+    i = get_int(lobe_indices(PHOTON_LOBE_PHONG, chunk), k)
+    axis, exponent, bits = mirrored(i, view), get(address(chunk.exponent), i), address(chunk.bits)
     tangent, bitangent = frame(axis)
-    local = cosine_power(unit32(get_word(words, i)), unit32(get_word(words + COLUMN_BYTES, i)), shine)
+    local = cosine_power(unit32(get_word(bits, i)), unit32(get_word(bits + COLUMN_BYTES, i)), exponent)
     wi = to_world(local, tangent, bitangent, axis)
     cosine = max(ZERO, dot(wi, column(chunk.shading, i)))
-    gain = get(address(chunk.per_share), i) * cosine * (shine + TWO) / (shine + ONE)
+    gain = get(address(chunk.per_share), i) * cosine * (exponent + TWO) / (exponent + ONE)
     direct(i, wi, chunk)
     set_column(chunk.weight, i, scale(material_color(i, PHONG_BYTES, view), gain))
 
@@ -124,7 +124,7 @@ def scatter_phong(k: int, view: View) -> None:
 def scatter_mirror(k: int, view: View) -> None:
     """Reflect as a perfect mirror does."""
     chunk = view.chunk
-    i = get_int(lobe_places(PHOTON_LOBE_MIRROR, chunk), k)
+    i = get_int(lobe_indices(PHOTON_LOBE_MIRROR, chunk), k)
     direct(i, mirrored(i, view), chunk)
     set_column(chunk.weight, i, scale(material_color(i, MIRROR_BYTES, view), get(address(chunk.per_share), i)))
 
@@ -133,14 +133,14 @@ def scatter_mirror(k: int, view: View) -> None:
 def scatter_dielectric(k: int, view: View) -> None:
     """Reflect with the probability that Fresnel's equations give, else refract."""
     chunk = view.chunk
-    i = get_int(lobe_places(PHOTON_LOBE_GLASS, chunk), k)
+    i = get_int(lobe_indices(PHOTON_LOBE_GLASS, chunk), k)
     ray, normal, ior = column(chunk.ray, i), column(chunk.shading, i), get(address(chunk.ior), i)
     eta = ior if get_int(address(chunk.is_outside), i) != 0 else ONE / ior
     cosine = -dot(ray, normal)
     # Snell: along the surface the direction is that of the ray over eta.
     cosine_t = math.sqrt(max(ZERO, ONE - (ONE - cosine * cosine) / (eta * eta)))
     refracted = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
-    reflects = unit32(get_word(address(chunk.words), i)) < fresnel(cosine, eta)
+    reflects = unit32(get_word(address(chunk.bits), i)) < fresnel(cosine, eta)
     direct(i, chosen(reflects, mirrored(i, view), refracted), chunk)
     set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), get(address(chunk.per_share), i)))
 
@@ -185,10 +185,10 @@ def choose_side(i: int, chunk: Chunk) -> None:
 @inlined
 def decide(i: int, data: Landing) -> None:
     """Play Russian roulette, and write where the next ray of a path starts."""
-    chunk, steps = data.chunk, data.chunk.steps[i]
+    chunk, depth = data.chunk, data.chunk.depth[i]
     flux, weight = column(chunk.flux, i), column(chunk.weight, i)
-    left, fate = roulette(flux, weight, unit32(chunk.words[2, i]), is_cut(steps, data.limits))
+    left, fate = roulette(flux, weight, unit32(chunk.bits[2, i]), is_cut(depth, data.limits))
     set_column(chunk.flux, i, left)
-    chunk.steps[i] = np.uint32(steps + ONE_STEP)
+    chunk.depth[i] = np.uint32(depth + ONE_BOUNCE)
     chunk.counters[i] += fate
     set_column(chunk.position, i, along(column(chunk.position, i), column(chunk.normal, i), chunk.clearance[i]))

@@ -3,12 +3,12 @@
 Rays, hits and paths are columns. Small loops read them chunk by chunk into columns of scratch, which stay in the cache
 next to the core, and compile to vector instructions. What only some have is packed side by side for the next loop:
 rays that hit something, hits that leave a photon, paths that go on. What few hits need (bent normals, textures, lobes
-beside the diffuse one) goes through lists of places.
+beside the diffuse one) goes through lists of indices.
 
 Paths that go on move to the front of the batch; fresh photons follow, so that a batch stays full until no photon is
 left. Their indices follow one another, nothing has happened to them yet, and where there is one light they all carry
 the same flux: they need no columns of paths until they have met something. All is decided by a photon's index and
-bounce: the thread, the batch and the place that it is in change no bit.
+bounce: the thread, the batch and the index in it change no bit.
 """
 
 import numpy as np
@@ -27,9 +27,9 @@ from renderer.photons.photon_map import PHOTON_FLUX
 from renderer.photons.scalar_path import scatter_scalar
 from renderer.photons.scattering import bend_flux, choose_side, decide, end_path, end_spread, scatter_mixed
 from renderer.photons.store import (
-    EMITTED,
-    ESCAPED,
-    RAYS,
+    PHOTON_RAYS,
+    PHOTONS_EMITTED,
+    PHOTONS_ESCAPED,
     PhotonOutput,
 )
 from renderer.scene.packed_scene import PackedScene
@@ -42,7 +42,7 @@ from renderer.scene.photon_scene import (
 )
 from renderer.simd.columns import (
     each,
-    list_places,
+    list_indices,
     whole,
 )
 from shaders.float32 import ZERO
@@ -88,8 +88,8 @@ def shade_batch(
     photon, fresh = take(supply, batch.capacity - kept)
     launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh
-    output.counters[EMITTED] += fresh
-    output.counters[RAYS] += rays
+    output.counters[PHOTONS_EMITTED] += fresh
+    output.counters[PHOTON_RAYS] += rays
     return rays
 
 
@@ -116,14 +116,14 @@ def fresh_flux(scene: PhotonScene, task: PhotonTask) -> Vec3:
 
 
 @inlined
-def span_at(batch: PhotonBatch, places: tuple[int, int, int], is_alike: bool, flux: Vec3) -> Span:
+def span_at(batch: PhotonBatch, indices: tuple[int, int, int], is_alike: bool, flux: Vec3) -> Span:
     """Returns the rays to shade next: those of paths that go on, or fresh ones.
 
-    places: of the first one, behind the last one of all, and of the next path kept.
+    indices: of the first one, behind the last one of all, and of the next path kept.
     is_alike: whether all fresh photons carry the same flux.
     flux: what they carry then.
     """
-    first, active, kept = places
+    first, active, kept = indices
     fresh, photon = batch.fresh[0], batch.fresh[1] + first - batch.fresh[0]
     is_fresh = first >= fresh
     count = (active if is_fresh else min(active, fresh)) - first
@@ -186,7 +186,7 @@ def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: Ph
     """Keep photons and paths of a chunk, and count what became of its rays. counts: hits and rays. Returns how many
     paths go on."""
     hits, rays = counts
-    output.counters[ESCAPED] += rays - hits
+    output.counters[PHOTONS_ESCAPED] += rays - hits
     keep_photons(view, hits, output)
     add_fates(hits, view.chunk, output)
     return keep_paths(flags, view, hits)
@@ -202,14 +202,14 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
         each(paint, whole(hits), view)
     if flags & (BENT | MIXED):
         each(face, whole(hits), chunk)
-        bent = list_places(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
+        bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
         each(bend_normal, whole(bent), view)
         if landing.limits.is_corrected:
             each(correct_photon, whole(bent), view)
         if flags & MIXED:
             scatter_mixed(hits, view)
         if flags & SCALAR:
-            scalar = list_places(address(chunk.kind), (SCALAR, SCALAR), hits, address(chunk.scalar))
+            scalar = list_indices(address(chunk.kind), (SCALAR, SCALAR), hits, address(chunk.scalar))
             fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
             scatter_scalar(surfaces, chunk, scalar, fluxes, landing.limits.is_corrected)
         each(bend_flux, whole(bent), view)

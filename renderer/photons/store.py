@@ -24,16 +24,18 @@ from tracecore.compilation.cached import compiled
 STORE_INDEX = PHOTON_WORDS
 STORE_COLUMNS = PHOTON_WORDS + 1
 
-BLOCK_BYTES = 4 * STORE_COLUMNS * CHUNK
+PHOTON_BLOCK_BYTES = 4 * STORE_COLUMNS * CHUNK
 
 #: From one column of photons that wait to the next, in numbers: those of a block that is not full, of a chunk, and of a
 #: last vector that is not full.
-WAITING = 2 * CHUNK + ELEMENTS
+WAITING_COLUMN = 2 * CHUNK + ELEMENTS
 
 #: Memory is asked for in pieces of this size.
 SEGMENT_BYTES = 16 << 20
 
-EMITTED, STORED, ABSORBED, ESCAPED, TERMINATED, RAYS, COUNTERS = range(7)
+#: What a thread counts: photons by what became of them, and rays.
+PHOTONS_EMITTED, PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_ESCAPED, PHOTONS_TERMINATED = range(5)
+PHOTON_RAYS, PHOTON_COUNTERS = range(5, 7)
 
 Counts = npt.NDArray[np.int64]
 
@@ -41,11 +43,11 @@ Counts = npt.NDArray[np.int64]
 class PhotonOutput(NamedTuple):
     """Memory that shading writes photons to.
 
-    waiting: (STORE_COLUMNS, WAITING) uint32, photons of a block that is not full.
+    waiting: (STORE_COLUMNS, WAITING_COLUMN) uint32, photons of a block that is not full.
     waits: (1,) int64, how many they are.
     blocks: (n, STORE_COLUMNS, CHUNK) uint32.
     filled: (1,) int64, how many of the blocks are full.
-    counters: (COUNTERS,) int64.
+    counters: (PHOTON_COUNTERS,) int64.
     """
 
     waiting: Words
@@ -59,8 +61,8 @@ class PhotonStore:
     """The photons of one thread, in segments that are kept from run to run. counters: of all its runs since `clear`."""
 
     def __init__(self) -> None:
-        self.counters: Counts = np.zeros(COUNTERS, np.int64)
-        self._waiting, self._waits = np.zeros((STORE_COLUMNS, WAITING), np.uint32), np.zeros(1, np.int64)
+        self.counters: Counts = np.zeros(PHOTON_COUNTERS, np.int64)
+        self._waiting, self._waits = np.zeros((STORE_COLUMNS, WAITING_COLUMN), np.uint32), np.zeros(1, np.int64)
         self._segments: list[PhotonOutput] = []
         self._current = 0
 
@@ -94,7 +96,7 @@ class PhotonStore:
 
     def _add_segment(self, photons: int) -> None:
         """Add a segment with room for no less than so many photons."""
-        count = max(-(-photons // CHUNK) + 1, SEGMENT_BYTES // BLOCK_BYTES)
+        count = max(-(-photons // CHUNK) + 1, SEGMENT_BYTES // PHOTON_BLOCK_BYTES)
         filled = np.zeros(1, np.int64)
         self._segments.append(PhotonOutput(self._waiting, self._waits, new_blocks(count), filled, self.counters))
 
@@ -109,7 +111,7 @@ def new_blocks(count: int) -> Words:
     """Returns (count, STORE_COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after
     another. They are whole pages, so that lines of 64 bytes lie as the processor has them.
     """
-    size = count * BLOCK_BYTES
+    size = count * PHOTON_BLOCK_BYTES
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with contextlib.suppress(OSError):  # a kernel without them
@@ -140,7 +142,7 @@ def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) ->
         sums = np.cumsum([0, *pool.map(np.sum, pieces)])
         list(pool.map(start_paths, pieces, sums[:-1]))
         ordered = np.empty((int(sums[-1]), PHOTON_WORDS), np.uint32)
-        spread(_place_store, first, starts, ordered)
+        spread(_put_store, first, starts, ordered)
     return ordered
 
 
@@ -149,9 +151,9 @@ def _count_store(store: PhotonStore, first: int, counts: Counts) -> None:
         count_photons(blocks, first, counts)
 
 
-def _place_store(store: PhotonStore, first: int, starts: Counts, ordered: Words) -> None:
+def _put_store(store: PhotonStore, first: int, starts: Counts, ordered: Words) -> None:
     for blocks in store.filled():
-        place_photons(blocks, first, starts, ordered)
+        put_photons(blocks, first, starts, ordered)
 
 
 @compiled
@@ -170,12 +172,12 @@ def start_paths(counts: Counts, start: int) -> None:
 
 
 @compiled
-def place_photons(blocks: Words, first: int, starts: Counts, ordered: Words) -> None:
+def put_photons(blocks: Words, first: int, starts: Counts, ordered: Words) -> None:
     """Copy each photon to where its path starts, and let the rest of the path start behind it."""
     for block in range(len(blocks)):
         for i in range(blocks.shape[2]):
             path = np.uint32(blocks[block, STORE_INDEX, i] - np.uint32(first))
-            place = starts[path]
-            starts[path] = place + 1
+            index = starts[path]
+            starts[path] = index + 1
             for word in range(PHOTON_WORDS):
-                ordered[place, word] = blocks[block, word, i]
+                ordered[index, word] = blocks[block, word, i]

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
-from renderer.scene.projection import AIM_COLUMNS, NO_PROJECTION, Projection, Source, reach
+from renderer.scene.projection import GUIDE_COLUMNS, NO_PROJECTION, Projection, Source, reach
 from shaders.lights import (
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -30,13 +30,13 @@ Floats = npt.NDArray[np.float32]
 MOST_TARGETS = 12
 
 #: Spheres are this much larger than they must be, for what rounding takes.
-MARGIN = 1.0001
+RADIUS_MARGIN = 1.0001
 
 #: A light keeps this much of its share by power, however little of it goes to targets.
 LEAST_SHARE = 1.0 / 16.0
 
 #: Places of a light at which it is asked what it sends to targets.
-PLACES = 16
+LIGHT_SAMPLES = 16
 
 #: Odd numbers that make one word of the three of a corner. Two corners in one word would join two objects, no more.
 WORD_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
@@ -105,24 +105,24 @@ def light_budgets(lights: LightArrays, power: Doubles, is_square: npt.NDArray[np
 def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_]) -> Doubles:
     """Returns the share of each light's flux that goes to targets: (n,) float64.
 
-    It is the mean over some places of the light.
+    It is the mean over some points of the light.
     (Roberts: The Unreasonable Effectiveness of Quasirandom Sequences, 2018.)
     """
-    shares, aims = np.zeros(len(lights.rows)), np.empty((len(to.targets), AIM_COLUMNS))
+    shares, guides = np.zeros(len(lights.rows)), np.empty((len(to.targets), GUIDE_COLUMNS))
     for light in range(len(lights.rows)):
         kind = lights.rows[light, LIGHT_KIND]
-        places = PLACES if kind == TRIANGLE else 1
-        for place in range(places):
+        samples = LIGHT_SAMPLES if kind == TRIANGLE else 1
+        for sample in range(samples):
             origin = triple(lights, light, LIGHT_POSITION)
             if kind == TRIANGLE:
-                s, t = 0.7548776662466927 * (place + 0.5) % 1.0, 0.5698402909980532 * (place + 0.5) % 1.0
+                s, t = 0.7548776662466927 * (sample + 0.5) % 1.0, 0.5698402909980532 * (sample + 0.5) % 1.0
                 is_beyond = s + t > 1.0 and not is_square[light]
                 s, t = 1.0 - s if is_beyond else s, 1.0 - t if is_beyond else t
                 origin = along(
                     along(origin, triple(lights, light, LIGHT_EDGE_1), s), triple(lights, light, LIGHT_EDGE_2), t
                 )
             source = Source(kind, light, origin, triple(lights, light, LIGHT_NORMAL))
-            shares[light] += reach(lights, to, source, aims) / places
+            shares[light] += reach(lights, to, source, guides) / samples
     return shares
 
 
@@ -131,13 +131,13 @@ def box_around(positions: Floats, lights: LightArrays) -> Doubles:
 
     The box is the endless one where no light without size is outside.
     """
-    has_place = np.isin(lights.rows[:, LIGHT_KIND], (POINT, SPOT)) & (lights.probability > 0.0)
-    places = lights.rows[has_place, LIGHT_POSITION : LIGHT_POSITION + 3]
-    if len(positions) == 0 or len(places) == 0:
+    has_position = np.isin(lights.rows[:, LIGHT_KIND], (POINT, SPOT)) & (lights.probability > 0.0)
+    points = lights.rows[has_position, LIGHT_POSITION : LIGHT_POSITION + 3]
+    if len(positions) == 0 or len(points) == 0:
         return NO_PROJECTION.around
     corners = positions.reshape(-1, 3)
     low, high = corners.min(axis=0).astype(np.float64), corners.max(axis=0).astype(np.float64)
-    is_in = ((places >= low) & (places <= high)).all()
+    is_in = ((points >= low) & (points <= high)).all()
     return NO_PROJECTION.around if is_in else np.stack([low, high])
 
 
@@ -166,8 +166,8 @@ def specular_spheres(surfaces: SurfaceArrays) -> Doubles:
 
 def connected(triangles: Floats) -> Longs:
     """Returns labels, (n,), 0 and up, the same for triangles (n, 3, 3) that share corners, also through others."""
-    words = (np.ascontiguousarray(triangles).view(np.uint32).astype(np.uint64) * WORD_FACTORS).sum(axis=2)
-    corners, ids = np.unique(words, return_inverse=True)
+    hashes = (np.ascontiguousarray(triangles).view(np.uint32).astype(np.uint64) * WORD_FACTORS).sum(axis=2)
+    corners, ids = np.unique(hashes, return_inverse=True)
     ids = ids.reshape(-1, 3)
     labels = np.arange(len(corners))
     while True:
@@ -196,5 +196,5 @@ def sphere_around(triangles: Floats) -> Doubles:
     """Returns a sphere around triangles (n, 3, 3), the middle of their box and its radius: (4,) float64."""
     corners = triangles.reshape(-1, 3).astype(np.float64)
     middle = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
-    radius = MARGIN * np.sqrt(np.square(corners - middle).sum(axis=1).max())
+    radius = RADIUS_MARGIN * np.sqrt(np.square(corners - middle).sum(axis=1).max())
     return np.append(middle, radius)

@@ -15,12 +15,12 @@ from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import Words
 from renderer.photons.shading import needs_uv, shade_batch
 from renderer.photons.store import (
-    ABSORBED,
-    EMITTED,
-    ESCAPED,
-    RAYS,
-    STORED,
-    TERMINATED,
+    PHOTON_RAYS,
+    PHOTONS_ABSORBED,
+    PHOTONS_EMITTED,
+    PHOTONS_ESCAPED,
+    PHOTONS_STORED,
+    PHOTONS_TERMINATED,
     PhotonOutput,
     PhotonStore,
     in_order,
@@ -146,10 +146,10 @@ def trace_photons(
     seconds = time.perf_counter() - started
     counters = np.sum([store.counters for store in stores], axis=0)
     counts = PhotonCounts(
-        emitted=int(counters[EMITTED]),
-        stored=int(counters[STORED]),
-        absorbed=int(counters[ABSORBED]),
-        escaped=int(counters[ESCAPED]),
-        terminated=int(counters[TERMINATED]),
+        emitted=int(counters[PHOTONS_EMITTED]),
+        stored=int(counters[PHOTONS_STORED]),
+        absorbed=int(counters[PHOTONS_ABSORBED]),
+        escaped=int(counters[PHOTONS_ESCAPED]),
+        terminated=int(counters[PHOTONS_TERMINATED]),
     )
-    return TracedPhotons(stored, counts, int(counters[RAYS]), seconds)
+    return TracedPhotons(stored, counts, int(counters[PHOTON_RAYS]), seconds)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 LeftOut = Mapping[type, Mapping[str, str]]
 
 #: Types whose `repr` tells their values apart.
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
+PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
 
 Array = npt.NDArray[Any]
 ArrayKey = tuple[int, tuple[int, ...], tuple[int, ...], str]
@@ -62,7 +62,7 @@ class Fingerprints:
         kind = type(value)
         if isinstance(value, Enum):
             yield _mark(kind, value.name)
-        elif isinstance(value, PLAIN):
+        elif isinstance(value, PLAIN_TYPES):
             yield _mark(kind, ascii(value))
         elif isinstance(value, np.ndarray | np.generic):
             yield from self._of_array(np.asarray(value), where)

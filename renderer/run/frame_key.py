@@ -39,7 +39,7 @@ LEFT_OUT: LeftOut = {
 }
 
 #: Packages of the program whose sources decide a picture; what `scenes` does is in the snapshot.
-PACKAGES = ("renderer", "shaders", "tracecore")
+SOURCE_PACKAGES = ("renderer", "shaders", "tracecore")
 
 #: Packages that compute with it.
 COMPUTING = ("numpy", "numba", "llvmlite")
@@ -78,7 +78,7 @@ def program(*, is_denoised: bool) -> dict[str, str]:
     """
     digest = hashlib.blake2b(digest_size=32)
     root = Path(__file__).resolve().parent.parent
-    for path in sorted(path for package in PACKAGES for path in (root / package).rglob("*.py")):
+    for path in sorted(path for package in SOURCE_PACKAGES for path in (root / package).rglob("*.py")):
         digest.update(f"{path.relative_to(root).as_posix()} {path.stat().st_size}\n".encode() + path.read_bytes())
     packages = (*COMPUTING, "pyoidn") if is_denoised else COMPUTING
     return {"tracecore": __version__, "sources": digest.hexdigest()} | {

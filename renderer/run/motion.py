@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 D = TypeVar("D", Work, RayCounts, PhotonCounts, TracerStatistics)
 
-NOTHING = TracerStatistics(batches=0, rays=0, busy_seconds=0.0, kernel_rays_per_second=0.0, invalid_rays=0)
+NO_WORK = TracerStatistics(batches=0, rays=0, busy_seconds=0.0, kernel_rays_per_second=0.0, invalid_rays=0)
 
 #: Random numbers of the camera have a step for each purpose; this one is the shift of the times.
 SHIFT_STEP = 2
@@ -48,7 +48,7 @@ SHIFT_STEP = 2
 UNSEEN = ("time", "cameras")
 
 #: What of a snapshot a tracer holds: triangles, and by their textures where there are holes.
-TRACED = ("positions", "uvs", "material_ids", "materials", "textures")
+TRACED_FIELDS = ("positions", "uvs", "material_ids", "materials", "textures")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ class MotionDriver:
         self._opened = ExitStack()
         self._updates = TreeUpdates(motion.update)
         self._block: int | None = None
-        self._work_before, self._traced_before = Work(), NOTHING
+        self._work_before, self._traced_before = Work(), NO_WORK
 
     @property
     def name(self) -> str:
@@ -191,7 +191,7 @@ def looks_same(one: Snapshot, other: Snapshot) -> bool:
 
 def stands_still(one: Snapshot, other: Snapshot) -> bool:
     """Tells whether two snapshots of a scene have the same triangles, with the same holes, in the same places."""
-    return all(same(getattr(one, name), getattr(other, name)) for name in TRACED)
+    return all(same(getattr(one, name), getattr(other, name)) for name in TRACED_FIELDS)
 
 
 def same(one: object, other: object) -> bool:

@@ -33,7 +33,7 @@ PILOT_PHOTONS = (1 << 10, 1 << 16)
 PILOT_PARTS = 16
 
 #: Standard errors by which a round is larger than what is expected to be enough.
-MARGIN = 3.0
+STANDARD_ERRORS = 3.0
 
 #: Most photons of a round. Many, since batches are full only amid a round.
 ROUND_PHOTONS = 1 << 24
@@ -155,7 +155,7 @@ def photons_to_emit(pilot: list[PhotonCounts], counts: PhotonCounts, wanted: int
     the variance is estimated from the pilot's parts of p photons each, as the variance of their sums by p, and is taken
     for no less than that of a Poisson number. Of w missing, n = w / mean photons are expected to be enough. What n of
     them store is off by their variance n * variance, and by that of the mean, n^2 * variance / N. So n is increased by
-    `MARGIN` * sqrt(variance * (n + n^2 / N)) / mean.
+    `STANDARD_ERRORS` * sqrt(variance * (n + n^2 / N)) / mean.
     """
     if counts.stored == 0:
         return counts.emitted
@@ -163,7 +163,7 @@ def photons_to_emit(pilot: list[PhotonCounts], counts: PhotonCounts, wanted: int
     of_parts = float(np.var([part.stored for part in pilot], ddof=1))
     variance = max(of_parts / pilot[0].emitted, mean)
     n = (wanted - counts.stored) / mean
-    return math.ceil(n + MARGIN * math.sqrt(variance * (n + n**2 / counts.emitted)) / mean)
+    return math.ceil(n + STANDARD_ERRORS * math.sqrt(variance * (n + n**2 / counts.emitted)) / mean)
 
 
 def trace_until_stored(

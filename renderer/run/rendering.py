@@ -224,7 +224,7 @@ def driver_settings(settings: Settings, snapshot: Snapshot) -> RenderSettings:
     width, height = settings.size or snapshot.camera.resolution
     if not (width >= 1 and height >= 1 and width * height <= MAX_PIXELS):
         raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
-    names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler", "aim")
+    names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler", "guide_share")
     chosen: dict[str, Any] = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
     pixel_filter, layers = settings.filter or DEFAULT_FILTER, layers_for(settings)
     return RenderSettings(width=width, height=height, pixel_filter=pixel_filter, layers=layers, **chosen)

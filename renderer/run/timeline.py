@@ -13,7 +13,7 @@ import numpy as np
 
 from renderer.atomic_file import write_whole
 from renderer.version import __version__
-from tracecore.dispatch.port import ON_ITS_WAY, SHADING, WAITING
+from tracecore.dispatch.port import LOG_IN_FLIGHT, LOG_SHADING, LOG_WAITING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Event = dict[str, Any]
 
 #: What a kind of row in a log is called.
-NAMES = {SHADING: "shading", WAITING: "waiting", ON_ITS_WAY: "batch"}
+NAMES = {LOG_SHADING: "shading", LOG_WAITING: "waiting", LOG_IN_FLIGHT: "batch"}
 
 #: The one process, and how many rows of the picture a thread has at most: one for the thread and one for each slot.
 PROCESS, THREAD_ROWS = 1, 4096
@@ -49,12 +49,12 @@ def trace(logs: list[Log]) -> dict[str, Any]:
 def _thread_events(thread: int, log: Log, first: int) -> Iterator[Event]:
     """Yields the names of a thread's rows, and what happened in them."""
     own = thread * THREAD_ROWS
-    slots = np.unique(log.rows[log.rows[:, 0] == ON_ITS_WAY, 1]).tolist()
+    slots = np.unique(log.rows[log.rows[:, 0] == LOG_IN_FLIGHT, 1]).tolist()
     yield from _row_names(own, f"thread {thread}")
     for slot in slots:
         yield from _row_names(own + 1 + slot, f"thread {thread}, slot {slot}")
     for kind, slot, start, end, rays in log.rows.tolist():
-        on_its_way = kind == ON_ITS_WAY
+        on_its_way = kind == LOG_IN_FLIGHT
         event = {"name": NAMES[kind], "cat": NAMES[kind], "ph": "X", "pid": PROCESS}
         event |= {"tid": own + 1 + slot if on_its_way else own}
         event |= {"ts": (start - first) / 1e3, "dur": (end - start) / 1e3}

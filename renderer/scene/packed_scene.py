@@ -41,6 +41,7 @@ from shaders.surface import (
     MATERIAL_EMISSION,
     MATERIAL_EMISSION_MAP,
     MATERIAL_ETA,
+    MATERIAL_EXPONENT,
     MATERIAL_EXTINCTION,
     MATERIAL_IOR,
     MATERIAL_LOOK,
@@ -49,7 +50,6 @@ from shaders.surface import (
     MATERIAL_NORMAL_SCALE,
     MATERIAL_PHONG,
     MATERIAL_ROUGHNESS_MAP,
-    MATERIAL_SHINE,
     MATERIAL_SPECULAR_LOBE,
     MATERIAL_SPECULAR_MAP,
     MATERIAL_TEXTURE,
@@ -118,8 +118,8 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
         (MATERIAL_ABSORPTION, material.absorption if max(lobes.transmission) > 0.0 else BLACK),
     ):
         row[column : column + 3] = color
-    row[MATERIAL_SHINE], row[MATERIAL_IOR], row[MATERIAL_ALPHA], row[MATERIAL_TEXTURE] = (
-        lobes.shine,
+    row[MATERIAL_EXPONENT], row[MATERIAL_IOR], row[MATERIAL_ALPHA], row[MATERIAL_TEXTURE] = (
+        lobes.exponent,
         lobes.ior,
         lobes.alpha,
         material.texture,

@@ -31,11 +31,11 @@ from shaders.surface import (
     MATERIAL_ABSORPTION,
     MATERIAL_ALPHA,
     MATERIAL_DIFFUSE,
+    MATERIAL_EXPONENT,
     MATERIAL_IOR,
     MATERIAL_LOOK,
     MATERIAL_MIRROR,
     MATERIAL_PHONG,
-    MATERIAL_SHINE,
     MATERIAL_SPECULAR_LOBE,
     MATERIAL_TEXTURE,
     MATERIAL_TRANSMISSION,
@@ -54,7 +54,7 @@ MATERIAL_MASK = np.uint32((1 << 27) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
-#: diffuse, shine, ior: of the material, as in `shaders.bsdf.Bsdf`; shine is the exponent. means: of phong, mirror and
+#: diffuse, exponent, ior: of the material, as in `shaders.bsdf.Bsdf`. means: of phong, mirror and
 #: transmission over the channels.
 TRIANGLE_RECORD = np.dtype(
     [
@@ -66,7 +66,7 @@ TRIANGLE_RECORD = np.dtype(
         ("packed_back", "<u4"),
         ("diffuse", "<f4", 3),
         ("means", "<f4", 3),
-        ("shine", "<f4"),
+        ("exponent", "<f4"),
         ("ior", "<f4"),
     ]
 )
@@ -183,7 +183,7 @@ def pack_records(surfaces: SurfaceArrays) -> Records:
         records["means"][:, lobe] = (
             materials[:, column : column + 3].astype(np.float32).mean(axis=1, dtype=np.float64)[ids]
         )
-    records["shine"], records["ior"] = materials[ids, MATERIAL_SHINE], materials[ids, MATERIAL_IOR]
+    records["exponent"], records["ior"] = materials[ids, MATERIAL_EXPONENT], materials[ids, MATERIAL_IOR]
     return records
 
 
@@ -236,8 +236,8 @@ def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
         materials[name] = rows[:, column : column + 3]
     materials["texels"], materials["width"], materials["height"] = len(textures.texels), 1, 1
     textured = np.flatnonzero(rows[:, MATERIAL_TEXTURE] >= 0.0)
-    for place, name in enumerate(("texels", "width", "height")):
-        materials[name][textured] = textures.table[rows[textured, MATERIAL_TEXTURE].astype(np.int64), place]
+    for column, name in enumerate(("texels", "width", "height")):
+        materials[name][textured] = textures.table[rows[textured, MATERIAL_TEXTURE].astype(np.int64), column]
     return materials
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from shaders.compilation import compiled as inlined
 
 #: Steps of a filter's table, from its left end to its right end.
-STEPS = 512
+TABLE_STEPS = 512
 
 #: Standard deviation of the gaussian, and where it is cut off, in pixels.
 DEVIATION, CUT = 0.5, 2.0
@@ -28,8 +28,8 @@ class PixelFilter(NamedTuple):
     """This is the product of a horizontal curve and the same one vertically.
 
     radius: half the width of the curve in pixels.
-    shares: (STEPS + 1,) float64, how much of the curve lies left of each of so many points from end to end; (0,) of the
-    pixel itself.
+    shares: (TABLE_STEPS + 1,) float64, how much of the curve lies left of each of so many points from end to end;
+        (0,) of the pixel itself.
     """
 
     radius: float
@@ -37,7 +37,7 @@ class PixelFilter(NamedTuple):
 
 
 @inlined
-def place_in_filter(pixel_filter: PixelFilter, u: float) -> float:
+def sample_filter(pixel_filter: PixelFilter, u: float) -> float:
     """Returns an offset drawn from the curve, in pixels from the pixel's left end.
 
     u: uniform in (0, 1).
@@ -47,7 +47,7 @@ def place_in_filter(pixel_filter: PixelFilter, u: float) -> float:
         return u
     step = np.searchsorted(shares, u, side="right") - 1
     part = (u - shares[step]) / (shares[step + 1] - shares[step])
-    return 0.5 + pixel_filter.radius * (2.0 * (step + part) / STEPS - 1.0)
+    return 0.5 + pixel_filter.radius * (2.0 * (step + part) / TABLE_STEPS - 1.0)
 
 
 def tent(x: float) -> float:
@@ -67,7 +67,7 @@ def blackman_harris(x: float) -> float:
 
 def tabulated(curve: Callable[[float], float], radius: float) -> PixelFilter:
     """Returns the filter of a curve that is not negative; between the points of the table its share grows evenly."""
-    middles = (np.arange(STEPS) + 0.5) * (2.0 / STEPS) - 1.0
+    middles = (np.arange(TABLE_STEPS) + 0.5) * (2.0 / TABLE_STEPS) - 1.0
     shares = np.cumsum([0.0, *map(curve, middles.tolist())])
     return PixelFilter(radius=radius, shares=shares / shares[-1])
 

@@ -41,13 +41,13 @@ from shaders.vector import Vec3, add, along, dot, frame, normalize, subtract, to
 Doubles = npt.NDArray[np.float64]
 
 #: Most of a light's photons that go to cones where f must take care of some sphere.
-HALF = 0.5
+MOST_GUIDED = 0.5
 
 #: Measures of a guide: no light goes there, or f alone has all light that does.
 UNLIT, CROSSED = 0.0, -1.0
 
 #: Columns of guides, as they are kept while a photon is drawn.
-AIM_COLUMNS = 5
+GUIDE_COLUMNS = 5
 
 
 class Projection(NamedTuple):
@@ -95,7 +95,7 @@ class Mixture(NamedTuple):
     """This is the mixture of densities that photons are drawn from at a point of a light.
 
     share: of the photons, 0..1, that go to targets.
-    guides: (k, AIM_COLUMNS) float64, of all targets.
+    guides: (k, GUIDE_COLUMNS) float64, of all targets.
     total: the sum of their measures.
     around: where the other photons go; it is f where its measure is not above 0.
     """
@@ -141,7 +141,7 @@ def project(
 
     usual: its light, and the direction drawn from f.
     u: uniform numbers, for the choice and the direction (2).
-    guides: (k, AIM_COLUMNS) float64, overwritten.
+    guides: (k, GUIDE_COLUMNS) float64, overwritten.
     """
     source, direction = usual
     mixture = mixture_of(lights, projection, source, guides)
@@ -161,7 +161,7 @@ def project(
 def mixture_of(lights: LightArrays, projection: Projection, source: Source, guides: Doubles) -> Mixture:
     """Returns the mixture at a point of a light."""
     total, is_crossed = take_guides(lights, projection.targets, source, guides)
-    share = min(projection.share, HALF) if is_crossed else projection.share
+    share = min(projection.share, MOST_GUIDED) if is_crossed else projection.share
     return Mixture(share if total > 0.0 else 0.0, guides, total, guide_around(lights, projection.around, source))
 
 
@@ -279,8 +279,8 @@ def is_in_box(box: Doubles, point: Vec3) -> bool:
 @inlined
 def towards_corner(box: Doubles, corner: int, point: Vec3) -> Vec3:
     """Returns the unit direction from a point to one of the eight corners of a box."""
-    place = (box[corner & 1, 0], box[corner >> 1 & 1, 1], box[corner >> 2 & 1, 2])
-    return normalize(subtract(place, point))
+    position = (box[corner & 1, 0], box[corner >> 1 & 1, 1], box[corner >> 2 & 1, 2])
+    return normalize(subtract(position, point))
 
 
 @inlined
@@ -293,9 +293,9 @@ def depart(lights: LightArrays, source: Source, guide: Guide, u: tuple[float, fl
     tangent, bitangent = frame(source.axis)
     sine, cosine = sine_cosine(u[2])
     beside = guide.edge * math.sqrt(u[1])
-    place = along(along(guide.axis, tangent, beside * cosine), bitangent, beside * sine)
-    ahead = dot(subtract(place, triple(lights, source.row, LIGHT_POSITION)), source.axis)
-    origin = along(place, source.axis, -ahead - outer_radius(lights, source.row))
+    position = along(along(guide.axis, tangent, beside * cosine), bitangent, beside * sine)
+    ahead = dot(subtract(position, triple(lights, source.row, LIGHT_POSITION)), source.axis)
+    origin = along(position, source.axis, -ahead - outer_radius(lights, source.row))
     return Departure(origin, source.axis, 1.0)
 
 

@@ -28,7 +28,7 @@ FILTER_NAMES = ("box", "tent", "gaussian", "blackman-harris")
 SAMPLER_NAMES = ("sobol", "random")
 
 #: Settings that not every driver takes; a driver says which it does (`drivers.driver.settings_taken`).
-DRIVER_SETTINGS = ("photons", "radius", "aim", "max_bounces")
+DRIVER_SETTINGS = ("photons", "radius", "guide_share", "max_bounces")
 
 #: Headings of the help.
 _FILES = "files"
@@ -158,7 +158,7 @@ class Settings(Checked):
         otherwise="two pixels, or where photons are few what two of them need",
         group=_LIGHT,
     )
-    aim: float | None = setting(
+    guide_share: float | None = setting(
         Number(0, 0.9, "SHARE"),
         "of the photons of photon and sppm, sent to mirrors and glass: less noise in caustics, more elsewhere, and "
         "more time for each photon",

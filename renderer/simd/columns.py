@@ -39,9 +39,9 @@ FLOAT, I32, I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 
 #: Words that are packed at a time, and a set of all of them. Eight have a table of 256 sets; for sixteen there is an
 #: instruction where vectors have 512 bits.
-WIDTH = 16 if has_widest_vectors() else 8
-ALL_ELEMENTS = (1 << WIDTH) - 1
-WIDE = ir.VectorType(I32, WIDTH)
+VECTOR_WIDTH = 16 if has_widest_vectors() else 8
+ALL_ELEMENTS = (1 << VECTOR_WIDTH) - 1
+WIDE = ir.VectorType(I32, VECTOR_WIDTH)
 
 
 class _Distinct(ir.values.MDValue):
@@ -209,16 +209,16 @@ def set_column(scratch: Floats, i: int, vector: Vec3) -> None:
 
 @emitting
 def matches(typing: Any, words: Any, mask: Any, bits: Any) -> Any:
-    """Returns which of WIDTH uint32 at an address have these bits under a mask: an int64, a bit for each, element 0
-    lowest.
+    """Returns which of VECTOR_WIDTH uint32 at an address have these bits under a mask: an int64, a bit for each,
+    element 0 lowest.
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source, mask, bits = arguments
         loaded = builder.load(builder.inttoptr(source, WIDE.as_pointer()), align=WORD_BYTES)
-        masked = builder.and_(loaded, all_elements(builder, mask, WIDTH))
-        equal = builder.icmp_unsigned("==", masked, all_elements(builder, bits, WIDTH))
-        return builder.zext(builder.bitcast(equal, ir.IntType(WIDTH)), I64)
+        masked = builder.and_(loaded, all_elements(builder, mask, VECTOR_WIDTH))
+        equal = builder.icmp_unsigned("==", masked, all_elements(builder, bits, VECTOR_WIDTH))
+        return builder.zext(builder.bitcast(equal, ir.IntType(VECTOR_WIDTH)), I64)
 
     return types.int64(types.int64, types.uint32, types.uint32), emit
 
@@ -230,33 +230,40 @@ def _packed_elements() -> list[int]:
 
 
 def _numbers_of(builder: Any, elements: Any) -> Any:
-    """Returns the numbers of the elements in a set, side by side, and then anything below WIDTH.
+    """Returns the numbers of the elements in a set, side by side, and then anything below VECTOR_WIDTH.
 
     It takes one instruction, or a table.
     """
-    if WIDTH == 8:
+    if VECTOR_WIDTH == 8:
         packed = cgutils.global_constant(
             builder, "packed_elements", ir.Constant(ir.ArrayType(I64, 256), _packed_elements())
         )
         entry = builder.load(builder.gep(packed, [I64(0), elements]))
         return builder.zext(builder.bitcast(entry, ir.VectorType(ir.IntType(8), 8)), WIDE)
-    mask = ir.VectorType(ir.IntType(1), WIDTH)
+    mask = ir.VectorType(ir.IntType(1), VECTOR_WIDTH)
     kind = ir.FunctionType(WIDE, [WIDE, mask, WIDE])
-    compress = cgutils.get_or_insert_function(builder.module, kind, f"llvm.experimental.vector.compress.v{WIDTH}i32")
-    chosen = builder.bitcast(builder.trunc(elements, ir.IntType(WIDTH)), mask)
-    return builder.call(compress, [ir.Constant(WIDE, list(range(WIDTH))), chosen, ir.Constant(WIDE, [0] * WIDTH)])
+    compress = cgutils.get_or_insert_function(
+        builder.module, kind, f"llvm.experimental.vector.compress.v{VECTOR_WIDTH}i32"
+    )
+    chosen = builder.bitcast(builder.trunc(elements, ir.IntType(VECTOR_WIDTH)), mask)
+    return builder.call(
+        compress, [ir.Constant(WIDE, list(range(VECTOR_WIDTH))), chosen, ir.Constant(WIDE, [0] * VECTOR_WIDTH)]
+    )
 
 
 @emitting
 def put_elements(typing: Any, target: Any, elements: Any, first: Any) -> Any:
-    """Writes first + element, int32, side by side to an address for the elements of a set; WIDTH are written in all.
+    """Writes first + element, int32, side by side to an address for the elements of a set. It writes VECTOR_WIDTH
+    in all.
 
     Returns how many elements they are.
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         target, elements, first = arguments
-        numbers = builder.add(_numbers_of(builder, elements), all_elements(builder, builder.trunc(first, I32), WIDTH))
+        numbers = builder.add(
+            _numbers_of(builder, elements), all_elements(builder, builder.trunc(first, I32), VECTOR_WIDTH)
+        )
         builder.store(numbers, builder.inttoptr(target, WIDE.as_pointer()), align=WORD_BYTES)
         return builder.ctpop(elements)
 
@@ -265,12 +272,12 @@ def put_elements(typing: Any, target: Any, elements: Any, first: Any) -> Any:
 
 @emitting
 def pack_elements(typing: Any, elements: Any, sources: Any, index: Any, targets: Any, packed: Any) -> Any:
-    """Copies the elements of a set side by side to `packed` in the target of each source; WIDTH words are written in
-    all.
+    """Copies the elements of a set side by side to `packed` in the target of each source; VECTOR_WIDTH words are
+    written in all.
 
     LLVM makes one instruction of words taken by number, where a processor has it.
 
-    elements: the set, of WIDTH words from `index` on of each source.
+    elements: the set, of VECTOR_WIDTH words from `index` on of each source.
     sources, targets: tuples of as many addresses of columns.
 
     Returns the sum of `packed` and how many elements they are.
@@ -279,7 +286,7 @@ def pack_elements(typing: Any, elements: Any, sources: Any, index: Any, targets:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         elements, sources, index, targets, packed = arguments
         numbers = _numbers_of(builder, elements)
-        numbers = [builder.extract_element(numbers, I32(k)) for k in range(WIDTH)]
+        numbers = [builder.extract_element(numbers, I32(k)) for k in range(VECTOR_WIDTH)]
         for source, target in zip(
             cgutils.unpack_tuple(builder, sources), cgutils.unpack_tuple(builder, targets), strict=True
         ):
@@ -304,7 +311,7 @@ def count_elements(typing: Any, elements: Any) -> Any:
 
 
 def _at(builder: Any, column: Any, index: Any) -> Any:
-    """Returns the address of WIDTH words from an index of a column on."""
+    """Returns the address of VECTOR_WIDTH words from an index of a column on."""
     word = builder.gep(builder.inttoptr(column, I32.as_pointer()), [index])
     return builder.bitcast(word, WIDE.as_pointer())
 
@@ -337,12 +344,12 @@ def column_of(scratch: Floats) -> tuple[int, int, int]:
 
 @inlined
 def elements_of(words: int, wanted: tuple[np.uint32, np.uint32], i: int, count: int) -> int:
-    """Returns which of WIDTH words from i on, of a column of `count`, have the wanted bits of a mask.
+    """Returns which of VECTOR_WIDTH words from i on, of a column of `count`, have the wanted bits of a mask.
 
     wanted: mask and bits.
     """
     mask, bits = wanted
-    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_ELEMENTS >> max(0, i + WIDTH - count))
+    return matches(words + WORD_BYTES * i, mask, bits) & (ALL_ELEMENTS >> max(0, i + VECTOR_WIDTH - count))
 
 
 @inlined
@@ -360,7 +367,7 @@ def pack_columns(
     Returns how many elements are copied.
     """
     packed = 0
-    for i in range(0, count, WIDTH):
+    for i in range(0, count, VECTOR_WIDTH):
         packed = pack_elements(elements_of(words, wanted, i, count), sources, i, targets, packed)
     return packed
 
@@ -374,11 +381,11 @@ def pack_chunk(
     Returns how many elements are copied, and how many were looked at.
     """
     packed, i = 0, 0
-    while i < count and packed <= CHUNK - WIDTH:
+    while i < count and packed <= CHUNK - VECTOR_WIDTH:
         elements = elements_of(words, wanted, i, count)
         if elements != 0:  # where few are wanted, most lines of the other columns need not be read
             packed = pack_elements(elements, sources, i, targets, packed)
-        i += WIDTH
+        i += VECTOR_WIDTH
     return packed, min(i, count)
 
 
@@ -396,11 +403,11 @@ def pack_numbered(
     columns: sources and targets.
     """
     packed, i, (number, target), (sources, targets) = 0, 0, numbers, columns
-    while i < count and packed <= CHUNK - WIDTH:
+    while i < count and packed <= CHUNK - VECTOR_WIDTH:
         elements = elements_of(words, wanted, i, count)
         put_elements(target + WORD_BYTES * packed, elements, number + i)
         packed = pack_elements(elements, sources, i, targets, packed)
-        i += WIDTH
+        i += VECTOR_WIDTH
     return packed, min(i, count)
 
 
@@ -408,7 +415,7 @@ def pack_numbered(
 def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, columns: tuple[int, ...]) -> int:
     """Packs columns as `pack_columns` does, each into itself: what lies in front of the first gap stays where it is."""
     packed = 0
-    for i in range(0, count, WIDTH):
+    for i in range(0, count, VECTOR_WIDTH):
         elements = elements_of(words, wanted, i, count)
         if packed == i and elements & (elements + 1) == 0:  # none is missing before the last one
             packed += count_elements(elements)
@@ -418,7 +425,7 @@ def close_gaps(words: int, wanted: tuple[np.uint32, np.uint32], count: int, colu
 
 
 @inlined
-def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, indices: int) -> int:
+def list_indices(words: int, wanted: tuple[np.uint32, np.uint32], count: int, indices: int) -> int:
     """Lists the indices where words of a column have the wanted bits of a mask, and closes the list. Returns its
     length.
 
@@ -426,7 +433,7 @@ def list_places(words: int, wanted: tuple[np.uint32, np.uint32], count: int, ind
     indices: address of the list, int32, which has room for ELEMENTS indices more than it may have.
     """
     length = 0
-    for i in range(0, count, WIDTH):
+    for i in range(0, count, VECTOR_WIDTH):
         length += put_elements(indices + WORD_BYTES * length, elements_of(words, wanted, i, count), i)
     close_list(indices, length)
     return length
@@ -443,24 +450,24 @@ def close_list(indices: int, length: int) -> None:
 def gather_columns(rows: int, row_bytes: int, indices: int, count: int, columns: tuple[tuple[int, ...], int]) -> None:
     """Turns words of rows into columns of scratch.
 
-    indices: address of the rows' numbers, int32. WIDTH of them at a time are read, also if count is no multiple of it:
-    all of these rows must exist.
+    indices: address of the rows' numbers, int32. VECTOR_WIDTH of them at a time are read, also if count is no
+        multiple of it: all of these rows must exist.
     columns: by how many bytes each four words are behind the start of a row, and where the first column goes.
     """
     quads, target = columns
-    for i in range(0, count, WIDTH):
+    for i in range(0, count, VECTOR_WIDTH):
         put_columns(rows, row_bytes, indices + WORD_BYTES * i, quads, target + WORD_BYTES * i)
 
 
 @emitting
 def put_columns(typing: Any, rows: Any, row_bytes: Any, indices: Any, quads: Any, target: Any) -> Any:
-    """Turns four words, some bytes behind the start of each of WIDTH rows, into four columns of scratch, and the next
-    ones into the next four.
+    """Turns four words, some bytes behind the start of each of VECTOR_WIDTH rows, into four columns of scratch, and
+    the next ones into the next four.
 
     Two or four rows share a vector, and words are permuted within its quarters alone. A few rows at a time are read as
     a whole, so that registers hold their addresses.
     """
-    quarters = WIDTH // 4
+    quarters = VECTOR_WIDTH // 4
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         first, row_bytes, indices, quads, target = arguments
@@ -493,17 +500,17 @@ def _joined(builder: Any, rows: list[Any]) -> Any:
 
 def _transposed(builder: Any, vectors: list[Any]) -> list[Any]:
     """Returns the columns of four vectors, where quarter q of vector k has the words of row k + 4 q."""
-    low, high = [0, WIDTH, 1, WIDTH + 1], [2, WIDTH + 2, 3, WIDTH + 3]
+    low, high = [0, VECTOR_WIDTH, 1, VECTOR_WIDTH + 1], [2, VECTOR_WIDTH + 2, 3, VECTOR_WIDTH + 3]
     first, second = (
         [_mixed(builder, vectors[k], vectors[k + 1], _in_quarters(mask)) for mask in (low, high)] for k in (0, 2)
     )
-    low, high = [0, 1, WIDTH, WIDTH + 1], [2, 3, WIDTH + 2, WIDTH + 3]
+    low, high = [0, 1, VECTOR_WIDTH, VECTOR_WIDTH + 1], [2, 3, VECTOR_WIDTH + 2, VECTOR_WIDTH + 3]
     return [_mixed(builder, first[k], second[k], _in_quarters(mask)) for k in (0, 1) for mask in (low, high)]
 
 
 def _in_quarters(mask: list[int]) -> list[int]:
     """Returns the permutation that does with all fours of two vectors what `mask` does with the first four words."""
-    return [element + quarter for quarter in range(0, WIDTH, 4) for element in mask]
+    return [element + quarter for quarter in range(0, VECTOR_WIDTH, 4) for element in mask]
 
 
 def _mixed(builder: Any, a: Any, b: Any, mask: list[int]) -> Any:

@@ -17,8 +17,8 @@ from scenes.shapes import cone, sphere
 
 def set_material(parser: Parser, cursor: Cursor, diffuse: Color, specular: Color) -> None:
     """Makes a material current; its shine, transmittance and refractive index are the next words."""
-    shine, transmittance, ior = cursor.floats(3, "shine, transmittance and refractive index").tolist()
-    if shine < 0.0 or transmittance < 0.0:
+    exponent, transmittance, ior = cursor.floats(3, "shine, transmittance and refractive index").tolist()
+    if exponent < 0.0 or transmittance < 0.0:
         raise cursor.error("expected shine and transmittance not below 0", cursor.position - 3)
     name = f"{cursor.source.path.name}:{cursor.source.line_of(cursor.position - 1)}"
     parser.material = Material(
@@ -26,7 +26,7 @@ def set_material(parser: Parser, cursor: Cursor, diffuse: Color, specular: Color
         kind="nff",
         diffuse=diffuse,
         specular=specular,
-        shine=shine,
+        exponent=exponent,
         transmittance=transmittance,
         ior=ior,
     )

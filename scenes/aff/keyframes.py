@@ -11,7 +11,7 @@ from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 SPLINE_KEYS = 4
 #: Tension, continuity and bias are meant to be from -1 to 1; a few files go beyond.
 MAX_SHAPE = 100.0
-BLOCKS = ("transl", "rot", "scale", "visibility")
+TRACK_BLOCKS = ("transl", "rot", "scale", "visibility")
 
 
 def read_track(cursor: Cursor) -> Track:
@@ -27,8 +27,8 @@ def read_track(cursor: Cursor) -> Track:
             cursor.skip_line()
             continue
         block = word.decode("latin-1")
-        if block not in BLOCKS or block in parts:
-            once = "only one block of each kind" if block in parts else f"{', '.join(BLOCKS)} or '}}'"
+        if block not in TRACK_BLOCKS or block in parts:
+            once = "only one block of each kind" if block in parts else f"{', '.join(TRACK_BLOCKS)} or '}}'"
             raise cursor.error(f"expected {once}, got {quote(word)}", cursor.position - 1)
         parts[block] = read_block(cursor, block)
     raise cursor.error("this '{' is never closed by a '}'", opened)

@@ -39,7 +39,7 @@ from scenes.transforms import Transform
 
 BLACK: Color = (0.0, 0.0, 0.0)
 #: All but a ten-thousandth of a surface of this shine is a mirror for programs that read NFF as this project does.
-MIRROR_SHINE = 1e6
+MIRROR_EXPONENT = 1e6
 #: The point that a camera looks at is at one of these distances.
 TARGET_DISTANCES = [2.0**power for power in range(24)]
 
@@ -275,9 +275,9 @@ def nearest(material: Material) -> Material:
     """Returns the material as AFF's numbers can say it."""
     material = by_phong(material)
     fields = {
-        "diffuse": {"specular": BLACK, "transmittance": 0.0, "shine": 0.0},
-        "mirror": {"diffuse": BLACK, "transmittance": 0.0, "shine": MIRROR_SHINE},
-        "dielectric": {"diffuse": BLACK, "specular": BLACK, "shine": 0.0},
+        "diffuse": {"specular": BLACK, "transmittance": 0.0, "exponent": 0.0},
+        "mirror": {"diffuse": BLACK, "transmittance": 0.0, "exponent": MIRROR_EXPONENT},
+        "dielectric": {"diffuse": BLACK, "specular": BLACK, "exponent": 0.0},
     }
     plain = replace(material, kind="nff", emission=BLACK, **fields.get(material.kind, {}))  # type: ignore[arg-type]
     scatters = any(plain.diffuse) or any(plain.specular) or plain.transmittance
@@ -288,7 +288,7 @@ def material_line(material: Material) -> str:
     """Returns the command that makes a material current."""
     near = nearest(material)
     colors = (*near.backdrop, *near.diffuse, *near.specular)
-    return f"fm {numbers(colors)} {numbers([near.shine, near.transmittance, near.ior])}"
+    return f"fm {numbers(colors)} {numbers([near.exponent, near.transmittance, near.ior])}"
 
 
 def points(document: Document) -> list[PointSource]:
@@ -360,7 +360,7 @@ def material_losses(material: Material) -> Iterator[str]:
     yield from map_losses(material)
     yield from phong_losses(material)
     if material.kind == "mirror":
-        yield f"material {material.name!r} is no longer a perfect mirror but has a shine of {MIRROR_SHINE:g}"
+        yield f"material {material.name!r} is no longer a perfect mirror but has a shine of {MIRROR_EXPONENT:g}"
     elif material.kind not in ("nff", "diffuse", "dielectric", "metal", "plastic"):
         yield f"material {material.name!r} is no longer of kind {material.kind!r} but of the numbers of AFF"
     if material.is_cut_out:

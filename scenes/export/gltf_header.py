@@ -106,7 +106,7 @@ def roughness(material: Material) -> float:
         return float(material.roughness)
     if material.kind == "mirror" or is_clear(material):
         return 0.0
-    return (2.0 / (4.0 * material.shine + 2.0)) ** 0.25 if is_shiny(material) else 1.0
+    return (2.0 / (4.0 * material.exponent + 2.0)) ** 0.25 if is_shiny(material) else 1.0
 
 
 def material_losses(material: Material) -> Iterator[str]:

@@ -89,7 +89,7 @@ def material_lines(material: Material) -> Iterator[str]:
     material = by_phong(material)
     yield "Kd {} {} {}".format(*map(float, material.diffuse))
     yield "Ks {} {} {}".format(*map(float, material.specular))
-    yield f"Ns {float(material.shine)}"
+    yield f"Ns {float(material.exponent)}"
     yield "Ke {} {} {}".format(*map(float, material.emission))
     yield f"d {1.0 - material.transmittance}"
     yield f"Ni {float(material.ior)}"

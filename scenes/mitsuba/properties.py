@@ -206,8 +206,8 @@ def transform(element: Element) -> Doubles:
 def step_matrix(step: Element) -> Doubles:
     """Returns the map (4, 4) of one step of a <transform>."""
     tag = snake_case(step.tag).replace("look_at", "lookat")
-    if tag not in STEPS:
-        raise step.error(f"unknown {step.called} in a transform; there are: {listed(STEPS)}")
+    if tag not in TRANSFORM_STEPS:
+        raise step.error(f"unknown {step.called} in a transform; there are: {listed(TRANSFORM_STEPS)}")
     if tag == "translate":
         return translation(vector(step, 0.0))
     if tag == "scale":
@@ -218,7 +218,7 @@ def step_matrix(step: Element) -> Doubles:
 
 
 #: Steps of a <transform>.
-STEPS = ("lookat", "matrix", "rotate", "scale", "translate")
+TRANSFORM_STEPS = ("lookat", "matrix", "rotate", "scale", "translate")
 
 
 def matrix_of(step: Element) -> Doubles:

@@ -26,7 +26,7 @@ HALF: Color = (0.5, 0.5, 0.5)
 #: The name of a conductor that reflects all light.
 IDEAL = "none"
 #: All of a pane's shine but a hundredth is a mirror, to kind nff.
-PANE_SHINE = 10_000.0
+PANE_EXPONENT = 10_000.0
 #: Refractive indices at 589 nm, as tables of physics have them.
 IORS = {
     "vacuum": 1.0,
@@ -293,7 +293,7 @@ def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     properties.finish()
     rest = through * (1.0 - both)
     material = Material(
-        name="pane", kind="nff", diffuse=BLACK, specular=mirror, shine=PANE_SHINE, transmittance=rest, ior=1.0
+        name="pane", kind="nff", diffuse=BLACK, specular=mirror, exponent=PANE_EXPONENT, transmittance=rest, ior=1.0
     )
     return Surface(material)
 

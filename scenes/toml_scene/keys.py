@@ -214,6 +214,9 @@ PICTURE_KEYS = {
 }
 LINEAR = ("roughness_map", "normal_map", "bump_map")
 
+#: Keys of materials that have other names than the fields of `Material`.
+KEY_OF_FIELD = {"exponent": "shine"}
+
 MATERIAL = Table(
     "materials.NAME",
     "A surface, by a name that objects use. A colour is red, green and blue, linear, or one number for a grey.",

@@ -10,14 +10,14 @@ from scenes.toml_scene.values import FirstKey, Key, Table
 from scenes.toml_scene.writer import toml
 
 #: In the manual, a table stands between a line that names it and one that ends it.
-BLOCK = re.compile(r"(?P<start><!-- keys of (?P<title>.+?) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+KEYS_BLOCK = re.compile(r"(?P<start><!-- keys of (?P<title>.+?) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 
 
 def with_tables(text: str) -> str:
     """Returns the text of the manual with all tables as `TABLES` has them. Raises KeyError for a table that is not
     there."""
     tables = {table.title: table for table in TABLES}
-    return BLOCK.sub(lambda block: block["start"] + markdown(tables[block["title"]]) + block["end"], text)
+    return KEYS_BLOCK.sub(lambda block: block["start"] + markdown(tables[block["title"]]) + block["end"], text)
 
 
 def markdown(table: Table) -> str:

@@ -14,7 +14,7 @@ from scenes.toml_scene.place import Place, quoted
 from scenes.toml_scene.placing import Frame
 from scenes.transforms import Transform
 
-SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", EXACT)
+MESH_SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", EXACT)
 #: These files are in metres with y up, as the standard of their format says.
 GLTF = (".glb", ".gltf")
 
@@ -55,7 +55,7 @@ class MeshFiles:
 
     def pieces(self, values: dict[str, Any], material: int | None, place: Place) -> list[Piece]:
         """Reads the meshes of a file in the frame of the scene file. values: file, mesh, units and up."""
-        path = found(values["file"], SUFFIXES, place.inside("file"))
+        path = found(values["file"], MESH_SUFFIXES, place.inside("file"))
         mesh = values["mesh"] or ""
         exact = path.suffix.lower() == EXACT
         if mesh and not exact:

@@ -18,7 +18,7 @@ from scenes.scene import Scene
 from scenes.source_file import read_bytes, reason
 from scenes.texture_file import read_texture
 from scenes.toml_scene.keyframes import track_of, turned_track
-from scenes.toml_scene.keys import FILE_KEYS, LINEAR, PICTURE_KEYS
+from scenes.toml_scene.keys import FILE_KEYS, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.lights import environment_of, light_of
 from scenes.toml_scene.mesh_files import found
 from scenes.toml_scene.objects import Objects
@@ -134,6 +134,7 @@ def add_materials(document: Document, materials: dict[str, dict[str, Any]], plac
                 document.textures.append(looked_at(read_texture(path, PICTURES), own))
             pictures[field] = textures[own]
         values |= metal_index(values, here)
+        values |= {field: values.pop(key) for field, key in KEY_OF_FIELD.items()}
         given = OF_KIND.get(values["kind"], {}) | {key: value for key, value in values.items() if value is not None}
         document.materials.append(Material(**{**given, "name": name, **pictures}))
 

@@ -18,7 +18,7 @@ from scenes.scene import Scene
 from scenes.source_file import reason
 from scenes.texture_file import texture_image
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
-from scenes.toml_scene.keys import LINEAR, PICTURE_KEYS
+from scenes.toml_scene.keys import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.toml_scene.place import BARE_KEY
 from scenes.tracks import RotationTrack, Track, VectorTrack
 from scenes.transforms import Transform
@@ -170,7 +170,11 @@ class Lines:
         """Yields the lines of the materials."""
         files = texture_files(self.document, self.path)
         for name, material in zip(self.materials, self.document.materials, strict=True):
-            values = {field: value for field, value in asdict(material).items() if field not in PICTURES}
+            values = {
+                KEY_OF_FIELD.get(field, field): value
+                for field, value in asdict(material).items()
+                if field not in PICTURES
+            }
             for field, index in material.pictures.items():
                 values[PICTURE_KEYS[field]] = picture(files[index], self.document.textures[index], field in LINEAR)
             yield from table(f"[materials.{key_text(name)}]", values | {"name": None})

@@ -15,7 +15,7 @@ def mixture(material: Parameters) -> Bsdf:
         phong=BLACK,
         mirror=BLACK,
         transmission=(through, through, through),
-        shine=0.0,
+        exponent=0.0,
         ior=material.ior if material.ior > 0.0 else 1.0,
         alpha=material.roughness**2,
     )

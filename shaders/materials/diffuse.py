@@ -7,7 +7,7 @@ from shaders.vector import BLACK
 
 def mixture(material: Parameters) -> Bsdf:
     """Returns a lobe that scatters `diffuse`, times the texture, evenly; the rest is absorbed."""
-    return Bsdf(diffuse=material.diffuse, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0)
+    return Bsdf(diffuse=material.diffuse, phong=BLACK, mirror=BLACK, transmission=BLACK, exponent=0.0, ior=1.0)
 
 
 SHADER = Shader(name="diffuse", summary="Lambert's surface", mixture=mixture)

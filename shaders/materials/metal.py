@@ -13,7 +13,7 @@ def mixture(material: Parameters) -> Bsdf:
         phong=BLACK,
         mirror=BLACK,
         transmission=BLACK,
-        shine=0.0,
+        exponent=0.0,
         ior=1.0,
         specular_lobe=material.specular,
         # Squared, roughness looks even: Burley, Physically-Based Shading at Disney, 2012.

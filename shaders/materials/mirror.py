@@ -7,7 +7,7 @@ from shaders.vector import BLACK
 
 def mixture(material: Parameters) -> Bsdf:
     """Returns a lobe that mirrors `specular`; the rest is absorbed."""
-    return Bsdf(diffuse=BLACK, phong=BLACK, mirror=material.specular, transmission=BLACK, shine=0.0, ior=1.0)
+    return Bsdf(diffuse=BLACK, phong=BLACK, mirror=material.specular, transmission=BLACK, exponent=0.0, ior=1.0)
 
 
 SHADER = Shader(name="mirror", summary="perfect mirror", mixture=mixture)

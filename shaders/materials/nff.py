@@ -1,9 +1,9 @@
 """This shader is the surface of NFF and AFF files, made to conserve energy.
 
 The files mean by `specular` two things at once: the strength of Phong's highlight and of the mirror image. A physical
-surface has one budget for both, so `specular` is split by the shine s: the share s / (s + 100) is a perfect mirror, the
-rest a Phong lobe of power s. Dull plastics (s = 10) so become glossy, polished metal (s = 97) half a mirror with a
-tight highlight, and lamps without size still show as highlights. `transmittance` T is a clear dielectric. Where
+surface has one budget for both, so `specular` is split by the exponent s: the share s / (s + 100) is a perfect mirror,
+the rest a Phong lobe of power s. Dull plastics (s = 10) so get a broad highlight, polished metal (s = 97) half a mirror
+with a tight highlight, and lamps without size still show as highlights. `transmittance` T is a clear dielectric. Where
 diffuse + specular + T exceeds 1 in some channel, all of it is scaled down to 1. The ambient term stands for light
 between surfaces, which photons bring: it is dropped.
 """
@@ -12,8 +12,8 @@ from shaders.bsdf import Bsdf
 from shaders.shader import Parameters, Shader
 from shaders.vector import Color
 
-#: Shine at which half of the specular reflectance is a mirror.
-HALF_MIRROR_SHINE = 100.0
+#: Exponent at which half of the specular reflectance is a mirror.
+HALF_MIRROR_EXPONENT = 100.0
 
 
 def mixture(material: Parameters) -> Bsdf:
@@ -21,13 +21,13 @@ def mixture(material: Parameters) -> Bsdf:
     through = max(0.0, material.transmittance)
     total = max(d + s + through for d, s in zip(material.diffuse, material.specular, strict=True))
     keep = 1.0 / max(1.0, total)
-    mirror_share = material.shine / (material.shine + HALF_MIRROR_SHINE) if material.shine > 0.0 else 0.0
+    mirror_share = material.exponent / (material.exponent + HALF_MIRROR_EXPONENT) if material.exponent > 0.0 else 0.0
     return Bsdf(
         diffuse=_scaled(material.diffuse, keep),
         phong=_scaled(material.specular, keep * (1.0 - mirror_share)),
         mirror=_scaled(material.specular, keep * mirror_share),
         transmission=(through * keep, through * keep, through * keep),
-        shine=max(0.0, material.shine),
+        exponent=max(0.0, material.exponent),
         ior=material.ior if material.ior > 0.0 else 1.0,
     )
 

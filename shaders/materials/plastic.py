@@ -10,15 +10,15 @@ def mixture(material: Parameters) -> Bsdf:
     """Returns the lobes of a coat of index `ior`, which `roughness` spreads, over a base of `diffuse` times the
     texture."""
     ior = material.ior if material.ior > 0.0 else 1.0
-    straight_ahead = ((ior - 1.0) / (ior + 1.0)) ** 2
+    at_normal_incidence = ((ior - 1.0) / (ior + 1.0)) ** 2
     return Bsdf(
         diffuse=material.diffuse,
         phong=BLACK,
         mirror=BLACK,
         transmission=BLACK,
-        shine=0.0,
+        exponent=0.0,
         ior=1.0,
-        specular_lobe=(straight_ahead, straight_ahead, straight_ahead),
+        specular_lobe=(at_normal_incidence, at_normal_incidence, at_normal_incidence),
         alpha=material.roughness**2,
     )
 

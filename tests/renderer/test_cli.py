@@ -28,7 +28,7 @@ from renderer.film.film import FLOOR
 from renderer.film.image_file import read_linear, read_texts
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.photon_map import load_photons
-from renderer.run import photon_run as headline
+from renderer.run import photon_run
 from renderer.run.rendering import driver_settings
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
 from renderer.settings.picture import DEFAULT_PASSES, Settings
@@ -789,7 +789,7 @@ def test_photons_of_a_plain_scene(tmp_path: Path) -> None:
 
 def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     """A Ctrl-C once so many rounds are finished."""
-    trace, left = headline.trace_photons, [rounds]
+    trace, left = photon_run.trace_photons, [rounds]
 
     def trace_photons(*arguments: Any) -> Any:
         if left[0] == 0:
@@ -797,13 +797,13 @@ def interrupt_photons(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
         left[0] -= 1
         return trace(*arguments)
 
-    monkeypatch.setattr(headline, "trace_photons", trace_photons)
+    monkeypatch.setattr(photon_run, "trace_photons", trace_photons)
 
 
 def test_interrupted_photons_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    interrupt_photons(monkeypatch, rounds=headline.PILOT_PARTS)
+    interrupt_photons(monkeypatch, rounds=photon_run.PILOT_PARTS)
     files = ("--json", tmp_path / "a.json", "--save-photons", tmp_path / "a.npz")
     assert run("photons", "cornell", "--device", "cpu", "--store", "100000", *files) == 130
     captured = capsys.readouterr()
@@ -931,7 +931,7 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
         "pixel_filter": "box",
         "sampler": "sobol",
         "projection": True,
-        "aim": 0.0,
+        "guide_share": 0.0,
         "passes": 3,
         "exposure": 1.5,
         "tone_map": "linear",
@@ -951,11 +951,11 @@ def test_lens_shutter_and_filter_are_in_the_picture(tmp_path: Path, flat: type[F
 def test_photons_can_be_aimed_where_the_driver_lets_choose(
     tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_flat("--aim", "0.25", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
-    assert told_settings(tmp_path / "a.png")["aim"] == 0.25
+    assert run_flat("--guide-share", "0.25", "--passes", "1", "-o", tmp_path / "a.png", "--quiet") == 0
+    assert told_settings(tmp_path / "a.png")["guide_share"] == 0.25
     for driver in ("path", "whitted", "ao", "gather", "path+caustics", "photons-only"):
-        assert run("render", "cornell", "--driver", driver, "--aim", "0.25", "-o", tmp_path / "b.png") == 2
-        assert f"--aim does nothing for the driver {driver}" in capsys.readouterr().err
+        assert run("render", "cornell", "--driver", driver, "--guide-share", "0.25", "-o", tmp_path / "b.png") == 2
+        assert f"--guide-share does nothing for the driver {driver}" in capsys.readouterr().err
 
 
 def test_a_proposed_exposure_is_no_reason_to_refuse_linear_files(tmp_path: Path, flat: type[FlatDriver]) -> None:

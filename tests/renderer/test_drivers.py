@@ -118,7 +118,7 @@ def test_eight_shadow_rays_are_independent():
 @pytest.mark.parametrize("diffuse", [0.3, 0.0])
 def test_gloss_under_a_lamp_with_size(driver, max_bounces, diffuse):
     """Lambert, Phong and mirror lobes of one floor, seen from straight above, by quadrature over the lamp."""
-    plastic = Material(kind="nff", diffuse=(diffuse, diffuse, diffuse), specular=(0.5, 0.5, 0.5), shine=25.0)
+    plastic = Material(kind="nff", diffuse=(diffuse, diffuse, diffuse), specular=(0.5, 0.5, 0.5), exponent=25.0)
     phong, mirror = 0.5 * 100.0 / 125.0, 0.5 * 25.0 / 125.0
 
     def reflected(distance2):
@@ -323,7 +323,7 @@ def test_the_backdrop_is_seen_in_mirrors_and_lights_nothing():
     mirror = Material(kind="mirror", specular=(0.5, 0.5, 0.5))
     seen = passes(flat_snapshot(floor, [mirror], camera=LOOK_DOWN, background=blue), "path", 1)
     np.testing.assert_allclose(seen[0], np.broadcast_to(0.5 * np.array(blue), seen[0].shape), rtol=1e-12)
-    specular_lobe = Material(kind="nff", diffuse=(0.2, 0.2, 0.2), specular=(0.5, 0.5, 0.5), shine=0.0)
+    specular_lobe = Material(kind="nff", diffuse=(0.2, 0.2, 0.2), specular=(0.5, 0.5, 0.5), exponent=0.0)
     for matt in (Material(), specular_lobe):
         for driver in ("path", "photon"):
             dark = passes(flat_snapshot(floor, [matt], camera=LOOK_DOWN, background=blue), driver, 2, radius=0.1)

@@ -14,7 +14,7 @@ from renderer.bench.error_benchmark import (
     slope,
 )
 from renderer.drivers.driver import RenderSettings
-from renderer.film.film import FLOOR, LEFT_OUT
+from renderer.film.film import FLOOR, WORST_SHARE
 from renderer.scene.render_context import SceneView, TracerChoice, open_context
 
 
@@ -26,7 +26,7 @@ def test_a_picture_that_is_a_tenth_too_bright_is_off_by_a_tenth():
 def test_the_worst_hundredth_of_the_pixels_does_not_count():
     reference = np.ones((10, 20, 3), np.float32)
     picture = reference.copy()
-    worst = int(LEFT_OUT * reference[..., 0].size)
+    worst = int(WORST_SHARE * reference[..., 0].size)
     picture.reshape(-1, 3)[:worst] = 1000.0
     assert error_of(picture, reference) == 0.0
     picture.reshape(-1, 3)[worst] = 2.0

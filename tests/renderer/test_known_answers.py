@@ -26,7 +26,7 @@ LOSSLESS = {
     "rough plastic": (Material(kind="plastic", diffuse=WHITE, ior=1.5, roughness=0.5), 0.0),
     "clear glass": (GLASS, 0.0),
     "frosted glass": (Material(kind="dielectric", transmittance=1.0, ior=1.5, roughness=0.7), 0.005),
-    "nff": (Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.7, 0.7, 0.7), shine=20.0), 0.0),
+    "nff": (Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.7, 0.7, 0.7), exponent=20.0), 0.0),
 }
 
 #: Drivers with all light, and what share of the radiance discs that reach over edges may lose: cubes have many.
@@ -98,7 +98,7 @@ OF_ALBEDO = {
     "mirror": lambda share: Material(kind="mirror", specular=3 * (share,), emission=GLOW),
     "polished metal": lambda share: Material(kind="metal", specular=3 * (share,), emission=GLOW),
     "nff": lambda share: Material(
-        kind="nff", diffuse=3 * (0.5 * share,), specular=3 * (0.5 * share,), shine=1e6, emission=GLOW
+        kind="nff", diffuse=3 * (0.5 * share,), specular=3 * (0.5 * share,), exponent=1e6, emission=GLOW
     ),
 }
 

@@ -78,7 +78,7 @@ def test_drivers_see_the_same_room(driver, judge):
 @pytest.mark.parametrize("driver", ["path+caustics", "gather"])
 def test_a_glossy_floor_keeps_the_light_that_no_map_has(driver):
     """Photons bring caustics to the diffuse lobe alone; the path has those of the Phong lobe beside it."""
-    walls = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.5, 0.5, 0.5), shine=5.0)
+    walls = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.5, 0.5, 0.5), exponent=5.0)
     snapshot = room(ball=GLASS, walls=walls)
     judge = block_means(passes(snapshot, "path", 400, seed=7, **COMMON), 4)
     made = block_means(passes(snapshot, driver, 64, photons=6_000, radius=0.03, **COMMON), 4)

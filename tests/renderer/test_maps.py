@@ -58,7 +58,7 @@ HALF, MEAN = (128, 64, 255), np.mean([128, 64, 255]) / 255.0
         (Material(kind="mirror", specular=(0.9, 0.8, 0.7)), "specular_map", {"mirror"}),
         (Material(kind="metal", specular=(0.9, 0.8, 0.7), roughness=0.5), "specular_map", {"specular_lobe"}),
         (Material(kind="plastic", diffuse=WHITE, ior=1.5), "specular_map", {"specular_lobe"}),
-        (Material(kind="nff", diffuse=BLACK, specular=(0.5,) * 3, shine=9.0), "specular_map", {"phong", "mirror"}),
+        (Material(kind="nff", diffuse=BLACK, specular=(0.5,) * 3, exponent=9.0), "specular_map", {"phong", "mirror"}),
         (Material(kind="dielectric", transmittance=0.9, ior=1.5), "transmission_map", {"transmission"}),
         (Material(diffuse=(0.9, 0.8, 0.7)), "texture", {"diffuse"}),
     ],

@@ -14,10 +14,10 @@ from shaders.surface import (
     MATERIAL_COLUMNS,
     MATERIAL_DIFFUSE,
     MATERIAL_EMISSION,
+    MATERIAL_EXPONENT,
     MATERIAL_IOR,
     MATERIAL_MIRROR,
     MATERIAL_PHONG,
-    MATERIAL_SHINE,
     MATERIAL_TEXTURE,
     MATERIAL_TRANSMISSION,
 )
@@ -32,7 +32,7 @@ def test_every_part_of_a_material_has_its_column():
         kind="nff",
         diffuse=(0.01, 0.02, 0.03),
         specular=(0.1, 0.2, 0.3),
-        shine=25.0,
+        exponent=25.0,
         transmittance=0.4,
         ior=1.5,
         emission=(1.0, 2.0, 3.0),
@@ -50,7 +50,7 @@ def test_every_part_of_a_material_has_its_column():
         (MATERIAL_BACKDROP, (4.0, 5.0, 6.0)),
     ):
         np.testing.assert_allclose(row[column : column + 3], color)
-    assert (row[MATERIAL_SHINE], row[MATERIAL_IOR], row[MATERIAL_TEXTURE]) == (25.0, 1.5, 7.0)
+    assert (row[MATERIAL_EXPONENT], row[MATERIAL_IOR], row[MATERIAL_TEXTURE]) == (25.0, 1.5, 7.0)
 
 
 def test_point_lights_and_glowing_triangles_are_lights():

@@ -97,9 +97,9 @@ def received(scene, tracer, sequence):
 def test_every_triangle_gets_the_light_it_got_before(kind, share):
     """With all photons sent to stones, the stones do, and whatever stands in front of them."""
     scene = pack_scene(yard(kind))
-    aimed = projected(scene, share)
+    guided = projected(scene, share)
     with tracecore.open_tracer(scene.surfaces.positions, device="cpu", threads=1) as tracer:
-        usual, sent = (np.array([received(one, tracer, i) for i in range(48)]) for one in (scene, aimed))
+        usual, sent = (np.array([received(one, tracer, i) for i in range(48)]) for one in (scene, guided))
     looked_at = slice(32, 48) if share == 1.0 else slice(0, 48)
     watts = 3.0 * scene.lights.power / 3000
     often = (usual > 0.0).sum(axis=0)[looked_at] > 24
@@ -139,9 +139,9 @@ def test_a_lamp_sends_no_photon_where_there_is_nothing():
 @pytest.mark.parametrize("share", SHARES)
 def test_lights_within_all_targets_emit_as_ever(share):
     box = flat_snapshot(closed_box(), [MIRROR], lights=room().lights)
-    scene, aimed = pack_scene(box), projected(pack_scene(box), share)
-    assert len(aimed.photon_scene.projection.targets) == 1
-    for made, usual in zip(emitted(aimed, 1000), emitted(scene, 1000), strict=True):
+    scene, guided = pack_scene(box), projected(pack_scene(box), share)
+    assert len(guided.photon_scene.projection.targets) == 1
+    for made, usual in zip(emitted(guided, 1000), emitted(scene, 1000), strict=True):
         np.testing.assert_allclose(made, usual, rtol=1e-6)
 
 
@@ -150,13 +150,13 @@ def test_half_of_the_photons_go_anywhere_where_one_target_holds_the_light():
     walls = np.array([0] * 10 + [2] * 2 + [1] * 8)  # two triangles of a mirror, whose sphere reaches over the lamp
     mirrored = replace(snapshot, materials=(GREY, GLASS, MIRROR), material_ids=walls.astype(np.int32))
     near = replace(mirrored, lights=(PointLight(position=(0.5, 0.5, 0.8), intensity=(1.0, 1.0, 1.0)),))
-    aimed = projected(pack_scene(near), 1.0)
-    targets = aimed.photon_scene.projection.targets
+    guided = projected(pack_scene(near), 1.0)
+    targets = guided.photon_scene.projection.targets
     holds = np.linalg.norm(targets[:, :3] - (0.5, 0.5, 0.8), axis=1) < targets[:, 3]
     assert holds.tolist().count(True) == 1
-    flux = np.array([emitted(aimed, 2000, sequence)[1][:, 0].mean() for sequence in range(32)])
+    flux = np.array([emitted(guided, 2000, sequence)[1][:, 0].mean() for sequence in range(32)])
     assert abs(flux.mean() - 4.0 * math.pi) < 4.0 * flux.std(ddof=1) / math.sqrt(32)
-    strengths = np.unique(emitted(aimed, 2000)[1][:, 0].round(4))
+    strengths = np.unique(emitted(guided, 2000)[1][:, 0].round(4))
     assert strengths.max() == pytest.approx(8.0 * math.pi, rel=1e-4)  # twice as much, of half the photons
     assert strengths.min() < 2.0
 
@@ -203,30 +203,30 @@ def lamps_around_a_stone():
 @pytest.mark.parametrize("share", SHARES)
 def test_every_light_has_its_share_and_a_lamp_beside_glass_has_more(share):
     scene = pack_scene(lamps_around_a_stone())
-    aimed = projected(scene, share)
+    guided = projected(scene, share)
     rows, power, is_square = join_triangles(scene.lights)
-    budgets = light_budgets(scene.lights._replace(rows=rows), power, is_square, aimed.photon_scene.projection)
+    budgets = light_budgets(scene.lights._replace(rows=rows), power, is_square, guided.photon_scene.projection)
     assert budgets.sum() == pytest.approx(1.0)
     assert np.all(budgets >= power * min(share, LEAST_SHARE))
     assert budgets[0] > 4.0 * power[0]
     assert budgets[7] == 0.0
-    watts = aimed.photon_scene.emitters["flux"] * budgets[:, None]
+    watts = guided.photon_scene.emitters["flux"] * budgets[:, None]
     expected = 4.0 * math.pi * np.array([light.intensity for light in lamps_around_a_stone().lights])
     np.testing.assert_allclose(watts, expected, rtol=1e-5)
-    task = photon_task(aimed, RenderSettings(width=8, height=8), 0, 0)
-    assert task.flux_unit == pytest.approx(aimed.photon_scene.emitters["flux"].max(), rel=1e-5)
+    task = photon_task(guided, RenderSettings(width=8, height=8), 0, 0)
+    assert task.flux_unit == pytest.approx(guided.photon_scene.emitters["flux"].max(), rel=1e-5)
 
 
 def test_spots_have_budgets_too():
     scene = pack_scene(replace(yard("point"), lights=(SPOT, *KINDS["all"][0])))
-    aimed = projected(scene, 0.5)
-    others = aimed.photon_scene.others >= 0
+    guided = projected(scene, 0.5)
+    others = guided.photon_scene.others >= 0
     assert others.tolist() == [True, False, True, True, True]
-    flux = np.array([emitted(aimed, 3000, sequence)[1].mean() for sequence in range(16)])
+    flux = np.array([emitted(guided, 3000, sequence)[1].mean() for sequence in range(16)])
     usual = np.array([emitted(scene, 3000, sequence)[1].mean() for sequence in range(16)])
     # the point lamp's photons that no longer escape are missing from the mean: it is above the floor
     assert flux.mean() < usual.mean()
-    chosen = aimed.photon_scene.lights.probability[others]
+    chosen = guided.photon_scene.lights.probability[others]
     assert np.all(chosen >= 0.5 * scene.lights.probability[others])
 
 
@@ -251,11 +251,12 @@ COMMON = {"width": 12, "height": 12, "max_bounces": 12, "photons": 4000, "radius
 
 
 @pytest.mark.parametrize(
-    ("driver", "aim"), [("photon", 0.0), ("photon", 0.25), ("sppm", 0.25), ("path+caustics", 0.0), ("gather", 0.0)]
+    ("driver", "guide_share"),
+    [("photon", 0.0), ("photon", 0.25), ("sppm", 0.25), ("path+caustics", 0.0), ("gather", 0.0)],
 )
-def test_pictures_are_the_same_on_average(driver, aim):
+def test_pictures_are_the_same_on_average(driver, guide_share):
     sent, usual = (
-        passes(lamps_around_a_stone(), driver, 48, seed=seed, projection=projection, aim=aim, **COMMON)
+        passes(lamps_around_a_stone(), driver, 48, seed=seed, projection=projection, guide_share=guide_share, **COMMON)
         for seed, projection in ((1, True), (2, False))
     )
     blocks = [block_means(made, 3) for made in (sent, usual)]
@@ -264,7 +265,7 @@ def test_pictures_are_the_same_on_average(driver, aim):
 
 
 @pytest.mark.parametrize("driver", ["photon", "sppm"])
-@pytest.mark.parametrize("aim", [0.0, 0.25])
-def test_as_many_photons_are_aimed_as_asked_for(driver, aim):
-    with opened(room(), driver, aim=aim, **COMMON) as made:
-        assert made.projected_scene.photon_scene.projection.share == aim
+@pytest.mark.parametrize("guide_share", [0.0, 0.25])
+def test_as_many_photons_are_aimed_as_asked_for(driver, guide_share):
+    with opened(room(), driver, guide_share=guide_share, **COMMON) as made:
+        assert made.projected_scene.photon_scene.projection.share == guide_share

@@ -38,7 +38,7 @@ def test_facets_lie_in_their_planes():
 def test_flags_say_what_is_special():
     materials = [
         Material(diffuse=(0.5, 0.5, 0.5)),
-        Material(kind="nff", diffuse=(0.2, 0.2, 0.2), specular=(0.3, 0.3, 0.3), shine=10.0),
+        Material(kind="nff", diffuse=(0.2, 0.2, 0.2), specular=(0.3, 0.3, 0.3), exponent=10.0),
         Material(kind="mirror", specular=(0.9, 0.9, 0.9)),
         Material(diffuse=(0.5, 0.5, 0.5), texture=0),
     ]
@@ -53,7 +53,7 @@ def test_flags_say_what_is_special():
     assert [int(kinds[k] & ~MATERIAL_MASK) for k in (0, 1, 3, 6, 9)] == [int(flags) for flags in expected]
     assert packed.flags == STORES | BENT | MIXED | TEXTURED
     assert len(packed.materials) == 4
-    for name, expected in (("diffuse", [0.5, 0.2, 0.0, 0.5]), ("shine", [0.0, 10.0, 0.0, 0.0])):
+    for name, expected in (("diffuse", [0.5, 0.2, 0.0, 0.5]), ("exponent", [0.0, 10.0, 0.0, 0.0])):
         np.testing.assert_allclose(np.atleast_2d(packed.records[name].T)[0, ::3], expected, rtol=1e-6)
     np.testing.assert_allclose(packed.records["means"][::3].sum(axis=1), [0.0, 0.3, 0.9, 0.0], rtol=1e-6)
     np.testing.assert_allclose(packed.records["means"][6], [0.0, 0.9, 0.0], rtol=1e-6)

@@ -11,11 +11,20 @@ from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, lamp_in_b
 import tracecore
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
-from renderer.photons.batch import PATH_FLUX, PATH_STEPS, PATH_WORDS, new_batch
+from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_WORDS, new_batch
 from renderer.photons.emission import EVEN, GOLDEN, launch
 from renderer.photons.photon_map import total_flux
 from renderer.photons.shading import needs_uv, shade_batch
-from renderer.photons.store import ABSORBED, EMITTED, ESCAPED, RAYS, STORED, TERMINATED, PhotonStore, in_order
+from renderer.photons.store import (
+    PHOTON_RAYS,
+    PHOTONS_ABSORBED,
+    PHOTONS_EMITTED,
+    PHOTONS_ESCAPED,
+    PHOTONS_STORED,
+    PHOTONS_TERMINATED,
+    PhotonStore,
+    in_order,
+)
 from renderer.scene.packed_scene import pack_scene
 from renderer.simd.columns import ELEMENTS
 from scenes.model import Material, PointLight, Texture
@@ -55,7 +64,7 @@ def room_of_many_materials():
     materials = [
         WHITE,
         Material(kind="mirror", specular=(0.9, 0.8, 0.7)),
-        Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.4, 0.4, 0.4), shine=20.0),
+        Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.4, 0.4, 0.4), exponent=20.0),
         Material(kind="dielectric", transmittance=1.0, ior=1.5),
     ]
     box = flat_snapshot(closed_box(), materials, material_ids=[0, 1, 2, 3] * 3, lights=[LAMP])
@@ -110,16 +119,18 @@ class Shooter:
 
 def test_the_books_balance_in_a_closed_box():
     stored, counters = Shooter(lamp_in_box())(30_000)
-    assert counters[EMITTED] == counters[ABSORBED] == 30_000
-    assert counters[STORED] == counters[RAYS] == len(stored)
-    assert counters[ESCAPED] == counters[TERMINATED] == 0
+    assert counters[PHOTONS_EMITTED] == counters[PHOTONS_ABSORBED] == 30_000
+    assert counters[PHOTONS_STORED] == counters[PHOTON_RAYS] == len(stored)
+    assert counters[PHOTONS_ESCAPED] == counters[PHOTONS_TERMINATED] == 0
 
 
 def test_the_books_balance_where_paths_are_cut_and_light_escapes():
     _, counters = Shooter(floor_and_ceiling(materials=[WHITE], lights=[LAMP]), max_bounces=2)(20_000)
-    assert counters[EMITTED] == 20_000 == counters[[ABSORBED, ESCAPED, TERMINATED]].sum()
-    assert counters[[ABSORBED, ESCAPED, TERMINATED]].min() > 500
-    assert 0 < counters[STORED] < counters[RAYS]
+    assert (
+        counters[PHOTONS_EMITTED] == 20_000 == counters[[PHOTONS_ABSORBED, PHOTONS_ESCAPED, PHOTONS_TERMINATED]].sum()
+    )
+    assert counters[[PHOTONS_ABSORBED, PHOTONS_ESCAPED, PHOTONS_TERMINATED]].min() > 500
+    assert 0 < counters[PHOTONS_STORED] < counters[PHOTON_RAYS]
 
 
 @pytest.mark.parametrize("capacities", [(256,), (1000,), (16384,), (31, 4096, 7), (1,)])
@@ -191,7 +202,7 @@ def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
     first = -(-kept // ELEMENTS) * ELEMENTS
     assert batch.fresh.tolist() == [first, 100 + first - kept]
     assert batch.paths[0, kept:first].tolist() == list(range(100, 100 + first - kept))
-    assert not batch.paths[PATH_STEPS, kept:first].any()
+    assert not batch.paths[PATH_DEPTH, kept:first].any()
     assert np.all(batch.rays[4, :kept] == FILLED)
     assert np.abs(np.linalg.norm(batch.rays[4:7, kept:64], axis=0) - 1.0).max() < 1e-5
     watts = batch.paths[PATH_FLUX:, kept:first].view(np.float32) * np.float32(shoot.task.flux_unit)
@@ -262,7 +273,7 @@ def test_photons_of_a_supply_are_taken_once():
     assert active == [512, 178, 0]
     assert supply.tolist() == [10 + 1024, 700]
     assert sorted([*photons_of(batches[0], 512), *photons_of(batches[1], 178)]) == list(range(10, 700))
-    assert store.counters[EMITTED] == 690
+    assert store.counters[PHOTONS_EMITTED] == 690
 
 
 def test_a_texture_dims_as_its_texels_do_on_average():
@@ -274,7 +285,7 @@ def test_a_texture_dims_as_its_texels_do_on_average():
         stored, counters = shoot(4_000, first=first)
         direct = total_flux(Shooter.__call__(DirectOnly(shoot), 4_000, first=first)[0])
         shares.append(total_flux(stored) / direct - 1.0)
-        assert counters[EMITTED] == 4_000
+        assert counters[PHOTONS_EMITTED] == 4_000
     mean, error = np.mean(shares, axis=0), np.std(shares, axis=0, ddof=1) / math.sqrt(len(shares))
     assert np.all(np.abs(mean - [0.4, 0.8, 0.8]) < 4.0 * error + 1e-3)
 
@@ -288,7 +299,7 @@ class DirectOnly(Shooter):
 
 def test_the_sum_over_diffuse_and_mirror_is_the_sum_of_their_shares():
     """Nearly all of `specular` is a mirror at this shine, and every landing is stored: 1 / (1 - 0.3 - 0.4) of all."""
-    shiny = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.4, 0.4, 0.4), shine=1e6)
+    shiny = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.4, 0.4, 0.4), exponent=1e6)
     shoot = Shooter(flat_snapshot(closed_box(), [shiny], lights=[LAMP]))
     watts = [total_flux(shoot(4_000, first=first)[0]) for first in range(0, 80_000, 4_000)]
     watts = np.array(watts) * shoot.task.flux_unit / 4_000
@@ -334,8 +345,8 @@ def test_where_nothing_is_sharp_there_is_no_caustic(make):
     shoot.task = shoot.task._replace(only_caustics=True)
     stored, counters = shoot(2_000)
     assert len(stored) == 0
-    assert counters[ABSORBED] + counters[ESCAPED] == counters[EMITTED] == 2_000
-    assert counters[RAYS] == 2_000
+    assert counters[PHOTONS_ABSORBED] + counters[PHOTONS_ESCAPED] == counters[PHOTONS_EMITTED] == 2_000
+    assert counters[PHOTON_RAYS] == 2_000
 
 
 def test_caustic_photons_are_those_that_mirrors_and_glass_alone_have_brought():
@@ -347,7 +358,9 @@ def test_caustic_photons_are_those_that_mirrors_and_glass_alone_have_brought():
     caustics, counters = shoot(20_000)
     assert 200 < len(caustics) < len(everything) / 2
     assert set(map(bytes, caustics)) < set(map(bytes, everything))
-    assert counters[EMITTED] == counters[[ABSORBED, ESCAPED, TERMINATED]].sum() == 20_000
+    assert (
+        counters[PHOTONS_EMITTED] == counters[[PHOTONS_ABSORBED, PHOTONS_ESCAPED, PHOTONS_TERMINATED]].sum() == 20_000
+    )
 
 
 def test_light_in_a_mirror_is_stored_at_its_share():

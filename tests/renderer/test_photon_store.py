@@ -5,7 +5,7 @@ import pytest
 
 from renderer.photons import store as photon_store
 from renderer.photons.photon_map import PHOTON_WORDS
-from renderer.photons.store import BLOCK_BYTES, STORE_COLUMNS, STORE_INDEX, PhotonStore, in_order, room
+from renderer.photons.store import PHOTON_BLOCK_BYTES, STORE_COLUMNS, STORE_INDEX, PhotonStore, in_order, room
 from renderer.simd.columns import CHUNK
 
 
@@ -64,7 +64,7 @@ def test_no_photon_is_no_row():
 
 
 def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):
-    monkeypatch.setattr(photon_store, "SEGMENT_BYTES", 3 * BLOCK_BYTES)
+    monkeypatch.setattr(photon_store, "SEGMENT_BYTES", 3 * PHOTON_BLOCK_BYTES)
     store = PhotonStore()
     outputs = []
     for rays in (1, 2 * CHUNK + 1, CHUNK, 4 * CHUNK):
@@ -92,7 +92,7 @@ def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):
 
 def test_memory_is_had_before_it_is_needed(monkeypatch):
     """All of it is touched, also of the first segment."""
-    monkeypatch.setattr(photon_store, "SEGMENT_BYTES", 4 * BLOCK_BYTES)
+    monkeypatch.setattr(photon_store, "SEGMENT_BYTES", 4 * PHOTON_BLOCK_BYTES)
     made = []
     monkeypatch.setattr(
         photon_store, "new_blocks", lambda count: made.append(np.ones((count, STORE_COLUMNS, CHUNK), "u4")) or made[-1]

@@ -8,7 +8,7 @@ import pytest
 from small_scenes import closed_box, flat_snapshot, quad
 from test_drivers import passes
 
-from renderer.scene.pixel_filters import FILTERS, place_in_filter
+from renderer.scene.pixel_filters import FILTERS, sample_filter
 from renderer.settings.picture import FILTER_NAMES
 from scenes.model import Camera, Material
 
@@ -34,7 +34,7 @@ def share_left_of(name, x):
 @numba.njit
 def places(pixel_filter, numbers):
     """Places for uniform numbers."""
-    return np.array([place_in_filter(pixel_filter, u) for u in numbers])
+    return np.array([sample_filter(pixel_filter, u) for u in numbers])
 
 
 def test_the_command_line_knows_all_filters():

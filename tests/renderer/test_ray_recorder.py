@@ -5,7 +5,7 @@ import pytest
 from small_scenes import inside_of_lamp_box
 
 import tracecore
-from renderer.bench.ray_recorder import KINDS, PolledTracer, Recorder, Sample, are_valid, driver_rays
+from renderer.bench.ray_recorder import DRIVER_KINDS, PolledTracer, Recorder, Sample, are_valid, driver_rays
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from tracecore.rays import BATCH_RAYS, Query, make_rays
@@ -47,7 +47,7 @@ def test_every_ray_of_a_run_is_kept_under_its_kind(box, tracer, driver):
 def test_kinds_follow_from_one_another(box, tracer):
     """In a closed box with one lamp: one shadow ray from each place, and paths that get fewer."""
     sets = {one.kind: one for one in driver_rays("path", box, tracer, SETTINGS, 1 << 20)}
-    assert list(sets) == [kind for kind in KINDS if kind in sets]
+    assert list(sets) == [kind for kind in DRIVER_KINDS if kind in sets]
     assert np.all(sets["camera"].rays[:, :3] == np.float32(box.camera.eye))
     assert len(sets["camera"].rays) >= len(sets["bounce1"].rays) >= len(sets["bounce2"].rays) > 0
     places = {tuple(place) for place in np.round(sets["shadow1"].rays[:, :3], 4).tolist()}

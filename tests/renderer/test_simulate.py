@@ -7,7 +7,7 @@ import pytest
 
 from renderer import cli
 from renderer.bench import simulation
-from renderer.bench.ray_generators import CHUNK_RAYS, sample
+from renderer.bench.ray_generators import SAMPLED_RUN, sample
 from renderer.bench.simulation import Simulated
 from renderer.commands.simulate import table
 from tracecore.analysis.instruction_counts import StepInstructions
@@ -137,10 +137,10 @@ def test_wrong_names_are_refused_before_anything_is_read(capsys, options, said):
 def test_a_sample_is_whole_chunks_from_all_over():
     rays = np.repeat(np.arange(1000, dtype=np.float32)[:, None], 8, axis=1)
     assert sample(rays, 1000) is rays
-    found = sample(rays, 200)[:, 0].reshape(-1, CHUNK_RAYS)
-    assert found[:, 0].tolist() == [0.0, 7 * CHUNK_RAYS, 14 * CHUNK_RAYS]
+    found = sample(rays, 200)[:, 0].reshape(-1, SAMPLED_RUN)
+    assert found[:, 0].tolist() == [0.0, 7 * SAMPLED_RUN, 14 * SAMPLED_RUN]
     assert np.all(np.diff(found, axis=1) == 1.0)
-    assert len(sample(rays, 3)) == CHUNK_RAYS
+    assert len(sample(rays, 3)) == SAMPLED_RUN
 
 
 def test_the_table_has_a_block_for_each_kind():

@@ -1,4 +1,4 @@
-"""The timeline: a Chrome trace that holds what the threads' logs and tallies hold."""
+"""The timeline: a Chrome trace that holds what the threads' logs and counters hold."""
 
 import contextlib
 import json
@@ -14,12 +14,25 @@ from renderer.drivers.driver import RenderSettings
 from renderer.photons.tracing import trace_photons
 from renderer.run import timeline
 from renderer.scene.packed_scene import pack_scene
-from tracecore.dispatch.port import BATCHES, ON_ITS_WAY, RAYS, SHADED, SHADING, WAITED, WAITING
+from tracecore.dispatch.port import (
+    LOG_IN_FLIGHT,
+    LOG_SHADING,
+    LOG_WAITING,
+    PORT_BATCHES,
+    PORT_RAYS,
+    PORT_SHADED,
+    PORT_WAITED,
+)
 from tracecore.workers.pool import Log, WorkerPool
 
 MADE_UP = [
-    Log(np.array([[SHADING, 0, 5000, 9000, 0], [ON_ITS_WAY, 1, 8500, 9750, 300], [WAITING, 0, 9000, 9750, 0]]), 0),
-    Log(np.array([[SHADING, 2, 4000, 4500, 0], [ON_ITS_WAY, 0, 4500, 6000, 77]]), 12),
+    Log(
+        np.array(
+            [[LOG_SHADING, 0, 5000, 9000, 0], [LOG_IN_FLIGHT, 1, 8500, 9750, 300], [LOG_WAITING, 0, 9000, 9750, 0]]
+        ),
+        0,
+    ),
+    Log(np.array([[LOG_SHADING, 2, 4000, 4500, 0], [LOG_IN_FLIGHT, 0, 4500, 6000, 77]]), 12),
 ]
 
 
@@ -33,7 +46,7 @@ def by_row(spans):
 
 @pytest.fixture(params=["cpu", "brute"])
 def run(request, tmp_path):
-    """The tallies of a run on two threads, and its timeline."""
+    """The counters of a run on two threads, and its timeline."""
     snapshot = lamp_in_box()
     scene = pack_scene(snapshot)
     task = photon_task(scene, RenderSettings(width=8, height=8), 0, 0)
@@ -88,9 +101,9 @@ def test_nothing_in_a_row_overlaps(run):
 def test_events_are_what_the_threads_tallied(run):
     counters, trace = run
     batches = events(trace, name="batch")
-    assert len(batches) == sum(counters[BATCHES] for counters in counters) > 40
-    assert sum(batch["args"]["rays"] for batch in batches) == sum(counters[RAYS] for counters in counters)
-    for name, counter in (("shading", SHADED), ("waiting", WAITED)):
+    assert len(batches) == sum(counters[PORT_BATCHES] for counters in counters) > 40
+    assert sum(batch["args"]["rays"] for batch in batches) == sum(counters[PORT_RAYS] for counters in counters)
+    for name, counter in (("shading", PORT_SHADED), ("waiting", PORT_WAITED)):
         microseconds = sum(span["dur"] for span in events(trace, name=name))
         assert microseconds == pytest.approx(1e-3 * sum(counters[counter] for counters in counters))
 
@@ -113,13 +126,13 @@ def test_a_cpu_that_traces_in_place_does_so_between_its_shading():
         ((rows, dropped),) = pool.logs()
     rows = rows[np.argsort(rows[:, 2])]
     assert dropped == 0
-    assert set(rows[:, 0].tolist()) == {SHADING, ON_ITS_WAY}
+    assert set(rows[:, 0].tolist()) == {LOG_SHADING, LOG_IN_FLIGHT}
     assert np.all(rows[:-1, 3] <= rows[1:, 2])
 
 
 def test_a_full_log_says_how_much_is_missing(tmp_path):
     with pool_of_one_thread(photons=5000, log_rows=10) as pool:
-        batches = pool.workers[0].port.counters[BATCHES]
+        batches = pool.workers[0].port.counters[PORT_BATCHES]
         timeline.write(tmp_path / "a.json", pool.logs())
     trace = json.loads((tmp_path / "a.json").read_text())
     assert len(events(trace, ph="X")) == 10

@@ -13,7 +13,7 @@ from renderer.bench.kernel_benchmark import Comparison, Measurement, over_baseli
 from renderer.bench.ray_generators import RayPlan
 from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.table import table
-from renderer.bench.view_points import ViewPoint, Views, drawn_cameras, next_axis, places_in, spread, view_points
+from renderer.bench.view_points import ViewPoint, Views, candidates_in, drawn_cameras, next_axis, spread, view_points
 from renderer.bench.workload import NO_VIEW
 from renderer.commands.arguments import views
 from renderer.errors import UsageError
@@ -27,7 +27,7 @@ PLAN = RayPlan(size=(8, 6), in_morton_order=False, occlusion_rays=2, radius=0.25
 
 
 @pytest.fixture(autouse=True)
-def few_places(monkeypatch):
+def few_candidates(monkeypatch):
     """So that tests are quick."""
     monkeypatch.setattr(points, "PLACES", 512)
 
@@ -83,15 +83,15 @@ def test_a_scene_without_an_inside_is_refused():
 
 
 def test_places_fill_the_box_around_the_scene(box):
-    places = places_in(box.positions, seed=0)
-    counts, _ = np.histogramdd(places, bins=2, range=[(0, 1)] * 3)
-    assert counts.sum() == len(places)
+    positions = candidates_in(box.positions, seed=0)
+    counts, _ = np.histogramdd(positions, bins=2, range=[(0, 1)] * 3)
+    assert counts.sum() == len(positions)
     assert counts.min() > 0.8 * counts.mean()
 
 
 def test_what_has_been_seen_does_not_count_again():
-    places = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 0.1, 0.0), (5.0, 0.0, 0.0)])
-    assert spread(places, [{1, 2, 3, 4, 5}, {1, 2, 3, 4}, {6, 7, 8}, {1}], 3) == [0, 3, 2]
+    positions = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 0.1, 0.0), (5.0, 0.0, 0.0)])
+    assert spread(positions, [{1, 2, 3, 4, 5}, {1, 2, 3, 4}, {6, 7, 8}, {1}], 3) == [0, 3, 2]
 
 
 def test_up_is_an_axis():

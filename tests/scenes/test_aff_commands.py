@@ -110,13 +110,13 @@ def test_nff_material(snap):
     assert material.kind == "nff"
     assert material.diffuse == (0.8, 0.4, 0.2)
     assert material.specular == (0.3, 0.3, 0.3)
-    assert (material.shine, material.transmittance, material.ior) == (12.0, 0.5, 1.5)
+    assert (material.exponent, material.transmittance, material.ior) == (12.0, 0.5, 1.5)
 
 
 def test_aff_material_keeps_its_numbers_without_ambient(snap):
     material = snap("fm 9 9 9  .9 .8 .7  .6 .5 .4  20 0.85 0\n" + TRIANGLE).materials[0]
     assert (material.diffuse, material.specular) == ((0.9, 0.8, 0.7), (0.6, 0.5, 0.4))
-    assert (material.shine, material.transmittance, material.ior) == (20.0, 0.85, 0.0)
+    assert (material.exponent, material.transmittance, material.ior) == (20.0, 0.85, 0.0)
     assert material.name == "scene.aff:1"
 
 
@@ -394,7 +394,7 @@ def test_kitchen(kitchen_file):
     assert len(first.positions) == len(later.positions) == 110_561
     assert len(first.lights) == 6
     assert len(first.textures) == 8
-    assert len({(m.diffuse, m.specular, m.shine, m.transmittance) for m in first.materials}) <= 27
+    assert len({(m.diffuse, m.specular, m.exponent, m.transmittance) for m in first.materials}) <= 27
     moved = (first.positions != later.positions).any(axis=(1, 2))
     assert scene.moving_triangles == 7_218
     assert moved.sum() == 7_218

@@ -30,9 +30,9 @@ from scenes.transforms import WORLD, compose, quaternion
 
 TIMES = (-1.0, 0.0, 0.37, 1.0, 1.9, 2.5, 3.0, 9.0)
 ARRAYS = ("positions", "normals", "uvs")
-NUMBERS = ("diffuse", "specular", "shine", "transmittance", "ior", "backdrop")
+NUMBERS = ("diffuse", "specular", "exponent", "transmittance", "ior", "backdrop")
 MATERIALS = [
-    Material(name="paint", kind="nff", diffuse=(0.1, 0.2, 0.3), specular=(0.2, 0.1, 0.05), shine=13.7),
+    Material(name="paint", kind="nff", diffuse=(0.1, 0.2, 0.3), specular=(0.2, 0.1, 0.05), exponent=13.7),
     Material(name="poster", kind="nff", diffuse=(0.9, 0.8, 0.7), texture=1),
     Material(name="window", kind="nff", diffuse=(0.0, 0.0, 0.0), backdrop=(0.3, 0.5, 2.0), texture=0),
     Material(name="glass", kind="nff", diffuse=(0.0, 0.0, 0.0), transmittance=0.9, ior=1.52),
@@ -220,7 +220,7 @@ def test_aff_of_cornell(tmp_path):
     assert (materials["glass"].transmittance, materials["glass"].ior) == (1.0, 1.5)
     assert materials["glass"].specular == (0.0, 0.0, 0.0)
     assert materials["mirror"].specular == (0.95, 0.95, 0.95)
-    assert materials["mirror"].shine >= 1e5
+    assert materials["mirror"].exponent >= 1e5
     assert {material.kind for material in second.materials} == {"nff"}
     assert [line.split(";")[0] for line in exported.losses] == [
         "material 'lamp' no longer shines",
@@ -465,7 +465,7 @@ def test_materials_of_glb(tmp_path):
     snapshot = written(document, tmp_path, ".glb").at(0.0)
     found = {material.name: material for material in snapshot.materials}
     paint = MATERIALS[PAINT]
-    assert found["paint"].shine == pytest.approx(paint.shine)
+    assert found["paint"].exponent == pytest.approx(paint.exponent)
     given = np.sum([paint.diffuse, paint.specular], axis=0)
     assert np.allclose(np.sum([found["paint"].diffuse, found["paint"].specular], axis=0), given, atol=0.02)
     assert sum(found["paint"].specular) / given.sum() == pytest.approx(sum(paint.specular) / given.sum(), abs=0.05)
@@ -521,8 +521,8 @@ def test_surfaces_of_microfacets(suffix, tmp_path):
     by_color = {material.specular: material for material in materials}  # AFF has no names
     assert any(specular == pytest.approx(COPPER_AHEAD) for specular in by_color)
     gold, glaze = by_color[GOLD.specular], next(m for m in materials if m.diffuse == GLAZE.diffuse)
-    assert (gold.kind, gold.diffuse, gold.shine) == ("nff", (0.0, 0.0, 0.0), pytest.approx(phong_power(0.25)))
-    assert (glaze.specular, glaze.shine) == (pytest.approx((0.04,) * 3), pytest.approx(phong_power(0.0625)))
+    assert (gold.kind, gold.diffuse, gold.exponent) == ("nff", (0.0, 0.0, 0.0), pytest.approx(phong_power(0.25)))
+    assert (glaze.specular, glaze.exponent) == (pytest.approx((0.04,) * 3), pytest.approx(phong_power(0.0625)))
 
 
 def test_view_of_glb(tmp_path):

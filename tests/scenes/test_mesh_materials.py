@@ -28,7 +28,7 @@ def of_mtl(tmp_path, lines):
 
 
 GREY = (0.5, 0.5, 0.5)
-SHINY = Material(name="a", kind="nff", diffuse=GREY, specular=(0.2, 0.2, 0.2), shine=30.0)
+SHINY = Material(name="a", kind="nff", diffuse=GREY, specular=(0.2, 0.2, 0.2), exponent=30.0)
 CHROME = Material(name="a", kind="mirror", diffuse=BLACK, specular=(0.9, 0.8, 0.7))
 
 
@@ -60,7 +60,7 @@ def glass_of(transmittance, ior, roughness=0.0, name="a"):
         ("Kd 0 0 0, Ks 0.9 0.8 0.7, Ns 1000", CHROME),
         (
             "Kd 0 0 0, Ks 0.9 0.8 0.7, Ns 999",
-            Material(name="a", kind="nff", diffuse=BLACK, specular=(0.9, 0.8, 0.7), shine=999.0),
+            Material(name="a", kind="nff", diffuse=BLACK, specular=(0.9, 0.8, 0.7), exponent=999.0),
         ),
         ("Kd 0.5 0.5 0.5, d 0.25, Ni 1.7, illum 7", glass_of(0.75, 1.7)),
         ("Kd 0.5 0.5 0.5, Tr 0.75, illum 4", glass_of(0.75, 1.5)),
@@ -142,7 +142,7 @@ COLOR = {"baseColorFactor": [*RED, 1.0]}
         (
             # alpha = 0.25, so that the facets' power is 2 / 0.0625 - 2 = 30
             pbr(baseColorFactor=[1, 0.5, 0, 1], roughnessFactor=0.5, metallicFactor=0.5),
-            Material(name="a", kind="nff", diffuse=(0.5, 0.25, 0.0), specular=(0.52, 0.27, 0.02), shine=7.5),
+            Material(name="a", kind="nff", diffuse=(0.5, 0.25, 0.0), specular=(0.52, 0.27, 0.02), exponent=7.5),
         ),
         (
             {"emissiveFactor": [1, 0.5, 0], "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 8}}},
@@ -170,7 +170,7 @@ COLOR = {"baseColorFactor": [*RED, 1.0]}
                     }
                 }
             },
-            Material(name="a", kind="nff", diffuse=RED, specular=(0.1, 0.1, 0.1), shine=7.5),
+            Material(name="a", kind="nff", diffuse=RED, specular=(0.1, 0.1, 0.1), exponent=7.5),
         ),
     ],
 )

@@ -121,7 +121,7 @@ def test_pillars_stand_in_their_places_and_reflect(museum):
         assert np.allclose(np.hypot(corners[:, 0] - x, corners[:, 2] - z), 0.5, atol=1e-6)
         assert set(corners[:, 1].tolist()) == {0.0, 5.0}
     material = picture.materials[picture.material_ids[-1]]
-    assert (material.specular, material.shine) == ((0.8, 0.8, 0.8), 100.0)
+    assert (material.specular, material.exponent) == ((0.8, 0.8, 0.8), 100.0)
     assert picture.materials[picture.material_ids[STATIC]].specular == (0.3, 0.3, 0.3)
 
 

@@ -319,7 +319,7 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         kind="nff",
         diffuse=(1.5, 0.0, 0.0),
         specular=(0.2, 0.2, 0.2),
-        shine=20.0,
+        exponent=20.0,
         transmittance=0.1,
         ior=1.3,
         roughness=0.3,
@@ -1256,7 +1256,7 @@ def animated_document() -> Document:
         environment=EnvironmentSource(floats(size=(2, 3, 3)).astype(np.float32) ** 2, moved),
         materials=[
             Material(
-                name="same", kind="nff", diffuse=(1.2, 0.1, 0.2), specular=(0.3, 0.3, 1 / 3), shine=12.5, ior=-1.0
+                name="same", kind="nff", diffuse=(1.2, 0.1, 0.2), specular=(0.3, 0.3, 1 / 3), exponent=12.5, ior=-1.0
             ),
             Material(name="same", emission=(1.0, 2.0, 3.0)),
             Material(name='odd "name"\n\x7f\udcff é', backdrop=(0.1, 0.2, 0.3), texture=1),

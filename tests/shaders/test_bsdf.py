@@ -14,17 +14,17 @@ import pytest
 from shaders.bsdf import (
     LOBE_ABSORBED,
     LOBE_DIFFUSE,
-    LOBE_GLOSSY,
+    LOBE_ROUGH,
     LOBE_SPECULAR,
     Bsdf,
     choice,
     evaluate_diffuse,
-    evaluate_glossy,
     evaluate_phong,
-    gloss_of,
+    evaluate_rough,
     is_rough_glass,
     pdf_solid_angle,
     sample,
+    specular_lobe_of,
 )
 from shaders.compilation import compiled
 from shaders.dielectric import fresnel
@@ -52,7 +52,7 @@ class Numbers:
 
     diffuse: tuple[float, float, float] = (0.2, 0.5, 0.1)
     specular: tuple[float, float, float] = (0.4, 0.3, 0.2)
-    shine: float = 20.0
+    exponent: float = 20.0
     transmittance: float = 0.2
     ior: float = 1.5
     roughness: float = 0.7
@@ -64,26 +64,26 @@ WHITE = (1.0, 1.0, 1.0)
 GOLD_ETA, GOLD_K = (0.11, 0.49, 1.48), (3.5, 2.3, 1.8)
 MATERIALS = {
     "plastic": Numbers(),
-    "dull": Numbers(shine=0.0, transmittance=0.0, ior=0.0),
-    "too bright": Numbers(diffuse=WHITE, specular=WHITE, shine=5.0, transmittance=1.0),
-    "metal": Numbers(diffuse=BLACK, specular=WHITE, shine=97.0, transmittance=0.0, eta=GOLD_ETA, k=GOLD_K),
+    "dull": Numbers(exponent=0.0, transmittance=0.0, ior=0.0),
+    "too bright": Numbers(diffuse=WHITE, specular=WHITE, exponent=5.0, transmittance=1.0),
+    "metal": Numbers(diffuse=BLACK, specular=WHITE, exponent=97.0, transmittance=0.0, eta=GOLD_ETA, k=GOLD_K),
     "clear": Numbers(diffuse=BLACK, specular=BLACK, transmittance=1.0, ior=1.33),
 }
 
 
-def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, shine=0.0, ior=1.0, **microfacets):
+def lobes(diffuse=BLACK, phong=BLACK, mirror=BLACK, transmission=BLACK, exponent=0.0, ior=1.0, **microfacets):
     """A Bsdf of which all but the named lobes are black."""
-    return Bsdf(diffuse, phong, mirror, transmission, shine, ior, **microfacets)
+    return Bsdf(diffuse, phong, mirror, transmission, exponent, ior, **microfacets)
 
 
 GOLD, COAT = {"specular_lobe": (1.0, 0.9, 0.8), "eta": GOLD_ETA, "k": GOLD_K}, (0.04, 0.04, 0.04)
 RED, GREY, BLUE = (0.7, 0.2, 0.1), (0.3, 0.3, 0.3), (0.1, 0.2, 0.4)
 LOBE_BSDFS = {
     "lambert": lobes(diffuse=RED),
-    "flat phong": lobes(phong=RED, shine=0.0),
-    "broad phong": lobes(phong=WHITE, shine=3.0),
-    "narrow phong": lobes(phong=GREY, shine=60.0),
-    "lambert and phong": lobes(diffuse=RED, phong=GREY, shine=15.0),
+    "flat phong": lobes(phong=RED, exponent=0.0),
+    "broad phong": lobes(phong=WHITE, exponent=3.0),
+    "narrow phong": lobes(phong=GREY, exponent=60.0),
+    "lambert and phong": lobes(diffuse=RED, phong=GREY, exponent=15.0),
     "mirror": lobes(mirror=RED),
     "glass": lobes(transmission=WHITE, ior=1.5),
     "satin gold": lobes(**GOLD, alpha=0.25),
@@ -92,7 +92,7 @@ LOBE_BSDFS = {
     "satin plastic": lobes(diffuse=RED, specular_lobe=COAT, alpha=0.3),
     "polished plastic": lobes(diffuse=WHITE, specular_lobe=COAT),
     "frosted glass": lobes(transmission=WHITE, ior=1.5, alpha=0.4),
-    "all": lobes(diffuse=BLUE, phong=GREY, mirror=(0.2, 0.1, 0.0), transmission=(0.1, 0.1, 0.2), shine=8.0, ior=1.5),
+    "all": lobes(diffuse=BLUE, phong=GREY, mirror=(0.2, 0.1, 0.0), transmission=(0.1, 0.1, 0.2), exponent=8.0, ior=1.5),
 }
 SHADER_BSDFS = {
     get_shader(shader).mixture(numbers): f"{shader} of {name}"
@@ -169,7 +169,7 @@ def at_direction(bsdf, wo, with_diffuse, z, azimuth):
     """f |cos| of flux per channel, and the pdf, outside of the solid."""
     sine = math.sqrt(1.0 - z * z)
     wi = (sine * math.cos(azimuth), sine * math.sin(azimuth), z)
-    value = evaluate_glossy(bsdf, wi, wo, True, True)
+    value = evaluate_rough(bsdf, wi, wo, True, True)
     if with_diffuse:
         value = add(value, evaluate_diffuse(bsdf, wi, wo))
     z = abs(z)
@@ -213,7 +213,7 @@ def without_spread(bsdf, wo):
     if not is_rough_glass(bsdf):
         share += bsdf.transmission
     if max(bsdf.specular_lobe) > 0.0 and bsdf.alpha < LEAST_ALPHA:
-        share += specular_albedo(gloss_of(bsdf), bsdf.alpha, wo[2])
+        share += specular_albedo(specular_lobe_of(bsdf), bsdf.alpha, wo[2])
     return share
 
 
@@ -234,7 +234,7 @@ def assert_mean(weights, expected, slack=1e-3):
 def test_the_mean_weight_is_the_integral_of_f_cos(bsdf, cosine):
     wo = slanted(cosine)
     rows = samples(bsdf, wo)
-    spread = np.isin(rows[:, LOBE], (LOBE_DIFFUSE, LOBE_GLOSSY))
+    spread = np.isin(rows[:, LOBE], (LOBE_DIFFUSE, LOBE_ROUGH))
     reflected, _ = reflected_by_quadrature(bsdf, wo)
     assert_mean(np.where(spread[:, None], rows[:, WEIGHT], 0.0), reflected)
     assert_mean(rows[:, WEIGHT], reflected + without_spread(bsdf, wo))
@@ -259,11 +259,11 @@ def test_a_sample_says_its_own_density_and_value(bsdf):
     wo = slanted(0.6)
     for row in samples(bsdf, wo, count=300):
         assert row[LOBE] == LOBE_ABSORBED or np.linalg.norm(row[WI]) == pytest.approx(1.0)
-        if row[LOBE] not in (LOBE_DIFFUSE, LOBE_GLOSSY):
+        if row[LOBE] not in (LOBE_DIFFUSE, LOBE_ROUGH):
             assert row[PDF] == 0.0
             continue
         wi = tuple(row[WI])
-        value = np.add(evaluate_diffuse(bsdf, wi, wo), evaluate_glossy(bsdf, wi, wo, True, True))
+        value = np.add(evaluate_diffuse(bsdf, wi, wo), evaluate_rough(bsdf, wi, wo, True, True))
         assert wi[2] > 0.0 or is_rough_glass(bsdf)
         assert row[PDF] == pytest.approx(pdf_solid_angle(bsdf, wi, wo, True, True))
         np.testing.assert_allclose(row[WEIGHT], value * abs(wi[2]) / row[PDF])
@@ -286,17 +286,17 @@ def test_the_density_integrates_to_no_more_than_one(bsdf, cosine):
     assert reflected_by_quadrature(bsdf, slanted(cosine))[1] <= 1.0 + 2e-3
 
 
-@pytest.mark.parametrize("shine", [0.0, 1.0, 20.0])
-def test_the_density_integrates_to_one_where_nothing_goes_below_the_surface(shine):
-    bsdf = lobes(diffuse=GREY, phong=GREY, shine=shine)
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 20.0])
+def test_the_density_integrates_to_one_where_nothing_goes_below_the_surface(exponent):
+    bsdf = lobes(diffuse=GREY, phong=GREY, exponent=exponent)
     assert reflected_by_quadrature(bsdf, (0.0, 0.0, 1.0))[1] == pytest.approx(1.0, abs=1e-3)
     assert reflected_by_quadrature(BSDFS["lambert"], slanted(0.1))[1] == pytest.approx(1.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("shine", [0.0, 1.0, 20.0])
-def test_white_phong_reflects_everything_at_normal_incidence(shine):
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 20.0])
+def test_white_phong_reflects_everything_at_normal_incidence(exponent):
     """Lafortune, Willems 1994: (n + 2) / (2 pi) is the factor that makes this so."""
-    reflected, _ = reflected_by_quadrature(lobes(phong=WHITE, shine=shine), (0.0, 0.0, 1.0))
+    reflected, _ = reflected_by_quadrature(lobes(phong=WHITE, exponent=exponent), (0.0, 0.0, 1.0))
     assert reflected == pytest.approx(WHITE, abs=1e-3)
 
 
@@ -307,8 +307,8 @@ def test_what_is_reflected_is_reciprocal(bsdf):
     directions /= np.linalg.norm(directions, axis=2, keepdims=True)
     for pair in directions:
         wi, wo = (tuple(map(float, d)) for d in pair)
-        there = np.add(evaluate_diffuse(bsdf, wi, wo), evaluate_glossy(bsdf, wi, wo, True, True))
-        back = np.add(evaluate_diffuse(bsdf, wo, wi), evaluate_glossy(bsdf, wo, wi, True, True))
+        there = np.add(evaluate_diffuse(bsdf, wi, wo), evaluate_rough(bsdf, wi, wo, True, True))
+        back = np.add(evaluate_diffuse(bsdf, wo, wi), evaluate_rough(bsdf, wo, wi, True, True))
         np.testing.assert_allclose(there, back)
 
 
@@ -319,7 +319,7 @@ def test_nothing_with_a_spread_lies_below_the_surface_but_of_rough_glass(bsdf):
     assert evaluate_diffuse(bsdf, wi, wo) == BLACK
     assert evaluate_phong(bsdf, wi, wo) == BLACK
     assert (pdf_solid_angle(bsdf, wi, wo, True, True) > 0.0) == is_rough_glass(bsdf)
-    assert (max(evaluate_glossy(bsdf, wi, wo, True, True)) > 0.0) == is_rough_glass(bsdf)
+    assert (max(evaluate_rough(bsdf, wi, wo, True, True)) > 0.0) == is_rough_glass(bsdf)
 
 
 @pytest.mark.parametrize("name", ["mirror", "glass", "polished gold"])
@@ -327,7 +327,7 @@ def test_lobes_without_spread_have_neither_density_nor_value(name):
     bsdf, wo = BSDFS[name], slanted(0.5)
     mirrored = (-wo[0], -wo[1], wo[2])
     assert pdf_solid_angle(bsdf, mirrored, wo, True, True) == 0.0
-    assert evaluate_glossy(bsdf, mirrored, wo, True, True) == BLACK
+    assert evaluate_rough(bsdf, mirrored, wo, True, True) == BLACK
     rows = samples(bsdf, wo, count=500)
     assert set(rows[:, LOBE]) == {LOBE_SPECULAR}
     assert set(rows[:, PDF]) == {0.0}
@@ -380,7 +380,11 @@ def test_only_refraction_scales_radiance(bsdf, flux):
 @every_bsdf
 def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
     chosen = choice(bsdf, (0.0, 0.0, 1.0), True)
-    coat = np.array(specular_albedo(gloss_of(bsdf), bsdf.alpha, 1.0)) if max(bsdf.specular_lobe) > 0.0 else np.zeros(3)
+    coat = (
+        np.array(specular_albedo(specular_lobe_of(bsdf), bsdf.alpha, 1.0))
+        if max(bsdf.specular_lobe) > 0.0
+        else np.zeros(3)
+    )
     weights = [np.mean(lobe) for lobe in (bsdf.diffuse * (1.0 - coat), *bsdf[1:3], coat, bsdf.transmission)]
     total = sum(weights)
     np.testing.assert_allclose(chosen, np.array(weights) / total if total > 0.0 else 0.0)
@@ -388,7 +392,7 @@ def test_lobes_are_chosen_in_proportion_to_reflectance(bsdf, assert_fits):
         counts = counted_draws(bsdf, (0.0, 0.0, 1.0)).lobes.sum(axis=1)
         smooth = bsdf.alpha < LEAST_ALPHA
         expected = [chosen.diffuse, chosen.mirror + (chosen.specular_lobe + chosen.transmission if smooth else 0.0)]
-        counts = [counts[LOBE_DIFFUSE], counts[LOBE_SPECULAR], counts[LOBE_GLOSSY] + counts[LOBE_ABSORBED]]
+        counts = [counts[LOBE_DIFFUSE], counts[LOBE_SPECULAR], counts[LOBE_ROUGH] + counts[LOBE_ABSORBED]]
         assert_fits(counts, MANY_DRAWS * np.array([*expected, max(0.0, 1.0 - sum(expected))]))
 
 
@@ -418,8 +422,8 @@ def test_a_diffuse_surface_absorbs_where_its_only_lobe_takes_no_part():
 def test_known_values_of_the_lobes():
     wo = slanted(0.5)
     mirrored = (-wo[0], -wo[1], wo[2])
-    bsdf = lobes(diffuse=(0.5, 0.25, 0.0), phong=(0.1, 0.2, 0.4), shine=6.0)
+    bsdf = lobes(diffuse=(0.5, 0.25, 0.0), phong=(0.1, 0.2, 0.4), exponent=6.0)
     assert evaluate_diffuse(bsdf, mirrored, wo) == pytest.approx((0.5 / math.pi, 0.25 / math.pi, 0.0))
     assert evaluate_phong(bsdf, mirrored, wo) == pytest.approx((0.4 / math.pi, 0.8 / math.pi, 1.6 / math.pi))
-    assert pdf_solid_angle(lobes(phong=WHITE, shine=6.0), mirrored, wo, True, True) == pytest.approx(3.5 / math.pi)
+    assert pdf_solid_angle(lobes(phong=WHITE, exponent=6.0), mirrored, wo, True, True) == pytest.approx(3.5 / math.pi)
     assert pdf_solid_angle(lobes(diffuse=WHITE), mirrored, wo, True, True) == pytest.approx(0.5 / math.pi)

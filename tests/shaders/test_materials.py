@@ -13,7 +13,7 @@ class Numbers:
 
     def __init__(self, **changes):
         self.diffuse, self.specular = (0.3, 0.2, 0.1), (0.4, 0.2, 0.0)
-        self.shine, self.transmittance, self.ior = 100.0, 0.25, 1.5
+        self.exponent, self.transmittance, self.ior = 100.0, 0.25, 1.5
         self.roughness = 0.5
         self.ambient = BLACK
         vars(self).update(changes)
@@ -34,7 +34,7 @@ def test_nff_below_one_is_taken_as_it_is():
     assert bsdf.diffuse == (0.3, 0.2, 0.1)
     assert np.add(bsdf.phong, bsdf.mirror) == pytest.approx((0.4, 0.2, 0.0))
     assert bsdf.transmission == (0.25, 0.25, 0.25)
-    assert (bsdf.shine, bsdf.ior) == (100.0, 1.5)
+    assert (bsdf.exponent, bsdf.ior) == (100.0, 1.5)
 
 
 def test_nff_above_one_is_scaled_until_the_brightest_channel_is_one():
@@ -48,21 +48,21 @@ def test_nff_never_sums_to_more_than_one():
     random = np.random.default_rng(5)
     for _ in range(200):
         diffuse, specular = (tuple(map(float, random.random(3))) for _ in range(2))
-        shine, through = 255.0 * random.random(), float(random.random())
-        bsdf = mixture("nff", diffuse=diffuse, specular=specular, shine=shine, transmittance=through)
+        exponent, through = 255.0 * random.random(), float(random.random())
+        bsdf = mixture("nff", diffuse=diffuse, specular=specular, exponent=exponent, transmittance=through)
         given = np.array(diffuse) + specular + through
         assert total(bsdf) == pytest.approx(given / max(1.0, given.max()))
         assert min(map(min, bsdf[:4])) >= 0.0
 
 
 @pytest.mark.parametrize(
-    ("shine", "mirror"), [(0.0, 0.0), (-1.0, 0.0), (10.0, 1.0 / 11.0), (100.0, 0.5), (300.0, 0.75)]
+    ("exponent", "mirror"), [(0.0, 0.0), (-1.0, 0.0), (10.0, 1.0 / 11.0), (100.0, 0.5), (300.0, 0.75)]
 )
-def test_nff_splits_specular_by_shine(shine, mirror):
-    bsdf = mixture("nff", shine=shine)
+def test_nff_splits_specular_by_shine(exponent, mirror):
+    bsdf = mixture("nff", exponent=exponent)
     assert bsdf.mirror == pytest.approx((0.4 * mirror, 0.2 * mirror, 0.0))
     assert bsdf.phong == pytest.approx((0.4 * (1.0 - mirror), 0.2 * (1.0 - mirror), 0.0))
-    assert bsdf.shine == max(0.0, shine)
+    assert bsdf.exponent == max(0.0, exponent)
 
 
 def test_nff_ignores_the_ambient_term():

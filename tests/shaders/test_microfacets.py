@@ -16,7 +16,7 @@ from shaders.rough_glass import rough_glass_pdf, rough_glass_value, sample_rough
 from shaders.rough_glass_missed import MISSED, mean_missed_share, missed_share
 from shaders.rough_glass_table import ALPHAS, COSINES, UNIT, eta_at, missed_at_once
 from shaders.specular_lobe import (
-    Gloss,
+    SpecularLobe,
     more_bounces,
     sample_specular_lobe,
     schlick,
@@ -30,9 +30,9 @@ DRAWS, CELLS = 1_000_000, 12
 SEEN, SPECULAR_LOBE, GLASS = range(3)
 WHITE, GOLD = (1.0, 1.0, 1.0), (1.0, 0.766, 0.336)
 #: By a colour alone; by an index; and by one so large that everything is reflected.
-WHITE_GLOSS, GOLD_GLOSS = Gloss(WHITE, BLACK, BLACK), Gloss(GOLD, BLACK, BLACK)
-IRON = Gloss((1.0, 1.0, 0.5), (2.9, 2.9, 2.5), (3.1, 2.9, 2.7))
-IDEAL = Gloss(WHITE, WHITE, (1e6, 1e6, 1e6))
+WHITE_GLOSS, GOLD_GLOSS = SpecularLobe(WHITE, BLACK, BLACK), SpecularLobe(GOLD, BLACK, BLACK)
+IRON = SpecularLobe((1.0, 1.0, 0.5), (2.9, 2.9, 2.5), (3.1, 2.9, 2.7))
+IDEAL = SpecularLobe(WHITE, WHITE, (1e6, 1e6, 1e6))
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 #: Sampler, alpha, cosine of wo, index of the far side over the near one.
@@ -221,7 +221,7 @@ def test_coat_and_white_base_reflect_everything_together(alpha, specular_lobe):
     mean_entering = np.einsum("i,ik->k", 2.0 * root**3 * weights, entering)  # 2 z dz = 4 r^3 dr
     for cosine in (0.05, 0.4, 1.0):
         base = np.array(base_reflectance(bsdf, slanted(cosine))) * mean_entering
-        total = base + specular_albedo(Gloss(specular_lobe, BLACK, BLACK), alpha, cosine)
+        total = base + specular_albedo(SpecularLobe(specular_lobe, BLACK, BLACK), alpha, cosine)
         is_open = np.array(specular_lobe) < 1.0
         np.testing.assert_allclose(total[is_open], 1.0, atol=2e-4)
         assert np.all(total <= 1.0 + 2e-4)
@@ -271,7 +271,7 @@ def test_metals_reflect_by_fresnel(eta, k):
     assert found[-1] == pytest.approx(1.0, abs=1e-6)
     if k == 0.0:
         np.testing.assert_allclose(found, [fresnel(float(cosine), eta) for cosine in cosines], atol=1e-6)
-    polished = specular_albedo(Gloss((1.0, 0.5, 0.0), (eta,) * 3, (k,) * 3), 0.0, 0.3)
+    polished = specular_albedo(SpecularLobe((1.0, 0.5, 0.0), (eta,) * 3, (k,) * 3), 0.0, 0.3)
     assert polished == pytest.approx(reflected_by_metal(0.3, eta, k) * np.array([1.0, 0.5, 0.0]))
 
 

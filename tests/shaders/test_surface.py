@@ -11,10 +11,10 @@ from shaders.surface import (
     MATERIAL_COLUMNS,
     MATERIAL_DIFFUSE,
     MATERIAL_EMISSION,
+    MATERIAL_EXPONENT,
     MATERIAL_IOR,
     MATERIAL_MIRROR,
     MATERIAL_PHONG,
-    MATERIAL_SHINE,
     MATERIAL_TEXTURE,
     MATERIAL_TRANSMISSION,
     SurfaceArrays,
@@ -44,7 +44,7 @@ def material(**colors):
             "transmission": (MATERIAL_TRANSMISSION, 3),
             "emission": (MATERIAL_EMISSION, 3),
             "backdrop": (MATERIAL_BACKDROP, 3),
-            "shine": (MATERIAL_SHINE, 1),
+            "exponent": (MATERIAL_EXPONENT, 1),
             "ior": (MATERIAL_IOR, 1),
             "texture": (MATERIAL_TEXTURE, 1),
         }[name]
@@ -169,14 +169,14 @@ def test_a_triangle_without_area_gives_finite_values(corners, normal):
 def test_every_triangle_has_its_own_material():
     grey = np.full((1, 1, 3), 0.5, np.float32)
     materials = [
-        material(diffuse=(0.1, 0.2, 0.3), phong=(0.01, 0.02, 0.03), shine=7.0),
+        material(diffuse=(0.1, 0.2, 0.3), phong=(0.01, 0.02, 0.03), exponent=7.0),
         material(diffuse=(0.2, 0.2, 0.2), texture=0.0, mirror=(0.4, 0.5, 0.6), transmission=(0.3, 0.2, 0.1), ior=1.5),
     ]
     surfaces = pack([CORNERS, CORNERS], materials=materials, material_ids=[1, 0], images=[grey])
     first, second = (surface_at(surfaces, triangle, 0.2, 0.2, UP).bsdf for triangle in (0, 1))
     assert (first.mirror, first.transmission, first.ior) == ((0.4, 0.5, 0.6), (0.3, 0.2, 0.1), 1.5)
     assert first.diffuse == pytest.approx((0.2 * grey[0, 0]).tolist())
-    assert (second.diffuse, second.phong, second.shine) == ((0.1, 0.2, 0.3), (0.01, 0.02, 0.03), 7.0)
+    assert (second.diffuse, second.phong, second.exponent) == ((0.1, 0.2, 0.3), (0.01, 0.02, 0.03), 7.0)
 
 
 def test_a_texture_multiplies_the_diffuse_lobe_alone():

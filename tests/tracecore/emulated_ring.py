@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ray_cases import Floats
 
 from tracecore.cutouts import CutoutTables
-from tracecore.dispatch.port import COUNTERS, Counters
+from tracecore.dispatch.port import PORT_COUNTERS, Counters
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import RingMemory, say
@@ -92,4 +92,4 @@ class KernelHost:
 
     def counted(self, counter: int) -> int:
         """Returns a counter's sum over all queues there have been."""
-        return int(np.sum([np.zeros(COUNTERS, np.int64), *self.port_counters], axis=0)[counter])
+        return int(np.sum([np.zeros(PORT_COUNTERS, np.int64), *self.port_counters], axis=0)[counter])

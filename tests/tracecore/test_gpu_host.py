@@ -14,7 +14,7 @@ from ray_cases import answers, assert_same_bits
 import tracecore
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda.device import DeviceMemory, choose_gpu, find_device, gpu_at_hand, gpu_name, gpu_unavailable_reason
-from tracecore.dispatch.port import ENDLESS, ONE_SLOT, PLAIN, next_batch, submit
+from tracecore.dispatch.port import ENDLESS, NO_OPTIONS, ONE_SLOT, next_batch, submit
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.whole_arrays import CopiedRays
@@ -135,7 +135,7 @@ def test_ports_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str) -> None:
         (opened,) = tracer.open_ports(1, 2, 256)
         assert isinstance(opened, RingPort)
         opened.check()
-        for slot, options in enumerate((PLAIN, ENDLESS)):  # the rays have no ends
+        for slot, options in enumerate((NO_OPTIONS, ENDLESS)):  # the rays have no ends
             opened.port.rays[slot, :, :100] = CASE.rays[100 * slot : 100 * slot + 100].T
             submit(opened.port, slot, 100, options)
         live = np.ones(2, np.int64)
@@ -202,7 +202,7 @@ def test_busy_time_is_no_more_than_there_was(cuda: FakeCuda, dispatch: str) -> N
         opened.check()
         for _ in range(3):
             opened.port.rays[0, :, :100] = CASE.rays[:100].T
-            submit(opened.port, 0, 100, PLAIN)
+            submit(opened.port, 0, 100, NO_OPTIONS)
             while next_batch(opened.port, np.ones(1, np.int64), ONE_SLOT) < 0:
                 opened.poll()
         opened.close()
@@ -388,7 +388,7 @@ def test_a_device_that_is_lost_while_nobody_waits_is_told_by_close(cuda: FakeCud
     with pytest.raises(KernelError, match=r"GPU 0 is lost to this process"):
         tracer.close()
     tracer.close()
-    assert tracer.gpu.turns._persistent == []
+    assert tracer.gpu.device_lock._persistent == []
 
 
 def test_an_event_that_cannot_be_set_is_a_device_that_is_lost(cuda: FakeCuda) -> None:

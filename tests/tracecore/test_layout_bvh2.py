@@ -13,7 +13,7 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.errors import KernelError
 from tracecore.kernels.source import KERNELS
 from tracecore.layout.bvh2 import LAYOUT, LEAF_COUNT_BITS, NODE, SCENE, pack
-from tracecore.layout.packed_triangle import TRIANGLE
+from tracecore.layout.packed_triangle import PACKED_TRIANGLE
 
 Floats = npt.NDArray[np.float32]
 
@@ -132,7 +132,7 @@ def test_a_leaf_too_large_for_a_node() -> None:
 
 
 def test_sizes_are_those_of_the_paper() -> None:
-    assert (NODE.itemsize, TRIANGLE.itemsize, SCENE.itemsize) == (64, 48, 48)
+    assert (NODE.itemsize, PACKED_TRIANGLE.itemsize, SCENE.itemsize) == (64, 48, 48)
 
 
 def test_every_struct_is_checked_by_the_compiler() -> None:

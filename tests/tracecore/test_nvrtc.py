@@ -145,4 +145,4 @@ def test_no_compiler_gives_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_arithmetic_is_exact() -> None:
-    assert {"--fmad=false", "--ftz=false", "--prec-div=true"} <= set(nvrtc.OPTIONS)
+    assert {"--fmad=false", "--ftz=false", "--prec-div=true"} <= set(nvrtc.NVRTC_OPTIONS)

@@ -21,7 +21,7 @@ from ring_orders import assert_written, await_order, write_order
 from tracecore.cuda.device import DeviceKernel, DeviceScene, find_device
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch import resident
-from tracecore.dispatch.port import BATCHES, INVALID, RAYS
+from tracecore.dispatch.port import PORT_BATCHES, PORT_INVALID, PORT_RAYS
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import RingMemory, is_flagged, ring_again, say
@@ -242,7 +242,7 @@ def test_invalid_rays_are_counted(case: Answers) -> None:
             queue.submit(case.rays[first : first + 250])
         hits = np.concatenate([batch.hits for batch in queue.drain()])
         assert_same_bits(hits, case.closest, case.rays)
-        found = [host.counted(counter) for counter in (BATCHES, RAYS, INVALID)]
+        found = [host.counted(counter) for counter in (PORT_BATCHES, PORT_RAYS, PORT_INVALID)]
         assert found == [12, 3000, int((~is_valid(case.rays)).sum())]
         assert host.memory.busy[0] > 0
 
@@ -497,21 +497,21 @@ def test_a_service_that_is_dropped_waits_for_its_kernel(make_host: MakeService, 
     host.serve()
     del host
     gc.collect()
-    assert find_device(0).turns._persistent == []
+    assert find_device(0).device_lock._persistent == []
     assert not cuda.devices[0].runs.locked()
 
 
 def test_a_service_that_is_dropped_amid_another_threads_turn_leaves_its_kernel_to_whoever_comes_next(
     make_host: MakeService,
 ) -> None:
-    host, turns = make_host(0.5), find_device(0).turns
+    host, device_lock = make_host(0.5), find_device(0).device_lock
     host.ring(8, 512)
     host.serve()
     served = served_of(host)
     is_taken, is_over = threading.Event(), threading.Event()
 
     def take_the_device() -> None:
-        with turns.lock:
+        with device_lock.lock:
             is_taken.set()
             is_over.wait(60.0)
 
@@ -524,7 +524,7 @@ def test_a_service_that_is_dropped_amid_another_threads_turn_leaves_its_kernel_t
     thread.join()
     assert served.runs
     served.timeout = 60.0
-    with turns.vacant():
+    with device_lock.vacant():
         assert not served.runs
 
 
@@ -536,7 +536,7 @@ def test_a_kernel_that_does_not_end_keeps_its_memory(make_host: MakeService, cud
         served, memory = weakref.ref(served_of(host)), cuda.live()["memory"]
         del host
         gc.collect()
-        assert find_device(0).turns._persistent == [served()]
+        assert find_device(0).device_lock._persistent == [served()]
         assert cuda.live()["memory"] == memory
 
 
@@ -545,7 +545,7 @@ def test_a_kernel_that_does_not_end_is_an_error(make_host: MakeService, cuda: Fa
     host.ring(8, 512)
     with cuda.devices[0].hanging():
         host.serve()
-        for tried in (host.stop, lambda: other.ring(8, 512), lambda: find_device(0).turns.vacant().__enter__()):
+        for tried in (host.stop, lambda: other.ring(8, 512), lambda: find_device(0).device_lock.vacant().__enter__()):
             with pytest.raises(DeviceError, match=r"kernel '.*' has not ended in 0.1 s: end this process"):
                 tried()
 
@@ -562,5 +562,5 @@ def test_one_kernel_stays_at_a_time(make_host: MakeService) -> None:
         other.serve()
         assert (served_of(one).runs, served_of(other).runs) == (False, True)
         assert (one.busy_seconds, other.busy_seconds) == (seconds, seconds)
-    with find_device(0).turns.vacant():
+    with find_device(0).device_lock.vacant():
         assert not served_of(other).runs

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracecore.dispatch.port import ASK, LISTENING, ONE_SLOT, PLAIN, POLLED, next_batch, submit
+from tracecore.dispatch.port import ASK, LISTENING, NO_OPTIONS, ONE_SLOT, POLLED, next_batch, submit
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import RingMemory
 from tracecore.errors import DeviceError, KernelError
@@ -63,7 +63,7 @@ def test_a_port_by_launches_asks_for_one_when_all_is_on_its_way() -> None:
     opened, live = host.port(), np.ones(3, np.int64)
     assert opened.port.kind == POLLED
     for _ in range(3):
-        submit(opened.port, next_batch(opened.port, live, ONE_SLOT), 10, PLAIN)
+        submit(opened.port, next_batch(opened.port, live, ONE_SLOT), 10, NO_OPTIONS)
     assert next_batch(opened.port, live, ONE_SLOT) == ASK
     opened.poll()
     assert host.launches == 1
@@ -73,7 +73,7 @@ def test_a_port_by_launches_asks_for_one_when_all_is_on_its_way() -> None:
 def test_a_launch_that_answers_nothing_is_late_in_the_end() -> None:
     host = KernelHost(by_launches=True, answers=False, timeout=0.2)
     opened = host.port()
-    submit(opened.port, 0, 10, PLAIN)
+    submit(opened.port, 0, 10, NO_OPTIONS)
     with pytest.raises(KernelError, match=r"'played' has not answered in 0.2 s"):
         poll_for_long(opened)
 
@@ -83,7 +83,7 @@ def test_what_is_on_its_way_lands_before_slots_are_given_back(by_launches: bool)
     host = KernelHost(by_launches=by_launches)
     opened = host.port()
     assert opened.port.kind == (POLLED if by_launches else LISTENING)
-    submit(opened.port, 1, 10, PLAIN)
+    submit(opened.port, 1, 10, NO_OPTIONS)
     opened.port.stop[0] = 1
     if not by_launches:
         later(host.answer)
@@ -97,7 +97,7 @@ def test_what_is_on_its_way_lands_before_slots_are_given_back(by_launches: bool)
 def test_slots_that_are_not_answered_are_never_given_back(by_launches: bool) -> None:
     host = KernelHost(by_launches=by_launches, answers=False)
     opened = host.port()
-    submit(opened.port, 1, 10, PLAIN)
+    submit(opened.port, 1, 10, NO_OPTIONS)
     started = time.perf_counter()
     with pytest.raises(KernelError, match="'played' has not answered"):
         opened.drain()
@@ -115,8 +115,8 @@ def test_a_port_looks_after_the_kernel() -> None:
 def test_a_lane_is_ready_when_all_of_its_slots_are() -> None:
     host = KernelHost(by_launches=True, answers=False)
     opened, live = host.port(), np.ones(1, np.int64)
-    submit(opened.port, 0, 10, PLAIN)
-    submit(opened.port, 1, 10, PLAIN)
+    submit(opened.port, 0, 10, NO_OPTIONS)
+    submit(opened.port, 1, 10, NO_OPTIONS)
     for slot in (0, 1):
         assert next_batch(opened.port, live, np.int64(2)) == ASK
         host.memory.flags[slot] = host.memory.doorbells[slot] >> np.uint64(32) << np.uint64(32)

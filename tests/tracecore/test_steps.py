@@ -26,7 +26,7 @@ def recorded(kernel, triangles=TRIANGLES, rays=RAYS, query=Query.CLOSEST):
         return tracer.record_steps(rays, query), tracer.closest_hit(rays)
 
 
-def words(sequences):
+def letters(sequences):
     """A word for each item, of the steps' initials."""
     letters = "".join(Step(kind).name[0] for kind in sequences.kinds)
     return [letters[a:b] for a, b in zip(sequences.starts, sequences.starts[1:], strict=False)]
@@ -35,22 +35,22 @@ def words(sequences):
 @pytest.mark.parametrize("kernel", ["while-while", "replacing-while-while", "speculative-if-if"])
 def test_a_ray_is_followed_step_by_step(kernel):
     sequences, _ = recorded(kernel, TWO, towards(THROUGH, FAR, BESIDE_EDGE))
-    assert words(sequences) == ["NLTI", "N", "NLT"]
+    assert letters(sequences) == ["NLTI", "N", "NLT"]
     assert (sequences.lanes, sequences.rays) == (1, 1)
     assert sequences.useful.tolist() == [1] * 8
 
 
 def test_a_tree_of_four_children_has_a_leaf_of_both():
     sequences, _ = recorded("bvh4", TWO, towards(THROUGH, FAR, BESIDE_EDGE))
-    assert words(sequences) == ["NLTIT", "N", "NLTT"]
+    assert letters(sequences) == ["NLTIT", "N", "NLTT"]
 
 
 def test_loops_on_the_same_tree_take_the_same_steps():
     base, hits = recorded("while-while")
     for kernel in ("if-if", "persistent-if-if", "replacing-while-while"):
-        assert words(recorded(kernel)[0]) == words(base)
-    assert len(set(words(base))) > 20
-    tests = np.array([word.count("I") for word in words(base)])
+        assert letters(recorded(kernel)[0]) == letters(base)
+    assert len(set(letters(base))) > 20
+    tests = np.array([word.count("I") for word in letters(base)])
     assert np.all(tests[hits.view(np.uint32)[:, 3] != MISS] > 0)
 
 
@@ -92,7 +92,7 @@ def test_any_hit_ends_with_the_first():
 def test_a_warp_has_twelve_planes_of_a_node_and_a_triangle_for_each_of_some_lanes():
     base, _ = recorded("while-while")
     warp, _ = recorded("warp")
-    assert words(warp) == words(base)
+    assert letters(warp) == letters(base)
     assert (warp.lanes, warp.rays) == (32, 1)
     assert set(warp.useful[warp.kinds == Step.NODE]) == {12}
     assert set(warp.useful[warp.kinds == Step.TRIANGLE]) == {1}
@@ -116,7 +116,7 @@ def test_a_group_has_a_child_or_a_triangle_for_each_lane():
 def test_a_packet_of_rays_goes_together(kernel):
     places = [THROUGH] * 5 + [FAR] * 3 + [FAR] * 8 + [THROUGH] * 2
     sequences, _ = recorded(kernel, TWO, towards(*places))
-    assert words(sequences) == ["NLTI", "N", "NLTI"]
+    assert letters(sequences) == ["NLTI", "N", "NLTI"]
     assert sequences.useful.tolist() == [5, 8, 5, 5, 0, 2, 2, 2, 2]
     assert (sequences.lanes, sequences.rays) == (8, 8)
 
@@ -131,16 +131,16 @@ def test_bytes_are_those_of_nodes_triangles_ray_and_hit():
 def test_a_log_that_is_full_is_made_anew(monkeypatch):
     from tracecore.emulator import tracer
 
-    whole = words(recorded("while-while")[0])
+    whole = letters(recorded("while-while")[0])
     monkeypatch.setattr(tracer, "STEPS_OF_RAY", 1)
-    assert words(recorded("while-while")[0]) == whole
+    assert letters(recorded("while-while")[0]) == whole
 
 
 def test_parts_of_a_recording_follow_each_other():
     whole, _ = recorded("packet-8")
     first, _ = recorded("packet-8", rays=RAYS[:64])
     rest, _ = recorded("packet-8", rays=RAYS[64:])
-    assert words(StepSequences.joined([first, rest])) == words(whole)
+    assert letters(StepSequences.joined([first, rest])) == letters(whole)
 
 
 def test_counts_of_a_device_are_read():

@@ -21,7 +21,7 @@ from tracecore.rays import Query
 
 Constants = tuple[tuple[str, str], ...]
 
-ENTRIES = {Query.CLOSEST: "closest_hit", Query.ANY: "any_hit"}
+ENTRY_OF_QUERY = {Query.CLOSEST: "closest_hit", Query.ANY: "any_hit"}
 
 
 #: Mark of a warp that asks for rays, beside those of steps.
@@ -81,7 +81,7 @@ def _marked(strategy: KernelStrategy, arch: str, stack_size: int) -> tuple[str, 
 
 @functools.lru_cache(maxsize=512)
 def _count_once(source: str, name: str, arch: str, constants: Constants, query: Query) -> StepInstructions:
-    return count(_compile_once(source, name, arch, constants)[ENTRIES[query]])
+    return count(_compile_once(source, name, arch, constants)[ENTRY_OF_QUERY[query]])
 
 
 @functools.lru_cache(maxsize=256)

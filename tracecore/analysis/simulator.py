@@ -22,7 +22,7 @@ from tracecore.kernels.strategy import KernelStrategy
 Counts = npt.NDArray[np.int64]
 Kinds = npt.NDArray[np.uint8]
 
-NODE, LEAF, TRIANGLE, INSIDE = map(int, Step)
+STEP_NODE, STEP_LEAF, STEP_TRIANGLE, STEP_INSIDE = map(int, Step)
 
 
 class Work(IntEnum):
@@ -30,16 +30,16 @@ class Work(IntEnum):
     the steps of the loop; MOVE, when rays change between lanes and a queue.
     """
 
-    NODE = NODE
-    LEAF = LEAF
-    TRIANGLE = TRIANGLE
-    INSIDE = INSIDE
+    NODE = STEP_NODE
+    LEAF = STEP_LEAF
+    TRIANGLE = STEP_TRIANGLE
+    INSIDE = STEP_INSIDE
     RAYS = 4
     ITERATION = 5
     MOVE = 6
 
 
-RAYS, ITERATION, MOVE = int(Work.RAYS), int(Work.ITERATION), int(Work.MOVE)
+WORK_RAYS, WORK_ITERATION, WORK_MOVE = int(Work.RAYS), int(Work.ITERATION), int(Work.MOVE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,15 +137,15 @@ def simulate(sequences: StepSequences, organisation: Organisation, width: int = 
         warps = -(-sequences.items // (capacity * organisation.rounds))
         for warp in range(warps):
             _run_warp(record, loop, no_items(capacity), Assignment(warp, warps, least))
-    useful[[RAYS, ITERATION, MOVE]] *= sequences.lanes
+    useful[[WORK_RAYS, WORK_ITERATION, WORK_MOVE]] *= sequences.lanes
     return Schedule(width=width, issued=issued, useful=useful, waits=waits)
 
 
 def _check(sequences: StepSequences) -> None:
     """Raises ValueError where a step could never be done."""
-    inside = np.flatnonzero(sequences.kinds == INSIDE)
+    inside = np.flatnonzero(sequences.kinds == STEP_INSIDE)
     is_first = np.isin(inside, sequences.starts)
-    if is_first.any() or (sequences.kinds[inside - 1] != TRIANGLE).any():
+    if is_first.any() or (sequences.kinds[inside - 1] != STEP_TRIANGLE).any():
         raise ValueError("a step INSIDE does not follow a TRIANGLE")
 
 
@@ -193,7 +193,7 @@ def no_items(count: int) -> HeldItems:
 
 @compiled
 def _visits_and_tests(record: Record) -> int:
-    return record.issued[NODE] + record.issued[TRIANGLE]
+    return record.issued[STEP_NODE] + record.issued[STEP_TRIANGLE]
 
 
 @compiled
@@ -203,7 +203,7 @@ def _put(record: Record, held: HeldItems, index: int, item: int) -> None:
     if old >= 0:
         of_item = 0
         for step in range(record.starts[old], record.starts[old + 1]):
-            of_item += record.kinds[step] == NODE or record.kinds[step] == TRIANGLE
+            of_item += record.kinds[step] == STEP_NODE or record.kinds[step] == STEP_TRIANGLE
         record.waits[old] = _visits_and_tests(record) - held.came[index] - of_item
     held.item[index] = item
     held.came[index] = _visits_and_tests(record)
@@ -211,7 +211,7 @@ def _put(record: Record, held: HeldItems, index: int, item: int) -> None:
     if item >= 0:
         held.here[index] = record.starts[item]
         held.end[index] = record.starts[item + 1]
-        record.useful[RAYS] += 1
+        record.useful[WORK_RAYS] += 1
 
 
 @compiled
@@ -224,7 +224,7 @@ def _wants(record: Record, held: HeldItems, index: int, kind: int) -> bool:
 def _goes_on_to_a_node(record: Record, held: HeldItems, index: int) -> bool:
     """Returns whether the leaf that an item is at is postponed."""
     after = held.here[index] + 1
-    return after < held.end[index] and record.kinds[after] == NODE
+    return after < held.end[index] and record.kinds[after] == STEP_NODE
 
 
 @compiled
@@ -245,20 +245,20 @@ def _postpone(record: Record, held: HeldItems, members: Counts) -> None:
     """Lets members at a leaf that they postpone pick it up, to go on among nodes: speculative traversal."""
     done = False
     for index in members:
-        if _wants(record, held, index, LEAF) and _goes_on_to_a_node(record, held, index):
-            record.useful[LEAF] += record.useful_of[held.here[index]]
+        if _wants(record, held, index, STEP_LEAF) and _goes_on_to_a_node(record, held, index):
+            record.useful[STEP_LEAF] += record.useful_of[held.here[index]]
             held.here[index] += 1
             done = True
-    record.issued[LEAF] += done
+    record.issued[STEP_LEAF] += done
 
 
 @compiled
 def _test(record: Record, held: HeldItems, members: Counts, tests: int) -> bool:
     """Tests up to so many triangles. Returns whether there was one."""
     for test in range(tests):
-        if not _issue(record, held, members, TRIANGLE):
+        if not _issue(record, held, members, STEP_TRIANGLE):
             return test > 0
-        _issue(record, held, members, INSIDE)
+        _issue(record, held, members, STEP_INSIDE)
     return tests > 0
 
 
@@ -269,10 +269,10 @@ def _advance(record: Record, loop: tuple[int, int, int], held: HeldItems, member
     for visit in range(nodes):
         if visit > 0:
             _postpone(record, held, members)
-        if not _issue(record, held, members, NODE):
+        if not _issue(record, held, members, STEP_NODE):
             break
     for _ in range(leaves):
-        picked_up = _issue(record, held, members, LEAF)
+        picked_up = _issue(record, held, members, STEP_LEAF)
         if not _test(record, held, members, tests) and not picked_up:
             break
 
@@ -301,7 +301,7 @@ def _refill(record: Record, held: HeldItems, assignment: Assignment, taken: int)
         _put(record, held, index, item)
         taken += 1
         comes = True
-    record.issued[RAYS] += comes
+    record.issued[WORK_RAYS] += comes
     return taken
 
 
@@ -318,8 +318,8 @@ def _run_warp(record: Record, loop: tuple[int, int, int], held: HeldItems, assig
     while taken < of_warp or _walking(held) > 0:
         walking = _walking(held)
         while walking >= (assignment.least if taken < of_warp else 1):
-            record.issued[ITERATION] += 1
-            record.useful[ITERATION] += walking
+            record.issued[WORK_ITERATION] += 1
+            record.useful[WORK_ITERATION] += walking
             _advance(record, loop, held, members)
             walking = _walking(held)
         taken = _refill(record, held, assignment, taken)
@@ -333,9 +333,9 @@ def _run_warp(record: Record, loop: tuple[int, int, int], held: HeldItems, assig
 @compiled
 def _is_ready(record: Record, held: HeldItems, index: int, kind: int) -> bool:
     """Returns whether an item waits for visits (NODE) or for tests (TRIANGLE), which begin with picking up a leaf."""
-    if kind == NODE:
-        return _wants(record, held, index, NODE)
-    return _wants(record, held, index, TRIANGLE) or _wants(record, held, index, LEAF)
+    if kind == STEP_NODE:
+        return _wants(record, held, index, STEP_NODE)
+    return _wants(record, held, index, STEP_TRIANGLE) or _wants(record, held, index, STEP_LEAF)
 
 
 @compiled
@@ -360,8 +360,8 @@ def _bring(record: Record, held: HeldItems, lanes: Counts, kind: int) -> None:
             moved += 1
         lanes[lane] = index
         moved += 1
-    record.issued[MOVE] += moved > 0
-    record.useful[MOVE] += moved
+    record.issued[WORK_MOVE] += moved > 0
+    record.useful[WORK_MOVE] += moved
 
 
 @compiled
@@ -369,20 +369,20 @@ def _iterate_queue(record: Record, held: HeldItems, lanes: Counts) -> bool:
     """Visits or tests, whatever more items are ready for. Returns whether one was."""
     nodes, tests = 0, 0
     for index in range(len(held.item)):
-        nodes += _is_ready(record, held, index, NODE)
-        tests += _is_ready(record, held, index, TRIANGLE)
+        nodes += _is_ready(record, held, index, STEP_NODE)
+        tests += _is_ready(record, held, index, STEP_TRIANGLE)
     if nodes + tests == 0:
         return False
-    kind = NODE if nodes >= tests else TRIANGLE
+    kind = STEP_NODE if nodes >= tests else STEP_TRIANGLE
     _bring(record, held, lanes, kind)
     members = _members(record, held, lanes, kind)
-    record.issued[ITERATION] += 1
-    record.useful[ITERATION] += len(members)
-    if kind == NODE:
-        _issue(record, held, members, NODE)
+    record.issued[WORK_ITERATION] += 1
+    record.useful[WORK_ITERATION] += len(members)
+    if kind == STEP_NODE:
+        _issue(record, held, members, STEP_NODE)
         _postpone(record, held, members)
     else:
-        _issue(record, held, members, LEAF)
+        _issue(record, held, members, STEP_LEAF)
         _test(record, held, members, 1)
     for lane in range(len(lanes)):
         if lanes[lane] >= 0 and held.here[lanes[lane]] == held.end[lanes[lane]]:
@@ -410,7 +410,7 @@ def _take(record: Record, held: HeldItems, most: int, taken: int) -> int:
         if taken < min(items, last) and held.here[index] == held.end[index]:
             _put(record, held, index, taken)
             taken += 1
-    record.issued[RAYS] += 1
+    record.issued[WORK_RAYS] += 1
     return taken
 
 

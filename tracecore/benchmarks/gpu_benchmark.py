@@ -19,7 +19,7 @@ import numpy as np
 from tracecore.benchmarks.compare_embree import room_of_spheres
 from tracecore.benchmarks.kernel_time import kernel_seconds
 from tracecore.cuda.device import gpu_name, timeout_seconds
-from tracecore.dispatch.port import PLAIN, Port, are_ready, submit
+from tracecore.dispatch.port import NO_OPTIONS, Port, are_ready, submit
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import ring_again
@@ -175,7 +175,7 @@ def _trace_once(opened: RingPort, rays: Floats) -> None:
     opened.check()
     for slot in range(len(port.doorbells)):
         port.rays[slot, :, :BATCH_RAYS] = rays[slot * BATCH_RAYS : (slot + 1) * BATCH_RAYS].T
-        submit(port, slot, BATCH_RAYS, PLAIN)
+        submit(port, slot, BATCH_RAYS, NO_OPTIONS)
     if not are_ready(port, port.timeout):
         opened.drain()
 

@@ -30,10 +30,10 @@ from tracecore.rays import Floats
 
 #: The most bins that there is room for.
 MAX_BINS = 128
-BOX_BYTES, ENTRY_BYTES, UPPER = 32, 32, 16
-COUNTS = MAX_BINS * BOX_BYTES
-COSTS = COUNTS + MAX_BINS * 8
-STACK = COSTS + MAX_BINS * 8
+BOX_BYTES, ENTRY_BYTES, UPPER_OFFSET = 32, 32, 16
+COUNTS_OFFSET = MAX_BINS * BOX_BYTES
+COSTS_OFFSET = COUNTS_OFFSET + MAX_BINS * 8
+STACK = COSTS_OFFSET + MAX_BINS * 8
 SCRATCH_BYTES = STACK + (MAX_DEPTH + 2) * ENTRY_BYTES  # at most one right child per level, and the pair just made
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
@@ -165,8 +165,8 @@ def _split_all(references: Any, order: Any, boxes: Any, links: Any, scratch: Any
         address(order),
         address(boxes),
         at,
-        at + COUNTS,
-        at + COSTS,
+        at + COUNTS_OFFSET,
+        at + COSTS_OFFSET,
         at + STACK,
         tests,
         rules.binning,
@@ -232,13 +232,13 @@ def _split(room: Any, node: int, first: int, end: int, max_leaf: int, levels: in
 
 @inlined
 def _grow(lower: Any, upper: Any, box: int) -> Any:
-    return least(lower, load4(box)), greatest(upper, load4(box + UPPER))
+    return least(lower, load4(box)), greatest(upper, load4(box + UPPER_OFFSET))
 
 
 @inlined
 def _put(box: int, lower: Any, upper: Any) -> None:
     store(box, lower)
-    store(box + UPPER, upper)
+    store(box + UPPER_OFFSET, upper)
 
 
 @inlined
@@ -258,7 +258,7 @@ def _measure(room: Any, node: int, first: int, end: int) -> Any:
     for i in range(first, end):
         box = room.references + i * BOX_BYTES
         lower, upper = _grow(lower, upper, box)
-        centroid = load4(box) * splat4(0.5) + load4(box + UPPER) * splat4(0.5)
+        centroid = load4(box) * splat4(0.5) + load4(box + UPPER_OFFSET) * splat4(0.5)
         low, high = least(low, centroid), greatest(high, centroid)
     _put(room.boxes + node * BOX_BYTES, lower, upper)
     return low, high, _half_area(lower, upper)
@@ -282,7 +282,7 @@ def _bins(low: Any, high: Any, axis: int, count: int) -> Any:
 def _bin(box: int, bins: Any) -> int:
     """Returns the bin of a triangle's centroid: 0 <= (centroid - low) * scale, at most a rounding above the count."""
     lower = box + 4 * bins.axis
-    centroid = load_float(lower) * HALF + load_float(lower + UPPER) * HALF
+    centroid = load_float(lower) * HALF + load_float(lower + UPPER_OFFSET) * HALF
     return min(np.int64((centroid - bins.low) * bins.scale), bins.count - 1)
 
 
@@ -297,7 +297,7 @@ def _fill(room: Any, first: int, end: int, bins: Any) -> None:
         at = _bin(box, bins)
         count, union = room.bin_counts + 8 * at, room.bin_boxes + at * BOX_BYTES
         store(count, load_long(count) + 1)
-        lower, upper = _grow(load4(box), load4(box + UPPER), union)
+        lower, upper = _grow(load4(box), load4(box + UPPER_OFFSET), union)
         _put(union, lower, upper)
 
 

@@ -52,7 +52,7 @@ PRIM_ID = offset_of(TRIANGLES, "prim_id")
 PLANES_BYTES = WIDTH * 4  # the planes of one axis in a node
 AXIS_BYTES = BLOCK * 4  # one component of one corner of the triangles in a block
 CORNER_BYTES = 3 * AXIS_BYTES
-ELEMENTS = (1 << BLOCK) - 1
+WHOLE_BLOCK = (1 << BLOCK) - 1
 LONG_BYTES = 8
 WORD_BYTES = 4
 CUTOUT_BYTES = CUTOUT.itemsize
@@ -367,7 +367,7 @@ def _intersect(block: int, shear: Any, t_min: Any, t_best: Any) -> Any:
     negative = less(u, zero) | less(v, zero) | less(w, zero)
     positive = less(zero, u) | less(zero, v) | less(zero, w)
     det = (u + v) + w
-    inside = ELEMENTS & ~(negative & positive | equal(det, zero))
+    inside = WHOLE_BLOCK & ~(negative & positive | equal(det, zero))
     if inside == 0:
         return inside, u, v, w
     reciprocal = splat8(ONE) / det

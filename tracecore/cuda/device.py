@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.cuda.device_lock import Turns
+from tracecore.cuda.device_lock import DeviceLock
 from tracecore.cuda.driver import (
     DEVICE_TO_HOST,
     HOST_TO_DEVICE,
@@ -101,7 +101,7 @@ class CudaDevice:
     def __init__(self, driver: CudaDriver, index: int) -> None:
         self.driver = driver
         self.index = index
-        self.turns = Turns()
+        self.device_lock = DeviceLock()
         self.is_lost = False
         self._lock = threading.Lock()
         self._attributes: dict[str, int] = {}
@@ -483,9 +483,9 @@ class Launch:
         self._scene = scene
         self.used: list[Any] = []
         self._report = kernel.device.pinned(1, REPORT)
-        self._tally = DeviceMemory.zeros(kernel.device, LAUNCH_COUNTERS.itemsize)
+        self._counters = DeviceMemory.zeros(kernel.device, LAUNCH_COUNTERS.itemsize)
         self._arguments = np.zeros(1, LAUNCH)
-        self._arguments[0] = (*addresses, self._report.ctypes.data, self._tally.address, 0, steps)
+        self._arguments[0] = (*addresses, self._report.ctypes.data, self._counters.address, 0, steps)
         self._count = self._arguments["count"]
         self._pointers = np.array([scene.record.ctypes.data, self._arguments.ctypes.data], np.uint64)
         self._pointers_address = self._pointers.ctypes.data

@@ -1,7 +1,8 @@
 """Who may run on a device: a kernel that stays has all of it, and what waits behind one would wait for ever.
 
 Memory set to zero waits behind it, and so does another launch. They, and another kernel that is to stay, first ask it
-to leave; it starts again when its own ring is next rung. Devices do not wait for one another: each has its own `Turns`.
+to leave; it starts again when its own ring is next rung. Devices do not wait for one another: each has its own
+`DeviceLock`.
 """
 
 import threading
@@ -17,7 +18,7 @@ class PersistentKernel(Protocol):
         """Ends when what has been rung is answered, and leaves. Raises `DeviceError` where it does not end."""
 
 
-class Turns:
+class DeviceLock:
     """Who may run on one device. lock: is held by whoever starts or ends a kernel that stays there."""
 
     def __init__(self) -> None:

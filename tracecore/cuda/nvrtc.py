@@ -14,7 +14,14 @@ from tracecore.kernels.source import flatten
 from tracecore.kernels.strategy import USUAL_STACK, KernelStrategy
 
 #: IEEE arithmetic, as the triangle test wants it, and a report of resources.
-OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--ptxas-options=-v")
+NVRTC_OPTIONS = (
+    "--std=c++17",
+    "--fmad=false",
+    "--ftz=false",
+    "--prec-div=true",
+    "--prec-sqrt=true",
+    "--ptxas-options=-v",
+)
 
 #: CuPy takes the machine code for a string and leaves out its last byte.
 LAST_BYTE = b"\0"
@@ -74,7 +81,7 @@ def _compile_once(source: str, name: str, arch: str, constants: tuple[tuple[str,
 def compile_source(source: str, name: str, arch: str, constants: Mapping[str, str]) -> tuple[bytes, str]:
     """Machine code and the compiler's log of one source text; `name` stands in its messages."""
     nvrtc = _library()
-    options = (f"--gpu-architecture={arch}", *OPTIONS, *(f"-D{key}={value}" for key, value in constants.items()))
+    options = (f"--gpu-architecture={arch}", *NVRTC_OPTIONS, *(f"-D{key}={value}" for key, value in constants.items()))
     program = nvrtc.createProgram(source, name, (), ())
     try:
         nvrtc.compileProgram(program, options)

@@ -13,7 +13,17 @@ import numpy as np
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cpu.traversal import CpuTree
 from tracecore.dispatch.closing import Closing
-from tracecore.dispatch.port import BATCHES, DIRECT, INVALID, POLLED, RAYS, TRACED, asked_of, new_port, no_tree
+from tracecore.dispatch.port import (
+    DIRECT,
+    POLLED,
+    PORT_BATCHES,
+    PORT_INVALID,
+    PORT_RAYS,
+    PORT_TRACED,
+    asked_of,
+    new_port,
+    no_tree,
+)
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.ring import RingMemory
 from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, TracerStatistics
@@ -21,7 +31,7 @@ from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Query, checked_rays
 
 #: Seconds after which a port that nobody answers would raise an error; nothing here is ever late.
-PATIENCE = 3600.0
+NO_TIMEOUT = 3600.0
 
 
 @dataclass
@@ -51,7 +61,7 @@ class DirectPort:
         tree = tracer.thread_tree()
         kind = POLLED if tree is None else DIRECT
         memory = RingMemory(slots, slot_rays, np.zeros)
-        self.port = new_port(memory, slice(0, slots), kind, tree or no_tree(), PATIENCE, log_rows)
+        self.port = new_port(memory, slice(0, slots), kind, tree or no_tree(), NO_TIMEOUT, log_rows)
 
     @property
     def counts(self) -> Counts:
@@ -60,7 +70,10 @@ class DirectPort:
             return self._polled
         counters = self.port.counters.tolist()
         return Counts(
-            batches=counters[BATCHES], rays=counters[RAYS], invalid=counters[INVALID], seconds=counters[TRACED] * 1e-9
+            batches=counters[PORT_BATCHES],
+            rays=counters[PORT_RAYS],
+            invalid=counters[PORT_INVALID],
+            seconds=counters[PORT_TRACED] * 1e-9,
         )
 
     def poll(self) -> None:

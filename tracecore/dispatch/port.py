@@ -31,7 +31,7 @@ from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
 
 #: What is asked of the rays of a slot, to be added up, see `ring`. Typed: for each literal Numba would compile `submit`
 #: anew.
-PLAIN, ANY_HIT, ENDLESS, NO_UV = np.int64(0), np.int64(ANY_HIT_BIT), np.int64(ENDLESS_BIT), np.int64(NO_UV_BIT)
+NO_OPTIONS, ANY_HIT, ENDLESS, NO_UV = np.int64(0), np.int64(ANY_HIT_BIT), np.int64(ENDLESS_BIT), np.int64(NO_UV_BIT)
 ONE_SLOT = np.int64(1)
 
 #: Who answers: the submitting thread itself, Python when it is asked to (`OpenPort.poll`), or a device that listens.
@@ -41,11 +41,13 @@ DIRECT, POLLED, LISTENING = range(3)
 #: the thread to end. LATE: nothing comes back. FAULTY: the kernel reports an error.
 DONE, ASK, FULL, STOPPED, LATE, FAULTY = -1, -2, -3, -4, -5, -6
 
-#: What a port counts. LEFT: when the loop last came from `next_batch`. WAITED, SHADED, TRACED: nanoseconds in which the
-#: thread waited for hits, did its own work, and traced. LOGGED, UNLOGGED: rows of the log, and those that it had no
-#: room for. BYTES_UP, BYTES_DOWN: of rays that a device has to read, and of hits that it has to write.
-BATCHES, RAYS, INVALID, FAULTS, LEFT, LAST_BATCH, WAITED, SHADED, TRACED, LOGGED, UNLOGGED = range(11)
-BYTES_UP, BYTES_DOWN, COUNTERS = range(11, 14)
+#: What a port counts. PORT_LEFT is when the loop last came from `next_batch`. PORT_WAITED, PORT_SHADED and PORT_TRACED
+#: are nanoseconds in which the thread waited for hits, did its own work, and traced. PORT_LOGGED and PORT_UNLOGGED are
+#: rows of the log, and those that it had no room for. PORT_BYTES_UP are those of rays that a device has to read, and
+#: PORT_BYTES_DOWN those of hits that it has to write.
+PORT_BATCHES, PORT_RAYS, PORT_INVALID, PORT_FAULTS, PORT_LEFT, PORT_LAST_BATCH = range(6)
+PORT_WAITED, PORT_SHADED, PORT_TRACED, PORT_LOGGED, PORT_UNLOGGED = range(6, 11)
+PORT_BYTES_UP, PORT_BYTES_DOWN, PORT_COUNTERS = range(11, 14)
 
 #: Bytes of a ray, and of one without ends; of a hit, and of one without u and v.
 RAY_BYTES, ENDLESS_RAY_BYTES = 4 * RAY_FLOATS, 4 * (RAY_FLOATS - 2)
@@ -53,7 +55,7 @@ HIT_BYTES, BARE_HIT_BYTES = 4 * HIT_FLOATS, 4 * (HIT_FLOATS - 2)
 
 #: Rows of a log: kind, slot or batch, start and end in nanoseconds, rays. A batch is on its way from the doorbell to
 #: the moment when the thread sees its hits.
-SHADING, WAITING, ON_ITS_WAY, LOG_COLUMNS = 0, 1, 2, 5
+LOG_SHADING, LOG_WAITING, LOG_IN_FLIGHT, LOG_COLUMNS = 0, 1, 2, 5
 
 #: Looks at all batches before others get a chance at the core, and between two looks at the clock.
 PATIENCE = 256
@@ -67,8 +69,8 @@ class Port(NamedTuple):
 
     rays: (slots, 8, column) float32, words of `RAY` in columns. hits: (slots, 4, column) float32, words of `HIT`.
     doorbells, flags: (slots,) uint64, see `ring`. stop: (1,) int64, not 0 when the thread is to end. counters:
-    (COUNTERS,) int64. sent: (slots, 2) int64, nanoseconds and rays. log: (rows, LOG_COLUMNS) int64. tree: of a DIRECT
-    port. capacity: rays of a slot. timeout: nanoseconds that a batch may take.
+    (PORT_COUNTERS,) int64. sent: (slots, 2) int64, nanoseconds and rays. log: (rows, LOG_COLUMNS) int64. tree: of a
+    DIRECT port. capacity: rays of a slot. timeout: nanoseconds that a batch may take.
     """
 
     rays: Floats
@@ -87,14 +89,14 @@ class Port(NamedTuple):
 
 @compiled
 def submit(port: Port, slot: int, count: int, options: int) -> None:
-    """Have the first `count` rays of a slot traced, count > 0. options: PLAIN or a sum of ANY_HIT, ENDLESS, NO_UV.
+    """Have the first `count` rays of a slot traced, count > 0. options: NO_OPTIONS or a sum of ANY_HIT, ENDLESS, NO_UV.
 
     The slot must not be touched until `next_batch` names its batch.
     """
-    port.counters[BATCHES] += 1
-    port.counters[RAYS] += count
-    port.counters[BYTES_UP] += count * (ENDLESS_RAY_BYTES if options & ENDLESS != 0 else RAY_BYTES)
-    port.counters[BYTES_DOWN] += count * (BARE_HIT_BYTES if options & NO_UV != 0 else HIT_BYTES)
+    port.counters[PORT_BATCHES] += 1
+    port.counters[PORT_RAYS] += count
+    port.counters[PORT_BYTES_UP] += count * (ENDLESS_RAY_BYTES if options & ENDLESS != 0 else RAY_BYTES)
+    port.counters[PORT_BYTES_DOWN] += count * (BARE_HIT_BYTES if options & NO_UV != 0 else HIT_BYTES)
     number = (port.doorbells[slot] >> np.uint64(32)) % np.uint64(0xFFFFFFFF) + np.uint64(1)
     if port.kind == DIRECT:
         _trace_here(port, slot, number, count, options)
@@ -114,9 +116,9 @@ def _trace_here(port: Port, slot: int, number: Any, count: int, options: int) ->
     port.doorbells[slot] = number << np.uint64(32)
     port.flags[slot] = (number << np.uint64(32)) | np.uint64(invalid)
     end = nanoseconds()
-    port.counters[TRACED] += end - start
-    port.counters[LEFT] = end
-    _note(port, ON_ITS_WAY, slot, start, end, count)
+    port.counters[PORT_TRACED] += end - start
+    port.counters[PORT_LEFT] = end
+    _note(port, LOG_IN_FLIGHT, slot, start, end, count)
 
 
 @compiled
@@ -131,21 +133,21 @@ def next_batch(port: Port, live: Counters, slots: int) -> int:
     index = STOPPED if port.stop[0] != 0 else _ready_batch(port, live, slots)
     if index == ASK and port.kind == LISTENING:
         index = _await_batch(port, live, slots)
-        counters[LEFT] = nanoseconds()
-        counters[WAITED] += counters[LEFT] - entered
-        _note(port, WAITING, index, entered, counters[LEFT], 0)
+        counters[PORT_LEFT] = nanoseconds()
+        counters[PORT_WAITED] += counters[PORT_LEFT] - entered
+        _note(port, LOG_WAITING, index, entered, counters[PORT_LEFT], 0)
     if index < 0:
         return index
-    counters[LAST_BATCH] = index
+    counters[PORT_LAST_BATCH] = index
     return _receive(port, index, slots)
 
 
 @inlined
 def _end_shading(port: Port, now: int) -> None:
     counters = port.counters
-    counters[SHADED] += now - counters[LEFT]
-    _note(port, SHADING, counters[LAST_BATCH], counters[LEFT], now, 0)
-    counters[LEFT] = now
+    counters[PORT_SHADED] += now - counters[PORT_LEFT]
+    _note(port, LOG_SHADING, counters[PORT_LAST_BATCH], counters[PORT_LEFT], now, 0)
+    counters[PORT_LEFT] = now
 
 
 @inlined
@@ -154,7 +156,7 @@ def _ready_batch(port: Port, live: Counters, slots: int) -> int:
     batches = len(live)
     answer = DONE
     for step in range(batches):
-        index = (port.counters[LAST_BATCH] + 1 + step) % batches
+        index = (port.counters[PORT_LAST_BATCH] + 1 + step) % batches
         if live[index] != 0:
             if _is_ready(port, index * slots, slots):
                 return index
@@ -195,11 +197,11 @@ def _receive(port: Port, index: int, slots: int) -> int:
         low = np.int64(port.flags[slot] & np.uint64(0xFFFFFFFF))
         if low != 0:
             port.flags[slot] ^= np.uint64(low)  # counted once
-            port.counters[INVALID] += low & ((1 << FAULT_SHIFT) - 1)
-            port.counters[FAULTS] |= low >> FAULT_SHIFT
+            port.counters[PORT_INVALID] += low & ((1 << FAULT_SHIFT) - 1)
+            port.counters[PORT_FAULTS] |= low >> FAULT_SHIFT
             answer = FAULTY if low >> FAULT_SHIFT != 0 else answer
         if port.sent[slot, 1] != 0:
-            _note(port, ON_ITS_WAY, slot, port.sent[slot, 0], port.counters[LEFT], port.sent[slot, 1])
+            _note(port, LOG_IN_FLIGHT, slot, port.sent[slot, 0], port.counters[PORT_LEFT], port.sent[slot, 1])
             port.sent[slot, 1] = 0
     return answer
 
@@ -207,14 +209,14 @@ def _receive(port: Port, index: int, slots: int) -> int:
 @inlined
 def _note(port: Port, kind: int, place: int, start: int, end: int, rays: int) -> None:
     """A row of the log, as long as there is room."""
-    row, log = port.counters[LOGGED], port.log
+    row, log = port.counters[PORT_LOGGED], port.log
     if end <= start:
         return
     if row >= len(log):
-        port.counters[UNLOGGED] += 1
+        port.counters[PORT_UNLOGGED] += 1
         return
     log[row, 0], log[row, 1], log[row, 2], log[row, 3], log[row, 4] = kind, place, start, end, rays
-    port.counters[LOGGED] = row + 1
+    port.counters[PORT_LOGGED] = row + 1
 
 
 @compiled
@@ -222,9 +224,9 @@ def resume(port: Port, waited: bool) -> None:
     """Python hands over to the loop: what it did meanwhile was waiting for hits, or counts for nothing."""
     now = nanoseconds()
     if waited:
-        port.counters[WAITED] += now - port.counters[LEFT]
-        _note(port, WAITING, 0, port.counters[LEFT], now, 0)
-    port.counters[LEFT] = now
+        port.counters[PORT_WAITED] += now - port.counters[PORT_LEFT]
+        _note(port, LOG_WAITING, 0, port.counters[PORT_LEFT], now, 0)
+    port.counters[PORT_LEFT] = now
 
 
 @compiled
@@ -237,7 +239,7 @@ def pass_gate(port: Port, gate: Counters, threads: int) -> None:
         store_release(address(gate) + 8, np.uint64(nanoseconds()))
     while load_acquire(address(gate) + 8) == np.uint64(0) and port.stop[0] == 0:
         give_way()
-    port.counters[LEFT] = nanoseconds()
+    port.counters[PORT_LEFT] = nanoseconds()
 
 
 @compiled
@@ -293,7 +295,7 @@ def new_port(memory: RingMemory, slots: slice, kind: int, tree: CpuTree, timeout
         doorbells=memory.doorbells[slots],
         flags=memory.flags[slots],
         stop=np.zeros(1, np.int64),
-        counters=np.zeros(COUNTERS, np.int64),
+        counters=np.zeros(PORT_COUNTERS, np.int64),
         sent=np.zeros((count, 2), np.int64),
         log=np.zeros((log_rows, LOG_COLUMNS), np.int64),
         tree=tree,
@@ -356,4 +358,4 @@ def raise_status(status: int, port: Port, kernel: str) -> None:
             "raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
         )
     if status == FAULTY:
-        raise KernelError(f"kernel {kernel!r} failed: {describe_faults(int(port.counters[FAULTS]))}")
+        raise KernelError(f"kernel {kernel!r} failed: {describe_faults(int(port.counters[PORT_FAULTS]))}")

@@ -24,7 +24,7 @@ from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import (
     ANY_HIT,
     LATE,
-    PLAIN,
+    NO_OPTIONS,
     POLLED,
     OpenPort,
     Port,
@@ -104,7 +104,7 @@ class RayQueue(Closing):
             self._await_oldest()
         number, slot = self._submitted, self._submitted % self.depth
         self._port.rays[slot, :, : len(rays)] = rays.T
-        submit(self._port, slot, len(rays), ANY_HIT if query == Query.ANY else PLAIN)
+        submit(self._port, slot, len(rays), ANY_HIT if query == Query.ANY else NO_OPTIONS)
         self._in_flight.append((number, slot, len(rays)))
         self._submitted += 1
         return number

@@ -21,10 +21,10 @@ from tracecore.cuda.device import (
     cuda_errors,
 )
 from tracecore.dispatch.port import (
-    BATCHES,
     LATE,
     LISTENING,
     POLLED,
+    PORT_BATCHES,
     are_ready,
     await_answer,
     new_port,
@@ -64,19 +64,19 @@ class ServedRing:
 
     def start(self) -> None:
         """Start the kernel, which stays. Another one that stays on the device ends first."""
-        with self.gpu.turns.vacant():
+        with self.gpu.device_lock.vacant():
             say(self.memory.stop, GO_ON)
             self._start()
             self._stream.mark()
             self.runs = True
-            self.gpu.turns.add_persistent(self)
+            self.gpu.device_lock.add_persistent(self)
 
     def launch(self) -> None:
         """Start a launch that answers what has been rung, unless one waits behind another already."""
         earlier, last = self._launches
         if not earlier.has_passed():
             return
-        with self.gpu.turns.vacant():
+        with self.gpu.device_lock.vacant():
             say(self.memory.stop, ONCE)
             self._start()
             earlier.set(self._stream.address)
@@ -97,8 +97,10 @@ class ServedRing:
 
         Raises `DeviceError` where one does not end, `KernelError` where it turns out that the device failed.
         """
-        with self.gpu.turns.lock:
-            self.gpu.turns.add_persistent(self)  # for good where it does not end: launches too keep their memory then
+        with self.gpu.device_lock.lock:
+            self.gpu.device_lock.add_persistent(
+                self
+            )  # for good where it does not end: launches too keep their memory then
             try:
                 self._wait_for_end()
             except KernelError:
@@ -108,7 +110,7 @@ class ServedRing:
 
     def _leave_device(self) -> None:
         self.runs = False
-        self.gpu.turns.remove_persistent(self)
+        self.gpu.device_lock.remove_persistent(self)
 
     def _wait_for_end(self) -> None:
         if self.gpu.is_lost:
@@ -131,13 +133,13 @@ def _leave(served: ServedRing) -> None:
     This may be called amid anything that a thread does, also while it has another device to itself. So it does not wait
     for the device's lock as long as another thread likes: whoever needs the device next ends the kernel then.
     """
-    lock = served.gpu.turns.lock
+    lock = served.gpu.device_lock.lock
     if lock.acquire(timeout=served.timeout):
         with suppress(TraceError):
             served.end()
         lock.release()
     else:
-        served.gpu.turns.add_persistent(served)
+        served.gpu.device_lock.add_persistent(served)
 
 
 class KernelHost:
@@ -175,7 +177,7 @@ class KernelHost:
 
         Raises `DeviceError` where another ring is in use or memory runs out, `KernelError` where the host is closed.
         """
-        with self._gpu.turns.lock:
+        with self._gpu.device_lock.lock:
             memory = self._served.memory if self._served else None
             if memory is None or memory.slot_rays != slot_rays or memory.slots < slots:
                 memory = self._new_ring(slots, slot_rays)
@@ -185,7 +187,7 @@ class KernelHost:
         if self._make_served is None:
             raise KernelError(f"kernel {self.name!r} serves no ring any more: its tracer is closed")
         self._leave_ring(f"{slots} slots of {slot_rays} rays")
-        with self._gpu.turns.vacant(), cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
+        with self._gpu.device_lock.vacant(), cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
             self._gpu.attach()
             memory = RingMemory(slots, slot_rays, self._gpu.pinned)
             served = self._make_served(memory)
@@ -217,7 +219,7 @@ class KernelHost:
         served = self._served
         if self.by_launches or (served and served.runs and not served.has_ended()):
             return
-        with self._gpu.turns.lock:
+        with self._gpu.device_lock.lock:
             served = self._served
             if served is None:
                 raise KernelError("there is no ring to serve: ask for one first")
@@ -228,7 +230,7 @@ class KernelHost:
 
     def launch(self) -> None:
         """Have all that has been rung so far answered, now or when the launches under way are done."""
-        with self._gpu.turns.lock:
+        with self._gpu.device_lock.lock:
             if self._served:
                 self._served.launch()
 
@@ -250,7 +252,7 @@ class KernelHost:
 
     def stop(self) -> None:
         """End the kernel when what has been rung is answered. Raises what `ServedRing.end` raises."""
-        with self._gpu.turns.lock:
+        with self._gpu.device_lock.lock:
             served = self._served
             if served is None:
                 return
@@ -263,7 +265,7 @@ class KernelHost:
 
         Raises what `ServedRing.end` raises; then the memory stays.
         """
-        with self._gpu.turns.lock:
+        with self._gpu.device_lock.lock:
             self.stop()
             self._forget_ring()
             self._make_served = None
@@ -309,7 +311,7 @@ class RingPort:
         if await_answer(self.port, LAUNCH_PATIENCE):
             self._seen = (0, 0)
             return
-        seen, now = (int(self.port.counters[BATCHES]), self._waiting()), time.perf_counter()
+        seen, now = (int(self.port.counters[PORT_BATCHES]), self._waiting()), time.perf_counter()
         if seen != self._seen:
             self._seen, self._silent_since = seen, now
         elif now - self._silent_since > self._host.timeout:

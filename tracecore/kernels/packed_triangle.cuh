@@ -11,7 +11,7 @@ struct alignas(16) PackedTriangle {
     float v2[3];
     float unused_2;
 };
-static_assert(sizeof(PackedTriangle) == TRIANGLE_BYTES, "PackedTriangle differs from the layout's TRIANGLE");
+static_assert(sizeof(PackedTriangle) == TRIANGLE_BYTES, "PackedTriangle differs from the layout's PACKED_TRIANGLE");
 
 __device__ inline Triangle load_triangle(const PackedTriangle* triangles, int leaf_index) {
     const float4* words = reinterpret_cast<const float4*>(triangles + leaf_index);

@@ -14,7 +14,7 @@ from tracecore.rays import Floats, Query
 SAME_DISTANCE = 1e-4
 
 #: Stands for no end of a ray, where infinity may not be welcome.
-ENDLESS = np.finfo(np.float32).max
+LARGEST_FLOAT = np.finfo(np.float32).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def for_peers(rays: Floats) -> Floats:
     moved = rays.copy()
     moved[:, 0:3] += t_min * rays[:, 4:7]
     moved[:, 3] = 0.0
-    moved[:, 7] = np.minimum(rays[:, 7] - t_min[:, 0], ENDLESS)
+    moved[:, 7] = np.minimum(rays[:, 7] - t_min[:, 0], LARGEST_FLOAT)
     return moved
 
 

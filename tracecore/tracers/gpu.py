@@ -30,7 +30,7 @@ from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.direct import usable_cores
-from tracecore.dispatch.port import BATCHES, COUNTERS, INVALID, RAYS, Counters
+from tracecore.dispatch.port import PORT_BATCHES, PORT_COUNTERS, PORT_INVALID, PORT_RAYS, Counters
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import KernelHost, RingPort
 from tracecore.dispatch.tracer import DEPTH, BvhStatistics, Limits, TracerStatistics
@@ -53,7 +53,7 @@ IN_FLIGHT = {"resident": 4, "streamed": 16}
 LEAST_SLOTS = 64
 
 #: Rays of one launch when a whole array is traced.
-CHUNK_RAYS = 1 << 21
+LAUNCH_RAYS = 1 << 21
 
 #: Launches and copies of which the fastest tells how fast it can be; bytes of a copy.
 LIMIT_ROUNDS, LIMIT_BYTES = 5, 1 << 26
@@ -138,7 +138,7 @@ class GpuTracer(Closing):
 
         failing: what it means that CUDA fails meanwhile, in words, for the `DeviceError`.
         """
-        with self.gpu.turns.vacant(), cuda_errors(failing):
+        with self.gpu.device_lock.vacant(), cuda_errors(failing):
             self.gpu.attach()
             yield
 
@@ -181,16 +181,16 @@ class GpuTracer(Closing):
         hits = np.empty((len(rays), HIT_FLOATS), np.float32)
         if len(rays) == 0:
             return hits
-        with self.gpu.turns.vacant():
+        with self.gpu.device_lock.vacant():
             self._launch_all(rays, hits, query)
         return hits
 
     def _launch_all(self, rays: Floats, hits: Floats, query: Query) -> None:
         with cuda_errors("cannot use the GPU"):
             self.gpu.attach()
-        room = CopiedRays(self.launch_context, min(len(rays), CHUNK_RAYS))
-        for start in range(0, len(rays), CHUNK_RAYS):
-            part = slice(start, min(start + CHUNK_RAYS, len(rays)))
+        room = CopiedRays(self.launch_context, min(len(rays), LAUNCH_RAYS))
+        for start in range(0, len(rays), LAUNCH_RAYS):
+            part = slice(start, min(start + LAUNCH_RAYS, len(rays)))
             self._work_counters.add(part.stop - start, room.trace(rays[part], hits[part], query))
 
     def limits(self, rays: Floats) -> Limits:
@@ -207,7 +207,7 @@ class GpuTracer(Closing):
     def _kernel_rate(self, rays: Floats) -> float:
         if len(rays) == 0:
             return 0.0
-        many = np.resize(rays, (CHUNK_RAYS, RAY_FLOATS))  # whole copies one after the other
+        many = np.resize(rays, (LAUNCH_RAYS, RAY_FLOATS))  # whole copies one after the other
         return len(many) / min(self._launched(many, Query.CLOSEST, LIMIT_ROUNDS))
 
     def launch_seconds(self, rays: Floats, query: Query, rounds: int) -> list[float]:
@@ -260,7 +260,7 @@ class GpuTracer(Closing):
         rays = checked_rays(rays)
         with self._vacant_gpu("cannot count steps"):
             kernel = self._load(counted=True)
-            parts = (rays[start : start + CHUNK_RAYS] for start in range(0, len(rays), CHUNK_RAYS))
+            parts = (rays[start : start + LAUNCH_RAYS] for start in range(0, len(rays), LAUNCH_RAYS))
             return StepCounts.joined([self._counted(kernel, part, query) for part in parts])
 
     def _counted(self, kernel: DeviceKernel, rays: Floats, query: Query) -> StepCounts:
@@ -302,8 +302,8 @@ class GpuTracer(Closing):
         kernel_rays_per_second: all rays by that time, few at once and many alike.
         """
         with self._lock:
-            done = np.sum([np.zeros(COUNTERS, np.int64), *self._port_counters], axis=0)
-        through_ports = (int(done[BATCHES]), int(done[RAYS]), int(done[INVALID]))
+            done = np.sum([np.zeros(PORT_COUNTERS, np.int64), *self._port_counters], axis=0)
+        through_ports = (int(done[PORT_BATCHES]), int(done[PORT_RAYS]), int(done[PORT_INVALID]))
         return self._work_counters.statistics(self._host.busy_seconds, through_ports)
 
     def close(self) -> None:

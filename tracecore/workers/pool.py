@@ -16,17 +16,17 @@ import numpy.typing as npt
 
 from tracecore.dispatch.port import (
     ASK,
-    BYTES_DOWN,
-    BYTES_UP,
     DONE,
-    LEFT,
-    LOGGED,
-    RAYS,
-    SHADED,
+    PORT_BYTES_DOWN,
+    PORT_BYTES_UP,
+    PORT_LEFT,
+    PORT_LOGGED,
+    PORT_RAYS,
+    PORT_SHADED,
+    PORT_TRACED,
+    PORT_UNLOGGED,
+    PORT_WAITED,
     STOPPED,
-    TRACED,
-    UNLOGGED,
-    WAITED,
     Counters,
     OpenPort,
     are_ready,
@@ -210,7 +210,7 @@ class WorkerPool:
         finally:
             self._stop_all(threads, ends)  # another interrupt may have come before the first of these was under way
             if gate[1] != 0:
-                self.seconds += 1e-9 * (max(self._counted(LEFT)) - int(gate[1]))
+                self.seconds += 1e-9 * (max(self._counted(PORT_LEFT)) - int(gate[1]))
         for fault in ends.faults:
             if fault is not None:
                 raise fault
@@ -299,22 +299,22 @@ class WorkerPool:
     @property
     def rays(self) -> int:
         """Rays traced so far."""
-        return sum(self._counted(RAYS))
+        return sum(self._counted(PORT_RAYS))
 
     @property
     def trace_seconds(self) -> float:
         """Wall time spent in tracing or waiting for it, the mean over the threads."""
-        return self._mean_seconds(TRACED) + self.wait_seconds
+        return self._mean_seconds(PORT_TRACED) + self.wait_seconds
 
     @property
     def wait_seconds(self) -> float:
         """Wall time spent in waiting for hits, the mean over the threads; 0 where they trace themselves."""
-        return self._mean_seconds(WAITED)
+        return self._mean_seconds(PORT_WAITED)
 
     @property
     def shade_seconds(self) -> float:
         """Wall time spent in the loops' own work, the mean over the threads."""
-        return self._mean_seconds(SHADED)
+        return self._mean_seconds(PORT_SHADED)
 
     def _mean_seconds(self, counter: int) -> float:
         return 1e-9 * float(np.mean(self._counted(counter))) if self.workers else 0.0
@@ -322,12 +322,12 @@ class WorkerPool:
     @property
     def bytes_up(self) -> int:
         """Bytes of rays, as a device has to read them."""
-        return sum(self._counted(BYTES_UP))
+        return sum(self._counted(PORT_BYTES_UP))
 
     @property
     def bytes_down(self) -> int:
         """Bytes of hits, as a device has to write them."""
-        return sum(self._counted(BYTES_DOWN))
+        return sum(self._counted(PORT_BYTES_DOWN))
 
     def counters(self) -> dict[str, Any]:
         """Returns the seconds and bytes above, by name."""
@@ -336,7 +336,7 @@ class WorkerPool:
     def logs(self) -> list[Log]:
         """Returns what each thread did when."""
         ports = [worker.port for worker in self.workers]
-        return [Log(port.log[: port.counters[LOGGED]], int(port.counters[UNLOGGED])) for port in ports]
+        return [Log(port.log[: port.counters[PORT_LOGGED]], int(port.counters[PORT_UNLOGGED])) for port in ports]
 
     def sample_rays(self, most: int = 1 << 20) -> Floats:
         """Returns (n, 8) float32, n <= most: rays that a run left in the slots, taken for endless as photons' are."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from renderer.bench.literature.paper import Claim, Paper
 
-KINDS = ("primary", "ao", "diffuse")
+TABLE_KINDS = ("primary", "ao", "diffuse")
 
 
 @dataclass(frozen=True)
@@ -110,19 +110,19 @@ AILA_LAINE = Paper(
         "terminated rays replaced": "replacing-while-while",
         **_WIDE_ROWS,
     },
-    kinds=KINDS,
+    kinds=TABLE_KINDS,
     size=(1024, 768),
     bound_rays=1 << 13,
     claims=(
-        Claim(row="persistent packet", over="packet", kinds=KINDS, least=1.5, most=2.2),
+        Claim(row="persistent packet", over="packet", kinds=TABLE_KINDS, least=1.5, most=2.2),
         Claim(
             row="terminated rays replaced",
             over="persistent while-while",
-            kinds=KINDS,
+            kinds=TABLE_KINDS,
             most=1.0,
             single_views="ao almost 1.1",
         ),
-        *(Claim(row=row, over="while-while", kinds=KINDS, most=1.0) for row in _WIDE_ROWS),
+        *(Claim(row=row, over="while-while", kinds=TABLE_KINDS, most=1.0) for row in _WIDE_ROWS),
     ),
     notes=(
         "lanes: SIMD efficiency, the share of a warp's lanes that have work of their own in visits of nodes and in "

@@ -76,7 +76,7 @@ SIZES: Mapping[str, Size] = {
 }
 
 #: Bytes of a node in table 2.
-NODE_BYTES = 28
+PUBLISHED_NODE_BYTES = 28
 
 FRAMES: Mapping[str, Frames] = {
     "Fairy Forest": Frames(13.2, 14.6, 4.8, (10.6, 4.0)),

@@ -11,23 +11,25 @@ def matt(name: str, diffuse: Color) -> Material:
     return Material(name=name, diffuse=diffuse)
 
 
-def glossy(name: str, diffuse: Color, specular: float, shine: float) -> Material:
+def glossy(name: str, diffuse: Color, specular: float, exponent: float) -> Material:
     """Returns a surface with a clear coat."""
-    return Material(name=name, kind="nff", diffuse=diffuse, specular=(specular, specular, specular), shine=shine)
+    return Material(name=name, kind="nff", diffuse=diffuse, specular=(specular, specular, specular), exponent=exponent)
 
 
-def metal(name: str, specular: Color, shine: float) -> Material:
+def metal(name: str, specular: Color, exponent: float) -> Material:
     """Returns a surface that reflects nearly all that it does not absorb."""
     diffuse = tuple(0.15 * channel for channel in specular)
-    return Material(name=name, kind="nff", diffuse=(diffuse[0], diffuse[1], diffuse[2]), specular=specular, shine=shine)
+    return Material(
+        name=name, kind="nff", diffuse=(diffuse[0], diffuse[1], diffuse[2]), specular=specular, exponent=exponent
+    )
 
 
-def printed(name: str, specular: float = 0.0, shine: float = 0.0) -> Material:
+def printed(name: str, specular: float = 0.0, exponent: float = 0.0) -> Material:
     """Returns a surface with the texture of the same name, under a clear coat if it has any specular reflectance."""
     texture = list(PAINTERS).index(name)
     gloss = (specular, specular, specular)
     kind = "nff" if specular else "diffuse"
-    return Material(name=name, kind=kind, diffuse=WHITE, specular=gloss, shine=shine, texture=texture)
+    return Material(name=name, kind=kind, diffuse=WHITE, specular=gloss, exponent=exponent, texture=texture)
 
 
 def glowing(name: str, emission: Color) -> Material:

@@ -28,21 +28,21 @@ MATERIALS = (
     Material(name="brick", diffuse=(0.9, 0.9, 0.9), texture=BRICK_TEXTURE),
     Material(name="roof tiles", diffuse=(0.9, 0.9, 0.9), texture=TILE_TEXTURE),
     Material(name="window frame", diffuse=(0.72, 0.70, 0.66)),
-    Material(name="window pane", kind="nff", diffuse=(0.03, 0.04, 0.05), specular=(0.30, 0.32, 0.34), shine=900.0),
-    Material(name="door", kind="nff", diffuse=(0.16, 0.07, 0.04), specular=(0.08, 0.08, 0.08), shine=60.0),
-    Material(name="iron", kind="nff", diffuse=(0.05, 0.06, 0.06), specular=(0.12, 0.12, 0.12), shine=40.0),
+    Material(name="window pane", kind="nff", diffuse=(0.03, 0.04, 0.05), specular=(0.30, 0.32, 0.34), exponent=900.0),
+    Material(name="door", kind="nff", diffuse=(0.16, 0.07, 0.04), specular=(0.08, 0.08, 0.08), exponent=60.0),
+    Material(name="iron", kind="nff", diffuse=(0.05, 0.06, 0.06), specular=(0.12, 0.12, 0.12), exponent=40.0),
     Material(name="lamp", diffuse=(0.0, 0.0, 0.0), emission=(24.0, 19.0, 12.0)),
     Material(name="bark", diffuse=(0.17, 0.11, 0.07)),
     Material(name="leaves", diffuse=(0.16, 0.30, 0.07)),
     Material(name="sun", diffuse=(0.0, 0.0, 0.0), emission=(430.0, 340.0, 235.0)),
     Material(name="zenith", diffuse=(0.0, 0.0, 0.0), emission=(0.27, 0.42, 0.68)),
     Material(name="sky", diffuse=(0.0, 0.0, 0.0), backdrop=(1.0, 1.0, 1.0), texture=SKY_TEXTURE),
-    Material(name="steel", kind="nff", diffuse=(0.18, 0.18, 0.19), specular=(0.58, 0.58, 0.60), shine=110.0),
-    Material(name="rubber", kind="nff", diffuse=(0.035, 0.035, 0.04), specular=(0.04, 0.04, 0.04), shine=15.0),
+    Material(name="steel", kind="nff", diffuse=(0.18, 0.18, 0.19), specular=(0.58, 0.58, 0.60), exponent=110.0),
+    Material(name="rubber", kind="nff", diffuse=(0.035, 0.035, 0.04), specular=(0.04, 0.04, 0.04), exponent=15.0),
     Material(name="eyes", diffuse=(0.0, 0.0, 0.0), backdrop=(0.5, 2.4, 2.8)),
     *(Material(name=f"plaster {index}", diffuse=color) for index, color in enumerate(PLASTERS)),
     *(
-        Material(name=f"paint {index}", kind="nff", diffuse=color, specular=(0.16, 0.16, 0.16), shine=120.0)
+        Material(name=f"paint {index}", kind="nff", diffuse=color, specular=(0.16, 0.16, 0.16), exponent=120.0)
         for index, color in enumerate(PAINTS)
     ),
 )

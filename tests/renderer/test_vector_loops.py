@@ -8,7 +8,7 @@ from renderer.simd.columns import (
     CHUNK,
     COLUMN,
     ELEMENTS,
-    WIDTH,
+    VECTOR_WIDTH,
     close_gaps,
     copy_line,
     each,
@@ -18,7 +18,7 @@ from renderer.simd.columns import (
     get3,
     get_int,
     get_word,
-    list_places,
+    list_indices,
     pack_chunk,
     pack_columns,
     pack_numbered,
@@ -37,8 +37,8 @@ COUNTS = pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 16, CHUNK - 1, CHU
 
 
 @njit
-def gathered(rows, places, count, quads, columns):
-    gather_columns(address(rows), 48, address(places), count, (quads, address(columns)))
+def gathered(rows, indices, count, quads, columns):
+    gather_columns(address(rows), 48, address(indices), count, (quads, address(columns)))
 
 
 @inlined
@@ -74,8 +74,8 @@ def double(listed, count, numbers, words, wholes):
 
 
 @njit
-def listed(words, mask, bits, count, places):
-    return list_places(address(words), (mask, bits), count, address(places))
+def listed(words, mask, bits, count, indices):
+    return list_indices(address(words), (mask, bits), count, address(indices))
 
 
 @njit
@@ -122,12 +122,12 @@ def rounded_to_pairs(count):
 @pytest.mark.parametrize("mask", [0, 1, 6, 0x80000001, 0xFFFFFFFF])
 def test_places_of_words_with_the_wanted_bits_are_listed(count, mask):
     """In order, none of those behind `count`, and then places behind the chunk to the end of a vector."""
-    words, places = ROWS[:, 0] & np.uint32(0x80000007), np.full(COLUMN, -7, np.int32)
+    words, indices = ROWS[:, 0] & np.uint32(0x80000007), np.full(COLUMN, -7, np.int32)
     for bits in np.unique(words & np.uint32(mask)):
-        length = listed(np.append(words, np.full(ELEMENTS, bits)), np.uint32(mask), bits, count, places)
+        length = listed(np.append(words, np.full(ELEMENTS, bits)), np.uint32(mask), bits, count, indices)
         expected = np.flatnonzero((words[:count] & np.uint32(mask)) == bits)
-        assert np.array_equal(places[:length], expected)
-        assert np.array_equal(places[length : length + ELEMENTS], CHUNK + np.arange(ELEMENTS))
+        assert np.array_equal(indices[:length], expected)
+        assert np.array_equal(indices[length : length + ELEMENTS], CHUNK + np.arange(ELEMENTS))
 
 
 @COUNTS
@@ -160,7 +160,7 @@ def test_a_chunk_is_packed_until_it_is_full(count, share):
         length, looked_at = packed_chunk(words[first:], count - first, source[first:], target)
         again = numbered(words[first:], count - first, 2**32 - 5 + first, numbers, source[first:], other)
         assert again == (length, looked_at)
-        assert first + looked_at == count or (looked_at % WIDTH == 0 and length > CHUNK - WIDTH)
+        assert first + looked_at == count or (looked_at % VECTOR_WIDTH == 0 and length > CHUNK - VECTOR_WIDTH)
         assert np.array_equal(target[:length], other[:length])
         assert np.array_equal(source[(numbers[:length] + np.uint32(5)).astype(np.int64)], target[:length])
         assert np.all(target[CHUNK:] == 7)
@@ -202,11 +202,11 @@ def test_counts_are_rounded_up_to_whole_vectors():
 @pytest.mark.parametrize("quads", [(0,), (0, 16), (0, 32), (0, 16, 32)])
 def test_rows_are_gathered_from_their_places(count, quads):
     columns, words = np.zeros((12, COLUMN), np.uint32), [first // 4 + k for first in quads for k in range(4)]
-    places = np.random.default_rng(2).integers(0, CHUNK, CHUNK).astype(np.int32)
-    gathered(ROWS, places, count, quads, columns)
-    assert np.array_equal(columns[: len(words), :count], ROWS[places[:count]][:, words].T)
+    indices = np.random.default_rng(2).integers(0, CHUNK, CHUNK).astype(np.int32)
+    gathered(ROWS, indices, count, quads, columns)
+    assert np.array_equal(columns[: len(words), :count], ROWS[indices[:count]][:, words].T)
     assert not columns[len(words) :].any()
-    assert not columns[:, -(-count // WIDTH) * WIDTH :].any()
+    assert not columns[:, -(-count // VECTOR_WIDTH) * VECTOR_WIDTH :].any()
 
 
 @pytest.mark.parametrize("loop", [twice, twice_in_pairs])
@@ -226,10 +226,10 @@ def test_a_loop_may_change_places_of_a_list():
     numbers, words = random.normal(size=100).astype(np.float32), ROWS[:100, 0].copy()
     wholes = random.integers(-1000, 1000, 100).astype(np.int32)
     expected = [column.copy() for column in (numbers, words, wholes)]
-    places = listed[:60]
-    expected[0][places] *= 2.0
-    expected[1][places] ^= np.uint32(0x80000000)
-    expected[2][places] //= 2
+    indices = listed[:60]
+    expected[0][indices] *= 2.0
+    expected[1][indices] ^= np.uint32(0x80000000)
+    expected[2][indices] //= 2
     double(listed, 60, numbers, words, wholes)
     for got, right in zip((numbers, words, wholes), expected, strict=True):
         assert np.array_equal(got, right)

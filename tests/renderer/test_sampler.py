@@ -107,7 +107,7 @@ def square_of_disc(x, y):
 def test_the_lobe_and_the_roulette_are_evenly_spread():
     """Half of the paths choose the mirror, which keeps half of the light, so that half of those go on: of each pixel
     exactly a quarter in a half of the passes. The Phong lobe is not followed by `whitted`."""
-    floor = Material(kind="nff", diffuse=(0.0, 0.0, 0.0), specular=(0.5, 0.5, 0.5), shine=100.0)
+    floor = Material(kind="nff", diffuse=(0.0, 0.0, 0.0), specular=(0.5, 0.5, 0.5), exponent=100.0)
     going_on = np.concatenate(rays_of_half(floor_and_lamp(floor), "whitted", "bounce1"))
     assert len(going_on) == WIDTH * HEIGHT * POINTS // 4
 

@@ -7,12 +7,12 @@ import tracecore
 from tracecore.dispatch.port import (
     ANY_HIT,
     ENDLESS,
+    NO_OPTIONS,
     NO_UV,
     ONE_SLOT,
-    PLAIN,
-    SHADED,
-    TRACED,
-    WAITED,
+    PORT_SHADED,
+    PORT_TRACED,
+    PORT_WAITED,
     next_batch,
     submit,
 )
@@ -21,7 +21,7 @@ from tracecore.workers.pool import WorkerPool
 WALL = np.array([[(-9.0, -9.0, 2.0), (9.0, -9.0, 2.0), (0.0, 18.0, 2.0)]], np.float32)
 
 
-def run_on(pool, count, options=PLAIN):
+def run_on(pool, count, options=NO_OPTIONS):
     """On each thread one batch of rays along (i, 2, 3) from (4, 5, 6)."""
 
     def make_loop(worker):
@@ -54,7 +54,7 @@ def pool(request):
 @pytest.mark.parametrize(
     ("options", "up", "down"),
     [
-        (PLAIN, 32, 16),
+        (NO_OPTIONS, 32, 16),
         (ANY_HIT, 32, 16),
         (ENDLESS, 24, 16),
         (ENDLESS | NO_UV, 24, 8),
@@ -71,7 +71,7 @@ def test_seconds_are_means_over_the_threads(pool):
     assert set(pool.counters().values()) == {0}
     run_on(pool, 1)
     for port, waited in zip([worker.port for worker in pool.workers], (10, 30), strict=True):
-        port.counters[WAITED], port.counters[SHADED], port.counters[TRACED] = waited * 1e9, 2e9, 3e9
+        port.counters[PORT_WAITED], port.counters[PORT_SHADED], port.counters[PORT_TRACED] = waited * 1e9, 2e9, 3e9
     assert pool.counters() == {
         "trace_seconds": pytest.approx(23.0),
         "wait_seconds": pytest.approx(20.0),

@@ -1,4 +1,4 @@
-"""Feeding: loops run to their end on many threads, and stop at the first fault, whoever traces."""
+"""Worker pools: loops run to their end on many threads, and stop at the first fault, whoever traces."""
 
 import itertools
 import signal
@@ -17,18 +17,18 @@ import tracecore
 from tracecore.compilation.vector import address, fetch_add
 from tracecore.dispatch.port import (
     ANY_HIT,
-    BATCHES,
     DONE,
     ENDLESS,
-    LOGGED,
-    ON_ITS_WAY,
+    LOG_IN_FLIGHT,
+    LOG_SHADING,
+    LOG_WAITING,
+    NO_OPTIONS,
     ONE_SLOT,
-    PLAIN,
-    SHADED,
-    SHADING,
-    TRACED,
-    WAITED,
-    WAITING,
+    PORT_BATCHES,
+    PORT_LOGGED,
+    PORT_SHADED,
+    PORT_TRACED,
+    PORT_WAITED,
     are_ready,
     next_batch,
     submit,
@@ -93,7 +93,7 @@ def test_hits_come_back_in_place_and_are_counted(pool):
     for turn in (1, 2):
         np.testing.assert_allclose(run_shots(pool, 50), expected, rtol=1e-6)
         assert pool.rays == turn * 49 * 50 // 2
-    assert sum(int(worker.port.counters[BATCHES]) for worker in pool.workers) == 2 * 49
+    assert sum(int(worker.port.counters[PORT_BATCHES]) for worker in pool.workers) == 2 * 49
     assert pool.trace_seconds > 0.0
     assert pool.shade_seconds > 0.0
 
@@ -116,7 +116,7 @@ def test_a_lane_of_several_slots_waits_for_all(pool):
                     live[0] = 0
                 else:
                     port.rays[0, :, :1] = make_rays(np.zeros((1, 3)), [(0.0, 0.0, 1.0 + turn)]).T
-                    submit(port, 0, 1, PLAIN)
+                    submit(port, 0, 1, NO_OPTIONS)
                     if turn % 2 == 0:
                         port.hits[1, 3, :2].view(np.uint32)[:] = 7
                         port.rays[1, :, :2] = make_rays(np.zeros((2, 3)), [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0)]).T
@@ -153,7 +153,7 @@ def spin_until(worker, condition):
             if condition():
                 return DONE
             worker.port.rays[index, :, :1] = make_rays([(0.0, 0.0, 0.0)], [(0.0, 0.0, 1.0)]).T
-            submit(worker.port, index, 1, PLAIN)
+            submit(worker.port, index, 1, NO_OPTIONS)
             index = next_batch(worker.port, live, ONE_SLOT)
         return index
 
@@ -322,24 +322,24 @@ def test_the_log_tells_when_what_happened():
         pool = WorkerPool(tracer, batch_rays=256, log_rows=10_000)
         run_shots(pool, 100)
         port = pool.workers[0].port
-        log = port.log[: port.counters[LOGGED]]
-        for kind, counter in ((SHADING, SHADED), (WAITING, WAITED)):
+        log = port.log[: port.counters[PORT_LOGGED]]
+        for kind, counter in ((LOG_SHADING, PORT_SHADED), (LOG_WAITING, PORT_WAITED)):
             spans = log[log[:, 0] == kind]
             assert (spans[:, 3] - spans[:, 2]).sum() == port.counters[counter]
-        own = log[log[:, 0] != ON_ITS_WAY]
+        own = log[log[:, 0] != LOG_IN_FLIGHT]
         own = own[np.argsort(own[:, 2])]
         assert np.all(own[1:, 2] >= own[:-1, 3])  # a thread does one thing at a time
-        batches = log[log[:, 0] == ON_ITS_WAY]
+        batches = log[log[:, 0] == LOG_IN_FLIGHT]
         assert sorted(batches[:, 4].tolist()) == list(range(1, 100))
         assert set(batches[:, 1].tolist()) == {0, 1, 2}
-        assert port.counters[TRACED] == 0
+        assert port.counters[PORT_TRACED] == 0
 
 
 def test_a_full_log_is_left_alone():
     with open_tracer("cpu", 1) as tracer:
         pool = WorkerPool(tracer, batch_rays=256, log_rows=7)
         run_shots(pool, 100)
-        assert pool.workers[0].port.counters[LOGGED] == 7
+        assert pool.workers[0].port.counters[PORT_LOGGED] == 7
 
 
 def test_the_driver_of_the_readme_runs(capsys):

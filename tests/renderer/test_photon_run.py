@@ -1,4 +1,4 @@
-"""The headline workload: as many photons as asked for, whatever traces them, and a clock that knows what it times."""
+"""Photon runs: as many photons as asked for, whatever traces them, and a clock that knows what it times."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from renderer.errors import UsageError
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import total_flux
 from renderer.photons.tracing import trace_photons
-from renderer.run import photon_run as headline
+from renderer.run import photon_run
 from renderer.run.photon_run import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit, trace_until_stored
 from renderer.scene.packed_scene import pack_scene
 from scenes.model import Material, PointLight
@@ -46,7 +46,7 @@ def rounds(monkeypatch):
         asked.append(photons)
         return trace_photons(scene, task, pool, photons, *rest)
 
-    monkeypatch.setattr(headline, "trace_photons", noted)
+    monkeypatch.setattr(photon_run, "trace_photons", noted)
     return asked
 
 
@@ -91,7 +91,7 @@ def test_a_pilot_is_neither_small_nor_large(rounds):
 
 def test_the_pilot_is_not_timed(monkeypatch):
     """Of 1000 photons the pilot stores all, so that nothing is left for the clock."""
-    monkeypatch.setattr(headline, "PILOT_PHOTONS", (1 << 14, 1 << 16))
+    monkeypatch.setattr(photon_run, "PILOT_PHOTONS", (1 << 14, 1 << 16))
     run = run_until(1000)
     work = run.work
     assert work.rays.photon > 16_000
@@ -137,8 +137,8 @@ def test_an_interrupt_of_a_repetition_keeps_the_runs_before(monkeypatch, rounds)
             raise KeyboardInterrupt
         return noted(*arguments)
 
-    noted = headline.trace_photons
-    monkeypatch.setattr(headline, "trace_photons", interrupted)
+    noted = photon_run.trace_photons
+    monkeypatch.setattr(photon_run, "trace_photons", interrupted)
     run = run_until(30_000, repeat=9)
     assert not run.finished
     assert len(run.rates) == 3
@@ -154,7 +154,7 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch):
             raise KeyboardInterrupt
         return traced
 
-    monkeypatch.setattr(headline, "trace_photons", interrupted)
+    monkeypatch.setattr(photon_run, "trace_photons", interrupted)
     run = run_until(100_000)
     assert not run.finished
     assert run.work.photons.emitted == 6240
@@ -170,7 +170,7 @@ def test_an_interrupt_of_the_pilot_leaves_the_clock_at_zero(monkeypatch):
             raise KeyboardInterrupt
         return trace_photons(scene, task, pool, photons, *rest)
 
-    monkeypatch.setattr(headline, "trace_photons", interrupted)
+    monkeypatch.setattr(photon_run, "trace_photons", interrupted)
     run = run_until(100_000)
     assert run.work.photons.emitted == 6250 // PILOT_PARTS
     assert (run.finished, run.seconds, run.rays) == (False, 0.0, 0)
