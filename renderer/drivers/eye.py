@@ -137,9 +137,7 @@ class EyeDriver:
         """Returns the number of shadow rays for each hit."""
         return min(int(np.count_nonzero(self.scene.lights.probability)), MAX_LIGHT_SAMPLES)
 
-    def _in_order(
-        self, task: Callable[[int, Crew], T], first: int, may_begin: Callable[[int], bool]
-    ) -> Iterator[T]:
+    def _in_order(self, task: Callable[[int, Crew], T], first: int, may_begin: Callable[[int], bool]) -> Iterator[T]:
         return in_order(self._pool, task, first, may_begin, self._room)
 
     def _room(self) -> int:

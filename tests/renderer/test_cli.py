@@ -555,10 +555,11 @@ def interrupt(*_):
 class Hasty(PathDriver):
     name = "hasty"
 
-    def render_pass(self, index):
-        if index == 2:
-            os.kill(os.getpid(), signal.{first})
-        return super().render_pass(index)
+    def passes(self, first, may_begin):
+        for index, image in enumerate(super().passes(first, may_begin)):
+            if index == 2:
+                os.kill(os.getpid(), signal.{first})
+            yield image
 
     def close(self):
         interrupt()

@@ -57,11 +57,11 @@ class CountedDriver(PathDriver):
     begun: ClassVar[int] = 0
     at_pass: ClassVar[Callable[[int, int], None]] = staticmethod(lambda frame, index: None)
 
-    def render_pass(self, index):
-        if index == 0:
-            type(self).begun += 1
-        type(self).at_pass(type(self).begun - 1, index)
-        return super().render_pass(index)
+    def passes(self, first, may_begin):
+        type(self).begun += 1
+        for index, image in enumerate(super().passes(first, may_begin), first):
+            type(self).at_pass(type(self).begun - 1, index)
+            yield image
 
 
 @pytest.fixture
