@@ -54,8 +54,9 @@ A picture is the mean of passes, each with one sample per pixel: more passes, le
 {DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. Ctrl-C ends early and saves the passes
 that are finished. The noise is estimated by how much two halves of the passes differ, better the more pixels there are.
 --target-noise counts with it the blur of the photon search, estimated by how much less a smaller disc would blur. The
-estimate is right at edges and too large for smooth light. It does not contain detail that is finer than the discs, the
-blur of the far map of 'gather', the noise in the one map of 'photons-only', and light that a driver cannot see.
+estimate is right at edges and too large where light varies smoothly. It does not contain detail that is finer than the
+discs, the blur of the far map of 'gather', the noise in the one map of 'photons-only', and light that a driver cannot
+see.
 
 examples:
   tracecore render cornell

@@ -13,7 +13,6 @@ from renderer.simd.columns import (
     column,
     each,
     each_pair,
-    gather_columns,
     get,
     get3,
     get_int,
@@ -23,6 +22,7 @@ from renderer.simd.columns import (
     whole,
     whole_pairs,
 )
+from renderer.simd.rows import gather_columns
 from shaders.float32 import ONE, Float32, Int
 from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, emit_from, triple
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32

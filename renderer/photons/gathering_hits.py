@@ -25,7 +25,6 @@ from renderer.simd.columns import (
     ELEMENTS,
     column_of,
     each,
-    gather_columns,
     pack_chunk,
     pack_columns,
     pack_numbered,
@@ -34,6 +33,7 @@ from renderer.simd.columns import (
     three,
     whole,
 )
+from renderer.simd.rows import gather_columns
 from shaders.compilation import compiled as inlined
 from shaders.float32 import Int
 from shaders.vector import Vec3

@@ -160,8 +160,8 @@ class Settings(Checked):
     )
     guide_share: float | None = setting(
         Number(0, 0.9, "SHARE"),
-        "of the photons of photon and sppm, sent to mirrors and glass: less noise in caustics, more elsewhere, and "
-        "more time for each photon",
+        "share of the photons of photon and sppm that is sent to mirrors and glass: less noise in caustics, more "
+        "elsewhere, and more time for each photon",
         otherwise="0",
         group=_LIGHT,
     )

@@ -1,4 +1,4 @@
-"""Layers of a picture: light by its ways, features of what is seen, and how close photons lie."""
+"""Layers of a picture: direct, indirect and caustic light, features of what is seen, and how close photons lie."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,6 @@ from renderer.simd.columns import (
     copy_line,
     each,
     each_pair,
-    gather_columns,
     get,
     get3,
     get_int,
@@ -27,6 +26,7 @@ from renderer.simd.columns import (
     whole,
     whole_pairs,
 )
+from renderer.simd.rows import gather_columns
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address
 

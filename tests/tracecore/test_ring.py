@@ -18,7 +18,8 @@ from fake_cuda import FakeCuda, installed
 from ray_cases import Answers, Floats, answers, assert_same_bits, soup
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore.cuda.device import DeviceKernel, DeviceScene, find_device
+from tracecore.cuda.device import find_device
+from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch import resident
 from tracecore.dispatch.port import PORT_BATCHES, PORT_INVALID, PORT_RAYS

@@ -11,15 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from tracecore.cuda.device import (
-    CudaDevice,
-    DeviceKernel,
-    DeviceMemory,
-    DeviceScene,
-    Mark,
-    Stream,
-    cuda_errors,
-)
+from tracecore.cuda.device import CudaDevice, DeviceMemory, Mark, Stream, cuda_errors
+from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene
 from tracecore.dispatch.port import (
     LATE,
     LISTENING,

@@ -7,15 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracecore.cuda.device import (
-    DeviceKernel,
-    DeviceMemory,
-    DeviceScene,
-    Launch,
-    Stream,
-    cuda_errors,
-    keep_for_good,
-)
+from tracecore.cuda.device import DeviceMemory, Stream, cuda_errors, keep_for_good
+from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
 from tracecore.dispatch.busy_time import BusyTime
 from tracecore.dispatch.tracer import TracerStatistics
 from tracecore.errors import DeviceError, KernelError

@@ -15,10 +15,7 @@ import numpy as np
 from tracecore.analysis.steps import StepCounts
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cuda.device import (
-    DeviceKernel,
     DeviceMemory,
-    DeviceScene,
-    Launch,
     Stream,
     cuda_errors,
     find_device,
@@ -26,6 +23,7 @@ from tracecore.cuda.device import (
     keep_for_good,
     timeout_seconds,
 )
+from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.closing import Closing
