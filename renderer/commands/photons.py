@@ -47,14 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="take all surfaces for diffuse and light them by one square below the ceiling, as benchmarks do",
     )
-    add_settings(parser, Settings, "max_bounces", "save_photons", "quiet")
-    parser.add_argument(
-        "--timeline",
-        type=Path,
-        metavar="FILE",
-        help="write when each thread shaded and waited and each batch was on its way, as JSON for chrome://tracing or "
-        "ui.perfetto.dev",
-    )
+    add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet")
     add_tracing(parser)
 
 
@@ -191,7 +184,7 @@ def report(figures: Statistics) -> str:
         f"{_mega(figures['coprocessor.kernel_rays_per_second'])} Mrays/s",
         **_thread_rows(figures),
         "transfer": _transfer(figures),
-        "order": f"{figures['seconds.order']:.3f} s to put photons in order",
+        "order": f"{figures['seconds.map']:.3f} s to put photons in order",
         "limited by": figures["limited_by"],
     }
     return "\n".join(f"{name:<13} {text}" for name, text in rows.items())

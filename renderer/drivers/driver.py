@@ -32,6 +32,7 @@ class RenderSettings:
     layers: which layers there are beside the picture, a name of `layers.LAYER_COLUMNS`.
     projection: whether photons are sent where they matter.
     guide_share: share of the photons of `photon` and `sppm` that go to mirrors and glass, below 1.
+    is_logged: whether it is noted what each thread does when.
     """
 
     width: int
@@ -47,6 +48,7 @@ class RenderSettings:
     layers: str = "beauty"
     projection: bool = True
     guide_share: float = 0.0
+    is_logged: bool = False
 
 
 @dataclass(kw_only=True)
@@ -78,7 +80,9 @@ class Work:
     trace_seconds: threads traced or waited for hits.
     wait_seconds: of these they waited; 0 on a CPU that traces in place.
     shade_seconds: threads did the work of their loops.
-    order_seconds: photons were put in order.
+    map_seconds: threads put photons in order and into maps.
+    idle_seconds: threads had nothing to do.
+    python_seconds: threads did anything else.
     bytes_up, bytes_down: of rays and hits, as a device has to read and write them.
     """
 
@@ -87,7 +91,9 @@ class Work:
     trace_seconds: float = 0.0
     wait_seconds: float = 0.0
     shade_seconds: float = 0.0
-    order_seconds: float = 0.0
+    map_seconds: float = 0.0
+    idle_seconds: float = 0.0
+    python_seconds: float = 0.0
     bytes_up: int = 0
     bytes_down: int = 0
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from renderer.camera_paths.bounce import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.features import FEATURE_PASSES, run_features
-from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
+from renderer.camera_paths.loops import BOUNCE, CAMERA, PURPOSES, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Radiance, RenderSettings, Work
@@ -21,13 +21,16 @@ from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
 from tracecore.dispatch.port import Port
 from tracecore.dispatch.tracer import Tracer
-from tracecore.workers.pool import Loop, Worker, WorkerPool
+from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Crew, in_order
 
 T = TypeVar("T")
 
 #: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
 TILE = 8
+
+#: Rows of each thread's log, of which a batch takes two or three.
+LOG_ROWS = 1 << 16
 
 
 class Caustics(Enum):
@@ -83,7 +86,9 @@ class EyeDriver:
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self.work = Work()
         self._eye_slots = 1 + self._light_samples()
-        self._pool = WorkerPool(tracer, settings.threads, settings.batch_rays, self._eye_slots)
+        self._pool = WorkerPool(
+            tracer, settings.threads, settings.batch_rays, self._eye_slots, LOG_ROWS if settings.is_logged else 0
+        )
         self._tiles = pixels_by_tile(settings.width, settings.height)
 
     def render_pass(self, index: int) -> Radiance:
@@ -117,6 +122,10 @@ class EyeDriver:
     def watch(self, look: Callable[[Worker], None]) -> None:
         """Have `look` called whenever Python answers what a thread waits for, see `WorkerPool`."""
         self._pool.on_ask = look
+
+    def logs(self) -> list[Log]:
+        """Returns what each thread did when."""
+        return self._pool.logs()
 
     def close(self) -> None:
         """Gives the ports back."""
@@ -169,8 +178,7 @@ class EyeDriver:
         """
 
         def make_loop(worker: Worker) -> Loop:
-            batches = take_eye_batches(worker, self._pool, slots)
-            batches.rays[:] = 0
+            batches = take_eye_batches(worker, self._pool, slots)._replace(rays=np.zeros(PURPOSES, np.int64))
             traced.append(batches.rays)
             return lambda: run(job, worker.port, batches)
 

@@ -17,6 +17,7 @@ from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
+from tracecore.workers.pool import MAP
 
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
 PHOTONS_PER_PIXEL, MOST_USUAL_PHOTONS = 2, 10_000_000
@@ -69,7 +70,8 @@ class PhotonDriver(EyeDriver):
     def _photon_map(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
         """Traces photons, and returns them sorted for searches of a radius."""
         photons, scale = self._trace_photons(site, scene, task)
-        return build_photon_map(photons, radius, scale)
+        with site.crew.timed(MAP):
+            return build_photon_map(photons, radius, scale)
 
     def _parts(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
         """Returns the parts of a map that layers need, or None where they need none.

@@ -733,7 +733,7 @@ def test_report_of_a_photon_run(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert rows["tracing"].startswith(f"{cores * figures['seconds.trace']:.1f} ns")
     assert rows["waiting"].startswith("0%")
     assert rows["transfer"] == "none, there is no bus"
-    assert rows["order"].startswith(f"{figures['seconds.order']:.3f} s")
+    assert rows["order"].startswith(f"{figures['seconds.map']:.3f} s")
     assert rows["limit"] == figures["limited_by"] in ("kernel", "shading")
 
 

@@ -7,7 +7,9 @@ on its own input alone, never on which thread runs it.
 
 import signal
 import threading
-from collections.abc import Callable, Hashable, Iterator
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -47,7 +49,20 @@ FEW_BATCHES = 4
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 #: What a pool's threads have spent, as `renderer.drivers.driver.Work` calls it.
-COUNTER_NAMES = ("trace_seconds", "wait_seconds", "shade_seconds", "bytes_up", "bytes_down")
+COUNTER_NAMES = (
+    "trace_seconds",
+    "wait_seconds",
+    "shade_seconds",
+    "map_seconds",
+    "idle_seconds",
+    "python_seconds",
+    "bytes_up",
+    "bytes_down",
+)
+
+#: Names of what a worker counts seconds of: all that it was at tasks, of which it had nothing to do, and put photons
+#: into maps.
+ALL, IDLE, MAP = "all", "idle", "map"
 
 Longs = npt.NDArray[np.int64]
 
@@ -75,16 +90,23 @@ class Stopped(Exception):  # noqa: N818
 
 
 class Log(NamedTuple):
-    """What one thread did when. rows: (n, LOG_COLUMNS) int64, see `port`. dropped: rows that there was no room for."""
+    """What one thread did when.
+
+    rows: (n, LOG_COLUMNS) int64, see `port`.
+    dropped: rows that there was no room for.
+    spans: what it did beside its loops, each a name, start and end in nanoseconds.
+    """
 
     rows: Counters
     dropped: int
+    spans: Sequence[tuple[str, int, int]] = ()
 
 
 class Worker:
     """One thread's port, and what its loops keep from run to run.
 
     seconds: wall time that its thread has spent in this and that, by name, beside what its port counts.
+    spans: when that was, as `Log` has it; none where nothing is logged.
     """
 
     def __init__(self, opened: OpenPort) -> None:
@@ -92,8 +114,21 @@ class Worker:
         self.port = opened.port
         #: Of the loop over eye paths that runs, if one does, for whoever looks on.
         self.batches: Any = None
-        self.seconds: dict[str, float] = {}
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.spans: list[tuple[str, int, int]] = []
         self._objects: dict[Any, Any] = {}
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Counts the seconds within the block under a name."""
+        start = time.monotonic_ns()
+        try:
+            yield
+        finally:
+            end = time.monotonic_ns()
+            self.seconds[name] += 1e-9 * (end - start)
+            if len(self.spans) < len(self.port.log):
+                self.spans.append((name, start, end))
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
         """Returns an object that is kept under `key` and made on first use."""
@@ -316,6 +351,25 @@ class WorkerPool:
         """Wall time spent in the loops' own work, the mean over the threads."""
         return self._mean_seconds(PORT_SHADED)
 
+    @property
+    def map_seconds(self) -> float:
+        """Wall time spent in putting photons into maps, the mean over the threads."""
+        return self._mean_noted(MAP)
+
+    @property
+    def idle_seconds(self) -> float:
+        """Wall time in which threads had nothing to do amid tasks, their mean."""
+        return self._mean_noted(IDLE)
+
+    @property
+    def python_seconds(self) -> float:
+        """Wall time of tasks that is nothing of the above, the mean over the threads: what Python takes."""
+        known = self.trace_seconds + self.shade_seconds + self.map_seconds + self.idle_seconds
+        return max(self._mean_noted(ALL) - known, 0.0)
+
+    def _mean_noted(self, name: str) -> float:
+        return float(np.mean([worker.seconds[name] for worker in self.workers])) if self.workers else 0.0
+
     def _mean_seconds(self, counter: int) -> float:
         return 1e-9 * float(np.mean(self._counted(counter))) if self.workers else 0.0
 
@@ -336,7 +390,10 @@ class WorkerPool:
     def logs(self) -> list[Log]:
         """Returns what each thread did when."""
         ports = [worker.port for worker in self.workers]
-        return [Log(port.log[: port.counters[PORT_LOGGED]], int(port.counters[PORT_UNLOGGED])) for port in ports]
+        return [
+            Log(port.log[: port.counters[PORT_LOGGED]], int(port.counters[PORT_UNLOGGED]), worker.spans)
+            for port, worker in zip(ports, self.workers, strict=True)
+        ]
 
     def sample_rays(self, most: int = 1 << 20) -> Floats:
         """Returns (n, 8) float32, n <= most: rays that a run left in the slots, taken for endless as photons' are."""

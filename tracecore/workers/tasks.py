@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Generic, TypeVar
 
-from tracecore.workers.pool import CHECK_SECONDS, Loop, Stopped, Worker, WorkerPool, signals_held
+from tracecore.workers.pool import ALL, CHECK_SECONDS, IDLE, Loop, Stopped, Worker, WorkerPool, signals_held
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -21,9 +21,6 @@ V = TypeVar("V")
 
 #: Results that wait for those before them, and tasks under way, are no more than so many for each worker.
 MOST_BEGUN = 2
-
-#: What a worker's seconds are noted as when it has nothing to do.
-IDLE = "idle"
 
 
 class _Shared:
@@ -71,7 +68,7 @@ class Crew:
         left = iter(range(len(items)))  # shared: each worker takes the next one
 
         def work(worker: Worker) -> None:
-            with timed(worker, name):
+            with worker.timed(name):
                 for i in left:
                     self._tasks.check()
                     results[i] = function(items[i])
@@ -82,7 +79,7 @@ class Crew:
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
         """Notes the leader's seconds within the block under a name."""
-        with timed(self._leader, name):
+        with self._leader.timed(name):
             yield
 
     def take(self, key: Hashable, make: Callable[[], U]) -> U:
@@ -92,16 +89,6 @@ class Crew:
     def leave(self, key: Hashable, spare: object) -> None:
         """Leaves an object that is used no more to the tasks to come."""
         self._tasks.pool.leave(key, spare)
-
-
-@contextmanager
-def timed(worker: Worker, name: str) -> Iterator[None]:
-    """Notes a worker's seconds within the block under a name."""
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
-        worker.seconds[name] = worker.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
 class Tasks(Generic[T]):
@@ -161,7 +148,7 @@ class Tasks(Generic[T]):
         try:
             work(leader)
         finally:
-            with self._changed, timed(leader, IDLE):
+            with self._changed, leader.timed(IDLE):
                 shared.is_open = False
                 self._shared.remove(shared)
                 self._changed.wait_for(lambda: shared.joined == 0)
@@ -184,7 +171,7 @@ class Tasks(Generic[T]):
         start = time.perf_counter()
         while (job := self._next_job(worker)) is not None:
             job()
-        worker.seconds["all"] = worker.seconds.get("all", 0.0) + time.perf_counter() - start
+        worker.seconds[ALL] += time.perf_counter() - start
         with self._changed:
             self._threads_left -= 1
             self._changed.notify_all()
@@ -202,7 +189,7 @@ class Tasks(Generic[T]):
                     shared.joined += 1
                     return partial(self._join, shared, worker)
                 self._idle += 1
-                with timed(worker, IDLE):
+                with worker.timed(IDLE):
                     self._changed.wait()
                 self._idle -= 1
         return None
