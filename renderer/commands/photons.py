@@ -43,14 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     add_settings(parser, Measurement, "store", "repeat", "json")
     add_plain(parser)
-    add_settings(parser, Settings, "max_bounces", "save_photons", "quiet")
-    parser.add_argument(
-        "--timeline",
-        type=Path,
-        metavar="FILE",
-        help="write when each thread shaded and waited and each batch was on its way, as JSON for chrome://tracing or "
-        "ui.perfetto.dev",
-    )
+    add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet")
     add_tracing(parser)
 
 
@@ -187,7 +180,7 @@ def report(figures: Statistics) -> str:
         f"{_mega(figures['coprocessor.kernel_rays_per_second'])} Mrays/s",
         **_thread_rows(figures),
         "transfer": _transfer(figures),
-        "order": f"{figures['seconds.order']:.3f} s to put photons in order",
+        "order": f"{figures['seconds.map']:.3f} s to put photons in order",
         "limited by": figures["limited_by"],
     }
     return "\n".join(f"{name:<13} {text}" for name, text in rows.items())

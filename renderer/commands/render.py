@@ -25,7 +25,7 @@ SUMMARY = "make a picture of a scene, and its statistics"
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
 FOR_FRAMES = ("frame_seeds", "fps", "resume")
-NOT_FOR_FRAMES = ("time", "save_photons")
+NOT_FOR_FRAMES = ("time", "save_photons", "timeline")
 
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
@@ -130,7 +130,7 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     path = output_of(arguments, plan.settings.driver)
     plan = replace(plan, settings=replace(plan.settings, output=path))
     check_writable(path)
-    make_default_folder((path, settings.save_photons))
+    make_default_folder((path, settings.save_photons, settings.timeline))
     picture = render_plan(plan)
     _report(picture, path, quiet=settings.quiet)
     return picture.is_finished

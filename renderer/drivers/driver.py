@@ -2,7 +2,9 @@
 the other.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count, takewhile
 from typing import Protocol
 
 import numpy as np
@@ -30,6 +32,7 @@ class RenderSettings:
     layers: which layers there are beside the picture, a name of `layers.LAYER_COLUMNS`.
     projection: whether photons are sent where they matter.
     guide_share: share of the photons of `photon` and `sppm` that go to mirrors and glass, below 1.
+    is_logged: whether it is noted what each thread does when.
     """
 
     width: int
@@ -45,6 +48,7 @@ class RenderSettings:
     layers: str = "beauty"
     projection: bool = True
     guide_share: float = 0.0
+    is_logged: bool = False
 
 
 @dataclass(kw_only=True)
@@ -61,6 +65,13 @@ class RayCounts:
         """Returns the number of all rays."""
         return self.camera + self.shadow + self.bounce + self.photon
 
+    def add(self, other: "RayCounts") -> None:
+        """Counts other rays too."""
+        self.camera += other.camera
+        self.shadow += other.shadow
+        self.bounce += other.bounce
+        self.photon += other.photon
+
 
 @dataclass(kw_only=True)
 class Work:
@@ -69,7 +80,9 @@ class Work:
     trace_seconds: threads traced or waited for hits.
     wait_seconds: of these they waited; 0 on a CPU that traces in place.
     shade_seconds: threads did the work of their loops.
-    order_seconds: photons were put in order.
+    map_seconds: threads put photons in order and into maps.
+    idle_seconds: threads had nothing to do.
+    python_seconds: threads did anything else.
     bytes_up, bytes_down: of rays and hits, as a device has to read and write them.
     """
 
@@ -78,7 +91,9 @@ class Work:
     trace_seconds: float = 0.0
     wait_seconds: float = 0.0
     shade_seconds: float = 0.0
-    order_seconds: float = 0.0
+    map_seconds: float = 0.0
+    idle_seconds: float = 0.0
+    python_seconds: float = 0.0
     bytes_up: int = 0
     bytes_down: int = 0
 
@@ -95,10 +110,27 @@ def curve_of(driver: type[object]) -> str:
     return curve
 
 
+def passes_of(driver: "Driver", first: int, may_begin: Callable[[int], bool]) -> Iterator[Radiance]:
+    """Yields passes in order, while those after them may be under way already.
+
+    first: index of the first pass.
+    may_begin: says of an index whether that pass is to be made; after the first that is not, none is.
+
+    What is under way when the caller leaves is given up. An error of a pass comes when its turn comes.
+    """
+    at_once: Callable[[int, Callable[[int], bool]], Iterator[Radiance]] | None = getattr(driver, "passes", None)
+    if at_once is not None:
+        yield from at_once(first, may_begin)
+        return
+    for index in takewhile(may_begin, count(first)):
+        yield driver.render_pass(index)
+
+
 class Driver(Protocol):
     """This is a way to make a picture: the mean of all passes converges to it.
 
-    Passes come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
+    A driver that can have several passes under way at once also has `passes`, with the arguments of `passes_of`. Passes
+    come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
     passes keep apart, so that passes are not independent; but the two halves of them (`renderer.film.halves`) are, as
     far as passes share nothing else, such as the one photon map of `photons-only`.
     """

@@ -1,17 +1,17 @@
 """This module holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from renderer.camera_paths.bounce import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.features import FEATURE_PASSES, run_features
-from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
+from renderer.camera_paths.loops import BOUNCE, CAMERA, PURPOSES, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Radiance, RenderSettings, Work
@@ -21,10 +21,16 @@ from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
 from tracecore.dispatch.port import Port
 from tracecore.dispatch.tracer import Tracer
-from tracecore.workers.pool import Loop, Worker, WorkerPool
+from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
+from tracecore.workers.tasks import Crew, in_order
+
+T = TypeVar("T")
 
 #: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
 TILE = 8
+
+#: Rows of each thread's log, of which a batch takes two or three.
+LOG_ROWS = 1 << 16
 
 
 class Caustics(Enum):
@@ -44,12 +50,25 @@ def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
     return by_tile[by_tile >= 0].astype(np.int32)
 
 
+@dataclass(frozen=True)
+class PassSite:
+    """Says where a pass is made.
+
+    crew: the workers at it.
+    work: the rays and photons that it takes, to which is added.
+    """
+
+    crew: Crew
+    work: Work = field(default_factory=Work)
+
+
 class EyeDriver:
     """Holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays.
 
     A driver describes itself by fields of its class: its `name`; a `summary` of one line for the help; which of
     `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
-    none; what its paths do with `diffuse` reflection; and which `caustics` it sees.
+    none; what its paths do with `diffuse` reflection; which `caustics` it sees; and whether it `is_sequential`: whether
+    a pass needs what those before it have left.
     """
 
     name: ClassVar[str]
@@ -58,6 +77,7 @@ class EyeDriver:
     curve: ClassVar[str] = "reinhard"
     diffuse: ClassVar[int] = FOLLOW
     caustics: ClassVar[Caustics]
+    is_sequential: ClassVar[bool] = False
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         self.settings = settings
@@ -66,25 +86,46 @@ class EyeDriver:
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self.work = Work()
         self._eye_slots = 1 + self._light_samples()
-        self._pool = WorkerPool(tracer, settings.threads, settings.batch_rays, self._eye_slots)
+        self._pool = WorkerPool(
+            tracer, settings.threads, settings.batch_rays, self._eye_slots, LOG_ROWS if settings.is_logged else 0
+        )
         self._tiles = pixels_by_tile(settings.width, settings.height)
 
     def render_pass(self, index: int) -> Radiance:
-        """Returns pass `index` (0-based): (height, width, columns) float64, as `Driver` says."""
-        with self._at_work():
-            image = self.trace_pass(index)
-            if index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
-                features = self._eye_job(self._eye_task(index), no_photons())._replace(image=image)
-                self._run_eye_loop(run_features, features, 1)
-        return image.reshape(self.settings.height, self.settings.width, -1)
+        """Returns pass `index` (0-based) alone: (height, width, columns) float64, as `Driver` says."""
+        with closing(self.passes(index, lambda other: other == index)) as passes:
+            return next(passes)
 
-    def trace_pass(self, index: int) -> Radiance:
-        """Returns the pixels of a pass, (height * width, columns) float64, row by row."""
-        return self._trace_eye_paths(self._eye_task(index), no_photons())
+    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Iterator[Radiance]:
+        """Yields passes as `passes_of` does; as many are under way at once as there are threads, if memory allows."""
+        for image, work in self._in_order(self._make_pass, first, may_begin):
+            self._add_work(work)
+            yield image
+
+    def _make_pass(self, index: int, crew: Crew) -> tuple[Radiance, Work]:
+        """Returns a pass, and the rays and photons that it took."""
+        site = PassSite(crew)
+        image = self.trace_pass(index, site)
+        if index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
+            features = self._eye_job(self._eye_task(index), no_photons())._replace(image=image)
+            self._run_eye_loop(site, run_features, features, 1)
+        return image.reshape(self.settings.height, self.settings.width, -1), site.work
+
+    def trace_pass(self, index: int, site: PassSite) -> Radiance:
+        """Returns the pixels of a pass, (height * width, columns) float64, row by row.
+
+        site: where the pass is made; several passes are under way at once, so that nothing of one may be kept in the
+        driver.
+        """
+        return self._trace_eye_paths(site, self._eye_task(index), no_photons())
 
     def watch(self, look: Callable[[Worker], None]) -> None:
         """Have `look` called whenever Python answers what a thread waits for, see `WorkerPool`."""
         self._pool.on_ask = look
+
+    def logs(self) -> list[Log]:
+        """Returns what each thread did when."""
+        return self._pool.logs()
 
     def close(self) -> None:
         """Gives the ports back."""
@@ -105,8 +146,15 @@ class EyeDriver:
         """Returns the number of shadow rays for each hit."""
         return min(int(np.count_nonzero(self.scene.lights.probability)), MAX_LIGHT_SAMPLES)
 
-    def _trace_eye_paths(self, task: EyeTask, lookup: PhotonLookup) -> Radiance:
-        return self._run_eye_loop(run_eye_paths, self._eye_job(task, lookup), self._eye_slots)
+    def _in_order(self, task: Callable[[int, Crew], T], first: int, may_begin: Callable[[int], bool]) -> Iterator[T]:
+        return in_order(self._pool, task, first, may_begin, self._room)
+
+    def _room(self) -> int:
+        """Returns how many passes may be under way at once."""
+        return 1 if self.is_sequential else self._pool.threads
+
+    def _trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
+        return self._run_eye_loop(site, run_eye_paths, self._eye_job(task, lookup), self._eye_slots)
 
     def _eye_job(self, task: EyeTask, lookup: PhotonLookup, reach: float = 0.0) -> EyeJob:
         return EyeJob(
@@ -121,30 +169,29 @@ class EyeDriver:
             image=np.zeros((self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers])),
         )
 
-    def _run_eye_loop(self, run: Callable[[EyeJob, Port, EyeBatches], int], job: EyeJob, slots: int) -> Radiance:
-        """Runs a loop of `camera_paths.loops` on all threads, and returns the image.
+    def _run_eye_loop(
+        self, site: PassSite, run: Callable[[EyeJob, Port, EyeBatches], int], job: EyeJob, slots: int
+    ) -> Radiance:
+        """Runs a loop of `camera_paths.loops` on the workers of a pass, and returns the image.
 
         slots: how many slots of the ring a batch takes.
         """
 
         def make_loop(worker: Worker) -> Loop:
-            batches = take_eye_batches(worker, self._pool, slots)
-            batches.rays[:] = 0
+            batches = take_eye_batches(worker, self._pool, slots)._replace(rays=np.zeros(PURPOSES, np.int64))
             traced.append(batches.rays)
             return lambda: run(job, worker.port, batches)
 
         traced: list[npt.NDArray[np.int64]] = []
-        self._pool.run(make_loop)
+        site.crew.run(make_loop)
         total = np.sum(traced, axis=0)
-        self.work.rays.camera += int(total[CAMERA])
-        self.work.rays.shadow += int(total[SHADOW])
-        self.work.rays.bounce += int(total[BOUNCE])
+        site.work.rays.camera += int(total[CAMERA])
+        site.work.rays.shadow += int(total[SHADOW])
+        site.work.rays.bounce += int(total[BOUNCE])
         return job.image
 
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        """Adds to `work` what is done within the block."""
-        try:
-            yield
-        finally:
-            self.work = replace(self.work, **self._pool.counters())
+    def _add_work(self, work: Work) -> None:
+        """Adds to `work` what a pass took, and what the threads have spent so far."""
+        self.work.rays.add(work.rays)
+        self.work.photons.add(work.photons)
+        self.work = replace(self.work, **self._pool.counters())

@@ -2,6 +2,7 @@
 
 from renderer.camera_paths.task import GATHER
 from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.eye import PassSite
 from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.drivers.search_radius import pass_radius, photon_radius, surface_area
 from renderer.photons.irradiance import irradiance_map
@@ -32,14 +33,14 @@ class GatherDriver(PhotonDriver):
         evenly = photon_radius(surface_area(snapshot.positions), self.emitted, IRRADIANCE_PHOTONS)
         self.first_far_radius = max(self.first_radius, evenly)
 
-    def trace_pass(self, index: int) -> Radiance:
+    def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
         radius, far_radius = (pass_radius(first, index) for first in (self.first_radius, self.first_far_radius))
         scene = self.projected_scene
         # Rays that land far away ask for irradiance where a photon landed, which only that photon's normal can correct.
         task = photon_task(scene, self.settings, index, min_bounces=0)._replace(is_corrected=True)
-        photons, scale = self._trace_photons(scene, task)
-        far = irradiance_map(photons, far_radius, scale, self._pool)
-        caustics = self._caustic_map(index, radius)
+        photons, scale = self._trace_photons(site, scene, task)
+        far = irradiance_map(photons, far_radius, scale, site.crew)
+        caustics = self._caustic_map(site, index, radius)
         lookup = look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))
-        return self._trace_eye_paths(self._eye_task(index, radius), lookup)
+        return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)

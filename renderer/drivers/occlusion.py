@@ -4,7 +4,7 @@ import numpy as np
 
 from renderer.camera_paths.loops import run_occlusion
 from renderer.drivers.driver import Radiance, RenderSettings
-from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.drivers.eye import Caustics, EyeDriver, PassSite
 from renderer.photons.lookup import no_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -30,7 +30,7 @@ class OcclusionDriver(EyeDriver):
         extent = np.ptp(corners, axis=0) if len(corners) else np.zeros(3)
         self._reach = OCCLUSION_REACH * float(np.linalg.norm(extent))
 
-    def trace_pass(self, index: int) -> Radiance:
+    def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass: the unoccluded share in all three channels."""
         job = self._eye_job(self._eye_task(index), no_photons(), self._reach)
-        return self._run_eye_loop(run_occlusion, job, 1)
+        return self._run_eye_loop(site, run_occlusion, job, 1)

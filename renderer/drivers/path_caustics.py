@@ -2,6 +2,7 @@
 
 from renderer.camera_paths.task import CAUSTICS
 from renderer.drivers.driver import Radiance
+from renderer.drivers.eye import PassSite
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import pass_radius
 from renderer.photons.lookup import PhotonParts, empty_map, look_up
@@ -19,9 +20,9 @@ class PathCausticsDriver(PhotonDriver):
     takes = PhotonDriver.takes - {"guide_share"}
     diffuse = CAUSTICS
 
-    def trace_pass(self, index: int) -> Radiance:
+    def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with caustic photons that are traced for it."""
         radius = pass_radius(self.first_radius, index)
-        caustics = self._caustic_map(index, radius)
+        caustics = self._caustic_map(site, index, radius)
         lookup = look_up(caustics, parts=PhotonParts(caustics=caustics, direct=empty_map()))
-        return self._trace_eye_paths(self._eye_task(index, radius), lookup)
+        return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)

@@ -7,7 +7,7 @@ import numpy as np
 
 from renderer.camera_paths.task import INDIRECT
 from renderer.drivers.driver import Radiance, RenderSettings
-from renderer.drivers.eye import Caustics, EyeDriver
+from renderer.drivers.eye import Caustics, EyeDriver, PassSite
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
 from renderer.photons.batch import PhotonTask
 from renderer.photons.lookup import PhotonParts, empty_map, look_up
@@ -17,6 +17,7 @@ from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
+from tracecore.workers.pool import MAP
 
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
 PHOTONS_PER_PIXEL, MOST_USUAL_PHOTONS = 2, 10_000_000
@@ -49,13 +50,13 @@ class PhotonDriver(EyeDriver):
         )
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
 
-    def trace_pass(self, index: int) -> Radiance:
+    def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
         radius = pass_radius(self.first_radius, index)
         scene = self.projected_scene
         task = photon_task(scene, self.settings, index, min_bounces=1)
-        lookup = look_up(self._photon_map(scene, task, radius), parts=self._parts(scene, task, radius))
-        return self._trace_eye_paths(self._eye_task(index, radius), lookup)
+        lookup = look_up(self._photon_map(site, scene, task, radius), parts=self._parts(site, scene, task, radius))
+        return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)
 
     def _projected(self, share: float) -> PackedScene:
         """Returns the scene with a share of its photons sent to mirrors and glass, unless the user wants none."""
@@ -66,12 +67,13 @@ class PhotonDriver(EyeDriver):
         """Returns the scene with all photons sent where they make caustics."""
         return self._projected(1.0)
 
-    def _photon_map(self, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
+    def _photon_map(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
         """Traces photons, and returns them sorted for searches of a radius."""
-        photons, scale = self._trace_photons(scene, task)
-        return build_photon_map(photons, radius, scale)
+        photons, scale = self._trace_photons(site, scene, task)
+        with site.crew.timed(MAP):
+            return build_photon_map(photons, radius, scale)
 
-    def _parts(self, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
+    def _parts(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
         """Returns the parts of a map that layers need, or None where they need none.
 
         Its photons are traced again, those of each part alone: what becomes of a photon depends on its index and on
@@ -82,27 +84,26 @@ class PhotonDriver(EyeDriver):
         is_sharp, has_direct = has_sharp_surfaces(scene), task.min_bounces == 0
         caustics, direct = task._replace(min_bounces=1, only_caustics=True), task._replace(max_bounces=1)
         return PhotonParts(
-            caustics=self._photon_map(scene, caustics, radius) if is_sharp else empty_map(),
-            direct=self._photon_map(scene, direct, radius) if has_direct else empty_map(),
+            caustics=self._photon_map(site, scene, caustics, radius) if is_sharp else empty_map(),
+            direct=self._photon_map(site, scene, direct, radius) if has_direct else empty_map(),
         )
 
-    def _caustic_map(self, index: int, radius: float) -> PhotonMap:
+    def _caustic_map(self, site: PassSite, index: int, radius: float) -> PhotonMap:
         """Returns the photons of a pass that mirrors and glass alone have brought to diffuse surfaces."""
         if not has_sharp_surfaces(self.scene):
             return empty_map()
         scene, sequence = self._caustic_scene, index | CAUSTIC_SEQUENCE
         return self._photon_map(
-            scene, photon_task(scene, self.settings, sequence, min_bounces=1, only_caustics=True), radius
+            site, scene, photon_task(scene, self.settings, sequence, min_bounces=1, only_caustics=True), radius
         )
 
-    def _trace_photons(self, scene: PackedScene, task: PhotonTask) -> tuple[Words, float]:
+    def _trace_photons(self, site: PassSite, scene: PackedScene, task: PhotonTask) -> tuple[Words, float]:
         """Returns the photons of a pass, (n, WORDS) uint32, and the watts of a stored flux of 1."""
         if scene.lights.power <= 0.0:
             return np.empty((0, PHOTON_WORDS), np.uint32), 0.0
-        photons = trace_photons(scene, task, self._pool, range(self.emitted))
-        self.work.photons.add(photons.counts)
-        self.work.rays.photon += photons.rays
-        self.work.order_seconds += photons.order_seconds
+        photons = trace_photons(scene, task, site.crew, range(self.emitted))
+        site.work.photons.add(photons.counts)
+        site.work.rays.photon += photons.rays
         return photons.stored, task.flux_unit / self.emitted
 
 

@@ -1,14 +1,17 @@
 """This module has the driver `photons-only`."""
 
+from contextlib import closing
 from pathlib import Path
 
 from renderer.camera_paths.task import EVERYTHING
 from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.eye import PassSite
 from renderer.drivers.photon import PhotonDriver, photon_task
-from renderer.photons.lookup import look_up
+from renderer.photons.lookup import PhotonLookup, look_up
 from renderer.photons.photon_map import build_photon_map, save_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
+from tracecore.workers.tasks import Crew
 
 
 class PhotonsOnlyDriver(PhotonDriver):
@@ -24,15 +27,22 @@ class PhotonsOnlyDriver(PhotonDriver):
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        with self._at_work():
-            task = photon_task(self.scene, self.settings, 0, min_bounces=0)
-            self.photons, self.photon_scale = self._trace_photons(self.scene, task)
-            photon_map = build_photon_map(self.photons, self.first_radius, self.photon_scale)
-            self.lookup = look_up(photon_map, parts=self._parts(self.scene, task, self.first_radius))
+        with closing(self._in_order(self._make_map, 0, lambda index: index == 0)) as made:
+            self.lookup = next(made)
 
-    def trace_pass(self, index: int) -> Radiance:
+    def _make_map(self, _: int, crew: Crew) -> PhotonLookup:
+        """Returns the map, and keeps its photons."""
+        site = PassSite(crew)
+        task = photon_task(self.scene, self.settings, 0, min_bounces=0)
+        self.photons, self.photon_scale = self._trace_photons(site, self.scene, task)
+        photon_map = build_photon_map(self.photons, self.first_radius, self.photon_scale)
+        parts = self._parts(site, self.scene, task, self.first_radius)
+        self._add_work(site.work)
+        return look_up(photon_map, parts=parts)
+
+    def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, from the one map."""
-        return self._trace_eye_paths(self._eye_task(index, self.first_radius), self.lookup)
+        return self._trace_eye_paths(site, self._eye_task(index, self.first_radius), self.lookup)
 
     def save_photons(self, path: Path) -> None:
         """Keeps the map in a file; `renderer.photons.photon_map.load_photons` reads it."""

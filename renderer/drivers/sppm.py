@@ -6,6 +6,7 @@ import numpy as np
 
 from renderer.camera_paths.paths import Doubles
 from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.eye import PassSite
 from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.drivers.search_radius import SHRINK_ALPHA
 from renderer.errors import RenderError
@@ -39,12 +40,13 @@ class StochasticDriver(PhotonDriver):
 
     name = "sppm"
     summary = "progressive photon mapping with a radius for each pixel that shrinks where photons come"
+    is_sequential = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         self.discs = self._first_discs()
 
-    def trace_pass(self, index: int) -> Radiance:
+    def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it and the radii that the passes before it
         have left.
         """
@@ -52,9 +54,9 @@ class StochasticDriver(PhotonDriver):
         radii = np.sqrt(discs.radius2)
         scene, cell = self.projected_scene, cell_for(radii)
         task = photon_task(scene, self.settings, index, min_bounces=1)
-        lookup = look_up(self._photon_map(scene, task, cell), parts=self._parts(scene, task, cell))
+        lookup = look_up(self._photon_map(site, scene, task, cell), parts=self._parts(site, scene, task, cell))
         lookup = lookup._replace(radii=radii, found=np.zeros(len(radii), np.int64))
-        image = self._trace_eye_paths(self._eye_task(index), lookup)
+        image = self._trace_eye_paths(site, self._eye_task(index), lookup)
         self.discs = shrunk(discs, lookup.found.astype(np.float64))
         return image
 

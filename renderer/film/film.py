@@ -7,6 +7,7 @@ over its neighbours, and what is told of the whole picture a mean over all pixel
 """
 
 import math
+import time
 
 import numpy as np
 import numpy.typing as npt
@@ -37,11 +38,12 @@ class Film:
     """Adds passes in the order given, in float64, so that the same passes give the same bits.
 
     columns: of a pass, see `layers`. passes: how many have been added. A pass is added whole or, after an interrupt,
-    not at all.
+    not at all. seconds: wall time that adding has taken.
     """
 
     def __init__(self, width: int, height: int, columns: int = LAYER_BIAS) -> None:
         self.width, self.height = width, height
+        self.seconds = 0.0
         black = np.zeros((height, width, columns))
         self._exposed: tuple[int, Doubles, Doubles] = 0, black, black[..., :LAYER_ALBEDO]
 
@@ -55,6 +57,7 @@ class Film:
 
         Raises `RadianceError`, and leaves the film as it was, where radiance is negative, not finite or beyond float32.
         """
+        start = time.perf_counter()
         passes, total, second = self._exposed
         if radiance.shape != total.shape:
             raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.shape}")
@@ -62,6 +65,7 @@ class Film:
         if half_of(passes) == 1:
             second = second + radiance[..., :LAYER_ALBEDO]
         self._exposed = passes + 1, total + radiance, second
+        self.seconds += time.perf_counter() - start
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:

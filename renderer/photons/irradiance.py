@@ -30,7 +30,7 @@ from shaders.vector import Color, Vec3
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import address, fetch_add
 from tracecore.dispatch.port import ONE_SLOT, STOPPED, Port, next_batch
-from tracecore.workers.pool import Loop, Worker, WorkerPool
+from tracecore.workers.pool import Loop, Worker, Workers
 
 #: One photon in so many is a sample, where irradiance is known.
 EVERY = 4
@@ -76,7 +76,7 @@ def no_irradiance() -> IrradianceMap:
     return IrradianceMap(build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), 1.0, 0.0), np.empty((0, 3)), 0.0)
 
 
-def irradiance_map(photons: Words, radius: float, scale: float, pool: WorkerPool) -> IrradianceMap:
+def irradiance_map(photons: Words, radius: float, scale: float, workers: Workers) -> IrradianceMap:
     """Returns the irradiance at some of the photons, by all the others.
 
     photons: (n, PHOTON_WORDS) uint32, whose flux counts about the shading normal.
@@ -93,7 +93,7 @@ def irradiance_map(photons: Words, radius: float, scale: float, pool: WorkerPool
     def make_loop(worker: Worker) -> Loop:
         return lambda: run_irradiance(job, worker.port, np.zeros(1, np.int64))
 
-    pool.run(make_loop)
+    workers.run(make_loop)
     return job.irradiance
 
 

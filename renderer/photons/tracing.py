@@ -30,7 +30,7 @@ from renderer.scene.packed_scene import PackedScene
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import borrowed
 from tracecore.dispatch.port import ENDLESS, FULL, NO_UV, ONE_SLOT, Port, next_batch, submit
-from tracecore.workers.pool import Loop, Worker, WorkerPool
+from tracecore.workers.pool import Loop, Worker, Workers
 
 Longs = npt.NDArray[np.int64]
 
@@ -111,7 +111,7 @@ def new_batches(port: Port, batches: int) -> PhotonBatches:
 
 
 def trace_photons(
-    scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: range, expected_rays: int = 0
+    scene: PackedScene, task: PhotonTask, workers: Workers, photons: range, expected_rays: int = 0
 ) -> TracedPhotons:
     """Trace the photons of these indices. What comes out depends on no thread and no size of batch.
 
@@ -122,13 +122,13 @@ def trace_photons(
     stores: list[PhotonStore] = []
 
     def make_loop(worker: Worker) -> Loop:
-        store: PhotonStore = worker.kept("photon store", PhotonStore)
-        batches: PhotonBatches = worker.kept("photon batches", lambda: new_batches(worker.port, pool.batches(1)))
+        store = workers.take("photon store", PhotonStore)
+        batches: PhotonBatches = worker.kept("photon batches", lambda: new_batches(worker.port, workers.batches(1)))
         scratch = new_scratch()
         store.clear()
         stores.append(store)
         batches.live[:], batches.active[:] = 1, 0
-        store.reserve(expected_rays // pool.threads)
+        store.reserve(expected_rays // workers.threads)
 
         def loop() -> int:
             status = FULL
@@ -138,9 +138,11 @@ def trace_photons(
 
         return loop
 
-    pool.run(make_loop)
+    workers.run(make_loop)
     started = time.perf_counter()
-    stored = in_order(stores, photons.start, len(photons), pool.threads)
+    stored = in_order(stores, photons.start, len(photons), workers.threads)
+    for store in stores:
+        workers.leave("photon store", store)
     seconds = time.perf_counter() - started
     counters = np.sum([store.counters for store in stores], axis=0)
     counts = PhotonCounts(

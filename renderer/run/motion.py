@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from renderer.drivers.driver import RayCounts, Work
+from renderer.drivers.driver import RayCounts, Work, passes_of
 from renderer.photons.counts import PhotonCounts
 from renderer.run.halton import radical_inverse
 from renderer.run.statistics import ratio
@@ -23,7 +23,7 @@ from shaders.random import STREAM_CAMERA, random4
 from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     import numpy.typing as npt
@@ -129,11 +129,29 @@ class MotionDriver:
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index`, made at its time."""
-        block = block_of(index, self._motion.samples)
+        self._look_at_block(block_of(index, self._motion.samples))
+        return self._driver.render_pass(index)
+
+    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Iterator[Radiance]:
+        """Yields passes as `passes_of` does; those that share a time are under way at once."""
+        index = first
+        while may_begin(index):
+            block = block_of(index, self._motion.samples)
+            self._look_at_block(block)
+            with closing(passes_of(self._driver, index, self._within(block, index, may_begin))) as passes:
+                for image in passes:
+                    yield image
+                    index += 1
+
+    def _within(self, block: int, first: int, may_begin: Callable[[int], bool]) -> Callable[[int], bool]:
+        """Returns which passes of a block may begin; the first one may."""
+        samples = self._motion.samples
+        return lambda index: index == first or (block_of(index, samples) == block and may_begin(index))
+
+    def _look_at_block(self, block: int) -> None:
         if block != self._block:
             self._look_at(self._motion.snapshot_at(self._motion.time_of(block, self._start, self.settings.seed)))
             self._block = block
-        return self._driver.render_pass(index)
 
     def close(self) -> None:
         """Closes the driver, and the tracer but for the first, which is the caller's."""

@@ -251,6 +251,6 @@ def _counters(tracer: Tracer, pool: WorkerPool) -> Counters:
 def _work(rounds: _Rounds, counters: Counters) -> Work:
     """Returns the work of all rounds. counters: of what is timed, named as by `WorkerPool.counters`."""
     order_seconds = sum((traced.order_seconds for traced in rounds.timed), 0.0)
-    work = Work(photons=rounds.counts, order_seconds=order_seconds, **counters)
+    work = Work(photons=rounds.counts, **counters | {"map_seconds": order_seconds})
     work.rays.photon = sum(traced.rays for traced in rounds.all)
     return work

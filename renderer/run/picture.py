@@ -20,7 +20,7 @@ from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping
 from renderer.interrupts import held_back
-from renderer.run import statistics
+from renderer.run import statistics, timeline
 from renderer.run.session import Limits, expose, render
 from renderer.settings.picture import DEFAULT_PREVIEW
 from renderer.version import __version__
@@ -28,6 +28,7 @@ from tracecore.dispatch.tracer import Limits as TracerLimits
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver, RenderSettings
+    from renderer.drivers.eye import EyeDriver
     from renderer.run.motion import Motion, MotionDriver
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext
@@ -52,6 +53,7 @@ class PictureOrder:
     exposure: in stops.
     curve: the tone curve, which compresses bright light.
     photon_path: where the photon map is kept, of a driver that has one.
+    timeline_path: where it is written what each thread did when, of a driver that knows.
     preview: at least so many seconds between two unfinished pictures.
     denoise: whether a .png is shown without noise, and a layer of it is kept.
     motion: of the scene while the shutter is open, or None for a moment of it.
@@ -64,6 +66,7 @@ class PictureOrder:
     exposure: float = 0.0
     curve: str = "reinhard"
     photon_path: Path | None = None
+    timeline_path: Path | None = None
     preview: float = DEFAULT_PREVIEW
     denoise: bool = False
     motion: Motion | None = None
@@ -98,6 +101,8 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
         finished = render(driver, film, order.limits, files, quiet=order.quiet)
         if film.passes and order.photon_path is not None:
             save_photons(order.photon_path, cast("PhotonKeeper", driver))
+        if order.timeline_path is not None:
+            timeline.write(order.timeline_path, cast("EyeDriver", driver).logs())
         made = None if files.picture is None else dataclasses.replace(files.picture, is_finished=finished)
         return Made(picture=made, finished=finished, trace_seconds=driver.work.trace_seconds)
 
@@ -158,7 +163,7 @@ class PictureRecord:
             settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
         if self.order.denoise:
             settings |= {"denoise": True}
-        for name in ("threads", "batch_rays", "layers"):
+        for name in ("threads", "batch_rays", "layers", "is_logged"):
             del settings[name]
         return {
             "Software": f"tracecore {__version__}",
@@ -181,6 +186,7 @@ class PictureRecord:
             passes=film.passes,
             noise=film.relative_noise,
             bias=film.relative_bias,
+            film_seconds=film.seconds,
         )
         figures = statistics.collect(self._context, driver.name, driver.settings, measured)
         return figures | {"coprocessor.batches": traced.batches}

@@ -19,7 +19,7 @@ from renderer.drivers import DRIVERS, EyeDriver, find_driver
 from renderer.drivers.blindness import blindness_note
 from renderer.drivers.driver import RenderSettings, curve_of, settings_taken
 from renderer.errors import UsageError
-from renderer.film.image_file import check_photon_path, check_writable
+from renderer.film.image_file import check_folder, check_photon_path, check_writable
 from renderer.film.picture import Picture
 from renderer.plugins import load_installed
 from renderer.run import first_run
@@ -68,11 +68,11 @@ def render_passes(scene: AnyScene, settings: Settings | None = None, **changes: 
 
     scene, settings, changes: as `render` takes them.
 
-    What cannot be done is raised before the first pass. Nothing is written: `output` and `save_photons` are refused,
-    `Picture.save` writes what is wanted.
+    What cannot be done is raised before the first pass. Nothing is written: `output`, `save_photons`
+    and `timeline` are refused, `Picture.save` writes what is wanted.
     """
     plan = plan_picture(scene, changed(settings, changes))
-    for name in ("output", "save_photons"):
+    for name in ("output", "save_photons", "timeline"):
         if getattr(plan.settings, name) is not None:
             raise UsageError(f"{name} is for render alone; with render_passes save a picture by its method save")
     return _pictures(plan)
@@ -112,6 +112,7 @@ class Plan:
             exposure=chosen.exposure or 0.0,
             curve=chosen.tone_map or curve_of(self.driver),
             photon_path=chosen.save_photons,
+            timeline_path=chosen.timeline,
             preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
             denoise=chosen.denoise,
             motion=self._motion(),
@@ -227,7 +228,8 @@ def driver_settings(settings: Settings, snapshot: Snapshot) -> RenderSettings:
     names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler", "guide_share")
     chosen: dict[str, Any] = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
     pixel_filter, layers = settings.filter or DEFAULT_FILTER, layers_for(settings)
-    return RenderSettings(width=width, height=height, pixel_filter=pixel_filter, layers=layers, **chosen)
+    chosen |= {"pixel_filter": pixel_filter, "layers": layers, "is_logged": settings.timeline is not None}
+    return RenderSettings(width=width, height=height, **chosen)
 
 
 def passes_of(settings: Settings) -> int | None:
@@ -263,6 +265,8 @@ def check_files(settings: Settings) -> None:
         check_output(settings, settings.output)
     if settings.save_photons is not None:
         check_photon_path(settings.save_photons)
+    if settings.timeline is not None:
+        check_folder(settings.timeline)
     if settings.denoise:
         from renderer.film.denoising import check_denoiser
 
@@ -292,6 +296,10 @@ def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> N
             raise UsageError("--update does nothing without --frames or --shutter; leave it out")
     elif settings.save_photons is not None:
         raise UsageError("--save-photons keeps one photon map, and with --shutter each time has its own; leave it out")
+    elif settings.timeline is not None:
+        raise UsageError(
+            "--timeline shows one driver's threads, and with --shutter each time has a driver; leave it out"
+        )
 
 
 def option(name: str) -> str:

@@ -2,13 +2,14 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar, cast
 
 from tqdm.auto import tqdm
 
-from renderer.drivers.driver import Driver
+from renderer.drivers.driver import Driver, passes_of
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
@@ -19,6 +20,8 @@ SAVE_SPACING = 20.0
 
 #: So many passes are needed to estimate their noise.
 LEAST_PASSES = 4
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +41,17 @@ class Limits:
         if self.passes is None and self.seconds is None and self.noise is None:
             raise UsageError("a render needs a number of passes, a time limit or a target noise; got none")
 
-    def reached(self, film: Film, seconds: float) -> bool:
-        """Returns whether to stop with a film after so many seconds; never before the first pass."""
-        passes = film.passes
-        if passes == 0:
+    def allow(self, index: int, seconds: float) -> bool:
+        """Returns whether pass `index` may begin after so many seconds; the first one always may."""
+        if self.passes is not None and index >= self.passes:
             return False
-        return (
-            (self.passes is not None and passes >= self.passes)
-            or (self.seconds is not None and seconds >= self.seconds)
-            or (self.noise is not None and passes >= LEAST_PASSES and film.relative_deviation <= self.noise)
+        return index == 0 or self.seconds is None or seconds < self.seconds
+
+    def reached(self, film: Film) -> bool:
+        """Returns whether a film is as it should be, but for the time that it may take."""
+        passes = film.passes
+        return (self.passes is not None and passes >= self.passes) or (
+            self.noise is not None and passes >= LEAST_PASSES and film.relative_deviation <= self.noise
         )
 
 
@@ -113,13 +118,33 @@ class _Observer:
 
 
 def expose(driver: Driver, film: Film, limits: Limits) -> Iterator[bool]:
-    """Add passes to a film up to the limits, and yield after each whether it was the last."""
+    """Add passes to a film up to the limits, and yield after each whether it was the last.
+
+    Where time is limited, passes that are under way when it is over are added too.
+    """
     start = time.perf_counter()
-    is_last = False
-    while not is_last:
-        film.add(driver.render_pass(film.passes))
-        is_last = limits.reached(film, time.perf_counter() - start)
-        yield is_last
+
+    def may_begin(index: int) -> bool:
+        return limits.allow(index, time.perf_counter() - start)
+
+    with closing(passes_of(driver, film.passes, may_begin)) as passes:
+        for image, has_next in with_outlook(passes) if limits.seconds is not None else ((p, True) for p in passes):
+            film.add(image)
+            is_last = not has_next or limits.reached(film)
+            yield is_last
+            if is_last:
+                return
+
+
+def with_outlook(items: Iterable[T]) -> Iterator[tuple[T, bool]]:
+    """Yields each item, and whether another one follows, which is waited for."""
+    missing = object()
+    iterator = iter(items)
+    item = next(iterator, missing)
+    while item is not missing:
+        following = next(iterator, missing)
+        yield cast("T", item), following is not missing
+        item = following
 
 
 def _progress_bar(limits: Limits, quiet: bool) -> "tqdm[None]":

@@ -41,7 +41,10 @@ FIELDS = {
     "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
     "seconds.wait": "of these they waited; 0 on a CPU that traces in place",
     "seconds.shade": "wall time in which the CPU threads shaded, mean over the threads",
-    "seconds.order": "wall time to put photons in order, when all threads are done",
+    "seconds.map": "wall time to put photons in order and into maps, mean over the threads",
+    "seconds.idle": "wall time in which threads had nothing to do, mean over the threads",
+    "seconds.python": "wall time of the threads that is nothing of the above, mean over the threads",
+    "seconds.film": "wall time to add passes to the picture, while threads may be at work",
     "seconds.total": "wall time of load, build and render; of a photon run: load, build, tracing after the pilot",
     "rays.camera": "rays from the eye",
     "rays.shadow": "rays to a light",
@@ -57,7 +60,7 @@ FIELDS = {
     "shading.rays_per_second": "rays that all CPU threads together could shade: rays.timed by seconds.shade",
     "transfer.bytes_per_second": "rays and hits, both ways, by the wall time of rendering; 0 without a bus",
     "transfer.limit_bytes_per_second": "what the bus takes to the device, if measured; null without a bus",
-    "limited_by": "what to make faster first: kernel, shading, transfer or queue",
+    "limited_by": "what to make faster first: kernel, transfer, shading, map, python or queue",
     "photons.emitted": "photon paths begun = absorbed + escaped + terminated",
     "photons.stored": "photons kept in maps, any number for a path",
     "photons.absorbed": "photon paths ended by Russian roulette on a surface",
@@ -92,6 +95,7 @@ class Measured:
     limits: of the tracer.
     rates: rays per second of all runs, of which this is the median; none if there was one.
     passes, noise, bias: of a picture.
+    film_seconds: in which passes were added to the picture.
     """
 
     work: Work
@@ -103,6 +107,7 @@ class Measured:
     passes: int = 0
     noise: float = math.nan
     bias: float = math.nan
+    film_seconds: float = 0.0
 
 
 def collect(context: RenderContext, driver: str, settings: RenderSettings, measured: Measured) -> Statistics:
@@ -143,7 +148,10 @@ def _time_figures(context: RenderContext, measured: Measured) -> Statistics:
         "seconds.trace": work.trace_seconds,
         "seconds.wait": work.wait_seconds,
         "seconds.shade": work.shade_seconds,
-        "seconds.order": work.order_seconds,
+        "seconds.map": work.map_seconds,
+        "seconds.idle": work.idle_seconds,
+        "seconds.python": work.python_seconds,
+        "seconds.film": measured.film_seconds,
         "seconds.total": context.load_seconds + context.build_seconds + measured.seconds,
     }
 
@@ -202,20 +210,30 @@ def _tree_figures(context: RenderContext) -> Statistics:
 def limited_by(measured: Measured, *, has_bus: bool) -> str:
     """Returns the name of what to make faster first.
 
-    `kernel`, `shading` and `transfer` are each needed for some of the time, at the full speed of each. The one that is
+    The kernel, the bus and the threads are each needed for some of the time, at the full speed of each. The one that is
     needed longest is the limit, if that is `BUSY` of the time. Else nothing is: a device and threads that wait for one
-    another, the `queue`. Without a bus the threads trace themselves, so either tracing or shading takes their time.
+    another, the `queue`. Of the threads it is what they do longest: `shading`, `map` or `python`. Without a bus the
+    threads trace themselves, and tracing is one of the things that they do.
     """
     work, limits = measured.work, measured.limits
+    done = {"shading": work.shade_seconds}
+    if measured.passes:  # a photon run is not timed while it puts photons in order
+        done |= {"map": work.map_seconds, "python": work.python_seconds}
     if not has_bus:
-        return "shading" if work.shade_seconds > work.trace_seconds else "kernel"
+        done["kernel"] = work.trace_seconds
+        return longest(done)
     needed = {
         "kernel": ratio(measured.rays, limits.kernel_rays_per_second),
-        "shading": work.shade_seconds,
         "transfer": ratio(work.bytes_up, limits.bus_bytes_per_second or 0.0),
+        longest(done): sum(done.values()),
     }
-    longest = max(needed, key=lambda name: needed[name])
-    return longest if needed[longest] >= BUSY * measured.seconds > 0.0 else "queue"
+    limit = longest(needed)
+    return limit if needed[limit] >= BUSY * measured.seconds > 0.0 else "queue"
+
+
+def longest(seconds: Mapping[str, float]) -> str:
+    """Returns the name of what takes longest."""
+    return max(seconds, key=lambda name: seconds[name])
 
 
 def ratio(part: float, whole: float) -> float:

@@ -36,7 +36,8 @@ def write(path: Path, logs: list[Log]) -> None:
 
 def trace(logs: list[Log]) -> dict[str, Any]:
     """Returns the file's content. Times are in microseconds from the first event on."""
-    first = min((int(log.rows[:, 2].min()) for log in logs if len(log.rows)), default=0)
+    starts = [start for log in logs for start in (*log.rows[:, 2].tolist(), *(span[1] for span in log.spans))]
+    first = min(starts, default=0)
     events = [event for i, log in enumerate(logs) for event in _thread_events(i, log, first)]
     dropped = {f"thread {i}": log.dropped for i, log in enumerate(logs)}
     return {
@@ -53,12 +54,17 @@ def _thread_events(thread: int, log: Log, first: int) -> Iterator[Event]:
     yield from _row_names(own, f"thread {thread}")
     for slot in slots:
         yield from _row_names(own + 1 + slot, f"thread {thread}, slot {slot}")
+    for name, start, end in log.spans:
+        yield _event(name, own, start - first, end - start)
     for kind, slot, start, end, rays in log.rows.tolist():
         on_its_way = kind == LOG_IN_FLIGHT
-        event = {"name": NAMES[kind], "cat": NAMES[kind], "ph": "X", "pid": PROCESS}
-        event |= {"tid": own + 1 + slot if on_its_way else own}
-        event |= {"ts": (start - first) / 1e3, "dur": (end - start) / 1e3}
+        event = _event(NAMES[kind], own + 1 + slot if on_its_way else own, start - first, end - start)
         yield event | {"args": {"rays": rays}} if on_its_way else event
+
+
+def _event(name: str, row: int, start: int, duration: int) -> Event:
+    event = {"name": name, "cat": name, "ph": "X", "pid": PROCESS, "tid": row}
+    return event | {"ts": start / 1e3, "dur": duration / 1e3}
 
 
 def _row_names(row: int, name: str) -> Iterable[Event]:

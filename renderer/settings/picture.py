@@ -70,6 +70,9 @@ class Settings(Checked):
     save_photons: Path | None = setting(
         File(), "keep the photons in FILE.npz; of the drivers photons-only alone can", group=_FILES
     )
+    timeline: Path | None = setting(
+        File(), "write what each thread did when to FILE.json, for chrome://tracing or Perfetto", group=_FILES
+    )
     quiet: bool = setting(Flag(), "print errors alone", default=False, group=_FILES)
 
     size: tuple[int, int] | None = setting(

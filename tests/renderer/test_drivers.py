@@ -1,6 +1,7 @@
 """Pictures with known answers, and drivers that must agree with each other."""
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -622,17 +623,29 @@ def test_seconds_of_tracing_are_those_of_the_pool(monkeypatch):
         assert work.shade_seconds == made._pool.shade_seconds > 0.0
 
 
-def test_seconds_of_putting_photons_in_order_are_summed_over_passes(monkeypatch):
-    traced = photon.trace_photons
-
-    def timed(*arguments):
-        return traced(*arguments)._replace(order_seconds=0.25)
-
-    monkeypatch.setattr(photon, "trace_photons", timed)
-    with opened(lamp_in_box(), "photon", photons=100, max_bounces=1, radius=0.1) as made:
+def test_what_threads_do_adds_up_to_their_time(monkeypatch):
+    """Maps are made slow, so that the time for them shows."""
+    built = photon.build_photon_map
+    monkeypatch.setattr(photon, "build_photon_map", lambda *arguments: (time.sleep(0.01), built(*arguments))[1])
+    with opened(lamp_in_box(), "photon", photons=100, max_bounces=1, radius=0.1, threads=2) as made:
         for i in range(3):
             made.render_pass(i)
-        assert made.work.order_seconds == 0.75
+        work, everything = made.work, np.mean([worker.seconds["all"] for worker in made._pool.workers])
+        assert work.map_seconds >= 3 * 0.01 / 2
+        assert work.idle_seconds > 0.0  # only one of the two makes the map
+        done = work.trace_seconds + work.shade_seconds + work.map_seconds + work.idle_seconds + work.python_seconds
+        assert done == pytest.approx(everything)
+
+
+def test_rays_are_counted_once_whoever_joins():
+    """A worker's counts of one pass are not those of the next one, which it may begin before the first is summed up."""
+    counts = set()
+    for threads in (1, 3):
+        with opened(lamp_in_box(), "path", max_bounces=3, threads=threads) as made:
+            for _ in made.passes(0, lambda index: index < 12):
+                pass
+            counts.add((made.work.rays.camera, made.work.rays.shadow, made.work.rays.bounce))
+    assert len(counts) == 1
 
 
 def test_threads_and_batches_are_as_the_settings_say():

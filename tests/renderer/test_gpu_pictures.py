@@ -89,15 +89,15 @@ def test_threads_batches_and_dispatch_change_no_bit_of_a_picture(driver, dispatc
 
 
 RUN = """
-import signal, sys
+import os, signal, sys
 from renderer.cli import main
-from tracecore.workers.pool import WorkerPool
+from tracecore.workers.tasks import Crew
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
-run = WorkerPool.run
-def run_and_tell(pool, make_loop):
-    run(pool, make_loop)
-    print("ran", flush=True)
-WorkerPool.run = run_and_tell
+run = Crew.run
+def run_and_tell(crew, make_loop):
+    run(crew, make_loop)
+    os.write(1, b"ran\\n")
+Crew.run = run_and_tell
 sys.exit(main(sys.argv[1:]))
 """
 

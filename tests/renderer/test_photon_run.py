@@ -97,7 +97,7 @@ def test_the_pilot_is_not_timed(monkeypatch):
     work = run.work
     assert work.rays.photon > 16_000
     assert (run.rays, run.busy_seconds, work.trace_seconds, work.shade_seconds) == (0, 0.0, 0.0, 0.0)
-    assert (work.order_seconds, work.bytes_up, work.bytes_down) == (0.0, 0, 0)
+    assert (work.map_seconds, work.bytes_up, work.bytes_down) == (0.0, 0, 0)
 
 
 def test_the_rounds_are_timed(rounds):

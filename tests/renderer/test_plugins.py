@@ -52,8 +52,8 @@ from renderer.drivers.whitted import WhittedDriver
 class Half(WhittedDriver):
     name = "half"
 
-    def trace_pass(self, index):
-        return 0.5 * super().trace_pass(index)
+    def trace_pass(self, index, site):
+        return 0.5 * super().trace_pass(index, site)
 """
 
 KERNEL = """

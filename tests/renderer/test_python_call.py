@@ -114,10 +114,10 @@ def interrupted_at(monkeypatch: pytest.MonkeyPatch, index: int) -> None:
     """A Ctrl-C when a pass begins."""
     trace_pass = DRIVERS["whitted"].trace_pass
 
-    def trace(self: Any, number: int) -> Any:
+    def trace(self: Any, number: int, site: Any) -> Any:
         if number == index:
             raise KeyboardInterrupt
-        return trace_pass(self, number)
+        return trace_pass(self, number, site)
 
     monkeypatch.setattr(DRIVERS["whitted"], "trace_pass", trace)
 

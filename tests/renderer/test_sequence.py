@@ -57,11 +57,11 @@ class CountedDriver(PathDriver):
     begun: ClassVar[int] = 0
     at_pass: ClassVar[Callable[[int, int], None]] = staticmethod(lambda frame, index: None)
 
-    def render_pass(self, index):
-        if index == 0:
-            type(self).begun += 1
-        type(self).at_pass(type(self).begun - 1, index)
-        return super().render_pass(index)
+    def passes(self, first, may_begin):
+        type(self).begun += 1
+        for index, image in enumerate(super().passes(first, may_begin), first):
+            type(self).at_pass(type(self).begun - 1, index)
+            yield image
 
 
 @pytest.fixture
@@ -290,6 +290,8 @@ def test_noise_stands_still_or_not(counted, tmp_path):
         (["--focus", "2"], "--focus does nothing without --aperture"),
         (["--filter", "mitchell"], "invalid choice: 'mitchell'"),
         (["--driver", "photons-only", "--shutter", "1", "--save-photons", "a.npz"], "--save-photons keeps one photon"),
+        (["--shutter", "1", "--timeline", "a.json"], "--timeline shows one driver's threads"),
+        (["--frames", "0:1", "--timeline", "a.json"], "--timeline"),
     ],
 )
 def test_options_that_do_not_fit(options, part, tmp_path, monkeypatch, capsys):

@@ -1,5 +1,6 @@
 """The loop over passes, with a driver whose passes are known numbers."""
 
+import itertools
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ from renderer.errors import RadianceError, UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
 from renderer.run import session
-from renderer.run.session import Limits, render
+from renderer.run.session import Limits, expose, render
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -102,6 +103,23 @@ def test_time_limit(clock: Clock) -> None:
     assert len(driver.indices) == 3  # none begins after 12 s
 
 
+def test_passes_under_way_when_the_time_is_over_are_added(clock: Clock) -> None:
+    class Ahead(CountingDriver):
+        """Three passes are under way at once."""
+
+        def passes(self, first: int, may_begin: Callable[[int], bool]) -> Iterator[Radiance]:
+            while begun := list(itertools.takewhile(may_begin, range(first, first + 3))):
+                yield from map(self.render_pass, begun)
+                clock.tick(6.0)
+                first += 3
+
+    driver, film = Ahead(), Film(3, 2)
+    assert render(driver, film, Limits(seconds=10.0), Recorder())
+    assert film.passes == 6
+    assert list(expose(Ahead(), Film(3, 2), Limits(passes=4))) == [False, False, False, True]
+    assert list(expose(Ahead(), Film(3, 2), Limits(seconds=1.0))) == [False, False, True]
+
+
 def test_at_least_one_pass_whatever_the_time_limit(clock: Clock) -> None:
     driver = CountingDriver(lambda index: clock.tick(100.0))
     assert render(driver, Film(3, 2), Limits(passes=9, seconds=1e-3), Recorder())
@@ -110,10 +128,12 @@ def test_at_least_one_pass_whatever_the_time_limit(clock: Clock) -> None:
 
 def test_limits() -> None:
     limits = Limits(passes=3, seconds=10.0)
-    assert not limits.reached(film_of(0), 1000.0)  # at least one pass
-    assert not limits.reached(film_of(2), 9.9)
-    assert limits.reached(film_of(3), 0.0)
-    assert limits.reached(film_of(1), 10.0)
+    assert limits.allow(0, 1000.0)  # at least one pass
+    assert limits.allow(2, 9.9)
+    assert not limits.allow(1, 10.0)
+    assert not limits.allow(3, 0.0)
+    assert not limits.reached(film_of(2))
+    assert limits.reached(film_of(3))
 
 
 def film_of(passes: int, spread: float = 0.0) -> Film:
@@ -126,10 +146,10 @@ def film_of(passes: int, spread: float = 0.0) -> Film:
 
 def test_a_picture_that_is_right_enough_is_done() -> None:
     limits = Limits(noise=0.0250)
-    assert not limits.reached(film_of(14, 0.18), 0.0)  # 0.18 / 7 / 1.01 = 0.0255
-    assert limits.reached(film_of(16, 0.18), 0.0)  # 0.18 / 8 / 1.01 = 0.0223
-    assert not limits.reached(film_of(3), 0.0)  # too few to tell
-    assert limits.reached(film_of(4), 0.0)
+    assert not limits.reached(film_of(14, 0.18))  # 0.18 / 7 / 1.01 = 0.0255
+    assert limits.reached(film_of(16, 0.18))  # 0.18 / 8 / 1.01 = 0.0223
+    assert not limits.reached(film_of(3))  # too few to tell
+    assert limits.reached(film_of(4))
 
 
 def test_a_limit_is_needed() -> None:

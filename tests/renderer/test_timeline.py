@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from small_scenes import lamp_in_box
 
+import renderer
 import tracecore
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.tracing import trace_photons
 from renderer.run import timeline
 from renderer.scene.packed_scene import pack_scene
+from renderer.settings.picture import Settings
 from tracecore.dispatch.port import (
     LOG_IN_FLIGHT,
     LOG_SHADING,
@@ -123,11 +125,25 @@ def pool_of_one_thread(photons, log_rows):
 def test_a_cpu_that_traces_in_place_does_so_between_its_shading():
     """What a thread does in one row and in the other row do not overlap either."""
     with pool_of_one_thread(photons=2000, log_rows=4096) as pool:
-        ((rows, dropped),) = pool.logs()
+        ((rows, dropped, _),) = pool.logs()
     rows = rows[np.argsort(rows[:, 2])]
     assert dropped == 0
     assert set(rows[:, 0].tolist()) == {LOG_SHADING, LOG_IN_FLIGHT}
     assert np.all(rows[:-1, 3] <= rows[1:, 2])
+
+
+def test_a_picture_has_a_timeline(tmp_path):
+    """What a thread does beside its loops is in the same row, and overlaps with nothing there."""
+    path = tmp_path / "a.json"
+    settings = Settings(driver="photon", size=(16, 12), passes=5, photons=500, threads=2, device="cpu", timeline=path)
+    renderer.render("cornell", settings)
+    trace = json.loads(path.read_text())
+    assert {span["name"] for span in events(trace, ph="X")} == {"shading", "batch", "map", "idle"}
+    for thread in range(2):
+        rows = by_row(events(trace, ph="X"))
+        spans = sorted(rows[thread * timeline.THREAD_ROWS], key=lambda span: span["ts"])
+        for before, after in pairwise(spans):
+            assert before["ts"] + before["dur"] <= after["ts"] + 1.0  # microseconds
 
 
 def test_a_full_log_says_how_much_is_missing(tmp_path):

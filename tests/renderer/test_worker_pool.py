@@ -356,16 +356,16 @@ def test_the_driver_of_the_readme_runs(capsys):
 INTERRUPTED_RENDER = """
 import os, signal, sys, threading
 from renderer.cli import main
-from tracecore.workers.pool import WorkerPool
+from tracecore.workers.tasks import Crew
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
-run = WorkerPool.run
+run = Crew.run
 
-def run_and_interrupt(pool, make_loop):
+def run_and_interrupt(crew, make_loop):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    run(pool, make_loop)
+    run(crew, make_loop)
 
-WorkerPool.run = run_and_interrupt
+Crew.run = run_and_interrupt
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -7,9 +7,11 @@ on its own input alone, never on which thread runs it.
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,9 +49,24 @@ FEW_BATCHES = 4
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 #: What a pool's threads have spent, as `renderer.drivers.driver.Work` calls it.
-COUNTER_NAMES = ("trace_seconds", "wait_seconds", "shade_seconds", "bytes_up", "bytes_down")
+COUNTER_NAMES = (
+    "trace_seconds",
+    "wait_seconds",
+    "shade_seconds",
+    "map_seconds",
+    "idle_seconds",
+    "python_seconds",
+    "bytes_up",
+    "bytes_down",
+)
+
+#: Names of what a worker counts seconds of: all that it was at tasks, of which it had nothing to do, and put photons
+#: into maps.
+ALL, IDLE, MAP = "all", "idle", "map"
 
 Longs = npt.NDArray[np.int64]
+
+T = TypeVar("T")
 
 #: A compiled loop, ready to run: returns DONE, or what it needs.
 Loop = Callable[[], int]
@@ -68,28 +85,66 @@ def signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+class Stopped(Exception):  # noqa: N818
+    """A loop was told to end before its work was done."""
+
+
 class Log(NamedTuple):
-    """What one thread did when. rows: (n, LOG_COLUMNS) int64, see `port`. dropped: rows that there was no room for."""
+    """What one thread did when.
+
+    rows: (n, LOG_COLUMNS) int64, see `port`.
+    dropped: rows that there was no room for.
+    spans: what it did beside its loops, each a name, start and end in nanoseconds.
+    """
 
     rows: Counters
     dropped: int
+    spans: Sequence[tuple[str, int, int]] = ()
 
 
 class Worker:
-    """One thread's port, and what its loops keep from run to run."""
+    """One thread's port, and what its loops keep from run to run.
+
+    seconds: wall time that its thread has spent in this and that, by name, beside what its port counts.
+    spans: when that was, as `Log` has it; none where nothing is logged.
+    """
 
     def __init__(self, opened: OpenPort) -> None:
         self.opened = opened
         self.port = opened.port
         #: Of the loop over eye paths that runs, if one does, for whoever looks on.
         self.batches: Any = None
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.spans: list[tuple[str, int, int]] = []
         self._objects: dict[Any, Any] = {}
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Counts the seconds within the block under a name."""
+        start = time.monotonic_ns()
+        try:
+            yield
+        finally:
+            end = time.monotonic_ns()
+            self.seconds[name] += 1e-9 * (end - start)
+            if len(self.spans) < len(self.port.log):
+                self.spans.append((name, start, end))
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
         """Returns an object that is kept under `key` and made on first use."""
         if key not in self._objects:
             self._objects[key] = make()
         return self._objects[key]
+
+
+@contextmanager
+def _drained(worker: Worker) -> Iterator[None]:
+    """Let nothing of a worker's be on its way when the block is done."""
+    try:
+        yield
+    finally:
+        if not are_ready(worker.port, 0):
+            worker.opened.drain()
 
 
 class _Ends:
@@ -105,6 +160,26 @@ class _Ends:
         self.faults.append(fault)
         if len(self.faults) == self._threads:
             self.all.set()
+
+
+class Workers(Protocol):
+    """Some workers that run loops together: all of a pool, or the crew of a task (`tracecore.workers.tasks`)."""
+
+    @property
+    def threads(self) -> int:
+        """Returns how many workers there are at most."""
+
+    def batches(self, slots: int) -> int:
+        """Returns how many batches of so many slots a loop should have in flight."""
+
+    def run(self, make_loop: Callable[[Worker], Loop]) -> None:
+        """Make a loop for each worker and run them all to their end."""
+
+    def take(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Returns an object that was left under a key, or makes one."""
+
+    def leave(self, key: Hashable, spare: object) -> None:
+        """Leave an object for whoever needs one of its kind next."""
 
 
 class WorkerPool:
@@ -139,6 +214,8 @@ class WorkerPool:
         self.on_ask: Callable[[Worker], None] | None = None
         self.workers: list[Worker] = []
         self.seconds = 0.0
+        self._spare: dict[Hashable, list[Any]] = {}
+        self._spare_lock = threading.Lock()
 
     def batches(self, slots: int) -> int:
         """Returns how many batches of so many slots a loop should have in flight."""
@@ -150,12 +227,7 @@ class WorkerPool:
         The loops share the work out among themselves, for example by a counter. The first exception in any of them
         stops all and is raised here; so does an interrupt of the calling thread.
         """
-        if not self.workers:
-            ports = self._tracer.open_ports(self.threads, self._slots, self._batch_rays, self._log_rows)
-            self.workers = [Worker(port) for port in ports]
-        for worker in self.workers:
-            worker.port.stop[0] = 0
-        self.workers[0].opened.check()
+        self.open()
         ends, gate = _Ends(len(self.workers)), np.zeros(2, np.int64)
         threads = [
             threading.Thread(target=self._guard, args=(worker, make_loop, gate, ends), name=f"feeder_{i}", daemon=True)
@@ -167,7 +239,7 @@ class WorkerPool:
                     for thread in threads:
                         thread.start()
                 while not ends.all.wait(CHECK_SECONDS):
-                    self.workers[0].opened.check()
+                    self.check()
             finally:
                 self._stop_all(threads, ends)
         finally:
@@ -178,24 +250,60 @@ class WorkerPool:
             if fault is not None:
                 raise fault
 
+    def open(self) -> None:
+        """Make the workers ready to run loops."""
+        if not self.workers:
+            ports = self._tracer.open_ports(self.threads, self._slots, self._batch_rays, self._log_rows)
+            self.workers = [Worker(port) for port in ports]
+        for worker in self.workers:
+            worker.port.stop[0] = 0
+        self.check()
+
+    def check(self) -> None:
+        """See to it that the tracer answers. Raises its errors."""
+        self.workers[0].opened.check()
+
+    def stop(self) -> None:
+        """Tell all loops to end."""
+        for worker in self.workers:
+            worker.port.stop[0] = 1
+
+    def drive(self, worker: Worker, make_loop: Callable[[Worker], Loop]) -> None:
+        """Run a loop in the calling thread to its end. Raises `Stopped` where it was told to end before."""
+        with _drained(worker):
+            loop = make_loop(worker)
+            resume(worker.port, False)
+            if self._follow(worker, loop) == STOPPED:
+                raise Stopped
+
+    def take(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Returns an object that was left under a key, or makes one."""
+        with self._spare_lock:
+            left = self._spare.get(key)
+            if left:
+                found: T = left.pop()
+                return found
+        return make()
+
+    def leave(self, key: Hashable, spare: object) -> None:
+        """Leave an object for whoever needs one of its kind next."""
+        with self._spare_lock:
+            self._spare.setdefault(key, []).append(spare)
+
     def _guard(self, worker: Worker, make_loop: Callable[[Worker], Loop], gate: Longs, ends: _Ends) -> None:
         fault: BaseException | None = None
         try:
             self._drive(worker, make_loop, gate)
         except BaseException as error:
-            self._stop()
+            self.stop()
             fault = error
         ends.add(fault)
-
-    def _stop(self) -> None:
-        for worker in self.workers:
-            worker.port.stop[0] = 1
 
     def _stop_all(self, threads: list[threading.Thread], ends: _Ends) -> None:
         """Stop all threads and wait until they have left their loops, however often the user asks meanwhile."""
         while True:
             try:
-                self._stop()
+                self.stop()
                 while len(ends.faults) < sum(thread.ident is not None for thread in threads):
                     ends.all.wait(0.01)
                 return
@@ -203,20 +311,22 @@ class WorkerPool:
                 continue  # the first one is on its way up already
 
     def _drive(self, worker: Worker, make_loop: Callable[[Worker], Loop], gate: Longs) -> None:
-        opened, port = worker.opened, worker.port
-        try:
+        with _drained(worker):
             loop = make_loop(worker)
-            pass_gate(port, gate, len(self.workers))
-            while (status := loop()) not in (DONE, STOPPED):
-                raise_status(status, port, self._tracer.name)
-                assert status == ASK, status
-                if self.on_ask:
-                    self.on_ask(worker)
-                opened.poll()
-                resume(port, True)
-        finally:
-            if not are_ready(port, 0):
-                opened.drain()
+            pass_gate(worker.port, gate, len(self.workers))
+            self._follow(worker, loop)
+
+    def _follow(self, worker: Worker, loop: Loop) -> int:
+        """Run a loop, and answer in Python where that is what it waits for. Returns DONE or STOPPED."""
+        port = worker.port
+        while (status := loop()) not in (DONE, STOPPED):
+            raise_status(status, port, self._tracer.name)
+            assert status == ASK, status
+            if self.on_ask:
+                self.on_ask(worker)
+            worker.opened.poll()
+            resume(port, True)
+        return status
 
     def _counted(self, counter: int) -> list[int]:
         return [int(worker.port.counters[counter]) for worker in self.workers]
@@ -241,6 +351,25 @@ class WorkerPool:
         """Wall time spent in the loops' own work, the mean over the threads."""
         return self._mean_seconds(PORT_SHADED)
 
+    @property
+    def map_seconds(self) -> float:
+        """Wall time spent in putting photons into maps, the mean over the threads."""
+        return self._mean_noted(MAP)
+
+    @property
+    def idle_seconds(self) -> float:
+        """Wall time in which threads had nothing to do amid tasks, their mean."""
+        return self._mean_noted(IDLE)
+
+    @property
+    def python_seconds(self) -> float:
+        """Wall time of tasks that is nothing of the above, the mean over the threads: what Python takes."""
+        known = self.trace_seconds + self.shade_seconds + self.map_seconds + self.idle_seconds
+        return max(self._mean_noted(ALL) - known, 0.0)
+
+    def _mean_noted(self, name: str) -> float:
+        return float(np.mean([worker.seconds[name] for worker in self.workers])) if self.workers else 0.0
+
     def _mean_seconds(self, counter: int) -> float:
         return 1e-9 * float(np.mean(self._counted(counter))) if self.workers else 0.0
 
@@ -261,7 +390,10 @@ class WorkerPool:
     def logs(self) -> list[Log]:
         """Returns what each thread did when."""
         ports = [worker.port for worker in self.workers]
-        return [Log(port.log[: port.counters[PORT_LOGGED]], int(port.counters[PORT_UNLOGGED])) for port in ports]
+        return [
+            Log(port.log[: port.counters[PORT_LOGGED]], int(port.counters[PORT_UNLOGGED]), worker.spans)
+            for port, worker in zip(ports, self.workers, strict=True)
+        ]
 
     def sample_rays(self, most: int = 1 << 20) -> Floats:
         """Returns (n, 8) float32, n <= most: rays that a run left in the slots, taken for endless as photons' are."""

@@ -1,0 +1,182 @@
+"""Tasks under way at once: order of results, who joins, errors, limits, interrupts."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from ray_cases import soup
+
+from tracecore.dispatch.port import DONE
+from tracecore.tracers.cpu import CpuTracer
+from tracecore.workers.pool import Loop, Worker, WorkerPool
+from tracecore.workers.tasks import Crew, in_order
+
+#: Seconds after which a test that waits for other threads has failed.
+LONG = 30.0
+
+
+@pytest.fixture
+def pool() -> Iterator[WorkerPool]:
+    with CpuTracer(soup(4), threads=1) as tracer:
+        made = WorkerPool(tracer, 3, batch_rays=256)
+        yield made
+        made.close()
+
+
+def up_to(count: int) -> Callable[[int], bool]:
+    return lambda index: index < count
+
+
+def many() -> int:
+    return 100
+
+
+def test_results_come_in_order_whoever_is_done_first(pool: WorkerPool) -> None:
+    """The first task ends when the other two workers have made five more: as many as may be begun before it."""
+    others = threading.Semaphore(0)
+
+    def task(index: int, _: Crew) -> int:
+        if index == 0:
+            for _ in range(5):
+                assert others.acquire(timeout=LONG)
+        else:
+            others.release()
+        return index * index
+
+    assert list(in_order(pool, task, 0, up_to(9), many)) == [index * index for index in range(9)]
+
+
+def test_no_more_are_under_way_than_there_is_room_for(pool: WorkerPool) -> None:
+    under_way, most, lock = 0, 0, threading.Lock()
+
+    def task(index: int, _: Crew) -> int:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        time.sleep(0.01)
+        with lock:
+            under_way -= 1
+        return index
+
+    assert list(in_order(pool, task, 4, up_to(12), lambda: 2)) == list(range(4, 12))
+    assert most == 2
+
+
+def test_who_has_nothing_to_lead_joins(pool: WorkerPool) -> None:
+    """One task's loop ends only when all three workers run it."""
+    together = threading.Barrier(3)
+
+    def task(index: int, crew: Crew) -> int:
+        threads: set[int] = set()
+
+        def make_loop(_: Worker) -> Loop:
+            def loop() -> int:
+                threads.add(threading.get_ident())
+                together.wait(LONG)
+                return DONE
+
+            return loop
+
+        crew.run(make_loop)
+        return len(threads)
+
+    assert list(in_order(pool, task, 0, up_to(2), lambda: 1)) == [3, 3]
+
+
+def test_items_are_shared_out(pool: WorkerPool) -> None:
+    together = threading.Barrier(3)
+
+    def double(item: int) -> int:
+        if item < 3:
+            together.wait(LONG)
+        return 2 * item
+
+    made = list(in_order(pool, lambda index, crew: crew.map(double, range(20), "doubling"), 0, up_to(1), many))
+    assert made == [[2 * item for item in range(20)]]
+    assert all(worker.seconds["doubling"] > 0.0 for worker in pool.workers)
+
+
+def test_an_error_loses_no_result_before_it(pool: WorkerPool) -> None:
+    """It is there before the results that come first."""
+    failed = threading.Event()
+
+    def task(index: int, _: Crew) -> int:
+        if index == 2:
+            failed.set()
+            raise ValueError("two")
+        assert failed.wait(LONG)
+        return index
+
+    results = in_order(pool, task, 0, up_to(50), many)
+    assert [next(results), next(results)] == [0, 1]
+    with pytest.raises(ValueError, match="two"):
+        next(results)
+    assert list(in_order(pool, lambda index, _: index, 0, up_to(5), many)) == [0, 1, 2, 3, 4]  # as if nothing had been
+
+
+def test_an_error_of_one_that_joined_is_raised_by_the_task(pool: WorkerPool) -> None:
+    together, caught = threading.Barrier(3), []
+
+    def task(index: int, crew: Crew) -> int:
+        leader = threading.get_ident()
+
+        def loop() -> int:
+            together.wait(LONG)
+            if threading.get_ident() != leader:
+                raise ValueError("joined")
+            return DONE
+
+        try:
+            crew.run(lambda _: loop)
+        except ValueError as error:
+            caught.append(str(error))
+        return index
+
+    assert list(in_order(pool, task, 0, up_to(1), many)) == [0]
+    assert caught == ["joined"]
+
+
+def test_who_leaves_early_waits_for_no_long_loop(pool: WorkerPool) -> None:
+    """Loops that look whether they are to stop are stopped; no thread is left."""
+    before = threading.active_count()
+
+    def task(index: int, crew: Crew) -> int:
+        def make_loop(worker: Worker) -> Loop:
+            def loop() -> int:
+                deadline = time.perf_counter() + LONG
+                while index > 0 and worker.port.stop[0] == 0:
+                    assert time.perf_counter() < deadline
+                    time.sleep(0.001)
+                return DONE if index == 0 else -4  # STOPPED
+
+            return loop
+
+        crew.run(make_loop)
+        return index
+
+    results = in_order(pool, task, 0, up_to(100), many)
+    assert next(results) == 0
+    results.close()
+    assert threading.active_count() == before
+
+
+def test_what_is_left_is_taken_again(pool: WorkerPool) -> None:
+    def task(index: int, crew: Crew) -> int:
+        scratch = crew.take("scratch", lambda: np.zeros(1))
+        scratch[0] += 1
+        crew.leave("scratch", scratch)
+        return int(scratch[0])
+
+    assert sorted(in_order(pool, task, 0, up_to(5), lambda: 1)) == [1, 2, 3, 4, 5]
+
+
+def test_seconds_of_a_worker_add_up(pool: WorkerPool) -> None:
+    """What a worker has nothing to do for is part of all its time, and no more than that."""
+    list(in_order(pool, lambda index, _: time.sleep(0.02), 0, up_to(4), lambda: 1))
+    idle = sum(worker.seconds["idle"] for worker in pool.workers)
+    everything = sum(worker.seconds["all"] for worker in pool.workers)
+    assert 0.0 < idle < everything
+    assert everything - idle >= 4 * 0.02

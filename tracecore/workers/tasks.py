@@ -1,0 +1,281 @@
+"""Tasks that are under way at once, each led by one worker; who has nothing to lead joins the loops of the others.
+
+A task is a function of its index and of a crew. It runs in the thread of one worker, so that tasks need no loop that is
+cut into shares to keep all cores at work, and what it makes stays in the cache of a core. Where tasks are fewer than
+workers, or memory allows no more of them at once, the workers that are left over join the loops of those under way.
+Results come in the order of the indices, whoever made them.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Generic, TypeVar
+
+from tracecore.workers.pool import ALL, CHECK_SECONDS, IDLE, Loop, Stopped, Worker, WorkerPool, signals_held
+
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+
+#: Results that wait for those before them, and tasks under way, are no more than so many for each worker.
+MOST_BEGUN = 2
+
+
+class _Shared:
+    """Work that several workers do together until nothing of it is left. work: of one of them, called in its thread."""
+
+    def __init__(self, work: Callable[[Worker], None]) -> None:
+        self.work = work
+        self.is_open = True
+        self.joined = 0
+        self.faults: list[BaseException] = []
+
+
+class Crew:
+    """The workers at one task: the one that leads it, and those that join its loops.
+
+    tasks: that the task is one of.
+    leader: the worker in whose thread the task runs.
+    """
+
+    def __init__(self, tasks: "Tasks[T]", leader: Worker) -> None:
+        self._tasks, self._leader = tasks, leader
+
+    @property
+    def threads(self) -> int:
+        """Returns how many workers there are at most."""
+        return self._tasks.pool.threads
+
+    def batches(self, slots: int) -> int:
+        """Returns how many batches of so many slots a loop should have in flight."""
+        return self._tasks.pool.batches(slots)
+
+    def run(self, make_loop: Callable[[Worker], Loop]) -> None:
+        """Make a loop for each worker that takes part, and run them all to their end.
+
+        The loops share the work out among themselves, for example by a counter: once one has ended, nobody joins.
+        """
+        self._tasks.share(self._leader, partial(self._tasks.pool.drive, make_loop=make_loop))
+
+    def map(self, function: Callable[[U], V], items: Sequence[U], name: str) -> list[V]:
+        """Returns what a function makes of each item, in their order; each worker takes the next one.
+
+        name: as what the workers' seconds are noted.
+        """
+        results: dict[int, V] = {}
+        left = iter(range(len(items)))  # shared: each worker takes the next one
+
+        def work(worker: Worker) -> None:
+            with worker.timed(name):
+                for i in left:
+                    self._tasks.check()
+                    results[i] = function(items[i])
+
+        self._tasks.share(self._leader, work)
+        return [results[i] for i in range(len(items))]
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Notes the leader's seconds within the block under a name."""
+        with self._leader.timed(name):
+            yield
+
+    def take(self, key: Hashable, make: Callable[[], U]) -> U:
+        """Returns an object that tasks before have left under a key, or makes one."""
+        return self._tasks.pool.take(key, make)
+
+    def leave(self, key: Hashable, spare: object) -> None:
+        """Leaves an object that is used no more to the tasks to come."""
+        self._tasks.pool.leave(key, spare)
+
+
+class Tasks(Generic[T]):
+    """Tasks of consecutive indices, see `in_order`."""
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        task: Callable[[int, Crew], T],
+        first: int,
+        may_begin: Callable[[int], bool],
+        room: Callable[[], int],
+    ) -> None:
+        self.pool = pool
+        self._task, self._may_begin, self._room = task, may_begin, room
+        self._changed = threading.Condition()
+        self._next, self._wanted = first, first
+        self._end: int | None = None  # no task of this index or beyond will begin
+        self._under_way = 0
+        self._results: dict[int, T] = {}
+        self._faults: dict[int, BaseException] = {}
+        self._shared: list[_Shared] = []
+        self._idle = 0
+        self._is_over = False
+        self._threads_left = 0
+
+    def results(self) -> Iterator[T]:
+        """Yields the results in order. What is still under way when the caller leaves is given up."""
+        self.pool.open()
+        try:
+            self._start_threads()
+            while self._await_result():
+                with self._changed:
+                    fault = self._faults.get(self._wanted)
+                    if fault is not None:
+                        raise fault
+                    result = self._results.pop(self._wanted)
+                    self._wanted += 1
+                    self._changed.notify_all()
+                yield result
+        finally:
+            self._stop()
+
+    def check(self) -> None:
+        """Raise `Stopped` where nobody wants results any more."""
+        if self._is_over:
+            raise Stopped
+
+    def share(self, leader: Worker, work: Callable[[Worker], None]) -> None:
+        """Do work in the leader's thread and in those of all workers that join. Raises the first of their errors."""
+        self.check()
+        shared = _Shared(work)
+        with self._changed:
+            self._shared.append(shared)
+            if self._idle:
+                self._changed.notify_all()
+        try:
+            work(leader)
+        finally:
+            with self._changed, leader.timed(IDLE):
+                shared.is_open = False
+                self._shared.remove(shared)
+                self._changed.wait_for(lambda: shared.joined == 0)
+        if shared.faults:
+            raise shared.faults[0]
+        self.check()
+
+    def _start_threads(self) -> None:
+        threads = [
+            threading.Thread(target=self._work, args=(worker,), name=f"worker_{i}", daemon=True)
+            for i, worker in enumerate(self.pool.workers)
+        ]
+        with signals_held(), self._changed:  # an interrupt amid a start would lose sight of the thread
+            for thread in threads:
+                thread.start()
+                self._threads_left += 1
+
+    def _work(self, worker: Worker) -> None:
+        """Lead tasks and join others' loops until there are no more: what each thread does."""
+        start = time.perf_counter()
+        while (job := self._next_job(worker)) is not None:
+            job()
+        worker.seconds[ALL] += time.perf_counter() - start
+        with self._changed:
+            self._threads_left -= 1
+            self._changed.notify_all()
+
+    def _next_job(self, worker: Worker) -> Callable[[], None] | None:
+        """Returns what a worker does next; None where all is over. It waits until there is something."""
+        with self._changed:
+            while not self._is_over:
+                if self._begins():
+                    self._under_way += 1
+                    self._next += 1
+                    return partial(self._lead, self._next - 1, worker)
+                shared = min((one for one in self._shared if one.is_open), key=lambda one: one.joined, default=None)
+                if shared is not None:
+                    shared.joined += 1
+                    return partial(self._join, shared, worker)
+                self._idle += 1
+                with worker.timed(IDLE):
+                    self._changed.wait()
+                self._idle -= 1
+        return None
+
+    def _begins(self) -> bool:
+        """Returns whether the next task is to begin now."""
+        if self._end is not None or self._under_way >= max(self._room(), 1):
+            return False
+        if self._next - self._wanted >= MOST_BEGUN * len(self.pool.workers):
+            return False
+        if not self._may_begin(self._next):
+            self._finish_at(self._next)
+            return False
+        return True
+
+    def _finish_at(self, end: int) -> None:
+        self._end = end
+        self._changed.notify_all()
+
+    def _lead(self, index: int, worker: Worker) -> None:
+        try:
+            result = self._task(index, Crew(self, worker))
+        except BaseException as error:
+            with self._changed:
+                self._faults[index] = error
+                self._finish_at(self._next)
+        else:
+            with self._changed:
+                self._results[index] = result
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def _join(self, shared: _Shared, worker: Worker) -> None:
+        try:
+            shared.work(worker)
+        except BaseException as error:
+            shared.faults.append(error)
+        finally:
+            with self._changed:
+                shared.is_open = False
+                shared.joined -= 1
+                self._changed.notify_all()
+
+    def _await_result(self) -> bool:
+        """Wait for the next result, or the error in its place. Returns False where there will be none."""
+        while True:
+            with self._changed:
+                if self._wanted in self._results or self._wanted in self._faults:
+                    return True
+                if self._end is not None and self._wanted >= self._end:
+                    return False
+                self._changed.wait(CHECK_SECONDS)
+            self.pool.check()
+
+    def _stop(self) -> None:
+        """End all threads, and wait until they have, however often the user asks meanwhile."""
+        while True:
+            try:
+                with self._changed:
+                    self._is_over = True
+                    self.pool.stop()
+                    self._changed.notify_all()
+                    while self._threads_left:
+                        self._changed.wait(0.01)
+                return
+            except KeyboardInterrupt:
+                continue  # the first one is on its way up already
+
+
+def in_order(
+    pool: WorkerPool,
+    task: Callable[[int, Crew], T],
+    first: int,
+    may_begin: Callable[[int], bool],
+    room: Callable[[], int],
+) -> Iterator[T]:
+    """Yields the results of tasks, in the order of their indices, while several of them are under way.
+
+    task: called with an index and a crew, in the thread of a worker.
+    first: index of the first task.
+    may_begin: whether a task of an index is to be begun; after the first that is not, none is.
+    room: how many may be under way at once, as far as memory goes; one is always.
+
+    The first error of a task is raised when its turn comes; results before it are not lost. A caller that leaves early
+    gives up what is under way.
+    """
+    yield from Tasks(pool, task, first, may_begin, room).results()
