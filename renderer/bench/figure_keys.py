@@ -4,12 +4,10 @@ In a key `[]` stands for each entry of a list, and NAME for any name. It imports
 line shows these tables in its help.
 """
 
-from collections.abc import Mapping
-
 from renderer.run.statistics import key_lines
 
 #: Meanings of the keys of a command's file, in the order of the file.
-Keys = Mapping[str, str]
+Keys = dict[str, str]
 
 CIRCUMSTANCES: Keys = {
     "circumstances.words": "words of the command line, without the program's name",
