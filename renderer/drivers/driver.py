@@ -2,7 +2,7 @@
 the other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from itertools import count, takewhile
 from typing import Protocol
@@ -110,7 +110,7 @@ def curve_of(driver: type[object]) -> str:
     return curve
 
 
-def passes_of(driver: "Driver", first: int, may_begin: Callable[[int], bool]) -> Iterator[Radiance]:
+def passes_of(driver: "Driver", first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
     """Yields passes in order, while those after them may be under way already.
 
     first: index of the first pass.
@@ -118,7 +118,7 @@ def passes_of(driver: "Driver", first: int, may_begin: Callable[[int], bool]) ->
 
     What is under way when the caller leaves is given up. An error of a pass comes when its turn comes.
     """
-    at_once: Callable[[int, Callable[[int], bool]], Iterator[Radiance]] | None = getattr(driver, "passes", None)
+    at_once: Callable[[int, Callable[[int], bool]], Generator[Radiance]] | None = getattr(driver, "passes", None)
     if at_once is not None:
         yield from at_once(first, may_begin)
         return

@@ -1,6 +1,6 @@
 """This module holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -96,7 +96,7 @@ class EyeDriver:
         with closing(self.passes(index, lambda other: other == index)) as passes:
             return next(passes)
 
-    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Iterator[Radiance]:
+    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
         """Yields passes as `passes_of` does; as many are under way at once as there are threads, if memory allows."""
         for image, work in self._in_order(self._make_pass, first, may_begin):
             self._add_work(work)
@@ -146,7 +146,7 @@ class EyeDriver:
         """Returns the number of shadow rays for each hit."""
         return min(int(np.count_nonzero(self.scene.lights.probability)), MAX_LIGHT_SAMPLES)
 
-    def _in_order(self, task: Callable[[int, Crew], T], first: int, may_begin: Callable[[int], bool]) -> Iterator[T]:
+    def _in_order(self, task: Callable[[int, Crew], T], first: int, may_begin: Callable[[int], bool]) -> Generator[T]:
         return in_order(self._pool, task, first, may_begin, self._room)
 
     def _room(self) -> int:

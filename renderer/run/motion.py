@@ -23,7 +23,7 @@ from shaders.random import STREAM_CAMERA, random4
 from tracecore.dispatch.tracer import TracerStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
 
     import numpy.typing as npt
@@ -132,7 +132,7 @@ class MotionDriver:
         self._look_at_block(block_of(index, self._motion.samples))
         return self._driver.render_pass(index)
 
-    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Iterator[Radiance]:
+    def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
         """Yields passes as `passes_of` does; those that share a time are under way at once."""
         index = first
         while may_begin(index):

@@ -8,7 +8,7 @@ Results come in the order of the indices, whoever made them.
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Generic, TypeVar
@@ -115,7 +115,7 @@ class Tasks(Generic[T]):
         self._is_over = False
         self._threads_left = 0
 
-    def results(self) -> Iterator[T]:
+    def results(self) -> Generator[T]:
         """Yields the results in order. What is still under way when the caller leaves is given up."""
         self.pool.open()
         try:
@@ -267,7 +267,7 @@ def in_order(
     first: int,
     may_begin: Callable[[int], bool],
     room: Callable[[], int],
-) -> Iterator[T]:
+) -> Generator[T]:
     """Yields the results of tasks, in the order of their indices, while several of them are under way.
 
     task: called with an index and a crew, in the thread of a worker.
