@@ -15,8 +15,8 @@ import scenes
 import tracecore
 from renderer.drivers import PhotonsOnlyDriver, photon_radius, surface_area
 from renderer.drivers.driver import RenderSettings
+from renderer.photons.building import build_photon_map
 from renderer.photons.lookup import no_photons
-from renderer.photons.photon_map import build_photon_map
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 
@@ -58,7 +58,7 @@ def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> str
     gathering -= pass_seconds(driver)
     driver.close()
     return (
-        f"{snapshot.name}: {len(photon_map.photons)} photons sorted in {build_seconds:.2f} s; "
+        f"{snapshot.name}: {photon_map.photons} photons sorted in {build_seconds:.2f} s; "
         f"{points} gathers in {gathering:.2f} s of one core, {1e6 * gathering / points:.2f} us each"
     )
 

@@ -10,10 +10,12 @@ from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.eye import Caustics, EyeDriver
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
 from renderer.photons.batch import PhotonTask
+from renderer.photons.building import MapMemory
+from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonParts, empty_map, look_up
-from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words, build_photon_map
+from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.targets import projected
-from renderer.photons.tracing import trace_photons
+from renderer.photons.tracing import Search, trace_photon_map, trace_photons
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -48,6 +50,7 @@ class PhotonDriver(EyeDriver):
             photon_radius(surface_area(snapshot.positions), self.emitted),
         )
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
+        self._map_memory: dict[PhotonTask, MapMemory] = {}
 
     def trace_pass(self, index: int) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
@@ -68,8 +71,13 @@ class PhotonDriver(EyeDriver):
 
     def _photon_map(self, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
         """Traces photons, and returns them sorted for searches of a radius."""
-        photons, scale = self._trace_photons(scene, task)
-        return build_photon_map(photons, radius, scale)
+        if scene.lights.power <= 0.0:
+            return empty_map()
+        memory = self._map_memory.setdefault(task._replace(sequence=0), MapMemory())
+        search = Search(radius, task.flux_unit / self.emitted, memory)
+        traced = trace_photon_map(scene, task, self._pool, range(self.emitted), search)
+        self._count(traced.counts, traced.rays, traced.order_seconds)
+        return traced.photon_map
 
     def _parts(self, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
         """Returns the parts of a map that layers need, or None where they need none.
@@ -100,10 +108,14 @@ class PhotonDriver(EyeDriver):
         if scene.lights.power <= 0.0:
             return np.empty((0, PHOTON_WORDS), np.uint32), 0.0
         photons = trace_photons(scene, task, self._pool, range(self.emitted))
-        self.work.photons.add(photons.counts)
-        self.work.rays.photon += photons.rays
-        self.work.order_seconds += photons.order_seconds
+        self._count(photons.counts, photons.rays, photons.order_seconds)
         return photons.stored, task.flux_unit / self.emitted
+
+    def _count(self, counts: PhotonCounts, rays: int, order_seconds: float) -> None:
+        """Adds to the driver's work what was traced."""
+        self.work.photons.add(counts)
+        self.work.rays.photon += rays
+        self.work.order_seconds += order_seconds
 
 
 def photons_of_a_pass(settings: RenderSettings) -> int:

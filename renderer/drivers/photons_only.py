@@ -5,8 +5,9 @@ from pathlib import Path
 from renderer.camera_paths.task import EVERYTHING
 from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.photons.building import build_photon_map
 from renderer.photons.lookup import look_up
-from renderer.photons.photon_map import build_photon_map, save_photons
+from renderer.photons.photon_map import save_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 

@@ -55,6 +55,17 @@ class PhotonOutput(NamedTuple):
     counters: Counts
 
 
+class Piece(NamedTuple):
+    """Photons of a store that lie side by side.
+
+    blocks: (n, STORE_COLUMNS, m) uint32.
+    photons: how many of the m photons of a block there are.
+    """
+
+    blocks: Words
+    photons: int
+
+
 class PhotonStore:
     """The photons of one thread, in segments that are kept from run to run. counters: of all its runs since `clear`."""
 
@@ -92,6 +103,13 @@ class PhotonStore:
             yield segment.blocks[: segment.filled[0]]
         yield self._waiting[None, :, : self._waits[0]]
 
+    def pieces(self) -> list[Piece]:
+        """Returns all photons in the order in which they were kept, as whole vectors may read them: what lies behind
+        those of a block is memory as well.
+        """
+        full = [Piece(segment.blocks[: segment.filled[0]], CHUNK) for segment in self._segments]
+        return [*full, Piece(self._waiting[None], int(self._waits[0]))]
+
     def _add_segment(self, photons: int) -> None:
         """Add a segment with room for no less than so many photons."""
         count = max(-(-photons // CHUNK) + 1, SEGMENT_BYTES // BLOCK_BYTES)
@@ -106,17 +124,22 @@ def room(output: PhotonOutput) -> int:
 
 
 def new_blocks(count: int) -> Words:
-    """Returns (count, STORE_COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after
-    another. They are whole pages, so that lines of 64 bytes lie as the processor has them.
+    """Returns (count, STORE_COLUMNS, CHUNK) uint32. They are whole pages, so that lines of 64 bytes lie as the
+    processor has them.
     """
-    size = count * BLOCK_BYTES
+    return new_words(count * BLOCK_BYTES // 4).reshape(count, STORE_COLUMNS, CHUNK)
+
+
+def new_words(count: int) -> Words:
+    """Returns (count,) uint32, zeros, in huge pages where the system has them: photons fill one after another."""
+    size = 4 * count
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with contextlib.suppress(OSError):  # a kernel without them
             memory.madvise(mmap.MADV_HUGEPAGE)
     else:
         memory = mmap.mmap(-1, size)
-    return np.frombuffer(memory, np.uint32).reshape(count, STORE_COLUMNS, CHUNK)
+    return np.frombuffer(memory, np.uint32)
 
 
 def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) -> Words:

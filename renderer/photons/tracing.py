@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
+from renderer.photons.building import MapMemory, sorted_map, threads_of
 from renderer.photons.counts import PhotonCounts
-from renderer.photons.photon_map import Words
+from renderer.photons.photon_map import PhotonMap, Words
 from renderer.photons.shading import needs_uv, shade_batch
 from renderer.photons.store import (
     ABSORBED,
@@ -78,6 +79,34 @@ class TracedPhotons(NamedTuple):
     order_seconds: float
 
 
+class TracedMap(NamedTuple):
+    """Photons that have been traced and sorted into a map.
+
+    photon_map: the map.
+    counts: fates of the paths.
+    rays: how many were traced for them.
+    order_seconds: wall time to sort them.
+    """
+
+    photon_map: PhotonMap
+    counts: PhotonCounts
+    rays: int
+    order_seconds: float
+
+
+class Search(NamedTuple):
+    """What a map is to be for.
+
+    radius: of the searches, world units.
+    scale: watts per unit of flux.
+    memory: of the map.
+    """
+
+    radius: float
+    scale: float
+    memory: MapMemory
+
+
 @compiled
 def run_photons(
     job: PhotonJob, port: Port, batches: PhotonBatches, scratch: PhotonScratch, output: PhotonOutput
@@ -117,6 +146,27 @@ def trace_photons(
 
     expected_rays: have memory ready for so many, before tracing begins.
     """
+    stores = trace_to_stores(scene, task, pool, photons, expected_rays)
+    started = time.perf_counter()
+    stored = in_order(stores, photons.start, len(photons), pool.threads)
+    return TracedPhotons(stored, *counted(stores), time.perf_counter() - started)
+
+
+def trace_photon_map(
+    scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: range, search: Search
+) -> TracedMap:
+    """Trace the photons of these indices, and sort them into a map. It depends on no thread and no size of batch."""
+    stores = trace_to_stores(scene, task, pool, photons)
+    started = time.perf_counter()
+    pieces = [piece for store in stores for piece in store.pieces()]
+    made = sorted_map(pieces, search.radius, search.scale, search.memory, threads_of(pool.threads))
+    return TracedMap(made, *counted(stores), time.perf_counter() - started)
+
+
+def trace_to_stores(
+    scene: PackedScene, task: PhotonTask, pool: WorkerPool, photons: range, expected_rays: int = 0
+) -> list[PhotonStore]:
+    """Trace the photons of these indices. Returns the stores of all threads, which the next photons will be kept in."""
     options = ENDLESS if needs_uv(scene) else ENDLESS | NO_UV
     job = PhotonJob(scene, task, np.array([photons.start, photons.stop]), options)
     stores: list[PhotonStore] = []
@@ -139,9 +189,11 @@ def trace_photons(
         return loop
 
     pool.run(make_loop)
-    started = time.perf_counter()
-    stored = in_order(stores, photons.start, len(photons), pool.threads)
-    seconds = time.perf_counter() - started
+    return stores
+
+
+def counted(stores: list[PhotonStore]) -> tuple[PhotonCounts, int]:
+    """Returns the fates of the paths in some stores, and how many rays were traced for them."""
     counters = np.sum([store.counters for store in stores], axis=0)
     counts = PhotonCounts(
         emitted=int(counters[EMITTED]),
@@ -150,4 +202,4 @@ def trace_photons(
         escaped=int(counters[ESCAPED]),
         terminated=int(counters[TERMINATED]),
     )
-    return TracedPhotons(stored, counts, int(counters[RAYS]), seconds)
+    return counts, int(counters[RAYS])
