@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from renderer.drivers import PhotonsOnlyDriver, photon_radius, surface_area
 from renderer.drivers.driver import RenderSettings
+from renderer.photons.building import build_photon_map
 from renderer.photons.lookup import no_photons
-from renderer.photons.photon_map import build_photon_map
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 
@@ -80,6 +80,4 @@ def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> Gat
     driver.lookup = no_photons()
     gathering -= pass_seconds(driver)
     driver.close()
-    return GatherCost(
-        photons=len(photon_map.photons), sort_seconds=sort_seconds, points=points, gather_seconds=gathering
-    )
+    return GatherCost(photons=photon_map.photons, sort_seconds=sort_seconds, points=points, gather_seconds=gathering)

@@ -16,6 +16,7 @@ from renderer.camera_paths.paths import EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Radiance, RenderSettings, Work
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
+from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
@@ -60,6 +61,27 @@ class PassSite:
 
     crew: Crew
     work: Work = field(default_factory=Work)
+    _borrowed: list[tuple[str, object]] = field(default_factory=list)
+
+    def count(self, photons: PhotonCounts, rays: int) -> None:
+        """Adds photons that were traced to the work."""
+        self.work.photons.add(photons)
+        self.work.rays.photon += rays
+
+    def borrow(self, key: str, make: Callable[[], T]) -> T:
+        """Returns memory that this pass has for itself until it gives it back, and other passes then.
+
+        key: says what kind of memory it is.
+        make: makes some where none is left.
+        """
+        memory = self.crew.take(key, make)
+        self._borrowed.append((key, memory))
+        return memory
+
+    def give_back(self) -> None:
+        """Leaves what was borrowed to other passes."""
+        while self._borrowed:
+            self.crew.leave(*self._borrowed.pop())
 
 
 class EyeDriver:
@@ -109,6 +131,7 @@ class EyeDriver:
         if index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
             features = self._eye_job(self._eye_task(index), no_photons())._replace(image=image)
             self._run_eye_loop(site, run_features, features, 1)
+        site.give_back()
         return image.reshape(self.settings.height, self.settings.width, -1), site.work
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:

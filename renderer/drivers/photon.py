@@ -10,10 +10,11 @@ from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.eye import Caustics, EyeDriver, PassSite
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
 from renderer.photons.batch import PhotonTask
+from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.lookup import PhotonParts, empty_map, look_up
-from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words, build_photon_map
+from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.targets import projected
-from renderer.photons.tracing import trace_photons
+from renderer.photons.tracing import counted, leave_stores, trace_photons, trace_to_stores
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -69,9 +70,16 @@ class PhotonDriver(EyeDriver):
 
     def _photon_map(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
         """Traces photons, and returns them sorted for searches of a radius."""
-        photons, scale = self._trace_photons(site, scene, task)
+        if scene.lights.power <= 0.0:
+            return empty_map()
+        stores = trace_to_stores(scene, task, site.crew, range(self.emitted))
+        site.count(*counted(stores))
         with site.crew.timed(MAP):
-            return build_photon_map(photons, radius, scale)
+            pieces = [piece for store in stores for piece in store.pieces()]
+            memory = site.borrow("map", MapMemory)
+            made = sorted_map(pieces, radius, task.flux_unit / self.emitted, memory, site.crew)
+        leave_stores(stores, site.crew)
+        return made
 
     def _parts(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonParts | None:
         """Returns the parts of a map that layers need, or None where they need none.
@@ -101,9 +109,9 @@ class PhotonDriver(EyeDriver):
         """Returns the photons of a pass, (n, WORDS) uint32, and the watts of a stored flux of 1."""
         if scene.lights.power <= 0.0:
             return np.empty((0, PHOTON_WORDS), np.uint32), 0.0
-        photons = trace_photons(scene, task, site.crew, range(self.emitted))
-        site.work.photons.add(photons.counts)
-        site.work.rays.photon += photons.rays
+        with site.crew.timed(MAP):
+            photons = trace_photons(scene, task, site.crew, range(self.emitted))
+        site.count(photons.counts, photons.rays)
         return photons.stored, task.flux_unit / self.emitted
 
 

@@ -7,10 +7,12 @@ from renderer.camera_paths.task import EVERYTHING
 from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.eye import PassSite
 from renderer.drivers.photon import PhotonDriver, photon_task
+from renderer.photons.building import build_photon_map
 from renderer.photons.lookup import PhotonLookup, look_up
-from renderer.photons.photon_map import build_photon_map, save_photons
+from renderer.photons.photon_map import save_photons
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
+from tracecore.workers.pool import MAP
 from tracecore.workers.tasks import Crew
 
 
@@ -35,7 +37,8 @@ class PhotonsOnlyDriver(PhotonDriver):
         site = PassSite(crew)
         task = photon_task(self.scene, self.settings, 0, min_bounces=0)
         self.photons, self.photon_scale = self._trace_photons(site, self.scene, task)
-        photon_map = build_photon_map(self.photons, self.first_radius, self.photon_scale)
+        with crew.timed(MAP):
+            photon_map = build_photon_map(self.photons, self.first_radius, self.photon_scale)
         parts = self._parts(site, self.scene, task, self.first_radius)
         self._add_work(site.work)
         return look_up(photon_map, parts=parts)

@@ -14,35 +14,43 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.photons.building import build_photon_map
+from renderer.photons.grid import cell_of, coordinate
 from renderer.photons.photon_map import (
     PHOTON_NORMAL,
     PHOTON_WORDS,
+    ROUNDING,
     PhotonMap,
     Words,
     alike,
-    build_photon_map,
-    cell_coordinate,
+    directions_of,
     gather,
+    length2,
+    offsets,
 )
+from renderer.simd.columns import ELEMENTS, WORD_BYTES, get3, get_word
+from renderer.simd.sixteen import first_elements
 from shaders.compilation import compiled as inlined
+from shaders.float32 import Float32
 from shaders.octahedral import unpack_unit
 from shaders.vector import Color, Vec3
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import address, fetch_add
+from tracecore.compilation.vector import address, element, fetch_add, less_equal, lowest_bit, splat16
 from tracecore.dispatch.port import ONE_SLOT, STOPPED, Port, next_batch
 from tracecore.workers.pool import Loop, Worker, Workers
 
 #: One photon in so many is a sample, where irradiance is known.
 EVERY = 4
 
-#: Where photons crowd, so that a cell has more samples than this, the radius shrinks to keep their number within it.
+#: Where photons crowd, so that a square of the radius has more samples than this, the radius shrinks to keep their
+#: number within it.
 CROWD = 4.0
 
 #: Cells of the photons searched, along a radius.
 CELLS_PER_RADIUS = 2.0
 
-#: A sample is looked for up to so many cells away; farther off all is dark.
-MOST_CELLS = 16
+#: A sample is looked for up to so many radii away; farther off all is dark.
+MOST_RADII = 16
 
 #: Places that a thread takes at a time.
 SHARE = 512
@@ -86,9 +94,7 @@ def irradiance_map(photons: Words, radius: float, scale: float, workers: Workers
     is_sample = np.arange(len(photons)) % EVERY == 0
     others = build_photon_map(photons[~is_sample], radius / CELLS_PER_RADIUS, scale * EVERY / (EVERY - 1))
     samples = build_photon_map(photons[is_sample], radius, 0.0)
-    job = IrradianceJob(
-        others, IrradianceMap(samples, np.zeros((len(samples.photons), 3)), radius), np.zeros(1, np.int64)
-    )
+    job = IrradianceJob(others, IrradianceMap(samples, np.zeros((samples.photons, 3)), radius), np.zeros(1, np.int64))
 
     def make_loop(worker: Worker) -> Loop:
         return lambda: run_irradiance(job, worker.port, np.zeros(1, np.int64))
@@ -116,33 +122,25 @@ def irradiance_of(job: IrradianceJob, samples: PhotonMap, i: int) -> Color:
 
     The samples alone say how wide to search: a radius that follows the photons it finds is biased by their number.
     """
-    point, normal = position(samples, i), unpack_unit(samples.photons[i, PHOTON_NORMAL])
-    radius = job.irradiance.radius * math.sqrt(min(1.0, CROWD / neighbours(samples, point)))
+    columns, step = address(samples.columns), WORD_BYTES * samples.columns.shape[1]
+    point, normal = get3(columns, step, i), unpack_unit(get_word(columns + PHOTON_NORMAL * step, i))
+    crowd = neighbours(samples, point) * (job.irradiance.radius / samples.grid.cell) ** 2
+    radius = job.irradiance.radius * math.sqrt(min(1.0, CROWD / crowd))
     return gather(job.photon_map, point, normal, normal, radius)
 
 
 @inlined
 def neighbours(samples: PhotonMap, point: Vec3) -> int:
-    """Returns how many samples are in the cell of a point that has one."""
-    x = cell_coordinate(point[0], samples.low[0], samples.cell, samples.shape[0])
-    y = cell_coordinate(point[1], samples.low[1], samples.cell, samples.shape[1])
-    z = cell_coordinate(point[2], samples.low[2], samples.cell, samples.shape[2])
-    cell = (z * samples.shape[1] + y) * samples.shape[0] + x
-    return samples.starts[cell + 1] - samples.starts[cell]
-
-
-@inlined
-def position(samples: PhotonMap, i: int) -> Vec3:
-    """Returns where a photon landed."""
-    x, y, z = samples.positions[i, 0], samples.positions[i, 1], samples.positions[i, 2]
-    return (np.float64(x), np.float64(y), np.float64(z))
+    """Returns how many samples are in the cell of one of them."""
+    cell = np.uint64(cell_of(samples.grid, point))
+    return samples.starts[cell + np.uint64(1)] - samples.starts[cell]
 
 
 @inlined
 def nearest_irradiance(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3) -> Color:
-    """Returns the irradiance at the nearest sample with a similar normal; dark if there is none in many cells."""
-    reach, nearest = irradiance.samples.cell, -1
-    while nearest < 0 and reach <= MOST_CELLS * irradiance.samples.cell and len(irradiance.values) > 0:
+    """Returns the irradiance at the nearest sample with a similar normal; dark if none is near."""
+    reach, nearest = irradiance.radius, -1
+    while nearest < 0 and reach <= MOST_RADII * irradiance.radius and len(irradiance.values) > 0:
         nearest = nearest_sample(irradiance.samples, point, geom_normal, reach)
         reach *= 2.0
     if nearest < 0:
@@ -154,22 +152,40 @@ def nearest_irradiance(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3
 @inlined
 def nearest_sample(samples: PhotonMap, point: Vec3, geom_normal: Vec3, reach: float) -> int:
     """Returns the index of the nearest sample with a similar normal that is no farther than `reach`, or -1."""
-    width, height, depth = samples.shape
-    low, cell = samples.low, samples.cell
-    x0 = cell_coordinate(point[0] - reach, low[0], cell, width)
-    x1 = cell_coordinate(point[0] + reach, low[0], cell, width)
-    y0 = cell_coordinate(point[1] - reach, low[1], cell, height)
-    y1 = cell_coordinate(point[1] + reach, low[1], cell, height)
-    z0 = cell_coordinate(point[2] - reach, low[2], cell, depth)
-    z1 = cell_coordinate(point[2] + reach, low[2], cell, depth)
-    nearest, least = -1, reach * reach
+    grid, starts, columns = samples.grid, samples.starts, address(samples.columns)
+    step = WORD_BYTES * samples.columns.shape[1]
+    center = (Float32(point[0]), Float32(point[1]), Float32(point[2]))
+    normal = (Float32(geom_normal[0]), Float32(geom_normal[1]), Float32(geom_normal[2]))
+    (x0, x1), (y0, y1), (z0, z1) = (
+        span(samples, center, reach, 0),
+        span(samples, center, reach, 1),
+        span(samples, center, reach, 2),
+    )
+    nearest, least = -1, Float32(reach * reach)
     for z in range(z0, z1 + 1):
         for y in range(y0, y1 + 1):
-            row = (z * height + y) * width
-            for i in range(samples.starts[row + x0], samples.starts[row + x1 + 1]):
-                x_i, y_i, z_i = position(samples, i)
-                dx, dy, dz = x_i - point[0], y_i - point[1], z_i - point[2]
-                distance2 = dx * dx + dy * dy + dz * dz
-                if distance2 <= least and alike(samples.photons[i, PHOTON_NORMAL], geom_normal):
-                    nearest, least = i, distance2
+            row = (z * grid.shape[1] + y) * grid.shape[0]
+            first, last = starts[np.uint64(row + x0)], starts[np.uint64(row + x1 + 1)]
+            for i in range(first, last, ELEMENTS):
+                found = columns + WORD_BYTES * i
+                distance2 = length2(offsets(found, step, center))
+                elements = less_equal(distance2, splat16(least)) & first_elements(last - i)
+                if elements != 0:
+                    elements &= alike(directions_of(found + PHOTON_NORMAL * step), normal)
+                while elements != 0:
+                    k = lowest_bit(elements)
+                    elements &= elements - 1
+                    if element(distance2, k) <= least:
+                        nearest, least = i + k, element(distance2, k)
     return nearest
+
+
+@inlined
+def span(places: PhotonMap, center: Vec3, reach: float, axis: int) -> tuple[int, int]:
+    """Returns the first and the last cell along an axis that has what is no farther than `reach`."""
+    grid, value, away = places.grid, center[axis], Float32(reach) + abs(center[axis]) * ROUNDING
+    low, count = grid.low[axis], grid.shape[axis]
+    return (
+        np.int64(coordinate(value - away, low, grid.per_cell, count)),
+        np.int64(coordinate(value + away, low, grid.per_cell, count)),
+    )

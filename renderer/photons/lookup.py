@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.photons.building import build_photon_map
 from renderer.photons.irradiance import IrradianceMap, nearest_irradiance, no_irradiance
-from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, build_photon_map, find, irradiance
+from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, find, irradiance
 from shaders.compilation import compiled as inlined
 from shaders.surface import Hit
 from shaders.vector import Color

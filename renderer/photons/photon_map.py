@@ -1,4 +1,4 @@
-"""Photons at 24 bytes each, and the uniform grid that finds those near a point.
+"""Photons at 24 bytes each, and the map that finds those near a point.
 
 A photon keeps where it landed, where it came from, the side of the surface, and its flux. Directions are octahedral
 maps of 16 bits a coordinate (Meyer, Suessmuth, Sussner, Stamminger, Greiner: On Floating-Point Normal Vectors, 2010);
@@ -9,20 +9,22 @@ random, so that the sum over many photons has no bias.
 import math
 import zipfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from renderer.errors import PhotonFileError, RenderError
+from renderer.errors import PhotonFileError
+from renderer.photons.grid import Grid, coordinate
+from renderer.simd.columns import ELEMENTS, WORD_BYTES, count_elements
+from renderer.simd.sixteen import first_elements, only, part_of_words, powers_of_words, signed_like, sum_of
 from shaders.compilation import compiled as inlined
 from shaders.elementary import binary_exponent, power_of_two
-from shaders.float32 import Float32, Int
+from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.fma import fma
-from shaders.octahedral import pack_unit, unpack_direction, unpack_unit
-from shaders.shading_normals import shading_normal_correction
+from shaders.shading_normals import MOST_CORRECTION
 from shaders.vector import Color, Vec3
-from tracecore.compilation.cached import compiled
+from tracecore.compilation.vector import address, greatest, least, less, less_equal, load16, splat16
 
 #: One photon. direction points back to where it came from; normal is the flat one of its surface, on that side.
 PHOTON = np.dtype([("position", "<f4", 3), ("direction", "<u4"), ("normal", "<u4"), ("flux", "<u4")])
@@ -31,16 +33,16 @@ PHOTON = np.dtype([("position", "<f4", 3), ("direction", "<u4"), ("normal", "<u4
 PHOTON_WORDS = PHOTON.itemsize // 4
 PHOTON_DIRECTION, PHOTON_NORMAL, PHOTON_FLUX = 3, 4, 5
 
-#: The grid never has more cells than this; larger cells take over.
-MAX_CELLS = 1 << 22
-
-#: Nor does it hold more photons than this.
-MAX_PHOTONS = (1 << 31) - 1
-
 #: A photon counts for a point if it lies within this share of the radius from its tangent plane ...
 DISC_THICKNESS = 0.25
 #: ... and if the surfaces' normals are closer than this cosine.
 NORMAL_COSINE = 0.6
+
+#: The box around a disc is larger than it must be by these shares of the radius and of coordinates, for what rounding
+#: takes.
+_MARGIN, ROUNDING = Float32(2.0**-8), Float32(2.0**-21)
+_THICKNESS, _LEAST_COSINE2 = Float32(DISC_THICKNESS), Float32(NORMAL_COSINE**2)
+_MAP_MIDDLE, _MAP_UNIT = Float32(32767.5), Float32(1.0 / 32767.0)
 
 _EXPONENT_BIAS = 24
 _MANTISSA = 512
@@ -90,24 +92,38 @@ def unpack_flux(packed: np.uint32) -> Color:
 
 
 class PhotonMap(NamedTuple):
-    """Photons sorted by grid cell, x fastest.
+    """Photons sorted by cells of a grid; those of a cell are in order of their index.
 
-    photons: (n, PHOTON_WORDS) uint32.
-    positions: the same bytes as (n, PHOTON_WORDS) float32.
-    starts: (cells + 2,) int32, the photons of cell c are starts[c] : starts[c + 1].
-    low: (3,) float64, corner of the grid, world units.
-    shape: how many cells there are along x, y and z.
-    cell: edge of a cell, world units.
+    columns: (PHOTON_WORDS, m) uint32, the words of photons, each in a row of its own; m exceeds the number of photons
+        by a vector.
+    starts: (cells + 1,) int32, the photons of cell c are starts[c] : starts[c + 1].
+    grid: where the cells are.
+    photons: how many there are.
     scale: what a stored flux is multiplied with to be watts.
     """
 
-    photons: Words
-    positions: npt.NDArray[np.float32]
+    columns: Words
     starts: npt.NDArray[np.int32]
-    low: npt.NDArray[np.float64]
-    shape: tuple[int, int, int]
-    cell: float
+    grid: Grid
+    photons: int
     scale: float
+
+
+class Disc(NamedTuple):
+    """Where photons are looked for.
+
+    point: its middle, world units.
+    normal: of the flat surface, unit.
+    bent: of shading, unit.
+    is_bent: whether these differ.
+    radius: world units.
+    """
+
+    point: Vec3
+    normal: Vec3
+    bent: Vec3
+    is_bent: bool
+    radius: float
 
 
 class Found(NamedTuple):
@@ -119,82 +135,6 @@ class Found(NamedTuple):
 
     flux: Color
     photons: int
-
-
-def grid_shape(
-    low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], cell: float
-) -> tuple[float, npt.NDArray[np.int64]]:
-    """Returns the edge of a cell and how many cells lie along each axis, which are no more than MAX_CELLS in all.
-
-    The edge grows until that is so.
-
-    low, high: (3,) float64, corners of the box that the cells cover, world units.
-    cell: the least edge, world units.
-    """
-    while True:
-        cells = np.floor((high - low) / cell) + 1.0
-        if cells.prod() <= MAX_CELLS:
-            return cell, cells.astype(np.int64)
-        cell *= 1.26
-
-
-def build_photon_map(photons: Words, radius: float, scale: float) -> PhotonMap:
-    """Sort photons (n, PHOTON_WORDS) for searches of `radius`. Photons of a cell keep their order.
-
-    Raises `RenderError` where there are too many to be counted in 31 bits.
-    """
-    if len(photons) > MAX_PHOTONS:
-        raise RenderError(f"a photon map holds {MAX_PHOTONS} photons at most, got {len(photons)}; ask for fewer")
-    positions = photons.view(np.float32)[:, :3]
-    low = positions.min(axis=0).astype(np.float64) if len(photons) else np.zeros(3)
-    high = positions.max(axis=0).astype(np.float64) if len(photons) else np.zeros(3)
-    cell, shape = grid_shape(low, high, radius)
-    ordered, starts = sort_by_cell(np.ascontiguousarray(photons), low, shape, cell)
-    return PhotonMap(
-        photons=ordered,
-        positions=ordered.view(np.float32),
-        starts=starts,
-        low=low,
-        shape=(int(shape[0]), int(shape[1]), int(shape[2])),
-        cell=cell,
-        scale=scale,
-    )
-
-
-@inlined
-def cell_coordinate(value: float, low: float, cell: float, count: int) -> int:
-    """Returns the index of the cell along one axis, inside the grid."""
-    return min(max(math.floor((value - low) / cell), 0), count - 1)
-
-
-@compiled
-def sort_by_cell(
-    photons: Words, low: npt.NDArray[np.float64], shape: npt.NDArray[np.int64], cell: float
-) -> tuple[Words, npt.NDArray[np.int32]]:
-    """Sort photons by cell, by a stable counting sort. Returns the sorted photons and where each cell starts.
-
-    Photons are counted two cells on; then the sum one cell on says where the next photon of a cell goes, and in the end
-    where the next cell starts.
-    """
-    count = len(photons)
-    positions = photons.view(np.float32)
-    cells = np.empty(count, np.int32)
-    starts = np.zeros(shape[0] * shape[1] * shape[2] + 2, np.int32)
-    for i in range(count):
-        x = cell_coordinate(np.float64(positions[i, 0]), low[0], cell, shape[0])
-        y = cell_coordinate(np.float64(positions[i, 1]), low[1], cell, shape[1])
-        z = cell_coordinate(np.float64(positions[i, 2]), low[2], cell, shape[2])
-        cells[i] = (z * shape[1] + y) * shape[0] + x
-        starts[cells[i] + 2] += 1
-    for c in range(2, len(starts)):
-        starts[c] += starts[c - 1]
-    ordered = np.empty_like(photons)
-    for i in range(count):
-        index = starts[cells[i] + 1]
-        starts[cells[i] + 1] += 1
-        for word in range(PHOTON_WORDS):
-            ordered[index, word] = photons[i, word]
-    return ordered, starts
 
 
 @inlined
@@ -215,63 +155,138 @@ def irradiance(photon_map: PhotonMap, found: Found, radius: float) -> Color:
 
 @inlined
 def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Found:
-    """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to."""
-    total_r, total_g, total_b, count = 0.0, 0.0, 0.0, 0
-    width, height, depth = photon_map.shape
-    low, cell = photon_map.low, photon_map.cell
-    for axis in range(3):  # a point far from all photons has none near
-        extent = photon_map.shape[axis] * cell
-        if point[axis] + radius < low[axis] or point[axis] - radius > low[axis] + extent:
-            return Found((0.0, 0.0, 0.0), 0)
-    x0 = cell_coordinate(point[0] - radius, low[0], cell, width)
-    x1 = cell_coordinate(point[0] + radius, low[0], cell, width)
-    y0 = cell_coordinate(point[1] - radius, low[1], cell, height)
-    y1 = cell_coordinate(point[1] + radius, low[1], cell, height)
-    z0 = cell_coordinate(point[2] - radius, low[2], cell, depth)
-    z1 = cell_coordinate(point[2] + radius, low[2], cell, depth)
-    radius2, thickness = radius * radius, DISC_THICKNESS * radius
-    is_bent = geom_normal != shading_normal
-    # Most photons near have the same normal: it is unpacked where it changes.
-    last_normal = pack_unit(geom_normal)
-    faces = alike(last_normal, geom_normal)
+    """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to.
+
+    Sixteen photons of a row of cells are looked at together, and element k of the sum takes the k-th of each sixteen:
+    the order in which flux is added follows from the map alone.
+    """
+    disc = disc_at(point, geom_normal, shading_normal, radius)
+    grid, starts, columns = photon_map.grid, photon_map.starts, address(photon_map.columns)
+    step = WORD_BYTES * photon_map.columns.shape[1]
+    (x0, x1), (y0, y1), (z0, z1) = cells_around(grid, disc, 0), cells_around(grid, disc, 1), cells_around(grid, disc, 2)
+    red, green, blue, count = splat16(ZERO), splat16(ZERO), splat16(ZERO), 0
     for z in range(z0, z1 + 1):
         for y in range(y0, y1 + 1):
-            row = (z * height + y) * width
-            for i in range(photon_map.starts[row + x0], photon_map.starts[row + x1 + 1]):
-                dx = np.float64(photon_map.positions[i, 0]) - point[0]
-                dy = np.float64(photon_map.positions[i, 1]) - point[1]
-                dz = np.float64(photon_map.positions[i, 2]) - point[2]
-                if dx * dx + dy * dy + dz * dz > radius2:
-                    continue
-                if abs(dx * geom_normal[0] + dy * geom_normal[1] + dz * geom_normal[2]) > thickness:
-                    continue
-                normal = photon_map.photons[i, PHOTON_NORMAL]
-                if normal != last_normal:
-                    last_normal, faces = normal, alike(normal, geom_normal)
-                if not faces:
-                    continue
-                packed = photon_map.photons[i, PHOTON_DIRECTION]
-                wi = unpack_unit(packed) if is_bent else unpack_direction(packed)  # flat: the sign alone counts
-                flat = wi[0] * geom_normal[0] + wi[1] * geom_normal[1] + wi[2] * geom_normal[2]
-                bent = wi[0] * shading_normal[0] + wi[1] * shading_normal[1] + wi[2] * shading_normal[2]
-                if flat <= 0.0 or bent <= 0.0:
-                    continue
-                # The flux was counted on the flat triangle; shading sees it about the bent normal.
-                correction = shading_normal_correction(bent, flat) if is_bent else 1.0
-                flux = unpack_flux(photon_map.photons[i, PHOTON_FLUX])
-                total_r += flux[0] * correction
-                total_g += flux[1] * correction
-                total_b += flux[2] * correction
-                count += 1
-    return Found((total_r, total_g, total_b), count)
+            row = (z * grid.shape[1] + y) * grid.shape[0]
+            first, last = starts[np.uint64(row + x0)], starts[np.uint64(row + x1 + 1)]
+            for i in range(first, last, ELEMENTS):
+                photons = columns + WORD_BYTES * i
+                elements = in_disc(photons, step, disc) & first_elements(last - i)
+                if elements != 0:
+                    elements, correction = facing(photons, step, disc, elements)
+                    flux = flux_of(photons + PHOTON_FLUX * step)
+                    red = red + only(elements, flux[0] * correction)
+                    green = green + only(elements, flux[1] * correction)
+                    blue = blue + only(elements, flux[2] * correction)
+                    count += count_elements(elements)
+    return Found((sum_of(red), sum_of(green), sum_of(blue)), count)
 
 
 @inlined
-def alike(packed: np.uint32, geom_normal: Vec3) -> bool:
-    """Returns whether the surface with a packed normal counts as the one that is looked at."""
-    normal = unpack_unit(packed)
-    cosine = normal[0] * geom_normal[0] + normal[1] * geom_normal[1] + normal[2] * geom_normal[2]
-    return cosine >= NORMAL_COSINE
+def disc_at(point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Disc:
+    """Returns the disc of a search."""
+    normal = (Float32(geom_normal[0]), Float32(geom_normal[1]), Float32(geom_normal[2]))
+    bent = (Float32(shading_normal[0]), Float32(shading_normal[1]), Float32(shading_normal[2]))
+    return Disc(
+        (Float32(point[0]), Float32(point[1]), Float32(point[2])), normal, bent, normal != bent, Float32(radius)
+    )
+
+
+@inlined
+def cells_around(grid: Grid, disc: Disc, axis: int) -> tuple[int, int]:
+    """Returns the first and last cell along an axis that a disc reaches into; the last is -1 where there is none."""
+    across = math.sqrt(max(ONE - disc.normal[axis] * disc.normal[axis], ZERO))
+    reach = disc.radius * (across + _THICKNESS * abs(disc.normal[axis]) + _MARGIN)
+    reach = reach + abs(disc.point[axis]) * ROUNDING
+    low, count = grid.low[axis], grid.shape[axis]
+    first, last = disc.point[axis] - reach, disc.point[axis] + reach
+    is_beyond = last < low or (first - low) * grid.per_cell > Float32(count)
+    end = coordinate(last, low, grid.per_cell, count)
+    return np.int64(coordinate(first, low, grid.per_cell, count)), np.int64(-1 if is_beyond else end)
+
+
+@inlined
+def in_disc(photons: int, step: int, disc: Disc) -> int:
+    """Returns the set of those of sixteen photons that lie in a disc.
+
+    photons: address of the first one in the first of the columns.
+    step: bytes from one column to the next.
+    """
+    offset = offsets(photons, step, disc.point)
+    away, thickness = dot16(offset, disc.normal), splat16(_THICKNESS * disc.radius)
+    near = less_equal(length2(offset), splat16(disc.radius * disc.radius))
+    return near & less_equal(away, thickness) & less_equal(-away, thickness)
+
+
+@inlined
+def facing(photons: int, step: int, disc: Disc, elements: int) -> tuple[int, Any]:
+    """Returns the set of those of sixteen photons whose surface and direction face as a disc does, and by what their
+    flux is to be multiplied: it was counted on the flat triangle, and shading sees it about the bent normal.
+    """
+    normal, wi = directions_of(photons + PHOTON_NORMAL * step), directions_of(photons + PHOTON_DIRECTION * step)
+    flat, none = dot16(wi, disc.normal), splat16(ZERO)
+    elements &= alike(normal, disc.normal) & less(none, flat)
+    if not disc.is_bent:
+        return elements, splat16(ONE)
+    bent = dot16(wi, disc.bent)
+    return elements & less(none, bent), least(bent / flat, splat16(MOST_CORRECTION))
+
+
+@inlined
+def directions_of(words: int) -> tuple[Any, Any, Any]:
+    """Returns vectors of any length in sixteen packed directions, as `shaders.octahedral.unpack_direction` does."""
+    middle, unit = splat16(_MAP_MIDDLE), splat16(_MAP_UNIT)
+    x = (part_of_words(words, np.uint32(16), np.uint32(0xFFFF)) - middle) * unit
+    y = (part_of_words(words, np.uint32(0), np.uint32(0xFFFF)) - middle) * unit
+    z = splat16(ONE) - greatest(x, -x) - greatest(y, -y)
+    below = greatest(-z, splat16(ZERO))
+    return x - signed_like(below, x), y - signed_like(below, y), z
+
+
+@inlined
+def offsets(photons: int, step: int, point: Vec3) -> tuple[Any, Any, Any]:
+    """Returns where sixteen photons lie, seen from a point; see `in_disc`."""
+    return (
+        load16(photons) - splat16(point[0]),
+        load16(photons + step) - splat16(point[1]),
+        load16(photons + 2 * step) - splat16(point[2]),
+    )
+
+
+@inlined
+def length2(vectors: tuple[Any, Any, Any]) -> Any:
+    """Returns the squares of the lengths of sixteen vectors."""
+    return vectors[0] * vectors[0] + vectors[1] * vectors[1] + vectors[2] * vectors[2]
+
+
+@inlined
+def dot16(vectors: tuple[Any, Any, Any], other: Vec3) -> Any:
+    """Returns the dot products of sixteen vectors with another one."""
+    return vectors[0] * splat16(other[0]) + vectors[1] * splat16(other[1]) + vectors[2] * splat16(other[2])
+
+
+@inlined
+def alike(normal: tuple[Any, Any, Any], geom_normal: Vec3) -> int:
+    """Returns the set of those of sixteen surfaces that count as the one that is looked at.
+
+    normal: theirs, of any length.
+    geom_normal: float32.
+    """
+    cosine = dot16(normal, geom_normal)
+    is_near = less_equal(length2(normal) * splat16(_LEAST_COSINE2), cosine * cosine)
+    return is_near & less(splat16(ZERO), cosine)
+
+
+@inlined
+def flux_of(words: int) -> tuple[Any, Any, Any]:
+    """Returns the flux of sixteen photons, as `unpack_flux` does."""
+    step = powers_of_words(words, np.uint32(27), np.uint32(_FLUX_BIAS))
+    mask = np.uint32(_MANTISSA - 1)
+    return (
+        part_of_words(words, np.uint32(0), mask) * step,
+        part_of_words(words, np.uint32(9), mask) * step,
+        part_of_words(words, np.uint32(18), mask) * step,
+    )
 
 
 def total_flux(photons: Words) -> npt.NDArray[np.float64]:

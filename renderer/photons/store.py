@@ -8,8 +8,7 @@ in which it left them.
 
 import contextlib
 import mmap
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.simd.columns import CHUNK, ELEMENTS
 from tracecore.compilation.cached import compiled
+from tracecore.workers.pool import Workers
 
 #: A column beside those of a photon: its index.
 STORE_INDEX = PHOTON_WORDS
@@ -55,6 +55,17 @@ class PhotonOutput(NamedTuple):
     blocks: Words
     filled: Counts
     counters: Counts
+
+
+class Piece(NamedTuple):
+    """Photons of a store that lie side by side.
+
+    blocks: (n, STORE_COLUMNS, m) uint32.
+    photons: how many of the m photons of a block there are.
+    """
+
+    blocks: Words
+    photons: int
 
 
 class PhotonStore:
@@ -94,6 +105,13 @@ class PhotonStore:
             yield segment.blocks[: segment.filled[0]]
         yield self._waiting[None, :, : self._waits[0]]
 
+    def pieces(self) -> list[Piece]:
+        """Returns all photons in the order in which they were kept, as whole vectors may read them: what lies behind
+        those of a block is memory as well.
+        """
+        full = [Piece(segment.blocks[: segment.filled[0]], CHUNK) for segment in self._segments]
+        return [*full, Piece(self._waiting[None], int(self._waits[0]))]
+
     def _add_segment(self, photons: int) -> None:
         """Add a segment with room for no less than so many photons."""
         count = max(-(-photons // CHUNK) + 1, SEGMENT_BYTES // PHOTON_BLOCK_BYTES)
@@ -108,41 +126,41 @@ def room(output: PhotonOutput) -> int:
 
 
 def new_blocks(count: int) -> Words:
-    """Returns (count, STORE_COLUMNS, CHUNK) uint32, in huge pages where the system has them: photons fill one after
-    another. They are whole pages, so that lines of 64 bytes lie as the processor has them.
+    """Returns (count, STORE_COLUMNS, CHUNK) uint32. They are whole pages, so that lines of 64 bytes lie as the
+    processor has them.
     """
-    size = count * PHOTON_BLOCK_BYTES
+    return new_words(count * PHOTON_BLOCK_BYTES // 4).reshape(count, STORE_COLUMNS, CHUNK)
+
+
+def new_words(count: int) -> Words:
+    """Returns (count,) uint32, zeros, in huge pages where the system has them: photons fill one after another."""
+    size = 4 * count
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with contextlib.suppress(OSError):  # a kernel without them
             memory.madvise(mmap.MADV_HUGEPAGE)
     else:
         memory = mmap.mmap(-1, size)
-    return np.frombuffer(memory, np.uint32).reshape(count, STORE_COLUMNS, CHUNK)
+    return np.frombuffer(memory, np.uint32)
 
 
-def in_order(stores: list[PhotonStore], first: int, count: int, threads: int) -> Words:
+def in_order(stores: list[PhotonStore], first: int, count: int, workers: Workers) -> Words:
     """Returns all photons stored, (n, PHOTON_WORDS) uint32, in order of index, whichever store they are in.
 
     Those of a path keep their order; a path must be in one store alone.
 
     first: index of the first photon that was started.
     count: how many were started.
-    threads: how many do the work.
+    workers: who does the work.
     """
-    with ThreadPoolExecutor(threads) as pool:
-
-        def spread(function: Callable[..., object], *arguments: object) -> list[object]:
-            return list(pool.map(lambda piece: function(piece, *arguments), stores))
-
-        starts = np.zeros(count + 1, np.int64)
-        spread(_count_store, first, starts)
-        bounds = np.linspace(0, count + 1, threads + 1).astype(np.int64)
-        pieces = [starts[low:high] for low, high in pairwise(bounds)]
-        sums = np.cumsum([0, *pool.map(np.sum, pieces)])
-        list(pool.map(start_paths, pieces, sums[:-1]))
-        ordered = np.empty((int(sums[-1]), PHOTON_WORDS), np.uint32)
-        spread(_put_store, first, starts, ordered)
+    starts = np.zeros(count + 1, np.int64)
+    workers.map(lambda store: _count_store(store, first, starts), stores)
+    bounds = np.linspace(0, count + 1, workers.threads + 1).astype(np.int64)
+    pieces = [starts[low:high] for low, high in pairwise(bounds)]
+    sums = np.cumsum([0, *workers.map(np.sum, pieces)])
+    workers.map(lambda k: start_paths(pieces[k], sums[k]), range(len(pieces)))
+    ordered = np.empty((int(sums[-1]), PHOTON_WORDS), np.uint32)
+    workers.map(lambda store: _put_store(store, first, starts, ordered), stores)
     return ordered
 
 

@@ -117,6 +117,18 @@ def trace_photons(
 
     expected_rays: have memory ready for so many, before tracing begins.
     """
+    stores = trace_to_stores(scene, task, workers, photons, expected_rays)
+    started = time.perf_counter()
+    stored = in_order(stores, photons.start, len(photons), workers)
+    traced = TracedPhotons(stored, *counted(stores), time.perf_counter() - started)
+    leave_stores(stores, workers)
+    return traced
+
+
+def trace_to_stores(
+    scene: PackedScene, task: PhotonTask, workers: Workers, photons: range, expected_rays: int = 0
+) -> list[PhotonStore]:
+    """Trace the photons of these indices. Returns the stores that they are in, to be left by `leave_stores`."""
     options = ENDLESS if needs_uv(scene) else ENDLESS | NO_UV
     job = PhotonJob(scene, task, np.array([photons.start, photons.stop]), options)
     stores: list[PhotonStore] = []
@@ -139,11 +151,17 @@ def trace_photons(
         return loop
 
     workers.run(make_loop)
-    started = time.perf_counter()
-    stored = in_order(stores, photons.start, len(photons), workers.threads)
+    return stores
+
+
+def leave_stores(stores: list[PhotonStore], workers: Workers) -> None:
+    """Leaves stores whose photons are not needed any more to those that are traced next."""
     for store in stores:
         workers.leave("photon store", store)
-    seconds = time.perf_counter() - started
+
+
+def counted(stores: list[PhotonStore]) -> tuple[PhotonCounts, int]:
+    """Returns the fates of the paths in some stores, and how many rays were traced for them."""
     counters = np.sum([store.counters for store in stores], axis=0)
     counts = PhotonCounts(
         emitted=int(counters[PHOTONS_EMITTED]),
@@ -152,4 +170,4 @@ def trace_photons(
         escaped=int(counters[PHOTONS_ESCAPED]),
         terminated=int(counters[PHOTONS_TERMINATED]),
     )
-    return TracedPhotons(stored, counts, int(counters[PHOTON_RAYS]), seconds)
+    return counts, int(counters[PHOTON_RAYS])

@@ -25,7 +25,7 @@ from renderer.drivers import (
 )
 from renderer.drivers.driver import RayCounts, RenderSettings
 from renderer.photons.counts import PhotonCounts
-from renderer.photons.photon_map import PHOTON, build_photon_map, load_photons, total_flux
+from renderer.photons.photon_map import PHOTON, load_photons, total_flux
 from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
@@ -491,11 +491,13 @@ def test_the_first_radius_is_of_the_median_depth_beyond_the_near_distance():
 def test_each_pass_has_photons_and_a_radius_of_its_own(monkeypatch):
     maps = []
 
-    def noted(photons, radius, scale):
-        maps.append((photons[:100, :3].tolist(), radius))
-        return build_photon_map(photons, radius, scale)
+    def noted(scene, task, pool, photons, search):
+        made = traced(scene, task, pool, photons, search)
+        maps.append((made.photon_map.columns[:3, :100].tolist(), search.radius))
+        return made
 
-    monkeypatch.setattr(photon, "build_photon_map", noted)
+    traced = photon.trace_photon_map
+    monkeypatch.setattr(photon, "trace_photon_map", noted)
     passes(lamp_in_box(), "photon", 3, radius=0.2)
     assert [radius for _, radius in maps] == [pass_radius(0.2, i) for i in range(3)]
     assert maps[0][0] != maps[1][0] != maps[2][0]
@@ -625,8 +627,8 @@ def test_seconds_of_tracing_are_those_of_the_pool(monkeypatch):
 
 def test_what_threads_do_adds_up_to_their_time(monkeypatch):
     """Maps are made slow, so that the time for them shows."""
-    built = photon.build_photon_map
-    monkeypatch.setattr(photon, "build_photon_map", lambda *arguments: (time.sleep(0.01), built(*arguments))[1])
+    built = photon.sorted_map
+    monkeypatch.setattr(photon, "sorted_map", lambda *arguments: (time.sleep(0.01), built(*arguments))[1])
     with opened(lamp_in_box(), "photon", photons=100, max_bounces=1, radius=0.1, threads=2) as made:
         for i in range(3):
             made.render_pass(i)

@@ -5,8 +5,9 @@ import pytest
 from small_scenes import lamp_in_box
 
 import tracecore
+from renderer.photons.building import build_photon_map
 from renderer.photons.irradiance import CROWD, EVERY, irradiance_map, nearest_irradiance, nearest_sample, no_irradiance
-from renderer.photons.photon_map import NORMAL_COSINE, PHOTON, PHOTON_WORDS, build_photon_map, gather, pack_flux
+from renderer.photons.photon_map import NORMAL_COSINE, PHOTON, PHOTON_WORDS, gather, pack_flux
 from shaders.compilation import compiled
 from shaders.octahedral import pack_unit, unpack_unit
 from tracecore.workers.pool import WorkerPool
@@ -39,6 +40,11 @@ def photons_in_a_cloud(count, *, flat=False, seed=3):
     return photons.view(np.uint32).reshape(-1, PHOTON_WORDS)
 
 
+def positions_in(places):
+    """Where the photons of a map are: (n, 3) float64."""
+    return places.columns[:3, : places.photons].view(np.float32).T.astype(np.float64)
+
+
 @pytest.fixture
 def pool():
     """Two threads."""
@@ -51,11 +57,12 @@ def pool():
 @pytest.mark.parametrize("reach", [0.05, 0.3])
 def test_the_nearest_place_is_that_of_looking_at_all(reach):
     samples = build_photon_map(photons_in_a_cloud(800), 0.1, 1.0)
-    normals = np.array([unpack_unit(word) for word in samples.photons[:, 4]])
+    normals = np.array([unpack_unit(word) for word in samples.columns[4, :800]])
+    positions = positions_in(samples)
     missed = 0
     for point in np.random.default_rng(4).random((100, 3)) * (1.2, 1.2, 0.4) - (0.1, 0.1, 0.05):
         for normal in ((0.0, 0.0, 1.0), (0.8, 0.0, 0.6)):
-            away = np.linalg.norm(samples.positions[:, :3].astype(np.float64) - point, axis=1)
+            away = np.linalg.norm(positions - point, axis=1)
             away[normals @ normal < NORMAL_COSINE] = np.inf
             expected = int(np.argmin(away)) if away.min() <= reach else -1
             missed += expected < 0
@@ -69,11 +76,11 @@ def test_irradiance_is_that_of_the_photons_that_are_no_places(pool):
     made = irradiance_map(photons, 0.1, 2.0, pool)
     others = build_photon_map(photons[np.arange(len(photons)) % EVERY != 0], 0.1, 2.0 * EVERY / (EVERY - 1))
     assert len(made.values) == len(photons) // EVERY
-    cells = np.floor((made.samples.positions[:, :3].astype(np.float64) - made.samples.low) / made.samples.cell)
-    _, same, crowd = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
-    crowd = crowd[same.ravel()]
+    crowd = np.diff(made.samples.starts)
+    crowd = np.repeat(crowd, crowd) * (0.1 / made.samples.grid.cell) ** 2
+    positions = positions_in(made.samples)
     for i in range(0, len(made.values), 7):
-        place, normal = made.samples.positions[i, :3].astype(np.float64), unpack_unit(made.samples.photons[i, 4])
+        place, normal = positions[i], unpack_unit(made.samples.columns[4, i])
         radius = 0.1 * np.sqrt(min(1.0, CROWD / crowd[i]))
         expected = gather_at(others, tuple(place.tolist()), normal, radius)
         np.testing.assert_allclose(made.values[i], expected, rtol=1e-12)
@@ -95,7 +102,7 @@ def test_the_irradiance_at_places_is_right_on_average(found, pool):
     radius = np.sqrt(found / 3_000 / np.pi)
     for seed in range(20):
         made = irradiance_map(photons_in_a_cloud(3_000, flat=True, seed=seed), radius, 1.0, pool)
-        inside = np.all(np.abs(made.samples.positions[:, :2] - 0.5) < 0.5 - radius, axis=1)
+        inside = np.all(np.abs(positions_in(made.samples)[:, :2] - 0.5) < 0.5 - radius, axis=1)
         values.append(made.values[inside].mean(axis=0))
     error = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
     assert np.all(np.abs(np.mean(values, axis=0) - 3_000 * np.array([0.5, 0.5, 0.25])) < 4.0 * error + 2.0)

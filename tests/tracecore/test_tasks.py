@@ -94,8 +94,12 @@ def test_items_are_shared_out(pool: WorkerPool) -> None:
             together.wait(LONG)
         return 2 * item
 
-    made = list(in_order(pool, lambda index, crew: crew.map(double, range(20), "doubling"), 0, up_to(1), many))
-    assert made == [[2 * item for item in range(20)]]
+    def task(index: int, crew: Crew) -> list[int]:
+        assert crew.threads == 3  # no other task is under way
+        with crew.timed("doubling"):
+            return crew.map(double, range(20))
+
+    assert list(in_order(pool, task, 0, up_to(1), many)) == [[2 * item for item in range(20)]]
     assert all(worker.seconds["doubling"] > 0.0 for worker in pool.workers)
 
 
@@ -171,6 +175,16 @@ def test_what_is_left_is_taken_again(pool: WorkerPool) -> None:
         return int(scratch[0])
 
     assert sorted(in_order(pool, task, 0, up_to(5), lambda: 1)) == [1, 2, 3, 4, 5]
+
+
+def test_seconds_within_others_count_once(pool: WorkerPool) -> None:
+    pool.open()
+    (worker, *_) = pool.workers
+    with worker.timed("outer"):
+        time.sleep(0.02)
+        with worker.timed("inner"):
+            time.sleep(0.05)
+    assert 0.02 <= worker.seconds["outer"] < 0.05 <= worker.seconds["inner"]
 
 
 def test_seconds_of_a_worker_add_up(pool: WorkerPool) -> None:

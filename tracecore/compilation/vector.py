@@ -46,6 +46,7 @@ class VectorModel(models.PrimitiveModel):
 
 FLOAT4 = Vector(4)
 FLOAT8 = Vector(8)
+FLOAT16 = Vector(16)
 
 
 def emitting(emitter: Callable[..., Any]) -> Any:
@@ -118,6 +119,12 @@ def load8(typing: Any, where: Any) -> Any:
 
 
 @emitting
+def load16(typing: Any, where: Any) -> Any:
+    """Loads sixteen float32 from an address."""
+    return _load(FLOAT16, ir.VectorType(FLOAT, 16))
+
+
+@emitting
 def load_float(typing: Any, where: Any) -> Any:
     """Loads a float32 from an address."""
     return _load(types.float32, FLOAT)
@@ -175,6 +182,12 @@ def splat4(typing: Any, value: Any) -> Any:
 def splat8(typing: Any, value: Any) -> Any:
     """Returns eight elements of one value, rounded to float32."""
     return _splat(8)
+
+
+@emitting
+def splat16(typing: Any, value: Any) -> Any:
+    """Returns sixteen elements of one value, rounded to float32."""
+    return _splat(16)
 
 
 @emitting

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -60,12 +61,13 @@ COUNTER_NAMES = (
     "bytes_down",
 )
 
-#: Names of what a worker counts seconds of: all that it was at tasks, of which it had nothing to do, and put photons
-#: into maps.
-ALL, IDLE, MAP = "all", "idle", "map"
+#: Names of what a worker counts seconds of: all that it was at tasks, of which it had nothing to do, put photons into
+#: maps, and shared work that has no name of its own.
+ALL, IDLE, MAP, OTHER = "all", "idle", "map", "other"
 
 Longs = npt.NDArray[np.int64]
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 #: A compiled loop, ready to run: returns DONE, or what it needs.
@@ -116,17 +118,19 @@ class Worker:
         self.batches: Any = None
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.spans: list[tuple[str, int, int]] = []
+        self._within = 0  # nanoseconds of blocks that were timed within the one that is timed now
         self._objects: dict[Any, Any] = {}
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Counts the seconds within the block under a name."""
-        start = time.monotonic_ns()
+        """Counts the seconds within the block under a name, but for those of blocks within it."""
+        start, outer, self._within = time.monotonic_ns(), self._within, 0
         try:
             yield
         finally:
             end = time.monotonic_ns()
-            self.seconds[name] += 1e-9 * (end - start)
+            self.seconds[name] += 1e-9 * (end - start - self._within)
+            self._within = outer + end - start
             if len(self.spans) < len(self.port.log):
                 self.spans.append((name, start, end))
 
@@ -162,12 +166,29 @@ class _Ends:
             self.all.set()
 
 
-class Workers(Protocol):
-    """Some workers that run loops together: all of a pool, or the crew of a task (`tracecore.workers.tasks`)."""
+class Helpers(Protocol):
+    """Those who do work together that is cut into items."""
 
     @property
     def threads(self) -> int:
-        """Returns how many workers there are at most."""
+        """Returns how many there are, about."""
+
+    def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """Returns what a function makes of each item, in their order; they share the items."""
+
+
+class CallingThread:
+    """The calling thread, which has no helpers."""
+
+    threads = 1
+
+    def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """Returns what a function makes of each item, one after the other."""
+        return [function(item) for item in items]
+
+
+class Workers(Helpers, Protocol):
+    """Some workers that run loops together: all of a pool, or the crew of a task (`tracecore.workers.tasks`)."""
 
     def batches(self, slots: int) -> int:
         """Returns how many batches of so many slots a loop should have in flight."""
@@ -220,6 +241,11 @@ class WorkerPool:
     def batches(self, slots: int) -> int:
         """Returns how many batches of so many slots a loop should have in flight."""
         return min(self._in_flight, self._slots // slots)
+
+    def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """Returns what a function makes of each item, in their order; as many threads share them."""
+        with ThreadPoolExecutor(self.threads) as threads:
+            return list(threads.map(function, items))
 
     def run(self, make_loop: Callable[[Worker], Loop]) -> None:
         """Make a loop for each thread and run them all to their end.

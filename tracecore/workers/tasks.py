@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Generic, TypeVar
 
-from tracecore.workers.pool import ALL, CHECK_SECONDS, IDLE, Loop, Stopped, Worker, WorkerPool, signals_held
+from tracecore.workers.pool import ALL, CHECK_SECONDS, IDLE, OTHER, Loop, Stopped, Worker, WorkerPool, signals_held
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -42,11 +42,12 @@ class Crew:
 
     def __init__(self, tasks: "Tasks[T]", leader: Worker) -> None:
         self._tasks, self._leader = tasks, leader
+        self._timed_as = OTHER
 
     @property
     def threads(self) -> int:
-        """Returns how many workers there are at most."""
-        return self._tasks.pool.threads
+        """Returns how many workers the task may count on, as long as no task ends or begins."""
+        return self._tasks.workers_each
 
     def batches(self, slots: int) -> int:
         """Returns how many batches of so many slots a loop should have in flight."""
@@ -59,13 +60,15 @@ class Crew:
         """
         self._tasks.share(self._leader, partial(self._tasks.pool.drive, make_loop=make_loop))
 
-    def map(self, function: Callable[[U], V], items: Sequence[U], name: str) -> list[V]:
+    def map(self, function: Callable[[U], V], items: Sequence[U]) -> list[V]:
         """Returns what a function makes of each item, in their order; each worker takes the next one.
 
-        name: as what the workers' seconds are noted.
+        The seconds of all count as what the leader's count as now.
         """
         results: dict[int, V] = {}
         left = iter(range(len(items)))  # shared: each worker takes the next one
+
+        name = self._timed_as
 
         def work(worker: Worker) -> None:
             with worker.timed(name):
@@ -78,9 +81,13 @@ class Crew:
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Notes the leader's seconds within the block under a name."""
-        with self._leader.timed(name):
-            yield
+        """Counts the seconds within the block under a name."""
+        before, self._timed_as = self._timed_as, name
+        try:
+            with self._leader.timed(name):
+                yield
+        finally:
+            self._timed_as = before
 
     def take(self, key: Hashable, make: Callable[[], U]) -> U:
         """Returns an object that tasks before have left under a key, or makes one."""
@@ -131,6 +138,11 @@ class Tasks(Generic[T]):
                 yield result
         finally:
             self._stop()
+
+    @property
+    def workers_each(self) -> int:
+        """Returns how many workers there are for each task under way."""
+        return max(1, len(self.pool.workers) // max(1, self._under_way))
 
     def check(self) -> None:
         """Raise `Stopped` where nobody wants results any more."""
