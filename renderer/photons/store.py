@@ -18,7 +18,7 @@ import numpy.typing as npt
 from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.simd.columns import CHUNK, ELEMENTS
 from tracecore.compilation.cached import compiled
-from tracecore.workers.pool import Workers
+from tracecore.workers.pool import Helpers
 
 #: A column beside those of a photon: its index.
 STORE_INDEX = PHOTON_WORDS
@@ -144,7 +144,7 @@ def new_words(count: int) -> Words:
     return np.frombuffer(memory, np.uint32)
 
 
-def in_order(stores: list[PhotonStore], first: int, count: int, workers: Workers) -> Words:
+def in_order(stores: list[PhotonStore], first: int, count: int, workers: Helpers) -> Words:
     """Returns all photons stored, (n, PHOTON_WORDS) uint32, in order of index, whichever store they are in.
 
     Those of a path keep their order; a path must be in one store alone.

@@ -29,6 +29,7 @@ from renderer.scene.packed_scene import pack_scene
 from renderer.simd.columns import ELEMENTS
 from scenes.lights import PointLight
 from scenes.model import Material, Texture
+from tracecore.workers.pool import CallingThread
 
 WHITE = Material(diffuse=(0.9, 0.9, 0.9))
 LAMP = PointLight(position=(0.5, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
@@ -107,7 +108,7 @@ class Shooter:
             if not any(active):
                 break
         counters = np.sum([store.counters for store in stores], axis=0)
-        return in_order(stores, first, photons, 2), counters
+        return in_order(stores, first, photons, CallingThread()), counters
 
     def trace(self, batch, active):
         """Hits of the first rays; u and v only if they are needed."""

@@ -7,6 +7,14 @@ from renderer.photons import store as photon_store
 from renderer.photons.photon_map import PHOTON_WORDS
 from renderer.photons.store import PHOTON_BLOCK_BYTES, STORE_COLUMNS, STORE_INDEX, PhotonStore, in_order, room
 from renderer.simd.columns import CHUNK
+from tracecore.workers.pool import CallingThread, Helpers
+
+
+def helpers(count: int) -> Helpers:
+    """So many threads, one after the other."""
+    made = CallingThread()
+    made.threads = count
+    return made
 
 
 def keep(store, photons):
@@ -31,7 +39,7 @@ def test_photons_are_put_in_order_of_path_and_as_kept(threads):
     stores = [PhotonStore(), PhotonStore(), PhotonStore()]
     keep(stores[0], [(104, 0), (101, 0), (101, 1), (101, 2)])
     keep(stores[2], [(100, 0), (102, 0), (102, 1)])
-    ordered = in_order(stores, 100, 5, threads)
+    ordered = in_order(stores, 100, 5, helpers(threads))
     assert ordered.dtype == np.uint32
     assert ordered[:, 0].tolist() == [1000, 1010, 1011, 1012, 1020, 1021, 1040]
     assert np.array_equal(ordered - ordered[:, :1], np.tile(100 * np.arange(PHOTON_WORDS), (7, 1)))
@@ -40,7 +48,7 @@ def test_photons_are_put_in_order_of_path_and_as_kept(threads):
 def test_the_highest_indices_are_told_apart():
     store = PhotonStore()
     keep(store, [(2**32 - 2, 0), (2**32 - 1, 0), (2**32 - 2, 1)])
-    assert in_order([store], 2**32 - 3, 3, 2)[:, 0].tolist() == [
+    assert in_order([store], 2**32 - 3, 3, CallingThread())[:, 0].tolist() == [
         (10 * (2**32 - 2)) % 2**32,
         (10 * (2**32 - 2) + 1) % 2**32,
         (10 * (2**32 - 1)) % 2**32,
@@ -55,12 +63,12 @@ def test_many_photons_of_many_stores_come_into_order():
         mine = [photon for photon in photons if photon[0] % 3 == number]
         mine.sort(key=lambda photon: (photon[1], random.random()))  # paths mixed, each in its order
         keep(store, mine)
-    ordered = in_order(stores, 0, 1000, 2)
+    ordered = in_order(stores, 0, 1000, helpers(2))
     assert ordered[:, 0].tolist() == [10 * index + rank for index, rank in photons]
 
 
 def test_no_photon_is_no_row():
-    assert in_order([PhotonStore()], 7, 0, 2).shape == (0, PHOTON_WORDS)
+    assert in_order([PhotonStore()], 7, 0, CallingThread()).shape == (0, PHOTON_WORDS)
 
 
 def test_room_is_there_for_every_ray_and_segments_are_used_again(monkeypatch):

@@ -133,7 +133,7 @@ def test_a_cpu_that_traces_in_place_does_so_between_its_shading():
 
 
 def test_a_picture_has_a_timeline(tmp_path):
-    """What a thread does beside its loops is in the same row, and overlaps with nothing there."""
+    """What a thread does beside its loops is in the same row: it lies beside all else there, or within."""
     path = tmp_path / "a.json"
     settings = Settings(driver="photon", size=(16, 12), passes=5, photons=500, threads=2, device="cpu", timeline=path)
     renderer.render("cornell", settings)
@@ -143,7 +143,8 @@ def test_a_picture_has_a_timeline(tmp_path):
         rows = by_row(events(trace, ph="X"))
         spans = sorted(rows[thread * timeline.THREAD_ROWS], key=lambda span: span["ts"])
         for before, after in pairwise(spans):
-            assert before["ts"] + before["dur"] <= after["ts"] + 1.0  # microseconds
+            end = before["ts"] + before["dur"]
+            assert end <= after["ts"] + 1.0 or after["ts"] + after["dur"] <= end + 1.0  # microseconds
 
 
 def test_a_full_log_says_how_much_is_missing(tmp_path):
