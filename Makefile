@@ -9,7 +9,12 @@ SOURCES := pyproject.toml README.md $(shell find renderer tracecore shaders scen
 # Another renderer and a denoiser, by which pictures are judged.
 JUDGES := mitsuba pyoidn
 
-.PHONY: picture test clean
+# What most tests call is compiled once, beside the checks: otherwise each worker of pytest would compile it. Numba
+# compiles the loops of eye paths twice, with shadow rays and without.
+EYE_LOOPS := eye-loops-path eye-loops-photons-only
+LOOPS := photon-loops $(EYE_LOOPS)
+
+.PHONY: picture test checked $(LOOPS) clean
 
 picture: .venv-picture/installed
 	.venv-picture/bin/tracecore render cornell -o output/cornell-photon.png
@@ -21,11 +26,23 @@ picture: .venv-picture/installed
 	touch $@
 
 test: .venv-test/installed
+	$(MAKE) --jobs checked $(LOOPS)
+	.venv-test/bin/python -m pytest -n auto --dist loadfile
+
+checked $(LOOPS): .venv-test/installed
+
+checked:
 	.venv-test/bin/ruff check
 	.venv-test/bin/ruff format --check
 	.venv-test/bin/mypy
 	.venv-test/bin/lint-imports
-	.venv-test/bin/python -m pytest -n auto --dist loadfile
+
+photon-loops:
+	.venv-test/bin/tracecore photons cornell --device cpu --store 1 --quiet
+
+$(EYE_LOOPS): eye-loops-%:
+	mkdir -p build
+	.venv-test/bin/tracecore render cornell --driver $* --device cpu --size 8x6 --passes 1 --quiet -o build/$*.npy
 
 .venv-test/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-test

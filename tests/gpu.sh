@@ -9,8 +9,8 @@
 #   OUT            folder for logs and figures (default: output/gpu)
 #   PYTHON         interpreter (default: python3)
 #   GPU_EXTRA      more commands, one a line, each with a time limit of GPU_EXTRA_LIMIT seconds (default: 300)
-#   GPU_SKIP       parts to leave out, separated by spaces: vectors renderer tracecore memcheck racecheck
-#                  bench benchmark
+#   GPU_SKIP       parts to leave out, separated by spaces: vectors renderer tracecore builds memcheck
+#                  racecheck bench benchmark
 #
 # Every command has a time limit. The last lines are a summary; the exit status is 1 if anything failed.
 set -u
@@ -50,6 +50,8 @@ if [[ $failed == 0 ]]; then
         tests/shaders -q -p no:cacheprovider
     part renderer 300 "$PYTHON" -m pytest -m gpu tests/renderer -q --durations=5 -p no:cacheprovider
     part tracecore 900 "$PYTHON" -m pytest -m gpu tests/tracecore -q --durations=5 -p no:cacheprovider
+    # Every kernel for every architecture and mode of dispatch, of which `make test` compiles a third.
+    part builds 500 env TRACECORE_EVERY_BUILD=1 "$PYTHON" -m pytest tests/tracecore/test_nvrtc.py -q -p no:cacheprovider
 
     if command -v compute-sanitizer >/dev/null; then
         for tool in memcheck racecheck; do

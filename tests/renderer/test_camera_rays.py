@@ -50,7 +50,7 @@ def test_a_point_out_of_focus_is_a_disc(height, focus, distance):
     depth = distance if height is None else 1.0
     radius = aperture * abs(1.0 / focus - 1.0 / distance) * distance / depth / pixel
     small = square_at(0.1 * depth, -0.05 * depth, distance, 2.0 * pixel * depth, camera)
-    image = picture(small, count=512)
+    image = picture(small)
     (x, y), deviations = moments(image)
     assert (x, y) == pytest.approx((0.1 / pixel, -0.05 / pixel), abs=0.15)
     # The square of a standard deviation: a disc's radius^2 / 4, and edge^2 / 12 of a box, a pixel and the square.

@@ -104,8 +104,7 @@ OF_ALBEDO = {
 }
 
 
-@pytest.mark.parametrize("albedo", [0.5, 0.8])
-@pytest.mark.parametrize("surface", OF_ALBEDO)
+@pytest.mark.parametrize(("surface", "albedo"), [("diffuse", 0.5), *((surface, 0.8) for surface in OF_ALBEDO)])
 @pytest.mark.parametrize("driver", COMPLETE)
 def test_a_furnace_of_any_surface_has_radiance_1_over_1_minus_albedo(driver, surface, albedo):
     """Rays of the camera are parallel, and so remain those that mirrors reflect."""

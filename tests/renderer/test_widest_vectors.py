@@ -16,19 +16,23 @@ print(cpu_target.target_context.codegen()._tm_features, has_widest_vectors())
 """
 
 
+CASES = [
+    ("+avx512f", {}, "+avx2,+avx512f,-prefer-256-bit True"),
+    ("-avx512f", {}, "+avx2,-avx512f False"),
+    ("+avx512f", {"NUMBA_CPU_FEATURES": "+sse2"}, "+sse2 False"),
+    ("+avx512f", {"NUMBA_CPU_FEATURES": "+avx512f,-prefer-256-bit"}, "+avx512f,-prefer-256-bit True"),
+    ("+avx512f", {"NUMBA_CPU_FEATURES": "+avx512f"}, "+avx512f False"),
+    ("+avx512f", {"NUMBA_CPU_NAME": "generic"}, " False"),
+]
+#: Whatever is imported first chooses; how, does not depend on it.
+FIRST = ["tracecore.tracers.cpu", "shaders.sampling"]
+
+
 @pytest.mark.parametrize(
-    ("feature", "environment", "expected"),
-    [
-        ("+avx512f", {}, "+avx2,+avx512f,-prefer-256-bit True"),
-        ("-avx512f", {}, "+avx2,-avx512f False"),
-        ("+avx512f", {"NUMBA_CPU_FEATURES": "+sse2"}, "+sse2 False"),
-        ("+avx512f", {"NUMBA_CPU_FEATURES": "+avx512f,-prefer-256-bit"}, "+avx512f,-prefer-256-bit True"),
-        ("+avx512f", {"NUMBA_CPU_FEATURES": "+avx512f"}, "+avx512f False"),
-        ("+avx512f", {"NUMBA_CPU_NAME": "generic"}, " False"),
-    ],
+    ("module", "feature", "environment", "expected"),
+    [*(("renderer.drivers", *case) for case in CASES), *((module, *CASES[0]) for module in FIRST)],
 )
-@pytest.mark.parametrize("module", ["renderer.drivers", "tracecore.tracers.cpu", "shaders.sampling"])
-def test_widest_vectors(feature, environment, expected, module):
+def test_widest_vectors(module, feature, environment, expected):
     """In a process of its own, as Numba reads its settings once."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_CPU")}
     script = [sys.executable, "-c", SCRIPT.format(feature=feature, module=module)]
