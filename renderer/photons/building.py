@@ -6,8 +6,9 @@ are put in order of their index. So the order of a map depends on no thread and 
 and all along its photons keep the order in which it left them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ MAX_PHOTONS = (1 << 31) - 1
 
 #: Photons of a bucket, about: their records stay in the cache while they are sorted. There are no more than so many
 #: buckets, each of which has a line of its own in the cache that is filled.
-BUCKET_PHOTONS, FEW_BUCKETS = 4096, 512
+BUCKET_PHOTONS, FEW_BUCKETS = 2048, 1024
 MOST_BUCKETS = 2 * FEW_BUCKETS + 2
 
 #: Groups of cells that photons are counted in, of which buckets are made.
@@ -162,14 +163,14 @@ def one_thread() -> Threads:
     return Threads(1, lambda function, items: [function(item) for item in items])
 
 
-def threads_of(count: int) -> Threads:
-    """Returns so many threads, which are there while they have something to do."""
-
-    def spread(function: Callable[[Any], object], items: Sequence[Any]) -> list[object]:
-        with ThreadPoolExecutor(count) as pool:
-            return list(pool.map(function, items))
-
-    return one_thread() if count == 1 else Threads(count, spread)
+@contextmanager
+def threads_of(count: int) -> Iterator[Threads]:
+    """Yields so many threads; one is the calling thread."""
+    if count == 1:
+        yield one_thread()
+        return
+    with ThreadPoolExecutor(count) as pool:
+        yield Threads(count, lambda function, items: list(pool.map(function, items)))
 
 
 def sorted_map(pieces: list[Piece], radius: float, scale: float, memory: MapMemory, threads: Threads) -> PhotonMap:

@@ -159,7 +159,8 @@ def trace_photon_map(
     stores = trace_to_stores(scene, task, pool, photons)
     started = time.perf_counter()
     pieces = [piece for store in stores for piece in store.pieces()]
-    made = sorted_map(pieces, search.radius, search.scale, search.memory, threads_of(pool.threads))
+    with threads_of(pool.threads) as threads:
+        made = sorted_map(pieces, search.radius, search.scale, search.memory, threads)
     return TracedMap(made, *counted(stores), time.perf_counter() - started)
 
 
