@@ -81,11 +81,11 @@ class MapMemory:
 class Threads(NamedTuple):
     """Those who build a map.
 
-    count: how many they are.
+    number: how many they are.
     map: calls a function with each of some items, on all of them.
     """
 
-    count: int
+    number: int
     map: Callable[[Callable[[Any], object], Sequence[Any]], Iterable[object]]
 
 
@@ -184,7 +184,7 @@ def sorted_map(pieces: list[Piece], radius: float, scale: float, memory: MapMemo
 
     Raises `RenderError` where there are too many to be counted in 31 bits.
     """
-    shares = shared_out(pieces, threads.count)
+    shares = shared_out(pieces, threads.number)
     boxes = [np.array([[np.inf] * 3, [-np.inf] * 3], np.float32) for _ in shares]
     threads.map(lambda k: [add_bounds(*piece, boxes[k]) for piece in shares[k]], range(len(shares)))
     count = sum(len(piece.blocks) * piece.photons for piece in pieces)
@@ -242,7 +242,7 @@ def sort(shares: list[list[Piece]], count: int, grid: Grid, memory: MapMemory, t
             distribute(*piece, sorting, cursors[k], scratch)
 
     threads.map(distribute_share, range(len(shares)))
-    parts = min(PARTS * threads.count, buckets) if threads.count > 1 else 1
+    parts = min(PARTS * threads.number, buckets) if threads.number > 1 else 1
     bounds = np.linspace(0, buckets, parts + 1).astype(np.int64)
     largest = int(np.diff(sorting.photon_starts).max())
 
@@ -385,10 +385,10 @@ def count_cells(sorting: Sorting, bucket: int, records: int, count: int) -> int:
         starts[np.uint64(cell)] = 0
     for j in range(count):
         starts[np.uint64(get_int(records + RECORD_BYTES * j, RECORD_CELL))] += 1
-    end, crowd = np.int32(sorting.photon_starts[bucket]), np.int32(0)
+    end, crowd = np.int32(sorting.photon_starts[bucket]), 0
     for cell in range(low, high):
         photons = starts[np.uint64(cell)]
-        end, crowd = np.int32(end + photons), max(crowd, photons)
+        end, crowd = np.int32(end + photons), max(crowd, int(photons))
         starts[np.uint64(cell)] = end
     return crowd
 

@@ -247,7 +247,7 @@ def cells_around(grid: Grid, disc: Disc, axis: int) -> tuple[int, int]:
     first, last = disc.point[axis] - reach, disc.point[axis] + reach
     is_beyond = last < low or (first - low) * grid.per_cell > Float32(count)
     end = coordinate(last, low, grid.per_cell, count)
-    return np.int64(coordinate(first, low, grid.per_cell, count)), np.int64(-1 if is_beyond else end)
+    return coordinate(first, low, grid.per_cell, count), -1 if is_beyond else end
 
 
 @inlined
