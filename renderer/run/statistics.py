@@ -41,7 +41,7 @@ FIELDS = {
     "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
     "seconds.wait": "of these they waited; 0 on a CPU that traces in place",
     "seconds.shade": "wall time in which the CPU threads shaded, mean over the threads",
-    "seconds.order": "wall time to put photons in order, when all threads are done",
+    "seconds.order": "wall time to put photons in order or into a map, when all threads are done",
     "seconds.total": "wall time of load, build and render; of a photon run: load, build, tracing after the pilot",
     "rays.camera": "rays from the eye",
     "rays.shadow": "rays to a light",
