@@ -42,7 +42,7 @@ MAX_PHOTONS = (1 << 31) - 1
 
 #: Photons of a bucket, about: their records stay in the cache while they are sorted. There are no more than so many
 #: buckets, each of which has a line of its own in the cache that is filled.
-BUCKET_PHOTONS, FEW_BUCKETS = 4096, 512
+BUCKET_PHOTONS, FEW_BUCKETS = 2048, 1024
 MOST_BUCKETS = 2 * FEW_BUCKETS + 2
 
 #: Groups of cells that photons are counted in, of which buckets are made.
@@ -357,10 +357,10 @@ def count_cells(sorting: Sorting, bucket: int, records: int, count: int) -> int:
         starts[np.uint64(cell)] = 0
     for j in range(count):
         starts[np.uint64(get_int(records + RECORD_BYTES * j, RECORD_CELL))] += 1
-    end, crowd = np.int32(sorting.photon_starts[bucket]), np.int32(0)
+    end, crowd = np.int32(sorting.photon_starts[bucket]), 0
     for cell in range(low, high):
         photons = starts[np.uint64(cell)]
-        end, crowd = np.int32(end + photons), max(crowd, photons)
+        end, crowd = np.int32(end + photons), max(crowd, int(photons))
         starts[np.uint64(cell)] = end
     return crowd
 

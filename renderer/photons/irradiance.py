@@ -186,6 +186,6 @@ def span(places: PhotonMap, center: Vec3, reach: float, axis: int) -> tuple[int,
     grid, value, away = places.grid, center[axis], Float32(reach) + abs(center[axis]) * ROUNDING
     low, count = grid.low[axis], grid.shape[axis]
     return (
-        np.int64(coordinate(value - away, low, grid.per_cell, count)),
-        np.int64(coordinate(value + away, low, grid.per_cell, count)),
+        coordinate(value - away, low, grid.per_cell, count),
+        coordinate(value + away, low, grid.per_cell, count),
     )

@@ -16,15 +16,24 @@ import numpy.typing as npt
 
 from renderer.errors import PhotonFileError
 from renderer.photons.grid import Grid, coordinate
-from renderer.simd.columns import ELEMENTS, WORD_BYTES, count_elements
-from renderer.simd.sixteen import first_elements, only, part_of_words, powers_of_words, signed_like, sum_of
+from renderer.simd.columns import ELEMENTS, WORD_BYTES, count_elements, three
+from renderer.simd.sixteen import (
+    first_elements,
+    only,
+    pack_sixteen,
+    part_of_words,
+    powers_of_words,
+    signed_like,
+    sum_of,
+    three_columns,
+)
 from shaders.compilation import compiled as inlined
 from shaders.elementary import binary_exponent, power_of_two
 from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.fma import fma
 from shaders.shading_normals import MOST_CORRECTION
 from shaders.vector import Color, Vec3
-from tracecore.compilation.vector import address, greatest, least, less, less_equal, load16, splat16
+from tracecore.compilation.vector import address, greatest, least, less, less_equal, load16, splat16, store
 
 #: One photon. direction points back to where it came from; normal is the flat one of its surface, on that side.
 PHOTON = np.dtype([("position", "<f4", 3), ("direction", "<u4"), ("normal", "<u4"), ("flux", "<u4")])
@@ -126,6 +135,15 @@ class Disc(NamedTuple):
     radius: float
 
 
+class Total(NamedTuple):
+    """The sum of what photons bring. red, green, blue: sixteen sums each. photons: how many they are."""
+
+    red: Any
+    green: Any
+    blue: Any
+    photons: int
+
+
 class Found(NamedTuple):
     """Photons that a search has found.
 
@@ -157,14 +175,15 @@ def irradiance(photon_map: PhotonMap, found: Found, radius: float) -> Color:
 def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: Vec3, radius: float) -> Found:
     """Returns the photons in a disc on the tangent plane, on the side of a surface that its normals point to.
 
-    Sixteen photons of a row of cells are looked at together, and element k of the sum takes the k-th of each sixteen:
-    the order in which flux is added follows from the map alone.
+    Sixteen photons of a row of cells are tested together. Those that lie in the disc wait side by side until they are
+    sixteen. Element k of the sum takes the k-th of each sixteen, so that the order in which flux is added follows from
+    the map alone.
     """
     disc = disc_at(point, geom_normal, shading_normal, radius)
     grid, starts, columns = photon_map.grid, photon_map.starts, address(photon_map.columns)
-    step = WORD_BYTES * photon_map.columns.shape[1]
+    step, waiting, waits = WORD_BYTES * photon_map.columns.shape[1], waiting_words(), 0
     (x0, x1), (y0, y1), (z0, z1) = cells_around(grid, disc, 0), cells_around(grid, disc, 1), cells_around(grid, disc, 2)
-    red, green, blue, count = splat16(ZERO), splat16(ZERO), splat16(ZERO), 0
+    total = Total(splat16(ZERO), splat16(ZERO), splat16(ZERO), 0)
     for z in range(z0, z1 + 1):
         for y in range(y0, y1 + 1):
             row = (z * grid.shape[1] + y) * grid.shape[0]
@@ -172,14 +191,40 @@ def find(photon_map: PhotonMap, point: Vec3, geom_normal: Vec3, shading_normal: 
             for i in range(first, last, ELEMENTS):
                 photons = columns + WORD_BYTES * i
                 elements = in_disc(photons, step, disc) & first_elements(last - i)
-                if elements != 0:
-                    elements, correction = facing(photons, step, disc, elements)
-                    flux = flux_of(photons + PHOTON_FLUX * step)
-                    red = red + only(elements, flux[0] * correction)
-                    green = green + only(elements, flux[1] * correction)
-                    blue = blue + only(elements, flux[2] * correction)
-                    count += count_elements(elements)
-    return Found((sum_of(red), sum_of(green), sum_of(blue)), count)
+                waits = pack_sixteen(elements, three(photons + PHOTON_DIRECTION * step, step), waiting, waits)
+                if waits >= ELEMENTS:
+                    total = with_sixteen(total, waiting, disc, ELEMENTS)
+                    move_sixteen(waiting)
+                    waits -= ELEMENTS
+    total = with_sixteen(total, waiting, disc, waits)
+    return Found((sum_of(total.red), sum_of(total.green), sum_of(total.blue)), total.photons)
+
+
+@inlined
+def waiting_words() -> tuple[int, int, int]:
+    """Returns addresses of columns in which directions, normals and fluxes of photons wait."""
+    return three(three_columns(), 2 * ELEMENTS * WORD_BYTES)
+
+
+@inlined
+def move_sixteen(waiting: tuple[int, int, int]) -> None:
+    """Moves the words behind the first sixteen to the front."""
+    for column in waiting:
+        store(column, load16(column + ELEMENTS * WORD_BYTES))
+
+
+@inlined
+def with_sixteen(total: Total, waiting: tuple[int, int, int], disc: Disc, count: int) -> Total:
+    """Returns the sum with the first `count` of sixteen photons that wait, as far as they face as a disc does."""
+    elements, correction = facing(waiting, disc)
+    elements &= first_elements(count)
+    red, green, blue = flux_of(waiting[2])
+    return Total(
+        total.red + only(elements, red * correction),
+        total.green + only(elements, green * correction),
+        total.blue + only(elements, blue * correction),
+        total.photons + count_elements(elements),
+    )
 
 
 @inlined
@@ -202,7 +247,7 @@ def cells_around(grid: Grid, disc: Disc, axis: int) -> tuple[int, int]:
     first, last = disc.point[axis] - reach, disc.point[axis] + reach
     is_beyond = last < low or (first - low) * grid.per_cell > Float32(count)
     end = coordinate(last, low, grid.per_cell, count)
-    return np.int64(coordinate(first, low, grid.per_cell, count)), np.int64(-1 if is_beyond else end)
+    return coordinate(first, low, grid.per_cell, count), -1 if is_beyond else end
 
 
 @inlined
@@ -219,13 +264,13 @@ def in_disc(photons: int, step: int, disc: Disc) -> int:
 
 
 @inlined
-def facing(photons: int, step: int, disc: Disc, elements: int) -> tuple[int, Any]:
+def facing(waiting: tuple[int, int, int], disc: Disc) -> tuple[int, Any]:
     """Returns the set of those of sixteen photons whose surface and direction face as a disc does, and by what their
     flux is to be multiplied: it was counted on the flat triangle, and shading sees it about the bent normal.
     """
-    normal, wi = directions_of(photons + PHOTON_NORMAL * step), directions_of(photons + PHOTON_DIRECTION * step)
-    flat, none = dot16(wi, disc.normal), splat16(ZERO)
-    elements &= alike(normal, disc.normal) & less(none, flat)
+    wi, normal, none = directions_of(waiting[0]), directions_of(waiting[1]), splat16(ZERO)
+    flat = dot16(wi, disc.normal)
+    elements = alike(normal, disc.normal) & less(none, flat)
     if not disc.is_bent:
         return elements, splat16(ONE)
     bent = dot16(wi, disc.bent)

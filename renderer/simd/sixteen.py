@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from renderer.simd.columns import ELEMENTS, FLOAT, I32, I64, WORD_BYTES
+from renderer.simd.columns import ALL_ELEMENTS, ELEMENTS, FLOAT, I32, I64, WIDTH, WORD_BYTES, pack_elements
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import FLOAT16, all_elements, emitting
 
@@ -62,6 +62,26 @@ def powers_of_words(typing: Any, where: Any, shift: Any, bias: Any) -> Any:
         return builder.bitcast(shifted, ir.VectorType(FLOAT, ELEMENTS))
 
     return FLOAT16(types.int64, types.uint32, types.uint32), emit
+
+
+@emitting
+def three_columns(typing: Any) -> Any:
+    """Returns the address of three columns of 2 * ELEMENTS words, one behind the other, that are there until the
+    function ends.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ptrtoint(cgutils.alloca_once(builder, ir.ArrayType(I32, 6 * ELEMENTS)), I64)
+
+    return types.int64(), emit
+
+
+@inlined
+def pack_sixteen(elements: int, sources: tuple[int, ...], targets: tuple[int, ...], packed: int) -> int:
+    """Copies the elements of a set side by side to `packed` in the target of each source, see `pack_elements`."""
+    for k in range(0, ELEMENTS, WIDTH):
+        packed = pack_elements((elements >> k) & ALL_ELEMENTS, sources, k, targets, packed)
+    return packed
 
 
 @emitting

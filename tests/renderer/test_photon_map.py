@@ -173,6 +173,23 @@ def test_gather_finds_what_looking_at_every_photon_finds(larger):
     assert found > 80
 
 
+@pytest.mark.parametrize(("lean", "width"), [(0.0, 1.0), (0.4, 1.0), (0.0, 0.1)])
+def test_many_photons_of_a_disc_are_added_as_they_are(lean, width):
+    """Of many fluxes, some of which face elsewhere, so that no sixteen are like the next; also where the cells behind a
+    row are near."""
+    rng = np.random.default_rng(14)
+    photons = make_photons(rng.random((3000, 3)) * (width, 1.0, 0.0))
+    records = photons.view(PHOTON).ravel()
+    records["direction"] = [pack_unit(tuple(v)) for v in directions(3000, 15).tolist()]
+    records["flux"] = [pack_flux(tuple(c), 0.5) for c in rng.random((3000, 3)).tolist()]
+    made, every = build_photon_map(photons, 0.07, 3.0), EveryPhoton(photons, 3.0)
+    bent = (math.sin(lean), 0.0, math.cos(lean))
+    for radius in (0.01, 0.04, 0.07, 0.3):
+        for point in rng.random((20, 3)) * (width, 1.0, 0.0):
+            arguments = (tuple(point.tolist()), UP, bent, radius)
+            np.testing.assert_allclose(gather_at(made, *arguments), every.gather(*arguments), rtol=2e-6)
+
+
 def test_photons_at_the_rim_of_the_map_are_found_from_outside():
     grid = build_photon_map(make_photons([(0.0, 0.0, 0.0), (1.0, 1.0, 0.0)]), 0.2, 1.0)
     for point in ((-0.15, 0.0, 0.0), (0.0, -0.15, 0.0), (1.15, 1.0, 0.0), (1.0, 1.15, 0.0), (0.0, 0.0, -0.04)):
