@@ -46,6 +46,7 @@ __all__ = [
     "shipped_scenes",
 ]
 
+
 def reader_in(module: str, name: str = "read") -> Callable[[Path], Scene]:
     """Returns a reader that imports its module when there is something to be read."""
 

@@ -3,8 +3,8 @@
 By itself Numba makes machine code of each function that a compiled function calls, together with all that this one
 calls itself, so that what is deepest is made again on every level above, and gives each an entry for callers in Python
 and one for callers in C. Here only what Python calls becomes machine code. (All below is optimised by itself, though:
-where the optimiser first saw loops inside of a whole driver, photons on real materials took 8% longer.) The first
-picture of a machine waits 85 seconds for it instead of 220: a Cornell box, one core of a busy AMD EPYC.
+where the optimiser first saw loops inside of a whole driver, photons on real materials took 8% longer.) Parts count no
+references to what they only borrow (`tracecore.compilation.counting`).
 """
 
 # Numba's interface for extensions carries no types.
