@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ USELESS = {
     "scenes.mesh_file",
     "scenes.shipped.kitchen",
     "scenes.shipped.museum",
-    "renderer.bench",
+    "renderer.bench.kernel_benchmark",
 }
 
 
@@ -114,9 +115,10 @@ def test_one_at_a_time_is_in_the_block(tmp_path: Path) -> None:
     inside: list[int] = []
 
     def enter() -> None:
-        for _ in range(50):
+        for _ in range(5):
             with only_process(tmp_path / "folder" / "function.lock"):
                 inside.append(1)
+                time.sleep(0.002)
                 together.append(len(inside))
                 inside.pop()
 
@@ -126,4 +128,4 @@ def test_one_at_a_time_is_in_the_block(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert together == [1] * 200
+    assert together == [1] * 20

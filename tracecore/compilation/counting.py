@@ -77,4 +77,5 @@ def _index_type(value: Any, typemap: Any) -> Any:
 
 
 def _is_basic(index: Any) -> bool:
-    return all(isinstance(one, BASIC_INDICES) for one in (index if isinstance(index, types.BaseTuple) else (index,)))
+    parts: Any = index if isinstance(index, types.BaseTuple) else (index,)
+    return all(isinstance(one, BASIC_INDICES) for one in parts)

@@ -132,7 +132,7 @@ class Merged:
         update_wrapper(self, function)
 
     @cached_property
-    def whole(self) -> Whole:
+    def whole(self) -> Any:
         """Returns what Python and Numba call."""
         return Whole(self.py_func, self._is_inlined)
 
