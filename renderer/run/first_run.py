@@ -33,10 +33,10 @@ def note(work: str) -> None:
 
 @contextmanager
 def helped(work: str) -> Iterator[None]:
-    """Has another process compile the loop over eye paths, if this kind of work was never done, while the block does
-    it; `tracecore.compilation.cached` has one of both compile what both need.
+    """Has another process compile the loop over eye paths while the block does its work, if this kind of work was never
+    done and a core is idle; `tracecore.compilation.cached` has one of both compile what both need.
     """
-    if _marker(work).exists() or _marker(EYE_PATHS).exists() or (os.cpu_count() or 1) < 2:
+    if _marker(work).exists() or _marker(EYE_PATHS).exists() or not has_idle_core():
         yield
         return
     places = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -52,6 +52,11 @@ def helped(work: str) -> Iterator[None]:
     finally:
         helper.kill()
         helper.wait()
+
+
+def has_idle_core() -> bool:
+    """Returns whether a core had little to do in the last minute: on a busy machine a helper does not help."""
+    return hasattr(os, "getloadavg") and os.getloadavg()[0] < (os.cpu_count() or 1) - 0.5
 
 
 def _marker(work: str) -> Path:

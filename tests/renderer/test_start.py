@@ -84,13 +84,17 @@ class Helper:
 helpers: list[Helper] = []
 
 
-@pytest.mark.parametrize(("done", "count"), [((), 1), (("render-photon",), 0), ((EYE_PATHS,), 0), (("other",), 1)])
+@pytest.mark.parametrize(
+    ("done", "load", "count"),
+    [((), 0.2, 1), (("render-photon",), 0.2, 0), ((EYE_PATHS,), 0.2, 0), (("other",), 0.2, 1), ((), 2.0, 0)],
+)
 def test_a_first_run_has_a_helper_until_it_ends(
-    done: tuple[str, ...], count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    done: tuple[str, ...], load: float, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(first_run, "_marker", lambda work: tmp_path / f"{work}.done")
     monkeypatch.setattr(subprocess, "Popen", Helper)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
     helpers.clear()
     for work in done:
         first_run.note(work)

@@ -105,7 +105,7 @@ class Cached(Whole):
 
     def compile(self, sig: Any) -> Any:
         """Compiles for a signature, or loads the code. Returns its entry point, as Numba does."""
-        folder = Path(self.stats.cache_path)
+        folder = Path(str(self.stats.cache_path))
         with only_process(folder / f"{self.py_func.__name__}.lock"), collector_paused():
             return super().compile(sig)
 
