@@ -3,13 +3,12 @@ program."""
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
-from scenes import aff, mitsuba, toml_scene
 from scenes.errors import SceneError, SceneFileError, UnknownSceneError
 from scenes.facts import SceneFacts, describe
 from scenes.lights import DistantLight, PointLight, SpotLight
-from scenes.mesh_file import read_mesh_file
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
@@ -37,17 +36,28 @@ __all__ = [
     "shipped_scenes",
 ]
 
+
+def reader_in(module: str, name: str = "read") -> Callable[[Path], Scene]:
+    """Returns a reader that imports its module when there is something to be read."""
+
+    def read(path: Path) -> Scene:
+        scene: Scene = getattr(import_module(module), name)(path)
+        return scene
+
+    return read
+
+
 #: Readers of files, by suffix.
 READERS: dict[str, Callable[[Path], Scene]] = {
-    ".aff": aff.read,
-    ".nff": aff.read,
-    ".toml": toml_scene.read,
-    ".xml": mitsuba.read,
-    ".obj": read_mesh_file,
-    ".ply": read_mesh_file,
-    ".stl": read_mesh_file,
-    ".glb": read_mesh_file,
-    ".gltf": read_mesh_file,
+    ".aff": reader_in("scenes.aff"),
+    ".nff": reader_in("scenes.aff"),
+    ".toml": reader_in("scenes.toml_scene"),
+    ".xml": reader_in("scenes.mitsuba"),
+    ".obj": reader_in("scenes.mesh_file", "read_mesh_file"),
+    ".ply": reader_in("scenes.mesh_file", "read_mesh_file"),
+    ".stl": reader_in("scenes.mesh_file", "read_mesh_file"),
+    ".glb": reader_in("scenes.mesh_file", "read_mesh_file"),
+    ".gltf": reader_in("scenes.mesh_file", "read_mesh_file"),
 }
 
 

@@ -5,9 +5,12 @@ By Schlick's Fresnel a surface that reflects f at normal incidence reflects `sca
 Shading in Unreal Engine 4, 2013). Between its points the table's numbers are linear in the roots of alpha and of the
 cosine, and the means are those of what is so read, exactly: what one bounce misses can be added without an error of its
 own.
+
+`python -m shaders.albedo_table` writes the file beside the code that is read at each start.
 """
 
 import math
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +24,8 @@ Doubles = npt.NDArray[np.float64]
 #: Points along each axis of the table, from 0 to 1, and points of quadrature of the sampled normals' two numbers.
 TABLE_SIZE = 32
 NODES, AZIMUTHS = 32, 12
+
+FILE = Path(__file__).with_suffix(".npy")
 
 #: Mean of Schlick's (1 - cosine)^5 over the cosine-weighted hemisphere.
 MEAN_GRAZING = 1.0 / 21.0
@@ -99,7 +104,11 @@ def means(table: Doubles) -> Doubles:
     return mean
 
 
-SHARES = tabulated()
+if __name__ == "__main__":
+    np.save(FILE, tabulated())
+
+#: The table, and its means, (2, PLACES).
+SHARES: Doubles = np.load(FILE)
 MEAN_SHARES = means(SHARES)
 
 

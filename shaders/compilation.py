@@ -4,7 +4,7 @@ the machine code."""
 from collections.abc import Callable
 from typing import TypeVar, cast
 
-from tracecore.compilation.merging import Whole
+from tracecore.compilation.merging import Merged
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -12,10 +12,10 @@ F = TypeVar("F", bound=Callable[..., object])
 def compiled(function: F) -> F:
     """Compiles a function with IEEE arithmetic and without the interpreter lock; callers that are cached on disk carry
     its code with them."""
-    return cast(F, Whole(function, is_inlined=True))
+    return cast(F, Merged(function, is_inlined=True))
 
 
 def called(function: F) -> F:
     """Compiles a function as `compiled` does, for what few hits need: it stays out of the loops of those that do
     not."""
-    return cast(F, Whole(function))
+    return cast(F, Merged(function))

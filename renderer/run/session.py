@@ -3,16 +3,17 @@
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, cast
-
-from tqdm.auto import tqdm
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from renderer.drivers.driver import Driver, passes_of
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 #: Between two unfinished pictures at least so many times as long as it took to write the last one.
 SAVE_SPACING = 20.0
@@ -93,7 +94,7 @@ def render(driver: Driver, film: Film, limits: Limits, results: Results, *, quie
 class _Observer:
     """Looks on between two passes: moves the bar and saves a picture when it is time."""
 
-    def __init__(self, driver: Driver, film: Film, results: Results, bar: "tqdm[None]") -> None:
+    def __init__(self, driver: Driver, film: Film, results: Results, bar: "tqdm[None] | None") -> None:
         self._driver, self._film, self._results, self._bar = driver, film, results, bar
         self._start = time.perf_counter()
         self._next_save = self._start + results.interval
@@ -104,9 +105,10 @@ class _Observer:
         return time.perf_counter() - self._start
 
     def after_pass(self) -> None:
-        rays_per_second = self._driver.work.rays.total / max(self.seconds, 1e-9)
-        self._bar.set_postfix_str(f"{rays_per_second / 1e6:.2f} Mrays/s", refresh=False)
-        self._bar.update()
+        if self._bar is not None:
+            rays_per_second = self._driver.work.rays.total / max(self.seconds, 1e-9)
+            self._bar.set_postfix_str(f"{rays_per_second / 1e6:.2f} Mrays/s", refresh=False)
+            self._bar.update()
         if time.perf_counter() >= self._next_save:
             self._save()
 
@@ -147,7 +149,10 @@ def with_outlook(items: Iterable[T]) -> Iterator[tuple[T, bool]]:
         item = following
 
 
-def _progress_bar(limits: Limits, quiet: bool) -> "tqdm[None]":
-    is_notebook = "ipykernel" in sys.modules
-    silent = quiet or not (sys.stderr.isatty() or is_notebook)
-    return tqdm(total=limits.passes, desc="rendering", unit="pass", disable=silent, file=sys.stderr, leave=False)
+def _progress_bar(limits: Limits, quiet: bool) -> "AbstractContextManager[tqdm[None] | None]":
+    """Returns a bar, or nothing where nobody would see it; only then nothing is loaded for it."""
+    if quiet or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        return nullcontext()
+    from tqdm.auto import tqdm
+
+    return tqdm(total=limits.passes, desc="rendering", unit="pass", file=sys.stderr, leave=False)

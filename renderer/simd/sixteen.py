@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from renderer.simd.columns import ALL_ELEMENTS, ELEMENTS, FLOAT, I32, I64, WIDTH, WORD_BYTES, pack_elements
+from renderer.simd.columns import ALL_ELEMENTS, ELEMENTS, FLOAT, I32, I64, VECTOR_WIDTH, WORD_BYTES, pack_elements
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import FLOAT16, all_elements, emitting
 
@@ -79,7 +79,7 @@ def three_columns(typing: Any) -> Any:
 @inlined
 def pack_sixteen(elements: int, sources: tuple[int, ...], targets: tuple[int, ...], packed: int) -> int:
     """Copies the elements of a set side by side to `packed` in the target of each source, see `pack_elements`."""
-    for k in range(0, ELEMENTS, WIDTH):
+    for k in range(0, ELEMENTS, VECTOR_WIDTH):
         packed = pack_elements((elements >> k) & ALL_ELEMENTS, sources, k, targets, packed)
     return packed
 

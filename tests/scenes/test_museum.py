@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import scenes
 from scenes import Scene
 from scenes.document import KeyedTriangles, triangle_count
 from scenes.geometry import double_area_normals, unit
@@ -53,7 +54,7 @@ def test_triangles_are_nearly_those_asked_for(scene, triangles):
 
 
 def test_default_size():
-    assert abs(museum.scene().document.triangles - 60_000) < 3_000
+    assert abs(scenes.load("museum").document.triangles - 60_000) < 3_000
 
 
 def test_only_the_sculpture_moves(scene):

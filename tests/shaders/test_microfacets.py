@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shaders.albedo_table import mean_shares, shares_at
+from shaders.albedo_table import FILE, mean_shares, shares_at, tabulated
 from shaders.bsdf import Bsdf, base_reflectance, entering_share
 from shaders.compilation import compiled
 from shaders.conductor import conductor_fresnel
@@ -323,3 +323,7 @@ def test_grazing_light_is_reflected_whole_and_straight_light_as_the_gloss_says()
     assert schlick(GOLD, 1.0) == GOLD
     assert schlick(GOLD, 0.0) == WHITE
     assert sum(shares_at(0.0, 0.3)) == pytest.approx(1.0)
+
+
+def test_the_file_of_albedos_holds_what_is_tabulated() -> None:
+    np.testing.assert_allclose(np.load(FILE), tabulated(), rtol=1e-9, atol=1e-12)

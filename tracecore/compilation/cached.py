@@ -6,20 +6,27 @@ stale code can be loaded. Folders of older sources are removed after a month wit
 """
 
 import functools
+import gc
 import hashlib
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import numba
 
-from tracecore.compilation.merging import Whole, part
+from tracecore.compilation.merging import Merged, Whole
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 #: Which packages' compiled functions a package's compiled functions may call.
 REACH = {"tracecore": ("tracecore",), "shaders": ("shaders",), "renderer": ("tracecore", "shaders", "renderer")}
@@ -91,19 +98,55 @@ def has_cached_code(package: str) -> bool:
     return any(cache_folder(package).rglob("*.nbi"))
 
 
+class Cached(Whole):
+    """Is a function whose machine code is kept on disk. Of several processes that need it one compiles, and the others
+    wait for its code.
+    """
+
+    def compile(self, sig: Any) -> Any:
+        """Compiles for a signature, or loads the code. Returns its entry point, as Numba does."""
+        folder = Path(str(self.stats.cache_path))
+        with only_process(folder / f"{self.py_func.__name__}.lock"), collector_paused():
+            return super().compile(sig)
+
+
+@contextmanager
+def only_process(path: Path) -> Iterator[None]:
+    """Lets one process at a time, and one thread, run the block; a file stands for it. (All of them on systems that
+    cannot lock files so.)
+    """
+    if fcntl is None:
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+        yield
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Lets no garbage be looked for within the block: a compiler makes millions of objects that are still in use."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a function to be machine code that runs without the interpreter lock, in IEEE arithmetic, cached on
     disk.
     """
     package = function.__module__.partition(".")[0]
     numba.config.CACHE_DIR = str(cache_folder(package))  # type: ignore[attr-defined]
-    whole = Whole(function)
-    whole.enable_caching()
-    return whole
+    cached = Cached(function)
+    cached.enable_caching()
+    return cached
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a part of the compiled functions that call it; it is merged into them and cannot be called from
-    Python.
-    """
-    return part(function, is_inlined=True)
+    """Decorates a part of the compiled functions that call it; it is merged into them."""
+    return Merged(function, is_inlined=True)

@@ -3,14 +3,15 @@
 By itself Numba makes machine code of each function that a compiled function calls, together with all that this one
 calls itself, so that what is deepest is made again on every level above, and gives each an entry for callers in Python
 and one for callers in C. Here only what Python calls becomes machine code. (All below is optimised by itself, though:
-where the optimiser first saw loops inside of a whole driver, photons on real materials took 8% longer.) The first
-picture of a machine waits 85 seconds for it instead of 220: a Cornell box, one core of a busy AMD EPYC.
+where the optimiser first saw loops inside of a whole driver, photons on real materials took 8% longer.) Parts count no
+references to what they only borrow (`tracecore.compilation.counting`).
 """
 
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="misc, no-untyped-call, call-overload"
 
 from collections.abc import Callable
+from functools import cached_property, update_wrapper
 from typing import Any
 
 import numba
@@ -18,6 +19,9 @@ from numba.core import types
 from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import AnnotateTypes
+
+from tracecore.compilation.counting import LeaveUncounted
 
 #: How everything is compiled: in IEEE arithmetic, to run without the interpreter lock.
 OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -66,18 +70,32 @@ class PartLibrary(JITCodeLibrary):
         self._ensure_finalized()
         return 0
 
+    def _optimize_functions(self, module: Any) -> None:
+        """Leaves functions to `_optimize_final_module`, which begins with the same."""
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Optimises the module once. (Numba does it twice, with references counted in the first round; see
+        `counting`.)
+        """
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
 
 class PartCompiler(Compiler):
-    """Compiles to a `PartLibrary`."""
+    """Compiles to a `PartLibrary`, without counts of references where there is nothing to count."""
 
     def define_pipelines(self) -> Any:
         """Returns the pipelines of Numba, which now write to a `PartLibrary`."""
         self.state.library = PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-        return super().define_pipelines()
+        (pipeline,) = super().define_pipelines()
+        pipeline.add_pass_after(LeaveUncounted, AnnotateTypes)
+        pipeline.finalize()
+        return [pipeline]
 
 
 class Whole(CPUDispatcher):
@@ -89,11 +107,42 @@ class Whole(CPUDispatcher):
 
     def __init__(self, function: Callable[..., Any], is_inlined: bool = False) -> None:
         super().__init__(function, targetoptions=OPTIONS | {"nopython": True, "boundscheck": None})
-        self.part = part(function, is_inlined)
+        self._is_inlined = is_inlined
+
+    @cached_property
+    def part(self) -> Any:
+        """Returns the part, for Numba."""
+        return part(self.py_func, self._is_inlined)
 
     @property
     def _numba_type_(self) -> Any:
         return types.Dispatcher(self.part)
+
+
+class Merged:
+    """Is a function that compiled code calls, and is merged with. Python may call it too, which compiles it alone.
+
+    Numba hears of it when it is first called, so that hundreds of such functions take no time at each start.
+
+    is_inlined: whether it is always inlined.
+    """
+
+    def __init__(self, function: Callable[..., Any], is_inlined: bool = False) -> None:
+        self.py_func, self._is_inlined = function, is_inlined
+        update_wrapper(self, function)
+
+    @cached_property
+    def whole(self) -> Any:
+        """Returns what Python and Numba call."""
+        return Whole(self.py_func, self._is_inlined)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.whole._numba_type_
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Calls the machine code."""
+        return self.whole(*arguments)
 
 
 def part(function: Callable[..., Any], is_inlined: bool) -> Any:

@@ -10,8 +10,6 @@ from scenes.shipped.museum.pictures import textures
 from scenes.shipped.museum.sculpture import KEY_TIMES, sculpture
 from scenes.shipped.viewpoint import viewpoint
 
-DEFAULT_TRIANGLES = 60_000
-
 #: The sculpture's strands in their materials.
 STRANDS = (hall.GOLD, hall.COPPER, hall.GOLD, hall.ENAMEL, hall.COPPER)
 
@@ -26,7 +24,7 @@ CAMERAS = {
 }
 
 
-def scene(triangles: int = DEFAULT_TRIANGLES) -> Scene:
+def scene(triangles: int) -> Scene:
     """Makes the scene with nearly so many triangles, all of those of the sculpture moving."""
     still = hall.hall()
     rest = triangles - sum(triangle_count(part.shape) for part in still)

@@ -1,0 +1,135 @@
+"""A run loads what it needs and compiles nothing twice, and a first run has its work shared."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from renderer.run import first_run
+from renderer.run.first_run import EYE_PATHS, helped
+from tracecore.compilation.cached import only_process
+
+#: Renders by paths, and tells what was imported, compiled and loaded for it.
+RUN = """
+import gc, json, sys
+from numba.core import event
+with event.install_recorder("numba:compile") as compiled:
+    from renderer import cli
+    status = cli.main(["render", "cornell", "--driver", "path", "--size", "8x8", "--passes", "1", "--device", "cpu",
+                       "--quiet", "-o", sys.argv[1]])
+from tracecore.compilation.merging import Merged, Whole
+loaded = [one.py_func.__name__ for one in gc.get_objects() if isinstance(one, Whole) and one.overloads]
+known = [one.py_func.__name__ for one in gc.get_objects() if isinstance(one, Merged) and "whole" in vars(one)]
+print(json.dumps({"status": status, "compiled": len(compiled.buffer), "loaded": loaded, "known": known,
+                  "modules": sorted(sys.modules)}))
+"""
+
+#: What a picture of a scene made by code does not need.
+USELESS = {
+    "tqdm",
+    "asyncio",
+    "trimesh",
+    "PIL",
+    "matplotlib",
+    "OpenEXR",
+    "scenes.aff",
+    "scenes.mitsuba",
+    "scenes.toml_scene",
+    "scenes.mesh_file",
+    "scenes.shipped.kitchen",
+    "scenes.shipped.museum",
+    "renderer.bench.kernel_benchmark",
+}
+
+
+def run(tmp_path: Path) -> dict[str, Any]:
+    command = [sys.executable, "-c", RUN, str(tmp_path / "picture.npy")]
+    told: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout.splitlines()[-1])
+    assert told["status"] == 0
+    return told
+
+
+def test_a_second_run_compiles_nothing_and_loads_its_own_loop_alone(tmp_path: Path) -> None:
+    run(tmp_path)  # which may have to compile
+    told = run(tmp_path)
+    assert told["compiled"] == 0
+    assert told["known"] == []  # no function that is merged with others was made known to Numba
+    assert "run_eye_paths" in told["loaded"]
+    assert not {"run_photons", "run_occlusion", "run_irradiance", "run_features"} & set(told["loaded"])
+    assert not USELESS & set(told["modules"])
+
+
+class Helper:
+    """Stands for the other process."""
+
+    def __init__(self, command: list[str], **_: Any) -> None:
+        assert command[0] == sys.executable
+        self.calls: list[str] = []
+        helpers.append(self)
+
+    def kill(self) -> None:
+        self.calls.append("kill")
+
+    def wait(self) -> None:
+        self.calls.append("wait")
+
+
+helpers: list[Helper] = []
+
+
+@pytest.mark.parametrize(
+    ("done", "load", "count"),
+    [((), 0.2, 1), (("render-photon",), 0.2, 0), ((EYE_PATHS,), 0.2, 0), (("other",), 0.2, 1), ((), 2.0, 0)],
+)
+def test_a_first_run_has_a_helper_until_it_ends(
+    done: tuple[str, ...], load: float, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_run, "_marker", lambda work: tmp_path / f"{work}.done")
+    monkeypatch.setattr(subprocess, "Popen", Helper)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    helpers.clear()
+    for work in done:
+        first_run.note(work)
+    with suppress(KeyboardInterrupt), helped("render-photon"):
+        assert [helper.calls for helper in helpers] == [[]] * count
+        raise KeyboardInterrupt
+    assert [helper.calls for helper in helpers] == [["kill", "wait"]] * count
+
+
+def test_the_helper_does_what_it_is_for() -> None:
+    """It is a program in a text, which no other check reads."""
+    names = {"__name__": "helper"}
+    asked: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("renderer.run.rendering.render", lambda *args, **settings: asked.append((args, settings)))
+        exec(first_run.HELPER, names)
+    ((scene,), settings) = asked[0]
+    assert (scene, settings["driver"], EYE_PATHS) == ("cornell", "path", "render-path")
+
+
+def test_one_at_a_time_is_in_the_block(tmp_path: Path) -> None:
+    inside: list[int] = []
+
+    def enter() -> None:
+        for _ in range(5):
+            with only_process(tmp_path / "folder" / "function.lock"):
+                inside.append(1)
+                time.sleep(0.002)
+                together.append(len(inside))
+                inside.pop()
+
+    together: list[int] = []
+    threads = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert together == [1] * 20
