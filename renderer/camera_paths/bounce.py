@@ -27,7 +27,7 @@ from renderer.camera_paths.vertices import Rules, Vertices, look_at_surfaces, pi
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
 from renderer.photons.chunk_views import View
 from renderer.scene.photon_scene import EYE_SCALAR, GLOWS, MIXED
-from renderer.simd.columns import WORD_BYTES
+from renderer.simd.columns import WORD_BYTES, whole
 from shaders.float32 import ZERO
 from shaders.sampling import cosine_hemisphere
 from shaders.surface import ray_origin, surface_at, world
@@ -53,9 +53,9 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     """
     rules = rules_of(job.task, job.lookup.irradiance.radius)
     first, kept = 0, 0
+    ahead = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
     while first < active:
-        is_first = first >= fresh
-        span = (first, (active if is_first else min(active, fresh)) - first, kept)
+        span = (first, (ahead if first < ahead else active) - first, kept)
         done, going = advance_chunk(job, rules, batch, span, shadows)
         first, kept = first + done, kept + going
     return kept
@@ -92,7 +92,7 @@ def advance_chunk(
         add_light_from_outside(job, batch, first, rays)
     if hits == 0:
         return rays, 0
-    vertices, counts = Vertices(chunk, view, rules), (hits, (chunk.state[0] & DEPTH_MASK) == np.uint32(0))
+    vertices, counts = Vertices(chunk, view, rules), (hits, (chunk.state[hits - 1] & DEPTH_MASK) == np.uint32(0))
     look_at_surfaces(job.scene, view, hits)
     prepare(flags, vertices, hits)
     add_shadow_rays(job.scene, job.task, vertices, counts, shadows)

@@ -58,10 +58,13 @@ SIGN_BIT = np.uint32(1 << 31)
 def add_shadow_rays(
     scene: PackedScene, task: EyeTask, vertices: Vertices, counts: tuple[int, bool], shadows: ShadowRays
 ) -> None:
-    """Add the shadow rays of all vertices of a chunk. counts: of the vertices, and whether they are all first ones."""
-    chunk, (hits, is_first) = vertices.chunk, counts
+    """Add the shadow rays of all vertices of a chunk.
+
+    counts: of the vertices, and whether some are the first of their paths.
+    """
+    chunk, (hits, has_first) = vertices.chunk, counts
     for sample in range(task.light_samples):
-        draw(task, chunk, hits, is_first, (STREAM_LIGHT, MAX_LIGHT_SAMPLES, sample))
+        draw(task, chunk, hits, has_first, (STREAM_LIGHT, MAX_LIGHT_SAMPLES, sample))
         sample_lights(scene, vertices, hits, sample)
         if scene.photon_scene.flags & MIXED:
             each(cast_mixed, whole(hits), vertices)

@@ -54,14 +54,14 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
 #: Columns of a chunk of hits. weight: the diffuse reflectance. pixel to unmapped: of the path that came; next_*: of the
 #: one that goes on where goes is not 0. is_far: whether the irradiance is looked up, where a final gather ends. follow:
-#: 1 where scattered rays follow diffuse reflection, else 0. shares: probabilities of the lobes. phong: the value of that
-#: lobe where it is greatest, and axis the direction about which it lies. scattered: share of the light that is kept;
+#: 1 where scattered rays follow diffuse reflection, else 0. shares: probabilities of the lobes. phong: the value of
+#: that lobe where it is greatest; axis: the direction about which it lies. scattered: share of the light that is kept;
 #: gain: of radiance that is squeezed into another medium. diffuse_light, phong_light: what reaches the eye of light of
 #: one shadow ray, by these lobes; diffuse_pdf, phong_pdf: densities with which the path that goes on may find the light
 #: as well, per cosine or value. pick, light: of the light that is chosen, then LIGHT_RECORD. target: offset of the
 #: shadow ray's end. to_light: unit direction. irradiance: of one light, per cosine. light_pdf: pdf_solid_angle. start:
-#: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be traced. listed, rare: lists of
-#: indices.
+#: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be traced. listed, rare: lists
+#: of indices.
 EYE_COLUMNS = np.dtype(
     [(name, HIT_COLUMNS[name]) for name in SHARED]
     + [

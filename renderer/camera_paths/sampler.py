@@ -90,31 +90,38 @@ def sobol_numbers(task: EyeTask, pixel: int, stream: int, step: int) -> tuple[fl
 class Draw(NamedTuple):
     """What loops over random numbers read.
 
-    key, sequence, stream: of Philox.
+    key: of Philox.
+    sequences, streams: of Philox too, first of paths on their way, then of those that have met no surface yet.
     steps, step: numbers of a path are those of the step depth * steps + step.
     """
 
     chunk: EyeChunk
     key: tuple[np.uint64, np.uint64]
-    sequence: np.uint64
-    stream: np.uint64
+    sequences: tuple[np.uint64, np.uint64]
+    streams: tuple[np.uint64, np.uint64]
     steps: np.uint64
     step: np.uint64
 
 
 @compiled
-def draw(task: EyeTask, chunk: EyeChunk, count: int, is_first: bool, purpose: tuple[int, int, int]) -> None:
+def draw(task: EyeTask, chunk: EyeChunk, count: int, has_first: bool, purpose: tuple[int, int, int]) -> None:
     """Write the random bits of the first `count` paths of a chunk, as the functions above draw them one by one.
 
-    is_first: whether all of them are at their first surface, or before it.
+    has_first: whether some of them may have met no surface before.
     purpose: the stream, how many steps a bounce has, and which of them it is.
     """
-    stream, steps, step = purpose
-    seed, is_even = np.uint64(task.seed), is_first and task.sampler == SOBOL
-    sequence = NO_PASS if is_even else np.uint64(task.sequence) & LOW
-    stream += _half_of(task.sequence) * SECOND_HALF if is_even else 0
-    key = (seed & LOW, seed >> HALF_BITS)
-    each(draw_bits, whole(count), Draw(chunk, key, sequence, np.uint64(stream), np.uint64(steps), np.uint64(step)))
+    seed, is_even = np.uint64(task.seed), has_first and task.sampler == SOBOL
+    (stream, steps, step), sequence = purpose, np.uint64(task.sequence) & LOW
+    stream_of_first = stream + (_half_of(task.sequence) * SECOND_HALF if is_even else 0)
+    data = Draw(
+        chunk,
+        (seed & LOW, seed >> HALF_BITS),
+        (sequence, NO_PASS if is_even else sequence),
+        (np.uint64(stream), np.uint64(stream_of_first)),
+        np.uint64(steps),
+        np.uint64(step),
+    )
+    each(draw_bits, whole(count), data)
     if is_even:
         each(spread_bits, whole(count), (chunk, np.uint32(task.sequence >> 1)))
 
@@ -122,16 +129,22 @@ def draw(task: EyeTask, chunk: EyeChunk, count: int, is_first: bool, purpose: tu
 @inlined
 def draw_bits(i: int, data: Draw) -> None:
     """Write the random bits of a path."""
-    chunk = data.chunk
-    step = np.uint64(chunk.state[i] & DEPTH_MASK) * data.steps + data.step
-    bits = philox((np.uint64(chunk.pixel[i]), step, data.sequence, data.stream), data.key)
+    chunk, depth = data.chunk, data.chunk.state[i] & DEPTH_MASK
+    is_first = depth == np.uint32(0)
+    sequence = data.sequences[1] if is_first else data.sequences[0]
+    stream = data.streams[1] if is_first else data.streams[0]
+    step = np.uint64(depth) * data.steps + data.step
+    bits = philox((np.uint64(chunk.pixel[i]), step, sequence, stream), data.key)
     chunk.bits[0, i], chunk.bits[1, i] = np.uint32(bits[0]), np.uint32(bits[1])
     chunk.bits[2, i], chunk.bits[3, i] = np.uint32(bits[2]), np.uint32(bits[3])
 
 
 @inlined
 def spread_bits(i: int, data: tuple[EyeChunk, np.uint32]) -> None:
-    """Turn the random bits of a path into those of Sobol's points."""
+    """Turn the random bits of a path that has met no surface before into those of Sobol's points."""
     chunk, number = data
-    bits = sobol_bits(number, (chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i]))
-    chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i] = bits
+    bits = (chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i])
+    even = sobol_bits(number, bits)
+    is_first = (chunk.state[i] & DEPTH_MASK) == np.uint32(0)
+    chunk.bits[0, i], chunk.bits[1, i] = even[0] if is_first else bits[0], even[1] if is_first else bits[1]
+    chunk.bits[2, i], chunk.bits[3, i] = even[2] if is_first else bits[2], even[3] if is_first else bits[3]

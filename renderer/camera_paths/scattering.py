@@ -91,10 +91,10 @@ def scatter(task: EyeTask, flags: np.uint32, vertices: Vertices, counts: tuple[i
     """Draw the next directions of all paths of a chunk, and decide which go on.
 
     flags: all that triangle records have.
-    counts: of the vertices, and whether they are all first ones.
+    counts: of the vertices, and whether some are the first of their paths.
     """
-    chunk, view, (hits, is_first) = vertices.chunk, vertices.tables, counts
-    draw(task, chunk, hits, is_first, (STREAM_SCATTER, 1, 0))
+    chunk, view, (hits, has_first) = vertices.chunk, vertices.tables, counts
+    draw(task, chunk, hits, has_first, (STREAM_SCATTER, 1, 0))
     if flags & MIXED:
         each(choose_lobe, whole(hits), chunk)
         each(scatter_phong, list_lobe(PHOTON_LOBE_PHONG, hits, chunk), view)
