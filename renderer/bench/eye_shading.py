@@ -9,34 +9,44 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 import tracecore
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.loops import EyeBatches, advance_batch, new_eye_batches
-from renderer.camera_paths.paths import EyeJob
+from renderer.camera_paths.paths import EyeJob, Longs
 from renderer.camera_paths.task import EyeTask
-from renderer.drivers.eye import pixels_by_tile
+from renderer.drivers.eye import TILE, pixels_by_tile
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.photons.lookup import no_photons
 from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.model import Snapshot
 from tracecore.compilation.cached import compiled
+from tracecore.compilation.vector import borrowed
 from tracecore.dispatch.port import POLLED, Port, new_port, no_tree
 from tracecore.dispatch.ring import RingMemory
 from tracecore.dispatch.tracer import Tracer
-from tracecore.rays import BATCH_RAYS
+from tracecore.rays import BATCH_RAYS, Floats, Ids
 
 #: The picture, large enough for batches to stay full; bounces; steps before the first that counts; steps that count.
 SIZE, MAX_BOUNCES, WARM_STEPS, STEPS = (640, 480), 16, 8, 4
-REPETITIONS = 20
+ROUNDS = 40
+
+#: Pixels that are visited one after the other, a tile of the picture.
+RUN = TILE * TILE
 
 
-class Step(NamedTuple):
-    """A batch as a step of shading finds it, and how many rays the step leaves to be traced."""
+class Steps(NamedTuple):
+    """A batch as each step of shading finds it: arrays of `Port` and `EyeBatches`, with a first axis over the steps."""
 
-    port: Port
-    batches: EyeBatches
-    rays: int
+    rays: Floats
+    hits: Floats
+    paths: Ids
+    radiance: Floats
+    shadow_paths: Ids
+    active: Longs
+    fresh: Longs
+    shadows: Longs
 
 
 def eye_job(snapshot: Snapshot, diffuse: int) -> EyeJob:
@@ -49,17 +59,38 @@ def eye_job(snapshot: Snapshot, diffuse: int) -> EyeJob:
         task=EyeTask(np.uint64(0), 0, diffuse, MAX_BOUNCES, samples, 0.0),
         camera=pack_camera(snapshot.camera, *SIZE),
         size=SIZE,
-        pixels=pixels_by_tile(*SIZE),
+        pixels=some_pixels(),
         taken=np.zeros(1, np.int64),
         reach=0.0,
         image=np.zeros((SIZE[0] * SIZE[1], LAYER_COLUMNS["beauty"])),
     )
 
 
+def some_pixels() -> npt.NDArray[np.int32]:
+    """Returns all pixels, in runs of neighbours from all over the picture."""
+    runs = pixels_by_tile(*SIZE).reshape(-1, RUN)
+    return np.random.default_rng(0).permutation(runs).ravel()
+
+
 @compiled
-def shade_step(job: EyeJob, port: Port, batches: EyeBatches) -> None:
-    """Shades the only batch once."""
-    advance_batch(job, port, batches, 0)
+def shade_steps(job: EyeJob, port: Port, batches: EyeBatches, steps: Steps, only_copy: bool) -> None:
+    """Shades the only batch as each step finds it."""
+    job, port, batches, steps = borrowed(job), borrowed(port), borrowed(batches), borrowed(steps)
+    job.taken[0] = 0
+    for k in range(len(steps.active)):
+        port.rays[:], port.hits[:], batches.paths[0] = steps.rays[k], steps.hits[k], steps.paths[k]
+        batches.radiance[0], batches.shadow_paths[0] = steps.radiance[k], steps.shadow_paths[k]
+        batches.active[0], batches.fresh[0] = steps.active[k], steps.fresh[k]
+        batches.shadows[0] = steps.shadows[k]
+        if not only_copy:
+            advance_batch(job, port, batches, 0)
+
+
+def state(port: Port, batches: EyeBatches) -> Steps:
+    """Returns copies of what shading reads and writes, as one step."""
+    kept = (batches.paths, batches.radiance, batches.shadow_paths)
+    counts = (batches.active, batches.fresh, batches.shadows)
+    return Steps(port.rays[None].copy(), port.hits[None].copy(), *(array.copy() for array in kept + counts))
 
 
 def answer(tracer: Tracer, port: Port, batches: EyeBatches) -> int:
@@ -72,53 +103,32 @@ def answer(tracer: Tracer, port: Port, batches: EyeBatches) -> int:
     return sum(counts)
 
 
-def copied(port: Port, batches: EyeBatches) -> tuple[Port, EyeBatches]:
-    """Returns copies of all that shading reads and writes."""
-    arrays = {name: value.copy() for name, value in batches._asdict().items() if isinstance(value, np.ndarray)}
-    mine = port._replace(rays=port.rays.copy(), hits=port.hits.copy())
-    arrays["prim_ids"] = mine.hits[:, 3].view(np.uint32)
-    return mine, batches._replace(**arrays)
-
-
-def record(snapshot: Snapshot, job: EyeJob) -> list[Step]:
-    """Traces full batches of eye paths, and returns their steps."""
+def nanoseconds(job: EyeJob, snapshot: Snapshot) -> float:
+    """Returns the nanoseconds per ray of full batches, by the clock of the thread: the least of some rounds."""
     slots = 1 + job.task.light_samples
-    memory = RingMemory(slots, BATCH_RAYS, np.zeros)
-    port = new_port(memory, slice(0, slots), POLLED, no_tree(), timeout=1.0)
-    batches, steps = new_eye_batches(port, 1, slots, threads=1), []
+    port = new_port(RingMemory(slots, BATCH_RAYS, np.zeros), slice(0, slots), POLLED, no_tree(), timeout=1.0)
+    batches = new_eye_batches(port, 1, slots, threads=1)
+    steps, rays = [], 0
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         for step in range(-WARM_STEPS, STEPS):
-            before = copied(port, batches)
-            shade_step(job, port, batches)
-            rays = answer(tracer, port, batches)
+            found = state(port, batches)
+            shade_steps(job, port, batches, found, False)
+            count = answer(tracer, port, batches)
             if step >= 0:
-                steps.append(Step(*before, rays))
-    return steps
-
-
-def put_back(step: Step, port: Port, batches: EyeBatches) -> None:
-    """Brings a batch to the state in which a step finds it."""
-    port.rays[:], port.hits[:] = step.port.rays, step.port.hits
-    for name, value in batches._asdict().items():
-        if isinstance(value, np.ndarray) and name not in ("prim_ids", "scratch"):
-            value[:] = getattr(step.batches, name)
+                steps.append(found)
+                rays += count
+    recorded = Steps(*(np.concatenate(parts) for parts in zip(*steps, strict=True)))
+    least = []
+    for only_copy in (False, True):
+        seconds = []
+        for _ in range(ROUNDS):
+            started = time.thread_time()
+            shade_steps(job, port, batches, recorded, only_copy)
+            seconds.append(time.thread_time() - started)
+        least.append(min(seconds))
+    return 1e9 * (least[0] - least[1]) / rays
 
 
 def eye_nanoseconds_per_ray(snapshot: Snapshot, diffuse: int) -> float:
-    """Returns the nanoseconds per ray, by the clock of the thread: the sum over the steps of the least of some rounds.
-
-    diffuse: what paths do with diffuse reflection, see `camera_paths.task`.
-    """
-    job = eye_job(snapshot, diffuse)
-    steps, seconds = record(snapshot, job), 0.0
-    port, batches = copied(steps[0].port, steps[0].batches)
-    for step in steps:
-        rounds = []
-        for _ in range(REPETITIONS):
-            job.taken[:] = 0
-            put_back(step, port, batches)
-            started = time.thread_time()
-            shade_step(job, port, batches)
-            rounds.append(time.thread_time() - started)
-        seconds += min(rounds)
-    return 1e9 * seconds / sum(step.rays for step in steps)
+    """Returns the nanoseconds per ray. diffuse: what paths do with diffuse reflection, see `camera_paths.task`."""
+    return nanoseconds(eye_job(snapshot, diffuse), snapshot)

@@ -31,9 +31,9 @@ from renderer.simd.columns import WORD_BYTES, whole
 from shaders.float32 import ZERO
 from shaders.sampling import cosine_hemisphere
 from shaders.surface import ray_origin, surface_at, world
-from shaders.vector import dot, scale
+from shaders.vector import dot, largest, scale
 from tracecore.compilation.cached import compiled, inlined
-from tracecore.compilation.vector import address
+from tracecore.compilation.vector import address, borrowed
 from tracecore.rays import MISS
 
 
@@ -51,6 +51,7 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     shadows: added to.
     Returns how many paths go on.
     """
+    job, batch, shadows = borrowed(job), borrowed(batch), borrowed(shadows)
     rules = rules_of(job.task, job.lookup.irradiance.radius)
     first, kept = 0, 0
     ahead = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
@@ -88,7 +89,7 @@ def advance_chunk(
     )
     chunk, flags = view.chunk, scene.flags
     hits, rays = pick_vertices(view, count)
-    if hits < rays:
+    if hits < rays and (len(job.scene.lights.outer) > 0 or largest(job.scene.background) > 0.0):
         add_light_from_outside(job, batch, first, rays)
     if hits == 0:
         return rays, 0
@@ -125,6 +126,7 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     active: how many they are.
     Returns how many rays there are then.
     """
+    job, batch = borrowed(job), borrowed(batch)
     rays, hits, pixels = batch.rays, batch.hits, batch.paths[EYE_PIXEL]
     kept = 0
     for i in range(active):

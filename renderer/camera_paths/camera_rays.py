@@ -27,7 +27,7 @@ from shaders.float32 import ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32
 from shaders.vector import Vec3, add, dot, length, normalize, scale, subtract
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import address
+from tracecore.compilation.vector import address, borrowed
 
 INFINITY = Float32(np.inf)
 
@@ -72,6 +72,7 @@ def start_eye_paths(
     batch: its rays and paths are written.
     first: index in the batch of the first path.
     """
+    camera, batch = borrowed(camera), borrowed(batch)
     down = triple_of(camera.down)
     side = Float32(2.0 * length(down) / size[1])
     for done in range(0, pixels[1], CHUNK):

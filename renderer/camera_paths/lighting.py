@@ -32,10 +32,10 @@ from shaders.elementary import power
 from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.lights import SHADOW_END, LightArrays, sample_light
 from shaders.random import STREAM_LIGHT, unit32
-from shaders.sampling import uniform_triangle
+from shaders.sampling import interval, uniform_triangle
 from shaders.vector import along, dot, largest, multiply, scale, subtract
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import address
+from tracecore.compilation.vector import address, borrowed
 
 #: Shadow rays per vertex: one for each light up to this many, then as many spread over all.
 MAX_LIGHT_SAMPLES = 8
@@ -77,11 +77,13 @@ def add_shadow_rays(
 def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int) -> None:
     """Choose a light for each vertex, and write what comes from a point of it if nothing is in between."""
     chunk, lights = vertices.chunk, scene.light_records
-    each(pick_stratum, whole(hits), (chunk, Float32(sample), vertices.rules.samples))
-    half = len(lights.cumulative) >> 1
-    while half > 0:
-        each(halve, whole(hits), (chunk, address(lights.cumulative), np.int32(half)))
-        half >>= 1
+    stratum = (Float32(sample), vertices.rules.samples)
+    first = interval(lights.cumulative, stratum_point(stratum, ZERO))
+    left = interval(lights.cumulative, stratum_point(stratum, ONE)) + 1 - first
+    each(pick_stratum, whole(hits), (chunk, stratum, np.int32(first)))
+    while left > 1:
+        each(halve, whole(hits), (chunk, address(lights.cumulative), np.int32(left >> 1)))
+        left -= left >> 1
     columns = (LIGHT_QUADS, address(chunk.light_position))
     gather_columns(address(lights.records), LIGHT_BYTES, address(chunk.light), whole(hits), columns)
     each(arrive, whole(hits), chunk)
@@ -91,17 +93,26 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
 
 
 @inlined
-def pick_stratum(i: int, data: tuple[EyeChunk, float, float]) -> None:
-    """Write the number that chooses a light: each sample has a stratum of its own. data: also says which sample it is
-    of how many."""
-    chunk, sample, samples = data
-    chunk.pick[i] = min((sample + unit32(chunk.bits[2, i])) / samples, BELOW_ONE)
-    chunk.light[i] = Int(0)
+def stratum_point(stratum: tuple[float, float], u: float) -> float:
+    """Returns a number that chooses a light: each sample has a stratum of its own.
+
+    stratum: which sample, of how many.
+    u: 0..1, where in the stratum.
+    """
+    return min((stratum[0] + u) / stratum[1], BELOW_ONE)
+
+
+@inlined
+def pick_stratum(i: int, data: tuple[EyeChunk, tuple[float, float], np.int32]) -> None:
+    """Write the number that chooses a light, and the first light that it may be. data: also has the stratum."""
+    chunk, stratum, first = data
+    chunk.pick[i] = stratum_point(stratum, unit32(chunk.bits[2, i]))
+    chunk.light[i] = first
 
 
 @inlined
 def halve(i: int, data: tuple[EyeChunk, int, np.int32]) -> None:
-    """Go on to the upper half of the lights that are left, where the number is not below those of the lower one.
+    """Go on to the upper half of the lights that are left, where the number is not below the sums of the lower one.
 
     data: also has the address of the running sums of the lights' probabilities, and how many lights a half has.
     """
@@ -133,6 +144,7 @@ def arrive(i: int, chunk: EyeChunk) -> None:
 @compiled
 def sample_others(lights: LightArrays, chunk: EyeChunk, count: int) -> None:
     """Write direction, irradiance and density of lights of other kinds, of the first `count` vertices of a list."""
+    lights = borrowed(lights)
     for k in range(count):
         i = chunk.rare[k]
         point = (np.float64(chunk.position[0, i]), np.float64(chunk.position[1, i]), np.float64(chunk.position[2, i]))

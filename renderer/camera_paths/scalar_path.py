@@ -57,7 +57,7 @@ from shaders.sampling import power_heuristic
 from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
 from shaders.vector import BLACK, Color, Vec3, add, largest, multiply, normalize, scale, subtract
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import address
+from tracecore.compilation.vector import address, borrowed
 from tracecore.rays import MISS
 
 
@@ -141,13 +141,15 @@ def layer_of_met(met: MetLight) -> int:
 @compiled
 def add_light_from_outside(job: EyeJob, batch: EyeBatch, first: int, count: int) -> None:
     """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
+    job, batch = borrowed(job), borrowed(batch)
     for row in range(first, first + count):
         if batch.prim_ids[row] == MISS:
             met = met_outside(batch, row)
             if met.state & SPECULAR_ONLY:  # a backdrop for the eye, no light
                 add_radiance(job.image, met.pixel, multiply(met.throughput, job.scene.background), DIRECT_LIGHT)
-            direction = normalize(ray_direction(batch.rays, row))
-            add_met_light(job, met, light_from_outside(job.scene.lights, job.task, direction, met.pdf))
+            if len(job.scene.lights.outer) > 0:
+                direction = normalize(ray_direction(batch.rays, row))
+                add_met_light(job, met, light_from_outside(job.scene.lights, job.task, direction, met.pdf))
 
 
 @inlined
@@ -183,6 +185,7 @@ def light_from_outside(lights: LightArrays, task: EyeTask, direction: Vec3, pdf:
 def shade_listed(job: EyeJob, chunk: EyeChunk, count: int, shadows: ShadowRays) -> None:
     """Shade the first `count` vertices of the list `chunk.listed`: add what they send to the eye and, of those on the
     scalar path, write what they send on."""
+    job, shadows = borrowed(job), borrowed(shadows)
     for k in range(count):
         i = np.int64(chunk.listed[k])
         vertex = vertex_at(job, chunk, i)
@@ -353,6 +356,7 @@ def put_state(chunk: EyeChunk, vertex: PathVertex, scattered: BsdfSample) -> Non
 @compiled
 def add_photon_light(job: EyeJob, chunk: EyeChunk, hits: int) -> None:
     """Add the light that photons bring the vertices of a chunk."""
+    job = borrowed(job)
     for i in range(hits):
         if largest(column(chunk.weight, i)) > Float32(0.0):
             hit, is_far = diffuse_hit(chunk, i), chunk.is_far[i] != 0

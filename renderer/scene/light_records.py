@@ -34,15 +34,12 @@ LIGHT_RECORD = np.dtype(
     ]
 )
 
-#: Behind the last light: no number in 0..1 reaches it.
-BEHIND_ALL = 2.0
-
 
 class LightRecords(NamedTuple):
     """Holds what loops over shadow rays read of the lights.
 
     records: (n,) LIGHT_RECORD.
-    cumulative: (2^k,) float32, running sums of the probabilities, as many as a search by halves needs.
+    cumulative: (n,) float32, running sums of the probabilities.
     has_others: whether some light is neither a point nor a triangle.
     """
 
@@ -65,6 +62,5 @@ def pack_light_records(lights: LightArrays) -> LightRecords:
     records["flux"] = rows[:, LIGHT_STRENGTH : LIGHT_STRENGTH + 3] * (area / share)[:, None]
     records["density"] = np.where(is_point, 0.0, probability / np.where(area > 0.0, area, 1.0))
     records["density"][is_other] = -1.0
-    cumulative = np.full(1 << max(len(rows) - 1, 0).bit_length(), BEHIND_ALL, np.float32)
-    cumulative[: len(rows)] = lights.cumulative
-    return LightRecords(records, cumulative, bool((is_other & (probability > 0.0)).any()))
+    has_others = bool((is_other & (probability > 0.0)).any())
+    return LightRecords(records, lights.cumulative.astype(np.float32), has_others)
