@@ -9,7 +9,7 @@ Laine, Karras: Stratified Sampling for Stochastic Transparency, 2011.
 import numpy as np
 
 from shaders.compilation import compiled
-from shaders.random import HALF_BITS, LOW, more4, philox, unit
+from shaders.random import HALF_BITS, LOW, Bits4, more4, philox, unit
 
 #: A pass that there never is: its counters are those of seeds.
 NO_PASS = LOW
@@ -38,23 +38,33 @@ def sobol4(seed: np.uint64, sequence: int, index: int, stream: int, step: int) -
         (np.uint64(index) & LOW, np.uint64(step) & LOW, NO_PASS, np.uint64(stream)),
         (np.uint64(seed) & LOW, np.uint64(seed) >> HALF_BITS),
     )
-    first = (np.uint32(words[0]), np.uint32(words[1]), np.uint32(words[2]), np.uint32(words[3]))
-    more = more4(first)
-    a, b = scrambled_point(np.uint32(sequence), (first[0], first[1], first[2]))
-    c, d = scrambled_point(np.uint32(sequence), (first[3], more[0], more[1]))
+    seeds = (np.uint32(words[0]), np.uint32(words[1]), np.uint32(words[2]), np.uint32(words[3]))
+    bits = sobol_bits(np.uint32(sequence), seeds)
+    return unit(np.uint64(bits[0])), unit(np.uint64(bits[1])), unit(np.uint64(bits[2])), unit(np.uint64(bits[3]))
+
+
+@compiled
+def sobol_bits(number: np.uint32, seeds: Bits4) -> Bits4:
+    """Returns two independent points `number` of their sequences, 32 bits for each coordinate.
+
+    seeds: random bits, by which the sequences are shuffled and scrambled.
+    """
+    more = more4(seeds)
+    a, b = scrambled_point(number, (seeds[0], seeds[1], seeds[2]))
+    c, d = scrambled_point(number, (seeds[3], more[0], more[1]))
     return a, b, c, d
 
 
 @compiled
-def scrambled_point(number: np.uint32, seeds: tuple[np.uint32, np.uint32, np.uint32]) -> tuple[float, float]:
-    """Returns the point `number` of Sobol's first two dimensions.
+def scrambled_point(number: np.uint32, seeds: tuple[np.uint32, np.uint32, np.uint32]) -> tuple[np.uint32, np.uint32]:
+    """Returns the point `number` of Sobol's first two dimensions, 32 bits for each.
 
     seeds: of the order of the points, and of each dimension.
     """
     shuffled = reversed_bits(scrambled(reversed_bits(number), seeds[0]))
     x = reversed_bits(scrambled(shuffled, seeds[1]))
     y = reversed_bits(scrambled(pascal(shuffled), seeds[2]))
-    return unit(np.uint64(x)), unit(np.uint64(y))
+    return x, y
 
 
 @compiled

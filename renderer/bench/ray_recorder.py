@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from renderer.bench.workload import NO_VIEW, RaySet
 from renderer.camera_paths.loops import EyeBatches
+from renderer.camera_paths.paths import DEPTH_MASK, EYE_STATE
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from scenes.model import Snapshot
@@ -17,12 +18,16 @@ from tracecore.workers.pool import Worker
 #: Rays after so many hits of a path are of one kind with all deeper ones.
 DEEPEST = 4
 
-#: All kinds, in their order. shadow1 and bounce1 begin where camera rays end, shadow2 and bounce2 where bounce1 does.
-DRIVER_KINDS = (
-    "camera",
-    *(f"{name}{k}{'+' if k == DEEPEST else ''}" for k in range(1, DEEPEST + 1) for name in ("shadow", "bounce")),
-    "photon",
+#: Names of rays by whether any hit is asked for, and by how many hits lie behind them.
+KIND_NAMES = np.array(
+    [
+        ["camera" if k == 0 else f"{name}{k}{'+' if k == DEEPEST else ''}" for k in range(DEEPEST + 1)]
+        for name in ("bounce", "shadow")
+    ]
 )
+
+#: All kinds, in their order. shadow1 and bounce1 begin where camera rays end, shadow2 and bounce2 where bounce1 does.
+DRIVER_KINDS = ("camera", *KIND_NAMES[::-1, 1:].T.ravel().tolist(), "photon")
 
 
 class PolledTracer(DirectTracer):
@@ -79,9 +84,9 @@ class Recorder:
     def look(self, worker: Worker) -> None:
         """Keeps what a thread waits for. Rays that no tracer traces, since they are no numbers, are left out."""
         for asked in asked_of(worker.port):
-            rays = asked.rays[are_valid(asked.rays)]
-            if len(rays):
-                self._samples.setdefault(kind_of(asked, worker.batches), Sample(self._most)).add(rays)
+            valid, kinds = are_valid(asked.rays), kinds_of(asked, worker.batches)
+            for kind in np.unique(kinds[valid]).tolist():
+                self._samples.setdefault(kind, Sample(self._most)).add(asked.rays[valid & (kinds == kind)])
 
     @property
     def sets(self) -> list[RaySet]:
@@ -98,18 +103,17 @@ class Recorder:
         ]
 
 
-def kind_of(asked: Asked, batches: EyeBatches) -> str:
-    """Returns which of DRIVER_KINDS a batch is.
+def kinds_of(asked: Asked, batches: EyeBatches) -> npt.NDArray[np.str_]:
+    """Returns which of DRIVER_KINDS each ray of a batch is, (n,).
 
-    Photons' rays alone are endless; a batch of eye paths knows how many hits lie behind it.
+    Photons' rays alone are endless; paths from the eye know how many hits lie behind them.
     """
     if asked.is_endless:
-        return "photon"
-    hits = int(batches.bounce[asked.slot // batches.slots])
-    if hits == 0 and not asked.is_any:
-        return "camera"
-    depth = min(max(hits, 1), DEEPEST)
-    return f"{'shadow' if asked.is_any else 'bounce'}{depth}{'+' if depth == DEEPEST else ''}"
+        return np.full(len(asked.rays), "photon")
+    index, slot = divmod(asked.slot, batches.slots)
+    states = batches.shadow_paths[index, slot - 1, 1] if slot else batches.paths[index, EYE_STATE]
+    hits = np.minimum((states[: len(asked.rays)] & DEPTH_MASK) + (1 if asked.is_any else 0), DEEPEST)
+    return KIND_NAMES[int(asked.is_any), hits]
 
 
 def are_valid(rays: Floats) -> npt.NDArray[np.bool_]:

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from renderer.camera_paths.loops import EyeBatches, batch_paths, start_batch
-from renderer.camera_paths.paths import EyeJob, ray_direction
+from renderer.camera_paths.loops import EyeBatches, fill_batch
+from renderer.camera_paths.paths import EYE_PIXEL, EyeJob, ray_direction
 from renderer.film.layers import LAYER_ALBEDO, LAYER_DEPTH, LAYER_LOOKED, LAYER_NORMAL, LAYER_SEEN, add_color
+from renderer.photons.batch import HIT_ID
 from shaders.bsdf import Bsdf, entering_share
 from shaders.compilation import compiled as inlined
 from shaders.surface import local, surface_at
@@ -29,18 +30,19 @@ def albedo(bsdf: Bsdf, wo: Vec3) -> Color:
 @compiled
 def add_features(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
     """Add the features of what the camera rays of a batch met to their columns of the job's image."""
-    rays, hits, prim_ids = port.rays[index], port.hits[index], batches.prim_ids[index]
-    pixels, image = batch_paths(batches, index).pixel, job.image
+    rays, hits, prim_ids = port.rays[index], port.hits[index], batches.words[index, HIT_ID]
+    pixels, image = batches.paths[index, EYE_PIXEL], job.image
     for i in range(batches.active[index]):
-        image[pixels[i], LAYER_LOOKED] += 1.0
+        pixel = np.int64(pixels[i])
+        image[pixel, LAYER_LOOKED] += 1.0
         if prim_ids[i] == MISS:
             continue
         wo = scale(ray_direction(rays, i), -1.0)
         hit = surface_at(job.scene.surfaces, prim_ids[i], np.float64(hits[1, i]), np.float64(hits[2, i]), wo)
-        add_color(image, pixels[i], LAYER_ALBEDO, albedo(hit.bsdf, local(hit, wo)))
-        add_color(image, pixels[i], LAYER_NORMAL, hit.shading_normal)
-        image[pixels[i], LAYER_DEPTH] += hits[0, i]
-        image[pixels[i], LAYER_SEEN] += 1.0
+        add_color(image, pixel, LAYER_ALBEDO, albedo(hit.bsdf, local(hit, wo)))
+        add_color(image, pixel, LAYER_NORMAL, hit.shading_normal)
+        image[pixel, LAYER_DEPTH] += hits[0, i]
+        image[pixel, LAYER_SEEN] += 1.0
 
 
 @compiled
@@ -49,7 +51,7 @@ def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:
         add_features(job, port, batches, index)
-        start_batch(job, port, batches, index)
+        fill_batch(job, port, batches, index, 0)
         if batches.active[index] > 0:
             submit(port, index, batches.active[index], NO_OPTIONS)
         index = next_batch(port, batches.live, batches.slots)

@@ -1,4 +1,4 @@
-"""Loops over eye paths, each run by one thread: batches of pixels are followed bounce by bounce to their end."""
+"""Loops over eye paths, each run by one thread: where a path ends, that of another pixel begins, until none is left."""
 
 from typing import NamedTuple
 
@@ -6,24 +6,32 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.camera_paths.bounce import advance_eye_paths, start_occlusion_rays
+from renderer.camera_paths.camera_rays import start_eye_paths
 from renderer.camera_paths.paths import (
-    Doubles,
+    EYE_COLUMNS,
+    EYE_PIXEL,
+    EYE_WORDS,
     EyeBatch,
     EyeJob,
-    EyePaths,
     ShadowRays,
     add_unshadowed,
-    new_eye_paths,
-    start_eye_paths,
 )
+from renderer.film.layers import DIRECT_LIGHT, add_radiance
+from renderer.photons.batch import HIT_ID
+from renderer.scene.photon_scene import Records
+from renderer.simd.columns import WORD_BYTES
 from tracecore.compilation.cached import compiled, inlined
-from tracecore.compilation.vector import address, borrowed, fetch_add
+from tracecore.compilation.vector import address, borrowed, fetch_add, load_acquire
 from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS, Port, next_batch, submit
-from tracecore.rays import Ids
-from tracecore.workers.pool import Worker, WorkerPool
+from tracecore.rays import MISS, Floats, Ids
+from tracecore.workers.pool import Worker, Workers
 
 #: What a batch's `rays` count.
 CAMERA, SHADOW, BOUNCE, PURPOSES = range(4)
+
+#: A thread takes this share of its part of the pixels that are left, and no fewer than so many: what is left to the end
+#: is little, so that all threads have some.
+SHARE, LEAST_PIXELS = 2, 256
 
 Longs = npt.NDArray[np.int64]
 
@@ -32,77 +40,79 @@ class EyeBatches(NamedTuple):
     """A thread's batches. Each has a slot for its paths, and `slots` - 1 behind it for their shadow rays.
 
     slots: how many slots a batch has.
+    threads: among how many the pixels are shared out.
     live: (batches,) int64, whether it has work.
     active: (batches,) int64, rays of paths that are being traced.
-    shadows: (batches,) int64, shadow rays that are being traced.
-    bounce: (batches,) int64, surfaces that its paths have left behind.
-    paths: `EyePaths`, with a first axis over the batches.
-    pixel, radiance, layer: of `ShadowRays`, with a first axis over the batches.
-    prim_ids: (batches * slots, column) uint32, triangles that the rays hit.
+    fresh: (batches,) int64, from which of them on they are the camera's.
+    shadows: (batches, slots - 1) int64, shadow rays that are being traced.
+    paths: (batches, EYE_WORDS, column) uint32, see `EyeBatch`.
+    radiance: (batches, slots - 1, 3, column) float32, of `ShadowRays`.
+    shadow_paths: (batches, slots - 1, 2, column) uint32, of `ShadowRays`.
+    words: (slots of the port, 4, column) uint32, the hits as words, of which the last one says what was hit.
     rays: (PURPOSES,) int64, rays traced so far.
+    scratch: (1,) EYE_COLUMNS.
     """
 
     slots: int
+    threads: int
     live: Longs
     active: Longs
+    fresh: Longs
     shadows: Longs
-    bounce: Longs
-    paths: EyePaths
-    pixel: npt.NDArray[np.int32]
-    radiance: Doubles
-    layer: npt.NDArray[np.uint8]
-    prim_ids: Ids
+    paths: Ids
+    radiance: Floats
+    shadow_paths: Ids
+    words: Ids
     rays: Longs
+    scratch: Records
 
 
-def new_eye_batches(port: Port, batches: int, slots: int) -> EyeBatches:
+def new_eye_batches(port: Port, batches: int, slots: int, threads: int) -> EyeBatches:
     """Returns memory for batches of so many slots each."""
-    rays = port.capacity
+    column = port.rays.shape[2]
     return EyeBatches(
         slots=slots,
+        threads=threads,
         live=np.zeros(batches, np.int64),
         active=np.zeros(batches, np.int64),
-        shadows=np.zeros(batches, np.int64),
-        bounce=np.zeros(batches, np.int64),
-        paths=new_eye_paths(batches, rays),
-        pixel=np.zeros((batches, (slots - 1) * rays), np.int32),
-        radiance=np.zeros((batches, (slots - 1) * rays, 3)),
-        layer=np.zeros((batches, (slots - 1) * rays), np.uint8),
-        prim_ids=port.hits[: batches * slots, 3].view(np.uint32),
+        fresh=np.zeros(batches, np.int64),
+        shadows=np.zeros((batches, slots - 1), np.int64),
+        paths=np.zeros((batches, EYE_WORDS, column), np.uint32),
+        radiance=np.zeros((batches, slots - 1, 3, column), np.float32),
+        shadow_paths=np.zeros((batches, slots - 1, 2, column), np.uint32),
+        words=port.hits.view(np.uint32),
         rays=np.zeros(PURPOSES, np.int64),
+        scratch=np.zeros(1, EYE_COLUMNS),
     )
 
 
-def take_eye_batches(worker: Worker, pool: WorkerPool, slots: int) -> EyeBatches:
-    """Returns the worker's batches of so many slots, all with work."""
-    batches: EyeBatches = worker.kept(("eye", slots), lambda: new_eye_batches(worker.port, pool.batches(slots), slots))
+def take_eye_batches(worker: Worker, workers: Workers, slots: int) -> EyeBatches:
+    """Returns the worker's batches of so many slots, all with work, and no ray traced yet.
+
+    workers: among whom the pixels are shared out.
+    """
+    batches: EyeBatches = worker.kept(
+        ("eye", slots), lambda: new_eye_batches(worker.port, workers.batches(slots), slots, 1)
+    )
     worker.batches = batches
     batches.live[:] = 1
-    batches.active[:] = batches.shadows[:] = 0
-    return batches
+    batches.active[:] = batches.fresh[:] = 0
+    batches.shadows[:] = 0
+    return batches._replace(threads=workers.threads, rays=np.zeros(PURPOSES, np.int64))
 
 
 @inlined
-def take_pixels(job: EyeJob, count: int) -> npt.NDArray[np.int32]:
-    """Returns the next pixels that no thread has taken, no more than `count`."""
-    first = min(fetch_add(address(job.taken), count), len(job.pixels))
-    return job.pixels[first : min(first + count, len(job.pixels))]
+def take_pixels(job: EyeJob, room: int, threads: int) -> tuple[int, int]:
+    """Take pixels that no thread has taken, no more than there is room for.
 
-
-@inlined
-def batch_paths(batches: EyeBatches, index: int) -> EyePaths:
-    """Returns the paths of a batch."""
-    paths = batches.paths
-    return EyePaths(
-        paths.pixel[index],
-        paths.throughput[index],
-        paths.pdf_solid_angle[index],
-        paths.specular_only[index],
-        paths.after_diffuse[index],
-        paths.diffuse_depth[index],
-        paths.unmapped[index],
-        paths.cone[index],
-    )
+    Returns the address of the first one, and how many they are.
+    """
+    left = len(job.pixels) - np.int64(load_acquire(address(job.taken)))
+    count = min(room, max(left // (SHARE * threads), LEAST_PIXELS))
+    if left <= 0 or count <= 0:
+        return address(job.pixels), 0
+    first = fetch_add(address(job.taken), count)
+    return address(job.pixels) + WORD_BYTES * first, max(0, min(count, len(job.pixels) - first))
 
 
 @inlined
@@ -110,13 +120,31 @@ def batch_at(port: Port, batches: EyeBatches, index: int) -> EyeBatch:
     """Returns a batch with the answers to its rays."""
     slot = index * batches.slots
     return EyeBatch(
-        port.rays[slot],
-        port.hits[slot],
-        batches.prim_ids[slot],
-        batch_paths(batches, index),
-        batches.active[index],
-        batches.bounce[index],
+        port.rays[slot], port.hits[slot], batches.words[slot, HIT_ID], batches.paths[index], batches.scratch
     )
+
+
+@inlined
+def shadows_at(port: Port, batches: EyeBatches, index: int) -> ShadowRays:
+    """Returns the shadow rays of a batch."""
+    first, slots = index * batches.slots, batches.slots
+    return ShadowRays(
+        port.rays[first + 1 : first + slots],
+        batches.radiance[index],
+        batches.shadow_paths[index],
+        batches.shadows[index],
+    )
+
+
+@inlined
+def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: int) -> None:
+    """Fill a batch up with camera rays of the next pixels, behind the `kept` rays of paths that go on."""
+    pixels = take_pixels(job, port.capacity - kept, batches.threads)
+    start_eye_paths(job.camera, job.task, job.size, pixels, batch_at(port, batches, index), kept)
+    batches.fresh[index], batches.active[index] = kept, kept + pixels[1]
+    batches.live[index] = batches.active[index]
+    batches.rays[BOUNCE] += kept
+    batches.rays[CAMERA] += pixels[1]
 
 
 @compiled
@@ -125,47 +153,25 @@ def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:
-        if batches.active[index] == 0 and batches.shadows[index] == 0:
-            start_batch(job, port, batches, index)
-        else:
-            advance_batch(job, port, batches, index)
-        if batches.active[index] > 0:
-            submit(port, index * batches.slots, batches.active[index], NO_OPTIONS)
-        submit_shadows(port, index * batches.slots + 1, batches.shadows[index])
+        advance_batch(job, port, batches, index)
         index = next_batch(port, batches.live, batches.slots)
     return index
 
 
 @inlined
-def start_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
-    """Fill a batch with camera rays of the next pixels."""
-    pixels = take_pixels(job, port.capacity)
-    rays = port.rays[index * batches.slots]
-    batches.active[index] = start_eye_paths(job.camera, job.task, job.size, pixels, rays, batch_paths(batches, index))
-    batches.live[index] = batches.active[index]
-    batches.bounce[index] = 0
-    batches.rays[CAMERA] += batches.active[index]
-
-
-@inlined
 def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
-    """Add what the shadow rays of a batch bring, then shade its hits."""
-    first, slots = index * batches.slots, batches.slots
-    rays, layer = port.rays[first + 1 : first + slots], batches.layer[index]
-    shadows = ShadowRays(rays, batches.pixel[index], batches.radiance[index], layer, port.capacity)
-    add_unshadowed(shadows, batches.prim_ids[first + 1 : first + slots], batches.shadows[index], job.image)
-    batch = batch_at(port, batches, index)
-    batches.active[index], batches.shadows[index] = advance_eye_paths(job, batch, shadows)
-    batches.bounce[index] += 1
-    batches.rays[BOUNCE] += batches.active[index]
-    batches.rays[SHADOW] += batches.shadows[index]
-
-
-@inlined
-def submit_shadows(port: Port, first: int, count: int) -> None:
-    """Have `count` shadow rays traced that fill slot after slot."""
-    for slot in range(first, first + (count + port.capacity - 1) // port.capacity):
-        submit(port, slot, min(count - (slot - first) * port.capacity, port.capacity), ANY_HIT)
+    """Add what the shadow rays of a batch bring, shade its hits, and have the next rays traced."""
+    first, batch, shadows = index * batches.slots, batch_at(port, batches, index), shadows_at(port, batches, index)
+    add_unshadowed(shadows, batches.words[first + 1 : first + batches.slots], job.image)
+    kept = advance_eye_paths(job, batch, batches.active[index], batches.fresh[index], shadows)
+    fill_batch(job, port, batches, index, kept)
+    if batches.active[index] > 0:
+        submit(port, first, batches.active[index], NO_OPTIONS)
+    for k in range(batches.slots - 1):
+        if shadows.counts[k] > 0:
+            submit(port, first + 1 + k, shadows.counts[k], ANY_HIT)
+            batches.rays[SHADOW] += shadows.counts[k]
+            batches.live[index] = 1
 
 
 @compiled
@@ -177,20 +183,25 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:
-        if batches.shadows[index] > 0:
-            paths = batch_paths(batches, index)
-            rays, layer = port.rays[index : index + 1], paths.diffuse_depth  # all 0: direct light
-            open_sky = ShadowRays(rays, paths.pixel, paths.throughput, layer, port.capacity)
-            add_unshadowed(open_sky, batches.prim_ids[index : index + 1], batches.shadows[index], job.image)
-            batches.shadows[index] = 0
-        if batches.active[index] == 0:
-            start_batch(job, port, batches, index)
+        active, fresh = batches.active[index], batches.fresh[index]
+        if fresh < active:
+            kept = start_occlusion_rays(job, batch_at(port, batches, index), active)
+            batches.active[index] = batches.fresh[index] = kept
+            batches.rays[SHADOW] += kept
+            if kept > 0:
+                submit(port, index, kept, ANY_HIT)
+        else:
+            add_open_sky(job, batches.paths[index], batches.words[index, HIT_ID], active)
+            fill_batch(job, port, batches, index, 0)
             if batches.active[index] > 0:
                 submit(port, index, batches.active[index], NO_OPTIONS)
-        else:
-            batches.shadows[index] = start_occlusion_rays(job, batch_at(port, batches, index))
-            batches.active[index] = 0
-            batches.rays[SHADOW] += batches.shadows[index]
-            submit_shadows(port, index, batches.shadows[index])
         index = next_batch(port, batches.live, batches.slots)
     return index
+
+
+@inlined
+def add_open_sky(job: EyeJob, paths: Ids, prim_ids: Ids, count: int) -> None:
+    """Add the light of occlusion rays that met nothing."""
+    for i in range(count):
+        if prim_ids[i] == MISS:
+            add_radiance(job.image, np.int64(paths[EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)

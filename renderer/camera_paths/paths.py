@@ -1,27 +1,116 @@
-"""Paths from the eye: where they start, and the records in which they and their shadow rays lie.
+"""Paths from the eye: the columns in which they and their shadow rays lie, and memory for both.
 
 There is one path per pixel and pass. What a pixel receives is added up in the order of its own path, so that no thread
 and no size of batch can change a bit of it.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from renderer.camera_paths.camera_rays import camera_ray
-from renderer.camera_paths.sampler import camera_numbers
 from renderer.camera_paths.task import EyeTask
-from renderer.film.layers import add_radiance
+from renderer.film.layers import DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
+from renderer.photons.batch import HIT_COLUMNS, HIT_ID
 from renderer.photons.lookup import PhotonLookup
 from renderer.scene.packed_scene import CameraArrays, PackedScene
-from renderer.scene.pixel_filters import sample_filter
+from renderer.scene.photon_scene import Records
+from renderer.simd.columns import COLUMN
 from shaders.compilation import compiled as inlined
-from shaders.vector import Vec3, dot, length
-from tracecore.compilation.cached import compiled
+from shaders.vector import Vec3
 from tracecore.rays import MISS, Floats, Ids
 
 Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+#: Rows of a batch's paths. pixel: whose light the path brings. state: see below. throughput: share of the light met
+#: that reaches the eye. pdf: pdf_solid_angle of the ray's direction; 0 for one without spread (the camera's, a
+#: mirror's). cone: of what the path stands for: its width where the ray starts, world units, and how much wider it gets
+#: over a distance of 1. unmapped: the share of light met by mirrors and glass alone, since the last bounce that spread
+#: light, that no caustic map has brought.
+EYE_PIXEL, EYE_STATE, EYE_THROUGHPUT, EYE_PDF, EYE_CONE, EYE_UNMAPPED, EYE_WORDS = 0, 1, 2, 5, 6, 8, 11
+
+#: What a path's state has in its bits: how many surfaces it has left behind; whether mirrors and glass alone lie
+#: between its ray and the eye; whether a diffuse bounce lies between them; and bounces that spread light, of which 2
+#: stand for all that are more.
+DEPTH_MASK, SPECULAR_ONLY, AFTER_DIFFUSE = np.uint32(0xFFFF), np.uint32(1 << 16), np.uint32(1 << 17)
+SPREAD_SHIFT, SPREAD_MASK = np.uint32(18), np.uint32(3)
+
+#: Surfaces that a path may meet.
+MOST_DEPTH = 0xFFFF
+
+#: Lobes that a path goes on by: those of photons, and none.
+EYE_LOBE_ABSORBED = np.uint32(4)
+
+#: Columns that paths share with photons (`renderer.photons.batch.HIT_COLUMNS`), those that are read as rows first.
+SHARED = (
+    ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "weight", "means", "exponent", "ior")
+    + ("uvs", "texels", "width", "height", "beyond")
+    + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "material", "is_outside")
+    + ("is_directed", "lobe", "bent", "scalar", "lobes")
+)
+
+_SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
+
+#: Columns of a chunk of hits. weight: the diffuse reflectance. pixel to unmapped: of the path that came; next_*: of the
+#: one that goes on where goes is not 0. is_far: whether the irradiance is looked up, where a final gather ends. follow:
+#: 1 where scattered rays follow diffuse reflection, else 0. shares: probabilities of the lobes. phong: the value of
+#: that lobe where it is greatest; axis: the direction about which it lies. scattered: share of the light that is kept;
+#: gain: of radiance that is squeezed into another medium. diffuse_light, phong_light: what reaches the eye of light of
+#: one shadow ray, by these lobes; diffuse_pdf, phong_pdf: densities with which the path that goes on may find the light
+#: as well, per cosine or value. pick, light: of the light that is chosen, then LIGHT_RECORD. target: offset of the
+#: shadow ray's end. to_light: unit direction. irradiance: of one light, per cosine. light_pdf: pdf_solid_angle. start:
+#: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be traced. listed, rare: lists
+#: of indices.
+EYE_COLUMNS = np.dtype(
+    [(name, HIT_COLUMNS[name]) for name in SHARED]
+    + [
+        ("pixel", "<u4", _SCALAR),
+        ("state", "<u4", _SCALAR),
+        ("throughput", "<f4", _VECTOR),
+        ("pdf", "<f4", _SCALAR),
+        ("cone", "<f4", (2, COLUMN)),
+        ("unmapped", "<f4", _VECTOR),
+        ("next_state", "<u4", _SCALAR),
+        ("next_throughput", "<f4", _VECTOR),
+        ("next_pdf", "<f4", _SCALAR),
+        ("next_cone", "<f4", (2, COLUMN)),
+        ("next_unmapped", "<f4", _VECTOR),
+        ("goes", "<u4", _SCALAR),
+        ("is_far", "<i4", _SCALAR),
+        ("follow", "<f4", _SCALAR),
+        ("shares", "<f4", (4, COLUMN)),
+        ("phong", "<f4", _VECTOR),
+        ("axis", "<f4", _VECTOR),
+        ("gain", "<f4", _SCALAR),
+        ("scattered", "<f4", _VECTOR),
+        ("diffuse_light", "<f4", _VECTOR),
+        ("phong_light", "<f4", _VECTOR),
+        ("diffuse_pdf", "<f4", _SCALAR),
+        ("phong_pdf", "<f4", _SCALAR),
+        ("pick", "<f4", _SCALAR),
+        ("light", "<i4", _SCALAR),
+        ("light_position", "<f4", _VECTOR),
+        ("edge_1", "<f4", _VECTOR),
+        ("edge_2", "<f4", _VECTOR),
+        ("light_normal", "<f4", _VECTOR),
+        ("light_flux", "<f4", _VECTOR),
+        ("density", "<f4", _SCALAR),
+        ("target", "<f4", _VECTOR),
+        ("to_light", "<f4", _VECTOR),
+        ("irradiance", "<f4", _VECTOR),
+        ("light_pdf", "<f4", _SCALAR),
+        ("start", "<f4", _VECTOR),
+        ("shadow_direction", "<f4", _VECTOR),
+        ("radiance", "<f4", _VECTOR),
+        ("carries", "<u4", _SCALAR),
+        ("listed", "<i4", _SCALAR),
+        ("rare", "<i4", _SCALAR),
+    ]
+)
+
+#: One record of `EYE_COLUMNS`.
+EyeChunk = Any
 
 
 class EyeJob(NamedTuple):
@@ -49,120 +138,36 @@ class EyeJob(NamedTuple):
     image: Doubles
 
 
-class EyePaths(NamedTuple):
-    """Paths on their way, one row per ray.
-
-    pixel: (n,) int32, whose light the path brings.
-    throughput: (n, 3) float64, share of the light met that reaches the eye.
-    pdf_solid_angle: (n,) float64, of the ray's direction; 0 for one without spread (the camera's, a mirror's).
-    specular_only: (n,) bool, whether mirrors and glass alone lie between the ray and the eye.
-    after_diffuse: (n,) bool, whether a diffuse bounce lies between them.
-    diffuse_depth: (n,) uint8, bounces that spread light; 2 stands for all that are more.
-    unmapped: (n, 3) float64, the share of light met by mirrors and glass alone, since the last bounce that spread
-        light, that no caustic map has brought.
-    cone: (n, 2) float64, of what the path stands for: its width where the ray starts, world units, and how much wider
-        it gets over a distance of 1.
-    """
-
-    pixel: npt.NDArray[np.int32]
-    throughput: Doubles
-    pdf_solid_angle: Doubles
-    specular_only: npt.NDArray[np.bool_]
-    after_diffuse: npt.NDArray[np.bool_]
-    diffuse_depth: npt.NDArray[np.uint8]
-    unmapped: Doubles
-    cone: Doubles
-
-
 class EyeBatch(NamedTuple):
-    """A batch of paths that are all at the same bounce, with the answers to their rays.
+    """A batch of paths as the tracer has it, and what its rays belong to, side by side.
 
     rays: (8, column) float32.
     hits: (4, column) float32, in the order of `tracecore.rays.HIT`.
     prim_ids: (column,) uint32, the triangles that the rays hit, or MISS.
-    paths: what each ray belongs to.
-    active: how many rays there are.
-    bounce: how many surfaces the paths have left behind.
+    paths: (EYE_WORDS, column) uint32.
+    scratch: (1,) EYE_COLUMNS, which all batches of a thread share.
     """
 
     rays: Floats
     hits: Floats
     prim_ids: Ids
-    paths: EyePaths
-    active: int
-    bounce: int
+    paths: Ids
+    scratch: Records
 
 
 class ShadowRays(NamedTuple):
-    """Shadow rays and what they carry, slot after slot.
+    """Shadow rays and what they carry: the first one of each vertex in the first slot, the second one in the next.
 
     rays: (slots, 8, column) float32.
-    pixel: (slots * capacity,) int32, which one each of them lights.
-    radiance: (slots * capacity, 3) float64, what it brings if nothing is in between.
-    layer: (slots * capacity,) uint8, the layer of light that it belongs to.
-    capacity: how many rays a slot holds.
+    radiance: (slots, 3, column) float32, what each of them brings if nothing is in between.
+    paths: (slots, 2, column) uint32, the pixel that it lights, and the state of its path.
+    counts: (slots,) int64, how many there are.
     """
 
     rays: Floats
-    pixel: npt.NDArray[np.int32]
-    radiance: Doubles
-    layer: npt.NDArray[np.uint8]
-    capacity: int
-
-
-def new_eye_paths(*shape: int) -> EyePaths:
-    """Returns memory for paths; the last number of the shape is that of the paths of one batch."""
-    return EyePaths(
-        pixel=np.zeros(shape, np.int32),
-        throughput=np.zeros((*shape, 3)),
-        pdf_solid_angle=np.zeros(shape),
-        specular_only=np.zeros(shape, np.bool_),
-        after_diffuse=np.zeros(shape, np.bool_),
-        diffuse_depth=np.zeros(shape, np.uint8),
-        unmapped=np.zeros((*shape, 3)),
-        cone=np.zeros((*shape, 2)),
-    )
-
-
-@compiled
-def start_eye_paths(
-    camera: CameraArrays,
-    task: EyeTask,
-    size: tuple[int, int],
-    pixels: npt.NDArray[np.int32],
-    rays: Floats,
-    paths: EyePaths,
-) -> int:
-    """Write a camera ray through a place in each pixel, and the path that begins with it.
-
-    Over the passes the places of a pixel fill its filter evenly, and those on the lens fill that.
-
-    size: width and height of the picture, pixels.
-    pixels: (n,) int32, row * width + column.
-    rays: (8, column) float32, written.
-    paths: written.
-    Returns n.
-    """
-    width, height = size
-    forward = (camera.forward[0], camera.forward[1], camera.forward[2])
-    for i in range(len(pixels)):
-        pixel = pixels[i]
-        u, lens = camera_numbers(task, pixel)
-        x = sample_filter(camera.pixel_filter, u[0]) + pixel % width
-        y = sample_filter(camera.pixel_filter, u[1]) + pixel // width
-        eye, direction = camera_ray(camera, (2.0 * x / width - 1.0, 2.0 * y / height - 1.0), lens)
-        set_ray(rays, i, eye, direction)
-        rays[3, i] = camera.near / dot(direction, forward)
-        paths.pixel[i] = pixel
-        paths.pdf_solid_angle[i] = 0.0
-        paths.specular_only[i] = True
-        paths.after_diffuse[i] = False
-        paths.diffuse_depth[i] = 0
-        side = 2.0 * length((camera.down[0], camera.down[1], camera.down[2])) / height
-        paths.cone[i, 0], paths.cone[i, 1] = (side, 0.0) if camera.is_parallel else (0.0, side)
-        for channel in range(3):
-            paths.throughput[i, channel] = paths.unmapped[i, channel] = 1.0
-    return len(pixels)
+    radiance: Floats
+    paths: Ids
+    counts: Longs
 
 
 @inlined
@@ -178,11 +183,21 @@ def ray_direction(rays: Floats, row: int) -> Vec3:
     return (np.float64(rays[4, row]), np.float64(rays[5, row]), np.float64(rays[6, row]))
 
 
-@compiled
-def add_unshadowed(shadows: ShadowRays, prim_ids: Ids, count: int, image: Doubles) -> None:
-    """Add what the shadow rays that met nothing carry. prim_ids: (slots, column) answers of an any-hit query."""
-    for i in range(count):
-        if prim_ids[i // shadows.capacity, i % shadows.capacity] == MISS:
-            radiance = shadows.radiance
-            light = (radiance[i, 0], radiance[i, 1], radiance[i, 2])
-            add_radiance(image, shadows.pixel[i], light, shadows.layer[i])
+@inlined
+def add_unshadowed(shadows: ShadowRays, words: Ids, image: Doubles) -> None:
+    """Add what the shadow rays that met nothing carry, and forget all of them.
+
+    words: (slots, 4, column) uint32, answers of an any-hit query.
+    """
+    for slot in range(len(shadows.counts)):
+        for i in range(shadows.counts[slot]):
+            if words[slot, HIT_ID, i] == MISS:
+                layer = DIRECT_LIGHT if shadows.paths[slot, 1, i] & SPECULAR_ONLY else INDIRECT_LIGHT
+                radiance = shadows.radiance
+                light = (
+                    np.float64(radiance[slot, 0, i]),
+                    np.float64(radiance[slot, 1, i]),
+                    np.float64(radiance[slot, 2, i]),
+                )
+                add_radiance(image, np.int64(shadows.paths[slot, 0, i]), light, layer)
+        shadows.counts[slot] = 0

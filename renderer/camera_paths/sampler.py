@@ -8,11 +8,18 @@ the halves are independent, and how much they differ tells the error, as with an
 (L'Ecuyer, Lemieux: Recent Advances in Randomized Quasi-Monte Carlo Methods, 2002).
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
+from renderer.camera_paths.paths import DEPTH_MASK, EyeChunk
 from renderer.camera_paths.task import SOBOL, EyeTask
 from renderer.film.halves import half_of
+from renderer.simd.columns import each, whole
 from shaders.compilation import compiled as inlined
-from shaders.random import STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, random4
-from shaders.sobol import sobol4
+from shaders.random import HALF_BITS, LOW, STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, philox, random4
+from shaders.sobol import NO_PASS, sobol4, sobol_bits
+from tracecore.compilation.cached import compiled
 
 #: Bounces whose numbers are Sobol's: more of them bring nothing that can be measured.
 SOBOL_BOUNCES = 1
@@ -78,3 +85,66 @@ def sobol_numbers(task: EyeTask, pixel: int, stream: int, step: int) -> tuple[fl
     passes: what belongs together takes a whole point."""
     half = _half_of(task.sequence)
     return sobol4(task.seed, task.sequence >> 1, pixel, stream + half * SECOND_HALF, step)
+
+
+class Draw(NamedTuple):
+    """What loops over random numbers read.
+
+    key: of Philox.
+    sequences, streams: of Philox too, first of paths on their way, then of those that have met no surface yet.
+    steps, step: numbers of a path are those of the step depth * steps + step.
+    """
+
+    chunk: EyeChunk
+    key: tuple[np.uint64, np.uint64]
+    sequences: tuple[np.uint64, np.uint64]
+    streams: tuple[np.uint64, np.uint64]
+    steps: np.uint64
+    step: np.uint64
+
+
+@compiled
+def draw(task: EyeTask, chunk: EyeChunk, count: int, has_first: bool, purpose: tuple[int, int, int]) -> None:
+    """Write the random bits of the first `count` paths of a chunk, as the functions above draw them one by one.
+
+    has_first: whether some of them may have met no surface before.
+    purpose: the stream, how many steps a bounce has, and which of them it is.
+    """
+    seed, is_even = np.uint64(task.seed), has_first and task.sampler == SOBOL
+    (stream, steps, step), sequence = purpose, np.uint64(task.sequence) & LOW
+    stream_of_first = stream + (_half_of(task.sequence) * SECOND_HALF if is_even else 0)
+    data = Draw(
+        chunk,
+        (seed & LOW, seed >> HALF_BITS),
+        (sequence, NO_PASS if is_even else sequence),
+        (np.uint64(stream), np.uint64(stream_of_first)),
+        np.uint64(steps),
+        np.uint64(step),
+    )
+    each(draw_bits, whole(count), data)
+    if is_even:
+        each(spread_bits, whole(count), (chunk, np.uint32(task.sequence >> 1)))
+
+
+@inlined
+def draw_bits(i: int, data: Draw) -> None:
+    """Write the random bits of a path."""
+    chunk, depth = data.chunk, data.chunk.state[i] & DEPTH_MASK
+    is_first = depth == np.uint32(0)
+    sequence = data.sequences[1] if is_first else data.sequences[0]
+    stream = data.streams[1] if is_first else data.streams[0]
+    step = np.uint64(depth) * data.steps + data.step
+    bits = philox((np.uint64(chunk.pixel[i]), step, sequence, stream), data.key)
+    chunk.bits[0, i], chunk.bits[1, i] = np.uint32(bits[0]), np.uint32(bits[1])
+    chunk.bits[2, i], chunk.bits[3, i] = np.uint32(bits[2]), np.uint32(bits[3])
+
+
+@inlined
+def spread_bits(i: int, data: tuple[EyeChunk, np.uint32]) -> None:
+    """Turn the random bits of a path that has met no surface before into those of Sobol's points."""
+    chunk, number = data
+    bits = (chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i])
+    even = sobol_bits(number, bits)
+    is_first = (chunk.state[i] & DEPTH_MASK) == np.uint32(0)
+    chunk.bits[0, i], chunk.bits[1, i] = even[0] if is_first else bits[0], even[1] if is_first else bits[1]
+    chunk.bits[2, i], chunk.bits[3, i] = even[2] if is_first else bits[2], even[3] if is_first else bits[3]

@@ -10,9 +10,9 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from renderer.camera_paths.bounce import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.features import FEATURE_PASSES, run_features
-from renderer.camera_paths.loops import BOUNCE, CAMERA, PURPOSES, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
+from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
+from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Radiance, RenderSettings, Work
@@ -230,7 +230,7 @@ class EyeDriver:
         """
 
         def make_loop(worker: Worker) -> Loop:
-            batches = take_eye_batches(worker, self._pool, slots)._replace(rays=np.zeros(PURPOSES, np.int64))
+            batches = take_eye_batches(worker, site.crew, slots)
             traced.append(batches.rays)
             return lambda: run(job, worker.port, batches)
 

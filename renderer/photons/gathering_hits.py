@@ -15,7 +15,6 @@ from renderer.photons.chunk_views import (
     TEXELS_QUADS,
     UVS_BYTES,
     UVS_QUADS,
-    Shading,
     Span,
     View,
 )
@@ -107,17 +106,21 @@ def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
 
 
 @inlined
-def gather_records(shading: Shading, view: View, count: int) -> None:
-    """Gather the triangle records of the hits, and which materials they have."""
-    chunk, triangles = view.chunk, address(view.chunk.triangle)
+def gather_records(flags: np.uint32, records: int, chunk: Chunk, count: int) -> None:
+    """Gather the triangle records of the hits, and which materials they have.
+
+    flags: all that triangle records have.
+    records: their address.
+    """
+    triangles = address(chunk.triangle)
     for i in range(ELEMENTS):
         put(triangles, count + i, Int(0))
     columns = address(chunk.normal)
-    if shading.flags & MIXED:
-        gather_columns(shading.records, RECORD_BYTES, triangles, whole(count), (RECORD_QUADS, columns))
+    if flags & MIXED:
+        gather_columns(records, RECORD_BYTES, triangles, whole(count), (RECORD_QUADS, columns))
     else:
-        gather_columns(shading.records, RECORD_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
-    if shading.flags & (MIXED | TEXTURED):
+        gather_columns(records, RECORD_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
+    if flags & (MIXED | TEXTURED):
         each(gather_material, whole(count), chunk)
 
 
@@ -128,9 +131,12 @@ def gather_material(i: int, chunk: Chunk) -> None:
 
 
 @inlined
-def gather_textures(shading: Shading, view: View, count: int) -> None:
-    """Gather texture coordinates of the corners of the triangles that were hit, and textures of their materials."""
+def gather_textures(uvs: int, view: View, count: int) -> None:
+    """Gather texture coordinates of the corners of the triangles that were hit, and textures of their materials.
+
+    uvs: address of the coordinates.
+    """
     chunk = view.chunk
-    uvs, texels = (UVS_QUADS, address(chunk.uvs)), (TEXELS_QUADS, address(chunk.texels))
-    gather_columns(shading.uvs, UVS_BYTES, address(chunk.triangle), whole(count), uvs)
+    corners, texels = (UVS_QUADS, address(chunk.uvs)), (TEXELS_QUADS, address(chunk.texels))
+    gather_columns(uvs, UVS_BYTES, address(chunk.triangle), whole(count), corners)
     gather_columns(view.materials + TEXELS_BYTES, MATERIAL_BYTES, address(chunk.material), whole(count), texels)

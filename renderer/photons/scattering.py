@@ -134,15 +134,26 @@ def scatter_dielectric(k: int, view: View) -> None:
     """Reflect with the probability that Fresnel's equations give, else refract."""
     chunk = view.chunk
     i = get_int(lobe_indices(PHOTON_LOBE_GLASS, chunk), k)
+    direct(i, at_border(i, unit32(get_word(address(chunk.bits), i)), view)[0], chunk)
+    set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), get(address(chunk.per_share), i)))
+
+
+@inlined
+def at_border(i: int, number: float, view: View) -> tuple[Vec3, float]:
+    """Returns the direction of a ray behind a clear border, and the index that it sees there over that of its own side,
+    or 1 where it is reflected.
+
+    number: uniform, by which it is reflected with the probability that Fresnel's equations give.
+    """
+    chunk = view.chunk
     ray, normal, ior = column(chunk.ray, i), column(chunk.shading, i), get(address(chunk.ior), i)
     eta = ior if get_int(address(chunk.is_outside), i) != 0 else ONE / ior
     cosine = -dot(ray, normal)
     # Snell: along the surface the direction is that of the ray over eta.
     cosine_t = math.sqrt(max(ZERO, ONE - (ONE - cosine * cosine) / (eta * eta)))
     refracted = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
-    reflects = unit32(get_word(address(chunk.bits), i)) < fresnel(cosine, eta)
-    direct(i, chosen(reflects, mirrored(i, view), refracted), chunk)
-    set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), get(address(chunk.per_share), i)))
+    reflects = number < fresnel(cosine, eta)
+    return chosen(reflects, mirrored(i, view), refracted), ONE if reflects else eta
 
 
 @inlined

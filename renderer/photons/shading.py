@@ -161,7 +161,7 @@ def shade_chunk(
         chunk=batch.scratch.chunk[0],
     )
     hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
-    gather_records(shading, view, hits)
+    gather_records(shading.flags, shading.records, view.chunk, hits)
     landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
     if shading.flags & (TEXTURED | BENT | MIXED):
         shade_all_lobes(surfaces, shading, view, hits, landing)
@@ -198,7 +198,7 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
     flags, chunk = shading.flags, view.chunk
     each(land, whole(hits), landing)
     if flags & TEXTURED:
-        gather_textures(shading, view, hits)
+        gather_textures(shading.uvs, view, hits)
         each(paint, whole(hits), view)
     if flags & (BENT | MIXED):
         each(face, whole(hits), chunk)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.scene.light_records import LightRecords, pack_light_records
 from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, Material, Snapshot, Texture
@@ -91,12 +92,14 @@ class PackedScene(NamedTuple):
 
     background: radiance of a ray that leaves the scene.
     photon_scene: what photons read.
+    light_records: what shadow rays read of the lights.
     """
 
     surfaces: SurfaceArrays
     lights: LightArrays
     background: Color
     photon_scene: PhotonScene
+    light_records: LightRecords
 
 
 def pack_material(material: Material) -> npt.NDArray[np.float64]:
@@ -213,6 +216,7 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
         lights=lights,
         background=background,
         photon_scene=pack_photon_scene(surfaces, lights),
+        light_records=pack_light_records(lights),
     )
 
 

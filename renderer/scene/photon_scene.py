@@ -28,9 +28,12 @@ from shaders.lights import (
 from shaders.octahedral import pack_unit
 from shaders.surface import (
     LOOK_MAPPED,
+    LOOK_PLAIN,
     MATERIAL_ABSORPTION,
     MATERIAL_ALPHA,
+    MATERIAL_BACKDROP,
     MATERIAL_DIFFUSE,
+    MATERIAL_EMISSION,
     MATERIAL_EXPONENT,
     MATERIAL_IOR,
     MATERIAL_LOOK,
@@ -48,9 +51,10 @@ from tracecore.compilation.cached import compiled
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
 #: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
 #: than the diffuse one. SCALAR: it has what vector loops know nothing of, and takes the scalar path, hit by hit; then
-#: it is BENT and MIXED, and not TEXTURED.
-SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in (27, 28, 29, 30, 31))
-MATERIAL_MASK = np.uint32((1 << 27) - 1)
+#: it is BENT and MIXED, and not TEXTURED. Two are for eye paths. GLOWS: the eye sees light that it sends out.
+#: EYE_SCALAR: it takes the scalar path there, as it is SCALAR or its texture is filtered by how much of it is seen.
+GLOWS, EYE_SCALAR, SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(25, 32))
+MATERIAL_MASK = np.uint32((1 << 25) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -208,7 +212,7 @@ def are_bent(corner_normals: npt.NDArray[np.float32], normals: Doubles) -> npt.N
 
 
 def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-    """(m,) STORES, TEXTURED, MIXED and SCALAR where they apply, and BENT where that goes with it."""
+    """(m,) all flags but BENT where they apply, and BENT where that goes with SCALAR."""
     scatters = materials[:, MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3].max(axis=1, initial=0.0) > 0.0
     is_mixed = materials[:, MATERIAL_PHONG : MATERIAL_TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
     is_scalar = (shaders != 0) | (
@@ -222,6 +226,9 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
     flags = np.where(scatters, STORES, np.uint32(0)) | np.where(is_mixed, MIXED, np.uint32(0))
     flags |= np.where(scatters & ~is_scalar & (materials[:, MATERIAL_TEXTURE] >= 0.0), TEXTURED, np.uint32(0))
     flags |= np.where(is_scalar, SCALAR | BENT | MIXED, np.uint32(0))
+    flags |= np.where(is_scalar | (materials[:, MATERIAL_LOOK] != LOOK_PLAIN), EYE_SCALAR, np.uint32(0))
+    glows = materials[:, MATERIAL_EMISSION : MATERIAL_BACKDROP + 3].max(axis=1, initial=0.0) > 0.0
+    flags |= np.where(glows, GLOWS, np.uint32(0))
     return flags.astype(np.uint32)
 
 

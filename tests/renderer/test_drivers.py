@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from driver_passes import block_means, deviation, independent_pictures, opened, passes, sidak_bound, z_scores
+from eye_rays import camera_rays
 from small_scenes import closed_box, flat_snapshot, floor_and_ceiling, furnace, lamp_in_box, quad
 
 import scenes
 import tracecore
-from renderer.camera_paths.paths import new_eye_paths, start_eye_paths
 from renderer.camera_paths.task import FOLLOW, EyeTask
 from renderer.drivers import (
     DRIVERS,
@@ -290,11 +290,10 @@ def places_in_pixels(camera, size, *, count, seed=1):
     (count, pixels)."""
     arrays = pack_camera(camera, *size)
     pixels = np.arange(size[0] * size[1], dtype=np.int32)
-    rays, paths = np.zeros((8, len(pixels)), np.float32), new_eye_paths(len(pixels))
     places, depths = [], []
     for sequence in range(count):
         task = EyeTask(np.uint64(seed), sequence, FOLLOW, 1, 0, 0.0)
-        assert start_eye_paths(arrays, task, size, pixels, rays, paths) == len(pixels)
+        rays = camera_rays(arrays, task, size)
         directions = rays[4:7].T.astype(np.float64)
         np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=1e-6)
         depth = directions @ arrays.forward

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
+from eye_rays import camera_rays
 
-from renderer.camera_paths.paths import new_eye_paths, start_eye_paths
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.errors import RadianceError, RenderError
 from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
@@ -109,10 +109,8 @@ def test_noise_of_a_pixel_is_a_mean_over_those_next_to_it_and_the_channels() -> 
 def places_in_pixels(sampler: str, index: int, width: int, height: int) -> npt.NDArray[np.float64]:
     """(height, width, 2) where in each pixel the camera ray of a pass goes through."""
     camera = Camera(eye=(0, 0, 0), forward=(0, 0, -1), up=(0, 1, 0), vertical_fov=0.0, height=float(height))
-    pixels = np.arange(width * height, dtype=np.int32)
-    rays, paths = np.zeros((8, len(pixels)), np.float32), new_eye_paths(len(pixels))
     task = EyeTask(np.uint64(5), index, FOLLOW, 1, 0, 0.0, SAMPLERS[sampler])
-    start_eye_paths(pack_camera(camera, width, height), task, (width, height), pixels, rays, paths)
+    rays = camera_rays(pack_camera(camera, width, height), task, (width, height))
     across, down = rays[0] + width / 2, height / 2 - rays[1]
     return np.stack([across, down], axis=-1).reshape(height, width, 2).astype(np.float64) % 1.0
 
