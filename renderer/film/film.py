@@ -6,8 +6,10 @@ large as the error of their mean, whatever the sampler. One pixel has one differ
 over its neighbours, and what is told of the whole picture a mean over all pixels.
 """
 
+import copy
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +36,21 @@ NOISE_REACH, BRIGHTNESS_REACH = 1, 2
 Doubles = npt.NDArray[np.float64]
 
 
+class Exposure(NamedTuple):
+    """Holds what a film has been exposed to.
+
+    passes: how many have been added.
+    total: their sum, (height, width, columns).
+    second: the sum of those of the second half, (height, width, n).
+    spare: memory of the sum before, to which the next one is written; None where somebody looks at it.
+    """
+
+    passes: int
+    total: Doubles
+    second: Doubles
+    spare: Doubles | None
+
+
 class Film:
     """Adds passes in the order given, in float64, so that the same passes give the same bits.
 
@@ -45,7 +62,15 @@ class Film:
         self.width, self.height = width, height
         self.seconds = 0.0
         black = np.zeros((height, width, columns))
-        self._exposed: tuple[int, Doubles, Doubles] = 0, black, black[..., :LAYER_ALBEDO]
+        self._exposed = Exposure(0, black, black[..., :LAYER_ALBEDO], None)
+        self._is_looked_at = True  # the two sums share their memory
+
+    def copied(self) -> "Film":
+        """Returns a film that stays as this one is now."""
+        copied = copy.copy(self)
+        copied._is_looked_at = self._is_looked_at = True
+        copied._exposed = self._exposed._replace(spare=None)
+        return copied
 
     @property
     def passes(self) -> int:
@@ -58,25 +83,27 @@ class Film:
         Raises `RadianceError`, and leaves the film as it was, where radiance is negative, not finite or beyond float32.
         """
         start = time.perf_counter()
-        passes, total, second = self._exposed
+        passes, total, second, spare = self._exposed
         if radiance.shape != total.shape:
             raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.shape}")
         _check(radiance[..., LAYER_BEAUTY:LAYER_BIAS], passes)
         if half_of(passes) == 1:
             second = second + radiance[..., :LAYER_ALBEDO]
-        self._exposed = passes + 1, total + radiance, second
+        new_total = np.add(total, radiance, out=spare)
+        self._exposed = Exposure(passes + 1, new_total, second, None if self._is_looked_at else total)
+        self._is_looked_at = False
         self.seconds += time.perf_counter() - start
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:
         """Returns the mean of the passes, linear radiance: (height, width, 3) float32; zeros before the first."""
-        passes, total, _ = self._exposed
+        passes, total, _, _ = self._exposed
         return (total[..., LAYER_BEAUTY:LAYER_BIAS] / max(passes, 1)).astype(np.float32)
 
     @property
     def layers(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns the layers of the passes, see `layers.layers_of`."""
-        passes, total, _ = self._exposed
+        passes, total, _, _ = self._exposed
         return layers_of(total, passes)
 
     @property
@@ -111,7 +138,7 @@ class Film:
         over the passes is known, and how much of that is noise: what is left over all pixels is the square of the bias.
         Detail that is finer than the radius of the search is not noticed.
         """
-        passes, total, _ = self._exposed
+        passes, total, _, _ = self._exposed
         if passes < 2 or total.shape[2] <= LAYER_BIAS:
             return float("nan")
         squares = np.square(total[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
@@ -143,7 +170,7 @@ class Film:
         Of two independent means with the shares a and b = 1 - a of the passes, and variances in inverse proportion,
         their mean weighted by a and b has a b times the mean square of their difference.
         """
-        passes, total, second = self._exposed
+        passes, total, second, _ = self._exposed
         in_second = passes // 2 + passes % 2 * half_of(passes - 1)
         in_first = passes - in_second
         difference = (total[..., :LAYER_ALBEDO] - second) / in_first - second / in_second
@@ -208,9 +235,9 @@ def _trimmed(errors: npt.NDArray[np.floating], brightness: Doubles) -> float:
 
 
 def _check(radiance: Doubles, pass_index: int) -> None:
-    good = (radiance >= 0.0) & (radiance <= LARGEST)  # false for a NaN
-    if good.all():
+    if radiance.min() >= 0.0 and radiance.max() <= LARGEST:  # false for a NaN
         return
+    good = (radiance >= 0.0) & (radiance <= LARGEST)
     rows, columns = np.nonzero(~good.all(axis=2))
     y, x = int(rows[0]), int(columns[0])
     raise RadianceError(pass_index, (x, y), tuple(radiance[y, x].tolist()), len(rows))

@@ -9,6 +9,7 @@ shading normal already (`PhotonTask.is_corrected`); nothing corrects them afterw
 """
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +80,7 @@ class IrradianceJob(NamedTuple):
     taken: Longs
 
 
+@cache
 def no_irradiance() -> IrradianceMap:
     """Returns a map that is dark everywhere."""
     return IrradianceMap(build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), 1.0, 0.0), np.empty((0, 3)), 0.0)

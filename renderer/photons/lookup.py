@@ -1,5 +1,6 @@
 """What eye paths ask of photons at a diffuse surface."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -49,8 +50,9 @@ def look_up(
     return PhotonLookup(photon_map, far, known, np.empty(0), np.empty(0, np.int64))
 
 
+@cache
 def empty_map() -> PhotonMap:
-    """Returns a map without photons."""
+    """Returns a map without photons, always the same."""
     return build_photon_map(np.empty((0, PHOTON_WORDS), np.uint32), radius=1.0, scale=0.0)
 
 

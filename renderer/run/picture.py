@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
 import math
@@ -137,7 +136,7 @@ class PictureRecord:
     def picture(self, film: Film) -> Picture:
         """Returns the picture so far, which stays as it is when the film goes on."""
         return Picture(
-            film=copy.copy(film),
+            film=film.copied(),
             texts=self.texts(film.passes),
             statistics=self.statistics(film),
             mapping=ToneMapping(exposure=self.order.exposure, curve=self.order.curve),

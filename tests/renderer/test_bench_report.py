@@ -175,7 +175,7 @@ def test_names_of_files_are_plain():
 
 @pytest.mark.skipif(emulator_unavailable_reason() is not None, reason="no emulator")
 def test_one_command_writes_everything(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(view_points, "PLACES", 512)
+    monkeypatch.setattr(view_points, "CANDIDATES", 512)
     monkeypatch.setattr(bench_files, "VIEW_SIZE", (24, 18))
     pytest.importorskip("matplotlib", reason="matplotlib is not installed; the extra `plot` brings it")
     files = {option: str(tmp_path / name) for option, name in FILES.items()}

@@ -1,14 +1,28 @@
 """Maps are built from what stores keep, whoever kept it and however many build."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from renderer.errors import RenderError
 from renderer.photons import building
-from renderer.photons.building import MapMemory, build_photon_map, sorted_map, threads_of
+from renderer.photons.building import MapMemory, build_photon_map, sorted_map
 from renderer.photons.photon_map import PHOTON_FLUX, PHOTON_WORDS
 from renderer.photons.store import STORE_COLUMNS, PhotonStore, in_order
 from renderer.simd.columns import CHUNK
+from tracecore.workers.pool import CallingThread
+
+
+class Threads:
+    """So many threads that share items."""
+
+    def __init__(self, threads):
+        self.threads = threads
+
+    def map(self, function, items):
+        with ThreadPoolExecutor(self.threads) as threads:
+            return list(threads.map(function, items))
 
 
 def random_photons(paths, crowd, seed=1):
@@ -58,10 +72,9 @@ def test_a_map_of_stores_is_that_of_photons_in_order(stores, threads, crowd, mon
     monkeypatch.setattr(building, "BUCKET_PHOTONS", 100)
     photons = random_photons(4000, crowd)
     kept = kept_in_stores(photons, stores)
-    ordered = in_order(kept, 0, 4000, 1)
+    ordered = in_order(kept, 0, 4000, CallingThread())
     assert np.array_equal(ordered, photons[:, :PHOTON_WORDS])
-    with threads_of(threads) as helpers:
-        made = sorted_map(pieces_of(kept), 0.05, 2.0, MapMemory(), helpers)
+    made = sorted_map(pieces_of(kept), 0.05, 2.0, MapMemory(), Threads(threads))
     assert_same(made, build_photon_map(ordered, 0.05, 2.0))
     assert np.array_equal(np.sort(made.columns[PHOTON_FLUX, : made.photons]), np.arange(len(photons)))
     for cell in np.flatnonzero(np.diff(made.starts) > 1):  # in order of path and of what is along it
@@ -72,8 +85,7 @@ def test_memory_that_another_map_has_left_changes_nothing():
     memory = MapMemory()
     for paths, seed in ((3000, 1), (500, 2), (0, 3), (2000, 4)):
         photons = random_photons(paths, 0, seed)
-        with threads_of(1) as helpers:
-            made = sorted_map(pieces_of(kept_in_stores(photons, 2)), 0.1, 1.0, memory, helpers)
+        made = sorted_map(pieces_of(kept_in_stores(photons, 2)), 0.1, 1.0, memory, CallingThread())
         assert_same(made, build_photon_map(photons[:, :PHOTON_WORDS], 0.1, 1.0))
 
 

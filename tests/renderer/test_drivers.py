@@ -492,13 +492,13 @@ def test_the_first_radius_is_of_the_median_depth_beyond_the_near_distance():
 def test_each_pass_has_photons_and_a_radius_of_its_own(monkeypatch):
     maps = []
 
-    def noted(scene, task, pool, photons, search):
-        made = traced(scene, task, pool, photons, search)
-        maps.append((made.photon_map.columns[:3, :100].tolist(), search.radius))
+    def noted(pieces, radius, *rest):
+        made = built(pieces, radius, *rest)
+        maps.append((made.columns[:3, :100].tolist(), radius))
         return made
 
-    traced = photon.trace_photon_map
-    monkeypatch.setattr(photon, "trace_photon_map", noted)
+    built = photon.sorted_map
+    monkeypatch.setattr(photon, "sorted_map", noted)
     passes(lamp_in_box(), "photon", 3, radius=0.2)
     assert [radius for _, radius in maps] == [pass_radius(0.2, i) for i in range(3)]
     assert maps[0][0] != maps[1][0] != maps[2][0]

@@ -210,3 +210,19 @@ def test_bias_that_nobody_looked_at_is_not_known() -> None:
     assert film.relative_noise > 0.0
     assert math.isnan(film.relative_bias)
     assert film.relative_deviation == film.relative_noise
+
+
+def test_a_copy_stays_as_it_is():
+    """Whenever it is made: sums are written to the memory of those before, but for what a copy looks at."""
+    film, copies = Film(4, 3), []
+    for i in range(8):
+        film.add(np.full((3, 4, 3), 2.0**i))
+        if i in (1, 2, 5):
+            copies.append(film.copied())
+    for copied, passes in zip(copies, (2, 3, 6), strict=True):
+        assert copied.passes == passes
+        assert np.all(copied.linear == np.float32((2.0**passes - 1.0) / passes))
+    copies[0].add(np.full((3, 4, 3), 1.0))
+    assert np.all(copies[0].linear == np.float32(4.0 / 3.0))
+    assert np.all(film.linear == np.float32(255.0 / 8.0))
+    assert np.all(copies[1].linear == np.float32(7.0 / 3.0))

@@ -76,6 +76,9 @@ def test_seconds_are_means_over_the_threads(pool):
         "trace_seconds": pytest.approx(23.0),
         "wait_seconds": pytest.approx(20.0),
         "shade_seconds": pytest.approx(2.0),
+        "map_seconds": 0.0,
+        "idle_seconds": 0.0,
+        "python_seconds": 0.0,
         "bytes_up": 64,
         "bytes_down": 32,
     }

@@ -29,7 +29,7 @@ PLAN = RayPlan(size=(8, 6), in_morton_order=False, occlusion_rays=2, radius=0.25
 @pytest.fixture(autouse=True)
 def few_candidates(monkeypatch):
     """So that tests are quick."""
-    monkeypatch.setattr(points, "PLACES", 512)
+    monkeypatch.setattr(points, "CANDIDATES", 512)
 
 
 def drawn(snapshot, number, seed=0):

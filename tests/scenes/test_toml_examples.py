@@ -212,7 +212,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "kind": Example(material("specular"), [1, 1, 1]),
             "diffuse": Example(material("diffuse"), [0.63, 0.06, 0.05]),
             "specular": Example(material("specular"), [0.9] * 3),
-            "shine": Example(material("shine"), 30),
+            "shine": Example(material("exponent"), 30),
             "transmittance": Example(material("transmittance"), 1),
             "ior": Example(material("ior"), 1.33),
             "roughness": Example(material("roughness"), 0.4),

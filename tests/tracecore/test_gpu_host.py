@@ -105,7 +105,7 @@ def test_queues_hit_what_brute_force_hits(cuda: FakeCuda, dispatch: str, query: 
 
 def test_whole_arrays_are_launched_in_pieces(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last piece is smaller."""
-    monkeypatch.setattr("tracecore.tracers.gpu.CHUNK_RAYS", 256)
+    monkeypatch.setattr("tracecore.tracers.gpu.LAUNCH_RAYS", 256)
     with open_gpu() as tracer:
         assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
         assert (tracer.statistics().batches, tracer.statistics().rays) == (3, 600)
@@ -218,7 +218,7 @@ def test_invalid_rays_are_counted(cuda: FakeCuda) -> None:
 
 
 def test_limits_and_kernel_facts(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracecore.tracers.gpu.CHUNK_RAYS", 64)
+    monkeypatch.setattr("tracecore.tracers.gpu.LAUNCH_RAYS", 64)
     with open_gpu(gpu=1) as tracer:
         found = tracer.limits(CASE.rays[:8])
         assert found.kernel_rays_per_second > 0.0
@@ -250,7 +250,7 @@ def test_the_last_thread_of_the_largest_launch_has_an_index_of_32_bits(kernel: s
     strategy = find_strategy(kernel)
     assert strategy.blocks_for(strategy.most_rays) * strategy.block_size < 2**32
     assert 2 * strategy.most_rays <= 2**32  # halves of rays
-    assert strategy.most_rays == MOST_THREADS // strategy.lanes_per_ray >= tracecore.tracers.gpu.CHUNK_RAYS  # type: ignore[attr-defined]
+    assert strategy.most_rays == MOST_THREADS // strategy.lanes_per_ray >= tracecore.tracers.gpu.LAUNCH_RAYS  # type: ignore[attr-defined]
 
 
 def test_more_rays_than_a_launch_takes_are_cut(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:

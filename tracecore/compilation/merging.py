@@ -140,9 +140,9 @@ class Merged:
     def _numba_type_(self) -> Any:
         return self.whole._numba_type_
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Calls the machine code."""
-        return self.whole(*arguments)
+        return self.whole(*arguments, **named)
 
 
 def part(function: Callable[..., Any], is_inlined: bool) -> Any:
