@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
+from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES, light_at
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
     EYE_PDF,
@@ -53,7 +53,7 @@ from shaders.bsdf import (
 )
 from shaders.compilation import compiled as inlined
 from shaders.float32 import Float32
-from shaders.lights import LightArrays, light_pdf, outer_radiance, sample_light
+from shaders.lights import LightArrays, light_pdf, outer_radiance
 from shaders.sampling import power_heuristic
 from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
 from shaders.vector import BLACK, Color, Vec3, add, largest, multiply, normalize, scale, subtract
@@ -238,7 +238,7 @@ def light_through(
     u: uniform numbers, for the choice of the light and the point on it.
     """
     task, hit, wo = job.task, vertex.hit, vertex.wo
-    arriving = sample_light(job.scene.lights, hit.position, u)
+    arriving = light_at(job.scene.lights, hit.position, u)
     wi = local(hit, arriving.direction)
     if not leaves(hit, arriving.direction, wi) or largest(arriving.irradiance) <= 0.0:
         return arriving.direction, arriving.distance, (0.0, 0.0, 0.0)
