@@ -1,6 +1,7 @@
 """This module draws directions and points from uniform numbers, each with the density that it is drawn from."""
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +76,7 @@ def uniform_cone(u1: float, u2: float, cosine: float) -> Vec3:
 
 
 @compiled
-def interval(cumulative: npt.NDArray[np.float64], u: float) -> int:
+def interval(cumulative: npt.NDArray[np.floating[Any]], u: float) -> int:
     """Returns the index of the first of some running sums, the last 1, that exceeds u in 0..1."""
     low, high = 0, len(cumulative) - 1
     while low < high:

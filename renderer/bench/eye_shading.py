@@ -88,9 +88,16 @@ def shade_steps(job: EyeJob, port: Port, batches: EyeBatches, steps: Steps, only
 
 def state(port: Port, batches: EyeBatches) -> Steps:
     """Returns copies of what shading reads and writes, as one step."""
-    kept = (batches.paths, batches.radiance, batches.shadow_paths)
-    counts = (batches.active, batches.fresh, batches.shadows)
-    return Steps(port.rays[None].copy(), port.hits[None].copy(), *(array.copy() for array in kept + counts))
+    return Steps(
+        rays=port.rays[None].copy(),
+        hits=port.hits[None].copy(),
+        paths=batches.paths.copy(),
+        radiance=batches.radiance.copy(),
+        shadow_paths=batches.shadow_paths.copy(),
+        active=batches.active.copy(),
+        fresh=batches.fresh.copy(),
+        shadows=batches.shadows.copy(),
+    )
 
 
 def answer(tracer: Tracer, port: Port, batches: EyeBatches) -> int:

@@ -16,6 +16,7 @@ from renderer.camera_paths.paths import (
     EyeBatch,
     EyeChunk,
     EyeJob,
+    Long,
     ShadowRays,
     ray_direction,
     set_ray,
@@ -130,13 +131,13 @@ def start_occlusion_rays(job: EyeJob, batch: EyeBatch, active: int) -> int:
     rays, hits, pixels = batch.rays, batch.hits, batch.paths[EYE_PIXEL]
     kept = 0
     for i in range(active):
-        pixel = np.int64(pixels[i])
+        pixel = Long(pixels[i])
         if batch.prim_ids[i] == MISS:
             add_radiance(job.image, pixel, (1.0, 1.0, 1.0), DIRECT_LIGHT)
             continue
         wo = scale(ray_direction(rays, i), -1.0)
         u, v = np.float64(hits[1, i]), np.float64(hits[2, i])
-        hit = surface_at(job.scene.surfaces, np.int64(batch.prim_ids[i]), u, v, wo)
+        hit = surface_at(job.scene.surfaces, Long(batch.prim_ids[i]), u, v, wo)
         numbers, _ = scatter_numbers(job.task, pixel, 0)
         direction = world(hit, cosine_hemisphere(numbers[1], numbers[2]))
         if dot(direction, hit.geom_normal) <= 0.0:

@@ -15,6 +15,7 @@ from renderer.camera_paths.paths import (
     SPECULAR_ONLY,
     EyeBatch,
     EyeChunk,
+    Long,
 )
 from renderer.camera_paths.sampler import camera_numbers, draw
 from renderer.camera_paths.task import SOBOL, EyeTask
@@ -111,7 +112,7 @@ def start_chunk(camera: CameraArrays, task: EyeTask, start: Start, count: int) -
         each(take_numbers, whole(count), chunk)
     else:
         for i in range(count):
-            point, lens = camera_numbers(task, np.int64(chunk.pixel[i]))
+            point, lens = camera_numbers(task, Long(chunk.pixel[i]))
             chunk.uv[0, i], chunk.uv[1, i] = point
             chunk.target[0, i], chunk.target[1, i] = lens
     if len(camera.pixel_filter.shares) > 0:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from renderer.camera_paths.loops import EyeBatches, fill_batch
-from renderer.camera_paths.paths import EYE_PIXEL, EyeJob, ray_direction
+from renderer.camera_paths.paths import EYE_PIXEL, EyeJob, Long, ray_direction
 from renderer.film.layers import LAYER_ALBEDO, LAYER_DEPTH, LAYER_LOOKED, LAYER_NORMAL, LAYER_SEEN, add_color
 from renderer.photons.batch import HIT_ID
 from shaders.bsdf import Bsdf, entering_share
@@ -33,7 +33,7 @@ def add_features(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> No
     rays, hits, prim_ids = port.rays[index], port.hits[index], batches.words[index, HIT_ID]
     pixels, image = batches.paths[index, EYE_PIXEL], job.image
     for i in range(batches.active[index]):
-        pixel = np.int64(pixels[i])
+        pixel = Long(pixels[i])
         image[pixel, LAYER_LOOKED] += 1.0
         if prim_ids[i] == MISS:
             continue

@@ -27,13 +27,14 @@ from renderer.simd.columns import (
     whole,
 )
 from renderer.simd.rows import gather_columns
+from shaders.compilation import called
 from shaders.compilation import compiled as inlined
 from shaders.elementary import power
 from shaders.float32 import ONE, ZERO, Float32, Int
-from shaders.lights import SHADOW_END, LightArrays, sample_light
+from shaders.lights import SHADOW_END, LightArrays, LightSample, sample_light
 from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
-from shaders.vector import along, dot, largest, multiply, scale, subtract
+from shaders.vector import Vec3, along, dot, largest, multiply, scale, subtract
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import address, borrowed
 
@@ -141,6 +142,12 @@ def arrive(i: int, chunk: EyeChunk) -> None:
     set_column(chunk.target, i, scale(offset, ONE if is_point else END))
 
 
+@called
+def light_at(lights: LightArrays, point: Vec3, u: tuple[float, float, float]) -> LightSample:
+    """Does what `sample_light` does, which is long: its code is there once."""
+    return sample_light(lights, point, u)
+
+
 @compiled
 def sample_others(lights: LightArrays, chunk: EyeChunk, count: int) -> None:
     """Write direction, irradiance and density of lights of other kinds, of the first `count` vertices of a list."""
@@ -149,7 +156,7 @@ def sample_others(lights: LightArrays, chunk: EyeChunk, count: int) -> None:
         i = chunk.rare[k]
         point = (np.float64(chunk.position[0, i]), np.float64(chunk.position[1, i]), np.float64(chunk.position[2, i]))
         u = (np.float64(unit32(chunk.bits[0, i])), np.float64(unit32(chunk.bits[1, i])))
-        light = sample_light(lights, point, (np.float64(chunk.pick[i]), u[0], u[1]))
+        light = light_at(lights, point, (np.float64(chunk.pick[i]), u[0], u[1]))
         for axis in range(3):
             chunk.to_light[axis, i] = light.direction[axis]
             chunk.target[axis, i] = light.direction[axis] * light.distance

@@ -13,6 +13,7 @@ from renderer.camera_paths.paths import (
     EYE_WORDS,
     EyeBatch,
     EyeJob,
+    Long,
     ShadowRays,
     add_unshadowed,
 )
@@ -107,8 +108,8 @@ def take_pixels(job: EyeJob, room: int, threads: int) -> tuple[int, int]:
 
     Returns the address of the first one, and how many they are.
     """
-    left = len(job.pixels) - np.int64(load_acquire(address(job.taken)))
-    count = min(room, max(left // (SHARE * threads), LEAST_PIXELS))
+    left: int = len(job.pixels) - Long(load_acquire(address(job.taken)))
+    count: int = min(room, max(left // (SHARE * threads), LEAST_PIXELS))
     if left <= 0 or count <= 0:
         return address(job.pixels), 0
     first = fetch_add(address(job.taken), count)
@@ -204,4 +205,4 @@ def add_open_sky(job: EyeJob, paths: Ids, prim_ids: Ids, count: int) -> None:
     """Add the light of occlusion rays that met nothing."""
     for i in range(count):
         if prim_ids[i] == MISS:
-            add_radiance(job.image, np.int64(paths[EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
+            add_radiance(job.image, Long(paths[EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)

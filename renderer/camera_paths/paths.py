@@ -23,6 +23,9 @@ from tracecore.rays import MISS, Floats, Ids
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
+#: Type checkers take it for an int, as loops have them.
+Long: Any = np.int64
+
 #: Rows of a batch's paths. pixel: whose light the path brings. state: see below. throughput: share of the light met
 #: that reaches the eye. pdf: pdf_solid_angle of the ray's direction; 0 for one without spread (the camera's, a
 #: mirror's). cone: of what the path stands for: its width where the ray starts, world units, and how much wider it gets
@@ -199,5 +202,5 @@ def add_unshadowed(shadows: ShadowRays, words: Ids, image: Doubles) -> None:
                     np.float64(radiance[slot, 1, i]),
                     np.float64(radiance[slot, 2, i]),
                 )
-                add_radiance(image, np.int64(shadows.paths[slot, 0, i]), light, layer)
+                add_radiance(image, Long(shadows.paths[slot, 0, i]), light, layer)
         shadows.counts[slot] = 0

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
+from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES, light_at
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
     EYE_PDF,
@@ -23,6 +23,7 @@ from renderer.camera_paths.paths import (
     EyeBatch,
     EyeChunk,
     EyeJob,
+    Long,
     ShadowRays,
     ray_direction,
     set_ray,
@@ -52,7 +53,7 @@ from shaders.bsdf import (
 )
 from shaders.compilation import compiled as inlined
 from shaders.float32 import Float32
-from shaders.lights import LightArrays, light_pdf, outer_radiance, sample_light
+from shaders.lights import LightArrays, light_pdf, outer_radiance
 from shaders.sampling import power_heuristic
 from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
 from shaders.vector import BLACK, Color, Vec3, add, largest, multiply, normalize, scale, subtract
@@ -64,7 +65,7 @@ from tracecore.rays import MISS
 class PathVertex(NamedTuple):
     """A surface that a path has reached.
 
-    index: of the vertex in its chunk.
+    i: index of the vertex in its chunk.
     pixel: whose light the path brings.
     state: of the path, see `paths.DEPTH_MASK`.
     throughput: share of the light sent back along the path that reaches the eye.
@@ -73,7 +74,7 @@ class PathVertex(NamedTuple):
     diffuse: what is to be done with diffuse reflection here.
     """
 
-    index: int
+    i: int
     pixel: int
     state: np.uint32
     throughput: Color
@@ -161,7 +162,7 @@ def met_outside(batch: EyeBatch, row: int) -> MetLight:
     unmapped = get3(paths + EYE_UNMAPPED * step, step, row)
     pdf = np.uint32(batch.paths[EYE_PDF, row]).view(np.float32)
     return MetLight(
-        np.int64(get_word(paths, row)),
+        Long(get_word(paths, row)),
         batch.paths[EYE_STATE, row],
         in_double(throughput),
         in_double(unmapped),
@@ -187,7 +188,7 @@ def shade_listed(job: EyeJob, chunk: EyeChunk, count: int, shadows: ShadowRays) 
     scalar path, write what they send on."""
     job, shadows = borrowed(job), borrowed(shadows)
     for k in range(count):
-        i = np.int64(chunk.listed[k])
+        i = Long(chunk.listed[k])
         vertex = vertex_at(job, chunk, i)
         if chunk.kind[i] & GLOWS:
             add_glow(job, chunk, vertex)
@@ -204,18 +205,18 @@ def vertex_at(job: EyeJob, chunk: EyeChunk, i: int) -> PathVertex:
     wo = scale(in_double(column(chunk.ray, i)), -1.0)
     width = np.float64(chunk.cone[0, i]) + np.float64(chunk.cone[1, i]) * distance
     u, v = np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i])
-    hit = surface_at(job.scene.surfaces, np.int64(chunk.triangle[i]), u, v, wo, width)
+    hit = surface_at(job.scene.surfaces, Long(chunk.triangle[i]), u, v, wo, width)
     diffuse = job.task.diffuse
     if diffuse == GATHER:
         diffuse = EVERYTHING if chunk.is_far[i] != 0 else CAUSTICS
     throughput = multiply(in_double(column(chunk.throughput, i)), arriving_share(hit, distance))
-    return PathVertex(i, np.int64(chunk.pixel[i]), chunk.state[i], throughput, hit, local(hit, wo), diffuse)
+    return PathVertex(i, Long(chunk.pixel[i]), chunk.state[i], throughput, hit, local(hit, wo), diffuse)
 
 
 @inlined
 def add_glow(job: EyeJob, chunk: EyeChunk, vertex: PathVertex) -> None:
     """Add the light that a vertex emits, and what the eye alone sees of it."""
-    i = vertex.index
+    i = vertex.i
     if largest(vertex.hit.emission) > 0.0:
         ray = (in_double(column(chunk.ray, i)), np.float64(chunk.distance[i]))
         emitter, pdf = job.scene.surfaces.emitter_ids[chunk.triangle[i]], np.float64(chunk.pdf[i])
@@ -237,7 +238,7 @@ def light_through(
     u: uniform numbers, for the choice of the light and the point on it.
     """
     task, hit, wo = job.task, vertex.hit, vertex.wo
-    arriving = sample_light(job.scene.lights, hit.position, u)
+    arriving = light_at(job.scene.lights, hit.position, u)
     wi = local(hit, arriving.direction)
     if not leaves(hit, arriving.direction, wi) or largest(arriving.irradiance) <= 0.0:
         return arriving.direction, arriving.distance, (0.0, 0.0, 0.0)
@@ -256,7 +257,7 @@ def light_through(
 @inlined
 def add_shadow_rays_of(job: EyeJob, chunk: EyeChunk, vertex: PathVertex, shadows: ShadowRays) -> None:
     """Add the shadow rays of a vertex, each behind those that there are of its sample."""
-    task, bsdf, depth = job.task, vertex.hit.bsdf, np.int64(vertex.state & DEPTH_MASK)
+    task, bsdf, depth = job.task, vertex.hit.bsdf, Long(vertex.state & DEPTH_MASK)
     is_diffuse = largest(bsdf.diffuse) > 0.0 and vertex.diffuse != EVERYTHING
     if not is_diffuse and not has_rough_lobe(bsdf):
         return
@@ -292,7 +293,7 @@ def put_shadow_ray(shadows: ShadowRays, slot: int, vertex: PathVertex, target: V
 @inlined
 def show_photons(chunk: EyeChunk, vertex: PathVertex) -> None:
     """Write what `add_photon_light` looks at."""
-    i, hit = vertex.index, vertex.hit
+    i, hit = vertex.i, vertex.hit
     seen = base_reflectance(hit.bsdf, vertex.wo) if largest(hit.bsdf.diffuse) > 0.0 else BLACK
     set_column(chunk.weight, i, in_single(seen))
     set_column(chunk.position, i, in_single(hit.position))
@@ -304,8 +305,8 @@ def show_photons(chunk: EyeChunk, vertex: PathVertex) -> None:
 @inlined
 def scatter_path(task: EyeTask, chunk: EyeChunk, vertex: PathVertex) -> None:
     """Draw the next direction of a path, and write the path that goes on, or that none does."""
-    i, hit, follow = vertex.index, vertex.hit, follows(vertex.diffuse)
-    depth = np.int64(vertex.state & DEPTH_MASK)
+    i, hit, follow = vertex.i, vertex.hit, follows(vertex.diffuse)
+    depth = Long(vertex.state & DEPTH_MASK)
     chunk.goes[i] = np.uint32(0)
     if depth + 1 >= task.max_bounces:
         return
@@ -332,7 +333,7 @@ def scatter_path(task: EyeTask, chunk: EyeChunk, vertex: PathVertex) -> None:
 @inlined
 def put_state(chunk: EyeChunk, vertex: PathVertex, scattered: BsdfSample) -> None:
     """Write the state, density, cone and unmapped share of the path that leaves a vertex."""
-    i, is_specular = vertex.index, scattered.lobe == LOBE_SPECULAR
+    i, is_specular = vertex.i, scattered.lobe == LOBE_SPECULAR
     chunk.next_state[i] = state_after(vertex.state, is_specular, scattered.lobe == LOBE_DIFFUSE)
     chunk.next_pdf[i] = scattered.pdf_solid_angle
     chunk.next_cone[0, i] = chunk.cone[0, i] + chunk.cone[1, i] * chunk.distance[i]
@@ -360,7 +361,7 @@ def add_photon_light(job: EyeJob, chunk: EyeChunk, hits: int) -> None:
     for i in range(hits):
         if largest(column(chunk.weight, i)) > Float32(0.0):
             hit, is_far = diffuse_hit(chunk, i), chunk.is_far[i] != 0
-            pixel, radius = np.int64(chunk.pixel[i]), job.task.radius
+            pixel, radius = Long(chunk.pixel[i]), job.task.radius
             irradiance = irradiance_at(job.lookup, hit, pixel, radius, is_far)
             reflected = scale(multiply(hit.bsdf.diffuse, irradiance), 1.0 / math.pi)
             seen = multiply(in_double(column(chunk.throughput, i)), reflected)

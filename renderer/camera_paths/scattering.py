@@ -16,6 +16,7 @@ from renderer.camera_paths.paths import (
     SPREAD_MASK,
     SPREAD_SHIFT,
     EyeChunk,
+    Long,
 )
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
@@ -167,7 +168,7 @@ def scatter_mirror(k: int, view: View) -> None:
     """Reflect as a perfect mirror does."""
     chunk = view.chunk
     i = get_int(lobe_indices(PHOTON_LOBE_MIRROR, chunk), k)
-    go_sharply(i, column(chunk.axis, i), (MIRROR_BYTES, np.int64(PHOTON_LOBE_MIRROR)), view)
+    go_sharply(i, column(chunk.axis, i), (MIRROR_BYTES, Long(PHOTON_LOBE_MIRROR)), view)
 
 
 @inlined
@@ -179,7 +180,7 @@ def scatter_glass(k: int, view: View) -> None:
     before = get(shares, i) + get(shares + COLUMN_BYTES, i) + get(shares + 2 * COLUMN_BYTES, i)
     number = (unit32(get_word(bits + 2 * COLUMN_BYTES, i)) - before) / get(shares + 3 * COLUMN_BYTES, i)
     wi, eta = at_border(i, number, view)
-    go_sharply(i, wi, (TRANSMISSION_BYTES, np.int64(PHOTON_LOBE_GLASS)), view)
+    go_sharply(i, wi, (TRANSMISSION_BYTES, Long(PHOTON_LOBE_GLASS)), view)
     # Radiance changes with the square of the index as it crosses the surface: `shaders.bsdf.radiance_scale`.
     put(address(chunk.gain), i, ONE / (eta * eta))
 

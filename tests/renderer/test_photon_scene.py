@@ -8,6 +8,8 @@ from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import (
     BENT,
     EMITTER,
+    EYE_SCALAR,
+    GLOWS,
     MATERIAL_MASK,
     MIXED,
     SCALAR,
@@ -71,9 +73,24 @@ def test_what_columns_know_nothing_of_is_shaded_hit_by_hit():
         Material(diffuse=(0.5, 0.5, 0.5), roughness=0.3, absorption=(1.0, 0.0, 0.0)),
     ]
     packed = pack_scene(flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 2)).photon_scene
-    by_hit = SCALAR | BENT | MIXED
+    by_hit = SCALAR | EYE_SCALAR | BENT | MIXED
     expected = [by_hit, by_hit | STORES, by_hit, by_hit, MIXED, STORES]
     assert [int(kind & ~MATERIAL_MASK) for kind in packed.records["kind"][::2]] == [int(flags) for flags in expected]
+
+
+def test_what_eye_paths_alone_look_at_is_marked():
+    materials = [
+        Material(diffuse=(0.0, 0.0, 0.0), emission=(0.0, 0.0, 1.0)),
+        Material(diffuse=(0.0, 0.0, 0.0), backdrop=(1.0, 0.0, 0.0)),
+        Material(diffuse=(0.5, 0.5, 0.5), texture=0),
+        Material(diffuse=(0.5, 0.5, 0.5), texture=1),
+    ]
+    grey = np.full((2, 2, 3), 128, np.uint8)
+    textures = tuple(Texture(name=kind, pixels=grey, filter=kind) for kind in ("bilinear", "mip"))
+    box = flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 3)
+    packed = pack_scene(type(box)(**(vars(box) | {"textures": textures}))).photon_scene
+    expected = [GLOWS, GLOWS, STORES | TEXTURED, STORES | TEXTURED | EYE_SCALAR]
+    assert [int(kind & ~MATERIAL_MASK) for kind in packed.records["kind"][::3]] == [int(flags) for flags in expected]
 
 
 @pytest.mark.parametrize(
