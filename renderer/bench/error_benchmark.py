@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.drivers import DRIVERS
-from renderer.drivers.driver import RenderSettings
+from renderer.drivers.driver import RenderSettings, passes_of
 from renderer.film.film import Film, relative_error
 from renderer.film.image_file import read_linear, write_array
 from renderer.scene.render_context import RenderContext
@@ -79,19 +79,23 @@ def pictures(
     """Yields the picture of a driver at each moment, or as soon as a pass is finished after it, with the seconds until
     then.
 
-    A pass beforehand, which does not count, has everything compiled.
+    As in renders several passes are under way at once, and none begins after the last moment. A pass beforehand, which
+    does not count, has everything compiled.
     """
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         driver.render_pass(0)
     start = time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
-        film, seconds, moment = Film(settings.width, settings.height), 0.0, moments.first
-        while seconds < moments.last:
-            film.add(driver.render_pass(film.passes))
-            seconds = time.perf_counter() - start
-            if seconds >= min(moment, moments.last):
-                yield seconds, film
-                moment = moments.after(seconds)
+        film, moment = Film(settings.width, settings.height), moments.first
+        with closing(passes_of(driver, 0, lambda _: time.perf_counter() - start < moments.last)) as passes:
+            for image in passes:
+                film.add(image)
+                seconds = time.perf_counter() - start
+                if seconds >= min(moment, moments.last):
+                    yield seconds, film
+                    moment = moments.after(seconds)
+                if seconds >= moments.last:
+                    return
 
 
 def reference_of(context: RenderContext, name: str, settings: RenderSettings, seconds: float) -> Picture:
