@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings, passes_of
+from renderer.errors import UsageError
 from renderer.film.film import Film, relative_error
 from renderer.film.image_file import read_linear, write_array
 from renderer.scene.render_context import RenderContext
@@ -209,10 +210,15 @@ def plot(found: list[Row], title: str, path: Path) -> None:
 
 def reference_picture(context: RenderContext, settings: RenderSettings, reference: Reference) -> Picture:
     """Returns the reference picture if its file is there; otherwise makes one and keeps it in that file, if it has a
-    name.
+    name. Raises `UsageError` where the file's picture has another size.
     """
     if reference.path is not None and reference.path.is_file():
-        return read_linear(reference.path)
+        kept = read_linear(reference.path)
+        if kept.shape != (settings.height, settings.width, 3):
+            size = f"{kept.shape[1]}x{kept.shape[0]}"
+            wanted = f"{settings.width}x{settings.height}"
+            raise UsageError(f"the reference '{reference.path}' is of {size} pixels; expected {wanted}")
+        return kept
     made = reference_of(context, reference.driver, settings, reference.seconds)
     if reference.path is not None:
         write_array(reference.path, made)

@@ -82,8 +82,8 @@ class TimedPicture:
     films: list[tuple[float, Film]]
 
 
-def picture_row(context: RenderContext, name: str, plan: PicturePlan, reference: Picture | None) -> Row:
-    """Returns the row of a driver: figures of the median picture, and its errors if there is a reference."""
+def picture_row(context: RenderContext, name: str, plan: PicturePlan, reference: Picture) -> Row:
+    """Returns the row of a driver: figures of the median picture, and its errors."""
     render_timed(context, name, plan.settings, min(plan.passes, WARM_UP_PASSES))
     made = [render_timed(context, name, plan.settings, plan.passes) for _ in range(plan.repeats)]
     seconds = [one.seconds for one in made]
@@ -91,7 +91,7 @@ def picture_row(context: RenderContext, name: str, plan: PicturePlan, reference:
     figures: Row = {key: middle.figures[of] for key, of in FIGURES.items()}
     size = {"width": plan.settings.width, "height": plan.settings.height, "photons": plan.settings.photons}
     times = {"seconds": median(seconds), "least": min(seconds), "most": max(seconds)}
-    errors = [] if reference is None else [error_row(*film, reference) for film in middle.films]
+    errors = [error_row(*film, reference) for film in middle.films]
     return figures | size | times | {"errors": errors}
 
 
@@ -132,13 +132,8 @@ def table(found: Iterable[Row]) -> str:
         cells += [f"{row['seconds']:.3f} ({row['least']:.3f}-{row['most']:.3f})", str(row["passes"])]
         cells += [f"{row['rays'] / 1e6:.1f}", f"{row['rays_per_second'] / 1e6:.1f}", f"{row['busy']:.0%}"]
         cells += [f"{row[name]:.3f}" for name in THREAD_SECONDS]
-        rows.append([*cells, row["limited_by"], f"{row['noise']:.4f}", last_error(row)])
+        rows.append([*cells, row["limited_by"], f"{row['noise']:.4f}", f"{row['errors'][-1]['error']:.4f}"])
     return aligned(rows)
-
-
-def last_error(row: Row) -> str:
-    """Returns the error at the end of a row, as text."""
-    return f"{row['errors'][-1]['error']:.4f}" if row["errors"] else "-"
 
 
 def peer_table(found: Iterable[Row]) -> str:
