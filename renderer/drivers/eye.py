@@ -1,5 +1,6 @@
 """This module holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,15 @@ from tracecore.workers.tasks import Crew, in_order
 
 T = TypeVar("T")
 
+#: Passes under way may take this share of the memory of the machine.
+MEMORY_SHARE = 0.4
+
+#: Bytes that a machine is taken to have which does not tell.
+USUAL_MEMORY = 1 << 33
+
+#: Pictures in memory for each pass under way: its own, and one that is finished and waits for its turn.
+IMAGES_OF_PASS = 2
+
 #: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
 TILE = 8
 
@@ -40,6 +50,13 @@ class Caustics(Enum):
     NONE = "none"
     OF_LIGHTS_WITH_SIZE = "of lights with size"
     ALL = "all"
+
+
+def memory_for_passes() -> float:
+    """Returns how many bytes the passes under way may take together."""
+    if not hasattr(os, "sysconf"):
+        return MEMORY_SHARE * USUAL_MEMORY
+    return MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
@@ -106,7 +123,7 @@ class EyeDriver:
         self.tracer = tracer
         self.scene: PackedScene = pack_scene(snapshot)
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
-        self.work = Work()
+        self._work = Work()
         self._eye_slots = 1 + self._light_samples()
         self._pool = WorkerPool(
             tracer, settings.threads, settings.batch_rays, self._eye_slots, LOG_ROWS if settings.is_logged else 0
@@ -142,6 +159,11 @@ class EyeDriver:
         """
         return self._trace_eye_paths(site, self._eye_task(index), no_photons())
 
+    @property
+    def work(self) -> Work:
+        """Returns the rays and photons of the passes that were yielded, and what threads have spent so far."""
+        return replace(self._work, **self._pool.counters())
+
     def watch(self, look: Callable[[Worker], None]) -> None:
         """Have `look` called whenever Python answers what a thread waits for, see `WorkerPool`."""
         self._pool.on_ask = look
@@ -173,8 +195,15 @@ class EyeDriver:
         return in_order(self._pool, task, first, may_begin, self._room)
 
     def _room(self) -> int:
-        """Returns how many passes may be under way at once."""
-        return 1 if self.is_sequential else self._pool.threads
+        """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
+        if self.is_sequential:
+            return 1
+        return min(self._pool.threads, int(memory_for_passes() / self.bytes_of_pass()))
+
+    def bytes_of_pass(self) -> int:
+        """Returns about how much memory a pass takes."""
+        columns = LAYER_COLUMNS[self.settings.layers]
+        return IMAGES_OF_PASS * 8 * columns * self.settings.width * self.settings.height
 
     def _trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
         return self._run_eye_loop(site, run_eye_paths, self._eye_job(task, lookup), self._eye_slots)
@@ -214,7 +243,6 @@ class EyeDriver:
         return job.image
 
     def _add_work(self, work: Work) -> None:
-        """Adds to `work` what a pass took, and what the threads have spent so far."""
-        self.work.rays.add(work.rays)
-        self.work.photons.add(work.photons)
-        self.work = replace(self.work, **self._pool.counters())
+        """Counts what a pass took."""
+        self._work.rays.add(work.rays)
+        self._work.photons.add(work.photons)

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from renderer.camera_paths.task import INDIRECT
-from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.driver import Radiance, RenderSettings, Work
 from renderer.drivers.eye import Caustics, EyeDriver, PassSite
 from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius, surface_area
 from renderer.photons.batch import PhotonTask
@@ -22,6 +22,12 @@ from tracecore.workers.pool import MAP
 
 #: Photons of a pass where the user names no number: so many for each pixel, where memory for them is moderate.
 PHOTONS_PER_PIXEL, MOST_USUAL_PHOTONS = 2, 10_000_000
+
+#: Bytes of a photon while a map is made of it: in its store, on its way to a cell, in the map, and its share of cells.
+MAP_BYTES = 96
+
+#: Photons that a pass stores for each that it sends out, as long as no pass has told.
+STORED_GUESS = 4
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
@@ -50,6 +56,7 @@ class PhotonDriver(EyeDriver):
             photon_radius(surface_area(snapshot.positions), self.emitted),
         )
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
+        self._most_stored = 0
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
@@ -58,6 +65,14 @@ class PhotonDriver(EyeDriver):
         task = photon_task(scene, self.settings, index, min_bounces=1)
         lookup = look_up(self._photon_map(site, scene, task, radius), parts=self._parts(site, scene, task, radius))
         return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)
+
+    def bytes_of_pass(self) -> int:
+        """Returns about how much memory a pass takes, by the passes before it."""
+        return super().bytes_of_pass() + MAP_BYTES * (self._most_stored or STORED_GUESS * self.emitted)
+
+    def _add_work(self, work: Work) -> None:
+        self._most_stored = max(self._most_stored, work.photons.stored)
+        super()._add_work(work)
 
     def _projected(self, share: float) -> PackedScene:
         """Returns the scene with a share of its photons sent to mirrors and glass, unless the user wants none."""

@@ -15,6 +15,7 @@ from renderer.camera_paths.paths import new_eye_paths, start_eye_paths
 from renderer.camera_paths.task import FOLLOW, EyeTask
 from renderer.drivers import (
     DRIVERS,
+    eye,
     footprint_radius,
     pass_radius,
     photon,
@@ -633,11 +634,24 @@ def test_what_threads_do_adds_up_to_their_time(monkeypatch):
     with opened(lamp_in_box(), "photon", photons=100, max_bounces=1, radius=0.1, threads=2) as made:
         for i in range(3):
             made.render_pass(i)
-        work, everything = made.work, np.mean([worker.seconds["all"] for worker in made._pool.workers])
+        work, everything = made.work, np.mean([worker.task_seconds for worker in made._pool.workers])
         assert work.map_seconds >= 3 * 0.01 / 2
         assert work.idle_seconds > 0.0  # only one of the two makes the map
         done = work.trace_seconds + work.shade_seconds + work.map_seconds + work.idle_seconds + work.python_seconds
         assert done == pytest.approx(everything)
+
+
+def test_passes_under_way_are_no_more_than_memory_allows(monkeypatch):
+    """What passes take is guessed before the first, and known from then on."""
+    with opened(lamp_in_box(), "photon", photons=1000, max_bounces=3, radius=0.1, threads=3) as made:
+        before = made.bytes_of_pass()
+        assert made._room() == 3
+        made.render_pass(0)
+        known = made.bytes_of_pass()
+        assert known - photon.MAP_BYTES * made.work.photons.stored == before - photon.MAP_BYTES * 4000
+        for passes, room in ((0.5, 0), (1.5, 1), (2.5, 2), (9.0, 3)):
+            monkeypatch.setattr(eye, "memory_for_passes", lambda passes=passes: passes * known)
+            assert made._room() == room
 
 
 def test_rays_are_counted_once_whoever_joins():

@@ -191,6 +191,6 @@ def test_seconds_of_a_worker_add_up(pool: WorkerPool) -> None:
     """What a worker has nothing to do for is part of all its time, and no more than that."""
     list(in_order(pool, lambda index, _: time.sleep(0.02), 0, up_to(4), lambda: 1))
     idle = sum(worker.seconds["idle"] for worker in pool.workers)
-    everything = sum(worker.seconds["all"] for worker in pool.workers)
+    everything = sum(worker.task_seconds for worker in pool.workers)
     assert 0.0 < idle < everything
     assert everything - idle >= 4 * 0.02

@@ -61,9 +61,9 @@ COUNTER_NAMES = (
     "bytes_down",
 )
 
-#: Names of what a worker counts seconds of: all that it was at tasks, of which it had nothing to do, put photons into
-#: maps, and shared work that has no name of its own.
-ALL, IDLE, MAP, OTHER = "all", "idle", "map", "other"
+#: Names of what a worker counts seconds of: it had nothing to do, put photons into maps, or did shared work that has no
+#: name of its own.
+IDLE, MAP, OTHER = "idle", "map", "other"
 
 Longs = npt.NDArray[np.int64]
 
@@ -118,6 +118,7 @@ class Worker:
         self.batches: Any = None
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.spans: list[tuple[str, int, int]] = []
+        self._task_seconds, self._began = 0.0, 0.0
         self._within = 0  # nanoseconds of blocks that were timed within the one that is timed now
         self._objects: dict[Any, Any] = {}
 
@@ -133,6 +134,21 @@ class Worker:
             self._within = outer + end - start
             if len(self.spans) < len(self.port.log):
                 self.spans.append((name, start, end))
+
+    @contextmanager
+    def at_tasks(self) -> Iterator[None]:
+        """Counts the seconds within the block as `task_seconds`."""
+        self._began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._task_seconds, self._began = self.task_seconds, 0.0
+
+    @property
+    def task_seconds(self) -> float:
+        """Wall time that the thread has been at tasks, up to now."""
+        began = self._began
+        return self._task_seconds + (time.perf_counter() - began if began else 0.0)
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
         """Returns an object that is kept under `key` and made on first use."""
@@ -391,7 +407,12 @@ class WorkerPool:
     def python_seconds(self) -> float:
         """Wall time of tasks that is nothing of the above, the mean over the threads: what Python takes."""
         known = self.trace_seconds + self.shade_seconds + self.map_seconds + self.idle_seconds
-        return max(self._mean_noted(ALL) - known, 0.0)
+        return max(self.task_seconds - known, 0.0)
+
+    @property
+    def task_seconds(self) -> float:
+        """Wall time that threads were at tasks, their mean."""
+        return float(np.mean([worker.task_seconds for worker in self.workers])) if self.workers else 0.0
 
     def _mean_noted(self, name: str) -> float:
         return float(np.mean([worker.seconds[name] for worker in self.workers])) if self.workers else 0.0

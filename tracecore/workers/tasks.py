@@ -7,13 +7,12 @@ Results come in the order of the indices, whoever made them.
 """
 
 import threading
-import time
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Generic, TypeVar
 
-from tracecore.workers.pool import ALL, CHECK_SECONDS, IDLE, OTHER, Loop, Stopped, Worker, WorkerPool, signals_held
+from tracecore.workers.pool import CHECK_SECONDS, IDLE, OTHER, Loop, Stopped, Worker, WorkerPool, signals_held
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -180,10 +179,9 @@ class Tasks(Generic[T]):
 
     def _work(self, worker: Worker) -> None:
         """Lead tasks and join others' loops until there are no more: what each thread does."""
-        start = time.perf_counter()
-        while (job := self._next_job(worker)) is not None:
-            job()
-        worker.seconds[ALL] += time.perf_counter() - start
+        with worker.at_tasks():
+            while (job := self._next_job(worker)) is not None:
+                job()
         with self._changed:
             self._threads_left -= 1
             self._changed.notify_all()
