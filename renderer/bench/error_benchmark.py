@@ -80,15 +80,15 @@ def pictures(
     """Yields the picture of a driver at each moment, or as soon as a pass is finished after it, with the seconds until
     then.
 
-    As in renders several passes are under way at once, and none begins after the last moment. A pass beforehand, which
-    does not count, has everything compiled.
+    As in renders several passes are under way at once; those that are so after the last moment are given up. A pass
+    beforehand, which does not count, has everything compiled.
     """
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         driver.render_pass(0)
     start = time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         film, moment = Film(settings.width, settings.height), moments.first
-        with closing(passes_of(driver, 0, lambda _: time.perf_counter() - start < moments.last)) as passes:
+        with closing(passes_of(driver, 0, lambda _: True)) as passes:
             for image in passes:
                 film.add(image)
                 seconds = time.perf_counter() - start

@@ -36,8 +36,8 @@ def circumstances_of(words: Sequence[str], scene: str, triangles: int) -> Circum
 
 
 def check_request(arguments: Namespace) -> None:
-    """Checks --json, --plot and the scene, or scenes, before anything is measured, where a command has them, and makes the default
-    folder.
+    """Checks --json, --plot and the scene, or scenes, before anything is measured, where a command has them, and makes
+    the default folder.
 
     Raises `UsageError` if a file could not be written later, and the error of `scenes.load` if there is no such scene.
     """

@@ -12,7 +12,7 @@ import drjit as dr
 import mitsuba as mi
 import numpy as np
 
-from renderer.bench.picture_peers import PeerOrder, PeerPicture
+from renderer.bench.peer_process import PeerOrder, PeerPicture
 from renderer.errors import RenderError
 from scenes.export.mitsuba import VERSION, sensor
 

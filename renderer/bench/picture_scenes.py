@@ -9,8 +9,9 @@ from typing import Any
 
 import scenes
 from renderer.bench.error_benchmark import Picture, Reference, reference_picture
+from renderer.bench.peer_process import PeerOrder
 from renderer.bench.picture_benchmark import PicturePlan, peer_table, picture_row, table
-from renderer.bench.picture_peers import PeerOrder, peer_rows
+from renderer.bench.picture_peers import peer_rows
 from renderer.drivers.driver import RenderSettings
 from renderer.scene.render_context import SceneView, TracerChoice, context_of
 from scenes.export import export
@@ -53,9 +54,7 @@ def measured_scenes(arguments: argparse.Namespace) -> Iterator[MeasuredScene]:
         if arguments.peers:
             peers = [{"scene": snapshot.name} | row for row in rows_of_peers(arguments, scene, snapshot, reference)]
             print(peer_table(peers), flush=True)
-        yield MeasuredScene(
-            name=snapshot.name, triangles=len(snapshot.positions), pictures=pictures, peers=peers
-        )
+        yield MeasuredScene(name=snapshot.name, triangles=len(snapshot.positions), pictures=pictures, peers=peers)
 
 
 def driver_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> tuple[list[Row], Picture]:
@@ -88,9 +87,7 @@ def driver_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> tuple[list
     return found, reference
 
 
-def rows_of_peers(
-    arguments: argparse.Namespace, scene: Scene, snapshot: Snapshot, reference: Picture
-) -> list[Row]:
+def rows_of_peers(arguments: argparse.Namespace, scene: Scene, snapshot: Snapshot, reference: Picture) -> list[Row]:
     """Returns the rows of all peers on all devices. What an export for them loses is printed."""
     with tempfile.TemporaryDirectory(prefix="tracecore-") as folder:
         path = Path(scene.source)

@@ -15,7 +15,7 @@ from scenes.environment_file import write_exr
 from scenes.errors import SceneError
 from scenes.export.mitsuba_surfaces import SurfaceWriter, material_losses
 from scenes.export.still import Group, distinct, groups, surface_losses
-from scenes.export.text import words
+from scenes.export.text import OTHERS, words
 from scenes.export.xml_text import children, color, matrix, named, node
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import Camera, Doubles, Environment, Light, Snapshot
@@ -58,7 +58,7 @@ def write_mitsuba(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
 
 def plain_id(name: str) -> str:
     """Returns a name without what Mitsuba allows in no id: points, and underlines ahead."""
-    return name.replace(".", "_").lstrip("_")
+    return OTHERS.sub("_", name).replace(".", "_").lstrip("_")
 
 
 def sensor(camera: Camera, size: tuple[int, int], **attributes: str) -> ElementTree.Element:

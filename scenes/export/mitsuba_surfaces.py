@@ -161,7 +161,8 @@ def plastic(writer: SurfaceWriter, material: Material) -> Element:
 
 def mixture(writer: SurfaceWriter, material: Material) -> Element:
     """Returns a blend of what NFF mixes: diffuse reflection, a highlight, a mirror, glass."""
-    keep = 1.0 / max(1.0, *(d + s + material.transmittance for d, s in zip(material.diffuse, material.specular)))
+    totals = [d + s + material.transmittance for d, s in zip(material.diffuse, material.specular, strict=True)]
+    keep = 1.0 / max(1.0, *totals)
     base, shine = scaled(material.diffuse, keep), scaled(material.specular, keep)
     through = material.transmittance * keep
     ideal = material.exponent / (material.exponent + HALF_MIRROR_EXPONENT)
