@@ -32,7 +32,6 @@ PEERS = {
         module="renderer.bench.mitsuba_pictures",
         ways={"scalar_rgb": "cpu", "llvm_ad_rgb": "cpu", "cuda_ad_rgb": "gpu"},
     ),
-    "luxcore": PeerModule(module="renderer.bench.luxcore_pictures", ways={"PATHCPU": "cpu"}),
 }
 
 
