@@ -1,5 +1,5 @@
 """This module reads images of light from all around: OpenEXR and NumPy files of linear radiance, PNG and JPEG encoded
-as sRGB."""
+as sRGB. It writes OpenEXR files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scenes.errors import SceneFileError
+from scenes.errors import SceneError, SceneFileError
 from scenes.model import Color, Floats
 from scenes.source_file import check_file, reason
 from scenes.srgb import decoded
@@ -114,6 +114,19 @@ def colors(channels: dict[str, npt.NDArray[Any]]) -> Floats:
     if GREY in channels:
         return np.repeat(channels[GREY][..., None].astype(np.float32), 3, axis=-1)
     raise ValueError(f"it has no colours, but channels {', '.join(channels)[:80]}")
+
+
+def write_exr(path: Path, radiance: Floats) -> None:
+    """Writes radiance, (height, width, 3) float32, as the colours of an OpenEXR file. Raises SceneError where OpenEXR
+    is not installed."""
+    try:
+        import OpenEXR
+    except ImportError as error:
+        remedy = "OpenEXR is not installed; install it with: pip install OpenEXR"
+        raise SceneError(f"{path.name} cannot be written: {remedy}") from error
+    header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
+    with OpenEXR.File(header, {"RGB": np.ascontiguousarray(radiance)}) as file:
+        file.write(str(path))
 
 
 def read_picture(path: Path) -> Floats:

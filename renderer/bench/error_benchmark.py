@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.drivers import DRIVERS
-from renderer.drivers.driver import RenderSettings
+from renderer.drivers.driver import RenderSettings, passes_of
+from renderer.errors import UsageError
 from renderer.film.film import Film, relative_error
 from renderer.film.image_file import read_linear, write_array
 from renderer.scene.render_context import RenderContext
@@ -79,19 +80,23 @@ def pictures(
     """Yields the picture of a driver at each moment, or as soon as a pass is finished after it, with the seconds until
     then.
 
-    A pass beforehand, which does not count, has everything compiled.
+    As in renders several passes are under way at once; those that are so after the last moment are given up. A pass
+    beforehand, which does not count, has everything compiled.
     """
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         driver.render_pass(0)
     start = time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
-        film, seconds, moment = Film(settings.width, settings.height), 0.0, moments.first
-        while seconds < moments.last:
-            film.add(driver.render_pass(film.passes))
-            seconds = time.perf_counter() - start
-            if seconds >= min(moment, moments.last):
-                yield seconds, film
-                moment = moments.after(seconds)
+        film, moment = Film(settings.width, settings.height), moments.first
+        with closing(passes_of(driver, 0, lambda _: True)) as passes:
+            for image in passes:
+                film.add(image)
+                seconds = time.perf_counter() - start
+                if seconds >= min(moment, moments.last):
+                    yield seconds, film
+                    moment = moments.after(seconds)
+                if seconds >= moments.last:
+                    return
 
 
 def reference_of(context: RenderContext, name: str, settings: RenderSettings, seconds: float) -> Picture:
@@ -205,10 +210,15 @@ def plot(found: list[Row], title: str, path: Path) -> None:
 
 def reference_picture(context: RenderContext, settings: RenderSettings, reference: Reference) -> Picture:
     """Returns the reference picture if its file is there; otherwise makes one and keeps it in that file, if it has a
-    name.
+    name. Raises `UsageError` where the file's picture has another size.
     """
     if reference.path is not None and reference.path.is_file():
-        return read_linear(reference.path)
+        kept = read_linear(reference.path)
+        if kept.shape != (settings.height, settings.width, 3):
+            size = f"{kept.shape[1]}x{kept.shape[0]}"
+            wanted = f"{settings.width}x{settings.height}"
+            raise UsageError(f"the reference '{reference.path}' is of {size} pixels; expected {wanted}")
+        return kept
     made = reference_of(context, reference.driver, settings, reference.seconds)
     if reference.path is not None:
         write_array(reference.path, made)

@@ -36,8 +36,8 @@ def circumstances_of(words: Sequence[str], scene: str, triangles: int) -> Circum
 
 
 def check_request(arguments: Namespace) -> None:
-    """Checks --json, --plot and the scene before anything is measured, where a command has them, and makes the default
-    folder.
+    """Checks --json, --plot and the scene, or scenes, before anything is measured, where a command has them, and makes
+    the default folder.
 
     Raises `UsageError` if a file could not be written later, and the error of `scenes.load` if there is no such scene.
     """
@@ -48,8 +48,8 @@ def check_request(arguments: Namespace) -> None:
     paths = [path for path in (arguments.json, plot) if path]
     for path in paths:
         check_folder(path)
-    if hasattr(arguments, "scene"):
-        check_scene(arguments.scene)
+    for scene in getattr(arguments, "scenes", [arguments.scene] if hasattr(arguments, "scene") else []):
+        check_scene(scene)
     make_default_folder(paths)
 
 

@@ -121,13 +121,23 @@ def chosen_settings(owner: type[S], arguments: argparse.Namespace) -> S:
     return owner(**{one.name: given[one.name] for one in settings_of(owner) if one.name in given})
 
 
+#: What SCENE may be.
+SCENE_HELP = "a file, or a shipped scene; 'tracecore scene list' tells which there are, and what files may end in"
+
+
 def add_scene(parser: argparse.ArgumentParser) -> None:
     """Adds SCENE and the moment in it, and --plugin, which may bring what reads it."""
-    parser.add_argument(
-        "scene",
-        metavar="SCENE",
-        help="a file, or a shipped scene; 'tracecore scene list' tells which there are, and what files may end in",
-    )
+    parser.add_argument("scene", metavar="SCENE", help=SCENE_HELP)
+    _add_moment(parser)
+
+
+def add_scenes(parser: argparse.ArgumentParser) -> None:
+    """Adds SCENE, of which there may be several, all at the same moment, and --plugin."""
+    parser.add_argument("scenes", metavar="SCENE", nargs="+", help=SCENE_HELP)
+    _add_moment(parser)
+
+
+def _add_moment(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, Settings, "camera")
     add_settings(parser.add_mutually_exclusive_group(), Settings, "frame", "time")
     add_plugin(parser)
@@ -157,6 +167,20 @@ def add_plain(parser: argparse.ArgumentParser) -> None:
 def add_plot(container: argparse._ActionsContainer) -> None:
     """Adds --plot, the file of a plot of all figures."""
     container.add_argument("--plot", type=Path, metavar="FILE", help="draw them, .png or .svg (extra plot)")
+
+
+def add_reference_maker(container: argparse._ActionsContainer, *, driver: str, seconds: float) -> None:
+    """Adds the options of what makes references, with defaults that differ among commands."""
+    container.add_argument(
+        "--reference-driver", default=driver, metavar="NAME", help="that makes it (default: %(default)s)"
+    )
+    container.add_argument(
+        "--reference-seconds",
+        type=argument_type(Number(1e-3, 1e9, "S")),
+        default=seconds,
+        metavar="S",
+        help="for so long (default: %(default)s)",
+    )
 
 
 def add_tracing(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from renderer.commands import (
     bench_error,
     bench_gather,
     bench_launches,
+    bench_pictures,
     bench_shading,
 )
 from renderer.commands.arguments import (
@@ -53,6 +54,7 @@ SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
 OTHERS = {
     "dispatch": bench_dispatch,
     "error": bench_error,
+    "pictures": bench_pictures,
     "gather": bench_gather,
     "shading": bench_shading,
     "builders": bench_builders,

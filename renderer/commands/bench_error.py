@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_plot, add_scene, add_settings, argument_type, names, whole
+from renderer.commands.arguments import (
+    add_plot,
+    add_reference_maker,
+    add_scene,
+    add_settings,
+    argument_type,
+    names,
+    whole,
+)
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -62,12 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_reference(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--reference", type=Path, metavar="FILE", help=".npy or .exr; a .npy is made if it is not there")
-    group.add_argument(
-        "--reference-driver", default="path", metavar="NAME", help="that makes it (default: %(default)s)"
-    )
-    group.add_argument(
-        "--reference-seconds", type=_seconds, default=300.0, metavar="S", help="for so long (default: %(default)s)"
-    )
+    add_reference_maker(group, driver="path", seconds=300.0)
 
 
 def _passes(text: str) -> list[int]:

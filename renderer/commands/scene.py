@@ -30,6 +30,8 @@ what is written, by the end of FILE's name:
   .aff   the whole animation, with nested transforms, tracks and lights; textures and shared meshes in files beside it
   .obj   triangles at one moment, with materials (.mtl) and textures (.png) beside it
   .glb   triangles at one moment, with materials, textures, cameras and lights, in one file
+  .xml   triangles at one moment, for Mitsuba 3, with materials, cameras and lights; meshes (.ply), textures (.png) and
+         the environment (.exr) in files beside it
 
 Of several cameras, the one that --camera names comes first, and is the one of a format that has but one. Files that
 are there are replaced. A line is printed for each thing that the format cannot say.
@@ -38,6 +40,7 @@ examples:
   tracecore scene export cornell --to cornell.glb
   tracecore scene export kitchen.aff --to kitchen.obj --frame 400
   tracecore scene export museum --to exchange/museum.aff
+  tracecore scene export vases --to exchange/vases.xml
 """
 
 

@@ -14,6 +14,7 @@ from scenes.errors import SceneError
 from scenes.evaluator import scene_of
 from scenes.export.aff import write_aff
 from scenes.export.glb import write_glb
+from scenes.export.mitsuba import write_mitsuba
 from scenes.export.obj import write_obj
 from scenes.export.toml import write_toml
 from scenes.scene import Scene
@@ -26,6 +27,7 @@ WRITERS: dict[str, Writer] = {
     ".aff": write_aff,
     ".obj": write_obj,
     ".glb": write_glb,
+    ".xml": write_mitsuba,
 }
 
 

@@ -60,6 +60,15 @@ def map_losses(material: Material) -> Iterator[str]:
         yield f"material {material.name!r} has lost its {', '.join(maps)}"
 
 
+def surface_losses(material: Material) -> Iterator[str]:
+    """Yields a line for each thing of a material that only this project's renderer and its own files know."""
+    if any(material.backdrop):
+        yield f"material {material.name!r} is no longer a backdrop"
+    if material.is_cut_out:
+        yield f"material {material.name!r} is no longer cut out"
+    yield from map_losses(material)
+
+
 def still_losses(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
     """Yields a line for each thing that neither OBJ nor GLB is given."""
     if scene.animation.frames > 1 or scene.moving_triangles:
@@ -68,11 +77,7 @@ def still_losses(scene: Scene, snapshot: Snapshot) -> Iterator[str]:
     if snapshot.environment is not None:
         yield "environment left out"
     for group in groups(snapshot):
-        if any(group.material.backdrop):
-            yield f"material {group.material.name!r} is no longer a backdrop"
-        if group.material.is_cut_out:
-            yield f"material {group.material.name!r} is no longer cut out"
-        yield from map_losses(group.material)
+        yield from surface_losses(group.material)
         texture = group.material.texture
         if texture >= 0 and not snapshot.textures[texture].is_plain:
             yield f"material {group.material.name!r} has a texture that now repeats, is blended, and is sRGB"

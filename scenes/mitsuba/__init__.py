@@ -8,13 +8,15 @@ Shapes: obj, ply, rectangle, cube, sphere, disk, cylinder, and shapegroup with i
 A mesh without normals is flat; Mitsuba would smooth it. A transform that mirrors leaves the outside outside.
 
 BSDFs: diffuse, conductor, dielectric, plastic and the rough ones of these; twosided, mask, bumpmap and normalmap are
-what is in them, of which bitmaps in the last two bend the normals. The picture of a mask's opacity cuts out what is
-below one half of its bytes; no other opacity counts. Every surface has two sides. Metals are known by the symbols of
-`scenes.metals`, whose indices are not those of Mitsuba's tables, or by eta and k. Specular_reflectance of glass and
-plastic counts for nothing, and thindielectric is a pane that bends nothing. What is diffuse may have a texture, and so
-may the specular_reflectance of metals and the alpha of metals and rough plastic; elsewhere its mean counts. Textures:
-bitmap and checkerboard, repeated or clamped (both axes by wrap_mode, mirror repeats), with filter_type nearest,
-bilinear, or else mip. All of a surface must map texture coordinates alike.
+what is in them, of which bitmaps in the last two bend the normals. A blendbsdf of diffuse ones, conductors without
+index, smooth dielectrics and blends becomes a mixture as in NFF, with Phong's highlight for that of a rough conductor;
+how much of what it reflects is a perfect mirror follows from that highlight, not from the blend. The picture of a
+mask's opacity cuts out what is below one half of its bytes; no other opacity counts. Every surface has two sides.
+Metals are known by the symbols of `scenes.metals`, whose indices are not those of Mitsuba's tables, or by eta and k.
+Specular_reflectance of glass and plastic counts for nothing, and thindielectric is a pane that bends nothing. What is
+diffuse may have a texture, and so may the specular_reflectance of metals and the alpha of metals and rough plastic;
+elsewhere its mean counts. Textures: bitmap and checkerboard, repeated or clamped (both axes by wrap_mode, mirror
+repeats), with filter_type nearest, bilinear, or else mip. All of a surface must map texture coordinates alike.
 
 Emitters: area, point, spot (which fades a little otherwise from its beam to its cutoff), directional, constant and
 envmap. Sensors: perspective, thinlens and orthographic; film sizes count, all else of films, samplers, filters and

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scenes.metals import BY_SYMBOL
-from scenes.microfacets import BLACK, glass, multiplied, normal_reflectance, scaled
+from scenes.microfacets import BLACK, added, glass, multiplied, normal_reflectance, phong_power, scaled
 from scenes.mitsuba.elements import Element, listed
 from scenes.mitsuba.properties import COLORS, Properties, color, numbers, transform
 from scenes.model import Color, Doubles, Material, Texture
@@ -25,6 +25,8 @@ WHITE: Color = (1.0, 1.0, 1.0)
 HALF: Color = (0.5, 0.5, 0.5)
 #: The name of a conductor that reflects all light.
 IDEAL = "none"
+#: What can be blended.
+BLENDED = ("diffuse", "conductor and roughconductor without eta", "dielectric", "blendbsdf")
 #: All of a pane's shine but a hundredth is a mirror, to kind nff.
 PANE_EXPONENT = 10_000.0
 #: Refractive indices at 589 nm, as tables of physics have them.
@@ -310,6 +312,43 @@ def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     return surface if spread is None else with_map(surface, "roughness_map", spread, properties.element)
 
 
+def blend(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+    """Reads a mixture of two BSDFs: of what is diffuse, metals that reflect alike at all angles, smooth glass, and
+    mixtures of these."""
+    found, weight = properties.within("bsdf"), properties.number("weight", 0.5)
+    if len(found) != 2 or not 0.0 <= weight <= 1.0:
+        raise properties.element.error(f"expected two BSDFs and a weight from 0 to 1, got {len(found)} and {weight:g}")
+    properties.finish()
+    parts = [surfaces.surface(element, depth + 1) for element in found]
+    first, second = (mixed(part, element) for part, element in zip(parts, found, strict=True))
+    through = (1.0 - weight) * first.transmittance + weight * second.transmittance
+    material = Material(
+        name="blend",
+        kind="nff",
+        diffuse=added(scaled(first.diffuse, 1.0 - weight), scaled(second.diffuse, weight)),
+        specular=added(scaled(first.specular, 1.0 - weight), scaled(second.specular, weight)),
+        exponent=min((part.exponent for part in (first, second) if any(part.specular)), default=0.0),
+        transmittance=through,
+        ior=second.ior if second.transmittance > 0.0 else first.ior,
+    )
+    textured = [part.pattern for part in parts if part.pattern.texture is not None]
+    if len(textured) > 1:
+        raise properties.element.error("expected a texture in one of two BSDFs that are blended, got one in each")
+    return Surface(material, textured[0] if textured else Pattern(material.diffuse))
+
+
+def mixed(surface: Surface, element: Element) -> Material:
+    """Returns a part of a blend as the mixture of kind nff that it is."""
+    material = surface.material
+    is_even = material.kind == "metal" and not any(material.eta)
+    is_smooth_glass = material.kind == "dielectric" and material.roughness == 0.0
+    if surface.maps or surface.mask or not (material.kind in ("diffuse", "nff") or is_even or is_smooth_glass):
+        raise element.error(f"{element.called} is not supported in a blendbsdf; there are: {', '.join(BLENDED)}")
+    if is_even:
+        return replace(material, exponent=phong_power(material.roughness**2) if material.roughness else PANE_EXPONENT)
+    return replace(material, specular=BLACK) if material.kind in ("diffuse", "dielectric") else material
+
+
 def relative_ior(properties: Properties, default: float) -> float:
     """Returns the index of the inside over that of the outside."""
     inside, outside = ior(properties, "int_ior", default), ior(properties, "ext_ior", IORS["air"])
@@ -335,6 +374,7 @@ BSDFS: dict[str, Callable[[Surfaces, Properties, int], Surface]] = {
     "diffuse": diffuse,
     "twosided": inner,
     "mask": masked,
+    "blendbsdf": blend,
     "bumpmap": relief,
     "normalmap": relief,
     "conductor": metal,

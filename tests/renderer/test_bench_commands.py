@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from explained_keys import assert_explained, assert_help_explains
+from PIL import Image
 
 from renderer import cli
-from renderer.bench import dispatch_benchmark, figure_keys, shading_benchmark
+from renderer.bench import dispatch_benchmark, figure_keys, picture_peers, shading_benchmark
 from renderer.commands import bench
 from tracecore.benchmarks import gpu_benchmark
 from tracecore.tracers.gpu import gpu_unavailable_reason
@@ -17,6 +18,7 @@ from tracecore.tracers.gpu import gpu_unavailable_reason
 KEYS = {
     "dispatch": figure_keys.DISPATCH,
     "error": figure_keys.ERROR,
+    "pictures": figure_keys.PICTURES,
     "gather": figure_keys.GATHER,
     "shading": figure_keys.SHADING,
     "builders": figure_keys.BUILDERS,
@@ -77,6 +79,52 @@ def test_error_at_equal_time_and_estimates(measured, tmp_path, capsys):
     estimated = measured("error", *small, "--estimates", "4,2", "--seeds", "3")
     assert [row["passes"] for row in estimated["rows"]] == [2, 4]
     assert_explained([timed, estimated], figure_keys.ERROR)
+
+
+def played(monkeypatch, **ways):
+    """Has a peer of the tests be the only one, which does what its ways say, each on a device."""
+    monkeypatch.setitem(picture_peers.PEERS, "played", picture_peers.PeerModule(module="played_peer", ways=ways))
+
+
+def test_pictures(measured, tmp_path, monkeypatch, capfd):
+    """A plot, and a peer that renders, one that raises and one that crashes; the last two cost a line each."""
+    played(monkeypatch, flat="cpu", raises="cpu", crashes="cpu", elsewhere="gpu")
+    small = ("--devices", "cpu", "--threads", "1", "--size", "8x6", "--drivers", "ao,whitted", "--passes", "5")
+    made = ("--references", str(tmp_path), "--reference-driver", "ao", "--reference-seconds", "0.1", "--repeat", "3")
+    drawn = ("--peers", "played", "--samples", "16,4", "--plot", str(tmp_path / "drawn.png"))
+    figures = measured("pictures", "cornell", "caustic", *small, *made, *drawn)
+    assert_explained([figures], figure_keys.PICTURES)
+    rows = figures["pictures"]
+    assert [(row["scene"], row["driver"]) for row in rows] == [
+        (scene, driver) for scene in ("cornell", "caustic") for driver in ("ao", "whitted")
+    ]
+    for row in rows:
+        assert [one["passes"] for one in row["errors"]] == [1, 2, 4, 5]
+        seconds = [one["seconds"] for one in row["errors"]]
+        assert seconds == sorted(seconds)
+        assert seconds[-1] == row["seconds"]  # both are of the median picture
+        assert row["least"] <= row["seconds"] <= row["most"]
+        assert row["rays_per_second"] == pytest.approx(row["rays"] / row["seconds"])
+    assert rows[0]["errors"][-1]["error"] < 0.7 * rows[0]["errors"][0]["error"]  # the reference is of this driver
+    assert [(row["scene"], row["peer"], row["device"]) for row in figures["peers"]] == [
+        ("cornell", "played flat", "cpu"),
+        ("caustic", "played flat", "cpu"),
+    ]
+    assert [(one["passes"], one["seconds"]) for one in figures["peers"][0]["errors"]] == [(4, 2.0), (16, 2.0)]
+    assert figures["circumstances"]["scene"] == "cornell, caustic"
+    assert sorted(file.name for file in tmp_path.glob("*.npy")) == ["caustic.npy", "cornell.npy"]
+    assert Image.open(tmp_path / "drawn.png").width > 100
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("tracecore: peer")]
+    assert len(said) == 4
+    assert said[0] == "tracecore: peer 'played' (raises) is left out: not today"
+    assert said[1].startswith("tracecore: peer 'played' (crashes) is left out: ")
+
+
+def test_a_reference_of_another_size_is_refused(tmp_path, capsys):
+    np.save(tmp_path / "cornell.npy", np.ones((4, 4, 3), np.float32))
+    words = ["--devices", "cpu", "--drivers", "ao", "--size", "8x6", "--references", str(tmp_path)]
+    assert cli.main(["bench", "pictures", "cornell", *words]) == 2
+    assert "cornell.npy' is of 4x4 pixels; expected 8x6" in capsys.readouterr().err
 
 
 def test_gather(measured):
@@ -157,6 +205,12 @@ def test_launches_want_a_gpu(capsys):
         (["error", "cornell", "--estimates", "8", "--plot", "a.png"], "--plot draws errors over time"),
         (["error", "cornell", "--estimates", "8", "--reference", "a.npy"], "--reference does nothing with --estimates"),
         (["error", "cornell", "--reference", "missing.exr"], "the name must end in .npy"),
+        (["pictures", "cornell", "nosuch.aff"], "nosuch.aff"),
+        (["pictures", "cornell", "--drivers", "path,fast"], "unknown driver 'fast'"),
+        (["pictures", "cornell", "--devices", "tpu"], "unknown device here 'tpu'"),
+        (["pictures", "cornell", "--peers", "mitsuba,povray"], "unknown peer 'povray'; there are mitsuba"),
+        (["pictures", "cornell", "--references", "no/such"], "there is no folder 'no/such'; make it first"),
+        (["pictures", "cornell", "--samples", "4,x"], "expected a whole number"),
         (["launches", "--json", "/no/such/a.json"], "cannot write '/no/such/a.json'"),
     ],
 )

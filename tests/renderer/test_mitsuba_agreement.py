@@ -17,6 +17,7 @@ import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from scenes import mitsuba as mitsuba_files
+from scenes.export import export
 
 #: Pixels along a side, and along a side of the blocks whose means are compared.
 SIZE, BLOCK = 24, 4
@@ -126,6 +127,19 @@ BOXES = {
     "thin lens": Box(LAMP + DIFFUSE_BALL, "thinlens"),
     "orthographic camera": Box(LAMP + DIFFUSE_BALL, "orthographic"),
 }
+
+#: What is exported: a picture of coloured squares, whose sides and rows must not change places, and what mirrors it.
+EXPORTED = Box(
+    LAMP
+    + """
+<shape type="rectangle">
+    <transform name="to_world"><scale x="0.6" y="0.4"/><rotate y="1" angle="25"/><translate x="-0.3" z="-0.4"/></transform>
+    <bsdf type="diffuse"><texture type="bitmap" name="reflectance"><string name="filename" value="sky.png"/>
+        <string name="filter_type" value="nearest"/></texture></bsdf>
+</shape>
+"""
+    + BALL.format(bsdf=MIRROR)
+)
 
 #: What share of the light of a block the discs of the photon search may lose at edges and blur across shadows.
 BLUR = {"photon": 0.015, "sppm": 0.015, "gather": 0.01, "path+caustics": 0.005}
@@ -261,6 +275,15 @@ def judge(a, b, bias=0.0):
 def test_path_tracing_agrees_with_mitsuba(judged, box):
     path, pictures = judged(box)
     judge(ours(path, "path", passes=SAMPLES), pictures, BOXES[box].bias)
+
+
+def test_mitsuba_renders_what_is_exported(mi, tmp_path):
+    """Of a box with a picture on a tilted board and a mirror ball, exported: the means of the box as it was."""
+    path = write_box(tmp_path, EXPORTED)
+    copy = export(mitsuba_files.read(path), tmp_path / "copy.xml", 0.0).files[0]
+    pictures = theirs(mi, copy, SAMPLES)
+    judge(ours(path, "path", passes=SAMPLES), pictures)
+    judge(ours(copy, "path", passes=SAMPLES), pictures)
 
 
 @pytest.mark.parametrize("driver", BLUR if ALL else QUICK_DRIVERS)

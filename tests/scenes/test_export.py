@@ -407,7 +407,7 @@ def test_words():
 STILL = [".obj", ".glb"]
 
 
-@pytest.mark.parametrize("suffix", STILL)
+@pytest.mark.parametrize("suffix", [*STILL, ".xml"])
 @pytest.mark.parametrize("time", [0.0, 0.9])
 def test_still_files_read_back(suffix, time, tmp_path):
     """Triangles come in groups of one material. Normals are made unit ones again, so that a last bit may change."""
@@ -607,7 +607,7 @@ def test_files_are_replaced_in_full_or_not_at_all(suffix, tmp_path, monkeypatch)
 
 def test_unknown_formats_list_those_there_are(tmp_path):
     with pytest.raises(
-        SceneError, match=r"copy\.stl'; scenes are written to files that end in \.toml \.aff \.obj \.glb"
+        SceneError, match=r"copy\.stl'; scenes are written to files that end in \.toml \.aff \.obj \.glb \.xml"
     ):
         export(scene(animated()), tmp_path / "copy.stl", 0.0)
 

@@ -1,0 +1,114 @@
+"""The command `tracecore bench pictures` measures how long pictures take, and how their error falls with it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from renderer.bench import figure_keys
+from renderer.commands.arguments import add_plot, add_reference_maker, add_scenes, add_settings, argument_type, names
+from renderer.errors import UsageError
+from renderer.settings.measurement import Measurement
+from renderer.settings.picture import Settings
+from renderer.settings.setting import Whole
+
+if TYPE_CHECKING:
+    from renderer.bench.picture_scenes import MeasuredScene
+
+SUMMARY = "pictures: how long they take, what takes the time, and their error over time"
+
+DRIVERS = "photon,sppm,path,path+caustics"
+
+EXAMPLES = f"""\
+Of each scene, driver and device a picture of --passes is rendered --repeat times, after one of two passes that does not
+count; reading the scene, building the tree and compiling do not count either. The median is told, and what took its
+time: seconds of the threads, their mean. Its error after 1, 2, 4 ... passes is that of 'tracecore bench error', against
+a reference that is the same for all devices and has other random numbers.
+
+peers (--peers), on the same scene: one that is a file of Mitsuba (.xml) they read themselves, any other is exported to
+one ('tracecore scene export'), and what that loses is said. They render by path tracing; one that fails is left out.
+  mitsuba          Mitsuba 3 on the CPU (scalar_rgb, llvm_ad_rgb) and on a GPU (cuda_ad_rgb)
+
+examples:
+  tracecore bench pictures cornell --size 512x512 --passes 64 --repeat 5
+  tracecore bench pictures kitchen.aff --size 800x600 --photons 1000000 --passes 16 --json output/kitchen.json
+  tracecore bench pictures cornell caustic kitchen vases outdoor --size 256x256 --plot output/pictures.png \\
+      --references output/references --peers mitsuba
+  tracecore bench pictures cornell --drivers path --devices cpu --passes 4 --reference-seconds 5
+
+{figure_keys.explain(figure_keys.PICTURES)}
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that the command takes."""
+    parser.epilog = EXAMPLES
+    add_scenes(parser)
+    parser.add_argument(
+        "--drivers", default=DRIVERS, metavar="NAMES", help="separated by commas (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--devices", metavar="NAMES", help="gpu, cpu, separated by commas (default: those that there are)"
+    )
+    taken = ("size", "passes", "photons", "sampler", "threads")
+    add_settings(parser, Settings, *taken, size=(256, 256), passes=64, sampler="sobol")
+    add_settings(parser, Measurement, "repeat", "json", repeat=5)
+    add_plot(parser)
+    peers = parser.add_argument_group("peers")
+    peers.add_argument("--peers", metavar="NAMES", help="other renderers: mitsuba")
+    peers.add_argument(
+        "--samples",
+        type=sample_counts,
+        default=(4, 16, 64, 256),
+        metavar="N,N",
+        help="of each pixel of their pictures (default: 4,16,64,256)",
+    )
+    group = parser.add_argument_group("reference")
+    group.add_argument(
+        "--references", type=Path, metavar="FOLDER", help="with SCENE.npy of each scene, made where it is not there"
+    )
+    add_reference_maker(group, driver="path+caustics", seconds=60.0)
+
+
+def sample_counts(text: str) -> tuple[int, ...]:
+    """Reads numbers of samples from the command line, least first."""
+    one: Callable[[str], int] = argument_type(Whole(1, 10**6))
+    return tuple(sorted({one(part) for part in text.split(",")}))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measures scene after scene, prints what was found, and writes what is asked for after each scene."""
+    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.picture_plot import plot
+    from renderer.bench.picture_scenes import measured_scenes
+
+    check_options(arguments)
+    check_request(arguments)
+    found: list[MeasuredScene] = []
+    for one in measured_scenes(arguments):
+        found.append(one)
+        triangles = sum(scene.triangles for scene in found)
+        about = circumstances_of(arguments.words, ", ".join(scene.name for scene in found), triangles)
+        pictures = [row for scene in found for row in scene.pictures]
+        peers = [row for scene in found for row in scene.peers]
+        write_figures(arguments.json, about, {"pictures": pictures, "peers": peers})
+        if arguments.plot:
+            width, height = arguments.size
+            plot([*pictures, *peers], f"{width} x {height} pixels", arguments.plot)
+    return 0
+
+
+def check_options(arguments: argparse.Namespace) -> None:
+    """Checks the names that are given, and puts lists of them into the arguments. Raises `UsageError`."""
+    from renderer.bench.picture_peers import PEERS
+    from renderer.bench.picture_scenes import devices_here
+    from renderer.drivers import DRIVERS as KNOWN
+
+    arguments.drivers = names(arguments.drivers, list(KNOWN), "driver")
+    names(arguments.reference_driver, list(KNOWN), "driver")
+    arguments.devices = names(arguments.devices, devices_here(), "device here")
+    arguments.peers = names(arguments.peers, list(PEERS), "peer") if arguments.peers else []
+    if arguments.references is not None and not arguments.references.is_dir():
+        raise UsageError(f"--references: there is no folder '{arguments.references}'; make it first")
