@@ -13,6 +13,7 @@ from renderer.camera_paths.lighting import add_shadow_rays
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
     EYE_PIXEL,
+    LOOKUP_NANOSECONDS,
     EyeBatch,
     EyeChunk,
     EyeJob,
@@ -34,6 +35,7 @@ from shaders.sampling import cosine_hemisphere
 from shaders.surface import ray_origin, surface_at, world
 from shaders.vector import dot, largest, scale
 from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.clock import nanoseconds
 from tracecore.compilation.vector import address, borrowed
 from tracecore.rays import MISS
 
@@ -104,7 +106,9 @@ def advance_chunk(
     if flags & (EYE_SCALAR | GLOWS):
         shade_listed(job, chunk, list_vertices(chunk, hits), shadows)
     if rules.asks:
+        start = nanoseconds()
         add_photon_light(job, chunk, hits)
+        batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
     return rays, keep_paths(view, hits) if goes_on else 0
 
 

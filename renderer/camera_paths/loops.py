@@ -11,6 +11,7 @@ from renderer.camera_paths.paths import (
     EYE_COLUMNS,
     EYE_PIXEL,
     EYE_WORDS,
+    LOOKUP_NANOSECONDS,
     EyeBatch,
     EyeJob,
     Long,
@@ -27,8 +28,9 @@ from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS, Port, next_batch, submi
 from tracecore.rays import MISS, Floats, Ids
 from tracecore.workers.pool import Worker, Workers
 
-#: What a batch's `rays` count.
-CAMERA, SHADOW, BOUNCE, PURPOSES = range(4)
+#: What a batch's `counters` count, beside LOOKUP_NANOSECONDS.
+CAMERA, SHADOW, BOUNCE = range(3)
+EYE_COUNTERS = LOOKUP_NANOSECONDS + 1
 
 #: A thread takes this share of its part of the pixels that are left, and no fewer than so many: what is left to the end
 #: is little, so that all threads have some.
@@ -50,7 +52,7 @@ class EyeBatches(NamedTuple):
     radiance: (batches, slots - 1, 3, column) float32, of `ShadowRays`.
     shadow_paths: (batches, slots - 1, 2, column) uint32, of `ShadowRays`.
     words: (slots of the port, 4, column) uint32, the hits as words, of which the last one says what was hit.
-    rays: (PURPOSES,) int64, rays traced so far.
+    counters: (EYE_COUNTERS,) int64, rays traced so far, and the nanoseconds of looking up photons.
     scratch: (1,) EYE_COLUMNS.
     """
 
@@ -64,7 +66,7 @@ class EyeBatches(NamedTuple):
     radiance: Floats
     shadow_paths: Ids
     words: Ids
-    rays: Longs
+    counters: Longs
     scratch: Records
 
 
@@ -82,7 +84,7 @@ def new_eye_batches(port: Port, batches: int, slots: int, threads: int) -> EyeBa
         radiance=np.zeros((batches, slots - 1, 3, column), np.float32),
         shadow_paths=np.zeros((batches, slots - 1, 2, column), np.uint32),
         words=port.hits.view(np.uint32),
-        rays=np.zeros(PURPOSES, np.int64),
+        counters=np.zeros(EYE_COUNTERS, np.int64),
         scratch=np.zeros(1, EYE_COLUMNS),
     )
 
@@ -99,7 +101,7 @@ def take_eye_batches(worker: Worker, workers: Workers, slots: int) -> EyeBatches
     batches.live[:] = 1
     batches.active[:] = batches.fresh[:] = 0
     batches.shadows[:] = 0
-    return batches._replace(threads=workers.threads, rays=np.zeros(PURPOSES, np.int64))
+    return batches._replace(threads=workers.threads, counters=np.zeros(EYE_COUNTERS, np.int64))
 
 
 @inlined
@@ -120,9 +122,8 @@ def take_pixels(job: EyeJob, room: int, threads: int) -> tuple[int, int]:
 def batch_at(port: Port, batches: EyeBatches, index: int) -> EyeBatch:
     """Returns a batch with the answers to its rays."""
     slot = index * batches.slots
-    return EyeBatch(
-        port.rays[slot], port.hits[slot], batches.words[slot, HIT_ID], batches.paths[index], batches.scratch
-    )
+    prim_ids, paths = batches.words[slot, HIT_ID], batches.paths[index]
+    return EyeBatch(port.rays[slot], port.hits[slot], prim_ids, paths, batches.scratch, batches.counters)
 
 
 @inlined
@@ -144,8 +145,8 @@ def fill_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int, kept: i
     start_eye_paths(job.camera, job.task, job.size, pixels, batch_at(port, batches, index), kept)
     batches.fresh[index], batches.active[index] = kept, kept + pixels[1]
     batches.live[index] = batches.active[index]
-    batches.rays[BOUNCE] += kept
-    batches.rays[CAMERA] += pixels[1]
+    batches.counters[BOUNCE] += kept
+    batches.counters[CAMERA] += pixels[1]
 
 
 @compiled
@@ -171,7 +172,7 @@ def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> N
     for k in range(batches.slots - 1):
         if shadows.counts[k] > 0:
             submit(port, first + 1 + k, shadows.counts[k], ANY_HIT)
-            batches.rays[SHADOW] += shadows.counts[k]
+            batches.counters[SHADOW] += shadows.counts[k]
             batches.live[index] = 1
 
 
@@ -188,7 +189,7 @@ def run_occlusion(job: EyeJob, port: Port, batches: EyeBatches) -> int:
         if fresh < active:
             kept = start_occlusion_rays(job, batch_at(port, batches, index), active)
             batches.active[index] = batches.fresh[index] = kept
-            batches.rays[SHADOW] += kept
+            batches.counters[SHADOW] += kept
             if kept > 0:
                 submit(port, index, kept, ANY_HIT)
         else:

@@ -141,6 +141,10 @@ class EyeJob(NamedTuple):
     image: Doubles
 
 
+#: Which of a thread's counters has the nanoseconds that it looked up photons.
+LOOKUP_NANOSECONDS = 3
+
+
 class EyeBatch(NamedTuple):
     """A batch of paths as the tracer has it, and what its rays belong to, side by side.
 
@@ -149,6 +153,7 @@ class EyeBatch(NamedTuple):
     prim_ids: (column,) uint32, the triangles that the rays hit, or MISS.
     paths: (EYE_WORDS, column) uint32.
     scratch: (1,) EYE_COLUMNS, which all batches of a thread share.
+    counters: of the thread; shading adds to that of LOOKUP_NANOSECONDS.
     """
 
     rays: Floats
@@ -156,6 +161,7 @@ class EyeBatch(NamedTuple):
     prim_ids: Ids
     paths: Ids
     scratch: Records
+    counters: Longs
 
 
 class ShadowRays(NamedTuple):

@@ -80,6 +80,7 @@ class Work:
     trace_seconds: threads traced or waited for hits.
     wait_seconds: of these they waited; 0 on a CPU that traces in place.
     shade_seconds: threads did the work of their loops.
+    lookup_seconds: of these they looked up photons for eye paths.
     map_seconds: threads put photons in order and into maps.
     idle_seconds: threads had nothing to do.
     python_seconds: threads did anything else.
@@ -91,6 +92,7 @@ class Work:
     trace_seconds: float = 0.0
     wait_seconds: float = 0.0
     shade_seconds: float = 0.0
+    lookup_seconds: float = 0.0
     map_seconds: float = 0.0
     idle_seconds: float = 0.0
     python_seconds: float = 0.0

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from renderer.camera_paths.features import FEATURE_PASSES, run_features
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
-from renderer.camera_paths.paths import EyeJob
+from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Radiance, RenderSettings, Work
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
@@ -231,18 +231,20 @@ class EyeDriver:
 
         def make_loop(worker: Worker) -> Loop:
             batches = take_eye_batches(worker, site.crew, slots)
-            traced.append(batches.rays)
+            counters.append(batches.counters)
             return lambda: run(job, worker.port, batches)
 
-        traced: list[npt.NDArray[np.int64]] = []
+        counters: list[npt.NDArray[np.int64]] = []
         site.crew.run(make_loop)
-        total = np.sum(traced, axis=0)
+        total = np.sum(counters, axis=0)
         site.work.rays.camera += int(total[CAMERA])
         site.work.rays.shadow += int(total[SHADOW])
         site.work.rays.bounce += int(total[BOUNCE])
+        site.work.lookup_seconds += 1e-9 * int(total[LOOKUP_NANOSECONDS]) / self._pool.threads
         return job.image
 
     def _add_work(self, work: Work) -> None:
         """Counts what a pass took."""
         self._work.rays.add(work.rays)
         self._work.photons.add(work.photons)
+        self._work.lookup_seconds += work.lookup_seconds

@@ -41,6 +41,7 @@ FIELDS = {
     "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
     "seconds.wait": "of these they waited; 0 on a CPU that traces in place",
     "seconds.shade": "wall time in which the CPU threads shaded, mean over the threads",
+    "seconds.lookup": "of it they looked up photons for eye paths",
     "seconds.map": "wall time to put photons in order and into maps, mean over the threads",
     "seconds.idle": "wall time in which threads had nothing to do, mean over the threads",
     "seconds.python": "wall time of the threads that is nothing of the above, mean over the threads",
@@ -60,7 +61,7 @@ FIELDS = {
     "shading.rays_per_second": "rays that all CPU threads together could shade: rays.timed by seconds.shade",
     "transfer.bytes_per_second": "rays and hits, both ways, by the wall time of rendering; 0 without a bus",
     "transfer.limit_bytes_per_second": "what the bus takes to the device, if measured; null without a bus",
-    "limited_by": "what to make faster first: kernel, transfer, shading, map, python or queue",
+    "limited_by": "what to make faster first: kernel, transfer, shading, lookup, map, python or queue",
     "photons.emitted": "photon paths begun = absorbed + escaped + terminated",
     "photons.stored": "photons kept in maps, any number for a path",
     "photons.absorbed": "photon paths ended by Russian roulette on a surface",
@@ -148,6 +149,7 @@ def _time_figures(context: RenderContext, measured: Measured) -> Statistics:
         "seconds.trace": work.trace_seconds,
         "seconds.wait": work.wait_seconds,
         "seconds.shade": work.shade_seconds,
+        "seconds.lookup": work.lookup_seconds,
         "seconds.map": work.map_seconds,
         "seconds.idle": work.idle_seconds,
         "seconds.python": work.python_seconds,
@@ -212,11 +214,11 @@ def limited_by(measured: Measured, *, has_bus: bool) -> str:
 
     The kernel, the bus and the threads are each needed for some of the time, at the full speed of each. The one that is
     needed longest is the limit, if that is `BUSY` of the time. Else nothing is: a device and threads that wait for one
-    another, the `queue`. Of the threads it is what they do longest: `shading`, `map` or `python`. Without a bus the
+    another, the `queue`. Of the threads it is what they do longest: `shading`, `lookup`, `map` or `python`. Without a bus the
     threads trace themselves, and tracing is one of the things that they do.
     """
     work, limits = measured.work, measured.limits
-    done = {"shading": work.shade_seconds}
+    done = {"shading": work.shade_seconds - work.lookup_seconds, "lookup": work.lookup_seconds}
     if measured.passes:  # a photon run is not timed while it puts photons in order
         done |= {"map": work.map_seconds, "python": work.python_seconds}
     if not has_bus:

@@ -19,8 +19,8 @@ from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
 scene triangles driver kernel device dispatch batch_rays threads seed passes noise bias
-seconds.load seconds.build seconds.trace seconds.wait seconds.shade seconds.map seconds.idle seconds.python
-seconds.film seconds.total
+seconds.load seconds.build seconds.trace seconds.wait seconds.shade seconds.lookup
+seconds.map seconds.idle seconds.python seconds.film seconds.total
 rays.camera rays.shadow rays.bounce rays.photon rays.total rays.timed rays_per_second
 rays_per_second_of_runs
 coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches shading.rays_per_second
@@ -57,6 +57,7 @@ def work() -> Work:
         shade_seconds=3.0,
         trace_seconds=5.0,
         wait_seconds=4.5,
+        lookup_seconds=1.5,
         map_seconds=0.125,
         idle_seconds=0.25,
         python_seconds=0.5,
@@ -106,7 +107,7 @@ def test_values() -> None:
     assert figures["seconds.total"] == 11.0
     assert (figures["seconds.trace"], figures["seconds.wait"], figures["seconds.shade"]) == (5.0, 4.5, 3.0)
     assert (figures["seconds.map"], figures["seconds.idle"], figures["seconds.python"]) == (0.125, 0.25, 0.5)
-    assert figures["seconds.film"] == 0.0625
+    assert (figures["seconds.film"], figures["seconds.lookup"]) == (0.0625, 1.5)
     assert (figures["rays.total"], figures["rays.timed"]) == (100, 90)
     assert figures["rays_per_second"] == 90 / 8.0
     assert figures["rays_per_second_of_runs"] == [90 / 8.0]
