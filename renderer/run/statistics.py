@@ -214,8 +214,8 @@ def limited_by(measured: Measured, *, has_bus: bool) -> str:
 
     The kernel, the bus and the threads are each needed for some of the time, at the full speed of each. The one that is
     needed longest is the limit, if that is `BUSY` of the time. Else nothing is: a device and threads that wait for one
-    another, the `queue`. Of the threads it is what they do longest: `shading`, `lookup`, `map` or `python`. Without a bus the
-    threads trace themselves, and tracing is one of the things that they do.
+    another, the `queue`. Of the threads it is what they do longest: `shading`, `lookup`, `map` or `python`. Without a
+    bus the threads trace themselves, and tracing is one of the things that they do.
     """
     work, limits = measured.work, measured.limits
     done = {"shading": work.shade_seconds - work.lookup_seconds, "lookup": work.lookup_seconds}
