@@ -133,8 +133,9 @@ EXPORTED = Box(
     LAMP
     + """
 <shape type="rectangle">
-    <transform name="to_world"><scale x="0.6" y="0.4"/><rotate y="1" angle="25"/>
-        <translate x="-0.3" z="-0.4"/></transform>
+    <transform name="to_world">
+        <scale x="0.6" y="0.4"/><rotate y="1" angle="25"/><translate x="-0.3" z="-0.4"/>
+    </transform>
     <bsdf type="diffuse"><texture type="bitmap" name="reflectance"><string name="filename" value="sky.png"/>
         <string name="filter_type" value="nearest"/></texture></bsdf>
 </shape>
