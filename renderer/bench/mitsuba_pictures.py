@@ -35,13 +35,13 @@ def render(way: str, order: PeerOrder) -> list[PeerPicture]:
     scene = mi.load_file(str(order.path))
     text = ElementTree.tostring(sensor(order.camera, order.size, version=VERSION), encoding="unicode")
     view = mi.load_string(text)
-    return [_picture(scene, view, order, samples) for samples in order.samples]
+    return [picture(scene, view, order, samples) for samples in order.samples]
 
 
-def _picture(scene: Any, view: Any, order: PeerOrder, samples: int) -> PeerPicture:
+def picture(scene: Any, view: Any, order: PeerOrder, samples: int) -> PeerPicture:
     """Returns the picture of so many samples."""
     width, height = order.size
-    integrator = mi.load_dict({"type": "path", "max_depth": order.max_bounces + 1} | _portions(width * height, samples))
+    integrator = mi.load_dict({"type": "path", "max_depth": order.max_bounces + 1} | portions(width * height, samples))
     if dr.is_jit_v(mi.Float):
         np.array(integrator.render(scene, view, seed=0, spp=samples))
     seconds, linear = [], np.zeros((height, width, 3), np.float32)
@@ -52,7 +52,7 @@ def _picture(scene: Any, view: Any, order: PeerOrder, samples: int) -> PeerPictu
     return PeerPicture(samples=samples, seconds=seconds, linear=linear[..., :3])
 
 
-def _portions(pixels: int, samples: int) -> dict[str, int]:
+def portions(pixels: int, samples: int) -> dict[str, int]:
     """Returns the key for the samples that are taken at once, where all together would be too many paths."""
     at_once = samples
     while at_once * pixels > MOST_PATHS and at_once % 2 == 0:

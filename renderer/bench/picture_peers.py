@@ -20,18 +20,22 @@ class PeerModule:
     """Says where a peer is found.
 
     module: the module that has `render(way, order)`, which returns pictures in the order of `samples`.
+    package: what it needs, by the name that pip knows.
     ways: the device that each of its ways runs on, by name.
     """
 
     module: str
+    package: str
     ways: dict[str, str]
 
 
 PEERS = {
     "mitsuba": PeerModule(
         module="renderer.bench.mitsuba_pictures",
+        package="mitsuba",
         ways={"scalar_rgb": "cpu", "llvm_ad_rgb": "cpu", "cuda_ad_rgb": "gpu"},
     ),
+    "luxcore": PeerModule(module="renderer.bench.luxcore_pictures", package="pyluxcore", ways={"PATHCPU": "cpu"}),
 }
 
 
@@ -45,6 +49,8 @@ def peer_rows(names: Sequence[str], devices: Sequence[str], order: PeerOrder, re
                 made = in_process(PEERS[name].module, way, order)
             except Exception as error:  # whatever a peer raises, or that it has crashed
                 reason = " ".join(str(error).split()) or type(error).__name__
+                if isinstance(error, ImportError):
+                    reason += f"; install it with: pip install {PEERS[name].package}"
                 print(f"tracecore: peer '{name}' ({way}) is left out: {reason[:300]}", file=sys.stderr, flush=True)
                 continue
             errors = [

@@ -30,12 +30,14 @@ a reference that is the same for all devices and has other random numbers.
 peers (--peers), on the same scene: one that is a file of Mitsuba (.xml) they read themselves, any other is exported to
 one ('tracecore scene export'), and what that loses is said. They render by path tracing; one that fails is left out.
   mitsuba          Mitsuba 3 on the CPU (scalar_rgb, llvm_ad_rgb) and on a GPU (cuda_ad_rgb)
+  luxcore          LuxCore on the CPU, to which the triangles of that file are handed: diffuse surfaces, mirrors and
+                   clear glass, lit by surfaces, points, distant lights and an even sky, and no others
 
 examples:
   tracecore bench pictures cornell --size 512x512 --passes 64 --repeat 5
   tracecore bench pictures kitchen.aff --size 800x600 --photons 1000000 --passes 16 --json output/kitchen.json
   tracecore bench pictures cornell caustic kitchen vases outdoor --size 256x256 --plot output/pictures.png \\
-      --references output/references --peers mitsuba
+      --references output/references --peers mitsuba,luxcore
   tracecore bench pictures cornell --drivers path --devices cpu --passes 4 --reference-seconds 5
 
 {figure_keys.explain(figure_keys.PICTURES)}
@@ -57,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, Measurement, "repeat", "json", repeat=5)
     add_plot(parser)
     peers = parser.add_argument_group("peers")
-    peers.add_argument("--peers", metavar="NAMES", help="other renderers: mitsuba")
+    peers.add_argument("--peers", metavar="NAMES", help="other renderers: mitsuba, luxcore, separated by commas")
     peers.add_argument(
         "--samples",
         type=sample_counts,

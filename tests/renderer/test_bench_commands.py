@@ -83,7 +83,9 @@ def test_error_at_equal_time_and_estimates(measured, tmp_path, capsys):
 
 def played(monkeypatch, **ways):
     """Has a peer of the tests be the only one, which does what its ways say, each on a device."""
-    monkeypatch.setitem(picture_peers.PEERS, "played", picture_peers.PeerModule(module="played_peer", ways=ways))
+    monkeypatch.setitem(
+        picture_peers.PEERS, "played", picture_peers.PeerModule(module="played_peer", package="played", ways=ways)
+    )
 
 
 def test_pictures(measured, tmp_path, monkeypatch, capfd):
@@ -208,7 +210,7 @@ def test_launches_want_a_gpu(capsys):
         (["pictures", "cornell", "nosuch.aff"], "nosuch.aff"),
         (["pictures", "cornell", "--drivers", "path,fast"], "unknown driver 'fast'"),
         (["pictures", "cornell", "--devices", "tpu"], "unknown device here 'tpu'"),
-        (["pictures", "cornell", "--peers", "mitsuba,povray"], "unknown peer 'povray'; there are mitsuba"),
+        (["pictures", "cornell", "--peers", "mitsuba,povray"], "unknown peer 'povray'; there are mitsuba, luxcore"),
         (["pictures", "cornell", "--references", "no/such"], "there is no folder 'no/such'; make it first"),
         (["pictures", "cornell", "--samples", "4,x"], "expected a whole number"),
         (["launches", "--json", "/no/such/a.json"], "cannot write '/no/such/a.json'"),
