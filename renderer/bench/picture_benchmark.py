@@ -41,6 +41,7 @@ FIGURES = {
     "trace": "seconds.trace",
     "wait": "seconds.wait",
     "shade": "seconds.shade",
+    "lookup": "seconds.lookup",
     "map": "seconds.map",
     "idle": "seconds.idle",
     "python": "seconds.python",
@@ -49,7 +50,7 @@ FIGURES = {
 }
 
 #: Columns of the table that are seconds of the threads.
-THREAD_SECONDS = ("trace", "wait", "shade", "map", "idle", "python")
+THREAD_SECONDS = ("trace", "wait", "shade", "lookup", "map", "idle", "python")
 
 Row = dict[str, Any]
 

@@ -27,8 +27,8 @@ count; reading the scene, building the tree and compiling do not count either. T
 time: seconds of the threads, their mean. Its error after 1, 2, 4 ... passes is that of 'tracecore bench error', against
 a reference that is the same for all devices and has other random numbers.
 
-peers (--peers), on the same scene: one that is a file of Mitsuba (.xml) they read themselves, any other is exported to
-one ('tracecore scene export'), and what that loses is said. They render by path tracing; one that fails is left out.
+peers (--renderers), on the same scene: one that is a file of Mitsuba (.xml) they read themselves, any other is exported
+to one ('tracecore scene export'), and what that loses is said. They render by path tracing; one that fails is left out.
   mitsuba          Mitsuba 3 on the CPU (scalar_rgb, llvm_ad_rgb) and on a GPU (cuda_ad_rgb)
   luxcore          LuxCore on the CPU, to which the triangles of that file are handed: diffuse surfaces, mirrors and
                    clear glass, lit by surfaces, points, distant lights and an even sky, and no others
@@ -37,7 +37,7 @@ examples:
   tracecore bench pictures cornell --size 512x512 --passes 64 --repeat 5
   tracecore bench pictures kitchen.aff --size 800x600 --photons 1000000 --passes 16 --json output/kitchen.json
   tracecore bench pictures cornell caustic kitchen vases outdoor --size 256x256 --plot output/pictures.png \\
-      --references output/references --peers mitsuba,luxcore
+      --references output/references --renderers mitsuba,luxcore
   tracecore bench pictures cornell --drivers path --devices cpu --passes 4 --reference-seconds 5
 
 {figure_keys.explain(figure_keys.PICTURES)}
@@ -59,9 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, Measurement, "repeat", "json", repeat=5)
     add_plot(parser)
     peers = parser.add_argument_group("peers")
-    peers.add_argument("--peers", metavar="NAMES", help="other renderers: mitsuba, luxcore, separated by commas")
     peers.add_argument(
-        "--samples",
+        "--renderers", dest="peers", metavar="NAMES", help="other renderers: mitsuba, luxcore, separated by commas"
+    )
+    peers.add_argument(
+        "--renderer-samples",
+        dest="samples",
         type=sample_counts,
         default=(4, 16, 64, 256),
         metavar="N,N",

@@ -32,6 +32,7 @@ class GatherDriver(PhotonDriver):
         super().__init__(snapshot, tracer, settings)
         evenly = photon_radius(surface_area(snapshot.positions), self.emitted, IRRADIANCE_PHOTONS)
         self.first_far_radius = max(self.first_radius, evenly)
+        self.prepare_caustics()
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""

@@ -1,11 +1,13 @@
 """This module has the driver `path+caustics`."""
 
 from renderer.camera_paths.task import CAUSTICS
-from renderer.drivers.driver import Radiance
+from renderer.drivers.driver import Radiance, RenderSettings
 from renderer.drivers.eye import PassSite
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import pass_radius
 from renderer.photons.lookup import PhotonParts, empty_map, look_up
+from scenes.model import Snapshot
+from tracecore.dispatch.tracer import Tracer
 
 
 class PathCausticsDriver(PhotonDriver):
@@ -19,6 +21,10 @@ class PathCausticsDriver(PhotonDriver):
     summary = "path tracing, and photons for what mirrors and glass bring to other surfaces"
     takes = PhotonDriver.takes - {"guide_share"}
     diffuse = CAUSTICS
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        self.prepare_caustics()
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with caustic photons that are traced for it."""

@@ -1,7 +1,6 @@
 """This module has the driver `photon`, and how the drivers that look at photons have them traced."""
 
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
@@ -57,6 +56,7 @@ class PhotonDriver(EyeDriver):
         )
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
         self._most_stored = 0
+        self._is_sharp = has_sharp_surfaces(self.scene)
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""
@@ -78,10 +78,9 @@ class PhotonDriver(EyeDriver):
         """Returns the scene with a share of its photons sent to mirrors and glass, unless the user wants none."""
         return projected(self.scene, share) if self.settings.projection else self.scene
 
-    @cached_property
-    def _caustic_scene(self) -> PackedScene:
-        """Returns the scene with all photons sent where they make caustics."""
-        return self._projected(1.0)
+    def prepare_caustics(self) -> None:
+        """Makes the scene with all photons sent where they make caustics, before passes share it."""
+        self._caustic_scene = self._projected(1.0) if self._is_sharp else self.scene
 
     def _photon_map(self, site: PassSite, scene: PackedScene, task: PhotonTask, radius: float) -> PhotonMap:
         """Traces photons, and returns them sorted for searches of a radius."""
@@ -104,16 +103,16 @@ class PhotonDriver(EyeDriver):
         """
         if self.settings.layers != "all":
             return None
-        is_sharp, has_direct = has_sharp_surfaces(scene), task.min_bounces == 0
+        has_direct = task.min_bounces == 0
         caustics, direct = task._replace(min_bounces=1, only_caustics=True), task._replace(max_bounces=1)
         return PhotonParts(
-            caustics=self._photon_map(site, scene, caustics, radius) if is_sharp else empty_map(),
+            caustics=self._photon_map(site, scene, caustics, radius) if self._is_sharp else empty_map(),
             direct=self._photon_map(site, scene, direct, radius) if has_direct else empty_map(),
         )
 
     def _caustic_map(self, site: PassSite, index: int, radius: float) -> PhotonMap:
         """Returns the photons of a pass that mirrors and glass alone have brought to diffuse surfaces."""
-        if not has_sharp_surfaces(self.scene):
+        if not self._is_sharp:
             return empty_map()
         scene, sequence = self._caustic_scene, index | CAUSTIC_SEQUENCE
         return self._photon_map(

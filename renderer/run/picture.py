@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import math
@@ -136,7 +137,7 @@ class PictureRecord:
     def picture(self, film: Film) -> Picture:
         """Returns the picture so far, which stays as it is when the film goes on."""
         return Picture(
-            film=film.copied(),
+            film=copy.copy(film),
             texts=self.texts(film.passes),
             statistics=self.statistics(film),
             mapping=ToneMapping(exposure=self.order.exposure, curve=self.order.curve),

@@ -93,7 +93,7 @@ def test_pictures(measured, tmp_path, monkeypatch, capfd):
     played(monkeypatch, flat="cpu", raises="cpu", crashes="cpu", elsewhere="gpu")
     small = ("--devices", "cpu", "--threads", "1", "--size", "8x6", "--drivers", "ao,whitted", "--passes", "5")
     made = ("--references", str(tmp_path), "--reference-driver", "ao", "--reference-seconds", "0.1", "--repeat", "3")
-    drawn = ("--peers", "played", "--samples", "16,4", "--plot", str(tmp_path / "drawn.png"))
+    drawn = ("--renderers", "played", "--renderer-samples", "16,4", "--plot", str(tmp_path / "drawn.png"))
     figures = measured("pictures", "cornell", "caustic", *small, *made, *drawn)
     assert_explained([figures], figure_keys.PICTURES)
     rows = figures["pictures"]
@@ -210,9 +210,9 @@ def test_launches_want_a_gpu(capsys):
         (["pictures", "cornell", "nosuch.aff"], "nosuch.aff"),
         (["pictures", "cornell", "--drivers", "path,fast"], "unknown driver 'fast'"),
         (["pictures", "cornell", "--devices", "tpu"], "unknown device here 'tpu'"),
-        (["pictures", "cornell", "--peers", "mitsuba,povray"], "unknown peer 'povray'; there are mitsuba, luxcore"),
+        (["pictures", "cornell", "--renderers", "mitsuba,povray"], "unknown peer 'povray'; there are mitsuba, luxcore"),
         (["pictures", "cornell", "--references", "no/such"], "there is no folder 'no/such'; make it first"),
-        (["pictures", "cornell", "--samples", "4,x"], "expected a whole number"),
+        (["pictures", "cornell", "--renderer-samples", "4,x"], "expected a whole number"),
         (["launches", "--json", "/no/such/a.json"], "cannot write '/no/such/a.json'"),
     ],
 )

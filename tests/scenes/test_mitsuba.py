@@ -600,7 +600,7 @@ DIFFUSE = '<shape type="cube"><bsdf type="diffuse">{}</bsdf></shape>'
         (DIFFUSE.format('<texture name="reflectance" type="wood"/>'), "there are: bitmap, checkerboard"),
         (
             DIFFUSE.replace("diffuse", "principled"),
-            'unsupported <bsdf type="principled">; there are: bumpmap, conductor',
+            'unsupported <bsdf type="principled">; there are: blendbsdf, bumpmap, conductor',
         ),
         (DIFFUSE.replace("diffuse", "twosided").format(""), 'expected a <bsdf> in <bsdf type="twosided">'),
         (
