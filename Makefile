@@ -9,10 +9,8 @@ SOURCES := pyproject.toml README.md $(shell find renderer tracecore shaders scen
 # Another renderer and a denoiser, by which pictures are judged.
 JUDGES := mitsuba pyoidn
 
-# What most tests call is compiled once, beside the checks: otherwise each worker of pytest would compile it. Numba
-# compiles the loops of eye paths twice, with shadow rays and without.
-EYE_LOOPS := eye-loops-path eye-loops-photons-only
-LOOPS := photon-loops $(EYE_LOOPS)
+# What most tests call is compiled once, beside the checks: otherwise each worker of pytest would compile it.
+LOOPS := photon-loops eye-loops
 
 .PHONY: picture test checked $(LOOPS) clean
 
@@ -40,9 +38,9 @@ checked:
 photon-loops:
 	.venv-test/bin/tracecore photons cornell --device cpu --store 1 --quiet
 
-$(EYE_LOOPS): eye-loops-%:
+eye-loops:
 	mkdir -p build
-	.venv-test/bin/tracecore render cornell --driver $* --device cpu --size 8x6 --passes 1 --quiet -o build/$*.npy
+	.venv-test/bin/tracecore render cornell --driver path --device cpu --size 8x6 --passes 1 --quiet -o build/path.npy
 
 .venv-test/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-test
