@@ -145,15 +145,15 @@ def test_an_error_of_one_that_joined_is_raised_by_the_task(pool: WorkerPool) -> 
 
 def test_who_leaves_early_waits_for_no_long_loop(pool: WorkerPool) -> None:
     """Loops that look whether they are to stop are stopped; no thread is left."""
-    before = threading.active_count()
+    before, stopped = threading.active_count(), []
 
     def task(index: int, crew: Crew) -> int:
         def make_loop(worker: Worker) -> Loop:
             def loop() -> int:
                 deadline = time.perf_counter() + LONG
-                while index > 0 and worker.port.stop[0] == 0:
-                    assert time.perf_counter() < deadline
+                while index > 0 and worker.port.stop[0] == 0 and time.perf_counter() < deadline:
                     time.sleep(0.001)
+                stopped.append(index == 0 or worker.port.stop[0] != 0)
                 return DONE if index == 0 else -4  # STOPPED
 
             return loop
@@ -165,6 +165,7 @@ def test_who_leaves_early_waits_for_no_long_loop(pool: WorkerPool) -> None:
     assert next(results) == 0
     results.close()
     assert threading.active_count() == before
+    assert all(stopped)
 
 
 def test_what_is_left_is_taken_again(pool: WorkerPool) -> None:
