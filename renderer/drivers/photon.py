@@ -12,8 +12,9 @@ from renderer.photons.batch import PhotonTask
 from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.lookup import PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
+from renderer.photons.store import in_order
 from renderer.photons.targets import projected
-from renderer.photons.tracing import counted, leave_stores, trace_photons, trace_to_stores
+from renderer.photons.tracing import counted, leave_stores, trace_to_stores
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
@@ -123,10 +124,12 @@ class PhotonDriver(EyeDriver):
         """Returns the photons of a pass, (n, WORDS) uint32, and the watts of a stored flux of 1."""
         if scene.lights.power <= 0.0:
             return np.empty((0, PHOTON_WORDS), np.uint32), 0.0
+        stores = trace_to_stores(scene, task, site.crew, range(self.emitted))
+        site.count(*counted(stores))
         with site.crew.timed(MAP):
-            photons = trace_photons(scene, task, site.crew, range(self.emitted))
-        site.count(photons.counts, photons.rays)
-        return photons.stored, task.flux_unit / self.emitted
+            stored = in_order(stores, 0, self.emitted, site.crew)
+        leave_stores(stores, site.crew)
+        return stored, task.flux_unit / self.emitted
 
 
 def photons_of_a_pass(settings: RenderSettings) -> int:
