@@ -640,6 +640,16 @@ def test_what_threads_do_adds_up_to_their_time(monkeypatch):
         assert done == pytest.approx(everything)
 
 
+@pytest.mark.parametrize("driver", ["gather", "photons-only"])
+def test_tracing_photons_is_not_making_a_map(driver):
+    """These two put photons in order of their index: seconds that counted as both would be more than there were."""
+    with opened(lamp_in_box(), driver, photons=5000, radius=0.1, threads=2) as made:
+        made.render_pass(0)
+        work, everything = made.work, made._pool.task_seconds
+        done = work.trace_seconds + work.shade_seconds + work.map_seconds + work.idle_seconds
+        assert 0.0 < work.map_seconds < done <= everything
+
+
 def test_passes_under_way_are_no_more_than_memory_allows(monkeypatch):
     """What passes take is guessed before the first, and known from then on."""
     with opened(lamp_in_box(), "photon", photons=1000, max_bounces=3, radius=0.1, threads=3) as made:
