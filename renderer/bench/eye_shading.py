@@ -21,8 +21,8 @@ from renderer.film.layers import LAYER_COLUMNS
 from renderer.photons.lookup import no_photons
 from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.model import Snapshot
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import borrowed
 from tracecore.dispatch.port import POLLED, Port, new_port, no_tree
 from tracecore.dispatch.ring import RingMemory
 from tracecore.dispatch.tracer import Tracer

@@ -23,8 +23,8 @@ from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from renderer.simd.columns import ELEMENTS
 from scenes.model import Snapshot
 from shaders.lights import LightArrays, sample_light
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import borrowed
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, MISS, RAY_FLOATS, Floats, Query, make_rays
 

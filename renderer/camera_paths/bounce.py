@@ -34,9 +34,10 @@ from shaders.float32 import ZERO
 from shaders.sampling import cosine_hemisphere
 from shaders.surface import ray_origin, surface_at, world
 from shaders.vector import dot, largest, scale
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.clock import nanoseconds
-from tracecore.compilation.vector import address, borrowed
+from tracecore.compilation.vector import address
 from tracecore.rays import MISS
 
 
@@ -56,7 +57,7 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     """
     job, batch, shadows = borrowed(job), borrowed(batch), borrowed(shadows)
     rules = rules_of(job.task, job.lookup.irradiance.radius)
-    first, kept = 0, 0
+    first, kept = Long(0), Long(0)
     ahead = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
     while first < active:
         span = (first, (ahead if first < ahead else active) - first, kept)

@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
 from renderer.camera_paths.paths import (
     EYE_CONE,
@@ -27,8 +28,9 @@ from shaders.compilation import compiled as inlined
 from shaders.float32 import ONE, ZERO, Float32
 from shaders.random import STREAM_CAMERA, unit32
 from shaders.vector import Vec3, add, dot, length, normalize, scale, subtract
-from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import address, borrowed
+from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.units import unit
+from tracecore.compilation.vector import address
 
 INFINITY = Float32(np.inf)
 
@@ -60,7 +62,7 @@ class Start(NamedTuple):
     cone: tuple[float, float]
 
 
-@compiled
+@unit(types.none)
 def start_eye_paths(
     camera: CameraArrays, task: EyeTask, size: tuple[int, int], pixels: tuple[int, int], batch: EyeBatch, first: int
 ) -> None:

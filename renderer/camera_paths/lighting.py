@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numba import types
 
 from renderer.camera_paths.paths import EyeChunk, ShadowRays
 from renderer.camera_paths.sampler import draw
@@ -35,8 +36,10 @@ from shaders.lights import SHADOW_END, LightArrays, LightSample, sample_light
 from shaders.random import STREAM_LIGHT, unit32
 from shaders.sampling import interval, uniform_triangle
 from shaders.vector import Vec3, along, dot, largest, multiply, scale, subtract
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import address, borrowed
+from tracecore.compilation.units import unit
+from tracecore.compilation.vector import address
 
 #: Shadow rays per vertex: one for each light up to this many, then as many spread over all.
 MAX_LIGHT_SAMPLES = 8
@@ -55,7 +58,7 @@ LIGHT_BYTES, LIGHT_QUADS = LIGHT_RECORD.itemsize, tuple(range(0, LIGHT_RECORD.it
 SIGN_BIT = np.uint32(1 << 31)
 
 
-@inlined
+@unit(types.none)
 def add_shadow_rays(
     scene: PackedScene, task: EyeTask, vertices: Vertices, counts: tuple[int, bool], shadows: ShadowRays
 ) -> None:

@@ -22,8 +22,9 @@ from renderer.film.layers import DIRECT_LIGHT, add_radiance
 from renderer.photons.batch import HIT_ID
 from renderer.scene.photon_scene import Records
 from renderer.simd.columns import WORD_BYTES
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
-from tracecore.compilation.vector import address, borrowed, fetch_add, load_acquire
+from tracecore.compilation.vector import address, fetch_add, load_acquire
 from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS, Port, next_batch, submit
 from tracecore.rays import MISS, Floats, Ids
 from tracecore.workers.pool import Worker, Workers

@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
 from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES, light_at
 from renderer.camera_paths.paths import (
@@ -57,8 +58,9 @@ from shaders.lights import LightArrays, light_pdf, outer_radiance
 from shaders.sampling import power_heuristic
 from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
 from shaders.vector import BLACK, Color, Vec3, add, largest, multiply, normalize, scale, subtract
-from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import address, borrowed
+from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.units import unit
+from tracecore.compilation.vector import address
 from tracecore.rays import MISS
 
 
@@ -139,7 +141,7 @@ def layer_of_met(met: MetLight) -> int:
     return DIRECT_LIGHT if met.pdf > 0.0 else CAUSTIC_LIGHT
 
 
-@compiled
+@unit(types.none)
 def add_light_from_outside(job: EyeJob, batch: EyeBatch, first: int, count: int) -> None:
     """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
     job, batch = borrowed(job), borrowed(batch)
@@ -182,7 +184,7 @@ def light_from_outside(lights: LightArrays, task: EyeTask, direction: Vec3, pdf:
     return total
 
 
-@compiled
+@unit(types.none)
 def shade_listed(job: EyeJob, chunk: EyeChunk, count: int, shadows: ShadowRays) -> None:
     """Shade the first `count` vertices of the list `chunk.listed`: add what they send to the eye and, of those on the
     scalar path, write what they send on."""
@@ -354,7 +356,7 @@ def put_state(chunk: EyeChunk, vertex: PathVertex, scattered: BsdfSample) -> Non
     set_column(chunk.next_unmapped, i, in_single(unmapped))
 
 
-@compiled
+@unit(types.none)
 def add_photon_light(job: EyeJob, chunk: EyeChunk, hits: int) -> None:
     """Add the light that photons bring the vertices of a chunk."""
     job = borrowed(job)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numba import types
 
 from renderer.camera_paths.paths import (
     AFTER_DIFFUSE,
@@ -52,6 +53,7 @@ from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.random import STREAM_SCATTER, unit32
 from shaders.sampling import cosine_hemisphere, cosine_power
 from shaders.vector import Color, Vec3, along, dot, frame, largest, multiply, scale, to_local, to_world
+from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
 #: Bounces after which Russian roulette may end a path of the path driver.
@@ -87,7 +89,7 @@ def state_after(state: np.uint32, is_specular: bool, is_diffuse: bool) -> np.uin
     return np.uint32(ahead | AFTER_DIFFUSE) if is_diffuse else ahead
 
 
-@inlined
+@unit(types.none)
 def scatter(task: EyeTask, flags: np.uint32, vertices: Vertices, counts: tuple[int, bool]) -> None:
     """Draw the next directions of all paths of a chunk, and decide which go on.
 

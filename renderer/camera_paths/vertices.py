@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
 from renderer.camera_paths.paths import (
     AFTER_DIFFUSE,
@@ -39,6 +40,7 @@ from renderer.simd.columns import (
 from shaders.compilation import compiled as inlined
 from shaders.float32 import HALF, ONE, TWO, ZERO, Float32, Int
 from shaders.vector import Color, mean, multiply, scale
+from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
 PER_PI = Float32(1.0 / np.pi)
@@ -120,7 +122,7 @@ def pick_vertices(view: View, count: int) -> tuple[int, int]:
     return pack_chunk(triangles, (MISS_BIT, NO_FATE), count, sources, targets)
 
 
-@inlined
+@unit(types.none)
 def look_at_surfaces(scene: PackedScene, view: View, hits: int) -> None:
     """Write hit points, normals and colours of the vertices of a chunk, but of those on the scalar path."""
     chunk, flags = view.chunk, scene.photon_scene.flags
@@ -205,7 +207,7 @@ def texel_color(index: int, view: View) -> Color:
     )
 
 
-@inlined
+@unit(types.none)
 def prepare(flags: np.uint32, vertices: Vertices, hits: int) -> None:
     """Write what all rays that leave a vertex share: lobes, and what they reflect of light that comes."""
     if flags & MIXED:

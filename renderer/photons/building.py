@@ -33,8 +33,9 @@ from renderer.simd.columns import (
 from renderer.simd.rows import gather_columns
 from renderer.simd.sixteen import ROWS, prefetch_line, put_rows
 from shaders.compilation import compiled as inlined
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import address, borrowed, element, greatest, least, load16, splat16
+from tracecore.compilation.vector import address, element, greatest, least, load16, splat16
 from tracecore.workers.pool import CallingThread, Helpers
 
 #: A map holds no more photons than this.

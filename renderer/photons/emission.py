@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk, PhotonBatch, PhotonTask
 from renderer.scene.photon_scene import EMITTER, PhotonScene
@@ -29,6 +30,7 @@ from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, m
 from shaders.sampling import lambertian
 from shaders.vector import Vec3, along, scale
 from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
 #: Golden ratio in 32 bits: multiples of it spread evenly, so that each light gets its share of any run of photons.
@@ -92,7 +94,7 @@ def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
     return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 9), flux, get(row, 15))
 
 
-@compiled
+@unit(types.none)
 def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int]) -> None:
     """Let photons leave the lights. span: where the first one goes in the batch, its index, and how many they are.
 

@@ -5,6 +5,7 @@ hits, and what they take is not worth a loop of its own. Photons look at the fin
 """
 
 import numpy as np
+from numba import types
 
 from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_MIRROR, Chunk
 from renderer.photons.photon_map import pack_flux
@@ -15,9 +16,10 @@ from shaders.random import more4, unit32
 from shaders.surface import Hit, SurfaceArrays, arriving_share, local, surface_at, world
 from shaders.vector import Color, Vec3, multiply, scale
 from tracecore.compilation.cached import compiled
+from tracecore.compilation.units import unit
 
 
-@compiled
+@unit(types.none)
 def scatter_scalar(surfaces: SurfaceArrays, chunk: Chunk, count: int, fluxes: int, is_corrected: bool) -> None:
     """Scatter photons at the first `count` indices of the list `chunk.scalar`, and say what those stored there carry.
 

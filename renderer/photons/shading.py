@@ -13,6 +13,7 @@ bounce: the thread, the batch and the index in it change no bit.
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
 
 from renderer.photons.batch import (
     PhotonBatch,
@@ -50,6 +51,7 @@ from shaders.random import STREAM_PHOTON, hash_key
 from shaders.surface import SurfaceArrays
 from shaders.vector import Vec3
 from tracecore.compilation.cached import compiled, inlined
+from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address, fetch_add, load_acquire
 
 
@@ -192,7 +194,7 @@ def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: Ph
     return keep_paths(flags, view, hits)
 
 
-@inlined
+@unit(types.none)
 def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits: int, landing: Landing) -> None:
     """Shade hits where some are not on flat, diffuse surfaces of one colour each."""
     flags, chunk = shading.flags, view.chunk

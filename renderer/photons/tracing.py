@@ -27,8 +27,8 @@ from renderer.photons.store import (
     room,
 )
 from renderer.scene.packed_scene import PackedScene
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import borrowed
 from tracecore.dispatch.port import ENDLESS, FULL, NO_UV, ONE_SLOT, Port, next_batch, submit
 from tracecore.workers.pool import Loop, Worker, Workers
 

@@ -1,19 +1,13 @@
-"""A run loads what it needs and compiles nothing twice, and a first run has its work shared."""
+"""A run loads what it needs and compiles nothing twice."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from renderer.run import first_run
-from renderer.run.first_run import EYE_PATHS, helped
 from tracecore.compilation.cached import only_process
 
 #: Renders by paths, and tells what was imported, compiled and loaded for it.
@@ -64,55 +58,6 @@ def test_a_second_run_compiles_nothing_and_loads_its_own_loop_alone(tmp_path: Pa
     assert "run_eye_paths" in told["loaded"]
     assert not {"run_photons", "run_occlusion", "run_irradiance", "run_features"} & set(told["loaded"])
     assert not USELESS & set(told["modules"])
-
-
-class Helper:
-    """Stands for the other process."""
-
-    def __init__(self, command: list[str], **_: Any) -> None:
-        assert command[0] == sys.executable
-        self.calls: list[str] = []
-        helpers.append(self)
-
-    def kill(self) -> None:
-        self.calls.append("kill")
-
-    def wait(self) -> None:
-        self.calls.append("wait")
-
-
-helpers: list[Helper] = []
-
-
-@pytest.mark.parametrize(
-    ("done", "load", "count"),
-    [((), 0.2, 1), (("render-photon",), 0.2, 0), ((EYE_PATHS,), 0.2, 0), (("other",), 0.2, 1), ((), 2.0, 0)],
-)
-def test_a_first_run_has_a_helper_until_it_ends(
-    done: tuple[str, ...], load: float, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(first_run, "_marker", lambda work: tmp_path / f"{work}.done")
-    monkeypatch.setattr(subprocess, "Popen", Helper)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
-    helpers.clear()
-    for work in done:
-        first_run.note(work)
-    with suppress(KeyboardInterrupt), helped("render-photon"):
-        assert [helper.calls for helper in helpers] == [[]] * count
-        raise KeyboardInterrupt
-    assert [helper.calls for helper in helpers] == [["kill", "wait"]] * count
-
-
-def test_the_helper_does_what_it_is_for() -> None:
-    """It is a program in a text, which no other check reads."""
-    names = {"__name__": "helper"}
-    asked: list[Any] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("renderer.run.rendering.render", lambda *args, **settings: asked.append((args, settings)))
-        exec(first_run.HELPER, names)
-    ((scene,), settings) = asked[0]
-    assert (scene, settings["driver"], EYE_PATHS) == ("cornell", "path", "render-path")
 
 
 def test_one_at_a_time_is_in_the_block(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
-"""Vectors in compiled code, element by element against NumPy; and arrays that are not counted."""
+"""Vectors in compiled code, element by element against NumPy."""
 
 import re
-import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,50 +68,6 @@ def test_elements_and_bits(k: int) -> None:
     array = np.float32([1.5, -2.0, 1e-45, np.inf])
     bits = int(array.view(np.int32)[k])
     assert numbers(array, k) == (array[k], bits, array[k], k)
-
-
-class Pair(NamedTuple):
-    numbers: Any
-    factor: int
-
-
-class Nested(NamedTuple):
-    alike: tuple[Any, Any]
-    pair: Pair
-    rest: tuple[int, int]
-
-
-@njit
-def total(nested: Any) -> Any:
-    return nested.alike[0].sum() + nested.alike[1].sum() + nested.pair.numbers.sum() * nested.pair.factor
-
-
-@njit
-def borrowed_total(nested: Any) -> Any:
-    mine = vector.borrowed(nested)
-    mine.alike[0][0] += mine.rest[1]
-    return total(mine)
-
-
-@njit
-def counted_total(nested: Any) -> Any:
-    nested.alike[0][0] += nested.rest[1]
-    return total(nested)
-
-
-def test_borrowed_arrays_are_the_same_and_nobody_counts_them():
-    nested = Nested((np.ones(3), np.ones(4)), Pair(np.arange(3), 10), (5, 7))
-    owners = sys.getrefcount(nested.alike[0])
-    assert borrowed_total(nested) == 7 + 7 + 30  # and seven more each time
-    assert borrowed_total(nested) == 7 + 7 + 7 + 30
-    np.testing.assert_array_equal(nested.alike[0], [15, 1, 1])
-    for _ in range(100):
-        borrowed_total(nested)
-    assert sys.getrefcount(nested.alike[0]) < owners + 10
-    counted_total(nested)
-    borrowing, counting = (f.inspect_llvm(f.signatures[0]) for f in (borrowed_total, counted_total))
-    assert "NRT_incref" not in borrowing
-    assert "NRT_incref" in counting
 
 
 @njit

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.analysis.steps import StepSequences, StepsPerRay
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
-from tracecore.compilation.vector import borrowed
 from tracecore.kernels.loop import WHILE_WHILE, Loop
 from tracecore.kernels.step_records import WARP_LANES, Step
 from tracecore.kernels.strategy import KernelStrategy

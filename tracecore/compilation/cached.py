@@ -16,17 +16,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import llvmlite
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 from tracecore.compilation.merging import Merged, Whole
+from tracecore.compilation.side_by_side import prepare
+from tracecore.compilation.unit_calls import Call
 
 try:
     import fcntl
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
+
+Kept = TypeVar("Kept", bound="Cached")
 
 #: Which packages' compiled functions a package's compiled functions may call.
 REACH = {"tracecore": ("tracecore",), "shaders": ("shaders",), "renderer": ("tracecore", "shaders", "renderer")}
@@ -105,9 +110,26 @@ class Cached(Whole):
 
     def compile(self, sig: Any) -> Any:
         """Compiles for a signature, or loads the code. Returns its entry point, as Numba does."""
-        folder = Path(str(self.stats.cache_path))
-        with only_process(folder / f"{self.py_func.__name__}.lock"), collector_paused():
+        with global_compiler_lock, only_process(self._lock), collector_paused():
             return super().compile(sig)
+
+    def add_overload(self, cres: Any) -> None:
+        """Lets callers have machine code, after what it calls by address has been made ready."""
+        prepare([one for one in cres.reload_init if isinstance(one, Call)])
+        super().add_overload(cres)
+
+    def is_on_disk(self, sig: Any) -> bool:
+        """Returns whether there is a file of the code for a signature."""
+        file = self._cache._cache_file
+        return self._cache._index_key(sig, self.targetctx.codegen()) in file._load_index()
+
+    def is_free(self) -> bool:
+        """Returns whether no process compiles it at the moment."""
+        return is_free(self._lock)
+
+    @property
+    def _lock(self) -> Path:
+        return Path(str(self.stats.cache_path)) / f"{self.py_func.__name__}.lock"
 
 
 @contextmanager
@@ -122,6 +144,18 @@ def only_process(path: Path) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
         yield
+
+
+def is_free(path: Path) -> bool:
+    """Returns whether nobody runs the block of `only_process` that a file stands for."""
+    if fcntl is None or not path.exists():
+        return True
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
 @contextmanager
@@ -140,11 +174,14 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a function to be machine code that runs without the interpreter lock, in IEEE arithmetic, cached on
     disk.
     """
-    package = function.__module__.partition(".")[0]
-    numba.config.CACHE_DIR = str(cache_folder(package))  # type: ignore[attr-defined]
-    cached = Cached(function)
-    cached.enable_caching()
-    return cached
+    return keep_on_disk(Cached(function))
+
+
+def keep_on_disk(function: Kept) -> Kept:
+    """Returns the function, whose machine code is kept from now on."""
+    numba.config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))  # type: ignore[attr-defined]
+    function.enable_caching()
+    return function
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:

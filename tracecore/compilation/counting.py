@@ -14,6 +14,8 @@ from typing import Any
 from numba.core import ir, types
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 
+from tracecore.compilation.borrowing import Borrowed
+
 #: What an array may be indexed with to get a part of the same memory.
 BASIC_INDICES = (types.Integer, types.SliceType, types.EllipsisType, types.NoneType)
 
@@ -65,7 +67,7 @@ def _is_borrowed(value: Any, typemap: Any) -> bool:
         return isinstance(typemap[value.func.name], types.NamedTupleClass)
     if value.op in ("getattr", "getitem", "static_getitem"):
         owner = typemap[value.value.name]
-        return isinstance(owner, types.BaseTuple) or (
+        return isinstance(owner, types.BaseTuple | Borrowed) or (
             isinstance(owner, types.Array) and value.op != "getattr" and _is_basic(_index_type(value, typemap))
         )
     return value.op in HANDING_ON

@@ -71,33 +71,6 @@ def address(typing: Any, array: Any) -> Any:
     return types.int64(array), emit
 
 
-@emitting
-def borrowed(typing: Any, value: Any) -> Any:
-    """Returns the same array, or tuple of such, but not counted: Numba counts references to arrays by atomic additions.
-
-    Each function that is called with an array adds and subtracts one, for every array of a tuple. It is for arrays that
-    Python passed in: they outlive the call.
-    """
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _uncounted(context, builder, value, arguments[0])
-
-    return value(value), emit
-
-
-def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Returns a value whose arrays have no owner that would be counted."""
-    if isinstance(kind, types.Array):
-        array = context.make_array(kind)(context, builder, value)
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        array.parent = cgutils.get_null_value(array.parent.type)
-        return array._getvalue()
-    if isinstance(kind, types.BaseTuple):
-        parts = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)  # type: ignore[call-overload]
-        return context.make_tuple(builder, kind, [_uncounted(context, builder, *each) for each in parts])
-    return value
-
-
 def _load(kind: Any, value: Any, widen: Any = None) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         loaded = builder.load(builder.inttoptr(arguments[0], value.as_pointer()), align=4)

@@ -1,0 +1,195 @@
+"""Units: machine code that is called by its address, and that several processes compile side by side."""
+
+import json
+import subprocess
+import sys
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numba import njit, types
+
+from tracecore.compilation import side_by_side
+from tracecore.compilation.side_by_side import PROCESSES, busy_last, processes, starts
+from tracecore.compilation.unit_calls import Call
+from tracecore.compilation.units import Unit
+
+#: A module whose function calls one unit, which calls another one, and a third one.
+MODULE = """
+import numba
+from numba import types
+from tracecore.compilation.cached import Cached
+from tracecore.compilation.units import Unit
+
+def kept(one):
+    one.enable_caching()
+    return one
+
+def half(x):
+    return x / 2
+half = kept(Unit(half, types.float64))
+
+def quarter(x, is_odd):
+    if is_odd:
+        raise ValueError("odd")
+    return half(half(x))
+quarter = kept(Unit(quarter, types.float64))
+
+def third(x):
+    return x / 3
+third = kept(Unit(third, types.float64))
+
+def whole(x, is_odd):
+    return quarter(x, is_odd) + third(x)
+whole = kept(Cached(whole))
+"""
+
+#: Calls the function, and tells the result and what was compiled for it.
+RUN = """
+import json
+from numba.core import event
+import called
+with event.install_recorder("numba:compile") as compiled:
+    result = called.whole(12.0, False)
+names = [each.data["dispatcher"].py_func.__name__ for _, each in compiled.buffer if each.is_start]
+print(json.dumps({"result": result, "compiled": names}))
+"""
+
+
+class Place:
+    """Is a folder with the module and what is compiled of it.
+
+    processes: how many compile.
+    """
+
+    def __init__(self, folder: Path, processes: int) -> None:
+        (folder / "called.py").write_text(MODULE)
+        self.folder = folder
+        self.environment = {
+            "PYTHONPATH": f"{folder}:{Path(__file__).resolve().parents[2]}",
+            "NUMBA_CACHE_DIR": str(folder / "cache"),
+            "TRACECORE_CACHE": str(folder / "other"),
+            PROCESSES: str(processes),
+        }
+
+    def run(self, program: str) -> str:
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env=self.environment, check=True, capture_output=True, timeout=250, text=True)
+        return done.stdout
+
+
+def test_units_come_from_the_cache_in_another_process(tmp_path: Path) -> None:
+    place = Place(tmp_path, processes=1)
+    first, second = (json.loads(place.run(RUN)) for _ in range(2))
+    assert first == {"result": 7.0, "compiled": ["whole", "quarter", "half", "third"]}
+    assert second == {"result": 7.0, "compiled": []}
+
+
+def test_an_error_in_a_unit_comes_to_the_caller(tmp_path: Path) -> None:
+    told = Place(tmp_path, processes=1).run(
+        "import called\ntry:\n    called.whole(1.0, True)\nexcept ValueError as error:\n    print(error)"
+    )
+    assert told == "odd\n"
+
+
+def test_helpers_compile_what_they_are_told(tmp_path: Path) -> None:
+    told = Place(tmp_path, processes=2).run(
+        """
+import called, json
+from numba import types
+from tracecore.compilation.side_by_side import helper
+from tracecore.compilation.unit_calls import Call
+calls = [Call("called", name, (types.float64, *more)) for name, more in (("third", ()), ("quarter", (types.boolean,)))]
+before = [one.is_on_disk() for one in calls]
+status = helper(calls).wait()
+calls.append(Call("called", "half", (types.float64,)))
+print(json.dumps([before, status, [one.is_on_disk() for one in calls]]))
+"""
+    )
+    assert json.loads(told) == [[False, False], 0, [True, True, True]]
+
+
+class Slow:
+    """Stands for a call of a unit, which other processes compile or not."""
+
+    def __init__(self, name: str, is_free: bool) -> None:
+        self.name, self.unit, self._is_free = name, self, is_free
+
+    def is_free(self) -> bool:
+        return self._is_free
+
+
+def test_what_another_process_compiles_comes_last() -> None:
+    calls: Any = [Slow("a", True), Slow("b", False), Slow("c", True), Slow("d", False), Slow("e", True)]
+    assert "".join(one.name for one in busy_last(calls)) == "acebd"
+
+
+@pytest.mark.parametrize(
+    ("length", "count", "right"),
+    [(8, 1, [0]), (8, 2, [0, 4]), (8, 3, [0, 2, 5]), (1, 4, [0]), (0, 4, [0]), (3, 4, [0, 1, 2])],
+)
+def test_each_process_begins_elsewhere(length: int, count: int, right: list[int]) -> None:
+    assert starts(length, count) == right
+
+
+class Helper:
+    """Stands for another process."""
+
+    def __init__(self, calls: list[Any]) -> None:
+        self.calls = calls
+        self.told: list[str] = []
+        helpers.append(self)
+
+    def kill(self) -> None:
+        self.told.append("kill")
+
+    def wait(self) -> None:
+        self.told.append("wait")
+
+
+helpers: list[Helper] = []
+
+
+@pytest.mark.parametrize(("said", "orders"), [("1", []), ("2", ["cdab"]), ("3", ["bcda", "cdab"])])
+def test_helpers_are_there_until_all_is_compiled(said: str, orders: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROCESSES, said)
+    monkeypatch.setattr(side_by_side, "helper", Helper)
+    helpers.clear()
+    calls: Any = list("abcd")
+    with suppress(KeyboardInterrupt), side_by_side.helped(calls):
+        assert ["".join(one.calls) for one in helpers] == orders
+        assert not any(one.told for one in helpers)
+        raise KeyboardInterrupt
+    assert all(one.told == ["kill", "wait"] for one in helpers)
+
+
+def test_one_process_for_each_core_but_no_more_than_four(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(PROCESSES, raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert processes() == 3
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    assert processes() == 4
+
+
+@partial(Unit, returns=types.int64)
+def triple(x: Any) -> Any:
+    return 3 * x
+
+
+@njit
+def sextuple(x: Any) -> Any:
+    return triple(x) + triple(x)
+
+
+def test_a_unit_that_was_not_made_ready_is_an_error() -> None:
+    """Only what is kept on disk sees to the units that it calls."""
+    call = Call(__name__, "triple", (types.int64,))
+    assert triple(5) == 15
+    with pytest.raises(RuntimeError, match=r"triple.*not ready"):
+        sextuple(5)
+    assert not call.is_ready()
+    call.prepare()
+    assert call.is_ready()
+    assert sextuple(5) == 30

@@ -1,0 +1,63 @@
+"""Units: functions that have machine code of their own, which compiled code calls by its address.
+
+What calls a unit is not merged with it. A large loop is made of a few of them, each of which is optimised once, and
+several processes compile them side by side (`tracecore.compilation.side_by_side`): each is kept on disk by itself, and
+the type of its result is told beforehand, so that a caller can be typed before the unit is compiled. A call hands on
+all fields of all arguments one by one, so that a unit should do much work in each.
+"""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from numba.core import types
+from numba.core.typing.templates import make_intrinsic_template
+
+from tracecore.compilation.cached import Cached, keep_on_disk
+from tracecore.compilation.unit_calls import Call, call_by_address
+
+
+class Unit(Cached):
+    """Is a function with machine code of its own. Python may call it too.
+
+    returns: Numba's type of its result.
+    """
+
+    def __init__(self, function: Callable[..., Any], returns: Any) -> None:
+        super().__init__(function)
+        self._returns = returns
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        """Returns what Numba takes a name of the unit for: an intrinsic that calls by the address in the cell."""
+        of_context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_ONLY)
+        called = inspect.signature(self.py_func).parameters.values()
+
+        def typed(_context: Any, *arguments: Any) -> tuple[Any, Any]:
+            kinds = tuple(map(types.unliteral, arguments))
+            call = Call(self.py_func.__module__, self.py_func.__name__, kinds)
+            return self._returns(*kinds), lambda *lowering: call_by_address(call, *lowering)
+
+        vars(typed)["__signature__"] = inspect.Signature(
+            [of_context, *(one.replace(annotation=inspect.Parameter.empty) for one in called)]
+        )
+        return types.Function(make_intrinsic_template(self, typed, self.py_func.__name__))
+
+    def address(self, arguments: tuple[Any, ...]) -> int:
+        """Returns the address of its machine code for arguments of these types."""
+        self.compile(self._returns(*arguments))
+        result = self.overloads[arguments]
+        return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+
+    def has_code(self, arguments: tuple[Any, ...]) -> bool:
+        """Returns whether there is machine code for arguments of these types, in memory or on disk."""
+        return arguments in self.overloads or self.is_on_disk(self._returns(*arguments))
+
+
+def unit(returns: Any) -> Callable[[Callable[..., Any]], Unit]:
+    """Decorates a function to be a unit. returns: Numba's type of its result."""
+    return lambda function: keep_on_disk(Unit(function, returns))
