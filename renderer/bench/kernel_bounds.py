@@ -16,9 +16,9 @@ from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.analysis.steps import StepsPerRay
+from tracecore.cores import usable_cores
 from tracecore.cuda.device import gpu_at_hand
 from tracecore.cuda.gpus import GPUS
-from tracecore.dispatch.direct import usable_cores
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.kernels.strategies import find_strategy

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from renderer.bench.kernel_benchmark import Measurement, PeerFacts, measurement
 from renderer.bench.workload import RaySet, Workload
-from tracecore.dispatch.direct import usable_cores
+from tracecore.cores import usable_cores
 from tracecore.errors import PeerError
 from tracecore.peers import PEERS, Peer, agreement, for_peers, open_peer, peer_errors
 from tracecore.rays import Floats

@@ -167,9 +167,9 @@ def test_helpers_are_there_until_all_is_compiled(said: str, orders: list[str], m
 
 def test_one_process_for_each_core_but_no_more_than_four(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PROCESSES, raising=False)
-    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    monkeypatch.setattr(side_by_side, "usable_cores", lambda: 3)
     assert processes() == 3
-    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    monkeypatch.setattr(side_by_side, "usable_cores", lambda: 64)
     assert processes() == 4
 
 

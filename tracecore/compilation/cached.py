@@ -5,6 +5,9 @@ changes. Here the name of the cache folder is a hash over all compiled sources t
 stale code can be loaded. Folders of older sources are removed after a month without use.
 """
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call, attr-defined"
+
 import functools
 import gc
 import hashlib
@@ -179,7 +182,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def keep_on_disk(function: Kept) -> Kept:
     """Returns the function, whose machine code is kept from now on."""
-    numba.config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))  # type: ignore[attr-defined]
+    numba.config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))
     function.enable_caching()
     return function
 

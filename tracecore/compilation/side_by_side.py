@@ -14,6 +14,7 @@ from pickle import loads
 from numba.core.serialize import dumps
 
 from tracecore.compilation.unit_calls import Call
+from tracecore.cores import usable_cores
 
 #: How many processes compile side by side: as the environment says here, else one for each core up to so many.
 PROCESSES = "TRACECORE_COMPILE_PROCESSES"
@@ -56,7 +57,7 @@ def processes() -> int:
 
     Raises ValueError if the environment says what is no number.
     """
-    return int(os.environ.get(PROCESSES, min(os.cpu_count() or 1, MOST_PROCESSES)))
+    return int(os.environ.get(PROCESSES, min(usable_cores(), MOST_PROCESSES)))
 
 
 def starts(length: int, count: int) -> list[int]:

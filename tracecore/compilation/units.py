@@ -7,7 +7,7 @@ all fields of all arguments one by one, so that a unit should do much work in ea
 """
 
 # Numba's interface for extensions carries no types.
-# mypy: disable-error-code="misc, no-untyped-call"
+# mypy: disable-error-code="misc, no-untyped-call, attr-defined"
 
 import inspect
 from collections.abc import Callable

@@ -1,6 +1,5 @@
 """What tracers that answer in the thread that asks have in common: ports, threads for whole arrays, statistics."""
 
-import os
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracecore.bvh.tree import BinaryTree
+from tracecore.cores import usable_cores
 from tracecore.cpu.traversal import CpuTree
 from tracecore.dispatch.closing import Closing
 from tracecore.dispatch.port import (
@@ -213,8 +213,3 @@ class DirectTracer(Closing, ABC):
         """End the threads. Statistics can still be read."""
         self._is_open = False
         self._pool.shutdown()
-
-
-def usable_cores() -> int:
-    """Returns how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

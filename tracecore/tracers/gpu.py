@@ -14,6 +14,7 @@ import numpy as np
 
 from tracecore.analysis.steps import StepCounts
 from tracecore.bvh.tree import BinaryTree
+from tracecore.cores import usable_cores
 from tracecore.cuda.device import (
     DeviceMemory,
     Stream,
@@ -27,7 +28,6 @@ from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.closing import Closing
-from tracecore.dispatch.direct import usable_cores
 from tracecore.dispatch.port import PORT_BATCHES, PORT_COUNTERS, PORT_INVALID, PORT_RAYS, Counters
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import KernelHost, RingPort

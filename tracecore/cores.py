@@ -1,0 +1,8 @@
+"""How many cores a process may use."""
+
+import os
+
+
+def usable_cores() -> int:
+    """Returns how many cores this process may run on, which may be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
