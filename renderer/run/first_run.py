@@ -1,11 +1,19 @@
-"""This module prints the line that tells why a first run takes longer to begin."""
+"""This module prints the line that tells why a first run takes longer to begin, and has another process help.
+
+Drivers that look at photons need two large loops, that over photons and then that over eye paths. Another process
+begins to compile the second meanwhile.
+"""
 
 import sys
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 #: About what compilation takes on two cores.
-COMPILE_SECONDS = 60
+COMPILE_SECONDS = 40
+
+#: The kind of work that needs no loop but that over eye paths, and a program that does a little of it.
+EYE_PATHS = "render-path"
+HELPER = "import renderer; renderer.render('cornell', driver='path', size=(8, 8), passes=1, device='cpu', quiet=True)"
 
 
 def announce(work: str, *, quiet: bool) -> None:
@@ -18,6 +26,17 @@ def note(work: str) -> None:
     """Note that this kind of work has been done, so that all of its code is in the cache."""
     with suppress(OSError):
         _marker(work).touch()
+
+
+def helped(work: str) -> AbstractContextManager[None]:
+    """Has another process compile the loop over eye paths while the block does its work, if this kind of work was never
+    done and there are cores for it.
+    """
+    from tracecore.compilation.side_by_side import beside, processes
+
+    if _marker(work).exists() or _marker(EYE_PATHS).exists() or processes() == 1:
+        return nullcontext()
+    return beside([(HELPER, b"")])
 
 
 def _marker(work: str) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import scenes
 from renderer.drivers import DRIVERS, EyeDriver, find_driver
 from renderer.drivers.blindness import blindness_note
 from renderer.drivers.driver import RenderSettings, curve_of, settings_taken
+from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable
 from renderer.film.picture import Picture
@@ -194,11 +195,12 @@ def render_plan(plan: Plan) -> Picture:
 def opened(plan: Plan) -> Iterator[RenderContext]:
     """Return the scene at its moment with an open tracer, which is closed at the end of the block."""
     first_run.announce(work_of(plan), quiet=plan.settings.quiet)
-    start = time.perf_counter()
-    snapshot = plan.snapshot()
-    plan.note_blindness(snapshot)
-    with plan.context(snapshot, plan.load_seconds + time.perf_counter() - start) as context:
-        yield context
+    with first_run.helped(work_of(plan)) if issubclass(plan.driver, PhotonDriver) else nullcontext():
+        start = time.perf_counter()
+        snapshot = plan.snapshot()
+        plan.note_blindness(snapshot)
+        with plan.context(snapshot, plan.load_seconds + time.perf_counter() - start) as context:
+            yield context
 
 
 def work_of(plan: Plan) -> str:

@@ -5,9 +5,15 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from renderer.run import first_run
+from renderer.run.first_run import EYE_PATHS
+from tracecore.compilation import side_by_side
 from tracecore.compilation.cached import only_process
 
 #: Renders by paths, and tells what was imported, compiled and loaded for it.
@@ -58,6 +64,39 @@ def test_a_second_run_compiles_nothing_and_loads_its_own_loop_alone(tmp_path: Pa
     assert "run_eye_paths" in told["loaded"]
     assert not {"run_photons", "run_occlusion", "run_irradiance", "run_features"} & set(told["loaded"])
     assert not USELESS & set(told["modules"])
+
+
+@pytest.mark.parametrize(
+    ("done", "cores", "count"),
+    [((), 2, 1), (("render-photon",), 2, 0), ((EYE_PATHS,), 2, 0), (("other",), 2, 1), ((), 1, 0)],
+)
+def test_a_first_run_of_a_photon_driver_has_another_process_help(
+    done: tuple[str, ...], cores: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Any] = []
+
+    def note(programs: list[Any]) -> AbstractContextManager[None]:
+        started.extend(programs)
+        return nullcontext()
+
+    monkeypatch.setattr(first_run, "_marker", lambda work: tmp_path / f"{work}.done")
+    monkeypatch.setattr(side_by_side, "processes", lambda: cores)
+    monkeypatch.setattr(side_by_side, "beside", note)
+    for work in done:
+        first_run.note(work)
+    with first_run.helped("render-photon"):
+        assert started == [(first_run.HELPER, b"")] * count
+
+
+def test_the_helper_does_what_it_is_for() -> None:
+    """It is a program in a text, which no other check reads."""
+    names = {"__name__": "helper"}
+    asked: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("renderer.run.rendering.render", lambda *args, **settings: asked.append((args, settings)))
+        exec(first_run.HELPER, names)
+    ((scene,), settings) = asked[0]
+    assert (scene, settings["driver"], EYE_PATHS) == ("cornell", "path", "render-path")
 
 
 def test_one_at_a_time_is_in_the_block(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -112,14 +113,26 @@ class Cached(Whole):
     """
 
     def compile(self, sig: Any) -> Any:
-        """Compiles for a signature, or loads the code. Returns its entry point, as Numba does."""
-        with global_compiler_lock, only_process(self._lock), collector_paused():
-            return super().compile(sig)
+        """Compiles for a signature, or loads the code. Returns its entry point, as Numba does.
+
+        Callers have the code once what it calls by address is ready, which other processes may be compiling.
+        """
+        with global_compiler_lock, collector_paused():
+            with only_process(self._lock):
+                entry_point = super().compile(sig)
+            while self._made:
+                code = self._made.pop()
+                prepare([one for one in code.reload_init if isinstance(one, Call)])
+                super().add_overload(code)
+            return entry_point
 
     def add_overload(self, cres: Any) -> None:
-        """Lets callers have machine code, after what it calls by address has been made ready."""
-        prepare([one for one in cres.reload_init if isinstance(one, Call)])
-        super().add_overload(cres)
+        """Keeps machine code back from callers. Numba calls this while it holds its lock."""
+        self._made.append(cres)
+
+    @cached_property
+    def _made(self) -> list[Any]:
+        return []
 
     def is_on_disk(self, sig: Any) -> bool:
         """Returns whether there is a file of the code for a signature."""

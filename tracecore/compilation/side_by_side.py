@@ -1,4 +1,4 @@
-"""Several processes compile the units that a function calls. (Numba compiles one function at a time in a process.)"""
+"""Several processes compile side by side. (Numba compiles one function at a time in a process.)"""
 
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="misc, no-untyped-call"
@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from pickle import loads
 
@@ -19,6 +19,12 @@ from tracecore.cores import usable_cores
 #: How many processes compile side by side: as the environment says here, else one for each core up to so many.
 PROCESSES = "TRACECORE_COMPILE_PROCESSES"
 MOST_PROCESSES = 4
+
+#: What a process does that helps.
+HELP = "from tracecore.compilation.side_by_side import help_to_compile; help_to_compile()"
+
+#: Those that run.
+_others: list["subprocess.Popen[bytes]"] = []
 
 
 def prepare(calls: Sequence[Call]) -> None:
@@ -40,24 +46,20 @@ def busy_last(calls: Sequence[Call]) -> Iterator[Call]:
     yield from busy
 
 
-@contextmanager
-def helped(missing: Sequence[Call]) -> Iterator[None]:
+def helped(missing: Sequence[Call]) -> AbstractContextManager[None]:
     """Has other processes compile units while the block does so, each in another order."""
-    helpers = [helper([*missing[first:], *missing[:first]]) for first in starts(len(missing), processes())[1:]]
-    try:
-        yield
-    finally:
-        for one in helpers:
-            one.kill()
-            one.wait()
+    orders = [[*missing[first:], *missing[:first]] for first in starts(len(missing), processes())]
+    return beside([(HELP, dumps(order)) for order in orders[1:]])
 
 
 def processes() -> int:
-    """Returns how many processes are to compile side by side.
+    """Returns how many processes are to compile these units side by side: one for each idle core.
 
     Raises ValueError if the environment says what is no number.
     """
-    return int(os.environ.get(PROCESSES, min(usable_cores(), MOST_PROCESSES)))
+    if said := os.environ.get(PROCESSES):
+        return int(said)
+    return max(1, min(usable_cores(), MOST_PROCESSES) - sum(one.poll() is None for one in _others))
 
 
 def starts(length: int, count: int) -> list[int]:
@@ -66,11 +68,28 @@ def starts(length: int, count: int) -> list[int]:
     return [i * length // count for i in range(count)]
 
 
-def helper(calls: Sequence[Call]) -> "subprocess.Popen[bytes]":
-    """Returns a process that compiles units, in this order."""
+@contextmanager
+def beside(programs: Sequence[tuple[str, bytes]]) -> Iterator[None]:
+    """Runs programs in Python until the block ends, each in a process of its own.
+
+    programs: text and standard input of each.
+    """
+    started = [start(*program) for program in programs]
+    _others.extend(started)
+    try:
+        yield
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
+            _others.remove(one)
+
+
+def start(program: str, text: bytes) -> "subprocess.Popen[bytes]":
+    """Starts a program in Python that compiles, with a standard input, by itself. Returns its process."""
     places = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", "from tracecore.compilation import side_by_side; side_by_side.help_to_compile()"],
+        [sys.executable, "-P", "-c", program],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(places), PROCESSES: "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -78,7 +97,7 @@ def helper(calls: Sequence[Call]) -> "subprocess.Popen[bytes]":
     )
     assert process.stdin is not None
     with suppress(BrokenPipeError), process.stdin as pipe:
-        pipe.write(dumps(list(calls)))
+        pipe.write(text)
     return process
 
 
