@@ -30,7 +30,7 @@ FRAME_BYTES = 1 << 13
 
 #: The machine's own instructions, but IEEE arithmetic as written; loads through pointers of other types, as in CUDA.
 FLAGS = (
-    *("-std=c++17", "-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing"),
+    *("-std=c++17", "-O1", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing"),
     *("-fno-exceptions", "-fno-rtti", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"),
     *("-fPIC", "-shared", "-fvisibility=hidden", "-x", "c++", f"-I{HEADERS}"),
     *(f"-DEMULATOR_LANE_BYTES={LANE_BYTES}", f"-DEMULATOR_FRAME_BYTES={FRAME_BYTES}"),
