@@ -45,6 +45,7 @@ FIGURES = {
     "map": "seconds.map",
     "idle": "seconds.idle",
     "python": "seconds.python",
+    "start": "seconds.start",
     "film": "seconds.film",
     "noise": "noise",
 }
@@ -105,6 +106,7 @@ def render_timed(context: RenderContext, name: str, settings: RenderSettings, pa
     """Renders a picture by a driver of its own and times it."""
     before, start = context.tracer.statistics(), time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
+        start_seconds = time.perf_counter() - start
         film, films = Film(settings.width, settings.height), []
         for is_last in expose(driver, film, Limits(passes=passes)):
             if is_last or film.passes.bit_count() == 1:
@@ -118,6 +120,7 @@ def render_timed(context: RenderContext, name: str, settings: RenderSettings, pa
         limits=TracerLimits(kernel_rays_per_second=after.kernel_rays_per_second, bus_bytes_per_second=None),
         passes=film.passes,
         noise=film.relative_noise,
+        start_seconds=start_seconds,
         film_seconds=film.seconds,
     )
     figures = statistics.collect(context, driver.name, driver.settings, measured)

@@ -128,10 +128,14 @@ def driver_of(context: RenderContext, order: PictureOrder, settings: RenderSetti
 
 
 class PictureRecord:
-    """Records how a picture is being made. start: `time.perf_counter()` when rendering began."""
+    """Records how a picture is being made, from when its driver has been made.
+
+    start: `time.perf_counter()` when rendering began.
+    """
 
     def __init__(self, context: RenderContext, driver: Driver, order: PictureOrder, start: float) -> None:
         self._context, self._driver, self._start = context, driver, start
+        self._start_seconds = time.perf_counter() - start
         self.order = order
 
     def picture(self, film: Film) -> Picture:
@@ -186,6 +190,7 @@ class PictureRecord:
             passes=film.passes,
             noise=film.relative_noise,
             bias=film.relative_bias,
+            start_seconds=self._start_seconds,
             film_seconds=film.seconds,
         )
         figures = statistics.collect(self._context, driver.name, driver.settings, measured)

@@ -38,6 +38,7 @@ FIELDS = {
     "bias": "of the photon search, relative as noise is, reckoned as at edges; null where nobody asked for it",
     "seconds.load": "wall time to read the scene and place it at its frame",
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
+    "seconds.start": "wall time to make the driver: its tables, its threads, and to load its compiled code",
     "seconds.trace": "wall time in which the CPU threads traced or waited for hits, mean over the threads",
     "seconds.wait": "of these they waited; 0 on a CPU that traces in place",
     "seconds.shade": "wall time in which the CPU threads shaded, mean over the threads",
@@ -96,6 +97,7 @@ class Measured:
     limits: of the tracer.
     rates: rays per second of all runs, of which this is the median; none if there was one.
     passes, noise, bias: of a picture.
+    start_seconds: of these it took to make the driver.
     film_seconds: in which passes were added to the picture.
     """
 
@@ -108,6 +110,7 @@ class Measured:
     passes: int = 0
     noise: float = math.nan
     bias: float = math.nan
+    start_seconds: float = 0.0
     film_seconds: float = 0.0
 
 
@@ -146,6 +149,7 @@ def _time_figures(context: RenderContext, measured: Measured) -> Statistics:
     return {
         "seconds.load": context.load_seconds,
         "seconds.build": context.build_seconds,
+        "seconds.start": measured.start_seconds,
         "seconds.trace": work.trace_seconds,
         "seconds.wait": work.wait_seconds,
         "seconds.shade": work.shade_seconds,

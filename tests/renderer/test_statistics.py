@@ -19,7 +19,7 @@ from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
 scene triangles driver kernel device dispatch batch_rays threads seed passes noise bias
-seconds.load seconds.build seconds.trace seconds.wait seconds.shade seconds.lookup
+seconds.load seconds.build seconds.start seconds.trace seconds.wait seconds.shade seconds.lookup
 seconds.map seconds.idle seconds.python seconds.film seconds.total
 rays.camera rays.shadow rays.bounce rays.photon rays.total rays.timed rays_per_second
 rays_per_second_of_runs
@@ -73,6 +73,7 @@ def measured(*, seconds: float = 8.0, bus: float | None = 1000.0, done: Work | N
         rays=90,
         busy_seconds=4.0,
         limits=Limits(kernel_rays_per_second=15.0, bus_bytes_per_second=bus),
+        start_seconds=0.75,
         film_seconds=0.0625,
     )
 
@@ -107,7 +108,7 @@ def test_values() -> None:
     assert figures["seconds.total"] == 11.0
     assert (figures["seconds.trace"], figures["seconds.wait"], figures["seconds.shade"]) == (5.0, 4.5, 3.0)
     assert (figures["seconds.map"], figures["seconds.idle"], figures["seconds.python"]) == (0.125, 0.25, 0.5)
-    assert (figures["seconds.film"], figures["seconds.lookup"]) == (0.0625, 1.5)
+    assert (figures["seconds.start"], figures["seconds.film"], figures["seconds.lookup"]) == (0.75, 0.0625, 1.5)
     assert (figures["rays.total"], figures["rays.timed"]) == (100, 90)
     assert figures["rays_per_second"] == 90 / 8.0
     assert figures["rays_per_second_of_runs"] == [90 / 8.0]
