@@ -131,7 +131,7 @@ def _version(package: str) -> str | None:
 
 def compile_cache() -> list[Finding]:
     """Examines the folder where machine code is kept between runs."""
-    from tracecore.compilation.cached import cache_folder, cache_root, has_cached_code
+    from tracecore.compilation.cache_folder import cache_folder, cache_root, has_cached_code
 
     folder, wanted = cache_folder("renderer"), cache_root()
     state = "filled" if has_cached_code("renderer") else "empty: the first run compiles"
@@ -140,7 +140,7 @@ def compile_cache() -> list[Finding]:
             name="compile cache",
             text=f"{folder} ({state})",
             fine=folder.is_relative_to(wanted),
-            remedy=f"{wanted} cannot be written to; set TRACECORE_CACHE to a folder that can",
+            remedy=f"{wanted} cannot be written to, or by others too; set TRACECORE_CACHE to a folder of your own",
         )
     ]
 

@@ -41,6 +41,6 @@ def helped(work: str) -> AbstractContextManager[None]:
 
 def _marker(work: str) -> Path:
     """Returns the path of a file beside the compiled code, which goes with it when a source changes."""
-    from tracecore.compilation import cached as compiled
+    from tracecore.compilation import cache_folder as compiled
 
     return compiled.cache_folder("renderer") / f"{work}.done"

@@ -36,7 +36,7 @@ from renderer.settings.setting import MAX_PIXELS
 from renderer.version import __version__
 from scenes.errors import SceneFileError
 from scenes.model import Snapshot
-from tracecore.compilation import cached as compiled
+from tracecore.compilation import cache_folder as compiled
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, TriangleError
 

@@ -109,7 +109,7 @@ def test_old_python_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tracecore.compilation import cached as compiled
+    from tracecore.compilation import cache_folder as compiled
 
     monkeypatch.setattr(compiled, "cache_root", lambda: tmp_path / "wanted")
     monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path / "other")

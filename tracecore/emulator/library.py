@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from tracecore.compilation.cached import cache_folder
+from tracecore.compilation.cache_folder import cache_folder
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.source import flatten
 from tracecore.kernels.strategy import KernelStrategy

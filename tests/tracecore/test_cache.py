@@ -1,0 +1,108 @@
+"""The cache of machine code: a folder that nobody else can write to, and files that may be damaged."""
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from test_units import RUN, Place
+
+from tracecore.compilation import cache_folder as cache
+from tracecore.compilation.cache_folder import cache_folder, is_private
+
+users_only = pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows keeps users' folders apart by itself")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder that nobody else can write to, in one that others can read."""
+    tmp_path.chmod(0o755)
+    folder = tmp_path / "own"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+@users_only
+@pytest.mark.parametrize(
+    ("mode", "parent", "right"),
+    [(0o700, 0o755, True), (0o755, 0o755, True), (0o770, 0o755, False), (0o707, 0o755, False), (0o700, 0o777, False)]
+    + [(0o700, 0o775, True), (0o700, 0o1777, True)],
+)
+def test_a_folder_is_private_where_others_can_neither_write_nor_replace_it(
+    own: Path, mode: int, parent: int, right: bool
+) -> None:
+    own.chmod(mode)
+    own.parent.chmod(parent)
+    assert is_private(own) == right
+
+
+@users_only
+def test_a_link_and_a_folder_of_another_user_are_not_private(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (own / "link").symlink_to(own)
+    assert not is_private(own / "link")
+    (own / "file").touch(mode=0o600)
+    assert not is_private(own / "file")
+    monkeypatch.setattr("os.getuid", lambda: own.stat().st_uid + 1)
+    assert not is_private(own)
+
+
+@users_only
+def test_no_code_is_loaded_from_where_others_write(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First the folder asked for, then the one for temporary files, then one that nobody knows of."""
+    places = own / "asked", own / "temporary"
+    monkeypatch.setattr(cache, "cache_root", lambda: places[0])
+    monkeypatch.setattr(cache, "_temporary_root", lambda: places[1])
+    for expected in places:
+        folder = cache_folder.__wrapped__("tracecore")
+        assert folder.parent == expected
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        folder.chmod(0o777)
+    last = cache_folder.__wrapped__("tracecore")
+    assert last.parent not in places
+    assert is_private(last)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def change(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "damage"), [("nbi", empty), ("nbi", cut), ("nbc", empty), ("nbc", cut), ("nbc", change)]
+)
+def test_damaged_code_is_made_anew(suffix: str, damage: Callable[[Path], None], tmp_path: Path) -> None:
+    place = Place(tmp_path, processes=1)
+    place.run(RUN)
+    files = sorted(tmp_path.rglob(f"called.*.{suffix}"))
+    assert len(files) == 4
+    for path in files:
+        damage(path)
+    again, then = (json.loads(place.run(RUN)) for _ in range(2))
+    assert (again["result"], len(again["compiled"])) == (7.0, 4)
+    assert then == {"result": 7.0, "compiled": []}
+
+
+FULL = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
+
+
+@users_only
+def test_a_full_disk_keeps_no_code_and_ends_nothing(tmp_path: Path) -> None:
+    place = Place(tmp_path, processes=1)
+    told = json.loads(place.run(FULL + RUN))
+    assert (told["result"], len(told["compiled"])) == (7.0, 4)
+    assert not list(tmp_path.rglob("*.nbc"))

@@ -1,0 +1,61 @@
+"""Files of machine code, of which those that are damaged or cannot be written are as if they were not there."""
+
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="misc, no-untyped-call"
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+DIGEST_BYTES = 32
+
+
+class CheckedFiles(IndexDataCacheFile):
+    """Are the files of one function's code: an index, and one for each signature that begins with its SHA-256."""
+
+    def _save_data(self, name: str, data: Any) -> None:
+        text = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(hashlib.sha256(text).digest() + text)
+
+    def _load_data(self, name: str) -> Any:
+        data = Path(self._data_path(name)).read_bytes()
+        if hashlib.sha256(data[DIGEST_BYTES:]).digest() != data[:DIGEST_BYTES]:
+            raise pickle.UnpicklingError(f"{name} is damaged")
+        return pickle.loads(data[DIGEST_BYTES:])
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except Exception:  # whatever bytes are read as a pickle may raise anything
+            return {}
+
+
+class CheckedCache(FunctionCache):
+    """Keeps the code of one function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        files = self._cache_file
+        self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, files._source_stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Returns the code for a signature, or None where there is none that can be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # as above
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Writes the code for a signature, if it can be written; else the next run compiles again."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+    def has_entry(self, sig: Any, target_context: Any) -> bool:
+        """Returns whether the index names a file for a signature."""
+        return self._index_key(sig, target_context.codegen()) in self._cache_file._load_index()
