@@ -320,6 +320,8 @@ def is_same(one: Texture, other: Texture) -> bool:
         return False
     if (one.wrap, one.filter, one.is_linear) != (other.wrap, other.filter, other.is_linear):
         return False
+    if one.colors is not None or other.colors is not None:
+        return one.colors is other.colors
     return one.alpha is None or np.array_equal(one.alpha, other.alpha)  # type: ignore[arg-type]
 
 
