@@ -13,6 +13,7 @@ from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
+from scenes.source_file import suffix_of
 
 __all__ = [
     "AnimationRange",
@@ -59,6 +60,8 @@ READERS: dict[str, Callable[[Path], Scene]] = {
     ".xml": reader_in("scenes.mitsuba"),
     ".obj": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".ply": reader_in("scenes.mesh_file", "read_mesh_file"),
+    ".obj.gz": reader_in("scenes.mesh_file", "read_mesh_file"),
+    ".ply.gz": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".stl": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".glb": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".gltf": reader_in("scenes.mesh_file", "read_mesh_file"),
@@ -99,7 +102,7 @@ def load(name_or_path: str | Path) -> Scene:
         if row.name == name:
             return row.built(size)
     path = Path(name_or_path)
-    reader = READERS.get(path.suffix.lower())
+    reader = READERS.get(suffix_of(path))
     if reader is None:
         names = ", ".join(row.name for row in SHIPPED)
         message = f"unknown scene {str(name_or_path)!r}; shipped: {names}; files end in {' '.join(READERS)}"
