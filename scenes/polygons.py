@@ -1,9 +1,9 @@
 """This module cuts polygons in space, with any number of corners, into triangles.
 
 A polygon is a fan around its first corner where that covers it, as it does where it is convex. Others lose one ear
-after the other: Meisters: Polygons Have Ears, 1975. A hole is part of the outline by a bridge that the outline goes both
-ways, so that corners may lie on one another. An outline that crosses itself, or that has over MAX_CORNERS without being
-a fan, is cut somehow, and told.
+after the other: Meisters: Polygons Have Ears, 1975. A hole is part of the outline by a bridge that the outline goes
+both ways, so that corners may lie on one another. An outline that crosses itself, or that has over MAX_CORNERS without
+being a fan, is cut somehow, and told.
 
 Corners are projected along the largest component of the sum of their cross products: Newell's normal (Sutherland,
 Sproull, Schumacker: A Characterization of Ten Hidden-Surface Algorithms, 1974).

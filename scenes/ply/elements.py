@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from scenes.errors import SceneFileError
 from scenes.source_file import as_utf8
-from scenes.wavefront.lines import MAX_QUOTE, NUMBER, numbers_in
+from scenes.wavefront.lines import ALL_BLANK, MAX_QUOTE, NUMBER, numbers_in
 
 Array = npt.NDArray[Any]
 Places = npt.NDArray[np.int64]
@@ -147,7 +147,7 @@ def read_property(path: Path, number: int, words: list[str], order: str, is_text
 
 def binary(path: Path, body: bytes, first_line: int) -> bytes:
     """Returns the numbers of a text as float64. first_line: of the text, in the file."""
-    clean = body.translate(bytes.maketrans(b"\t\r\n\v\f", b"     "))
+    clean = body.translate(ALL_BLANK)
     numbers = numbers_in(clean, np.float64) if body.strip() else np.zeros(0)
     if numbers is None:
         for line, text in enumerate(body.split(b"\n"), first_line):

@@ -24,6 +24,8 @@ UTF8_MARK = b"\xef\xbb\xbf"
 #: A line that goes on, and a comment.
 CONTINUED, COMMENT = re.compile(rb"\\[ \t\r]*\n"), re.compile(rb"#[^\n]*")
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+#: Makes all blanks the same.
+ALL_BLANK = bytes.maketrans(BLANKS, b" " * len(BLANKS))
 _IS_BLANK = np.isin(np.arange(256), list(BLANKS))
 
 
@@ -99,13 +101,16 @@ class Lines:
             yield self.text[self.starts[word] : self.ends[word]].tobytes()
 
     def joined(self, lines: Places) -> bytes:
-        """Returns the words after the first of some lines, with blanks between all."""
-        first, last = self.first[lines], self.first[lines] + self.counts[lines] - 1
-        change = np.zeros(len(self.text) + 1, dtype=np.int8)
-        change[self.ends[first]] += 1
-        change[self.ends[last]] -= 1
-        chosen = self.text[np.cumsum(change[:-1], dtype=np.int8) != 0]
-        return np.where(_IS_BLANK[chosen], np.uint8(ord(" ")), chosen).tobytes() + b" "
+        """Returns the words after the first of some lines, which are in order, with blanks between all."""
+        if not len(lines):
+            return b" "
+        begins, ends = self.ends[self.first[lines]], self.ends[self.first[lines] + self.counts[lines] - 1]
+        first, last = int(begins[0]), int(ends[-1])
+        change = np.zeros(last - first + 1, dtype=np.int8)
+        change[begins - first] += 1
+        change[ends - first] -= 1
+        chosen = self.text[first:last][np.cumsum(change[:-1], dtype=np.int8).view(np.bool_)]
+        return chosen.tobytes().translate(ALL_BLANK) + b" "
 
 
 def numbers_in(text: bytes, dtype: npt.DTypeLike) -> npt.NDArray[np.generic] | None:

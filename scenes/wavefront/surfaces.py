@@ -26,6 +26,7 @@ from scenes.wavefront.lines import MAX_QUOTE
 from scenes.wavefront.mtl import Entry, Picture, found_file
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
+KINDS = f"{', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}"
 PLAIN = Material(name="plain", diffuse=(0.6, 0.6, 0.6))
 WHITE: Color = (1.0, 1.0, 1.0)
 #: Numbers reach so far, so that float32 can square them.
@@ -183,8 +184,9 @@ class Surfaces:
         if key not in self._textures:
             try:
                 read = read_texture(path, PICTURE_FORMATS)
-            except SceneFileError as error:
-                self.document.notes.add(f"picture {name[:MAX_QUOTE]!r} is left out: {error.message}", file, line)
+            except SceneFileError:
+                message = f"picture {name[:MAX_QUOTE]!r} is left out: it is no {KINDS} that can be read"
+                self.document.notes.add(message, file, line)
                 return -1
             self._textures[key] = len(self.document.textures)
             self.document.textures.append(replace(read, name=name, wrap=wrap, is_linear=is_linear))
