@@ -163,7 +163,9 @@ def read_rows(path: Path, element: Element, body: bytes, at: int) -> tuple[Colum
     """Returns the properties of an element whose rows begin at some byte, and the byte after them."""
     least = element.count * sum(own.least_bytes for own in element.properties)
     if at + least > len(body):
-        message = f"is cut off: element {element.name!r} needs {least} bytes or more, there are {len(body) - at}"
+        rows = "1 row" if element.count == 1 else f"{element.count} rows"
+        verb = "is" if element.count == 1 else "are"
+        message = f"is cut off: {rows} of element {element.name!r} {verb} more than there is left"
         raise SceneFileError(path, None, message)
     if not element.properties or element.count == 0:
         return {}, at
