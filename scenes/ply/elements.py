@@ -170,11 +170,10 @@ def read_rows(path: Path, element: Element, body: bytes, at: int) -> tuple[Colum
     if not element.properties or element.count == 0:
         return {}, at
     alike = dtype_of_first(element, body, at)
-    if at + element.count * alike.itemsize <= len(body):
-        rows = np.frombuffer(body, alike, element.count, at)
-        found = columns_of(element, rows)
-        if found is not None:
-            return found, at + element.count * alike.itemsize
+    after = at + element.count * alike.itemsize
+    found = None if after > len(body) else columns_of(element, np.frombuffer(body, alike, element.count, at))
+    if found is not None:
+        return found, after
     return walked(path, element, body, at)
 
 

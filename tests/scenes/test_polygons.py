@@ -6,18 +6,20 @@ import pytest
 from scenes.geometry import areas, double_area_normals
 from scenes.polygons import fan, polygon_triangles, triangulated
 
-#: An L, a square with a square hole by a bridge that is gone both ways, and a comb.
+#: An L, a square with a square hole by a bridge that is gone both ways, a comb, and a notch whose corners lie on what
+#: would be edges of triangles.
 L = [(0, 0), (4, 0), (4, 4), (3, 4), (3, 1), (0, 1)]
 KEYHOLE = [(0, 0), (4, 0), (4, 4), (0, 4), (0, 0), (1, 1), (1, 3), (3, 3), (3, 1), (1, 1)]
 COMB = [(0, 0), (7, 0), (7, 3), (6, 3), (6, 1), (4, 1), (4, 3), (3, 3), (3, 1), (1, 1), (1, 3), (0, 3)]
+NOTCH = [(0, 2), (0, 1), (1, 1), (1, 2), (4, 2), (4, 0), (-2, 0), (-2, 2)][::-1]
 STAR = [(np.cos(4 * np.pi * k / 5), np.sin(4 * np.pi * k / 5)) for k in range(5)]
 #: Turns the plane so that no axis is along it.
 TURN = np.linalg.qr(np.array([[1.0, 2.0, 3.0], [-2.0, 1.0, 0.5], [0.3, -1.0, 2.0]]))[0]
 
 
-def in_space(outline):
-    """The corners (k, 3) of an outline (k, 2) in a tilted plane."""
-    return np.column_stack([np.array(outline, np.float64), np.zeros(len(outline))]) @ TURN + (5.0, -3.0, 2.0)
+def in_space(outline, turn=TURN):
+    """The corners (k, 3) of an outline (k, 2) in a plane."""
+    return np.column_stack([np.array(outline, np.float64), np.zeros(len(outline))]) @ turn + (5.0, -3.0, 2.0)
 
 
 def covering(outline, triangles, points):
@@ -29,18 +31,19 @@ def covering(outline, triangles, points):
     return ((sides > 0.0).all(axis=2) | (sides < 0.0).all(axis=2)).sum(axis=1)
 
 
-@pytest.mark.parametrize(("outline", "area"), [(L, 7.0), (KEYHOLE, 12.0), (COMB, 13.0)])
+@pytest.mark.parametrize(("outline", "area"), [(L, 7.0), (KEYHOLE, 12.0), (COMB, 13.0), (NOTCH, 11.0)])
 @pytest.mark.parametrize("backward", [False, True])
-def test_concave_outlines_and_holes(outline, area, backward):
+@pytest.mark.parametrize("turn", [TURN, np.eye(3)], ids=["tilted", "exact"])
+def test_concave_outlines_and_holes(outline, area, backward, turn):
     outline = outline[::-1] if backward else outline
     for first in range(len(outline)):
         turned = outline[first:] + outline[:first]
-        positions = in_space(turned)
+        positions = in_space(turned, turn)
         triangles, crosses = polygon_triangles(positions)
         assert not crosses
         assert len(triangles) == len(outline) - 2
         assert areas(positions[triangles]).sum() == pytest.approx(area)
-        normals = double_area_normals(positions[triangles]) @ TURN[2]
+        normals = double_area_normals(positions[triangles]) @ turn[2]
         assert (normals * (-1 if backward else 1) > -1e-12).all()
 
 
