@@ -135,14 +135,15 @@ def read_header(path: Path, lines: list[str], is_text: bool) -> Header:
 
 def read_property(path: Path, number: int, words: list[str], order: str, is_text: bool) -> Property:
     """Reads the words of a property."""
-    types = words[2:4] if words[1:2] == ["list"] else words[1:2]
-    if len(words) != len(types) + (3 if len(types) == 2 else 2) or not all(name in TYPES for name in types):
+    is_list = words[1:2] == ["list"]
+    types = words[2:4] if is_list else words[1:2]
+    if len(words) != (5 if is_list else 3) or not all(name in TYPES for name in types):
         known = ", ".join(TYPES)
         raise SceneFileError(
             path, number, f"expected a property: list or not, types that are among {known}, and a name"
         )
     dtypes = [np.dtype("<f8" if is_text else order + TYPES[name]) for name in types]
-    return Property(words[-1], types[-1], dtypes[-1], dtypes[0] if len(dtypes) == 2 else None)
+    return Property(words[-1], types[-1], dtypes[-1], dtypes[0] if is_list else None)
 
 
 def binary(path: Path, body: bytes, first_line: int) -> bytes:

@@ -137,6 +137,7 @@ def test_other_elements_and_bytes_behind_are_noted(tmp_path):
     [
         ("format ascii", "format base64", "a.ply:2: expected a format that is one of"),
         ("float x", "float", "a.ply:4: expected a property"),
+        ("list uchar int vertex_indices", "list", "a.ply:8: expected a property"),
         ("list uchar", "list", "a.ply:8: expected a property"),
         ("element vertex 6", "element vertex", "a.ply:3: expected a name and a count"),
         ("float z", "float w", "expected vertices with x, y and z"),
