@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from renderer.scene.packed_scene import texture_colors, texture_look
-from scenes import vertex_colors
+from scenes import load, vertex_colors
+from scenes.export import export
 from scenes.model import Mesh
 from scenes.vertex_colors import with_vertex_colors
 from shaders.textures import lookup, pack_textures
@@ -43,6 +44,14 @@ def test_triangles_of_one_colour_each_share_a_palette():
     assert texture.colors is None
     assert texture.pixels.shape == (2, 2, 3)
     assert np.allclose(seen(mesh, texture, np.eye(3)), colors)
+
+
+def test_exports_say_that_they_round(tmp_path):
+    (tmp_path / "a.obj").write_text("v 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 0 0 1\nf 1 2 3\n")
+    exported = export(load(tmp_path / "a.obj"), tmp_path / "b.obj", 0.0)
+    assert "texture 'colours' is rounded to 8 bits and to the range from 0 to 1" in exported.losses
+    again = load(tmp_path / "b.obj").at(0.0).textures[0]
+    assert again.pixels.tolist() == [[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [0, 255, 255]]]
 
 
 def test_a_large_mesh_has_means(monkeypatch):
