@@ -1,6 +1,7 @@
 """This package holds the model that the renderer sees, the readers of scene files, and the scenes that come with the
 program."""
 
+import logging
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -12,6 +13,7 @@ from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
+from scenes.source_file import suffix_of
 
 __all__ = [
     "AnimationRange",
@@ -37,6 +39,9 @@ __all__ = [
 ]
 
 
+log = logging.getLogger(__name__)
+
+
 def reader_in(module: str, name: str = "read") -> Callable[[Path], Scene]:
     """Returns a reader that imports its module when there is something to be read."""
 
@@ -55,6 +60,8 @@ READERS: dict[str, Callable[[Path], Scene]] = {
     ".xml": reader_in("scenes.mitsuba"),
     ".obj": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".ply": reader_in("scenes.mesh_file", "read_mesh_file"),
+    ".obj.gz": reader_in("scenes.mesh_file", "read_mesh_file"),
+    ".ply.gz": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".stl": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".glb": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".gltf": reader_in("scenes.mesh_file", "read_mesh_file"),
@@ -86,6 +93,8 @@ def load(name_or_path: str | Path) -> Scene:
 
     name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
 
+    What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
+
     Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
     """
     name, _, size = str(name_or_path).partition(":")
@@ -93,9 +102,12 @@ def load(name_or_path: str | Path) -> Scene:
         if row.name == name:
             return row.built(size)
     path = Path(name_or_path)
-    reader = READERS.get(path.suffix.lower())
+    reader = READERS.get(suffix_of(path))
     if reader is None:
         names = ", ".join(row.name for row in SHIPPED)
         message = f"unknown scene {str(name_or_path)!r}; shipped: {names}; files end in {' '.join(READERS)}"
         raise UnknownSceneError(message)
-    return reader(path)
+    scene = reader(path)
+    for line in scene.document.notes.lines:
+        log.warning("note: %s", line)
+    return scene

@@ -1,12 +1,12 @@
-"""This module reads OBJ, PLY, STL, GLB and glTF files through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
+"""This module reads mesh files: OBJ and PLY by readers of their own, `scenes.wavefront` and `scenes.ply`; STL, GLB and
+glTF through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
 
 Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones. A
 geometry that several nodes of a glTF file use is one mesh; where a node mirrors it, the other winding is in front, as
 glTF has it. Text is UTF-8 or else Latin-1.
 
-Materials: see `scenes.mesh_materials`. A surface without a material, or whose MTL file or material in it is missing, is
-of one plain grey; one whose picture is missing has its colour alone. Colours of faces or vertices, of a surface that
-has no material of the file, become a texture: see `scenes.palette`. Of faces they count where all are triangles.
+Materials: see `scenes.mesh_materials`, and `scenes.wavefront.surfaces` for MTL. A surface without a material is of one
+plain grey.
 
 Cameras and lights of a glTF file are read: see `scenes.gltf`. A file without cameras is seen
 from a three-quarter view; one without lights is lit from beside its first camera.
@@ -15,7 +15,7 @@ from a three-quarter view; one without lights is lit from beside its first camer
 import io
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,20 @@ from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
 from scenes.lights import PointSource
 from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_materials import Surfaces
-from scenes.mesh_validation import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
+from scenes.mesh_validation import check_stl, is_stl_text
 from scenes.model import Doubles, Floats, Mesh
+from scenes.notes import Notes
+from scenes.ply import read_ply
 from scenes.scene import Scene
-from scenes.source_file import as_utf8, read_bytes
+from scenes.source_file import PACKED, as_utf8, read_bytes, suffix_of
 from scenes.transforms import WORLD
+from scenes.wavefront import read_obj
 
 MAX_FILE_BYTES = 1 << 30
 #: This is given to trimesh's log, which without a handler shows tracebacks of what it can do without.
 QUIET = logging.NullHandler()
+#: What reads files of which this project reads all.
+READERS: dict[str, Callable[[Path, bytes, Document], None]] = {".obj": read_obj, ".ply": read_ply}
 
 
 def read_mesh_file(path: Path) -> Scene:
@@ -53,18 +58,34 @@ def read_mesh_file(path: Path) -> Scene:
     if not document.lights:
         light = default_light(bounds, next(iter(document.cameras.values())))
         document.lights.append(PointSource(np.array(light.position), light.intensity))
-    return scene_of(path.stem, document, str(path))
+    return scene_of(path.name[: -len(suffix_of(path))], document, str(path))
 
 
-def read_mesh_document(path: Path) -> Document:
+def read_mesh_document(path: Path, notes: Notes | None = None) -> Document:
     """Reads the meshes of a file in their places, with its materials, textures, cameras and lights, and nothing else.
+
+    notes: what takes in the notes of the file, instead of new ones.
 
     Raises SceneFileError when it cannot be read, holds no triangles or no sound ones.
     """
     data = read_bytes(path, MAX_FILE_BYTES)
+    document = Document(notes=Notes() if notes is None else notes)
+    own = READERS.get(suffix_of(path).removesuffix(PACKED))
+    if own is None:
+        read_by_trimesh(path, data, document)
+    else:
+        own(path, data, document)
+    if not document.triangles:
+        raise SceneFileError(path, None, "there are no triangles")
+    return document
+
+
+def read_by_trimesh(path: Path, data: bytes, document: Document) -> None:
+    """Reads the meshes of an STL, glTF or GLB file."""
     header = header_of(path, data)
-    expected = check_counts(path, data)
-    reader = MeshReader(path, header)
+    if path.suffix.lower() == ".stl":
+        check_stl(path, data)
+    reader = MeshReader(path, header, document)
     try:
         with np.errstate(all="ignore"):  # what overflows is not finite, and found later
             for place in placed_geometry(load_scene(path, with_clean_text(path, data, header))):
@@ -76,12 +97,6 @@ def read_mesh_document(path: Path) -> Document:
         raise SceneFileError(path, None, "needs more memory than there is") from error
     except Exception as error:  # loaders raise all kinds on bad files, in words about themselves
         raise SceneFileError(path, None, f"is not a readable {path.suffix[1:].upper()} file") from error
-    total = reader.document.triangles
-    if total == 0:
-        raise SceneFileError(path, None, "there are no triangles")
-    if expected is not None and total != expected:
-        raise SceneFileError(path, None, f"of {expected} triangles only {total} could be read")
-    return reader.document
 
 
 def world_bounds(parts: list[Part]) -> Floats:
@@ -102,43 +117,26 @@ def under(matrix: Doubles, points: Doubles) -> Doubles:
     return moved
 
 
-def check_counts(path: Path, data: bytes) -> int | None:
-    """Checks the counts that a file states, and returns how many triangles it has, or None where that is not known."""
-    suffix = path.suffix.lower()
-    if suffix == ".obj":
-        return obj_triangles(path, data)
-    if suffix == ".ply":
-        check_ply(path, data)
-    elif suffix == ".stl":
-        check_stl(path, data)
-    return None
-
-
 def with_clean_text(path: Path, data: bytes, header: dict[str, Any]) -> bytes:
     """Returns the bytes of a mesh file for trimesh, with what is text in them as UTF-8."""
-    suffix = path.suffix.lower()
-    if suffix in GLTF_SUFFIXES:
+    if path.suffix.lower() in GLTF_SUFFIXES:
         return with_header(path, data, header)
-    if suffix == ".obj" or (suffix == ".stl" and is_stl_text(data)):
-        return as_utf8(data)
-    if suffix == ".ply" and (end := END_HEADER.search(data)):
-        return as_utf8(data[: end.end()]) + data[end.end() :]
-    return data
+    return as_utf8(data) if is_stl_text(data) else data
 
 
-class CleanTextResolver:
-    """Finds the files that a mesh file refers to, for trimesh, which knows no text but UTF-8."""
+class NamedFiles:
+    """Finds the files that a glTF file refers to, for trimesh."""
 
     def __init__(self, path: Path, files: Any) -> None:
         self.path, self.files = path, files
 
     def get(self, name: str) -> bytes:
-        """Reads the bytes of a file in the folder of the mesh file; those of an MTL file are returned as UTF-8."""
+        """Reads the bytes of a file in the folder of the mesh file."""
         try:
             data: bytes = self.files.get(name)
         except (OSError, ValueError) as error:
             raise SceneFileError(self.path, None, f"refers to {name!r}, which is not in its folder") from error
-        return as_utf8(data) if name.strip().lower().endswith(".mtl") else data
+        return data
 
     __getitem__ = get
 
@@ -152,7 +150,7 @@ def load_scene(path: Path, data: bytes) -> Any:
         warnings.simplefilter("ignore")
         # NumPy warns where text that should be numbers is not, and returns what it has.
         warnings.filterwarnings("error", message=".*could not be read to its end.*")
-        resolver: Any = CleanTextResolver(path, trimesh.resolvers.FilePathResolver(str(path.resolve())))
+        resolver: Any = NamedFiles(path, trimesh.resolvers.FilePathResolver(str(path.resolve())))
         return trimesh.load(io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=resolver, process=False)
 
 
@@ -187,7 +185,7 @@ class MeshReader:
 
     path: Path
     header: dict[str, Any]
-    document: Document = field(default_factory=Document)
+    document: Document
     known: dict[tuple[int, bool], Mesh] = field(default_factory=dict)
     triangles: int = 0
 

@@ -1,10 +1,4 @@
-"""This module turns the materials of mesh files into the kinds that there are.
-
-OBJ: an MTL file's Kd and map_Kd are diffuse, Ks with Ns is a shine (kind nff), Ke is radiance. Shine that reflects rays
-(illum 3 or 5, or a very high Ns) over a black Kd is a mirror. A surface with a d below 1 is glass of index Ni if illum
-asks for it (4, 6, 7, 9) or a Tf is there, and so is a black one with such an illum; otherwise d counts for nothing.
-Illum 0 and 1 have no shine. The colours of Tf, and maps other than map_Kd and map_d,
-are ignored; map_d, if its file is there, cuts out what is below one half.
+"""This module turns the materials of glTF files into the kinds that there are.
 
 glTF: the share metallicFactor of the base colour shines, as rough as roughnessFactor squared says; the rest is diffuse
 under a coat that mirrors 4 %. Metals and plastics are what they are called, a polished metal is a mirror, and between
@@ -32,7 +26,7 @@ from scenes.microfacets import BLACK, MIRROR_ALPHA, added, coated, glass, is_dul
 from scenes.model import Color, Doubles, Material, Mesh, Texture
 from scenes.palette import mean_color, painted
 from scenes.srgb import decoded
-from scenes.texture_file import OPAQUE, image_texture, read_texture
+from scenes.texture_file import OPAQUE, image_texture
 
 MAX_PIXELS = 1 << 26
 MAX_QUOTE = 40
@@ -42,12 +36,6 @@ PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
 PLAIN = Material(name="plain", diffuse=(0.6, 0.6, 0.6))
 WHITE: Color = (1.0, 1.0, 1.0)
 
-#: Values of illum that show no highlight, that reflect rays, and that are glass.
-DULL, REFLECTING, CLEAR = (0, 1), (3, 5), (4, 6, 7, 9)
-#: Ns from which on a shine is a mirror: the end of the scale that MTL files use.
-MIRROR_NS = 1000.0
-#: Kd up to which a surface counts as black beside its mirror.
-NEARLY_BLACK = 0.02
 DEFAULT_IOR = 1.5
 COAT = 0.04
 #: The wrapping mode of a glTF sampler that holds the colours of the edges.
@@ -116,11 +104,9 @@ class Surfaces:
 
     def mask_of(self, source: Any, texture: Texture | None) -> Texture | None:
         """Returns the picture of a material's holes. texture: that of its colour."""
-        if "materials" in self.header:
-            return self.gltf_mask(self.header["materials"][int(source.name)], texture)
-        words = getattr(source, "kwargs", {}).get("map_d", [])
-        path = self.path.parent / str(words[-1] if words else "").replace("\\", "/")
-        return read_texture(path, PICTURE_FORMATS) if path.is_file() else None
+        if "materials" not in self.header:
+            return None
+        return self.gltf_mask(self.header["materials"][int(source.name)], texture)
 
     def error(self, message: str) -> SceneFileError:
         """Returns the error to raise about the file."""
@@ -128,45 +114,9 @@ class Surfaces:
 
     def material_of(self, source: Any) -> Material:
         """Makes the material of a trimesh material, without its picture."""
-        if "materials" in self.header:
-            return self.gltf_material(self.header["materials"][int(source.name)], source)
-        return self.mtl_material(str(source.name or PLAIN.name), getattr(source, "kwargs", {}))
-
-    # --- MTL ----------------------------------------------------------------------------------------------------------
-
-    def mtl_material(self, name: str, values: dict[str, Any]) -> Material:
-        """Returns the material of the lines of an MTL file, by their first words in small letters."""
-        emission = self.radiance(values.get("ke", BLACK))
-        return replace(self.mtl_surface(name, values), emission=emission)
-
-    def mtl_surface(self, name: str, values: dict[str, Any]) -> Material:
-        """Returns how the surface of an MTL material reflects and transmits light."""
-        illum = self.number(values, "illum", 2.0)
-        diffuse = self.reflectance(values.get("kd", PLAIN.diffuse))
-        specular = BLACK if illum in DULL else self.reflectance(values.get("ks", BLACK))
-        exponent = self.number(values, "ns", 0.0)
-        opacity = self.number(values, "d", 1.0 - self.number(values, "tr", 0.0))
-        black = max(diffuse) <= NEARLY_BLACK
-        if (opacity < 1.0 and (illum in CLEAR or "tf" in values)) or (black and illum in CLEAR):
-            through = 1.0 - max(opacity, 0.0) if opacity < 1.0 else 1.0
-            return glass(name, self.number(values, "ni", DEFAULT_IOR), through)
-        if black and max(specular) > 0.0 and (illum in REFLECTING or exponent >= MIRROR_NS):
-            return Material(name=name, kind="mirror", diffuse=BLACK, specular=specular)
-        if max(specular) > 0.0:
-            return Material(name=name, kind="nff", diffuse=diffuse, specular=specular, exponent=max(exponent, 0.0))
-        return Material(name=name, diffuse=diffuse)
-
-    def number(self, values: dict[str, Any], key: str, default: float) -> float:
-        """Returns the last word of a line of an MTL file as a number."""
-        value = values.get(key, default)
-        last = value[-1] if isinstance(value, list) else value
-        try:
-            number = float(last)
-        except (ValueError, TypeError) as error:
-            raise self.error(f"expected the number of {key}, got {str(last)[:MAX_QUOTE]!r}") from error
-        if not abs(number) <= MAX_EMISSION:
-            raise self.error(f"expected a {key} of at most {MAX_EMISSION:g}, got {number:g}")
-        return number
+        if "materials" not in self.header:
+            return PLAIN
+        return self.gltf_material(self.header["materials"][int(source.name)], source)
 
     # --- glTF ---------------------------------------------------------------------------------------------------------
 
@@ -276,6 +226,18 @@ class Surfaces:
         """Returns the mean of a picture as a linear colour."""
         return mean_color(self.texture_of(picture, "picture").pixels)
 
+    def number(self, values: dict[str, Any], key: str, default: float) -> float:
+        """Returns a number of a table of values."""
+        value = values.get(key, default)
+        last = value[-1] if isinstance(value, list) else value
+        try:
+            number = float(last)
+        except (ValueError, TypeError) as error:
+            raise self.error(f"expected the number of {key}, got {str(last)[:MAX_QUOTE]!r}") from error
+        if not abs(number) <= MAX_EMISSION:
+            raise self.error(f"expected a {key} of at most {MAX_EMISSION:g}, got {number:g}")
+        return number
+
     # --- colours ------------------------------------------------------------------------------------------------------
 
     def reflectance(self, value: Any) -> Color:
@@ -320,6 +282,8 @@ def is_same(one: Texture, other: Texture) -> bool:
         return False
     if (one.wrap, one.filter, one.is_linear) != (other.wrap, other.filter, other.is_linear):
         return False
+    if one.colors is not None or other.colors is not None:
+        return one.colors is other.colors
     return one.alpha is None or np.array_equal(one.alpha, other.alpha)  # type: ignore[arg-type]
 
 

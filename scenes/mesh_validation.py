@@ -1,6 +1,6 @@
-"""This module checks the counts and indices of mesh files against what the files hold, before a loader believes them.
+"""This module checks the counts of STL and glTF files against what the files hold, before a loader believes them.
 
-Loaders take indices of 0, counts beyond the end of the file and huge empty arrays without a word. Each check here is
+Loaders take counts beyond the end of the file and huge empty arrays without a word. Each check here is
 quick, allocates in proportion to the file at most, and raises SceneFileError.
 """
 
@@ -17,17 +17,7 @@ from scenes.errors import SceneFileError
 MAX_UNBACKED_BYTES = 1 << 26
 #: How often the arrays of a glTF file may use its bytes.
 MAX_REUSE = 4
-MAX_QUOTE = 40
 MAX_MESSAGE = 200
-OBJ_KINDS = {b"v": "vertex", b"vt": "texture coordinate", b"vn": "normal"}
-PLY_SIZES = {
-    **dict.fromkeys(("char", "uchar", "int8", "uint8"), 1),
-    **dict.fromkeys(("short", "ushort", "int16", "uint16"), 2),
-    **dict.fromkeys(("int", "uint", "float", "int32", "uint32", "float32"), 4),
-    **dict.fromkeys(("double", "float64", "int64", "uint64"), 8),
-}
-#: End of a PLY header.
-END_HEADER = re.compile(rb"^end_header[ \t]*\r?\n", re.MULTILINE)
 #: The header of a GLB file and that of its first chunk.
 GLB_HEADER_BYTES = 20
 STL_HEADER_BYTES = 84
@@ -36,112 +26,6 @@ STL_TRIANGLE_BYTES = 50
 AFTER_LAST_FACET = re.compile(rb".*^[ \t]*facet\b(.*)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 GLTF_COMPONENT_BYTES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
 GLTF_COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
-
-
-class ObjCounts:
-    """Counts the values of an OBJ file, and keeps the extreme indices of its faces with the lines that they are on."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.triangles = 0
-        self.counts = dict.fromkeys(OBJ_KINDS, 0)
-        self.largest = dict.fromkeys(OBJ_KINDS, (0, 0))
-        self.smallest = dict.fromkeys(OBJ_KINDS, (0, 0))
-        self.counts_at_relative: dict[bytes, int] = {}
-
-    def read_line(self, number: int, words: list[bytes]) -> None:
-        """Takes in one line."""
-        if words[0] in OBJ_KINDS:
-            self.read_values(number, words)
-        elif words[0] == b"f":
-            if len(words) < 4:
-                raise SceneFileError(self.path, number, f"expected 3 or more corners of a face, got {len(words) - 1}")
-            self.triangles += len(words) - 3
-            for corner in words[1:]:
-                self.read_corner(number, corner)
-
-    def read_values(self, number: int, words: list[bytes]) -> None:
-        """Counts a line of coordinates."""
-        kind = words[0]
-        needed = 2 if kind == b"vt" else 3
-        self.counts[kind] += 1
-        try:
-            finite = len(words) > needed and all(math.isfinite(float(word)) for word in words[1 : needed + 1])
-        except ValueError:
-            finite = False
-        if not finite:
-            raise SceneFileError(self.path, number, f"expected {needed} finite numbers of a {OBJ_KINDS[kind]}")
-
-    def read_corner(self, number: int, corner: bytes) -> None:
-        """Takes in a corner of a face: vertex, vertex/texture, vertex//normal or all three."""
-        for kind, word in zip(OBJ_KINDS, corner.split(b"/"), strict=False):
-            if word == b"" and kind != b"v":
-                continue
-            try:
-                index = int(word)
-            except ValueError:
-                index = 0
-            if index == 0:
-                shown = corner[:MAX_QUOTE].decode("latin-1")
-                raise SceneFileError(self.path, number, f"expected indices that count from 1, got {shown!r}")
-            if index > self.largest[kind][0]:
-                self.largest[kind] = (index, number)
-            if index < self.smallest[kind][0]:
-                self.smallest[kind] = (index, number)
-                self.counts_at_relative.setdefault(kind, self.counts[kind])
-
-    def check(self) -> None:
-        """Raises unless all indices refer to something, once all lines are read."""
-        for kind, name in OBJ_KINDS.items():
-            count = self.counts[kind]
-            for index, number in (self.largest[kind], self.smallest[kind]):
-                if abs(index) > count:
-                    raise SceneFileError(self.path, number, f"{name} index {index}, but there are {count}")
-            if self.counts_at_relative.get(kind, count) != count:
-                message = "expected all coordinates before the first face with negative indices"
-                raise SceneFileError(self.path, self.smallest[kind][1], message)
-
-
-def obj_triangles(path: Path, data: bytes) -> int:
-    """Counts the triangles of an OBJ file. Raises for numbers and indices that are none."""
-    claims = ObjCounts(path)
-    for number, line in enumerate(data.replace(b"\\\n", b" ").split(b"\n"), 1):
-        words = line.split()
-        if words:
-            claims.read_line(number, words)
-    claims.check()
-    return claims.triangles
-
-
-def check_ply(path: Path, data: bytes) -> None:
-    """Raises when the elements that a PLY header names cannot all be in the file."""
-    end = END_HEADER.search(data)
-    if end is None:
-        raise SceneFileError(path, None, "expected a PLY header up to end_header")
-    header = data[: end.start()].decode("latin-1")
-    body = data[end.end() :]
-    is_ascii = re.search(r"^format\s+ascii\b", header, re.MULTILINE) is not None
-    needed = sum(count * (1 if is_ascii else size) for count, size in ply_elements(path, header))
-    present = len(body.splitlines()) if is_ascii else len(body)
-    if needed > present:
-        unit = "lines" if is_ascii else "bytes"
-        raise SceneFileError(path, None, f"is cut off: its header needs {needed} {unit}, there are {present}")
-
-
-def ply_elements(path: Path, header: str) -> list[tuple[int, int]]:
-    """Returns the count and least number of bytes of each element of a PLY header."""
-    elements: list[tuple[int, int]] = []
-    for number, line in enumerate(header.splitlines(), 1):
-        words = line.split()
-        if words[:1] == ["element"]:
-            if len(words) != 3 or not words[2].isdecimal() or len(words[2]) > 12:
-                raise SceneFileError(path, number, "expected a name and a count of elements")
-            elements.append((int(words[2]), 0))
-        elif words[:1] == ["property"] and elements and len(words) >= 3:
-            type_of_size = words[2] if words[1] == "list" else words[1]
-            count, size = elements[-1]
-            elements[-1] = (count, size + PLY_SIZES.get(type_of_size, 1))
-    return elements
 
 
 def is_stl_text(data: bytes) -> bool:

@@ -28,6 +28,7 @@ class Texture:
     wrap: what is beyond the image, "repeat": the image again, or "clamp": the colours of its edges.
     filter: "nearest", "bilinear", or "mip", the mean over what a pixel sees.
     is_linear: pixels are shares of 255 and not sRGB.
+    colors: (height, width, 3) float32, linear, of any size and sign, what the pixels are rounded from; or None.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Texture:
     wrap: str = "repeat"
     filter: str = "bilinear"
     is_linear: bool = False
+    colors: Floats | None = None
 
     @property
     def is_plain(self) -> bool:

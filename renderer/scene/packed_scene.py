@@ -147,6 +147,8 @@ def texture_look(texture: Texture) -> Look:
 
 def texture_colors(texture: Texture) -> npt.NDArray[np.float32]:
     """Returns the linear colours of a texture, (height, width, 3) float32."""
+    if texture.colors is not None:
+        return texture.colors
     if texture.is_linear:
         return (texture.pixels / 255.0).astype(np.float32)
     return decoded(texture.pixels, np.float32)

@@ -7,9 +7,10 @@ import numpy as np
 from scenes.aff.lexer import Cursor
 from scenes.aff.operands import origin_of, read_color, read_points
 from scenes.aff.parser import Parser
-from scenes.document import Part, corner_indices, keyed_triangle
+from scenes.document import Origin, Part, corner_indices, keyed_triangle
 from scenes.geometry import MAX_COORDINATE
-from scenes.model import Color, Indices, Material, Mesh
+from scenes.model import Color, Doubles, Indices, Material, Mesh
+from scenes.polygons import polygon_triangles
 from scenes.shapes import cone, sphere
 
 # --- materials --------------------------------------------------------------------------------------------------------
@@ -82,30 +83,34 @@ def cone_command(parser: Parser, cursor: Cursor) -> None:
     parser.add_mesh(mesh, origin, loose=True)
 
 
-def fan(count: int) -> Indices:
-    """(count - 2, 3) triangles of a convex polygon."""
-    second = np.arange(1, count - 1, dtype=np.int32)
-    return np.stack([np.zeros_like(second), second, second + 1], axis=-1)
+def cut(parser: Parser, positions: Doubles, origin: Origin) -> Indices:
+    """(count - 2, 3) triangles of a polygon (count, 3)."""
+    triangles, crosses = polygon_triangles(positions)
+    if crosses:
+        parser.document.notes.add("a polygon that crosses itself is cut somehow", origin.path, origin.line)
+    return triangles
 
 
 def polygon(parser: Parser, cursor: Cursor) -> None:
-    """p: a flat convex polygon."""
+    """p: a flat polygon."""
     origin = origin_of(cursor)
     count = cursor.count("the number of corners of a polygon", 3)
     vertices = read_points(cursor, count, 3, "the corners of a polygon")
-    parser.add_mesh(Mesh(vertices=vertices, triangles=fan(count), material=parser.material_id()), origin, loose=True)
+    triangles = cut(parser, vertices, origin)
+    parser.add_mesh(Mesh(vertices=vertices, triangles=triangles, material=parser.material_id()), origin, loose=True)
 
 
 def polygon_patch(parser: Parser, cursor: Cursor) -> None:
-    """pp: a convex polygon with a normal at each corner."""
+    """pp: a polygon with a normal at each corner."""
     origin = origin_of(cursor)
     count = cursor.count("the number of corners of a polygon patch", 3)
     corners = read_points(cursor, count, 6, "the corners and normals of a polygon patch")
+    triangles = cut(parser, corners[:, :3], origin)
     mesh = Mesh(
         vertices=corners[:, :3],
-        triangles=fan(count),
+        triangles=triangles,
         normals=corners[:, 3:],
-        normal_triangles=fan(count),
+        normal_triangles=triangles,
         material=parser.material_id(),
     )
     parser.add_mesh(mesh, origin, loose=True)

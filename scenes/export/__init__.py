@@ -64,6 +64,8 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
         names = sorted((file.name for file in Path(unfinished).iterdir()), key=lambda name: (name != path.name, name))
         for name in reversed(names):  # the scene last, so that what it refers to is there
             os.replace(Path(unfinished) / name, folder / name)
+    rounded = [texture.name for texture in scene.document.textures if texture.colors is not None]
+    losses = (*losses, *(f"texture {name!r} is rounded to 8 bits and to the range from 0 to 1" for name in rounded))
     return Exported(files=tuple(folder / name for name in names), losses=losses)
 
 

@@ -45,7 +45,7 @@ def light_losses(snapshot: Snapshot) -> Iterator[str]:
 def obj_lines(snapshot: Snapshot, mtl: str) -> Iterator[str]:
     """Yields the lines of the values that corners share, then those of the groups.
 
-    The last group comes first, since trimesh reads them from the end.
+    The last group comes first, since the reader gives the material that is used last the first place.
     """
     yield f"mtllib {mtl}"
     vertices, corners = distinct(snapshot.positions.reshape(-1, 3))

@@ -9,12 +9,13 @@ from scenes.keys.place import Place, quoted
 from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_file import read_mesh_document
 from scenes.model import Doubles, Mesh
+from scenes.source_file import suffix_of
 from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
 from scenes.toml_scene.exact_mesh import Arrays, read_meshes, shape_of
 from scenes.toml_scene.placing import Frame
 from scenes.transforms import Transform
 
-MESH_SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", EXACT)
+MESH_SUFFIXES = (".obj", ".ply", ".stl", ".glb", ".gltf", ".obj.gz", ".ply.gz", EXACT)
 #: These files are in metres with y up, as the standard of their format says.
 GLTF = (".glb", ".gltf")
 
@@ -89,7 +90,7 @@ class MeshFiles:
 
     def read(self, path: Path, place: Place) -> list[Piece]:
         """Reads the meshes of a file in the file's own frame."""
-        read = read_mesh_document(path)
+        read = read_mesh_document(path, self.document.notes)
         self.count.add(read.stored_triangles, place)
         first_material, first_texture = len(self.document.materials), len(self.document.textures)
         for material in read.materials:
@@ -128,7 +129,7 @@ def fixed_matrix(transform: Transform) -> Doubles | None:
 def found(name: str, suffixes: tuple[str, ...], place: Place) -> Path:
     """Returns the path of a file that is there and ends as it should. place: of the key that names it."""
     path = place.path.parent / name
-    if path.suffix.lower() not in suffixes:
+    if suffix_of(path) not in suffixes:
         raise place.error(f"expected a file that ends in one of {' '.join(suffixes)}, got {quoted(name)}")
     try:
         there = path.exists()

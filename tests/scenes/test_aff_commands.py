@@ -28,6 +28,22 @@ def test_polygon_is_a_fan(snap):
     assert picture.material_ids.dtype == np.int32
 
 
+def test_a_concave_polygon_is_not_a_fan(snap):
+    corners = [(0, 0, 0), (4, 0, 0), (4, 4, 0), (3, 4, 0), (3, 1, 0), (0, 1, 0)]
+    text = " ".join(f"{x} {y} {z}" for x, y, z in corners)
+    assert areas(snap(f"p 6 {text}").positions).sum() == pytest.approx(7.0)
+    with_normals = " ".join(f"{x} {y} {z} 0 {x} 1" for x, y, z in corners)
+    picture = snap(f"pp 6 {with_normals}")
+    assert areas(picture.positions).sum() == pytest.approx(7.0)
+    ratio = picture.normals[..., 1] / picture.normals[..., 2]
+    assert np.allclose(ratio, picture.positions[..., 0])  # each corner has kept its own
+
+
+def test_a_polygon_that_crosses_itself_is_noted(read):
+    notes = read("p 4 0 0 0 1 1 0 1 0 0 0 1 0\n").document.notes.lines
+    assert [line.partition(": ")[2] for line in notes] == ["a polygon that crosses itself is cut somehow"]
+
+
 def test_polygon_patch_has_normals(snap):
     picture = snap("pp 3  0 0 0 0 0 2  1 0 0 0 3 0  0 1 0 1 1 0")
     assert np.allclose(picture.normals[0], [[0, 0, 1], [0, 1, 0], [math.sqrt(0.5), math.sqrt(0.5), 0]])

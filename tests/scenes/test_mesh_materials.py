@@ -80,13 +80,13 @@ def test_mtl(tmp_path, lines, expected):
     ("lines", "expected"),
     [
         ("d half", "expected the number of d, got 'half'"),
-        ("illum nan", "expected a illum of at most"),
+        ("illum nan", "expected a number of illum of at most"),
         ("Ks 0.5 -1 0", "expected colours not below 0, got 0.5, -1, 0"),
-        ("Ni inf, d 0, illum 7", "expected a ni of at most 1e+09, got inf"),
+        ("Ni inf, d 0, illum 7", "expected a number of Ni of at most 1e+09, got inf"),
     ],
 )
 def test_numbers_of_mtl_that_are_none(tmp_path, lines, expected):
-    with pytest.raises(SceneFileError, match=r"a\.obj: ") as caught:
+    with pytest.raises(SceneFileError, match=r"m\.mtl:\d: ") as caught:
         of_mtl(tmp_path, lines)
     assert expected in str(caught.value)
 
@@ -275,11 +275,19 @@ def test_colours_of_faces_of_ply(tmp_path):
     assert np.allclose(seen_colors(load(tmp_path / "a.ply").at(0.0)), expected, atol=1e-6)
 
 
-def test_colours_of_vertices_are_averaged_in_linear_light(tmp_path):
-    vertices = "0 0 0 255 0 0\n1 0 0 0 255 0\n1 1 0 0 255 0\n0 1 0 255 0 0\n"
+def test_colours_of_vertices_are_interpolated_in_linear_light(tmp_path):
+    vertices = "0 0 0 255 0 0\n1 0 0 0 255 0\n1 1 0 0 188 0\n0 1 0 255 0 0\n"
     (tmp_path / "a.ply").write_text(PLY.format(RGB, "") + vertices + "3 0 1 2\n3 0 3 3\n")
-    found = seen_colors(load(tmp_path / "a.ply").at(0.0))
-    assert np.allclose(found, [[1 / 3, 2 / 3, 0], [1, 0, 0]], atol=0.004)  # to 8 bits of sRGB
+    lines = ["v 0 0 0 1 0 0", "v 1 0 0 0 1 0", "v 1 1 0 0 0.7372 0", "v 0 1 0 1 0 0"]
+    (tmp_path / "a.obj").write_text("\n".join([*lines, "f 1 2 3", "f 1 4 4", ""]))
+    half = float(linear(np.uint8([188]))[0])
+    for name in ("a.ply", "a.obj"):
+        picture = load(tmp_path / name).at(0.0)
+        textures = pack_textures([texture.colors for texture in picture.textures])
+        corners, middle = picture.uvs[0], picture.uvs[0].mean(axis=0)
+        found = [lookup(textures, 0, *uv) for uv in (*corners, middle)]
+        expected = [[1, 0, 0], [0, 1, 0], [0, half, 0], [1 / 3, (1 + half) / 3, 0]]
+        assert np.allclose(found, expected, atol=1e-6)
 
 
 def test_colours_of_vertices_of_obj(tmp_path):

@@ -943,7 +943,7 @@ BAD = [
         "expected 3, one for each vertex, got 1",
     ),
     (red("file = 'x.obj'"), "object[0].file", 'no file "x.obj" in'),
-    (red("file = 'x.xyz'"), "object[0].file", "ends in one of .obj .ply .stl .glb .gltf .npz"),
+    (red("file = 'x.xyz'"), "object[0].file", "ends in one of .obj .ply .stl .glb .gltf .obj.gz .ply.gz .npz"),
     (red("file = 'm.obj'\nmesh = 'a'"), "object[0].mesh", "expected no mesh"),
     (red("file = 'm.npz'\nmesh = 'a'"), "object[0]", "the key 'material' is missing: .npz"),
     (red("file = 'm.npz'\nmesh = 'b'\nmaterial = 'red'"), "object[0].mesh", 'unknown mesh "b"; there are: "a"'),

@@ -1,0 +1,187 @@
+"""PLY files: polygons, strips, colours and types, in text and both byte orders; and files of any content."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from scenes import SceneFileError, load
+from scenes.document import Document
+from scenes.geometry import areas
+from scenes.ply import read_ply
+
+FORMATS = ("ascii", "binary_little_endian", "binary_big_endian")
+CODES = {"uchar": "B", "char": "b", "ushort": "H", "short": "h", "int": "i", "uint": "I", "float": "f", "double": "d"}
+XYZ = ["float x", "float y", "float z"]
+FACES = ("list uchar int vertex_indices",)
+L = [(0, 0, 0), (4, 0, 0), (4, 4, 0), (3, 4, 0), (3, 1, 0), (0, 1, 0)]
+
+
+def ply(kind, *elements, comments=()):
+    """A PLY file of elements: name, properties, rows of numbers and lists of numbers."""
+    lines = ["ply", f"format {kind} 1.0", *comments]
+    body = b""
+    for name, properties, rows in elements:
+        lines += [f"element {name} {len(rows)}", *(f"property {one}" for one in properties)]
+        for row in rows:
+            body += written(kind, [one.split() for one in properties], row)
+    return "\n".join([*lines, "end_header\n"]).encode() + body
+
+
+def written(kind, properties, row):
+    """The bytes of a row."""
+    numbers = []
+    for words, value in zip(properties, row, strict=True):
+        if words[0] == "list":
+            numbers += [(words[1], len(value)), *((words[2], item) for item in value)]
+        else:
+            numbers.append((words[0], value))
+    if kind == "ascii":
+        return (" ".join(str(value) for _, value in numbers) + "\n").encode()
+    order = ">" if "big" in kind else "<"
+    return b"".join(struct.pack(order + CODES[type_], value) for type_, value in numbers)
+
+
+def read(tmp_path, data):
+    """The scene of a PLY file, and its notes without the name of the file."""
+    (tmp_path / "a.ply").write_bytes(data)
+    scene = load(tmp_path / "a.ply")
+    return scene.at(0.0), [line.removeprefix(f"{tmp_path}/") for line in scene.document.notes.lines]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("faces", [[L], [L[:3], L[:3]], [L, L[:3], L[:4], L[::-1]]])
+def test_polygons_of_one_and_of_many_sizes(tmp_path, kind, faces):
+    indices = [([L.index(corner) for corner in face], 7.5) for face in faces]
+    vertices = [(1, *corner) for corner in L]
+    data = ply(
+        kind,
+        ("vertex", ["uchar flag", "float x", "double y", "float z"], vertices),
+        ("face", [*FACES, "float quality"], indices),
+    )
+    picture, notes = read(tmp_path, data)
+    expected = {6: 7.0, 3: 8.0, 4: 10.0}
+    assert areas(picture.positions).sum() == pytest.approx(sum(expected[len(face)] for face in faces))
+    assert notes == [
+        "a.ply:4: the property 'flag' of 'vertex' is not read",
+        "a.ply:10: the property 'quality' of 'face' is not read",
+    ]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_strips_turn_every_other_triangle(tmp_path, kind):
+    vertices = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0), (1, 2, 0)]
+    strips = [([0, 1, 2, 3, -1, 2, 3, 4, 5],), ([0, 1, 2, 2, 4],)]
+    picture, _ = read(tmp_path, ply(kind, ("vertex", XYZ, vertices), ("tristrips", FACES, strips)))
+    corners = [[0, 1, 2], [2, 1, 3], [2, 3, 4], [4, 3, 5], [0, 1, 2]]
+    assert picture.positions.tolist() == np.array(vertices, float)[corners].tolist()
+    assert (picture.normals == (0, 0, 1)).all()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_faces_and_strips_in_any_order_with_colours_and_texture_coordinates(tmp_path, kind):
+    Image.new("RGB", (2, 2), (9, 8, 7)).save(tmp_path / "t.png")
+    vertices = [(x, y, z, x / 4, y / 4) for x, y, z in L]
+    both = ("tristrips", ["list int int vertex_indices"], [([0, 1, 2],)]), ("face", FACES, [([0, 1, 2],)])
+    comments = ["comment TextureFile t.png", "obj_info made by hand"]
+    picture, notes = read(
+        tmp_path, ply(kind, both[0], ("vertex", [*XYZ, "float u", "float v"], vertices), both[1], comments=comments)
+    )
+    assert picture.positions.shape == (2, 3, 3)
+    assert picture.uvs.tolist() == [[[0, 1], [1, 1], [1, 0]]] * 2
+    assert picture.textures[0].pixels[0, 0].tolist() == [9, 8, 7]
+    assert notes == []
+
+
+def test_texture_coordinates_of_corners(tmp_path):
+    Image.new("RGB", (2, 2)).save(tmp_path / "t.png")
+    faces = [([0, 1, 2], [0, 0, 1, 0, 1, 1]), ([0, 2, 5, 1], [0.5, 0, 0, 0, 0, 0, 0, 0])]
+    properties = [*FACES, "list uchar float texcoord"]
+    picture, _ = read(
+        tmp_path, ply("ascii", ("vertex", XYZ, L), ("face", properties, faces), comments=["comment TextureFile t.png"])
+    )
+    assert picture.uvs[0].tolist() == [[0, 1], [1, 1], [1, 0]]
+    assert (picture.uvs[:, :, 0] == 0.5).sum() == 2  # both halves have the first corner
+
+
+@pytest.mark.parametrize(("kind", "most"), [("uchar", 255), ("ushort", 65535), ("float", 1.0)])
+def test_colours_of_any_type(tmp_path, kind, most):
+    vertices = [(*corner, most, 0, 0) for corner in L]
+    names = [f"{kind} {name}" for name in ("red", "green", "blue")]
+    picture, _ = read(tmp_path, ply(FORMATS[1], ("vertex", [*XYZ, *names], vertices), ("face", FACES, [([0, 1, 2],)])))
+    assert picture.textures[0].pixels[0, 0].tolist() == [255, 0, 0]
+
+
+def test_colours_of_polygons_are_those_of_their_triangles(tmp_path):
+    names = [f"uchar {name}" for name in ("red", "green", "blue")]
+    faces = [([0, 1, 2, 3], 255, 0, 0), ([0, 1, 2], 0, 255, 0)]
+    picture, _ = read(tmp_path, ply("ascii", ("vertex", XYZ, L), ("face", [*FACES, *names], faces)))
+    texture = picture.textures[0]
+    side = texture.pixels.shape[0]
+    columns, rows = np.moveaxis((picture.uvs[:, 0] * side).astype(int), -1, 0)
+    assert texture.pixels[rows, columns].tolist() == [[0, 255, 0], [255, 0, 0], [255, 0, 0]]
+
+
+def test_other_elements_and_bytes_behind_are_noted(tmp_path):
+    edges = ("edge", ["int vertex1", "int vertex2"], [(0, 1)])
+    data = ply(FORMATS[1], edges, ("vertex", XYZ, L), ("face", FACES, [([0, 1, 2],)]))
+    assert read(tmp_path, data)[1] == ["a.ply:3: the element 'edge' is not read"]
+    assert read(tmp_path, data + b"123")[1][1:] == ["a.ply: 3 bytes after the last element are left out"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("format ascii", "format base64", "a.ply:2: expected a format that is one of"),
+        ("float x", "float", "a.ply:4: expected a property"),
+        ("list uchar int vertex_indices", "list", "a.ply:8: expected a property"),
+        ("list uchar", "list", "a.ply:8: expected a property"),
+        ("element vertex 6", "element vertex", "a.ply:3: expected a name and a count"),
+        ("float z", "float w", "expected vertices with x, y and z"),
+        ("4 4 0\n", "4 4 zero\n", "a.ply:12: expected numbers, got 'zero'"),
+        ("4 4 0\n", "4 4 nan\n", "position 2 is [4.0, 4.0, nan]"),
+        ("4 4 0\n", "4 4 1e30\n", "position 2 is"),
+        ("3 0 1 2", "2 0 1", "expected 3 or more corners of a face, got 2 of face 0"),
+        ("3 0 1 2", "3 0 1 6", "indices reach from 0 to 6, but there are 6 vertices"),
+        ("3 0 1 2", "9 0 1 2", "is cut off: row 0 of element 'face' ends after it"),
+        ("3 0 1 2", "-3 0 1 2", "is cut off: row 0 of element 'face' ends after it"),
+        ("3 0 1 2", "3 0 1 2 9", "there are 1 numbers more than its header says"),
+        ("3 0 1 2", "", "is cut off: 1 row of element 'face' is more than there is left"),
+    ],
+)
+def test_bad_files(tmp_path, old, new, message):
+    text = ply("ascii", ("vertex", XYZ, L), ("face", FACES, [([0, 1, 2],)])).decode()
+    assert text.count(old) >= 1
+    with pytest.raises(SceneFileError) as caught:
+        read(tmp_path, text.replace(old, new).encode())
+    assert message in str(caught.value)
+
+
+HEADERS = [
+    ply(
+        kind,
+        ("vertex", [*XYZ, "list uchar short more"], [(*row, [1, 2]) for row in L]),
+        ("face", FACES, [([0, 1, 2, 3],)]),
+    )
+    for kind in FORMATS
+]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(HEADERS), st.integers(0, 400), st.integers(0, 20), st.binary(max_size=20))
+@example(HEADERS[1], 0, 0, b"")
+def test_any_file_is_read_or_refused(tmp_path, data, at, gone, new):
+    document = Document()
+    try:
+        read_ply(tmp_path / "a.ply", data[:at] + new + data[at + gone :], document)
+    except SceneFileError as error:
+        message = str(error)
+    else:
+        message = ""
+        for part in document.parts:
+            assert (part.shape.triangles >= 0).all()
+            assert (part.shape.triangles < len(part.shape.vertices)).all()
+    assert "\n" not in message
