@@ -13,6 +13,7 @@ from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
+from scenes.source_file import suffix_of
 
 __all__ = [
     "AnimationRange",
@@ -58,6 +59,7 @@ READERS: dict[str, Callable[[Path], Scene]] = {
     ".toml": reader_in("scenes.toml_scene"),
     ".xml": reader_in("scenes.mitsuba"),
     ".pbrt": reader_in("scenes.pbrt"),
+    ".pbrt.gz": reader_in("scenes.pbrt"),
     ".obj": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".ply": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".stl": reader_in("scenes.mesh_file", "read_mesh_file"),
@@ -100,7 +102,7 @@ def load(name_or_path: str | Path) -> Scene:
         if row.name == name:
             return row.built(size)
     path = Path(name_or_path)
-    reader = READERS.get(path.suffix.lower())
+    reader = READERS.get(suffix_of(path))
     if reader is None:
         names = ", ".join(row.name for row in SHIPPED)
         message = f"unknown scene {str(name_or_path)!r}; shipped: {names}; files end in {' '.join(READERS)}"

@@ -1,9 +1,15 @@
-"""This module reads the bytes of a file, with errors that say what is wrong with it."""
+"""This module reads the bytes of a file, packed or not, with errors that say what is wrong with it."""
 
+import gzip
+import io
 import stat
+import zlib
 from pathlib import Path
 
 from scenes.errors import SceneFileError
+
+#: The end of the names of packed files.
+PACKED = ".gz"
 
 
 def check_file(path: Path, max_bytes: int) -> None:
@@ -22,13 +28,35 @@ def check_file(path: Path, max_bytes: int) -> None:
         raise SceneFileError(path, None, f"the file has {status.st_size} bytes, at most {max_bytes} are read")
 
 
+def suffix_of(path: Path) -> str:
+    """Returns what the name of a file ends in, in small letters; of a packed one with what it ends in before that."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() + suffix if suffix == PACKED else suffix
+
+
 def read_bytes(path: Path, max_bytes: int) -> bytes:
-    """Reads all bytes of a file, at most max_bytes. Raises SceneFileError as `check_file` does, or where it fails."""
+    """Reads all bytes of a file, at most max_bytes; what ends in .gz is unpacked, to at most so many too. Raises
+    SceneFileError as `check_file` does, or where it fails."""
     check_file(path, max_bytes)
     try:
-        return path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise SceneFileError(path, None, f"cannot be read: {reason(error)}") from error
+    return unpacked(path, data, max_bytes) if path.suffix.lower() == PACKED else data
+
+
+def unpacked(path: Path, data: bytes, max_bytes: int) -> bytes:
+    """Returns the bytes that a file of gzip holds (Deutsch: GZIP file format specification, RFC 1952, 1996)."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            found = file.read(max_bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise SceneFileError(path, None, f"cannot be unpacked: {reason(error)}") from error
+    if len(found) > max_bytes:
+        raise SceneFileError(path, None, f"unpacks to more than the {max_bytes} bytes that are read")
+    if not found:
+        raise SceneFileError(path, None, "the file is empty")
+    return found
 
 
 def as_utf8(text: bytes) -> bytes:
