@@ -45,9 +45,9 @@ class Files:
 
     def statements(self) -> Iterator[Statement | SceneFileError]:
         """Yields the statements of the scene, with those of other files in their places, and the errors among them."""
-        return self._expanded(self.scene, 0)
+        return self._expanded(self.scene, ())
 
-    def _expanded(self, path: Path, depth: int) -> Iterator[Statement | SceneFileError]:
+    def _expanded(self, path: Path, around: tuple[Path, ...]) -> Iterator[Statement | SceneFileError]:
         data = read_bytes(path, MAX_BYTES)
         self._room -= len(data)
         self._count += 1
@@ -55,18 +55,19 @@ class Files:
             raise SceneFileError(path, None, f"with all that is included over {MAX_BYTES} bytes or {MAX_FILES} files")
         for found in statements(path, data):
             if isinstance(found, Statement) and found.name in (INCLUDE, IMPORT):
-                yield from self._included(found, depth + 1)
+                yield from self._included(found, (*around, path))
             else:
                 yield found
 
-    def _included(self, statement: Statement, depth: int) -> Iterator[Statement | SceneFileError]:
+    def _included(self, statement: Statement, around: tuple[Path, ...]) -> Iterator[Statement | SceneFileError]:
         apart = statement.name == IMPORT
         if apart:
             yield Statement(IMPORT_BEGINS, statement.place)
         try:
-            if depth > MAX_DEPTH:
-                raise statement.error(f"files include files deeper than {MAX_DEPTH}")
-            yield from self._expanded(self.path(first_text(statement, "a file"), statement.place), depth)
+            path = self.path(first_text(statement, "a file"), statement.place)
+            if len(around) > MAX_DEPTH or path in around:
+                raise statement.error(f"files include themselves, or others deeper than {MAX_DEPTH}")
+            yield from self._expanded(path, around)
         except SceneFileError as error:
             yield error
         if apart:

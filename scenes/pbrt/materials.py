@@ -187,9 +187,9 @@ def reflecting(looks: Looks, parameters: Parameters, look: Look) -> Look:
     where a texture says the colour, of none."""
     pattern = at_most_one(looks.textures.color(parameters, "reflectance", WHITE))
     if pattern.texture is None:
-        red, green, blue = (min(channel, MAX_REFLECTANCE) for channel in pattern.color)
-        k = tuple(2.0 * math.sqrt(r) / math.sqrt(1.0 - r) for r in (red, green, blue))
-        return replace(look, material=replace(look.material, eta=WHITE, k=k))
+        shares = [min(channel, MAX_REFLECTANCE) for channel in pattern.color]
+        red, green, blue = (2.0 * math.sqrt(share) / math.sqrt(1.0 - share) for share in shares)
+        return replace(look, material=replace(look.material, eta=WHITE, k=(red, green, blue)))
     material = replace(look.material, eta=BLACK, k=BLACK, specular=pattern.color)
     return looks.with_picture(replace(look, material=material), "specular_map", pattern, parameters)
 

@@ -14,9 +14,9 @@ from scenes.errors import SceneFileError
 from scenes.model import Doubles
 
 MAX_QUOTE = 40
-#: Blanks and comments, a quoted text, a bracket, or a word.
+#: Blanks and comments, then a quoted text, a bracket, a word, or a quote that nothing closes, or the end.
 TOKEN = re.compile(
-    rb'(?P<blank>(?:\s+|#[^\n]*)+)|"(?P<text>(?:[^"\\\n]|\\.)*)"|(?P<mark>[\[\]])|(?P<word>[^\s\[\]"#]+)'
+    rb'(?:\s+|#[^\n]*)*(?:"(?P<text>(?:[^"\\\n]|\\.)*)"|(?P<mark>[\[\]])|(?P<word>[^\s\[\]"#]+)|(?P<rest>"|\Z))'
 )
 ESCAPE = re.compile(r'\\(["\\])')
 #: Words that are values and begin no statement.
@@ -117,19 +117,20 @@ class Scanner:
         return Statement(as_text(word), Place(self.path, self.line))
 
     def match(self) -> re.Match[bytes] | None:
-        """Returns the next token that is no blank, or None at the end."""
-        while self._position < len(self.data):
-            match = TOKEN.match(self.data, self._position)
-            self.line += self.data.count(b"\n", self._counted, self._position)
-            self._counted = self._position
-            if match is None:  # a quote that nothing closes on its line
-                end = self.data.find(b"\n", self._position)
-                self._position = len(self.data) if end < 0 else end
-                raise self.error("expected a '\"' at the end of a text")
-            self._position = match.end()
-            if match["blank"] is None:
-                return match
-        return None
+        """Returns the next token, or None at the end."""
+        match = TOKEN.match(self.data, self._position)
+        assert match is not None
+        assert match.lastgroup is not None
+        start = match.start(match.lastgroup)
+        self.line += self.data.count(b"\n", self._counted, start)
+        self._counted, self._position = start, match.end()
+        if match.lastgroup != "rest":
+            return match
+        if match["rest"] == b"":
+            return None
+        end = self.data.find(b"\n", start)
+        self._position = len(self.data) if end < 0 else end
+        raise self.error("expected a '\"' at the end of a text")
 
     def bracketed(self) -> Value:
         """Returns what is between a '[', which has been read, and its ']'."""
@@ -150,22 +151,22 @@ class Scanner:
 
     def list_of(self) -> Value:
         """Returns what is between brackets, token by token. Raises SceneFileError where it is not all of one kind."""
-        line, items = self.line, []
+        line = self.line
+        texts: list[str] = []
+        flags: list[bool] = []
+        numbers: list[Doubles] = []
         while (match := self.match()) is not None and match["mark"] is None:
             if match["text"] is not None:
-                items.append(text_of(match["text"]))
+                texts.append(text_of(match["text"]))
             elif match["word"] in FLAGS:
-                items.append(FLAGS[match["word"]])
+                flags.append(FLAGS[match["word"]])
             else:
-                items.append(self.numbers(match["word"]))
+                numbers.append(self.numbers(match["word"]))
         if match is None or match["mark"] == b"[":
-            raise Place(self.path, line).error("expected a ']' that closes the '['")
-        kinds = {type(item) for item in items}
-        if kinds == {str} or kinds == {bool}:
-            return items
-        if kinds <= {np.ndarray}:
-            return np.concatenate(items) if items else np.zeros(0)
-        raise Place(self.path, line).error("expected values of one kind between brackets")
+            raise SceneFileError(self.path, line, "expected a ']' that closes the '['")
+        if bool(texts) + bool(flags) + bool(numbers) > 1:
+            raise SceneFileError(self.path, line, "expected values of one kind between brackets")
+        return texts or flags or np.concatenate([np.zeros(0), *numbers])
 
     def numbers(self, word: bytes) -> Doubles:
         """Returns a word that is a number, (1,). Raises SceneFileError for any other."""
