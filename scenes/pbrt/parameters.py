@@ -85,7 +85,7 @@ class Parameter:
         value = self.value[0] if isinstance(self.value, list) and len(self.value) == 1 else self.value
         if isinstance(value, bool):
             return value
-        if value in ("true", "false"):  # as older files write it
+        if isinstance(value, str) and value in ("true", "false"):  # as older files write it
             return value == "true"
         raise self.error(f"expected {self.called} to be true or false, got {quoted(self.value)}")
 

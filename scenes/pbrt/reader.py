@@ -276,7 +276,7 @@ class Reader:
 
     def refuse_medium(self, statement: Statement) -> None:
         """Raises SceneFileError for fog, smoke and what else fills space."""
-        if all(value == "" for value, _ in statement.values):
+        if not any(isinstance(value, np.ndarray) or value for value, _ in statement.values):
             return  # nothing is inside and nothing outside
         raise statement.error(f"media are not supported: {statement.name}")
 
