@@ -171,8 +171,7 @@ class Reader:
         if not abs(np.linalg.det(matrix[:3, :3])) > 0.0:
             raise statement.error("expected a transform of the camera that can be undone")
         self.camera = kind, parameters, matrix
-        to_world: Doubles = np.linalg.inv(matrix)
-        self.systems["camera"] = to_world
+        self.systems["camera"] = np.asarray(np.linalg.inv(matrix), np.float64)
 
     def set_film(self, statement: Statement) -> None:
         """Keeps the film."""

@@ -293,7 +293,9 @@ def test_files_outside_of_the_folder_are_not_read(problems, tmp_path, name):
 
 
 def test_a_file_that_includes_itself_ends(problems, monkeypatch, tmp_path):
+    monkeypatch.setattr(files, "MAX_FILES", 1)
     assert "files include themselves" in problems('Include "a.pbrt"')[-1]
+    monkeypatch.setattr(files, "MAX_FILES", 9)
     monkeypatch.setattr(files, "MAX_DEPTH", 3)
     for depth in range(9):
         (tmp_path / f"{depth}.pbrt").write_text(f'Include "{depth + 1}.pbrt"')
@@ -361,6 +363,7 @@ def test_all_problems_are_told_in_one_go(scene, tmp_path):
         (TRIANGLE.replace("]", "", 1), CAMERA, "expected"),
         ('"point3 P" ' + TRIANGLE, "1 ", "1: expected a directive at the beginning of the file"),
         ("\xff\xfe ]" + TRIANGLE, CAMERA, "4: expected no ']' without a '[' before it"),
+        ('Shape "sphere" "float radius" 1e31', CAMERA, "4: expected finite numbers of at most 1e+30"),
         ('ObjectInstance "a" ' + TRIANGLE, CAMERA, "4: no object 'a' was made before this"),
         ('NamedMaterial "a" ' + TRIANGLE, CAMERA, "4: no material 'a' was made before this"),
     ],
@@ -370,7 +373,8 @@ def test_problems(problems, world, before, expected):
 
 
 def test_very_many_problems_are_cut(problems):
-    assert len(problems("Frob\n" * 10_000)) == 41
+    lines = problems("Frob\n" * 10_000)
+    assert (len(lines), lines[-1]) == (41, "1 more problems")
 
 
 def test_what_is_not_read_is_noted_once_with_its_place(scene, tmp_path):
