@@ -12,7 +12,7 @@ from scenes.model import Color, Doubles, Material, Texture
 from scenes.pbrt.colors import INDEX, INDICES, WHITE, color
 from scenes.pbrt.files import Files
 from scenes.pbrt.parameters import Parameters
-from scenes.pbrt.textures import GREY, PICTURE_FORMATS, Pattern, Textures, at_most_one
+from scenes.pbrt.textures import GREY, PICTURE_FORMATS, UNMAPPED, Pattern, Textures, at_most_one
 from scenes.pbrt.tokens import Place
 from scenes.texture_file import OPAQUE, read_texture
 
@@ -29,7 +29,7 @@ class Look:
 
     material: Material
     pictures: dict[str, Texture] = field(default_factory=dict)
-    to_uv: Doubles = field(default_factory=lambda: np.eye(3))
+    to_uv: Doubles = field(default_factory=lambda: UNMAPPED)
 
 
 #: The look of what says nothing about its material.

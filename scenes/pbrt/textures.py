@@ -37,6 +37,8 @@ STAND_INS: dict[str, tuple[str, ...] | Color] = {
     "marble": MARBLE,
     "ptex": GREY,
 }
+#: The map of texture coordinates that changes nothing.
+UNMAPPED: Doubles = np.eye(3)
 #: What a pattern is between and beyond its texels.
 Look = tuple[str, str]
 
@@ -47,7 +49,7 @@ class Pattern:
 
     color: Color
     texture: Texture | None = None
-    to_uv: Doubles = field(default_factory=lambda: np.eye(3))
+    to_uv: Doubles = field(default_factory=lambda: UNMAPPED)
 
     @property
     def mean(self) -> Color:
