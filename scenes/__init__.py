@@ -58,6 +58,8 @@ READERS: dict[str, Callable[[Path], Scene]] = {
     ".nff": reader_in("scenes.aff"),
     ".toml": reader_in("scenes.toml_scene"),
     ".xml": reader_in("scenes.mitsuba"),
+    ".pbrt": reader_in("scenes.pbrt"),
+    ".pbrt.gz": reader_in("scenes.pbrt"),
     ".obj": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".ply": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".obj.gz": reader_in("scenes.mesh_file", "read_mesh_file"),

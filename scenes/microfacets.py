@@ -16,6 +16,8 @@ MIRROR_ALPHA = 0.01
 #: Phong's power from which on a lobe is narrower than that of a diffuse surface, the cosine.
 DIFFUSE_POWER = 1.0
 BLACK: Color = (0.0, 0.0, 0.0)
+#: All of a pane's shine but a hundredth is a mirror, to kind nff.
+PANE_EXPONENT = 10_000.0
 
 
 def phong_power(alpha: float) -> float:
@@ -109,4 +111,20 @@ def glass(name: str, ior: float, transmittance: float = 1.0, roughness: float = 
         transmittance=transmittance,
         ior=ior,
         roughness=roughness,
+    )
+
+
+def pane(name: str, ior: float) -> Material:
+    """Makes a thin pane, which bends no light and reflects at all angles, at both its faces, what it does at normal
+    incidence."""
+    once = normal_reflectance(ior)
+    both = 2.0 * once / (1.0 + once)
+    return Material(
+        name=name,
+        kind="nff",
+        diffuse=BLACK,
+        specular=(both, both, both),
+        exponent=PANE_EXPONENT,
+        transmittance=1.0 - both,
+        ior=1.0,
     )

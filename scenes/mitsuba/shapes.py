@@ -132,14 +132,15 @@ def length(properties: Properties, name: str) -> float:
     return value
 
 
-def revolved(profile: Doubles, normals: Doubles, v: Doubles) -> Mesh:
+def revolved(profile: Doubles, normals: Doubles, v: Doubles, angle: float = 2.0 * np.pi) -> Mesh:
     """Turns a profile about z, with u around it from x over y, and v as each point of it has it.
 
     profile: (r, 2) distances from the axis and heights, the outside to the left of where it goes.
     normals: (r, 2).
+    angle: how far it is turned, radians.
     """
     u = np.linspace(0.0, 1.0, AROUND + 1)
-    spokes = np.stack([np.cos(2.0 * np.pi * u), np.sin(2.0 * np.pi * u)], axis=-1)
+    spokes = np.stack([np.cos(angle * u), np.sin(angle * u)], axis=-1)
     vertices = turned(profile, spokes)
     corners = np.arange(len(vertices)).reshape(len(profile), AROUND + 1)
     a, b, c, d = corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:], corners[:-1, 1:]

@@ -1,0 +1,74 @@
+"""This module finds and reads the files of a scene: its own, and those that it names, in its folder or below."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from scenes.errors import SceneFileError
+from scenes.notes import Notes
+from scenes.pbrt.parameters import first_text
+from scenes.pbrt.tokens import Place, Statement, statements
+from scenes.source_file import read_bytes
+
+#: Bytes of all files of statements, those included again and again counted each time.
+MAX_BYTES = 1 << 30
+MAX_FILES = 10_000
+MAX_DEPTH = 16
+#: Statements that stand for a file: its statements as if they stood here, or as if they stood in braces of their own.
+INCLUDE, IMPORT = "Include", "Import"
+#: What stands around the statements of an imported file; no word of a file has a blank.
+IMPORT_BEGINS, IMPORT_ENDS = "Import begins", "Import ends"
+
+
+class Files:
+    """Reads the files of a scene, and notes what of them is not read as it stands.
+
+    folder: that of the scene, which names of all files are relative to.
+    """
+
+    def __init__(self, scene: Path) -> None:
+        self.scene, self.folder = scene, scene.parent
+        self.notes = Notes()
+        self._room, self._count = MAX_BYTES, 0
+
+    def tell(self, place: Place, message: str) -> None:
+        """Notes something about a place."""
+        self.notes.add(message, place.path, place.line)
+
+    def path(self, name: str, place: Place, what: str = "a file") -> Path:
+        """Returns the path of a file that the scene names. Raises SceneFileError where there is none in the folder."""
+        normal = os.path.normpath(name.replace("\\", "/"))
+        is_outside = os.path.isabs(normal) or normal.split("/")[0] == ".." or "\0" in normal
+        if is_outside or not name or not (self.folder / normal).is_file():
+            raise place.error(f"expected the name of {what} in the folder of the scene or below, got {name[:80]!r}")
+        return self.folder / normal
+
+    def statements(self) -> Iterator[Statement | SceneFileError]:
+        """Yields the statements of the scene, with those of other files in their places, and the errors among them."""
+        return self._expanded(self.scene, ())
+
+    def _expanded(self, path: Path, around: tuple[Path, ...]) -> Iterator[Statement | SceneFileError]:
+        data = read_bytes(path, MAX_BYTES)
+        self._room -= len(data)
+        self._count += 1
+        if self._room < 0 or self._count > MAX_FILES:
+            raise SceneFileError(path, None, f"with all that is included over {MAX_BYTES} bytes or {MAX_FILES} files")
+        for found in statements(path, data):
+            if isinstance(found, Statement) and found.name in (INCLUDE, IMPORT):
+                yield from self._included(found, (*around, path))
+            else:
+                yield found
+
+    def _included(self, statement: Statement, around: tuple[Path, ...]) -> Iterator[Statement | SceneFileError]:
+        apart = statement.name == IMPORT
+        if apart:
+            yield Statement(IMPORT_BEGINS, statement.place)
+        try:
+            path = self.path(first_text(statement, "a file"), statement.place)
+            if len(around) > MAX_DEPTH or path in around:
+                raise statement.error(f"files include themselves, or others deeper than {MAX_DEPTH}")
+            yield from self._expanded(path, around)
+        except SceneFileError as error:
+            yield error
+        if apart:
+            yield Statement(IMPORT_ENDS, statement.place)

@@ -1,0 +1,187 @@
+"""This module takes shapes and lights into a document: in their places, with their materials, and as instances."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scenes.document import Document, EnvironmentSource, Origin, Part
+from scenes.geometry import double_area_normals
+from scenes.memory import MAX_TRIANGLES
+from scenes.mesh_file import rewound
+from scenes.microfacets import BLACK
+from scenes.mitsuba.shapes import inverted, mapped_uvs
+from scenes.model import Color, Doubles, Material, Mesh, Texture
+from scenes.pbrt.files import Files
+from scenes.pbrt.lights import LIGHTS, Glow, Spot, radiance_of
+from scenes.pbrt.materials import Look
+from scenes.pbrt.parameters import Parameters
+from scenes.pbrt.shapes import Body, Shapes, faced, with_own_uvs, world_area
+from scenes.pbrt.state import State
+from scenes.pbrt.textures import Pattern, Textures
+from scenes.pbrt.tokens import Place
+from scenes.transforms import IDENTITY, WORLD
+
+#: How far apart the two sides of what shines to both are, as a share of its size.
+THICKNESS = 1e-4
+#: The look of what emits light and reflects none.
+UNSEEN = Look(Material(name="interface", diffuse=BLACK))
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Holds a mesh with its map (4, 4), before the world is turned, and its material's index."""
+
+    mesh: Mesh
+    matrix: Doubles
+    material: int
+
+
+@dataclass(eq=False)
+class World:
+    """Takes in shapes and lights. to_ours: (4, 4) from the file's world to ours."""
+
+    files: Files
+    textures: Textures
+    to_ours: Doubles = field(default_factory=lambda: IDENTITY)
+
+    def __post_init__(self) -> None:
+        self.document = Document(notes=self.files.notes)
+        self.shapes = Shapes(self.files)
+        self.objects: dict[str, list[Piece]] = {}
+        self.triangles = 0
+        self._materials: dict[Material, int] = {}
+        self._textures: dict[Texture, int] = {}
+        self._meshes: dict[tuple[Mesh, str], Mesh] = {}
+        self._maps: dict[tuple[Mesh, bytes], Mesh] = {}
+
+    # --- shapes -------------------------------------------------------------------------------------------------------
+
+    def add_shape(self, kind: str, parameters: Parameters, state: State, within: str | None) -> None:
+        """Takes in a shape. within: the name of the object that it belongs to, or None for one that is seen."""
+        hidden, mask = self.opacity(parameters)
+        lamp, body = state.lamp, self.shapes.body(kind, parameters)
+        if lamp is not None and within is not None:
+            self.files.tell(parameters.place, "what shines within an object is dark: there are no instances of lights")
+            lamp = None
+        if lamp is None and (hidden or state.look is None):
+            return
+        if hidden:
+            self.files.tell(parameters.place, "what shines is seen, whatever its alpha")
+        if state.is_reversed:
+            body = replace(body, meshes=[self.known(mesh, "inverted") for mesh in body.meshes])
+        pieces = self.pieces(body, self.masked(state.look or UNSEEN, mask), lamp, parameters, state.matrix)
+        if within is None:
+            self.place(pieces, IDENTITY, parameters.place)
+        else:
+            self.objects[within] += pieces
+
+    def pieces(self, body: Body, look: Look, lamp: Glow | None, parameters: Parameters, matrix: Doubles) -> list[Piece]:
+        """Returns the meshes of a shape with their materials."""
+        if lamp is None:
+            return [self.piece(mesh, look, BLACK, matrix) for mesh in body.meshes]
+        radiance = radiance_of(lamp, parameters, body.lamps, world_area(body.meshes, matrix))
+        if lamp.picture is not None:
+            look = replace(look, pictures=look.pictures | {"emission_map": lamp.picture})
+        made = [self.piece(self.known(mesh, "faced"), look, radiance, matrix) for mesh in body.meshes]
+        if not lamp.both_sides:
+            return made
+        backs = [replace(piece, mesh=back_of(piece.mesh)) for piece in made]
+        return made + backs
+
+    def piece(self, mesh: Mesh, look: Look, radiance: Color, matrix: Doubles) -> Piece:
+        """Returns a mesh with the texture coordinates that its look asks for."""
+        if look.pictures:
+            key = (mesh, look.to_uv.tobytes())
+            if key not in self._maps:
+                self._maps[key] = mapped_uvs(with_own_uvs(mesh), look.to_uv)
+            mesh = self._maps[key]
+        return Piece(mesh, matrix, self.material_id(look, radiance))
+
+    def known(self, mesh: Mesh, what: str) -> Mesh:
+        """Returns a mesh turned in some way, always the same one."""
+        if (mesh, what) not in self._meshes:
+            self._meshes[(mesh, what)] = {"inverted": inverted, "faced": faced, "rewound": rewound}[what](mesh)
+        return self._meshes[(mesh, what)]
+
+    def opacity(self, parameters: Parameters) -> tuple[bool, Pattern | None]:
+        """Returns whether a shape cannot be seen at all, and the picture of its holes."""
+        pattern = self.textures.number(parameters, "alpha", 1.0)
+        if pattern.texture is not None:
+            message = "an alpha of a shape leaves holes where it is below one half"
+            self.files.tell(parameters.place, message)
+            return False, pattern
+        opacity = pattern.color[0]
+        if 0.0 < opacity < 1.0:
+            self.files.tell(parameters.place, "an alpha of a shape between 0 and 1 counts for nothing")
+        return opacity <= 0.0, None
+
+    def masked(self, look: Look, mask: Pattern | None) -> Look:
+        """Returns a look with holes."""
+        if mask is None or (look.pictures and not np.array_equal(look.to_uv, mask.to_uv)):
+            return look
+        assert mask.texture is not None
+        return replace(look, pictures=look.pictures | {"cutout": mask.texture}, to_uv=mask.to_uv)
+
+    def material_id(self, look: Look, radiance: Color) -> int:
+        """Returns the index of a material with its pictures, all added if they are new."""
+        indices = {name: self.texture_id(texture) for name, texture in look.pictures.items()}
+        material = replace(look.material, emission=radiance, **indices)  # type: ignore[arg-type]
+        if material not in self._materials:
+            self._materials[material] = len(self.document.materials)
+            self.document.materials.append(material)
+        return self._materials[material]
+
+    def texture_id(self, texture: Texture) -> int:
+        """Returns the index of a texture, added if it is new."""
+        if texture not in self._textures:
+            self._textures[texture] = len(self.document.textures)
+            self.document.textures.append(texture)
+        return self._textures[texture]
+
+    def place(self, pieces: list[Piece], matrix: Doubles, place: Place) -> None:
+        """Puts meshes into the world under one more map. What is outside stays outside where it mirrors."""
+        origin = Origin(place.path, place.line)
+        for piece in pieces:
+            whole = self.to_ours @ matrix @ piece.matrix
+            mesh = piece.mesh if np.linalg.det(whole[:3, :3]) >= 0.0 else self.known(piece.mesh, "rewound")
+            self.triangles += len(mesh.triangles)
+            if self.triangles > MAX_TRIANGLES:
+                raise place.error(f"over {MAX_TRIANGLES} triangles")
+            self.document.parts.append(Part(mesh, WORLD.inner(matrix=whole), origin, piece.material))
+
+    def add_instance(self, name: str, state: State, place: Place) -> None:
+        """Puts an object into the world."""
+        if name not in self.objects:
+            raise place.error(f"no object {name[:80]!r} was made before this")
+        self.place(self.objects[name], state.matrix, place)
+
+    # --- lights -------------------------------------------------------------------------------------------------------
+
+    def add_light(self, kind: str, parameters: Parameters, state: State) -> None:
+        """Takes in a light that is no shape."""
+        if kind == "projection":
+            self.files.tell(parameters.place, "a projection light is left out: there are none here")
+            parameters.skip(*parameters.named)
+            return
+        if kind not in LIGHTS:
+            raise parameters.error(f"unknown light {kind[:80]!r}; there are: {', '.join(LIGHTS)}")
+        spot = Spot(self.to_ours @ state.matrix, Origin(parameters.place.path, parameters.place.line))
+        source = LIGHTS[kind](parameters, self.files, spot)
+        if not isinstance(source, EnvironmentSource):
+            self.document.lights.append(source)
+        elif self.document.environment is None:
+            self.document.environment = source
+        else:
+            self.files.tell(parameters.place, "of several infinite lights the first one shines alone")
+
+
+def back_of(mesh: Mesh) -> Mesh:
+    """Returns the other side of a mesh, somewhat behind it, so that each of the two is seen from its side alone."""
+    corners = mesh.vertices[mesh.triangles]
+    normals = double_area_normals(corners)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    step = THICKNESS * np.ptp(mesh.vertices, axis=0).max()
+    behind = corners - (step * normals / np.where(lengths > 0.0, lengths, 1.0))[:, None]
+    triangles = np.arange(3 * len(corners), dtype=np.int32).reshape(-1, 3)
+    normal = None if mesh.normals is None else -mesh.normals
+    return rewound(replace(mesh, vertices=behind.reshape(-1, 3), triangles=triangles, normals=normal))
