@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     arguments = make_parser().parse_args(_with_one_name(words))
     arguments.words = words
-    with interruptible(), _logs_heard():
+    with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
         status = _run(arguments)
         if status == EXIT_INTERRUPTED and argv is None:
             ignore_from_now_on()
@@ -90,13 +90,13 @@ def _with_one_name(words: list[str]) -> list[str]:
 
 
 @contextmanager
-def _logs_heard() -> Iterator[None]:
-    """Shows on stderr what scenes and the renderer have to say, a line each."""
+def _logs_heard(*, quiet: bool) -> Iterator[None]:
+    """Shows on stderr what scenes and the renderer have to say, a line each. quiet: scenes have errors alone to say."""
     logs, handler = [logging.getLogger(name) for name in ("scenes", "renderer")], logging.StreamHandler()
     handler.setFormatter(logging.Formatter("tracecore: %(message)s"))
     for log in logs:
         log.addHandler(handler)
-        log.setLevel(logging.INFO)
+        log.setLevel(logging.ERROR if quiet and log.name == "scenes" else logging.INFO)
     try:
         yield
     finally:
@@ -115,7 +115,8 @@ def _run(arguments: argparse.Namespace) -> int:
         status = status_of(error)
         if status is None:
             raise
-        print(f"tracecore: error: {_line(error)}", file=sys.stderr)
+        for line in _lines(error):
+            print(f"tracecore: error: {line}", file=sys.stderr)
         return status
 
 
@@ -145,6 +146,11 @@ def status_of(error: Exception) -> int | None:
     return None
 
 
-def _line(error: Exception) -> str:
+def _lines(error: Exception) -> list[str]:
+    """Returns what is printed of an error: a line, or one for each problem of a scene file."""
+    from scenes.errors import SceneProblemsError
+
+    if isinstance(error, SceneProblemsError):
+        return str(error).splitlines()
     text = " ".join(str(error).split())
-    return f"out of memory: {text}" if isinstance(error, MemoryError) else text or type(error).__name__
+    return [f"out of memory: {text}" if isinstance(error, MemoryError) else text or type(error).__name__]

@@ -1,6 +1,7 @@
 """This package holds the model that the renderer sees, the readers of scene files, and the scenes that come with the
 program."""
 
+import logging
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -35,6 +36,9 @@ __all__ = [
     "register_reader",
     "shipped_scenes",
 ]
+
+
+log = logging.getLogger(__name__)
 
 
 def reader_in(module: str, name: str = "read") -> Callable[[Path], Scene]:
@@ -86,6 +90,8 @@ def load(name_or_path: str | Path) -> Scene:
 
     name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
 
+    What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
+
     Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
     """
     name, _, size = str(name_or_path).partition(":")
@@ -98,4 +104,7 @@ def load(name_or_path: str | Path) -> Scene:
         names = ", ".join(row.name for row in SHIPPED)
         message = f"unknown scene {str(name_or_path)!r}; shipped: {names}; files end in {' '.join(READERS)}"
         raise UnknownSceneError(message)
-    return reader(path)
+    scene = reader(path)
+    for line in scene.document.notes.lines:
+        log.warning("note: %s", line)
+    return scene

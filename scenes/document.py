@@ -15,6 +15,7 @@ from scenes.geometry import unit
 from scenes.keys.place import Place
 from scenes.keys.values import Key
 from scenes.model import AnimationRange, Camera, Color, Doubles, Floats, Indices, Light, Material, Mesh, Texture
+from scenes.notes import Notes
 from scenes.tracks import Track
 from scenes.transforms import WORLD, Transform
 
@@ -153,6 +154,7 @@ class Document:
     cameras: by name, the one to look through first; a track of the same name moves it.
     ambient: light that backdrops reflect.
     settings: options of `tracecore render`, by name, that the scene proposes.
+    notes: what its files say and the document does not, or only about.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -166,6 +168,7 @@ class Document:
     ambient: Color = (1.0, 1.0, 1.0)
     animation: AnimationRange = field(default_factory=AnimationRange)
     settings: dict[str, str | float | int | tuple[int, int]] = field(default_factory=dict)
+    notes: Notes = field(default_factory=Notes)
 
     @property
     def triangles(self) -> int:
