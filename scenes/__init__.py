@@ -2,17 +2,21 @@
 program."""
 
 import logging
+import os
 import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from scenes.advice import is_folder, missing_file, of_folder, unknown_scene
 from scenes.errors import SceneError, SceneFileError, UnknownSceneError
+from scenes.evaluator import viewed
 from scenes.facts import SceneFacts, describe
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
+from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 
 __all__ = [
     "AnimationRange",
@@ -31,6 +35,7 @@ __all__ = [
     "SpotLight",
     "Texture",
     "UnknownSceneError",
+    "Viewing",
     "describe",
     "load",
     "register_reader",
@@ -85,10 +90,12 @@ def shipped_scenes() -> tuple[ShippedScene, ...]:
     return SHIPPED
 
 
-def load(name_or_path: str | Path) -> Scene:
+def load(name_or_path: str | Path, viewing: Viewing = AS_THE_FILE_SAYS) -> Scene:
     """Returns the scene of a shipped name, or of a file.
 
     name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
+    viewing: how it will be looked at, on which it depends what is up in files that do not say it, and how fine round
+        shapes are.
 
     What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
 
@@ -97,14 +104,21 @@ def load(name_or_path: str | Path) -> Scene:
     name, _, size = str(name_or_path).partition(":")
     for row in SHIPPED:
         if row.name == name:
-            return row.built(size)
-    path = Path(name_or_path)
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        names = ", ".join(row.name for row in SHIPPED)
-        message = f"unknown scene {str(name_or_path)!r}; shipped: {names}; files end in {' '.join(READERS)}"
-        raise UnknownSceneError(message)
-    scene = reader(path)
+            return viewed(row.built(size), viewing)
+    scene = viewed(reader_of(name_or_path)(Path(name_or_path)), viewing)
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)
     return scene
+
+
+def reader_of(path: str | Path) -> Callable[[Path], Scene]:
+    """Returns the reader of a file that is there. Raises UnknownSceneError and SceneFileError with what may be
+    meant."""
+    reader = READERS.get(Path(path).suffix.lower())
+    if reader is None:
+        raise UnknownSceneError(unknown_scene(str(path), [row.name for row in SHIPPED], READERS))
+    if not os.path.lexists(path):
+        raise SceneFileError(path, None, missing_file(Path(path), READERS))
+    if is_folder(Path(path)):
+        raise UnknownSceneError(of_folder(Path(path), list(READERS)))
+    return reader

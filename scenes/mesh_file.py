@@ -8,8 +8,8 @@ Materials: see `scenes.mesh_materials`. A surface without a material, or whose M
 of one plain grey; one whose picture is missing has its colour alone. Colours of faces or vertices, of a surface that
 has no material of the file, become a texture: see `scenes.palette`. Of faces they count where all are triangles.
 
-Cameras and lights of a glTF file are read: see `scenes.gltf`. A file without cameras is seen
-from a three-quarter view; one without lights is lit from beside its first camera.
+Cameras and lights of a glTF file are read: see `scenes.gltf`. What a file does not have of them it gets by
+`scenes.default_view`.
 """
 
 import io
@@ -22,17 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from scenes.default_view import SKY, default_camera, default_light
+from scenes.default_view import SKY
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
-from scenes.evaluator import DEFAULT_CAMERA, scene_of
+from scenes.evaluator import scene_of
 from scenes.geometry import MAX_COORDINATE
 from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
-from scenes.lights import PointSource
 from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_materials import Surfaces
 from scenes.mesh_validation import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
-from scenes.model import Doubles, Floats, Mesh
+from scenes.model import Doubles, Mesh
 from scenes.scene import Scene
 from scenes.source_file import as_utf8, read_bytes
 from scenes.transforms import WORLD
@@ -47,12 +46,8 @@ def read_mesh_file(path: Path) -> Scene:
     ones."""
     document = read_mesh_document(path)
     document.background = SKY
-    bounds = world_bounds(document.parts)
-    if not document.cameras:
-        document.cameras[DEFAULT_CAMERA] = default_camera(bounds)
-    if not document.lights:
-        light = default_light(bounds, next(iter(document.cameras.values())))
-        document.lights.append(PointSource(np.array(light.position), light.intensity))
+    document.up = "z" if path.suffix.lower() == ".stl" else "y"
+    document.is_up_known = path.suffix.lower() in GLTF_SUFFIXES
     return scene_of(path.stem, document, str(path))
 
 
@@ -82,18 +77,6 @@ def read_mesh_document(path: Path) -> Document:
     if expected is not None and total != expected:
         raise SceneFileError(path, None, f"of {expected} triangles only {total} could be read")
     return reader.document
-
-
-def world_bounds(parts: list[Part]) -> Floats:
-    """Returns the lower and the upper corner of each part's box in the world, (n, 2, 3) float32."""
-    bounds = []
-    for part in parts:
-        assert isinstance(part.shape, Mesh)
-        corners = part.shape.vertices[np.unique(part.shape.triangles)]
-        if part.transform.matrix is not None:
-            corners = under(part.transform.matrix, corners)
-        bounds.append((corners.min(axis=0), corners.max(axis=0)))
-    return np.array(bounds, dtype=np.float32)
 
 
 def under(matrix: Doubles, points: Doubles) -> Doubles:

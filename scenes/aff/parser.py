@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scenes.aff.lexer import Cursor, Words, quote, split_words
 from scenes.aff.operands import shown
+from scenes.curves import Curve
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
 from scenes.memory import MAX_TRIANGLES
@@ -127,6 +128,10 @@ class Parser:
     def add_mesh(self, mesh: Mesh, origin: Origin, loose: bool = False) -> None:
         """Takes in a mesh under the current transform."""
         self.add(Part(mesh, self.transform, origin, loose=loose), len(mesh.triangles))
+
+    def add_curve(self, curve: Curve, origin: Origin) -> None:
+        """Takes in a round shape under the current transform."""
+        self.add(Part(curve.coarse, self.transform, origin, loose=True, curve=curve), len(curve.coarse.triangles))
 
 
 def exists(path: Path) -> bool:
