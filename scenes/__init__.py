@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from scenes.advice import is_folder, missing_file, of_folder, unknown_scene
+from scenes.advice import missing_file, unknown_scene
 from scenes.errors import SceneError, SceneFileError, UnknownSceneError
 from scenes.evaluator import viewed
 from scenes.facts import SceneFacts, describe
@@ -105,20 +105,16 @@ def load(name_or_path: str | Path, viewing: Viewing = AS_THE_FILE_SAYS) -> Scene
     for row in SHIPPED:
         if row.name == name:
             return viewed(row.built(size), viewing)
-    scene = viewed(reader_of(name_or_path)(Path(name_or_path)), viewing)
+    path = Path(name_or_path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
+    try:
+        scene = viewed(reader(path), viewing)
+    except SceneFileError as error:
+        if os.path.lexists(path):
+            raise
+        raise SceneFileError(path, None, missing_file(path, READERS)) from error
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)
     return scene
-
-
-def reader_of(path: str | Path) -> Callable[[Path], Scene]:
-    """Returns the reader of a file that is there. Raises UnknownSceneError and SceneFileError with what may be
-    meant."""
-    reader = READERS.get(Path(path).suffix.lower())
-    if reader is None:
-        raise UnknownSceneError(unknown_scene(str(path), [row.name for row in SHIPPED], READERS))
-    if not os.path.lexists(path):
-        raise SceneFileError(path, None, missing_file(Path(path), READERS))
-    if is_folder(Path(path)):
-        raise UnknownSceneError(of_folder(Path(path), list(READERS)))
-    return reader

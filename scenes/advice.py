@@ -22,7 +22,7 @@ def unknown_scene(text: str, shipped: Sequence[str], suffixes: Iterable[str]) ->
     suffixes: what names of files end in.
     """
     path, known = Path(text), list(suffixes)
-    if is_folder(path):
+    if text and is_folder(path):
         return of_folder(path, known)
     suffix = path.suffix.lower()
     meant = [] if suffix in known else near(text.partition(":")[0], shipped)

@@ -14,7 +14,7 @@ class Numbers:
     def __init__(self, **changes):
         self.diffuse, self.specular = (0.3, 0.2, 0.1), (0.4, 0.2, 0.0)
         self.exponent, self.transmittance, self.ior = 100.0, 0.25, 1.5
-        self.roughness = 0.5
+        self.roughness, self.mirror_share = 0.5, None
         self.ambient = BLACK
         vars(self).update(changes)
 
