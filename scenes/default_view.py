@@ -3,11 +3,12 @@
 A scene is seen from outside: three quarters from the front, somewhat above. But where its triangles are the walls of a
 room, see `scenes.rooms`, it is seen from within, or from before the opening that a room has to one side.
 
-Light comes from all around and, more of it, from a wide lamp above, to the left of whoever looks: rough metal
-and glass have something to reflect. In a room there is a lamp below the ceiling, and light from all around where it has openings.
+Light comes from all around and, more of it, from a wide lamp above, to the left of whoever looks, so that rough metal
+and glass have something to reflect. In a closed room a lamp hangs in its middle and one above the eye; in one with an
+opening there is one lamp, and light from all around. It is made for pictures with an exposure of 0.
 
-The y axis is up, in STL the z axis, as the custom is; but where the triangles stand flat on the other axis' lower end, and
-not on this one's, that is up.
+The y axis is up, in STL the z axis, as the custom is; but where the triangles stand flat on the lower end of the other
+axis and not on that of this one, the other one is.
 """
 
 import math
@@ -31,8 +32,8 @@ EYE_DIRECTION_ABOVE = (0.25, 1.5, 1.0)
 SKY: Color = (0.35, 0.45, 0.6)
 #: Light from all around, W/(m^2 sr), and irradiance of the lamp far away with its size in degrees: a white surface that
 #: faces the lamp has a radiance of about 1.
-AROUND: Color = (0.40, 0.43, 0.48)
-KEY = 0.6 * math.pi
+AROUND: Color = (0.28, 0.31, 0.36)
+KEY = 0.75 * math.pi
 KEY_DEGREES = 8.0
 #: Upward, right and right axis of the picture by the axis that is up; what comes toward the viewer is their cross product.
 UPWARD = {"y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
@@ -97,7 +98,7 @@ def completed(document: Document, positions: Floats, up_axis: str | None) -> Doc
         axis = likely_up(positions, document.up)
         other = "z" if axis == "y" else "y"
         notes.add(f"the format does not say what is up, {axis} is taken for it; --up-axis {other} for the other", source)
-    document = replace(document, up=axis, cameras=dict(document.cameras), lights=list(document.lights), notes=notes)
+    document = replace(document, up=axis, cameras=dict(document.cameras), notes=notes)
     upward = UPWARD[axis]
     if document.cameras:
         camera = next(iter(document.cameras.values()))
@@ -111,6 +112,7 @@ def completed(document: Document, positions: Floats, up_axis: str | None) -> Doc
             notes.add("the triangles face inward, so it is seen as a room is; --eye and --look-at choose", source)
     if not has_light(document):
         document.lights, document.environment = default_light(positions, camera, upward, room)
+        document.settings = {"exposure": 0.0} | document.settings
     return document
 
 
@@ -199,8 +201,11 @@ def default_light(
     upward: (3,), the axis that is up; lights are above what they shine on.
     """
     around = EnvironmentSource(np.full((1, 1, 3), AROUND, np.float32))
+    if room is not None and not room.is_closed:
+        return [lamp_in(room, positions, upward)], around
     if room is not None:
-        return [lamp_in(room, positions, upward)], None if room.is_closed else around
+        rooms = [surroundings(np.array(camera.eye), positions), room]
+        return [lamp_in(one, positions, upward) for one in rooms], None
     forward, up = np.array(camera.forward), np.array(camera.up)
     left = np.cross(up, forward)
     source = upward + 0.6 * level(left, upward) - 0.5 * level(forward, upward)

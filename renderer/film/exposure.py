@@ -1,9 +1,14 @@
-"""This module chooses the exposure of a picture by what is in it, as a camera's meter does.
+"""This module chooses how a picture is shown by what is in it, as a camera's meter does.
 
-The mean of the logarithm of luminance becomes middle grey, 0.18 (Reinhard, Stark, Shirley, Ferwerda: Photographic Tone
-Reproduction for Digital Images, 2002, equations 1 and 2), over the pixels that are neither black nor among the darkest
-or brightest twentieth. It is less where more than a hundredth of the picture would be burnt out: four times as bright as white
-paper in the light that the picture is exposed for, which is `ToneMapping.white`. It is told in tenths of a stop, and linear pictures do not depend on it.
+Exposure: the mean of the logarithm of luminance becomes middle grey, 0.18 (Reinhard, Stark, Shirley, Ferwerda:
+Photographic Tone Reproduction for Digital Images, 2002, equations 1 and 2). What is darker or brighter than all but a
+twentieth of the pixels counts as that twentieth does, and black pixels do not count. It is told in tenths of a stop.
+
+White: what the photographic curve shows as white is where it is without a meter, or as bright as all but a hundredth of
+the pixels, so that a ceiling close above a lamp keeps its shades; up to `MOST_WHITE`. The straight curve has no such
+choice: with it a picture is darker until no more than three in a hundred are burnt out.
+
+Linear pictures do not depend on any of it.
 """
 
 import math
@@ -14,21 +19,24 @@ from renderer.film.tone_mapping import Linear, ToneMapping, luminance
 
 #: Luminance that the middle of a picture gets.
 MIDDLE_GREY = 0.18
-#: Shares of the pixels, the darkest and the brightest, that do not count for the middle.
-TAILS = (5.0, 95.0)
-#: Percentile of luminance that is burnt out at most.
-BRIGHT = 99.0
-#: Stops that it reaches to, both ways.
+#: Percentiles: the darkest and the brightest that count as they are; up to where the photographic curve shows shades, and
+#: the straight one.
+DARKEST, BRIGHTEST, SHADED, UNBURNT = 5.0, 95.0, 99.0, 97.0
+#: Stops that it reaches to, both ways; luminance, after exposure, that is white at most.
 MOST_STOPS = 20.0
+MOST_WHITE = 32.0
 
 
-def automatic_exposure(radiance: Linear) -> float:
-    """Returns the stops that suit a picture, (height, width, 3) linear radiance; 0 for one that is all black."""
+def metered(radiance: Linear, curve: str) -> ToneMapping:
+    """Returns how to show a picture, (height, width, 3) linear radiance, by a curve; one that is black, as it is."""
     light = luminance(radiance)
     light = light[light > 0.0]
     if not len(light):
-        return 0.0
-    low, bright, high = np.percentile(light, (TAILS[0], BRIGHT, TAILS[1]))
-    middle = math.exp(float(np.mean(np.log(np.clip(light, low, high)))))
-    stops = min(math.log2(MIDDLE_GREY / middle), math.log2(ToneMapping.white / float(bright)))
-    return round(max(-MOST_STOPS, min(MOST_STOPS, stops)), 1)
+        return ToneMapping(curve=curve)
+    low, high, shaded, unburnt = np.percentile(light, (DARKEST, BRIGHTEST, SHADED, UNBURNT)).tolist()
+    stops = math.log2(MIDDLE_GREY / math.exp(float(np.mean(np.log(np.clip(light, low, high))))))
+    if curve == "linear":
+        stops = min(stops, -math.log2(unburnt))
+    stops = round(max(-MOST_STOPS, min(MOST_STOPS, stops)), 1)
+    white = min(max(ToneMapping.white, float(f"{shaded * 2.0**stops:.2g}")), MOST_WHITE)
+    return ToneMapping(exposure=stops, curve=curve, white=white)

@@ -111,7 +111,7 @@ class Plan:
             kind=self.driver,
             settings=lambda snapshot: driver_settings(chosen, snapshot),
             limits=Limits(passes=passes_of(chosen), seconds=chosen.time_limit, noise=chosen.target_noise),
-            exposure=chosen.exposure if isinstance(chosen.exposure, float) else None,
+            exposure=None if chosen.exposure == "auto" else chosen.exposure or 0.0,
             curve=chosen.tone_map or curve_of(self.driver),
             photon_path=chosen.save_photons,
             timeline_path=chosen.timeline,
@@ -181,9 +181,15 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     check_driver(settings, name)
     load_seconds = time.perf_counter() - start
     driver = find_driver(name)
-    if filled.exposure is None and (is_sequence or curve_of(driver) == "linear"):
-        filled = replace(filled, exposure=0.0)
+    if filled.exposure is None:
+        is_metered = is_of_file(scene) and not is_sequence and curve_of(driver) != "linear"
+        filled = replace(filled, exposure="auto" if is_metered else 0.0)
     return Plan(scene=scene, settings=replace(filled, driver=name), driver=driver, load_seconds=load_seconds)
+
+
+def is_of_file(scene: Scene | Snapshot) -> bool:
+    """Return whether a scene was read from a file; the lights of others are made for an exposure of 0."""
+    return isinstance(scene, Scene) and scene.source != ""
 
 
 def render_plan(plan: Plan) -> Picture:
