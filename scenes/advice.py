@@ -12,7 +12,22 @@ MAX_TOLD = 5
 #: How alike a name must be, 0 to 1.
 ALIKE = 0.6
 #: Formats that are not read, and what most programs that write them can write too.
-FOREIGN = (".blend", ".fbx", ".dae", ".3ds", ".max", ".ma", ".mb", ".c4d", ".usd", ".usda", ".usdc", ".usdz", ".skp", ".abc")
+FOREIGN = (
+    ".blend",
+    ".fbx",
+    ".dae",
+    ".3ds",
+    ".max",
+    ".ma",
+    ".mb",
+    ".c4d",
+    ".usd",
+    ".usda",
+    ".usdc",
+    ".usdz",
+    ".skp",
+    ".abc",
+)
 
 
 def unknown_scene(text: str, shipped: Sequence[str], suffixes: Iterable[str]) -> str:

@@ -30,16 +30,16 @@ ROOM_FOV = 65.0
 EYE_DIRECTION = (0.6, 0.45, 1.0)
 EYE_DIRECTION_ABOVE = (0.25, 1.5, 1.0)
 SKY: Color = (0.35, 0.45, 0.6)
-#: Light from all around, W/(m^2 sr), and irradiance of the lamp far away with its size in degrees: a white surface that
-#: faces the lamp has a radiance of about 1.
+#: Light from all around, W/(m^2 sr); irradiance by the lamp far away, and its angular radius in degrees. A white
+#: surface that faces it has a radiance of about 1.
 AROUND: Color = (0.28, 0.31, 0.36)
 KEY = 0.75 * math.pi
 KEY_DEGREES = 8.0
-#: Upward, right and right axis of the picture by the axis that is up; what comes toward the viewer is their cross product.
+#: Upward by the axis that is up, and to the right; their cross product leads toward the viewer.
 UPWARD = {"y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
 RIGHT = np.array([1.0, 0.0, 0.0])
-#: The lowest part of a scene, as a share of its height; how much of what is below it must be flat to stand on it, as a share of
-#: its plan; and how many times as much as of the other axis.
+#: The lowest part of a scene, as a share of its height; how much of that must be flat, as a share of the plan, for it
+#: to stand on it; and how many times as much as on the other axis.
 LOWEST = 0.04
 STANDS = 0.25
 CLEARLY = 3.0
@@ -97,7 +97,9 @@ def completed(document: Document, positions: Floats, up_axis: str | None) -> Doc
     if up_axis is None and not document.is_up_known:
         axis = likely_up(positions, document.up)
         other = "z" if axis == "y" else "y"
-        notes.add(f"the format does not say what is up, {axis} is taken for it; --up-axis {other} for the other", source)
+        notes.add(
+            f"the format does not say what is up, {axis} is taken for it; --up-axis {other} for the other", source
+        )
     document = replace(document, up=axis, cameras=dict(document.cameras), notes=notes)
     upward = UPWARD[axis]
     if document.cameras:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from scenes.default_view import completed, is_complete, triple
+from scenes.default_view import DEFAULT_CAMERA, completed, is_complete, triple
 from scenes.document import (
     Document,
     KeyedTriangles,
@@ -37,6 +37,8 @@ from scenes.scene import Scene
 from scenes.tessellation import tessellated
 from scenes.transforms import Transform
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
+
+__all__ = ["DEFAULT_CAMERA", "SceneEvaluator", "scene_of", "viewed"]
 
 #: Pairs of a triangle and a light among which the typical distance is looked for.
 MAX_PAIRS = 4_000_000

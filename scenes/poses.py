@@ -20,9 +20,7 @@ class Pose:
 STILL = Pose(IDENTITY, True)
 
 
-def pose_at(
-    tracks: Mapping[str, Track], transform: Transform | None, time: float, known: dict[int, Pose]
-) -> Pose:
+def pose_at(tracks: Mapping[str, Track], transform: Transform | None, time: float, known: dict[int, Pose]) -> Pose:
     """Returns what a transform does at a time, outermost first.
 
     tracks: by the name of what they move.

@@ -1,8 +1,8 @@
 """This module finds out whether triangles are the walls of a room, by rays and by their winding.
 
-From within a room rays to all sides hit the fronts of triangles, from within a solid body their backs. What has walls of
-some thickness, as a house or a cup, encloses a volume above 0 by the divergence theorem, triangle by triangle, and is
-looked at from outside.
+From within a room rays to all sides hit the fronts of triangles, from within a solid body their backs. What has walls
+of some thickness, as a house or a cup, encloses a volume above 0 by the divergence theorem, triangle by triangle, and
+is looked at from outside.
 """
 
 import math

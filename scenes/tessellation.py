@@ -44,9 +44,7 @@ def tessellated(document: Document, viewing: Viewing) -> Document:
             break
         error *= 2.0
     meshes = meshes_of(curves, segments.tolist())
-    parts = [
-        part if part.curve is None else replace(part, shape=next(meshes), curve=None) for part in document.parts
-    ]
+    parts = [part if part.curve is None else replace(part, shape=next(meshes), curve=None) for part in document.parts]
     fineness = Fineness(shapes=len(curves), triangles=triangles, error=error, size=size)
     return replace(document, parts=join_loose(parts), fineness=fineness)
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from scenes.default_view import DEFAULT_CAMERA, VERTICAL_FOV, triple
+from scenes.default_view import VERTICAL_FOV, triple
 from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
 from scenes.errors import SceneFileError
+from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import unit
 from scenes.gltf import new_name
 from scenes.memory import MAX_TRIANGLES

@@ -22,9 +22,7 @@ def mixture(material: Parameters) -> Bsdf:
     through = max(0.0, material.transmittance)
     total = max(d + s + through for d, s in zip(material.diffuse, material.specular, strict=True))
     keep = 1.0 / max(1.0, total)
-    mirror_share = material.mirror_share
-    if mirror_share is None:
-        mirror_share = material.exponent / (material.exponent + HALF_MIRROR_EXPONENT) if material.exponent > 0.0 else 0.0
+    mirror_share = _mirror_share(material)
     return Bsdf(
         diffuse=_scaled(material.diffuse, keep),
         phong=_scaled(material.specular, keep * (1.0 - mirror_share)),
@@ -33,6 +31,13 @@ def mixture(material: Parameters) -> Bsdf:
         exponent=max(0.0, material.exponent),
         ior=material.ior if material.ior > 0.0 else 1.0,
     )
+
+
+def _mirror_share(material: Parameters) -> float:
+    """Returns which share of what is specular is a mirror."""
+    if material.mirror_share is not None:
+        return material.mirror_share
+    return material.exponent / (material.exponent + HALF_MIRROR_EXPONENT) if material.exponent > 0.0 else 0.0
 
 
 def _scaled(color: Color, factor: float) -> Color:
