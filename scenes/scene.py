@@ -26,6 +26,11 @@ class Scene:
     document: "Document"
     as_read: "Document | None" = None
 
+    @property
+    def is_of_file(self) -> bool:
+        """Returns whether it was read from a file."""
+        return self.source not in ("", "shipped")
+
     def at(self, time: float) -> Snapshot:
         """Makes the snapshot of the scene at a time, in the unit of its animation range. Any time will do: a track is
         held at its ends."""

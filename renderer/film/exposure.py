@@ -19,8 +19,8 @@ from renderer.film.tone_mapping import Linear, ToneMapping, luminance
 
 #: Luminance that the middle of a picture gets.
 MIDDLE_GREY = 0.18
-#: Percentiles: the darkest and the brightest that count as they are; up to where the photographic curve shows shades, and
-#: the straight one.
+#: Percentiles: the darkest and the brightest that count as they are; up to where the photographic curve shows shades,
+#: and the straight one.
 DARKEST, BRIGHTEST, SHADED, UNBURNT = 5.0, 95.0, 99.0, 97.0
 #: Stops that it reaches to, both ways; luminance, after exposure, that is white at most.
 MOST_STOPS = 20.0

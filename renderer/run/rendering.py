@@ -182,14 +182,10 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     load_seconds = time.perf_counter() - start
     driver = find_driver(name)
     if filled.exposure is None:
-        is_metered = is_of_file(scene) and not is_sequence and curve_of(driver) != "linear"
+        is_of_file = isinstance(scene, Scene) and scene.is_of_file  # the lights of others are made for 0
+        is_metered = is_of_file and not is_sequence and curve_of(driver) != "linear"
         filled = replace(filled, exposure="auto" if is_metered else 0.0)
     return Plan(scene=scene, settings=replace(filled, driver=name), driver=driver, load_seconds=load_seconds)
-
-
-def is_of_file(scene: Scene | Snapshot) -> bool:
-    """Return whether a scene was read from a file; the lights of others are made for an exposure of 0."""
-    return isinstance(scene, Scene) and scene.source != ""
 
 
 def render_plan(plan: Plan) -> Picture:
