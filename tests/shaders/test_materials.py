@@ -44,6 +44,13 @@ def test_nff_above_one_is_scaled_until_the_brightest_channel_is_one():
     assert bsdf.transmission == pytest.approx((0.125, 0.125, 0.125))
 
 
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_nff_mirrors_the_share_that_it_is_told(share):
+    bsdf = mixture("nff", mirror_share=share)
+    assert bsdf.mirror == pytest.approx((0.4 * share, 0.2 * share, 0.0))
+    assert np.add(bsdf.phong, bsdf.mirror) == pytest.approx((0.4, 0.2, 0.0))
+
+
 def test_nff_never_sums_to_more_than_one():
     random = np.random.default_rng(5)
     for _ in range(200):
