@@ -2,18 +2,22 @@
 program."""
 
 import logging
+import os
 import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from scenes.advice import missing_file, unknown_scene
 from scenes.errors import SceneError, SceneFileError, UnknownSceneError
+from scenes.evaluator import viewed
 from scenes.facts import SceneFacts, describe
 from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
 from scenes.source_file import suffix_of
+from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 
 __all__ = [
     "AnimationRange",
@@ -32,6 +36,7 @@ __all__ = [
     "SpotLight",
     "Texture",
     "UnknownSceneError",
+    "Viewing",
     "describe",
     "load",
     "register_reader",
@@ -90,10 +95,12 @@ def shipped_scenes() -> tuple[ShippedScene, ...]:
     return SHIPPED
 
 
-def load(name_or_path: str | Path) -> Scene:
+def load(name_or_path: str | Path, viewing: Viewing = AS_THE_FILE_SAYS) -> Scene:
     """Returns the scene of a shipped name, or of a file.
 
     name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
+    viewing: how it will be looked at, on which it depends what is up in files that do not say it, and how fine round
+        shapes are.
 
     What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
 
@@ -102,14 +109,17 @@ def load(name_or_path: str | Path) -> Scene:
     name, _, size = str(name_or_path).partition(":")
     for row in SHIPPED:
         if row.name == name:
-            return row.built(size)
+            return viewed(row.built(size), viewing)
     path = Path(name_or_path)
     reader = READERS.get(suffix_of(path))
     if reader is None:
-        names = ", ".join(row.name for row in SHIPPED)
-        message = f"unknown scene {str(name_or_path)!r}; shipped: {names}; files end in {' '.join(READERS)}"
-        raise UnknownSceneError(message)
-    scene = reader(path)
+        raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
+    try:
+        scene = viewed(reader(path), viewing)
+    except SceneFileError as error:
+        if os.path.lexists(path):
+            raise
+        raise SceneFileError(path, None, missing_file(path, READERS)) from error
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)
     return scene

@@ -1,17 +1,52 @@
-"""This module makes a camera and a light for files that have none."""
+"""This module makes a camera and light for files that have none.
+
+A scene is seen from outside: three quarters from the front, somewhat above. But where its triangles are the walls of a
+room, see `scenes.rooms`, it is seen from within, or from before the opening that a room has to one side.
+
+Light comes from all around and, more of it, from a wide lamp above, to the left of whoever looks, so that rough metal
+and glass have something to reflect. In a closed room a lamp hangs in its middle and one above the eye; in one with an
+opening there is one lamp, and light from all around. It is made for pictures with an exposure of 0.
+
+The y axis is up, in STL the z axis, as the custom is; but where the triangles stand flat on the lower end of the other
+axis and not on that of this one, the other one is.
+"""
 
 import math
+from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 
-from scenes.geometry import unit
-from scenes.lights import PointLight
+from scenes.document import Document, EnvironmentSource, LightSource
+from scenes.geometry import double_area_normals, unit
+from scenes.lights import DistantSource, PointSource
 from scenes.model import Camera, Color, Doubles, Floats
+from scenes.rooms import Room, find_room, first_hits, surroundings
 
 VERTICAL_FOV = 40.0
-#: From the middle of the scene to the eye: three quarters from the front, somewhat above.
+#: Of a camera in a room.
+ROOM_FOV = 65.0
+#: From the middle of the scene to the eye, to the right, upward and forward; of a room that is open above.
 EYE_DIRECTION = (0.6, 0.45, 1.0)
+EYE_DIRECTION_ABOVE = (0.25, 1.5, 1.0)
 SKY: Color = (0.35, 0.45, 0.6)
+#: Light from all around, W/(m^2 sr); irradiance by the lamp far away, and its angular radius in degrees. A white
+#: surface that faces it has a radiance of about 1.
+AROUND: Color = (0.28, 0.31, 0.36)
+KEY = 0.75 * math.pi
+KEY_DEGREES = 8.0
+#: Upward by the axis that is up, and to the right; their cross product leads toward the viewer.
+UPWARD = {"y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
+RIGHT = np.array([1.0, 0.0, 0.0])
+#: The lowest part of a scene, as a share of its height; how much of that must be flat, as a share of the plan, for it
+#: to stand on it; and how many times as much as on the other axis.
+LOWEST = 0.04
+STANDS = 0.25
+CLEARLY = 3.0
+#: Directions in which a camera in a room may look.
+HEADINGS = 24
+#: Name of the camera of a document that has none.
+DEFAULT_CAMERA = "camera"
 
 
 def triple(vector: Doubles) -> tuple[float, float, float]:
@@ -38,21 +73,156 @@ def look_at(eye: Doubles, target: Doubles, up: Doubles) -> tuple[Doubles, Double
     return forward, unit(np.cross(sideways, forward))
 
 
-def default_camera(positions: Floats) -> Camera:
-    """Returns a camera that sees all of the triangles, y upward, from a three-quarter view."""
-    center, radius = bounding_sphere(positions)
-    eye = center + unit(np.array(EYE_DIRECTION)) * radius / math.sin(math.radians(VERTICAL_FOV / 2.0))
-    forward, up = look_at(eye, center, np.array([0.0, 1.0, 0.0]))
-    return Camera(eye=triple(eye), forward=triple(forward), up=triple(up), vertical_fov=VERTICAL_FOV)
+def is_complete(document: Document) -> bool:
+    """Returns whether a document has a camera and light."""
+    return bool(document.cameras) and has_light(document)
 
 
-def default_light(positions: Floats, camera: Camera) -> PointLight:
-    """Returns a white lamp above and to the left of the eye.
+def has_light(document: Document) -> bool:
+    """Returns whether a document has a light, a surface that shines, or light from all around."""
+    if document.lights or document.environment is not None:
+        return True
+    used = {part.shape.material if part.material is None else part.material for part in document.parts}
+    return any(any(document.materials[index].emission) for index in used)
 
-    Facing it in the middle of the scene, at distance d, a surface of reflectance kd has radiance kd: I = pi d^2.
+
+def completed(document: Document, positions: Floats, up_axis: str | None) -> Document:
+    """Returns a document with a camera and light where it has none, and notes of what was looked for in its triangles.
+
+    positions: (n, 3, 3), of its triangles at the animation's start, at least one.
+    up_axis: "y" or "z", or None for what the document says.
     """
+    notes, source = deepcopy(document.notes), document.parts[0].origin.path
+    axis = up_axis or document.up
+    if up_axis is None and not document.is_up_known:
+        axis = likely_up(positions, document.up)
+        other = "z" if axis == "y" else "y"
+        notes.add(
+            f"the format does not say what is up, {axis} is taken for it; --up-axis {other} for the other", source
+        )
+    document = replace(document, up=axis, cameras=dict(document.cameras), notes=notes)
+    upward = UPWARD[axis]
+    if document.cameras:
+        camera = next(iter(document.cameras.values()))
+        around = surroundings(np.array(camera.eye), positions)
+        room = around if around.is_closed else None
+    else:
+        room = find_room(positions)
+        camera = default_camera(positions, upward, room)
+        document.cameras[DEFAULT_CAMERA] = camera
+        if room is not None:
+            notes.add("the triangles face inward, so it is seen as a room is; --eye and --look-at choose", source)
+    if not has_light(document):
+        document.lights, document.environment = default_light(positions, camera, upward, room)
+        document.settings = {"exposure": 0.0} | document.settings
+    return document
+
+
+def likely_up(positions: Floats, custom: str) -> str:
+    """Returns the axis that is up, "y" or "z".
+
+    positions: (n, 3, 3).
+    custom: the axis that is up in most files of the kind.
+    """
+    other = "z" if custom == "y" else "y"
+    standing = {axis: standing_share(positions, "xyz".index(axis)) for axis in (custom, other)}
+    return other if standing[other] >= STANDS and standing[other] > CLEARLY * standing[custom] else custom
+
+
+def standing_share(positions: Floats, axis: int) -> float:
+    """Returns the area of the triangles (n, 3, 3) that lie flat at the lower end of an axis, as a share of the plan."""
+    lower, upper = positions.min(axis=(0, 1)).astype(np.float64), positions.max(axis=(0, 1)).astype(np.float64)
+    size = upper - lower
+    plan = float(np.prod(np.delete(size, axis)))
+    low = positions[:, :, axis].max(axis=1) <= lower[axis] + LOWEST * size[axis]
+    if not plan > 0.0 or not size[axis] > 0.0 or not low.any():
+        return 0.0
+    normals = double_area_normals(positions[low].astype(np.float64))
+    flat = np.abs(normals[:, axis]) > 0.9 * np.linalg.norm(normals, axis=-1)
+    return 0.5 * float(np.abs(normals[flat, axis]).sum()) / plan
+
+
+def default_camera(positions: Floats, upward: Doubles, room: Room | None) -> Camera:
+    """Returns a camera that sees all of the triangles, or the room that they are the walls of.
+
+    positions: (n, 3, 3).
+    upward: (3,), the axis that is up.
+    """
+    if room is not None and room.is_closed:
+        return camera_within(positions, upward, room)
     center, radius = bounding_sphere(positions)
-    left = np.cross(camera.up, camera.forward)
-    place = np.array(camera.eye) + radius * (np.array(camera.up) + 0.7 * left)
-    intensity = math.pi * float(np.sum((place - center) ** 2))
-    return PointLight(position=triple(place), intensity=(intensity, intensity, intensity))
+    backward = np.cross(RIGHT, upward)
+    half_view = math.radians(0.5 * VERTICAL_FOV)
+    if room is None or room.opening @ upward > 0.5 * np.linalg.norm(room.opening):
+        shares = EYE_DIRECTION if room is None else EYE_DIRECTION_ABOVE
+        offset = unit(np.array(shares) @ np.stack([RIGHT, upward, backward])) * radius / math.sin(half_view)
+    else:
+        offset = before_opening(positions, upward, room, math.tan(half_view))
+    return placed(center + offset, center, upward, VERTICAL_FOV)
+
+
+def before_opening(positions: Floats, upward: Doubles, room: Room, slope: float) -> Doubles:
+    """Returns where an eye sees all of a room through its opening to one side, (3,) from the middle of it.
+
+    slope: tangent of half of the angle that it sees, vertically.
+    """
+    half = 0.5 * np.ptp(positions.reshape(-1, 3).astype(np.float64), axis=0)
+    level = room.opening - (room.opening @ upward) * upward
+    axis = int(np.argmax(np.abs(level)))
+    sideways = np.delete(half, axis)
+    way = np.zeros(3)
+    way[axis] = math.copysign(half[axis] + 1.05 * float(sideways.max()) / slope, level[axis])
+    return way
+
+
+def camera_within(positions: Floats, upward: Doubles, room: Room) -> Camera:
+    """Returns a camera in a closed room: it looks along the way that is longest, from near its end."""
+    ahead = np.cross(RIGHT, upward)
+    angles = 2.0 * np.pi * np.arange(HEADINGS) / HEADINGS
+    headings = np.outer(np.cos(angles), ahead) + np.outer(np.sin(angles), RIGHT)
+    free = first_hits(room.center, headings, positions)[0]
+    free = np.minimum(free, bounding_sphere(positions)[1])
+    best = int(np.argmax(free + np.roll(free, HEADINGS // 2) + 1e-3 * free))
+    back = 0.85 * free[(best + HEADINGS // 2) % HEADINGS]
+    eye = room.center - back * headings[best]
+    return placed(eye, eye + headings[best], upward, ROOM_FOV)
+
+
+def placed(eye: Doubles, target: Doubles, upward: Doubles, vertical_fov: float) -> Camera:
+    """Returns a camera at one place (3,) that looks at another."""
+    forward, up = look_at(eye, target, upward)
+    return Camera(eye=triple(eye), forward=triple(forward), up=triple(up), vertical_fov=vertical_fov)
+
+
+def default_light(
+    positions: Floats, camera: Camera, upward: Doubles, room: Room | None
+) -> tuple[list[LightSource], EnvironmentSource | None]:
+    """Returns the lights, and the light from all around where it comes in.
+
+    positions: (n, 3, 3).
+    upward: (3,), the axis that is up; lights are above what they shine on.
+    """
+    around = EnvironmentSource(np.full((1, 1, 3), AROUND, np.float32))
+    if room is not None and not room.is_closed:
+        return [lamp_in(room, positions, upward)], around
+    if room is not None:
+        rooms = [surroundings(np.array(camera.eye), positions), room]
+        return [lamp_in(one, positions, upward) for one in rooms], None
+    forward, up = np.array(camera.forward), np.array(camera.up)
+    left = np.cross(up, forward)
+    source = upward + 0.6 * level(left, upward) - 0.5 * level(forward, upward)
+    return [DistantSource(-source, (KEY, KEY, KEY), KEY_DEGREES)], around
+
+
+def level(direction: Doubles, upward: Doubles) -> Doubles:
+    """Returns a direction (3,) without what of it goes up."""
+    flat: Doubles = direction - (direction @ upward) * upward
+    return flat
+
+
+def lamp_in(room: Room, positions: Floats, upward: Doubles) -> PointSource:
+    """Returns a lamp above the middle of a room, as bright as makes white walls at the median distance radiate 1."""
+    height = float(first_hits(room.center, upward[None], positions)[0][0])
+    place = room.center + 0.6 * min(height, float(np.median(room.distances))) * upward
+    intensity = math.pi * float(np.median(surroundings(place, positions).distances)) ** 2
+    return PointSource(place, (intensity, intensity, intensity))

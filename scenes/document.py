@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from scenes.curves import Curve, Fineness
 from scenes.geometry import unit
 from scenes.keys.place import Place
 from scenes.keys.values import Key
@@ -77,6 +78,8 @@ class Part:
 
     material: index in the document's list that this part has instead of its shape's.
     loose: a few triangles that may be joined with those next to them.
+    curve: what the shape is, exactly, if it is round and its mesh is only the coarsest of it, see
+        `scenes.tessellation`.
     """
 
     shape: Mesh | KeyedTriangles
@@ -84,6 +87,7 @@ class Part:
     origin: Origin = BY_CODE
     material: int | None = None
     loose: bool = False
+    curve: Curve | None = None
 
 
 class LightView(Protocol):
@@ -155,6 +159,9 @@ class Document:
     ambient: light that backdrops reflect.
     settings: options of `tracecore render`, by name, that the scene proposes.
     notes: what its files say and the document does not, or only about.
+    up: "y" or "z", what is up where no camera says it.
+    is_up_known: whether the format says so; else it is looked for in the triangles.
+    fineness: how its round shapes became triangles, if it has had any.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -169,6 +176,14 @@ class Document:
     animation: AnimationRange = field(default_factory=AnimationRange)
     settings: dict[str, str | float | int | tuple[int, int]] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
+    up: str = "y"
+    is_up_known: bool = True
+    fineness: Fineness | None = None
+
+    @property
+    def has_curves(self) -> bool:
+        """Returns whether it has round shapes of which triangles are still to be made."""
+        return any(part.curve is not None for part in self.parts)
 
     @property
     def triangles(self) -> int:
@@ -208,8 +223,10 @@ def join_loose(parts: list[Part]) -> list[Part]:
 
 
 def alike(first: Part, second: Part) -> bool:
-    """Returns whether two loose parts can be one."""
+    """Returns whether two loose parts can be one. Round shapes cannot before their triangles are made."""
     a, b = first.shape, second.shape
+    if first.curve is not None or second.curve is not None:
+        return False
     if not (first.loose and second.loose and first.transform is second.transform and a.material == b.material):
         return False
     if isinstance(a, Mesh) and isinstance(b, Mesh):

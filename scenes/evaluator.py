@@ -7,13 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from scenes.default_view import default_camera, default_light, triple
+from scenes.default_view import DEFAULT_CAMERA, completed, is_complete, triple
 from scenes.document import (
     Document,
     KeyedTriangles,
     LightSource,
     Origin,
     Part,
+    join_loose,
     triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
@@ -31,26 +32,16 @@ from scenes.model import (
     Mesh,
     Snapshot,
 )
+from scenes.poses import Pose, camera_at, pose_at
 from scenes.scene import Scene
-from scenes.tracks import Track
-from scenes.transforms import IDENTITY, Transform
+from scenes.tessellation import tessellated
+from scenes.transforms import Transform
+from scenes.viewing import AS_THE_FILE_SAYS, Viewing
+
+__all__ = ["DEFAULT_CAMERA", "SceneEvaluator", "scene_of", "viewed"]
 
 #: Pairs of a triangle and a light among which the typical distance is looked for.
 MAX_PAIRS = 4_000_000
-
-#: Name of the camera of a document that has none.
-DEFAULT_CAMERA = "camera"
-
-
-@dataclass(frozen=True, eq=False)
-class Pose:
-    """Says what a transform and all around it do at one time."""
-
-    matrix: Doubles
-    shown: bool
-
-
-STILL = Pose(IDENTITY, True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +146,6 @@ class SceneEvaluator:
         shown = slice(None) if arrays.shown.all() else arrays.shown
         cameras = self.cameras_at(time)
         camera = next(iter(cameras.values()))
-        lights = self.lights_at(time)
-        if not lights and not self.glows and self.document.environment is None:
-            lights = (default_light(self.still.positions, camera),)
         return Snapshot(
             name=self.name,
             time=time,
@@ -167,7 +155,7 @@ class SceneEvaluator:
             material_ids=self.material_ids[shown],
             materials=tuple(lit_by_ambient(material, self.document.ambient) for material in self.document.materials),
             textures=tuple(self.document.textures),
-            lights=lights,
+            lights=self.lights_at(time),
             camera=camera,
             cameras=cameras,
             background=self.document.background,
@@ -199,43 +187,12 @@ class SceneEvaluator:
 
         known: poses at this time, by identity of the transform.
         """
-        if transform is None:
-            return STILL
-        if id(transform) not in known:
-            outer = self.pose(transform.parent, time, known)
-            track = self.document.tracks.get(transform.track)
-            inner = transform.matrix if transform.matrix is not None else IDENTITY
-            shown = outer.shown
-            if track is not None:
-                inner, shown = track.matrix_at(time), shown and track.shown_at(time)
-            known[id(transform)] = Pose(outer.matrix @ inner, shown)
-        return known[id(transform)]
-
-    @cached_property
-    def glows(self) -> bool:
-        """Returns whether a surface emits."""
-        emits = np.array([any(material.emission) for material in self.document.materials], dtype=np.bool_)
-        return bool(emits[self.material_ids].any())
+        return pose_at(self.document.tracks, transform, time, known)
 
     def cameras_at(self, time: float) -> dict[str, Camera]:
         """Returns the cameras of the document, at least one, each moved by the track of its name if there is one."""
-        cameras = self.document.cameras or {DEFAULT_CAMERA: self._default_camera}
-        return {name: self.moved(camera, self.document.tracks.get(name), time) for name, camera in cameras.items()}
-
-    def moved(self, camera: Camera, track: Track | None, time: float) -> Camera:
-        """Returns a camera where its track has it."""
-        if track is None:
-            return camera
-        if track.transl is not None:
-            camera = replace(camera, eye=triple(track.transl.at(time)))
-        if track.rot is not None:
-            turn = replace(track, transl=None, scale=None).matrix_at(time)
-            camera = replace(camera, forward=triple(-turn[:3, 2]), up=triple(turn[:3, 1]))
-        return camera
-
-    @cached_property
-    def _default_camera(self) -> Camera:
-        return default_camera(self.arrays_at(self.document.animation.start).positions)
+        tracks = self.document.tracks
+        return {name: camera_at(camera, tracks.get(name), time) for name, camera in self.document.cameras.items()}
 
     def lights_at(self, time: float) -> tuple[Light, ...]:
         """Returns the lights that shine at a time."""
@@ -338,15 +295,21 @@ def lit_by_ambient(material: Material, ambient: Color) -> Material:
     return replace(material, backdrop=(red, green, blue))
 
 
-def scene_of(name: str, document: Document, source: str = "") -> Scene:
-    """Returns a document as a scene.
+def scene_of(name: str, document: Document, source: str = "", viewing: Viewing = AS_THE_FILE_SAYS) -> Scene:
+    """Returns a document as a scene, with a camera and light if it has none, its round shapes as fine as they are seen.
 
     source: the file that it was read from.
+    viewing: how it will be looked at.
 
     Raises SceneFileError where something of it is beyond what float32 can hold at the animation's start, and SceneError
     where it does not fit into memory.
     """
-    evaluator = SceneEvaluator(name, document)
+    evaluator = SceneEvaluator(name, replace(document, parts=join_loose(document.parts)))
+    if document.triangles and not is_complete(document):
+        start = evaluator.arrays_at(document.animation.start).positions
+        evaluator.document = completed(evaluator.document, start, viewing.up_axis)
+    if document.has_curves:
+        evaluator = SceneEvaluator(name, tessellated(evaluator.document, viewing))
     evaluator.snapshot(document.animation.start)
     return Scene(
         name=name,
@@ -354,5 +317,18 @@ def scene_of(name: str, document: Document, source: str = "") -> Scene:
         animation=document.animation,
         source=source,
         moving_triangles=evaluator.moving_triangles,
-        document=document,
+        document=evaluator.document,
+        as_read=document,
     )
+
+
+def viewed(scene: Scene, viewing: Viewing) -> Scene:
+    """Returns a scene made ready for a view of it: with default camera and light by the axis that is up, and round
+    shapes as fine as they are seen then. Raises SceneError where an axis is named and nothing depends on it."""
+    document = scene.as_read
+    if viewing.up_axis is not None and (document is None or document.cameras):
+        raise SceneError(f"--up-axis is for files without a camera, and {scene.name!r} has one; leave it out")
+    is_same = viewing.up_axis is None and not (document is not None and document.has_curves)
+    if document is None or is_same or viewing == AS_THE_FILE_SAYS:
+        return scene
+    return scene_of(scene.name, document, scene.source, viewing)

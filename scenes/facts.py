@@ -28,6 +28,10 @@ class SceneFacts:
     cut_out_triangles: those that may have holes.
     moving_triangles: those that may change with time.
     cameras: by name.
+    round_shapes: how many of the file became triangles.
+    round_triangles: of how many.
+    round_error: pixels that these are off at most, at the size that the file proposes or that was asked for.
+    notes: what the file says and the scene does not, or only about, and what was looked for in its triangles.
     """
 
     name: str
@@ -62,6 +66,10 @@ class SceneFacts:
     start: float
     end: float
     frames: int
+    round_shapes: int
+    round_triangles: int
+    round_error: float
+    notes: tuple[str, ...]
 
 
 def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
@@ -69,7 +77,7 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
     sizes = areas(snapshot.positions)
     lower, upper = bounds(snapshot)
     emitting = np.array([any(material.emission) for material in snapshot.materials], dtype=np.bool_)
-    camera, sky = snapshot.camera, snapshot.environment
+    camera, sky, fineness = snapshot.camera, snapshot.environment, scene.document.fineness
     return SceneFacts(
         name=scene.name,
         source=scene.source,
@@ -103,6 +111,10 @@ def describe(scene: Scene, snapshot: Snapshot) -> SceneFacts:
         start=scene.animation.start,
         end=scene.animation.end,
         frames=scene.animation.frames,
+        round_shapes=fineness.shapes if fineness else 0,
+        round_triangles=fineness.triangles if fineness else 0,
+        round_error=fineness.error if fineness else 0.0,
+        notes=tuple(scene.document.notes.lines),
     )
 
 

@@ -8,8 +8,8 @@ glTF has it. Text is UTF-8 or else Latin-1.
 Materials: see `scenes.mesh_materials`, and `scenes.wavefront.surfaces` for MTL. A surface without a material is of one
 plain grey.
 
-Cameras and lights of a glTF file are read: see `scenes.gltf`. A file without cameras is seen
-from a three-quarter view; one without lights is lit from beside its first camera.
+Cameras and lights of a glTF file are read: see `scenes.gltf`. What a file does not have of them it gets by
+`scenes.default_view`.
 """
 
 import io
@@ -22,17 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from scenes.default_view import SKY, default_camera, default_light
+from scenes.default_view import SKY
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
-from scenes.evaluator import DEFAULT_CAMERA, scene_of
+from scenes.evaluator import scene_of
 from scenes.geometry import MAX_COORDINATE
 from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
-from scenes.lights import PointSource
 from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_materials import Surfaces
 from scenes.mesh_validation import check_stl, is_stl_text
-from scenes.model import Doubles, Floats, Mesh
+from scenes.model import Doubles, Mesh
 from scenes.notes import Notes
 from scenes.ply import read_ply
 from scenes.scene import Scene
@@ -52,12 +51,8 @@ def read_mesh_file(path: Path) -> Scene:
     ones."""
     document = read_mesh_document(path)
     document.background = SKY
-    bounds = world_bounds(document.parts)
-    if not document.cameras:
-        document.cameras[DEFAULT_CAMERA] = default_camera(bounds)
-    if not document.lights:
-        light = default_light(bounds, next(iter(document.cameras.values())))
-        document.lights.append(PointSource(np.array(light.position), light.intensity))
+    document.up = "z" if suffix_of(path).startswith(".stl") else "y"
+    document.is_up_known = suffix_of(path) in GLTF_SUFFIXES
     return scene_of(path.name[: -len(suffix_of(path))], document, str(path))
 
 
@@ -97,18 +92,6 @@ def read_by_trimesh(path: Path, data: bytes, document: Document) -> None:
         raise SceneFileError(path, None, "needs more memory than there is") from error
     except Exception as error:  # loaders raise all kinds on bad files, in words about themselves
         raise SceneFileError(path, None, f"is not a readable {path.suffix[1:].upper()} file") from error
-
-
-def world_bounds(parts: list[Part]) -> Floats:
-    """Returns the lower and the upper corner of each part's box in the world, (n, 2, 3) float32."""
-    bounds = []
-    for part in parts:
-        assert isinstance(part.shape, Mesh)
-        corners = part.shape.vertices[np.unique(part.shape.triangles)]
-        if part.transform.matrix is not None:
-            corners = under(part.transform.matrix, corners)
-        bounds.append((corners.min(axis=0), corners.max(axis=0)))
-    return np.array(bounds, dtype=np.float32)
 
 
 def under(matrix: Doubles, points: Doubles) -> Doubles:

@@ -64,6 +64,8 @@ class Material:
 
     diffuse, specular: reflectances in 0..1 per channel, linear.
     exponent: cosine power of the Phong lobe.
+    mirror_share: of a surface of NFF, the share of `specular` that is a mirror and no Phong lobe, 0..1; None for what
+        follows from the exponent.
     transmittance: share let through in 0..1.
     ior: refractive index (<= 0 counts as 1: no refraction).
     eta, k: refractive index and extinction coefficient of a metal, whose reflectance `specular` then multiplies; with a
@@ -88,6 +90,7 @@ class Material:
     diffuse: Color = (0.5, 0.5, 0.5)
     specular: Color = (0.0, 0.0, 0.0)
     exponent: float = 0.0
+    mirror_share: float | None = None
     transmittance: float = 0.0
     ior: float = 1.0
     emission: Color = (0.0, 0.0, 0.0)

@@ -14,6 +14,8 @@ class Scene:
     source: the file that it was read from.
     moving_triangles: how many triangles may change with time.
     document: what the scene was before time was chosen, for those that write it out.
+    as_read: the document as its reader made it, without what is added where a file says nothing, and with round shapes
+        as they are; None where that is not known.
     """
 
     name: str
@@ -22,6 +24,12 @@ class Scene:
     source: str = ""
     moving_triangles: int = 0
     document: "Document"
+    as_read: "Document | None" = None
+
+    @property
+    def is_of_file(self) -> bool:
+        """Returns whether it was read from a file."""
+        return self.source not in ("", "shipped")
 
     def at(self, time: float) -> Snapshot:
         """Makes the snapshot of the scene at a time, in the unit of its animation range. Any time will do: a track is

@@ -1,9 +1,11 @@
 """This module makes meshes of curved surfaces, with exact normals at their vertices."""
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
-from scenes.model import Doubles, Mesh
+from scenes.model import Doubles, Indices, Mesh
 
 SPHERE_SEGMENTS = 32
 CONE_SEGMENTS = 48
@@ -16,6 +18,16 @@ def sphere(center: Doubles, radius: float, material: int, segments: int = SPHERE
 
     segments: meridians (even); the parallels divide a half circle into half as many.
     """
+    normals, triangles = unit_sphere(segments)
+    if radius < 0.0:
+        normals, triangles = -normals, triangles[:, ::-1].copy()
+    vertices = center + radius * normals
+    return Mesh(vertices=vertices, triangles=triangles, normals=normals, normal_triangles=triangles, material=material)
+
+
+@lru_cache(maxsize=64)
+def unit_sphere(segments: int) -> tuple[Doubles, Indices]:
+    """Returns the normals, (n, 3), and the triangles of `sphere`. They are kept, and not to be written to."""
     rings = segments // 2
     polar = np.pi * np.arange(1, rings) / rings
     around = 2.0 * np.pi * np.arange(segments) / segments
@@ -28,14 +40,10 @@ def sphere(center: Doubles, radius: float, material: int, segments: int = SPHERE
         axis=-1,
     )
     normals = np.concatenate([[[0.0, 1.0, 0.0]], ring.reshape(-1, 3), [[0.0, -1.0, 0.0]]])
-    triangles = sphere_triangles(rings, segments)
-    if radius < 0.0:
-        normals, triangles = -normals, triangles[:, ::-1].copy()
-    vertices = center + radius * normals
-    return Mesh(vertices=vertices, triangles=triangles, normals=normals, normal_triangles=triangles, material=material)
+    return normals, sphere_triangles(rings, segments)
 
 
-def sphere_triangles(rings: int, segments: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+def sphere_triangles(rings: int, segments: int) -> Indices:
     """Returns the vertices, (n, 3) int32, of the triangles of `sphere`: north cap, bands from north to south, south
     cap."""
     j = np.arange(segments)
@@ -53,11 +61,14 @@ def sphere_triangles(rings: int, segments: int) -> np.ndarray[tuple[int, ...], n
     return np.concatenate(parts).astype(np.int32)
 
 
-def cone(ends: Doubles, radii: tuple[float, float], material: int, inside: bool = False) -> Mesh:
+def cone(
+    ends: Doubles, radii: tuple[float, float], material: int, *, inside: bool = False, segments: int = CONE_SEGMENTS
+) -> Mesh:
     """Makes an open cone or cylinder between two different points.
 
     ends: (2, 3), base and apex.
     radii: >= 0, at each end.
+    segments: sides of the polygon around it.
 
     Winding and normals point outward, or inward if `inside`.
     """
@@ -66,13 +77,13 @@ def cone(ends: Doubles, radii: tuple[float, float], material: int, inside: bool 
     axis = axis / height
     side = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     side /= np.linalg.norm(side)
-    around = 2.0 * np.pi * np.arange(CONE_SEGMENTS) / CONE_SEGMENTS
+    around = 2.0 * np.pi * np.arange(segments) / segments
     spokes = np.outer(np.cos(around), side) + np.outer(np.sin(around), np.cross(axis, side))
     normals = spokes + axis * ((radii[0] - radii[1]) / height)
     vertices = np.concatenate([ends[0] + radii[0] * spokes, ends[1] + radii[1] * spokes])
-    j = np.arange(CONE_SEGMENTS)
-    k = (j + 1) % CONE_SEGMENTS
-    quads = [np.stack([j, k, k + CONE_SEGMENTS], axis=-1), np.stack([j, k + CONE_SEGMENTS, j + CONE_SEGMENTS], axis=-1)]
+    j = np.arange(segments)
+    k = (j + 1) % segments
+    quads = [np.stack([j, k, k + segments], axis=-1), np.stack([j, k + segments, j + segments], axis=-1)]
     triangles = np.concatenate(quads).astype(np.int32)
     if inside:
         normals, triangles = -normals, triangles[:, ::-1].copy()

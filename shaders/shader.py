@@ -25,6 +25,10 @@ class Parameters(Protocol):
         """Returns the cosine power of the Phong lobe."""
 
     @property
+    def mirror_share(self) -> float | None:
+        """Returns the share 0..1 of what is specular that is a mirror, or None for what follows from the exponent."""
+
+    @property
     def transmittance(self) -> float:
         """Returns the share of light that is let through, 0..1."""
 

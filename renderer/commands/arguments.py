@@ -16,8 +16,8 @@ from renderer.settings.setting import Choice, Flag, Kind, Number, Setting, Whole
 
 S = TypeVar("S")
 
-#: What begins with a minus and is a value all the same. Python 3.11 would take -1e3 for an option.
-NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
+#: What begins with a minus and is a value all the same, a number or several. Python 3.11 would take -1e3 for an option.
+NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(,[-+.e\d]*)*$", re.IGNORECASE)
 
 
 class Parser(argparse.ArgumentParser):

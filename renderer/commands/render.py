@@ -36,6 +36,8 @@ A driver that cannot see the caustics of a scene says so.
 what is written:
   FILE.png   the picture, tone mapped: radiance times 2^exposure, then luminance L becomes L (1 + L/16) / (1 + L)
              (Reinhard et al. 2002; --tone-map linear leaves it), then sRGB. Its text has the scene and all settings.
+             --exposure auto makes the mean of log L 0.18, and has 4 or the 99th percentile of L, as 'white', for the
+             root of 16.
   FILE.npy   linear radiance, (height, width, 3) float32; -o FILE.exr writes that alone, as OpenEXR
              With --layers an .exr has all of these: R, G, B; direct, indirect and caustic light, which add up to them;
              albedo, normal, Z (distance) of what camera rays hit first; noise (standard error); density (photons found

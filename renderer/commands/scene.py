@@ -109,7 +109,7 @@ def table(facts: SceneFacts) -> dict[str, str]:
     """Returns rows on a scene, to be read by people."""
     width, height = facts.resolution
     textures = ", ".join(f"{name} {across}x{down}" for name, across, down in facts.textures)
-    return {
+    rows = {
         "scene": f"{facts.name} ({facts.source or 'made by code'})",
         "animation": f"{_count(facts.frames, 'frame')}, time {facts.start:g} to {facts.end:g}; here {facts.time:g}",
         "triangles": f"{facts.triangles}, of which {facts.moving_triangles} move and {facts.degenerate_triangles} "
@@ -123,6 +123,14 @@ def table(facts: SceneFacts) -> dict[str, str]:
         "camera": f"at {_point(facts.eye)}, looking along {_point(facts.forward)}, "
         f"{_view(facts)}, {width}x{height} pixels proposed",
     }
+    if facts.round_shapes:
+        rows["round"] = (
+            f"{facts.round_shapes} balls, cones and cylinders, of {facts.round_triangles} triangles, "
+            f"at most {facts.round_error:g} pixels off"
+        )
+    if facts.notes:
+        rows["notes"] = f"{len(facts.notes)}, told above"
+    return rows
 
 
 def _lights(facts: SceneFacts) -> str:

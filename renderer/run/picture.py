@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from renderer.atomic_file import temporary_beside
 from renderer.film import image_file
+from renderer.film.exposure import metered
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
@@ -50,7 +51,7 @@ class PictureOrder:
     kind: makes the driver.
     settings: returns the driver's settings for a snapshot.
     limits: when to stop.
-    exposure: in stops.
+    exposure: in stops, or None for what suits the picture, see `renderer.film.exposure`.
     curve: the tone curve, which compresses bright light.
     photon_path: where the photon map is kept, of a driver that has one.
     timeline_path: where it is written what each thread did when, of a driver that knows.
@@ -63,7 +64,7 @@ class PictureOrder:
     kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
     settings: Callable[[Snapshot], RenderSettings]
     limits: Limits
-    exposure: float = 0.0
+    exposure: float | None = 0.0
     curve: str = "reinhard"
     photon_path: Path | None = None
     timeline_path: Path | None = None
@@ -140,26 +141,35 @@ class PictureRecord:
 
     def picture(self, film: Film) -> Picture:
         """Returns the picture so far, which stays as it is when the film goes on."""
+        mapping = self.mapping(film)
         return Picture(
             film=copy.copy(film),
-            texts=self.texts(film.passes),
+            texts=self.texts(film.passes, mapping),
             statistics=self.statistics(film),
-            mapping=ToneMapping(exposure=self.order.exposure, curve=self.order.curve),
+            mapping=mapping,
             has_layers=self._driver.settings.layers == "all",
             is_denoised=self.order.denoise,
             is_finished=False,
         )
 
-    def texts(self, passes: int) -> dict[str, str]:
+    def mapping(self, film: Film) -> ToneMapping:
+        """Returns how the picture is shown, with the exposure that was asked for, or what suits it."""
+        if self.order.exposure is None:
+            return metered(film.linear, self.order.curve)
+        return ToneMapping(exposure=self.order.exposure, curve=self.order.curve)
+
+    def texts(self, passes: int, mapping: ToneMapping) -> dict[str, str]:
         """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same
-        whatever traced it.
+        whatever traced it. mapping: how it is shown.
         """
         settings: dict[str, Any] = dataclasses.asdict(self._driver.settings) | {
             "passes": passes,
-            "exposure": self.order.exposure,
-            "tone_map": self.order.curve,
+            "exposure": mapping.exposure,
+            "tone_map": mapping.curve,
             "time": self._context.snapshot.time,
         }
+        if mapping.white != ToneMapping.white:
+            settings |= {"white": mapping.white}
         camera = self._context.snapshot.camera
         if camera.aperture > 0.0:
             settings |= {"aperture": camera.aperture, "focus": camera.focus}

@@ -27,7 +27,7 @@ from renderer.run import first_run
 from renderer.run.motion import Motion
 from renderer.run.picture import Made, PictureOrder, make_picture, picture_by_pass
 from renderer.run.session import Limits
-from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, context_of
+from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, context_of, viewing_of
 from renderer.settings.picture import (
     DEFAULT_DRIVER,
     DEFAULT_FILTER,
@@ -39,6 +39,7 @@ from renderer.settings.picture import (
     Settings,
 )
 from renderer.settings.setting import MAX_PIXELS
+from scenes.evaluator import viewed
 from scenes.model import Snapshot
 from scenes.scene import Scene
 from tracecore.bvh.tree import BinaryTree
@@ -110,7 +111,7 @@ class Plan:
             kind=self.driver,
             settings=lambda snapshot: driver_settings(chosen, snapshot),
             limits=Limits(passes=passes_of(chosen), seconds=chosen.time_limit, noise=chosen.target_noise),
-            exposure=chosen.exposure or 0.0,
+            exposure=None if chosen.exposure == "auto" else chosen.exposure or 0.0,
             curve=chosen.tone_map or curve_of(self.driver),
             photon_path=chosen.save_photons,
             timeline_path=chosen.timeline,
@@ -165,17 +166,26 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     load_installed()
     if settings.driver is not None:
         check_driver(settings, settings.driver)
+    if is_sequence and settings.exposure == "auto":
+        raise UsageError("--exposure auto would differ from frame to frame; give a number of stops with --frames")
     check_files(settings)
     check_motion(settings, scene, is_sequence=is_sequence)
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
-        scene = scenes.load(scene)
+        scene = scenes.load(scene, viewing_of(settings))
+    elif isinstance(scene, Scene):
+        scene = viewed(scene, viewing_of(settings))
     filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
     name = filled.driver or DEFAULT_DRIVER
     check_driver(settings, name)
     load_seconds = time.perf_counter() - start
-    return Plan(scene=scene, settings=replace(filled, driver=name), driver=find_driver(name), load_seconds=load_seconds)
+    driver = find_driver(name)
+    if filled.exposure is None:
+        is_of_file = isinstance(scene, Scene) and scene.is_of_file  # the lights of others are made for 0
+        is_metered = is_of_file and not is_sequence and curve_of(driver) != "linear"
+        filled = replace(filled, exposure="auto" if is_metered else 0.0)
+    return Plan(scene=scene, settings=replace(filled, driver=name), driver=driver, load_seconds=load_seconds)
 
 
 def render_plan(plan: Plan) -> Picture:
@@ -293,6 +303,8 @@ def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> N
     """Raise `UsageError` for what would do nothing with an open shutter, or without it, or to a moment."""
     if isinstance(scene, Snapshot) and (settings.frame or settings.time is not None or settings.shutter is not None):
         raise UsageError("a Snapshot is one moment of a scene; leave out frame, time and shutter, or give the Scene")
+    if isinstance(scene, Snapshot) and settings.up_axis is not None:
+        raise UsageError("a Snapshot has a camera; leave out up_axis, or give the Scene")
     if settings.shutter is None:
         if settings.motion_samples is not None:
             raise UsageError("--motion-samples does nothing without --shutter; leave it out")

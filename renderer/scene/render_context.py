@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import scenes
 import tracecore
@@ -16,6 +16,7 @@ from renderer.settings.picture import Settings
 from scenes.model import Camera, Snapshot
 from scenes.plain import plain
 from scenes.scene import Scene
+from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, KernelError
@@ -30,6 +31,8 @@ class SceneView:
     camera: its name, or None for the first.
     aperture: radius of the lens in world units, or None for what the scene says.
     focus: distance that is in focus in world units, or None for what the scene says.
+    viewing: where the camera stands and looks, where that is not left to the scene.
+    mirrors: "literal" or "none" where surfaces of NFF reflect otherwise than the scene says, else None or "auto".
     is_plain: whether the scene is made plain by `scenes.plain`.
     """
 
@@ -38,19 +41,21 @@ class SceneView:
     camera: str | None = None
     aperture: float | None = None
     focus: float | None = None
+    viewing: Viewing = AS_THE_FILE_SAYS
+    mirrors: str | None = None
     is_plain: bool = False
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
-        """Returns the view that --frame or --time, --camera, and --aperture, --focus and --plain choose, where a
-        command has them.
-        """
+        """Returns the view that --frame or --time, --camera, and all else that a command has of a camera choose."""
         return cls(
             frame=arguments.frame,
             time=arguments.time,
             camera=arguments.camera,
             aperture=getattr(arguments, "aperture", None),
             focus=getattr(arguments, "focus", None),
+            viewing=viewing_of(arguments),
+            mirrors=getattr(arguments, "mirrors", None),
             is_plain=getattr(arguments, "plain", False),
         )
 
@@ -61,7 +66,8 @@ class SceneView:
     def seen(self, snapshot: Snapshot) -> Snapshot:
         """Return a snapshot through this camera and lens, made plain if it is to be; its time stays."""
         seen = snapshot if self.camera is None else snapshot.seen_by(self.camera)
-        seen = replace(seen, camera=self._with_lens(seen.camera))
+        seen = replace(seen, camera=self._with_lens(self.viewing.seen(seen.camera)))
+        seen = with_mirrors(seen, MIRROR_SHARES.get(self.mirrors or "auto"))
         return plain(seen) if self.is_plain else seen
 
     def _with_lens(self, camera: Camera) -> Camera:
@@ -73,6 +79,28 @@ class SceneView:
         if self.focus is not None and aperture <= 0.0:
             raise UsageError("--focus does nothing without --aperture: the scene's camera is a pinhole; leave it out")
         return replace(camera, aperture=aperture, focus=focus)
+
+
+#: Share of the specular reflection of surfaces as NFF has them that is a mirror, by the setting `mirrors`.
+MIRROR_SHARES = {"literal": 1.0, "none": 0.0}
+
+
+def viewing_of(arguments: argparse.Namespace | Settings) -> Viewing:
+    """Returns what --camera, --eye, --look-at, --up, --fov, --up-axis and --size choose, where a command has them."""
+    names = {"camera": "camera", "eye": "eye", "target": "look_at", "up": "up", "vertical_fov": "fov"}
+    names |= {"size": "size", "up_axis": "up_axis"}
+    chosen: dict[str, Any] = {field: getattr(arguments, name, None) for field, name in names.items()}
+    return Viewing(**chosen)
+
+
+def with_mirrors(snapshot: Snapshot, share: float | None) -> Snapshot:
+    """Returns a snapshot whose surfaces of NFF mirror a share of what they reflect; None for what each says."""
+    if share is None:
+        return snapshot
+    materials = tuple(
+        replace(material, mirror_share=share) if material.kind == "nff" else material for material in snapshot.materials
+    )
+    return replace(snapshot, materials=materials)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,20 @@ from pathlib import Path
 from typing import Literal
 
 from renderer.errors import UsageError
-from renderer.settings.setting import Checked, Choice, DeviceName, File, Flag, Name, Number, Size, Whole, setting
+from renderer.settings.setting import (
+    Checked,
+    Choice,
+    DeviceName,
+    File,
+    Flag,
+    Name,
+    Number,
+    NumberOrWord,
+    Size,
+    Vector,
+    Whole,
+    setting,
+)
 
 MAX_FRAME = 10**9
 MIN_BATCH, MAX_BATCH = 256, 65536
@@ -104,13 +117,34 @@ class Settings(Checked):
     denoise: bool = setting(
         Flag(), "show the picture without noise (Open Image Denoise, extra denoise)", default=False, group=_PICTURE
     )
-    exposure: float | None = setting(
-        Number(-64, 64, "EV"), "stops, +1 is twice as bright", otherwise="0", group=_PICTURE
+    exposure: float | Literal["auto"] | None = setting(
+        NumberOrWord(-64, 64, "EV"),
+        "stops, +1 is twice as bright; auto by what is in the picture; the linear picture stays as it is",
+        otherwise="what the scene says, or auto; 0 of frames, scenes made by code and drivers that show no light",
+        group=_PICTURE,
     )
     tone_map: str | None = setting(
         Choice(("reinhard", "linear")), "curve for the brights", otherwise="what suits the driver", group=_PICTURE
     )
 
+    eye: tuple[float, float, float] | None = setting(
+        Vector(1e9), "look from this place, world units", otherwise="the camera's", group=_CAMERA
+    )
+    look_at: tuple[float, float, float] | None = setting(
+        Vector(1e9), "look at this place, world units", otherwise="where the camera looks", group=_CAMERA
+    )
+    up: tuple[float, float, float] | None = setting(
+        Vector(1e9), "what is up in the picture, a direction of any length", otherwise="the camera's", group=_CAMERA
+    )
+    fov: float | None = setting(
+        Number(0.01, 179, "DEGREES"), "vertical field of view, in perspective", otherwise="the camera's", group=_CAMERA
+    )
+    up_axis: Literal["y", "z"] | None = setting(
+        Choice(("y", "z")),
+        "what is up in a file that has no camera",
+        otherwise="what the format says, or what the triangles stand on",
+        group=_CAMERA,
+    )
     aperture: float | None = setting(
         Number(0, 1e9, "R"),
         "radius of the lens, world units: what is not in focus is blurred; 0 for a pinhole",
@@ -166,6 +200,13 @@ class Settings(Checked):
         "share of the photons of photon and sppm that is sent to mirrors and glass: less noise in caustics, more "
         "elsewhere, and more time for each photon",
         otherwise="0",
+        group=_LIGHT,
+    )
+    mirrors: Literal["auto", "literal", "none"] | None = setting(
+        Choice(("auto", "literal", "none")),
+        "how much of the specular reflection of surfaces as NFF and AFF have them is a mirror image, and not a "
+        "highlight alone: as these look in published pictures, all, or nothing",
+        otherwise="auto",
         group=_LIGHT,
     )
     max_bounces: int | None = setting(

@@ -95,6 +95,49 @@ class Number:
 
 
 @dataclass(frozen=True)
+class NumberOrWord(Number):
+    """This kind of value is a number from `least` to `most`, or a word that leaves it to the program."""
+
+    word: str = "auto"
+
+    @property
+    def expected(self) -> str:
+        """Returns the bounds in words, and the word."""
+        return f"{super().expected}, or {self.word}"
+
+    def read(self, text: str) -> float | str:  # type: ignore[override]
+        """Return the number that a text means, or the word."""
+        return text if text == self.word else super().read(text)
+
+    def clean(self, value: Any) -> float | str:  # type: ignore[override]
+        """Return a `float` within the bounds, or the word."""
+        return self.word if value == self.word else super().clean(value)
+
+
+@dataclass(frozen=True)
+class Vector:
+    """This kind of value is three numbers, each at most `most` in size."""
+
+    most: float
+    metavar: str | None = "X,Y,Z"
+
+    @property
+    def expected(self) -> str:
+        """Returns the bounds in words."""
+        return f"three numbers such as 1.5,0,-2, each at most {self.most:g} in size"
+
+    def read(self, text: str) -> tuple[float, ...]:
+        """Return the numbers of a text such as 1.5,0,-2."""
+        return tuple(float(word) for word in text.split(","))
+
+    def clean(self, value: Any) -> tuple[float, float, float]:
+        """Return three `float` within the bounds."""
+        number = Number(-self.most, self.most)
+        x, y, z = (number.clean(part) for part in value)
+        return x, y, z
+
+
+@dataclass(frozen=True)
 class Size:
     """This kind of value is the width and height of a picture in pixels."""
 

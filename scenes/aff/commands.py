@@ -19,7 +19,7 @@ from scenes.aff.lexer import Cursor, looks_numeric
 from scenes.aff.operands import origin_of, read_color, read_points, shown
 from scenes.aff.parser import Command, Parser, exists
 from scenes.default_view import look_at, triple
-from scenes.document import Document, join_loose
+from scenes.document import Document
 from scenes.lights import PointSource
 from scenes.model import AnimationRange, Camera, Color
 from scenes.transforms import compose, quaternion
@@ -199,5 +199,4 @@ def read_document(path: Path) -> Document:
     """Returns all that a file says. Raises SceneFileError with the file and line of what is wrong."""
     parser = Parser(path, COMMANDS)
     parser.read_file(path)
-    parser.document.parts = join_loose(parser.document.parts)
     return parser.document

@@ -7,11 +7,11 @@ import numpy as np
 from scenes.aff.lexer import Cursor
 from scenes.aff.operands import origin_of, read_color, read_points
 from scenes.aff.parser import Parser
+from scenes.curves import Ball, Tube
 from scenes.document import Origin, Part, corner_indices, keyed_triangle
 from scenes.geometry import MAX_COORDINATE
 from scenes.model import Color, Doubles, Indices, Material, Mesh
 from scenes.polygons import polygon_triangles
-from scenes.shapes import cone, sphere
 
 # --- materials --------------------------------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ def sphere_command(parser: Parser, cursor: Cursor) -> None:
     x, y, z, radius = read_points(cursor, 1, 4, "the centre and radius of a sphere")[0]
     if not 0.0 < abs(radius) <= MAX_COORDINATE:
         raise cursor.error(f"expected a radius other than 0, at most {MAX_COORDINATE:g}", cursor.position - 1)
-    parser.add_mesh(sphere(np.array([x, y, z]), float(radius), parser.material_id()), origin, loose=True)
+    parser.add_curve(Ball(np.array([x, y, z]), float(radius), parser.material_id()), origin)
 
 
 def cone_command(parser: Parser, cursor: Cursor) -> None:
@@ -79,8 +79,7 @@ def cone_command(parser: Parser, cursor: Cursor) -> None:
         raise cursor.error(f"expected radii of one sign, at most {MAX_COORDINATE:g}", start + 3)
     if not np.linalg.norm(ends[1, :3] - ends[0, :3]) > 0.0:
         raise cursor.error("expected base and apex at different points", start + 4)
-    mesh = cone(ends[:, :3], (float(radii[0]), float(radii[1])), parser.material_id(), inside)
-    parser.add_mesh(mesh, origin, loose=True)
+    parser.add_curve(Tube(ends[:, :3], (float(radii[0]), float(radii[1])), parser.material_id(), inside), origin)
 
 
 def cut(parser: Parser, positions: Doubles, origin: Origin) -> Indices:

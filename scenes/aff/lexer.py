@@ -1,10 +1,12 @@
 """This module splits an AFF file into words and reads them as numbers, counts and names, with line numbers for errors.
 
 Files are bytes: words are what ASCII white space and braces separate, and names are decoded as Latin-1 for messages.
-Comments are not the lexer's business, because `#` and `%` start one only where a command may stand.
+Comments of AFF are not the lexer's business, because `#` and `%` start one only where a command may stand. In NFF a
+word that begins with `#` starts one anywhere.
 """
 
 import os
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,8 @@ from scenes.source_file import read_bytes
 MAX_NUMBER = 1e30
 MAX_FILE_BYTES = 1 << 29
 LONGEST_QUOTE = 40
+#: From a word that begins with # to the end of its line.
+NFF_COMMENT = re.compile(rb"(?<![^\s])#[^\r\n]*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,8 @@ class Words:
 def split_words(path: Path) -> Words:
     """Returns the words of a file. Raises SceneFileError when it cannot be read."""
     data = read_bytes(path, MAX_FILE_BYTES).removeprefix(b"\xef\xbb\xbf")
+    if path.suffix.lower() == ".nff":
+        data = NFF_COMMENT.sub(b"", data)
     words: list[bytes] = []
     line_starts: list[int] = []
     for line in data.replace(b"{", b" { ").replace(b"}", b" } ").splitlines():

@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from scenes.aff.lexer import Cursor, Words, quote, split_words
+from scenes.aff.mirrors import mirror_share
 from scenes.aff.operands import shown
+from scenes.curves import Curve
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
 from scenes.memory import MAX_TRIANGLES
@@ -95,7 +97,8 @@ class Parser:
         key = replace(self.material, name="", texture=texture)
         if key not in self._material_ids:
             self._material_ids[key] = len(self.document.materials)
-            self.document.materials.append(replace(key, name=self.material.name))
+            share = mirror_share(key, is_textured=texture >= 0) if any(key.specular) else None
+            self.document.materials.append(replace(key, name=self.material.name, mirror_share=share))
         return self._material_ids[key]
 
     def texture_id(self, cursor: Cursor) -> int:
@@ -127,6 +130,10 @@ class Parser:
     def add_mesh(self, mesh: Mesh, origin: Origin, loose: bool = False) -> None:
         """Takes in a mesh under the current transform."""
         self.add(Part(mesh, self.transform, origin, loose=loose), len(mesh.triangles))
+
+    def add_curve(self, curve: Curve, origin: Origin) -> None:
+        """Takes in a round shape under the current transform."""
+        self.add(Part(curve.coarse, self.transform, origin, loose=True, curve=curve), len(curve.coarse.triangles))
 
 
 def exists(path: Path) -> bool:

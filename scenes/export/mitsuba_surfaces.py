@@ -165,7 +165,9 @@ def mixture(writer: SurfaceWriter, material: Material) -> Element:
     keep = 1.0 / max(1.0, *totals)
     base, shine = scaled(material.diffuse, keep), scaled(material.specular, keep)
     through = material.transmittance * keep
-    ideal = material.exponent / (material.exponent + HALF_MIRROR_EXPONENT)
+    ideal = material.mirror_share
+    if ideal is None:
+        ideal = material.exponent / (material.exponent + HALF_MIRROR_EXPONENT)
     dull = scaled(shine, 1.0 - ideal)
     alpha = math.sqrt(1.0 / (2.0 * material.exponent + 1.0))
     strengths = [max(base), max(dull), max(shine) * ideal, through]

@@ -251,6 +251,13 @@ MATERIAL = Table(
             example="30.0",
         ),
         Key(
+            name="mirror_share",
+            kind=Number(0.0, 1.0),
+            about='How much of `specular` is a mirror, 0 to 1, and not a highlight (kind "nff").',
+            fallback="`shine` / (`shine` + 100)",
+            example="0.8",
+        ),
+        Key(
             name="transmittance",
             kind=Number(0.0, MAX_REFLECTANCE),
             about="Share of light that is let through, 0 to 1.",

@@ -22,12 +22,12 @@ def sphere_of(values: dict[str, Any], material: int, _place: Place) -> Mesh:
 def cone_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
     """Makes the side of a cone."""
     radii = (values["base_radius"], values["apex_radius"])
-    return cone(ends_of(values, place), radii, material, values["inside"])
+    return cone(ends_of(values, place), radii, material, inside=values["inside"])
 
 
 def cylinder_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
     """Makes the side of a cylinder."""
-    return cone(ends_of(values, place), (values["radius"], values["radius"]), material, values["inside"])
+    return cone(ends_of(values, place), (values["radius"], values["radius"]), material, inside=values["inside"])
 
 
 def ends_of(values: dict[str, Any], place: Place) -> Doubles:

@@ -1,9 +1,10 @@
 """This shader is the surface of NFF and AFF files, made to conserve energy.
 
 The files mean by `specular` two things at once: the strength of Phong's highlight and of the mirror image. A physical
-surface has one budget for both, so `specular` is split by the exponent s: the share s / (s + 100) is a perfect mirror,
-the rest a Phong lobe of power s. Dull plastics (s = 10) so get a broad highlight, polished metal (s = 97) half a mirror
-with a tight highlight, and lamps without size still show as highlights. `transmittance` T is a clear dielectric. Where
+surface has one budget for both, so `specular` is split: the share `mirror_share` is a perfect mirror, the rest a Phong
+lobe of power s, the exponent. A material that does not say its share has s / (s + 100): dull plastics (s = 10) get a
+broad highlight, polished metal (s = 97) half a mirror with a tight highlight, and lamps without size still show as
+highlights. `transmittance` T is a clear dielectric. Where
 diffuse + specular + T exceeds 1 in some channel, all of it is scaled down to 1. The ambient term stands for light
 between surfaces, which photons bring: it is dropped.
 """
@@ -21,7 +22,7 @@ def mixture(material: Parameters) -> Bsdf:
     through = max(0.0, material.transmittance)
     total = max(d + s + through for d, s in zip(material.diffuse, material.specular, strict=True))
     keep = 1.0 / max(1.0, total)
-    mirror_share = material.exponent / (material.exponent + HALF_MIRROR_EXPONENT) if material.exponent > 0.0 else 0.0
+    mirror_share = _mirror_share(material)
     return Bsdf(
         diffuse=_scaled(material.diffuse, keep),
         phong=_scaled(material.specular, keep * (1.0 - mirror_share)),
@@ -30,6 +31,13 @@ def mixture(material: Parameters) -> Bsdf:
         exponent=max(0.0, material.exponent),
         ior=material.ior if material.ior > 0.0 else 1.0,
     )
+
+
+def _mirror_share(material: Parameters) -> float:
+    """Returns which share of what is specular is a mirror."""
+    if material.mirror_share is not None:
+        return material.mirror_share
+    return material.exponent / (material.exponent + HALF_MIRROR_EXPONENT) if material.exponent > 0.0 else 0.0
 
 
 def _scaled(color: Color, factor: float) -> Color:

@@ -167,7 +167,7 @@ def test_what_a_driver_cannot_see_is_logged(caplog: pytest.LogCaptureFixture) ->
         ({"size": (8, 0)}, r"size: expected WIDTHxHEIGHT"),
         ({"size": 8}, r"size: expected WIDTHxHEIGHT"),
         ({"batch_rays": 5000}, r"batch_rays: expected a power of two from 256 to 65536, got 5000"),
-        ({"exposure": float("nan")}, r"exposure: expected a number from -64 to 64, got nan"),
+        ({"exposure": float("nan")}, r"exposure: expected a number from -64 to 64, or auto, got nan"),
         ({"filter": "cubic"}, r"filter: expected one of box, tent, gaussian, blackman-harris, got 'cubic'"),
         ({"device": None}, r"device: expected auto, gpu, gpu:INDEX such as gpu:1, cpu or emulator, got None"),
         ({"photons": 10}, r"--photons does nothing for the driver whitted"),

@@ -153,8 +153,8 @@ def test_includes_that_multiply_end(write, monkeypatch):
 
 def test_triangles_are_bounded(write, monkeypatch):
     monkeypatch.setattr("scenes.aff.parser.MAX_TRIANGLES", 2000)
-    with pytest.raises(SceneFileError, match=r"scene\.aff:3: over 2000 triangles"):
-        load(write("s 0 0 0 1\n" * 5))
+    with pytest.raises(SceneFileError, match=r"scene\.aff:42: over 2000 triangles"):
+        load(write("s 0 0 0 1\n" * 50))
 
 
 @pytest.mark.parametrize("text", ["m vertices 2000000000 0 0 0", "p 2147483647 0", "tpa 2147483647 1"])

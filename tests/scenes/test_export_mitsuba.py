@@ -32,6 +32,9 @@ LAMP = Material(name="lamp", diffuse=(0.25, 0.25, 0.5), emission=(3.0, 2.0, 1.0)
 CHALK = Material(name="chalk", diffuse=(0.5, 0.75, 0.875))
 
 
+BULB = PointSource(np.array([0.0, 3.0, 0.0]), (1.0, 1.0, 1.0))
+
+
 @pytest.fixture
 def exported(tmp_path):
     """What is written of a document, and what is read of that."""
@@ -110,7 +113,7 @@ def test_textures_hold_the_colour_before_them(exported):
     pictures = [Texture(name="a.png", pixels=pixels), Texture(name="b", pixels=pixels, wrap="clamp", filter="nearest")]
     white = Material(name="white", diffuse=(1.0, 1.0, 1.0), texture=0)
     tinted = Material(name="tinted", diffuse=(0.0, 0.25, 1.0), texture=1)
-    found, snapshot = exported(materials=[white, tinted], textures=pictures, parts=squares(2))
+    found, snapshot = exported(materials=[white, tinted], textures=pictures, parts=squares(2), lights=[BULB])
     one, two = (snapshot.textures[material.texture] for material in snapshot.materials)
     assert np.array_equal(one.pixels, pixels)
     assert (two.wrap, two.filter) == ("clamp", "nearest")
@@ -191,7 +194,11 @@ def test_what_is_lost_is_told(exported):
     ice = replace(GLASS, name="ice", absorption=(0.5, 0.25, 0.0))
     picture = Texture(name="a", pixels=np.zeros((1, 1, 3), np.uint8))
     found, _ = exported(
-        materials=[strange, ice, GOLD], textures=[picture], parts=squares(3), background=(0.0, 0.5, 1.0)
+        materials=[strange, ice, GOLD],
+        textures=[picture],
+        parts=squares(3),
+        lights=[BULB],
+        background=(0.0, 0.5, 1.0),
     )
     assert found.losses == (
         "background left out: 0 0.5 1",

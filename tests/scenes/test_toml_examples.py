@@ -213,6 +213,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "diffuse": Example(material("diffuse"), [0.63, 0.06, 0.05]),
             "specular": Example(material("specular"), [0.9] * 3),
             "shine": Example(material("exponent"), 30),
+            "mirror_share": Example(material("mirror_share"), 0.8),
             "transmittance": Example(material("transmittance"), 1),
             "ior": Example(material("ior"), 1.33),
             "roughness": Example(material("roughness"), 0.4),

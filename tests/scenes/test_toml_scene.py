@@ -65,6 +65,7 @@ kind = "nff"
 diffuse = [1.5, 0, 0]
 specular = 0.2
 shine = 20
+mirror_share = 0.4
 transmittance = 0.1
 ior = 1.3
 roughness = 0.3
@@ -313,6 +314,7 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
         diffuse=(1.5, 0.0, 0.0),
         specular=(0.2, 0.2, 0.2),
         exponent=20.0,
+        mirror_share=0.4,
         transmittance=0.1,
         ior=1.3,
         roughness=0.3,

@@ -14,7 +14,7 @@ class Numbers:
     def __init__(self, **changes):
         self.diffuse, self.specular = (0.3, 0.2, 0.1), (0.4, 0.2, 0.0)
         self.exponent, self.transmittance, self.ior = 100.0, 0.25, 1.5
-        self.roughness = 0.5
+        self.roughness, self.mirror_share = 0.5, None
         self.ambient = BLACK
         vars(self).update(changes)
 
@@ -42,6 +42,13 @@ def test_nff_above_one_is_scaled_until_the_brightest_channel_is_one():
     assert total(bsdf) == pytest.approx((1.0, 0.65 / 2.0, 0.35 / 2.0))
     assert bsdf.diffuse == pytest.approx((0.45, 0.1, 0.05))
     assert bsdf.transmission == pytest.approx((0.125, 0.125, 0.125))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_nff_mirrors_the_share_that_it_is_told(share):
+    bsdf = mixture("nff", mirror_share=share)
+    assert bsdf.mirror == pytest.approx((0.4 * share, 0.2 * share, 0.0))
+    assert np.add(bsdf.phong, bsdf.mirror) == pytest.approx((0.4, 0.2, 0.0))
 
 
 def test_nff_never_sums_to_more_than_one():

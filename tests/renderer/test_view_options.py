@@ -1,0 +1,106 @@
+"""A view of one's own: where the eye is, what it looks at, what is up, and mirrors by the letter."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scenes
+from renderer.commands.arguments import Parser, chosen_settings
+from renderer.commands.render import add_arguments
+from renderer.errors import UsageError
+from renderer.run.rendering import plan_picture
+from renderer.scene.render_context import SceneView
+from renderer.settings.picture import Settings
+from scenes.errors import SceneError
+
+FLAT = """v from 0 0 9 at 0 0 0 up 0 1 0 angle 40 hither 1 resolution 40 30
+l 0 9 0
+f 1 1 1 0.3 0.6 50 0 0
+p 3 0 0 0 1 0 0 0 1 0
+s 0 0 0 1
+"""
+
+
+@pytest.fixture
+def ball(tmp_path: Path) -> Path:
+    """A ball and a triangle."""
+    path = tmp_path / "ball.nff"
+    path.write_text(FLAT)
+    return path
+
+
+def parsed(*words: str) -> Settings:
+    """Settings of a command line."""
+    parser = Parser()
+    add_arguments(parser)
+    return chosen_settings(Settings, parser.parse_args(["cornell", *words]))
+
+
+def test_places_are_words_of_the_command_line_also_below_zero() -> None:
+    found = parsed("--eye", "-1,2e0,-.5", "--look-at", "0,0,0", "--up", "0,0,1", "--fov", "30", "--up-axis", "z")
+    assert (found.eye, found.look_at, found.up, found.fov) == ((-1.0, 2.0, -0.5), (0.0,) * 3, (0.0, 0.0, 1.0), 30.0)
+    assert found.up_axis == "z"
+
+
+@pytest.mark.parametrize("word", ["1,2", "1,2,3,4", "1,2,x", "nan,0,0", "1e10,0,0", ""])
+def test_places_that_are_none(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parsed("--eye", word)
+    assert "--eye: expected three numbers such as 1.5,0,-2" in capsys.readouterr().err
+
+
+def test_the_eye_stands_and_looks_where_it_is_told(ball: Path) -> None:
+    camera = plan_picture(ball, Settings(eye=(3, 4, 0), look_at=(3, 0, 0), up=(0, 0, 1), fov=25.0)).snapshot().camera
+    assert camera.eye == (3.0, 4.0, 0.0)
+    assert np.allclose(camera.forward, (0, -1, 0))
+    assert np.allclose(camera.up, (0, 0, 1))
+    assert camera.vertical_fov == 25.0
+
+
+def test_what_is_not_told_stays_the_cameras(ball: Path) -> None:
+    own = plan_picture(ball, Settings()).snapshot().camera
+    moved = plan_picture(ball, Settings(eye=(1.0, 2.0, 3.0))).snapshot().camera
+    assert moved.eye == (1.0, 2.0, 3.0)
+    assert np.allclose((moved.forward, moved.up), (own.forward, own.up))
+    assert plan_picture(ball, Settings(look_at=(5, 0, 9))).snapshot().camera.forward == pytest.approx((1, 0, 0))
+
+
+def test_a_view_along_its_up_is_refused(ball: Path) -> None:
+    with pytest.raises(SceneError, match="the camera looks along its up, or nowhere"):
+        plan_picture(ball, Settings(eye=(0, 5, 0), look_at=(0, 0, 0), up=(0, 1, 0))).snapshot()
+
+
+def test_an_angle_gives_a_parallel_view_perspective() -> None:
+    camera = scenes.Camera(
+        eye=(0, 0, 0), forward=(0, 0, -1), up=(0, 1, 0), vertical_fov=40.0, height=3.0, resolution=(4, 3)
+    )
+    assert scenes.Viewing(vertical_fov=20.0).seen(camera).height is None
+    assert scenes.Viewing().seen(camera) is camera
+
+
+def test_round_shapes_are_as_fine_as_the_picture_of_a_render(ball: Path) -> None:
+    counts = [len(plan_picture(ball, Settings(size=size)).snapshot().positions) for size in ((40, 30), (800, 600))]
+    assert counts[0] < counts[1] / 4
+
+
+@pytest.mark.parametrize(("mirrors", "share"), [("literal", 1.0), ("none", 0.0)])
+def test_mirrors_by_the_letter(ball: Path, mirrors: str, share: float) -> None:
+    own = scenes.load(ball).at(0)
+    assert 0.5 < own.materials[0].mirror_share < 1.0
+    assert SceneView(mirrors=mirrors).seen(own).materials[0].mirror_share == share
+    assert SceneView(mirrors="auto").seen(own).materials == own.materials
+
+
+def test_files_are_metered_and_other_scenes_are_not(ball: Path) -> None:
+    assert plan_picture(ball, Settings()).order().exposure is None
+    assert plan_picture(ball, Settings(exposure=1.5)).order().exposure == 1.5
+    assert plan_picture(ball, Settings(driver="ao")).order().exposure == 0.0
+    assert plan_picture(ball, Settings(), is_sequence=True).order().exposure == 0.0
+    assert plan_picture("cornell", Settings()).order().exposure == 0.0
+    assert plan_picture("cornell", Settings(exposure="auto")).order().exposure is None
+
+
+def test_frames_are_not_metered_one_by_one(ball: Path) -> None:
+    with pytest.raises(UsageError, match="--exposure auto would differ from frame to frame"):
+        plan_picture(ball, Settings(exposure="auto"), is_sequence=True)

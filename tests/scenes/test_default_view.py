@@ -1,0 +1,158 @@
+"""What files without a camera or light get: what is up, where the eye is, and light that reaches what is seen."""
+
+import logging
+
+import numpy as np
+import pytest
+import trimesh
+
+from scenes import SceneError, Viewing, load
+from scenes.rooms import find_room, hits_from_origin
+
+TILTED = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Writes a mesh of trimesh, or several as one, and returns the path."""
+
+    def write(*meshes, name="a.obj"):
+        path = tmp_path / name
+        trimesh.util.concatenate(list(meshes)).export(path)
+        return path
+
+    return write
+
+
+def statue():
+    """A ball on a slab, y up."""
+    slab = trimesh.creation.box((3, 0.1, 3))
+    slab.apply_translation((0, -1.05, 0))
+    return [trimesh.creation.icosphere(subdivisions=2), slab]
+
+
+def tilted(meshes):
+    """The same, z up."""
+    return [mesh.copy().apply_transform(TILTED) for mesh in meshes]
+
+
+def room(without=None):
+    """A box that faces inward with a ball in it; without: the side that is open, an axis and a sign."""
+    box = trimesh.creation.box((4, 3, 6))
+    normals = box.face_normals
+    kept = [index for index in range(12) if without is None or normals[index][without[0]] * without[1] < 0.5]
+    walls = trimesh.Trimesh(box.vertices, box.faces[kept][:, ::-1], process=False)
+    ball = trimesh.creation.icosphere(subdivisions=2, radius=0.5)
+    ball.apply_translation((0.5, -1.0, 1.0))
+    return [walls, ball]
+
+
+def test_y_is_up_in_obj_and_z_in_stl(saved):
+    ball = trimesh.creation.icosphere(subdivisions=1)
+    assert np.allclose(load(saved(ball)).at(0).camera.up @ np.eye(3)[1], 0.93, atol=0.02)
+    assert load(saved(ball, name="a.stl")).at(0).camera.up[2] > 0.9
+
+
+@pytest.mark.parametrize(("meshes", "axis"), [(statue(), 1), (tilted(statue()), 2)], ids=["y", "z"])
+@pytest.mark.parametrize("name", ["a.obj", "a.stl", "a.ply"])
+def test_up_is_the_axis_that_it_stands_on(saved, caplog, meshes, axis, name):
+    with caplog.at_level(logging.WARNING, "scenes"):
+        snapshot = load(saved(*meshes, name=name)).at(0)
+    assert snapshot.camera.up[axis] > 0.9
+    assert snapshot.camera.eye[axis] > 1.0
+    assert snapshot.lights[0].direction[axis] < -0.5
+    assert f"{'xyz'[axis]} is taken" in caplog.text
+
+
+def test_what_is_up_can_be_said_and_is_not_guessed_then(saved, caplog):
+    with caplog.at_level(logging.WARNING, "scenes"):
+        snapshot = load(saved(*statue()), Viewing(up_axis="z")).at(0)
+    assert snapshot.camera.up[2] > 0.9
+    assert caplog.text == ""
+
+
+def test_what_is_up_is_not_asked_for_where_there_is_a_camera(write):
+    path = write("v from 0 0 9 at 0 0 0 up 0 1 0 angle 40 hither 1 resolution 9 9\np 3 0 0 0 1 0 0 0 1 0")
+    with pytest.raises(SceneError, match="--up-axis is for files without a camera, and 'scene' has one"):
+        load(path, Viewing(up_axis="z"))
+
+
+def test_things_are_seen_from_outside_with_light_from_all_around(saved):
+    snapshot = load(saved(*statue())).at(0)
+    assert np.linalg.norm(snapshot.camera.eye) > 4.0
+    assert snapshot.environment is not None
+    assert [light.kind for light in snapshot.lights] == ["distant"]
+    # White that faces the lamp: what comes from it and from all around, together about 1.
+    white = snapshot.lights[0].irradiance[0] / np.pi + snapshot.environment.radiance.mean()
+    assert white == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_closed_room_is_seen_from_inside(saved):
+    snapshot = load(saved(*room())).at(0)
+    inside = np.array([2.0, 1.5, 3.0])
+    assert (np.abs(snapshot.camera.eye) < inside).all()
+    assert abs(snapshot.camera.forward[2]) > 0.8  # along the longest way, or from corner to corner
+    assert snapshot.environment is None
+    for light in snapshot.lights:
+        assert light.kind == "point"
+        assert (np.abs(light.position) < inside).all()
+
+
+def test_an_open_room_is_seen_through_its_opening(saved):
+    snapshot = load(saved(*room(without=(2, 1)))).at(0)
+    assert snapshot.camera.eye[2] > 3.0
+    assert snapshot.camera.forward == pytest.approx((0, 0, -1), abs=1e-6)
+    assert snapshot.lights[0].kind == "point"
+    assert snapshot.environment is not None
+    # All four corners of the opening are in the picture.
+    corners = np.array([[x, y, 3.0] for x in (-2, 2) for y in (-1.5, 1.5)]) - snapshot.camera.eye
+    assert (np.abs(corners[:, 1]) < -corners[:, 2] * np.tan(np.radians(20))).all()
+    assert (np.abs(corners[:, 0]) < -corners[:, 2] * np.tan(np.radians(20)) * 4 / 3).all()
+
+
+def test_solids_and_houses_are_no_rooms():
+    inner, outer = room()[0], trimesh.creation.box((4.2, 3.2, 6.2))
+    house = np.concatenate([inner.triangles, outer.triangles]).astype(np.float32)
+    assert find_room(house) is None
+    assert find_room(trimesh.creation.box().triangles.astype(np.float32)) is None
+    assert find_room(inner.triangles.astype(np.float32)) is not None
+
+
+def test_what_shines_gets_no_lamp(tmp_path):
+    (tmp_path / "m.mtl").write_text("newmtl lamp\nKd 0 0 0\nKe 3 3 3\n")
+    (tmp_path / "a.obj").write_text("mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl lamp\nf 1 2 3\n")
+    snapshot = load(tmp_path / "a.obj").at(0)
+    assert snapshot.lights == ()
+    assert snapshot.environment is None
+
+
+def test_rays_find_the_nearest_triangle_and_its_side():
+    random = np.random.default_rng(4)
+    corners, directions = random.normal(size=(12, 3, 3)), random.normal(size=(60, 3))
+    distances, fronts = hits_from_origin(directions, corners)
+    assert 0 < np.isfinite(distances).sum() < 60
+    for direction, distance, front in zip(directions, distances, fronts, strict=True):
+        nearest, side = np.inf, False
+        for a, b, c in corners:
+            u, v, t = np.linalg.solve(np.stack([b - a, c - a, -direction], axis=-1), -a)
+            if u >= 0 and v >= 0 and u + v <= 1 and 0 < t < nearest:
+                nearest, side = t, np.cross(b - a, c - a) @ direction < 0
+        assert distance == pytest.approx(nearest)
+        assert front == side
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e6])
+def test_any_size(saved, size):
+    meshes = statue()
+    for mesh in meshes:
+        mesh.apply_scale(size)
+    camera = load(saved(*meshes)).at(0).camera
+    assert 4.0 < np.linalg.norm(camera.eye) / size < 9.0
+
+
+def test_a_flat_thing_and_a_point_can_be_looked_at(tmp_path):
+    for text in ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "v 0 0 0\nf 1 1 1\n"):
+        (tmp_path / "a.obj").write_text(text)
+        camera = load(tmp_path / "a.obj").at(0).camera
+        assert np.isfinite(camera.eye).all()
+        assert np.linalg.norm(camera.up) == pytest.approx(1.0)
