@@ -12,6 +12,7 @@ from scenes import SceneFileError, load
 from scenes.document import Document
 from scenes.geometry import areas
 from scenes.ply import read_ply
+from scenes.viewing import Viewing
 
 FORMATS = ("ascii", "binary_little_endian", "binary_big_endian")
 CODES = {"uchar": "B", "char": "b", "ushort": "H", "short": "h", "int": "i", "uint": "I", "float": "f", "double": "d"}
@@ -48,7 +49,7 @@ def written(kind, properties, row):
 def read(tmp_path, data):
     """The scene of a PLY file, and its notes without the name of the file."""
     (tmp_path / "a.ply").write_bytes(data)
-    scene = load(tmp_path / "a.ply")
+    scene = load(tmp_path / "a.ply", Viewing(up_axis="y"))
     return scene.at(0.0), [line.removeprefix(f"{tmp_path}/") for line in scene.document.notes.lines]
 
 

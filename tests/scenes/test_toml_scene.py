@@ -376,7 +376,9 @@ def test_settings_are_those_of_the_file_and_no_others(read_text: Callable[[str],
         "tone_map": "linear",
         "seed": 2**64 - 1,
     }
-    assert read_text(OBJECT_OF_RED).document.settings == {}
+    assert read_text(OBJECT_OF_RED).document.settings == {
+        "exposure": 0.0
+    }  # for which the light that it is given is made
 
 
 def test_defaults(read_text: Callable[[str], Scene]) -> None:

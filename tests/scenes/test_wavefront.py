@@ -12,6 +12,7 @@ from scenes import Material, SceneFileError, load
 from scenes.document import Document
 from scenes.geometry import areas
 from scenes.mesh_file import read_mesh_document
+from scenes.viewing import Viewing
 from scenes.wavefront import read_obj
 from scenes.wavefront.mtl import options_and_name, read_mtl
 
@@ -25,7 +26,7 @@ CORNERS = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
 def read(tmp_path, text, name="a.obj"):
     """The scene of an OBJ file, and its notes without the name of the file."""
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    scene = load(tmp_path / name)
+    scene = load(tmp_path / name, Viewing(up_axis="y"))
     return scene.at(0.0), [line.removeprefix(f"{tmp_path}/") for line in scene.document.notes.lines]
 
 
