@@ -144,7 +144,7 @@ def test_without_a_map_of_opacity_all_is_there(folder, lines):
 
 
 def test_pictures_of_other_holes_are_others(folder):
-    surfaces = Surfaces(folder / "a.obj", [], [], {})
+    surfaces = Surfaces(folder / "a.obj", [], [])
     made = image_texture("leaf", leaf())
     others = [replace(made, alpha=255 - made.alpha), replace(made, alpha=None), replace(made, alpha=made.alpha.copy())]
     assert [surfaces.texture_id(texture) for texture in (made, *others)] == [0, 1, 2, 0]
@@ -185,9 +185,13 @@ def test_a_mask_of_gltf_has_a_cutoff(folder, changes, least):
     assert np.array_equal(mask.alpha, np.where(least <= ALPHA, 255, 0))
 
 
-@pytest.mark.parametrize("mode", ["OPAQUE", "BLEND"])
-def test_other_modes_of_gltf_are_opaque(folder, mode):
-    assert glb_of(folder, leaf(), alphaMode=mode).materials[0].cutout == -1
+def test_alpha_counts_for_nothing_where_gltf_says_opaque(folder):
+    assert glb_of(folder, leaf(), alphaMode="OPAQUE").materials[0].cutout == -1
+
+
+def test_what_blends_in_gltf_is_cut_out_at_one_half(folder):
+    snapshot = glb_of(folder, leaf(), alphaMode="BLEND")
+    assert np.array_equal(snapshot.textures[snapshot.materials[0].cutout].alpha, np.where(ALPHA >= 128, 255, 0))
 
 
 def test_a_mask_of_gltf_without_alpha_is_whole(folder):
