@@ -130,6 +130,8 @@ def parents_of(rows: list[Item]) -> dict[int, int]:
     parents: dict[int, int] = {}
     for index, item in enumerate(rows):
         for child in item.indices("children", rows, "nodes"):
+            if child == index:
+                raise item.place.error("the node stands inside itself")
             if child in parents:
                 raise item.place.inside("children").error(f"node {child} stands in node {parents[child]} already")
             parents[child] = index
