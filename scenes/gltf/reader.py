@@ -9,7 +9,7 @@ import numpy as np
 
 from scenes.document import Document, Origin, Part, Shape, triangle_count
 from scenes.errors import SceneFileError
-from scenes.geometry import rewound
+from scenes.geometry import cross, rewound
 from scenes.gltf.accessors import Accessors
 from scenes.gltf.animation import Animations, read_animations
 from scenes.gltf.container import INSTANCING, GltfFile
@@ -109,11 +109,13 @@ class Reader:
                 self.file.note(f"{primitive.mode} are left out: surfaces alone are seen")
                 continue
             skin = skin_of(node.item, primitive, self.nodes)
-            matrix = node.matrix if skin is None else skin.matrices_at(0.0)[0]
-            mesh = self.mesh((number, index, bool(np.linalg.det(matrix[:3, :3]) < 0.0)), primitive)
-            shape = self.bent(node, number, primitive, mesh, skin)
-            for place in places if skin is None else [IDENTITY]:
-                self.add_part(shape, WORLD if skin is not None else inside(node.outer, node.fixed @ place))
+            if skin is not None:
+                mesh = self.mesh((number, index, mirrors(skin.matrices_at(0.0)[0])), primitive)
+                self.add_part(self.bent(node, number, primitive, mesh, skin), WORLD)
+                continue
+            for place in places:
+                mesh = self.mesh((number, index, mirrors(node.matrix @ place)), primitive)
+                self.add_part(self.bent(node, number, primitive, mesh, None), inside(node.outer, node.fixed @ place))
 
     def add_part(self, shape: Shape, transform: Transform) -> None:
         """Adds a shape in a place, if it has triangles. Raises where there are too many."""
@@ -148,6 +150,12 @@ class Reader:
             raise primitive.item.place.error(f"expected {width} morph targets, as many as the weights that move them")
         bending = Bending(mesh, targets, still if weights is None else weights, skin)
         return bending if bending.is_moving else bending.mesh_at(0.0)
+
+
+def mirrors(matrix: Doubles) -> bool:
+    """Returns whether a map (4, 4) turns the other side of triangles to the front."""
+    a, b, c = matrix[:3, :3].tolist()
+    return bool(np.dot(a, cross(b, c)) < 0.0)
 
 
 def instance_matrices(item: Item, accessors: Accessors) -> list[Doubles]:
