@@ -7,7 +7,6 @@ folder or below.
 import base64
 import binascii
 import json
-import logging
 import os
 import struct
 from functools import cache
@@ -18,6 +17,7 @@ from urllib.parse import unquote
 from scenes.errors import SceneFileError
 from scenes.gltf.values import Item
 from scenes.keys.place import Place, quoted
+from scenes.notes import Notes
 from scenes.source_file import read_bytes
 
 MAX_FILE_BYTES = 1 << 30
@@ -53,28 +53,26 @@ READ = frozenset(
 
 
 class GltfFile:
-    """Holds the header of a file and reads what it refers to. Notes are lines about what is not read as it is."""
+    """Holds the header of a file and reads what it refers to. notes: take in lines about what is not read as it is."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, notes: Notes) -> None:
         """Raises SceneFileError where the file is no glTF 2.0, is not whole, or needs an extension that is not read."""
         self.path = path
         data = read_bytes(path, MAX_FILE_BYTES)
         text, self.binary = chunks(path, data) if path.suffix.lower() == ".glb" else (data, b"")
         self.root = Item(Place(path), parsed(path, text))
-        self.notes: dict[str, None] = {}
+        self.notes = notes
+        self._noted: set[str] = set()
         self.rows = cache(self.root.children)
         self.buffer = cache(self._buffer)
         check_version(self.root)
         self.check_extensions()
 
     def note(self, text: str) -> None:
-        """Keeps a line for those who read the file, each once."""
-        self.notes[text] = None
-
-    def tell_notes(self) -> None:
-        """Says what there is to say of the file, by the log "scenes"."""
-        for text in self.notes:
-            logging.getLogger("scenes").info("%s: %s", self.path, text)
+        """Adds a line for those who read the file, each once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self.notes.add(text, self.path)
 
     def check_extensions(self) -> None:
         """Raises for an extension that is required and not read; one that is only used is noted."""

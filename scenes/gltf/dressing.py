@@ -11,7 +11,8 @@ from scenes.geometry import areas
 from scenes.gltf.container import GltfFile
 from scenes.gltf.pictures import EVEN, Layout, Map, Pictures
 from scenes.gltf.primitives import Primitive
-from scenes.gltf.surfaces import PLAIN, Surface, Surfaces, folded
+from scenes.gltf.surfaces import Surface, Surfaces, folded
+from scenes.mesh_materials import PLAIN
 from scenes.microfacets import multiplied
 from scenes.model import Color, Doubles, Material, Mesh, Texture
 from scenes.vertex_colors import with_vertex_colors

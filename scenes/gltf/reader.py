@@ -29,26 +29,26 @@ MAX_CAMERA_KEYS = 100_000
 MAX_PARTS = 1_000_000
 
 
-def read_document(path: Path, is_still: bool = False) -> Document:
-    """Reads a glTF or GLB file.
+def read_document(path: Path, document: Document, is_still: bool) -> None:
+    """Reads a glTF or GLB file into a document that is empty.
 
     is_still: animations are left out, and noted.
 
     Raises SceneFileError where it cannot be read.
     """
     try:
-        return Reader(GltfFile(path), is_still).document_of_all()
+        Reader(GltfFile(path, document.notes), document, is_still).read()
     except MemoryError as error:
         raise SceneFileError(path, None, "needs more memory than there is") from error
 
 
 @dataclass(eq=False)
 class Reader:
-    """Makes the document of one file. Meshes that several nodes use are made once."""
+    """Reads one file into a document. Meshes that several nodes use are made once."""
 
     file: GltfFile
+    document: Document
     is_still: bool
-    document: Document = field(default_factory=Document)
     meshes: dict[tuple[int, int, bool], Mesh] = field(default_factory=dict)
     triangles: int = 0
 
@@ -76,15 +76,13 @@ class Reader:
         """Gives meshes their materials."""
         return Dressing(self.file, self.document)
 
-    def document_of_all(self) -> Document:
-        """Returns the document, once everything is read and the notes are told."""
+    def read(self) -> None:
+        """Reads everything."""
         self.document.animation = self.animations.span
         self.document.tracks = {track_name(index): track for index, track in self.animations.tracks.items()}
         for node in self.nodes.placed():
             self.add_meshes(node)
             self.add_view(node)
-        self.file.tell_notes()
-        return self.document
 
     def add_view(self, node: PlacedNode) -> None:
         """Adds the camera and the light of a node."""

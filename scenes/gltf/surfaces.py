@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from scenes.gltf.pictures import BLUE, COLOR, EVEN, GREEN, RED, VECTORS, Lookup, Map, Pictures
 from scenes.gltf.values import MAX_NUMBER, Item
+from scenes.mesh_materials import PLAIN
 from scenes.microfacets import BLACK, MIRROR_ALPHA, added, coated, glass, is_dull, multiplied, scaled
 from scenes.model import Color, Material
 
 WHITE: Color = (1.0, 1.0, 1.0)
-#: The surface of what has no material is as PLAIN of `scenes.mesh_materials`.
-PLAIN = Material(name="plain", diffuse=(0.6, 0.6, 0.6))
 DEFAULT_IOR = 1.5
 COAT = 0.04
 #: Specular reflectance at normal incidence up to which a glossy surface is a coat over its colour.

@@ -14,6 +14,11 @@ TRIANGLE = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
 CORNERS = [[0, 0], [1, 0], [0, 1]]
 
 
+def notes_of(document):
+    """What is told of a document, in one text."""
+    return "\n".join(document.notes.lines)
+
+
 class GltfBuilder:
     """A header and its buffer. Methods return the index of what they add."""
 

@@ -11,9 +11,7 @@ from renderer import cli
 from scenes import describe, load
 from scenes.errors import SceneFileError
 from scenes.export import export
-from scenes.mesh_materials import Surfaces
 from scenes.model import Material
-from scenes.texture_file import image_texture
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 ALPHA = np.uint8([[0, 100, 127, 128], [200, 255, 3, 255]])
@@ -141,13 +139,6 @@ def test_a_map_of_opacity_cuts_out(folder, line):
 @pytest.mark.parametrize("lines", [(), ("map_Kd leaf.png",), ("map_d missing.png",)])
 def test_without_a_map_of_opacity_all_is_there(folder, lines):
     assert load(write_obj(folder, *lines)).at(0.0).materials[0].cutout == -1
-
-
-def test_pictures_of_other_holes_are_others(folder):
-    surfaces = Surfaces(folder / "a.obj", [], [])
-    made = image_texture("leaf", leaf())
-    others = [replace(made, alpha=255 - made.alpha), replace(made, alpha=None), replace(made, alpha=made.alpha.copy())]
-    assert [surfaces.texture_id(texture) for texture in (made, *others)] == [0, 1, 2, 0]
 
 
 # ---------------------------------------------------------------------------------------------------------------- glTF

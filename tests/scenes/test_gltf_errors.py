@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from gltf_file import CORNERS, GltfBuilder
+from gltf_file import CORNERS, GltfBuilder, notes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -265,7 +265,7 @@ def test_any_header_is_read_or_refused(tmp_path_factory, changes):
 # --- notes ------------------------------------------------------------------------------------------------------------
 
 
-def test_notes_are_told_once_each(tmp_path, caplog):
+def test_notes_are_told_once_each(tmp_path):
     file = GltfBuilder()
     plain = {"doubleSided": True}
     file.add("materials", **plain, occlusionTexture={"index": 0})
@@ -275,10 +275,9 @@ def test_notes_are_told_once_each(tmp_path, caplog):
     file.node(mesh=file.mesh(points, given, points))
     file.header["extensionsUsed"] = ["ACME_magic", "KHR_lights_punctual"]
     path = file.write(tmp_path / "a.gltf")
-    with caplog.at_level("INFO", "scenes"):
-        scene = load(path)
+    scene = load(path)
     assert scene.document.triangles == 1
-    assert [record.getMessage() for record in caplog.records] == [
+    assert scene.document.notes.lines == [
         f'{path}: the extension "ACME_magic" is not read',
         f"{path}: points are left out: surfaces alone are seen",
         f"{path}: the attribute _WIND is not read",
@@ -286,9 +285,10 @@ def test_notes_are_told_once_each(tmp_path, caplog):
     ]
 
 
-def test_a_missing_picture_is_noted(tmp_path, caplog):
+def test_a_missing_picture_is_noted(tmp_path):
     file = changed(("images", 0), {"uri": "gone.png"})
-    with caplog.at_level("INFO", "scenes"):
-        scene = load(file.write(tmp_path / "a.gltf"))
+    scene = load(file.write(tmp_path / "a.gltf"))
     assert not [texture for texture in scene.document.textures if "images" in texture.name]
-    assert 'images[0]: refers to "gone.png", which is not in its folder: colours alone are used' in caplog.text
+    assert 'images[0]: refers to "gone.png", which is not in its folder: colours alone are used' in notes_of(
+        scene.document
+    )
