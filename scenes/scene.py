@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from scenes.document import Document
+from scenes.errors import SceneError
 from scenes.model import AnimationRange, Snapshot
 
 
@@ -29,5 +30,8 @@ class Scene:
         return self.snapshot(time)
 
     def at_frame(self, frame: int) -> Snapshot:
-        """Makes the snapshot of the scene at a 0-based frame of its animation."""
+        """Makes the snapshot of the scene at a 0-based frame of its animation. Raises SceneError where it has none."""
+        if not 0 <= frame < self.animation.frames:
+            frames = f"frames 0 to {self.animation.frames - 1}" if self.animation.frames > 1 else "frame 0 alone"
+            raise SceneError(f"scene {self.name!r} has {frames}, got frame {frame}")
         return self.snapshot(self.animation.time_of(frame))

@@ -289,6 +289,5 @@ def test_a_missing_picture_is_noted(tmp_path):
     file = changed(("images", 0), {"uri": "gone.png"})
     scene = load(file.write(tmp_path / "a.gltf"))
     assert not [texture for texture in scene.document.textures if "images" in texture.name]
-    assert 'images[0]: refers to "gone.png", which is not in its folder: colours alone are used' in notes_of(
-        scene.document
-    )
+    told = 'images[0]: refers to "gone.png", which is not in its folder: colours alone are used'
+    assert told in notes_of(scene.document)
