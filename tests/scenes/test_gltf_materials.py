@@ -62,6 +62,27 @@ def test_each_axis_has_its_own_end(tmp_path, modes):
         assert seen == PIXELS[wrapped(v, 2, modes[1]), wrapped(u, 3, modes[0]), 0], (u, v)
 
 
+@pytest.mark.parametrize("modes", [(REPEAT, CLAMP), (CLAMP, REPEAT), (MIRROR, CLAMP)])
+def test_beside_the_edge_filters_blend_with_what_is_beyond(tmp_path, modes):
+    file = GltfBuilder()
+    texture = file.picture(PIXELS, {"wrapS": modes[0], "wrapT": modes[1]})
+    file.add("materials", pbrMetallicRoughness={"baseColorTexture": {"index": texture}, **PLAIN})
+    uvs = np.array([[0.02, 0.05], [0.98, 0.05], [0.02, 0.95]])
+    file.mesh(file.primitive({"TEXCOORD_0": uvs}, material=0))
+    snapshot = snapshot_of(file, tmp_path)
+    (texture,) = snapshot.textures
+    arrays = pack_textures([texture.pixels.astype(np.float32)], [Look(texture.wrap == "clamp")])
+    for corner, (u, v) in zip(snapshot.uvs[0].astype(float), uvs, strict=True):
+        x, y = 3 * u - 0.5, 2 * v - 0.5
+        left, top = math.floor(x), math.floor(y)
+        texels = [
+            [PIXELS[wrapped(row / 2, 2, modes[1]), wrapped(column / 3, 3, modes[0]), 0] for column in (left, left + 1)]
+            for row in (top, top + 1)
+        ]
+        expected = [1 - (y - top), y - top] @ np.array(texels, float) @ [1 - (x - left), x - left]
+        assert lookup(arrays, 0, *corner)[0] == pytest.approx(expected, abs=1e-3)
+
+
 def test_far_coordinates_of_mixed_ends_do_not_fill_the_memory(tmp_path):
     file = GltfBuilder()
     texture = file.picture(PIXELS, {"wrapS": CLAMP})
