@@ -8,6 +8,7 @@ import numpy as np
 
 from scenes.document import Document
 from scenes.geometry import areas
+from scenes.gltf.baking import baked
 from scenes.gltf.container import GltfFile
 from scenes.gltf.pictures import EVEN, Layout, Map, Pictures
 from scenes.gltf.primitives import Primitive
@@ -49,7 +50,7 @@ class Dressing:
         uvs = None if frame is None else primitive.texture_coordinates(frame[0])
         surface = self.in_one_frame(surface, None if uvs is None else frame)
         if primitive.colors is not None and len(triangles):
-            mesh, surface, texture = self.colored(primitive, mesh, surface)
+            mesh, surface, texture = self.colored(primitive, mesh, surface, uvs)
             if texture is not None:
                 return replace(mesh, material=self.painted(surface.material, texture))
         if uvs is not None and surface.maps:
@@ -90,10 +91,15 @@ class Dressing:
                 material = folded(material, name, self.pictures.mean(used.lookup.image, used.role))
         return Surface(material, maps)
 
-    def colored(self, primitive: Primitive, mesh: Mesh, surface: Surface) -> tuple[Mesh, Surface, Texture | None]:
+    def colored(
+        self, primitive: Primitive, mesh: Mesh, surface: Surface, uvs: Doubles | None
+    ) -> tuple[Mesh, Surface, Texture | None]:
         """Returns a mesh and its surface, whose colour those of the vertices multiply.
 
-        They become a texture where there is no picture. Beside pictures their mean over the area counts, and is noted.
+        uvs: texture coordinates (nv, 2) of the first picture, or None.
+
+        They become a texture, where there is one picture its product with them. Beside others their mean over the area
+        counts, and is noted.
         """
         assert primitive.colors is not None
         colors = primitive.colors[:, :3][mesh.triangles]
@@ -104,12 +110,26 @@ class Dressing:
         if not surface.maps:
             painted, texture = with_vertex_colors(mesh, colors, "colours of vertices")
             return painted, surface, texture
+        found = self.baked(mesh, surface, uvs, colors)
+        if found is not None:
+            return found[0], surface, found[1]
         self.file.note(
             f"material {surface.material.name!r}: its pictures are multiplied by the mean of the colours of vertices"
         )
         sizes = areas(mesh.vertices[mesh.triangles])
         weights = sizes if sizes.sum() > 0.0 else np.ones(len(sizes))
         return mesh, tinted(surface, np.average(colors.mean(axis=1), axis=0, weights=weights)), None
+
+    def baked(self, mesh: Mesh, surface: Surface, uvs: Doubles | None, colors: Doubles) -> tuple[Mesh, Texture] | None:
+        """Returns a mesh and the product of its only picture with the colours (n, 3, 3) of its corners; None where
+        there are others, holes, or too many texels."""
+        name, used = next(iter(surface.maps.items()))
+        if len(surface.maps) > 1 or uvs is None or name not in ("texture", "specular_map"):
+            return None
+        picture = self.pictures.picture(used.lookup.image)
+        assert picture is not None
+        corners = used.lookup.moved(uvs)[mesh.triangles]
+        return baked(mesh, (corners, colors), picture, used.lookup)
 
     def painted(self, material: Material, texture: Texture) -> int:
         """Returns the index of a material whose colour is a texture."""

@@ -270,7 +270,11 @@ def copies_of(modes: set[int], values: Doubles, side: int) -> tuple[int, int]:
 
 def texels(side: int, first: int, copies: int, wrap: int) -> npt.NDArray[Any]:
     """Returns which texel of a picture's side stands at each place of its copies along that axis."""
-    places = np.arange(first * side, (first + copies) * side)
+    return wrapped_texels(np.arange(first * side, (first + copies) * side), side, wrap)
+
+
+def wrapped_texels(places: npt.NDArray[Any], side: int, wrap: int) -> npt.NDArray[Any]:
+    """Returns which texel of a picture's side stands at places that may be beyond it."""
     if wrap == CLAMP:
         return np.clip(places, 0, side - 1)
     if wrap == MIRROR:

@@ -154,6 +154,28 @@ def test_one_colour_of_all_vertices_is_a_factor_of_the_picture(tmp_path):
     assert seen(snapshot, 0, [0.3, 0.3, 0.4]) == pytest.approx(np.array(color[0]) * 0.2158605, abs=1e-5)
 
 
+@pytest.mark.parametrize("wrap", [10497, 33648])
+def test_colours_of_vertices_multiply_a_picture_between_them(tmp_path, wrap):
+    """A picture whose red is a ramp of 8 texels, linear in bytes that are shares: looked up between its texels, it is
+    the product of two linear functions."""
+    file = GltfBuilder()
+    ramp = np.zeros((2, 8, 3), np.uint8)
+    ramp[..., 0] = np.arange(20, 180, 20)
+    texture = file.picture(ramp, {"wrapS": wrap})
+    file.add("materials", pbrMetallicRoughness={"baseColorTexture": {"index": texture}, **SHINY, "metallicFactor": 0})
+    uvs = np.array([[0.1, 0.2], [0.9, 0.2], [0.1, 0.8]])
+    triangles = [0, 1, 2, 0, 2, 1, 1, 0, 2]
+    file.mesh(file.primitive({"COLOR_0": COLORS, "TEXCOORD_0": uvs}, triangles, material=0))
+    snapshot = snapshot_of(file, tmp_path)
+    image = decoded(ramp[0, :, 0])
+    for number, corners in enumerate(np.reshape(triangles, (3, 3))):
+        for weights in ([1, 0, 0], [0, 1, 0], [0, 0.5, 0.5], [0.2, 0.7, 0.1], [0.4, 0.3, 0.3]):
+            u = 8 * (np.array(weights) @ uvs[corners])[0] - 0.5
+            expected = np.interp(u, np.arange(8), image) * (np.array(weights) @ COLORS[corners])[0]
+            assert seen(snapshot, number, weights)[0] == pytest.approx(expected, abs=0.004)
+    assert "multiplied by the mean" not in notes_of(load(tmp_path / "a.gltf").document)
+
+
 def test_without_a_material_colours_of_vertices_are_all_there_is(tmp_path):
     file = GltfBuilder()
     file.mesh(file.primitive({"COLOR_0": COLORS}))
