@@ -50,9 +50,9 @@ def baked(
     texels[:, y, x] = texels[:, y, x - 1] + texels[:, y - 1, x] - texels[:, y - 1, x - 1]
     bits = math.ceil(math.log2(len(uvs)))
     columns, rows = 1 << (bits + 1) // 2, 1 << bits // 2
-    image = np.zeros((rows * columns, side, side, 3), np.float32)
-    image[: len(uvs)] = texels
-    image = image.reshape(rows, columns, side, side, 3).swapaxes(1, 2).reshape(rows * side, columns * side, 3)
+    patches = np.zeros((rows * columns, side, side, 3), np.float32)
+    patches[: len(uvs)] = texels
+    image = patches.reshape(rows, columns, side, side, 3).swapaxes(1, 2).reshape(rows * side, columns * side, 3)
     row, column = np.divmod(np.arange(len(uvs)), columns)
     first = np.stack([column, row], axis=-1)[:, None, :] * side
     ends = np.array([[0, 0], [side - 1, 0], [0, side - 1]])
