@@ -30,8 +30,11 @@ class Scene:
         return self.snapshot(time)
 
     def at_frame(self, frame: int) -> Snapshot:
-        """Makes the snapshot of the scene at a 0-based frame of its animation. Raises SceneError where it has none."""
-        if not 0 <= frame < self.animation.frames:
-            frames = f"frames 0 to {self.animation.frames - 1}" if self.animation.frames > 1 else "frame 0 alone"
-            raise SceneError(f"scene {self.name!r} has {frames}, got frame {frame}")
+        """Makes the snapshot of the scene at a 0-based frame of its animation; what stands still is the same in all.
+
+        Raises SceneError where the animation has no such frame.
+        """
+        frames = self.animation.frames
+        if frame < 0 or frame >= frames > 1:
+            raise SceneError(f"scene {self.name!r} has frames 0 to {frames - 1}, got frame {frame}")
         return self.snapshot(self.animation.time_of(frame))
