@@ -73,6 +73,26 @@ class KeyedTriangles:
 
 
 @dataclass(frozen=True, eq=False)
+class BentMesh(ABC):
+    """Holds a mesh whose vertices and normals move one by one; triangles and texture coordinates stay. rest: the mesh
+    before anything moves."""
+
+    rest: Mesh
+
+    @property
+    def material(self) -> int:
+        """Returns the index of the material."""
+        return self.rest.material
+
+    @abstractmethod
+    def mesh_at(self, time: float) -> Mesh:
+        """Returns the mesh at a time."""
+
+
+Shape = Mesh | KeyedTriangles | BentMesh
+
+
+@dataclass(frozen=True, eq=False)
 class Part:
     """Puts a piece of geometry in its place; parts may share a shape.
 
@@ -82,7 +102,7 @@ class Part:
         `scenes.tessellation`.
     """
 
-    shape: Mesh | KeyedTriangles
+    shape: Shape
     transform: Transform = WORLD
     origin: Origin = BY_CODE
     material: int | None = None
@@ -196,9 +216,16 @@ class Document:
         return sum({id(part.shape): triangle_count(part.shape) for part in self.parts}.values())
 
 
-def triangle_count(shape: Mesh | KeyedTriangles) -> int:
+def triangle_count(shape: Shape) -> int:
     """Returns how many triangles a shape has."""
-    return len(shape.triangles) if isinstance(shape, Mesh) else shape.positions.shape[1]
+    if isinstance(shape, KeyedTriangles):
+        return shape.positions.shape[1]
+    return len(rest_of(shape).triangles)
+
+
+def rest_of(shape: Mesh | BentMesh) -> Mesh:
+    """Returns the mesh of a shape whose triangles stay the same ones."""
+    return shape if isinstance(shape, Mesh) else shape.rest
 
 
 def corner_indices(count: int) -> Indices:

@@ -15,6 +15,7 @@ from scenes.document import (
     Origin,
     Part,
     join_loose,
+    rest_of,
     triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
@@ -87,9 +88,9 @@ class SceneEvaluator:
         for item in self.placed:
             material = item.part.material
             self.material_ids[item.indices] = item.part.shape.material if material is None else material
-            if isinstance(item.part.shape, Mesh):
+            if not isinstance(item.part.shape, KeyedTriangles):
                 place_uvs = corner_uvs if self.is_clamped(self.material_ids[item.indices]) else small_uvs
-                self.uvs[item.indices] = place_uvs(item.part.shape)
+                self.uvs[item.indices] = place_uvs(rest_of(item.part.shape))
 
     def is_clamped(self, material_ids: Indices) -> bool:
         """Returns whether a texture of these triangles, all of one material, does not repeat."""
@@ -105,7 +106,7 @@ class SceneEvaluator:
 
     def moves(self, part: Part) -> bool:
         """Returns whether a part may change with time."""
-        return isinstance(part.shape, KeyedTriangles) or self.is_animated(part.transform)
+        return not isinstance(part.shape, Mesh) or self.is_animated(part.transform)
 
     def is_animated(self, transform: Transform | None) -> bool:
         """Returns whether a transform, or one around it, has keyframes. A name without any moves nothing."""

@@ -1,6 +1,7 @@
 """This module flattens indexed meshes to the arrays of a snapshot, and measures triangles."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -76,6 +77,16 @@ def unit_scale(matrix: Doubles) -> Doubles:
     """Divides a matrix by its largest entry."""
     size = np.abs(matrix).max()
     return matrix / size if size > 0.0 else matrix
+
+
+def rewound(mesh: Mesh) -> Mesh:
+    """Returns a mesh whose triangles show their other side."""
+    return replace(
+        mesh,
+        triangles=mesh.triangles[:, ::-1],
+        normal_triangles=None if mesh.normal_triangles is None else mesh.normal_triangles[:, ::-1],
+        uv_triangles=None if mesh.uv_triangles is None else mesh.uv_triangles[:, ::-1],
+    )
 
 
 def corner_uvs(mesh: Mesh) -> Doubles:

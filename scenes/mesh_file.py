@@ -1,22 +1,19 @@
-"""This module reads mesh files: OBJ and PLY by readers of their own, `scenes.wavefront` and `scenes.ply`; STL, GLB and
-glTF through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
+"""This module reads mesh files: OBJ, PLY and glTF by readers of their own, `scenes.wavefront`, `scenes.ply` and
+`scenes.gltf`; STL through trimesh (Dawson-Haggerty et al.: trimesh, 2019).
 
-Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones. A
-geometry that several nodes of a glTF file use is one mesh; where a node mirrors it, the other winding is in front, as
-glTF has it. Text is UTF-8 or else Latin-1.
+Triangles stay as many as the file has, those without area too. Normals are the file's, or else the geometric ones. Text
+is UTF-8 or else Latin-1.
 
-Materials: see `scenes.mesh_materials`, and `scenes.wavefront.surfaces` for MTL. A surface without a material is of one
-plain grey.
+Materials: see `scenes.gltf.surfaces`, `scenes.wavefront.surfaces` for MTL, and `scenes.mesh_materials` for STL. A
+surface without a material is of one plain grey.
 
-Cameras and lights of a glTF file are read: see `scenes.gltf`. What a file does not have of them it gets by
-`scenes.default_view`.
+What a file does not have of cameras and lights it gets by `scenes.default_view`.
 """
 
 import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +24,9 @@ from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
 from scenes.evaluator import scene_of
 from scenes.geometry import MAX_COORDINATE
-from scenes.gltf import GLTF_SUFFIXES, add_view, header_of, with_header
+from scenes.gltf import GLTF_SUFFIXES, read_document
 from scenes.memory import MAX_TRIANGLES
-from scenes.mesh_materials import Surfaces
+from scenes.mesh_materials import dressed
 from scenes.mesh_validation import check_stl, is_stl_text
 from scenes.model import Doubles, Mesh
 from scenes.notes import Notes
@@ -49,49 +46,44 @@ READERS: dict[str, Callable[[Path, bytes, Document], None]] = {".obj": read_obj,
 def read_mesh_file(path: Path) -> Scene:
     """Reads the scene of a mesh file. Raises SceneFileError when it cannot be read, holds no triangles or no sound
     ones."""
-    document = read_mesh_document(path)
+    document = read_mesh_document(path, is_still=False)
     document.background = SKY
     document.up = "z" if suffix_of(path).startswith(".stl") else "y"
     document.is_up_known = suffix_of(path) in GLTF_SUFFIXES
     return scene_of(path.name[: -len(suffix_of(path))], document, str(path))
 
 
-def read_mesh_document(path: Path, notes: Notes | None = None) -> Document:
+def read_mesh_document(path: Path, notes: Notes | None = None, *, is_still: bool = True) -> Document:
     """Reads the meshes of a file in their places, with its materials, textures, cameras and lights, and nothing else.
 
     notes: what takes in the notes of the file, instead of new ones.
+    is_still: animations are left out.
 
     Raises SceneFileError when it cannot be read, holds no triangles or no sound ones.
     """
-    data = read_bytes(path, MAX_FILE_BYTES)
     document = Document(notes=Notes() if notes is None else notes)
-    own = READERS.get(suffix_of(path).removesuffix(PACKED))
-    if own is None:
-        read_by_trimesh(path, data, document)
+    if path.suffix.lower() in GLTF_SUFFIXES:
+        read_document(path, document, is_still)
     else:
-        own(path, data, document)
+        READERS.get(suffix_of(path).removesuffix(PACKED), read_stl)(path, read_bytes(path, MAX_FILE_BYTES), document)
     if not document.triangles:
         raise SceneFileError(path, None, "there are no triangles")
     return document
 
 
-def read_by_trimesh(path: Path, data: bytes, document: Document) -> None:
-    """Reads the meshes of an STL, glTF or GLB file."""
-    header = header_of(path, data)
-    if path.suffix.lower() == ".stl":
-        check_stl(path, data)
-    reader = MeshReader(path, header, document)
+def read_stl(path: Path, data: bytes, document: Document) -> None:
+    """Reads the meshes of an STL file."""
+    check_stl(path, data)
     try:
         with np.errstate(all="ignore"):  # what overflows is not finite, and found later
-            for place in placed_geometry(load_scene(path, with_clean_text(path, data, header))):
-                reader.add(place)
-            add_view(path, reader.document, header)
+            for geometry in geometries(load_scene(as_utf8(data) if is_stl_text(data) else data)):
+                add_mesh(path, document, geometry)
     except SceneFileError:
         raise
     except MemoryError as error:
         raise SceneFileError(path, None, "needs more memory than there is") from error
     except Exception as error:  # loaders raise all kinds on bad files, in words about themselves
-        raise SceneFileError(path, None, f"is not a readable {path.suffix[1:].upper()} file") from error
+        raise SceneFileError(path, None, "is not a readable STL file") from error
 
 
 def under(matrix: Doubles, points: Doubles) -> Doubles:
@@ -100,32 +92,8 @@ def under(matrix: Doubles, points: Doubles) -> Doubles:
     return moved
 
 
-def with_clean_text(path: Path, data: bytes, header: dict[str, Any]) -> bytes:
-    """Returns the bytes of a mesh file for trimesh, with what is text in them as UTF-8."""
-    if path.suffix.lower() in GLTF_SUFFIXES:
-        return with_header(path, data, header)
-    return as_utf8(data) if is_stl_text(data) else data
-
-
-class NamedFiles:
-    """Finds the files that a glTF file refers to, for trimesh."""
-
-    def __init__(self, path: Path, files: Any) -> None:
-        self.path, self.files = path, files
-
-    def get(self, name: str) -> bytes:
-        """Reads the bytes of a file in the folder of the mesh file."""
-        try:
-            data: bytes = self.files.get(name)
-        except (OSError, ValueError) as error:
-            raise SceneFileError(self.path, None, f"refers to {name!r}, which is not in its folder") from error
-        return data
-
-    __getitem__ = get
-
-
-def load_scene(path: Path, data: bytes) -> Any:
-    """Reads a trimesh scene or mesh."""
+def load_scene(data: bytes) -> Any:
+    """Reads a trimesh scene or mesh of the bytes of an STL file."""
     import trimesh  # only those who read meshes wait for it
 
     logging.getLogger("trimesh").addHandler(QUIET)
@@ -133,92 +101,35 @@ def load_scene(path: Path, data: bytes) -> Any:
         warnings.simplefilter("ignore")
         # NumPy warns where text that should be numbers is not, and returns what it has.
         warnings.filterwarnings("error", message=".*could not be read to its end.*")
-        resolver: Any = NamedFiles(path, trimesh.resolvers.FilePathResolver(str(path.resolve())))
-        return trimesh.load(io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=resolver, process=False)
+        return trimesh.load(io.BytesIO(data), file_type="stl", process=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Holds a use of a trimesh mesh, and the (4, 4) matrix that places it, or None where nothing does."""
-
-    geometry: Any
-    matrix: Doubles | None = None
-
-    @property
-    def mirrors(self) -> bool:
-        """Returns whether the other side of the triangles is in front."""
-        return self.matrix is not None and bool(np.linalg.det(self.matrix[:3, :3]) < 0.0)
-
-
-def placed_geometry(loaded: Any) -> Iterator[Place]:
-    """Yields each use of a mesh that has triangles."""
+def geometries(loaded: Any) -> Iterator[Any]:
+    """Yields each mesh of a trimesh scene or mesh that has triangles."""
     if hasattr(loaded, "faces"):
-        yield Place(loaded)
+        yield loaded
     elif hasattr(loaded, "graph"):
         for node in loaded.graph.nodes_geometry:
-            matrix, name = loaded.graph[node]
-            matrix = np.array(matrix, dtype=np.float64)
-            if len(getattr(loaded.geometry[name], "faces", ())):
-                yield Place(loaded.geometry[name], None if np.array_equal(matrix, np.eye(4)) else matrix)
+            geometry = loaded.geometry[loaded.graph[node][1]]
+            if len(getattr(geometry, "faces", ())):
+                yield geometry
 
 
-@dataclass(eq=False)
-class MeshReader:
-    """Takes in the uses of meshes one after the other. header: that of a glTF file, or {}."""
-
-    path: Path
-    header: dict[str, Any]
-    document: Document
-    known: dict[tuple[int, bool], Mesh] = field(default_factory=dict)
-    triangles: int = 0
-
-    def add(self, place: Place) -> None:
-        """Takes in one use of a mesh."""
-        self.triangles += len(place.geometry.faces)
-        if self.triangles > MAX_TRIANGLES:
-            raise SceneFileError(self.path, None, f"over {MAX_TRIANGLES} triangles")
-        mesh = self.mesh_of(place.geometry, place.mirrors)
-        vertices = mesh.vertices if place.matrix is None else under(place.matrix, mesh.vertices)
-        check_numbers(self.path, "position", vertices)
-        transform = WORLD if place.matrix is None else WORLD.inner(matrix=place.matrix)
-        self.document.parts.append(Part(mesh, transform, Origin(self.path)))
-
-    def mesh_of(self, geometry: Any, mirrored: bool) -> Mesh:
-        """Returns the mesh of a trimesh mesh, always the same one, with the other winding if it is for a mirroring
-        matrix."""
-        key = (id(geometry), mirrored)
-        if key not in self.known:
-            self.known[key] = rewound(self.mesh_of(geometry, False)) if mirrored else self.new_mesh(geometry)
-        return self.known[key]
-
-    def new_mesh(self, geometry: Any) -> Mesh:
-        """Makes the mesh of a trimesh mesh, and takes in its material."""
-        vertices, triangles = np.asarray(geometry.vertices, dtype=np.float64), np.asarray(geometry.faces)
-        if triangles.min() < 0 or triangles.max() >= len(vertices):
-            reach = f"{triangles.min()} to {triangles.max()}"
-            raise SceneFileError(self.path, None, f"indices reach from {reach}, but there are {len(vertices)} vertices")
-        triangles = triangles.astype(np.int32)
-        normals = file_normals(self.path, geometry)
-        uvs = texture_coordinates(self.path, geometry, len(vertices))
-        bare = Mesh(
-            vertices=vertices,
-            triangles=triangles,
-            normals=normals,
-            normal_triangles=None if normals is None else triangles,
-            material=0,
-        )
-        surfaces = Surfaces(self.path, self.document.materials, self.document.textures, self.header)
-        return surfaces.dressed(bare, geometry, uvs)
-
-
-def rewound(mesh: Mesh) -> Mesh:
-    """Returns a mesh whose triangles show their other side."""
-    return replace(
-        mesh,
-        triangles=mesh.triangles[:, ::-1],
-        normal_triangles=None if mesh.normal_triangles is None else mesh.normal_triangles[:, ::-1],
-        uv_triangles=None if mesh.uv_triangles is None else mesh.uv_triangles[:, ::-1],
+def add_mesh(path: Path, document: Document, geometry: Any) -> None:
+    """Adds a trimesh mesh to a document, with its colours. Raises where there are too many triangles."""
+    vertices, triangles = np.asarray(geometry.vertices, dtype=np.float64), np.asarray(geometry.faces, dtype=np.int32)
+    if document.triangles + len(triangles) > MAX_TRIANGLES:
+        raise SceneFileError(path, None, f"over {MAX_TRIANGLES} triangles")
+    check_numbers(path, "position", vertices)
+    normals = file_normals(path, geometry)
+    mesh = Mesh(
+        vertices=vertices,
+        triangles=triangles,
+        normals=normals,
+        normal_triangles=None if normals is None else triangles,
+        material=0,
     )
+    document.parts.append(Part(dressed(mesh, geometry, document), WORLD, Origin(path)))
 
 
 def file_normals(path: Path, geometry: Any) -> Doubles | None:
@@ -238,15 +149,3 @@ def check_numbers(path: Path, kind: str, values: Doubles) -> None:
         index = int(np.argmax(bad))
         message = f"{kind} {index} is {values[index].tolist()}; expected finite numbers of at most {MAX_COORDINATE:g}"
         raise SceneFileError(path, None, message)
-
-
-def texture_coordinates(path: Path, geometry: Any, count: int) -> Doubles | None:
-    """Returns the texture coordinates (count, 2) float64 with v downward, or None. trimesh has v upward for all
-    formats."""
-    uvs = getattr(geometry.visual, "uv", None)
-    if uvs is None or np.shape(uvs) != (count, 2):
-        return None
-    uvs = np.array(uvs, dtype=np.float64)
-    check_numbers(path, "texture coordinate", uvs)
-    uvs[:, 1] = 1.0 - uvs[:, 1]
-    return uvs

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from scenes.model import Color, Doubles, Mesh, Texture
 from scenes.srgb import decoded, encoded
@@ -15,8 +16,8 @@ Bytes = npt.NDArray[np.uint8]
 def mean_color(pixels: Bytes) -> Color:
     """Returns the linear mean of sRGB pixels (height, width, 3)."""
     values = decoded(np.arange(256, dtype=np.uint8))
-    counts = [np.bincount(pixels[..., channel].ravel(), minlength=256) for channel in range(3)]
-    red, green, blue = (float(count @ values) / count.sum() for count in counts)
+    counts = np.array(Image.fromarray(pixels).histogram()).reshape(3, 256)
+    red, green, blue = (float(count @ values / count.sum()) for count in counts)
     return (red, green, blue)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from scenes.document import Document
+from scenes.errors import SceneError
 from scenes.model import AnimationRange, Snapshot
 
 
@@ -37,5 +38,11 @@ class Scene:
         return self.snapshot(time)
 
     def at_frame(self, frame: int) -> Snapshot:
-        """Makes the snapshot of the scene at a 0-based frame of its animation."""
+        """Makes the snapshot of the scene at a 0-based frame of its animation; what stands still is the same in all.
+
+        Raises SceneError where the animation has no such frame.
+        """
+        frames = self.animation.frames
+        if frame < 0 or frame >= frames > 1:
+            raise SceneError(f"scene {self.name!r} has frames 0 to {frames - 1}, got frame {frame}")
         return self.snapshot(self.animation.time_of(frame))

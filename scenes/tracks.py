@@ -78,12 +78,44 @@ def tangent_weights(times: Doubles, shapes: Doubles, index: int) -> TangentWeigh
     )
 
 
+def linear_shapes(times: Doubles) -> Doubles:
+    """Returns the tension, continuity and bias, (n, 3), with which the spline is linear between keys.
+
+    times: (n,), not falling.
+
+    At continuity -1 the tangents on both sides of a key follow their own steps alone (Kochanek, Bartels 1984). Tension
+    and bias undo the adjustment for uneven times: each tangent is to be the whole step.
+    """
+    steps = np.diff(times)
+    shapes = np.tile([0.0, -1.0, 0.0], (len(times), 1))
+    for index in range(1, len(times) - 1):
+        span = steps[index - 1] + steps[index]
+        # A step without duration is never walked, and twice as fast are its neighbours.
+        arriving, leaving = (0.5 * span / step if step > 0.0 else 0.5 for step in steps[index - 1 : index + 1])
+        total = leaving + arriving
+        shapes[index] = 1.0 - 0.5 * total, -1.0, (arriving - leaving) / total
+    return shapes
+
+
+def with_end_times(times: Doubles) -> Doubles:
+    """Returns times (n,) with one more at each end, as far beyond it as its neighbour is inside; a single one counts
+    twice."""
+    inner = np.repeat(times, 2) if len(times) == 1 else times
+    return np.concatenate([[2.0 * inner[0] - inner[1]], inner, [2.0 * inner[-1] - inner[-2]]])
+
+
+def with_ends(values: Doubles) -> Doubles:
+    """Returns values (n, ...) of keys with the first and the last once more; a single one counts twice."""
+    inner = np.repeat(values, 2, axis=0) if len(values) == 1 else values
+    return np.concatenate([inner[:1], inner, inner[-1:]])
+
+
 @dataclass(frozen=True, eq=False)
 class VectorTrack:
-    """Moves along positions, or through scales.
+    """Moves along positions, or through scales or other numbers.
 
     times: (n,), n >= 4.
-    values: (n, 3).
+    values: (n, 3), or (n, k) of other numbers.
     shapes: (n, 3) tension, continuity, bias.
     """
 
@@ -92,7 +124,7 @@ class VectorTrack:
     shapes: Doubles
 
     def at(self, time: float) -> Doubles:
-        """Returns the (3,) value at a time: a cubic with the tangents of Kochanek and Bartels."""
+        """Returns the value at a time, (3,) or (k,): a cubic with the tangents of Kochanek and Bartels."""
         segment = find_segment(self.times, time)
         if segment.fraction == 0.0:
             return self.values[segment.index]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scenes.geometry import unit
 from scenes.model import Doubles
 
 IDENTITY: Doubles = np.eye(4)
@@ -34,6 +35,28 @@ def quaternion(axis: Doubles, degrees: float) -> Doubles:
     scaled = axis / size
     half = math.radians(math.fmod(degrees, 720.0)) / 2.0
     return np.concatenate([[math.cos(half)], math.sin(half) * scaled / np.linalg.norm(scaled)])
+
+
+def quaternion_of(turn: Doubles) -> Doubles:
+    """Returns the unit quaternion (4,), w, x, y, z, of a rotation (3, 3).
+
+    Shepperd: Quaternion from Rotation Matrix (1978), from its largest component, so that nothing cancels.
+    """
+    products = np.array(
+        [
+            [1.0 + turn[0, 0] + turn[1, 1] + turn[2, 2], 0.0, 0.0, 0.0],
+            [turn[2, 1] - turn[1, 2], 1.0 + turn[0, 0] - turn[1, 1] - turn[2, 2], 0.0, 0.0],
+            [turn[0, 2] - turn[2, 0], turn[0, 1] + turn[1, 0], 1.0 - turn[0, 0] + turn[1, 1] - turn[2, 2], 0.0],
+            [
+                turn[1, 0] - turn[0, 1],
+                turn[0, 2] + turn[2, 0],
+                turn[1, 2] + turn[2, 1],
+                1.0 - turn[0, 0] - turn[1, 1] + turn[2, 2],
+            ],
+        ]
+    )
+    products += np.tril(products, -1).T
+    return unit(products[np.argmax(np.diag(products))])
 
 
 def axis_and_degrees(q: Doubles) -> tuple[Doubles, float]:

@@ -21,6 +21,7 @@ from scenes.default_view import look_at
 from scenes.document import Document, KeyedTriangles, LightSource, Part, triangle_count
 from scenes.evaluator import SceneEvaluator
 from scenes.export.decomposition import levels
+from scenes.export.keyed import with_keys
 from scenes.export.pictures import write_pictures
 from scenes.export.still import map_losses
 from scenes.export.text import words, write_lines
@@ -43,8 +44,9 @@ Level = tuple[Transform, str]
 
 def write_aff(scene: Scene, path: Path, _time: float) -> tuple[str, ...]:
     """Writes the file and those beside it, whose names begin with its own; returns what AFF cannot say."""
-    AffWriter(scene.document, path).write()
-    return tuple(losses(scene.document))
+    document, lost = with_keys(scene.document)
+    AffWriter(document, path).write()
+    return (*lost, *losses(document))
 
 
 class AffWriter:
@@ -132,7 +134,7 @@ class AffWriter:
             yield f"i 0 {shared}"
         elif isinstance(part.shape, Mesh):
             yield from mesh_lines(part.shape, self.texture_of(part))
-        else:
+        elif isinstance(part.shape, KeyedTriangles):
             yield from keyed_lines(part.shape)
 
     def texture_of(self, part: Part) -> str:

@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 
-from scenes.geometry import unit
 from scenes.model import Doubles
-from scenes.transforms import axis_and_degrees, compose, quaternion
+from scenes.transforms import axis_and_degrees, compose, quaternion, quaternion_of
 
 #: Columns of a map this close to perpendicular are what rounding leaves of perpendicular ones.
 PERPENDICULAR = 1e-12
@@ -66,25 +65,3 @@ def axes(axis: Doubles) -> list[Doubles]:
     sizes = np.abs(axis)
     lengths = (sizes.max(), sizes[sizes > NOTHING].min(), 1.0)
     return [near for length in lengths for near in rounded(axis / length)]
-
-
-def quaternion_of(turn: Doubles) -> Doubles:
-    """Returns the unit quaternion (4,), w, x, y, z, of a rotation (3, 3).
-
-    Shepperd: Quaternion from Rotation Matrix (1978), from its largest component, so that nothing cancels.
-    """
-    products = np.array(
-        [
-            [1.0 + turn[0, 0] + turn[1, 1] + turn[2, 2], 0.0, 0.0, 0.0],
-            [turn[2, 1] - turn[1, 2], 1.0 + turn[0, 0] - turn[1, 1] - turn[2, 2], 0.0, 0.0],
-            [turn[0, 2] - turn[2, 0], turn[0, 1] + turn[1, 0], 1.0 - turn[0, 0] + turn[1, 1] - turn[2, 2], 0.0],
-            [
-                turn[1, 0] - turn[0, 1],
-                turn[0, 2] + turn[2, 0],
-                turn[1, 2] + turn[2, 1],
-                1.0 - turn[0, 0] - turn[1, 1] + turn[2, 2],
-            ],
-        ]
-    )
-    products += np.tril(products, -1).T
-    return unit(products[np.argmax(np.diag(products))])

@@ -25,11 +25,11 @@ def write_glb(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
 
 
 def glb_bytes(snapshot: Snapshot, of_materials: list[Group]) -> bytes:
-    """Returns the bytes of the file. The last group comes first, since trimesh reads the meshes from the end."""
+    """Returns the bytes of the file, its meshes in the order of the groups."""
     import trimesh  # only those who write meshes wait for it
 
     model: Any = trimesh.Scene()
-    for group in reversed(of_materials):
+    for group in of_materials:
         model.add_geometry(trimesh_of(group), node_name=group.name, geom_name=group.name)
     surfaces = {group.name: group.material for group in of_materials}
 

@@ -55,7 +55,7 @@ def described(made: dict[str, Any], material: Material) -> dict[str, Any]:
 def extensions(material: Material) -> Iterator[tuple[str, dict[str, float]]]:
     """Yields the extensions that say of a material what core glTF cannot."""
     if is_clear(material):
-        yield GLASS, {"transmissionFactor": float(material.transmittance)}
+        yield GLASS, {"transmissionFactor": 1.0}
     if is_clear(material) or material.kind == "plastic":
         yield INDEX, {"ior": float(material.ior) if material.ior > 0.0 else 1.0}
     if strength(material) > 1.0:
@@ -80,7 +80,8 @@ def is_shiny(material: Material) -> bool:
 def base_and_metal(material: Material) -> tuple[Color, float]:
     """Returns the base colour, and the share of it that shines as a metal does."""
     if is_clear(material):
-        return (1.0, 1.0, 1.0), 0.0
+        through = min(float(material.transmittance), 1.0)
+        return (through, through, through), 0.0
     diffuse = BLACK if material.kind in ("mirror", "metal") else material.diffuse
     if not is_shiny(material):
         return diffuse, 0.0

@@ -11,10 +11,9 @@ from scenes.default_view import VERTICAL_FOV, triple
 from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
 from scenes.errors import SceneFileError
 from scenes.evaluator import DEFAULT_CAMERA
-from scenes.geometry import unit
+from scenes.geometry import rewound, unit
 from scenes.gltf import new_name
 from scenes.memory import MAX_TRIANGLES
-from scenes.mesh_file import rewound
 from scenes.microfacets import BLACK
 from scenes.mitsuba.elements import Element, listed, read_elements
 from scenes.mitsuba.emitters import EMITTERS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.geometry import areas, normal_matrix, unit
-from scenes.mesh_file import read_mesh_document, rewound
+from scenes.geometry import areas, normal_matrix, rewound, unit
+from scenes.mesh_file import read_mesh_document
 from scenes.mitsuba.elements import Element
 from scenes.mitsuba.properties import Properties
 from scenes.model import Doubles, Mesh

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scenes.document import Document, EnvironmentSource, Origin, Part
-from scenes.geometry import double_area_normals
+from scenes.geometry import double_area_normals, rewound
 from scenes.memory import MAX_TRIANGLES
-from scenes.mesh_file import rewound
 from scenes.microfacets import BLACK
 from scenes.mitsuba.shapes import inverted, mapped_uvs
 from scenes.model import Color, Doubles, Material, Mesh, Texture

@@ -8,7 +8,7 @@ import numpy as np
 
 from scenes.keys.place import Place
 from scenes.model import Doubles
-from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, product
+from scenes.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack, linear_shapes, product
 from scenes.transforms import axis_and_degrees
 
 #: A spline needs a key before and one after each segment.
@@ -66,25 +66,6 @@ def with_ends(keys: list[dict[str, Any]]) -> list[dict[str, Any]]:
     before = {**keys[0], "time": start - (keys[1]["time"] - start)}
     after = {**keys[-1], "time": end + (end - keys[-2]["time"])}
     return [before, *keys, after]
-
-
-def linear_shapes(times: Doubles) -> Doubles:
-    """Returns the tension, continuity and bias, (n, 3), with which the spline is linear between keys.
-
-    times: (n,), not falling.
-
-    At continuity -1 the tangents on both sides of a key follow their own steps alone (Kochanek, Bartels 1984). Tension
-    and bias undo the adjustment for uneven times: each tangent is to be the whole step.
-    """
-    steps = np.diff(times)
-    shapes = np.tile([0.0, -1.0, 0.0], (len(times), 1))
-    for index in range(1, len(times) - 1):
-        span = steps[index - 1] + steps[index]
-        # A step without duration is never walked, and twice as fast are its neighbours.
-        arriving, leaving = (0.5 * span / step if step > 0.0 else 0.5 for step in steps[index - 1 : index + 1])
-        total = leaving + arriving
-        shapes[index] = 1.0 - 0.5 * total, -1.0, (arriving - leaving) / total
-    return shapes
 
 
 def vector_track(keys: list[dict[str, Any]], shapes: Doubles) -> VectorTrack:

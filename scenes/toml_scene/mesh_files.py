@@ -97,7 +97,7 @@ class MeshFiles:
             pictures: dict[str, Any] = {name: index + first_texture for name, index in material.pictures.items()}
             self.document.materials.append(replace(material, **pictures))
         self.document.textures.extend(read.textures)
-        shapes = {id(part.shape): moved_material(part.shape, first_material) for part in read.parts}
+        shapes = {id(shape): moved_material(shape, first_material) for shape in still_shapes(read)}
         return [
             Piece(
                 shapes[id(part.shape)],
@@ -106,6 +106,11 @@ class MeshFiles:
             )
             for part in read.parts
         ]
+
+
+def still_shapes(document: Document) -> list[Mesh | KeyedTriangles]:
+    """Returns the shapes of a document in which nothing bends."""
+    return [part.shape for part in document.parts if isinstance(part.shape, Mesh | KeyedTriangles)]
 
 
 def moved_material(shape: Mesh | KeyedTriangles, first: int) -> Mesh | KeyedTriangles:

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from scenes.document import Document, EnvironmentSource, LightSource
+from scenes.document import BentMesh, Document, EnvironmentSource, LightSource
 from scenes.errors import SceneFileError
 from scenes.keys.place import BARE_KEY
 from scenes.model import PICTURES, Texture
@@ -31,7 +31,7 @@ def write(scene: Scene, path: Path) -> None:
     Raises SceneFileError where that cannot be done.
     """
     document = scene.document
-    meshes = {id(part.shape): part.shape for part in document.parts}
+    meshes = {id(part.shape): part.shape for part in document.parts if not isinstance(part.shape, BentMesh)}
     try:
         for name, texture in zip(texture_files(document, path), document.textures, strict=True):
             texture_image(texture).save(path.with_name(name))

@@ -11,9 +11,7 @@ from renderer import cli
 from scenes import describe, load
 from scenes.errors import SceneFileError
 from scenes.export import export
-from scenes.mesh_materials import Surfaces
 from scenes.model import Material
-from scenes.texture_file import image_texture
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 ALPHA = np.uint8([[0, 100, 127, 128], [200, 255, 3, 255]])
@@ -143,13 +141,6 @@ def test_without_a_map_of_opacity_all_is_there(folder, lines):
     assert load(write_obj(folder, *lines)).at(0.0).materials[0].cutout == -1
 
 
-def test_pictures_of_other_holes_are_others(folder):
-    surfaces = Surfaces(folder / "a.obj", [], [], {})
-    made = image_texture("leaf", leaf())
-    others = [replace(made, alpha=255 - made.alpha), replace(made, alpha=None), replace(made, alpha=made.alpha.copy())]
-    assert [surfaces.texture_id(texture) for texture in (made, *others)] == [0, 1, 2, 0]
-
-
 # ---------------------------------------------------------------------------------------------------------------- glTF
 
 
@@ -185,9 +176,13 @@ def test_a_mask_of_gltf_has_a_cutoff(folder, changes, least):
     assert np.array_equal(mask.alpha, np.where(least <= ALPHA, 255, 0))
 
 
-@pytest.mark.parametrize("mode", ["OPAQUE", "BLEND"])
-def test_other_modes_of_gltf_are_opaque(folder, mode):
-    assert glb_of(folder, leaf(), alphaMode=mode).materials[0].cutout == -1
+def test_alpha_counts_for_nothing_where_gltf_says_opaque(folder):
+    assert glb_of(folder, leaf(), alphaMode="OPAQUE").materials[0].cutout == -1
+
+
+def test_what_blends_in_gltf_is_cut_out_at_one_half(folder):
+    snapshot = glb_of(folder, leaf(), alphaMode="BLEND")
+    assert np.array_equal(snapshot.textures[snapshot.materials[0].cutout].alpha, np.where(ALPHA >= 128, 255, 0))
 
 
 def test_a_mask_of_gltf_without_alpha_is_whole(folder):

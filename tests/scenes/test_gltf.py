@@ -8,7 +8,6 @@ import trimesh
 
 from scenes import SceneFileError, load
 from scenes.geometry import double_area_normals
-from scenes.gltf import placed_nodes
 from scenes.mesh_file import read_mesh_document
 from scenes.transforms import compose, quaternion
 
@@ -27,7 +26,7 @@ def instances(tmp_path, matrices, mesh=None):
 
 
 def test_nodes_share_one_mesh(tmp_path):
-    document = read_mesh_document(instances(tmp_path, [np.eye(4), TURNED, 3.0 * TURNED]))
+    document = read_mesh_document(instances(tmp_path, [np.eye(4), TURNED, np.diag([3.0, 3.0, 3.0, 1.0]) @ TURNED]))
     assert len({id(part.shape) for part in document.parts}) == 1
     assert (document.triangles, document.stored_triangles) == (36, 12)
 
@@ -95,12 +94,19 @@ def test_cameras_look_along_minus_z_of_their_node(tmp_path):
 
 def test_all_cameras_are_there_by_name_and_what_is_in_their_nodes_stays(tmp_path):
     def change(header):
-        with_node(header, {"camera": 0}, cameras=[{"name": "a", **LENS}, {"type": "orthographic"}])
+        with_node(
+            header,
+            {"camera": 0},
+            cameras=[
+                {"name": "a", **LENS},
+                {"name": "b", "type": "orthographic", "orthographic": {"xmag": 1, "ymag": 1}},
+            ],
+        )
         with_node(header, {"camera": 0, "mesh": 0, "scale": [2, 2, 2]})
         with_node(header, {"camera": 1})
 
     scene = load(gltf(tmp_path, change))
-    assert list(scene.document.cameras) == ["a", "a 2"]
+    assert list(scene.document.cameras) == ["a", "a 2", "b"]
     farther = max(scene.at(0.0).positions, key=np.max)
     assert np.allclose(farther, [[10, 0, 0], [10, 0, -2], [10, 2, 0]], atol=1e-6)
 
@@ -144,7 +150,7 @@ def test_lights(tmp_path):
 @pytest.mark.parametrize(
     ("light", "expected"),
     [
-        ({"type": "lamp"}, "expected a light of type point, spot or directional, got 'lamp'"),
+        ({"type": "lamp"}, 'lights[0].type: expected point, spot or directional, got the text "lamp"'),
         ({"type": "spot", "spot": {"innerConeAngle": 1}}, "expected 0 <= innerConeAngle < outerConeAngle <= pi / 2"),
     ],
 )
@@ -155,19 +161,39 @@ def test_bad_lights(tmp_path, light, expected):
     assert expected in str(caught.value)
 
 
-def test_nodes_that_contain_themselves_end():
-    nodes = [{"name": "a", "children": [1]}, {"name": "b", "children": [0, 1]}]
-    found = list(placed_nodes({"scenes": [{"nodes": [0]}], "nodes": nodes}))
-    assert [node["name"] for node, _ in found] == ["a", "b"]
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ([{"children": [0]}], "nodes[0]: the node stands inside itself"),
+        (
+            [{"children": [1]}, {"children": [2]}, {"children": [1]}],
+            "nodes[2].children: node 1 stands in node 0 already",
+        ),
+        ([{}, {"children": [2]}, {"children": [1]}], "the node stands inside itself"),
+    ],
+)
+def test_nodes_that_contain_themselves(tmp_path, nodes, expected):
+    path = gltf(tmp_path, lambda header: header.update(nodes=nodes))
+    with pytest.raises(SceneFileError) as caught:
+        load(path)
+    assert expected in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("node", "camera", "expected"),
     [
-        ({}, {"type": "perspective", "perspective": {"yfov": 4}}, "camera 'c': expected a yfov between 0 and pi"),
-        ({"scale": [0, 0, 0]}, LENS, "the node of camera 'c' leaves its orientation open"),
-        ({}, {"orthographic": {"xmag": 1.0, "ymag": 0.0}}, "camera 'c': expected an xmag and a ymag other than 0"),
-        ({}, {"type": "perspective", "perspective": {}}, "is not a readable GLTF file"),
+        (
+            {},
+            {"type": "perspective", "perspective": {"yfov": 4}},
+            "cameras[0].perspective.yfov: expected an angle between 0 and pi",
+        ),
+        ({"scale": [0, 0, 0]}, LENS, 'the node of camera "c" leaves its orientation open'),
+        (
+            {},
+            {"orthographic": {"xmag": 1.0, "ymag": 0.0}},
+            "cameras[0].orthographic.ymag: expected a number other than 0",
+        ),
+        ({}, {"type": "perspective", "perspective": {}}, "the key 'yfov' is missing"),
     ],
 )
 def test_bad_cameras(tmp_path, node, camera, expected):

@@ -1,0 +1,175 @@
+"""This module gives the triangles of a glTF primitive their material: its textures, its texture coordinates, and the
+colours of its vertices."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from scenes.document import Document
+from scenes.geometry import areas
+from scenes.gltf.baking import baked
+from scenes.gltf.container import GltfFile
+from scenes.gltf.pictures import EVEN, Layout, Map, Pictures
+from scenes.gltf.primitives import Primitive
+from scenes.gltf.surfaces import Surface, Surfaces, folded
+from scenes.mesh_materials import PLAIN
+from scenes.microfacets import multiplied
+from scenes.model import Color, Doubles, Material, Mesh, Texture
+from scenes.vertex_colors import with_vertex_colors
+
+#: The surface of vertices that have a colour and no material.
+COLORED = Material(name="colours", diffuse=(1.0, 1.0, 1.0))
+#: How far colours of vertices may be from each other to count as one, a step of 8 bits.
+ONE_COLOR = 1.0 / 512.0
+
+
+class Dressing:
+    """Makes the meshes of primitives, with materials and textures in a document, each there once."""
+
+    def __init__(self, file: GltfFile, document: Document) -> None:
+        self.file, self.document = file, document
+        self.pictures = Pictures(file)
+        self.surfaces = Surfaces(self.pictures)
+        self._surfaces: dict[int, Surface] = {}
+        self._textures: dict[tuple[Map, Layout], int] = {}
+
+    def mesh(self, primitive: Primitive) -> Mesh:
+        """Returns the mesh of a primitive."""
+        primitive.note_attributes()
+        triangles, normals = primitive.triangles, primitive.normals
+        mesh = Mesh(
+            vertices=primitive.positions,
+            triangles=triangles,
+            normals=normals,
+            normal_triangles=None if normals is None else triangles,
+            material=0,
+        )
+        surface = self.surface(primitive)
+        frame = next((used.lookup.frame for used in surface.maps.values() if used.lookup != EVEN), None)
+        uvs = None if frame is None else primitive.texture_coordinates(frame[0])
+        surface = self.in_one_frame(surface, None if uvs is None else frame)
+        if primitive.colors is not None and len(triangles):
+            mesh, surface, texture = self.colored(primitive, mesh, surface, uvs)
+            if texture is not None:
+                return replace(mesh, material=self.painted(surface.material, texture))
+        if uvs is not None and surface.maps:
+            moved = next(used.lookup for used in surface.maps.values() if used.lookup != EVEN).moved(uvs)
+            layout = self.pictures.layout([used for used in surface.maps.values() if used.lookup != EVEN], moved)
+            mesh = replace(mesh, uvs=layout.moved(moved), uv_triangles=triangles)
+            return replace(mesh, material=self.material(surface, layout))
+        return replace(mesh, material=self.material(surface, Layout()))
+
+    def surface(self, primitive: Primitive) -> Surface:
+        """Returns the surface of a primitive."""
+        number = primitive.item.index("material", self.file.rows("materials"), "materials")
+        if number is None:
+            return Surface(PLAIN if primitive.colors is None else COLORED)
+        item = self.file.rows("materials")[number]
+        if number not in self._surfaces:
+            self._surfaces[number] = self.surfaces.surface(item)
+        if not item.flag("doubleSided"):
+            self.file.note("surfaces that are single-sided are seen from both sides")
+        return self._surfaces[number]
+
+    def in_one_frame(self, surface: Surface, frame: tuple[int, tuple[float, ...]] | None) -> Surface:
+        """Returns a surface whose pictures all have the texture coordinates of a frame; of others the mean counts.
+
+        frame: as of `Lookup`, or None where there are no texture coordinates.
+        """
+        material, maps = surface.material, {}
+        for name, used in surface.maps.items():
+            if used.lookup == EVEN or used.lookup.frame == frame:
+                maps[name] = used
+                continue
+            if frame is not None and name != "cutout":
+                self.file.note(
+                    f"material {material.name!r}: {name} has other texture coordinates than its first picture; its "
+                    "mean is taken"
+                )
+            if name != "cutout":
+                material = folded(material, name, self.pictures.mean(used.lookup.image, used.role))
+        return Surface(material, maps)
+
+    def colored(
+        self, primitive: Primitive, mesh: Mesh, surface: Surface, uvs: Doubles | None
+    ) -> tuple[Mesh, Surface, Texture | None]:
+        """Returns a mesh and its surface, whose colour those of the vertices multiply.
+
+        uvs: texture coordinates (nv, 2) of the first picture, or None.
+
+        They become a texture, where there is one picture its product with them. Beside others their mean over the area
+        counts, and is noted.
+        """
+        assert primitive.colors is not None
+        colors = primitive.colors[:, :3][mesh.triangles]
+        if primitive.colors.shape[1] == 4 and primitive.colors[:, 3].min() < 1.0:
+            self.file.note("the alpha of COLOR_0 is not read")
+        if np.ptp(colors, axis=(0, 1)).max() <= ONE_COLOR:
+            return mesh, tinted(surface, colors[0, 0]), None
+        if not surface.maps:
+            painted, texture = with_vertex_colors(mesh, colors, "colours of vertices")
+            return painted, surface, texture
+        found = self.baked(mesh, surface, uvs, colors)
+        if found is not None:
+            return found[0], surface, found[1]
+        self.file.note(
+            f"material {surface.material.name!r}: its pictures are multiplied by the mean of the colours of vertices"
+        )
+        sizes = areas(mesh.vertices[mesh.triangles])
+        weights = sizes if sizes.sum() > 0.0 else np.ones(len(sizes))
+        return mesh, tinted(surface, np.average(colors.mean(axis=1), axis=0, weights=weights)), None
+
+    def baked(self, mesh: Mesh, surface: Surface, uvs: Doubles | None, colors: Doubles) -> tuple[Mesh, Texture] | None:
+        """Returns a mesh and the product of its only picture with the colours (n, 3, 3) of its corners; None where
+        there are others, holes, or too many texels."""
+        name, used = next(iter(surface.maps.items()))
+        if len(surface.maps) > 1 or uvs is None or name not in ("texture", "specular_map"):
+            return None
+        picture = self.pictures.picture(used.lookup.image)
+        assert picture is not None
+        corners = used.lookup.moved(uvs)[mesh.triangles]
+        return baked(mesh, (corners, colors), picture, used.lookup)
+
+    def painted(self, material: Material, texture: Texture) -> int:
+        """Returns the index of a material whose colour is a texture."""
+        self.document.textures.append(texture)
+        number = len(self.document.textures) - 1
+        if material.kind in ("metal", "mirror"):
+            return self.index_of(replace(material, specular_map=number))
+        return self.index_of(replace(material, texture=number))
+
+    def material(self, surface: Surface, layout: Layout) -> int:
+        """Returns the index of the material of a surface, with its textures as they are laid out."""
+        fields: dict[str, Any] = {name: self.texture(used, layout) for name, used in surface.maps.items()}
+        return self.index_of(replace(surface.material, **fields))
+
+    def index_of(self, material: Material) -> int:
+        """Returns the index of a material, added if it is new."""
+        if material not in self.document.materials:
+            self.document.materials.append(material)
+        return self.document.materials.index(material)
+
+    def texture(self, used: Map, layout: Layout) -> int:
+        """Returns the index of a texture, added if it is new."""
+        key = (used, Layout() if used.lookup == EVEN else layout)
+        if key not in self._textures:
+            self._textures[key] = len(self.document.textures)
+            self.document.textures.append(self.pictures.texture(*key))
+        return self._textures[key]
+
+
+def tinted(surface: Surface, factors: Doubles) -> Surface:
+    """Returns a surface whose colour is multiplied by factors (3,)."""
+    red, green, blue = factors.tolist()
+    tint: Color = (red, green, blue)
+    material = surface.material
+    return Surface(
+        replace(
+            material,
+            diffuse=multiplied(material.diffuse, tint),
+            specular=multiplied(material.specular, tint) if material.kind in ("metal", "mirror") else material.specular,
+            backdrop=multiplied(material.backdrop, tint),
+        ),
+        surface.maps,
+    )
