@@ -3,7 +3,7 @@ program."""
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -41,18 +41,18 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 
-def reader_in(module: str, name: str = "read") -> Callable[[Path], Scene]:
+def reader_in(module: str, name: str = "read") -> Callable[..., Scene]:
     """Returns a reader that imports its module when there is something to be read."""
 
-    def read(path: Path) -> Scene:
-        scene: Scene = getattr(import_module(module), name)(path)
+    def read(path: Path, *parameters: Mapping[str, str]) -> Scene:
+        scene: Scene = getattr(import_module(module), name)(path, *parameters)
         return scene
 
     return read
 
 
 #: Readers of files, by suffix.
-READERS: dict[str, Callable[[Path], Scene]] = {
+READERS: dict[str, Callable[..., Scene]] = {
     ".aff": reader_in("scenes.aff"),
     ".nff": reader_in("scenes.aff"),
     ".toml": reader_in("scenes.toml_scene"),
@@ -63,6 +63,9 @@ READERS: dict[str, Callable[[Path], Scene]] = {
     ".glb": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".gltf": reader_in("scenes.mesh_file", "read_mesh_file"),
 }
+
+#: Formats that have parameters, whose readers take values of them by name.
+PARAMETRISED = (".xml",)
 
 
 def register_reader(suffix: str, reader: Callable[[Path], Scene]) -> None:
@@ -85,26 +88,29 @@ def shipped_scenes() -> tuple[ShippedScene, ...]:
     return SHIPPED
 
 
-def load(name_or_path: str | Path) -> Scene:
+def load(name_or_path: str | Path, parameters: Mapping[str, str] | None = None) -> Scene:
     """Returns the scene of a shipped name, or of a file.
 
     name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
+    parameters: values of the parameters, `$name`, of a file of Mitsuba, instead of its own.
 
     What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
 
     Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
     """
     name, _, size = str(name_or_path).partition(":")
+    path = Path(name_or_path)
+    if parameters and path.suffix.lower() not in PARAMETRISED:
+        raise SceneError(f"{name_or_path} has no parameters; files have some that end in {' '.join(PARAMETRISED)}")
     for row in SHIPPED:
         if row.name == name:
             return row.built(size)
-    path = Path(name_or_path)
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         names = ", ".join(row.name for row in SHIPPED)
         message = f"unknown scene {str(name_or_path)!r}; shipped: {names}; files end in {' '.join(READERS)}"
         raise UnknownSceneError(message)
-    scene = reader(path)
+    scene = reader(path, parameters) if parameters else reader(path)
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)
     return scene
