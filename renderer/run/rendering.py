@@ -170,7 +170,9 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
-        scene = scenes.load(scene)
+        scene = scenes.load(scene, settings.define)
+    elif settings.define:
+        raise UsageError("define has values for parameters of a scene file; this scene has been read already")
     filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
     name = filled.driver or DEFAULT_DRIVER
     check_driver(settings, name)

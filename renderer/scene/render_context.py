@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ import tracecore
 from renderer.errors import UsageError
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
+from renderer.settings.setting import Definitions
 from scenes.model import Camera, Snapshot
 from scenes.plain import plain
 from scenes.scene import Scene
@@ -31,6 +32,7 @@ class SceneView:
     aperture: radius of the lens in world units, or None for what the scene says.
     focus: distance that is in focus in world units, or None for what the scene says.
     is_plain: whether the scene is made plain by `scenes.plain`.
+    define: values of the parameters of a scene file, by name, or None.
     """
 
     frame: int = 0
@@ -39,6 +41,7 @@ class SceneView:
     aperture: float | None = None
     focus: float | None = None
     is_plain: bool = False
+    define: Mapping[str, str] | None = None
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
@@ -52,7 +55,12 @@ class SceneView:
             aperture=getattr(arguments, "aperture", None),
             focus=getattr(arguments, "focus", None),
             is_plain=getattr(arguments, "plain", False),
+            define=Definitions().clean(getattr(arguments, "define", None) or {}),
         )
+
+    def load(self, scene: str) -> Snapshot:
+        """Returns a scene, a file or the name of a shipped one, at this moment."""
+        return self.of(scenes.load(scene, self.define))
 
     def of(self, scene: Scene) -> Snapshot:
         """Returns the scene at this moment."""
@@ -123,7 +131,7 @@ def check_scene(scene: str) -> None:
 def open_context(scene: str, scene_view: SceneView, choice: TracerChoice) -> Iterator[RenderContext]:
     """Loads a scene (a file, or the name of a shipped one) and opens a tracer for it, which is closed at the end."""
     start = time.perf_counter()
-    snapshot = scene_view.of(scenes.load(scene))
+    snapshot = scene_view.load(scene)
     with context_of(snapshot, choice, load_seconds=time.perf_counter() - start) as context:
         yield context
 

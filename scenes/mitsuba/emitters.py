@@ -9,6 +9,7 @@ import numpy as np
 from scenes.daylight import LEAST_TURBIDITY, MOST_TURBIDITY, SUN_RADIUS, Moment, sky, sun_irradiance, sun_position
 from scenes.document import EnvironmentSource, LightSource, Origin
 from scenes.environment_file import MAX_RADIANCE, read_environment
+from scenes.evaluator import axes_of
 from scenes.geometry import unit
 from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.mitsuba.properties import Properties
@@ -104,7 +105,7 @@ def daylight(properties: Properties) -> list[Source]:
     if not LEAST_TURBIDITY <= turbidity <= MOST_TURBIDITY:
         properties.note(f"a turbidity is from {LEAST_TURBIDITY:g} to {MOST_TURBIDITY:g}: the nearest of these counts")
     frame = frame_of(properties)
-    to_sun = direction_to_sun(properties)
+    to_sun = direction_to_sun(properties, axes_of(frame))
     sources = [
         *([sky_of(properties, frame, to_sun, turbidity)] if properties.type != "sun" else []),
         *([sun_of(properties, frame, to_sun, turbidity)] if properties.type != "sky" else []),
@@ -121,13 +122,15 @@ def frame_of(properties: Properties) -> Doubles:
     return placed_there if properties.reading.is_old else placed_there @ Z_UP
 
 
-def direction_to_sun(properties: Properties) -> Doubles:
-    """Returns the direction (3,) to the sun in a frame whose y is up, given as such or by a time at a place."""
-    own = IDENTITY if properties.reading.is_old else Z_UP
+def direction_to_sun(properties: Properties, axes: Doubles) -> Doubles:
+    """Returns the direction (3,) to the sun in a frame whose y is up, given in the world or by a time at a place.
+
+    axes: (3, 3) rows that are the axes of the frame in the world.
+    """
     times = {name: properties.number(name, default) for name, default in Moment()._asdict().items()}
     given = properties.point("sun_direction", (0.0, 0.0, 0.0))
     if given.any():
-        return unit(own[:3, :3].T @ given)
+        return axes @ unit(given)
     if not (abs(times["year"]) <= MAX_YEAR and 1.0 <= times["month"] <= 12.0):
         raise properties.element.error("expected a year and a month of a calendar")
     zenith, azimuth = sun_position(Moment(**times))
@@ -152,7 +155,10 @@ def sun_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: f
     if not 0.0 <= radius < MAX_SUN_RADIUS:
         raise properties.element.error(f"expected a sun with a radius below {MAX_SUN_RADIUS:g} degrees, got {radius:g}")
     red, green, blue = (scale * channel for channel in sun_irradiance(to_sun, turbidity))
-    return DistantSource(-to_sun, (red, green, blue), radius, placed(frame), origin_of(properties))
+    direction = -axes_of(frame).T @ to_sun
+    if not direction.any():
+        raise properties.element.error("to_world turns the sun to no direction")
+    return DistantSource(direction, (red, green, blue), radius, origin=origin_of(properties))
 
 
 def check_scale(properties: Properties, scale: float) -> None:

@@ -76,7 +76,8 @@ def diffuse_pattern(surface: Surface) -> Pattern:
 
 def mixed_material(first: Material, second: Material, share: float) -> tuple[Material, bool]:
     """Returns a mixture of two materials, and whether it is theirs. share: of the second."""
-    if first.kind == second.kind and first.kind in NUMBERED:
+    is_exact = is_nff(first) and is_nff(second)
+    if not is_exact and first.kind == second.kind and first.kind in NUMBERED:
         return between(first, second, share), first == second
     a, b = as_nff(first), as_nff(second)
     exponent = min((part.exponent for part in (a, b) if any(part.specular)), default=0.0)
@@ -90,7 +91,7 @@ def mixed_material(first: Material, second: Material, share: float) -> tuple[Mat
     )
     clear = {part.ior for part in (a, b) if part.transmittance > 0.0}
     shine = {part.exponent for part in (a, b) if any(part.specular)}
-    return material, is_nff(first) and is_nff(second) and len(clear) < 2 and len(shine) < 2
+    return material, is_exact and len(clear) < 2 and len(shine) < 2
 
 
 def is_nff(material: Material) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from scenes.metals import BY_SYMBOL
 from scenes.microfacets import BLACK, glass, normal_reflectance, phong_power, scaled
 from scenes.mitsuba.colors import COLORS, index
@@ -13,6 +15,7 @@ from scenes.mitsuba.reading import Reading
 from scenes.mitsuba.surface import NOTHING, PANE_EXPONENT, Surface, mixed, with_even_coat, with_map
 from scenes.mitsuba.textures import HALF, TEXTURES, WHITE, Pattern, Textures, is_alike, rooted, without_alpha
 from scenes.model import Color, Material
+from scenes.palette import Bytes
 
 #: How deep BSDFs may be nested in BSDFs.
 MAX_DEPTH = 16
@@ -136,11 +139,18 @@ def relief(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
         return surface
     texture = without_alpha(pattern.texture)
     if properties.type == "normalmap":
-        normals = replace(pattern, texture=replace(texture, is_linear=True))
+        normals = replace(pattern, texture=replace(texture, is_linear=True, pixels=upside_down(texture.pixels)))
         return with_map(surface, "normal_map", normals, found[0])
     scale = factor * sum(pattern.color) / 3.0
     bumpy = replace(surface, material=replace(surface.material, bump_scale=scale))
     return with_map(bumpy, "bump_map", replace(pattern, texture=texture), found[0])
+
+
+def upside_down(normals: Bytes) -> Bytes:
+    """Returns the bytes of a normal map whose green runs down the image, along v, as those of one where it runs up."""
+    turned = normals.copy()
+    turned[..., 1] = np.minimum(256 - normals[..., 1].astype(np.int32), 255)
+    return turned
 
 
 def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
@@ -302,11 +312,13 @@ def roughness_pattern(surfaces: Surfaces, properties: Properties) -> Pattern | N
 
 
 def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """Reads glass of some index, smooth or rough."""
+    """Reads glass of some index, smooth or rough, that takes the same share of what it reflects and lets through."""
     index = relative_ior(properties, IORS["bk7"])
     through = transmittance(surfaces, properties)
     rough = roughness(properties)
-    properties.left_out("specular_reflectance")
+    mirrored = sum(surfaces.pattern(properties, "specular_reflectance", WHITE).mean) / 3.0
+    if abs(mirrored - through) > 1e-3:
+        properties.note("glass reflects the same share of light that it lets through: specular_transmittance counts")
     properties.finish(*MICROFACETS)
     return Surface(glass("glass", index, through, rough))
 

@@ -603,7 +603,7 @@ DIFFUSE = '<shape type="cube"><bsdf type="diffuse">{}</bsdf></shape>'
         (DIFFUSE.format('<texture name="reflectance" type="wood"/>'), "there are: bitmap, checkerboard"),
         (
             DIFFUSE.replace("diffuse", "velvet"),
-            'unsupported <bsdf type="velvet">; there are: blendbsdf, bumpmap, conductor',
+            'unsupported <bsdf type="velvet">; there are: blendbsdf, bumpmap, coating',
         ),
         (DIFFUSE.replace("diffuse", "twosided").format(""), 'expected a <bsdf> in <bsdf type="twosided">'),
         (
