@@ -135,7 +135,9 @@ def direction_to_sun(properties: Properties, axes: Doubles) -> Doubles:
         raise properties.element.error("expected a year and a month of a calendar")
     zenith, azimuth = sun_position(Moment(**times))
     north, east = math.cos(azimuth) * math.sin(zenith), math.sin(azimuth) * math.sin(zenith)
-    return np.array([east, math.cos(zenith), -north])
+    # Of 3 x is to the south and y, which is behind here, to the west.
+    across, behind = (east, -north) if properties.reading.is_old else (-north, east)
+    return np.array([across, math.cos(zenith), behind])
 
 
 def sky_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: float) -> EnvironmentSource:

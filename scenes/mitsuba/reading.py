@@ -51,7 +51,8 @@ class Reading:
     def check(self) -> None:
         """Raises SceneFileError where there are problems."""
         if self.problems:
-            raise self.problems[0] if len(set(map(str, self.problems))) == 1 else SceneProblemsError(self.problems)
+            found = sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0))
+            raise found[0] if len(set(map(str, found))) == 1 else SceneProblemsError(found)
 
 
 def begin(path: Path, parameters: Mapping[str, str]) -> Reading:
