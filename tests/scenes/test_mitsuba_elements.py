@@ -514,3 +514,33 @@ def test_any_elements_make_a_scene_or_problems(tmp_path_factory, elements):
     error = wrong(path)
     lines = error.problems if isinstance(error, SceneProblemsError) else [error]
     assert not any("\n" in str(line) for line in lines)
+
+
+# --- by Mitsuba itself ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mi():
+    """Mitsuba without a compiler of its own."""
+    module = pytest.importorskip("mitsuba", reason="mitsuba is not installed (pip install mitsuba)")
+    module.set_variant("scalar_rgb")
+    return module
+
+
+@pytest.mark.parametrize("value", ["400:0.2, 500:0.4, 600:0.9, 700:0.3", "400:1, 700:1", "360:0, 550:0.7, 830:0.1"])
+def test_mitsuba_sees_the_same_colours_of_spectra(mi, read, material, value):
+    """Its matching functions are tables, ours are fits."""
+    reflectance = f'<spectrum name="reflectance" value="{value}"/>'
+    theirs = mi.traverse(mi.load_string(f'<bsdf version="3.0.0" type="diffuse">{reflectance}</bsdf>'))
+    assert material("diffuse", reflectance).diffuse == pytest.approx(theirs["reflectance.value"], abs=0.006)
+    emitter = f'<emitter {{}}type="point"><spectrum name="intensity" value="{value}"/></emitter>'
+    light = mi.traverse(mi.load_string(emitter.format('version="3.0.0" ')))
+    ours = read(emitter.format("") + BALL).at(0.0).lights[0].intensity
+    assert ours == pytest.approx(light["intensity.value"], abs=0.006)
+
+
+def test_mitsuba_has_the_sun_in_the_same_place(mi, read):
+    told = number("latitude", 50) + number("longitude", 8) + number("timezone", 1) + number("hour", 17)
+    theirs = mi.traverse(mi.load_string(f'<emitter version="3.0.0" type="sunsky">{told}</emitter>'))
+    sun = read(f'<emitter type="sunsky">{told}</emitter>{BALL}').at(0.0).lights[0]
+    assert -np.array(sun.direction) == pytest.approx(np.array(theirs["sun_direction"]), abs=3e-4)
