@@ -21,7 +21,7 @@ def smoothed(mesh: Mesh) -> Mesh:
     weighted = corner_normals(mesh.vertices[mesh.triangles]).reshape(-1, 3)
     corners = mesh.triangles.ravel()
     count = len(mesh.vertices)
-    sums = np.stack([np.bincount(corners, weighted[:, axis], count) for axis in range(3)], axis=-1)
+    sums: Doubles = np.stack([np.bincount(corners, weighted[:, axis], count) for axis in range(3)], axis=-1)
     return replace(mesh, normals=unit(sums), normal_triangles=mesh.triangles)
 
 

@@ -145,6 +145,6 @@ def plugin(element: Element, observer: Observer) -> Color:
     if kind == "irregular":
         wavelengths = numbers(element, values.get("wavelengths", ""), count)
     else:
-        ends = [numbers(element, values.get(f"wavelength_{end}", ""), 1)[0] for end in ("min", "max")]
-        wavelengths = np.linspace(*ends, count).tolist()
+        first, last = (numbers(element, values.get(f"wavelength_{end}", ""), 1)[0] for end in ("min", "max"))
+        wavelengths = np.linspace(first, last, count).tolist()
     return observer(spectrum(element, np.array([wavelengths, heights])))

@@ -106,10 +106,11 @@ def daylight(properties: Properties) -> list[Source]:
         properties.note(f"a turbidity is from {LEAST_TURBIDITY:g} to {MOST_TURBIDITY:g}: the nearest of these counts")
     frame = frame_of(properties)
     to_sun = direction_to_sun(properties, axes_of(frame))
-    sources = [
-        *([sky_of(properties, frame, to_sun, turbidity)] if properties.type != "sun" else []),
-        *([sun_of(properties, frame, to_sun, turbidity)] if properties.type != "sky" else []),
-    ]
+    sources: list[Source] = []
+    if properties.type != "sun":
+        sources.append(sky_of(properties, frame, to_sun, turbidity))
+    if properties.type != "sky":
+        sources.append(sun_of(properties, frame, to_sun, turbidity))
     properties.left_out("albedo", "extend", "stretch")
     properties.finish("resolution", "samples", "sampling_weight", "complex_sun")
     return sources

@@ -6,7 +6,7 @@ import numpy as np
 
 from scenes.microfacets import BLACK, added, by_phong, phong_power, scaled
 from scenes.mitsuba.elements import Element
-from scenes.mitsuba.textures import WHITE, Pattern, blended
+from scenes.mitsuba.textures import WHITE, Pattern, between, blended
 from scenes.model import Color, Doubles, Material, Texture
 
 #: All of a pane's shine but a hundredth is a mirror, to kind nff.
@@ -78,7 +78,7 @@ def mixed_material(first: Material, second: Material, share: float) -> tuple[Mat
     """Returns a mixture of two materials, and whether it is theirs. share: of the second."""
     is_exact = is_nff(first) and is_nff(second)
     if not is_exact and first.kind == second.kind and first.kind in NUMBERED:
-        return between(first, second, share), first == second
+        return intermediate(first, second, share), first == second
     a, b = as_nff(first), as_nff(second)
     exponent = min((part.exponent for part in (a, b) if any(part.specular)), default=0.0)
     material = Material(
@@ -112,14 +112,14 @@ def as_nff(material: Material) -> Material:
     return like if like.kind == "nff" else replace(like, specular=BLACK)
 
 
-def between(first: Material, second: Material, share: float) -> Material:
+def intermediate(first: Material, second: Material, share: float) -> Material:
     """Returns a material of the same kind with the numbers between those of two."""
 
     def number(name: str) -> float:
         return (1.0 - share) * float(getattr(first, name)) + share * float(getattr(second, name))
 
     def triple(name: str) -> Color:
-        return added_up(getattr(first, name), getattr(second, name), share)
+        return between(getattr(first, name), getattr(second, name), share)
 
     return replace(
         first,
@@ -132,9 +132,3 @@ def between(first: Material, second: Material, share: float) -> Material:
         ior=number("ior"),
         transmittance=number("transmittance"),
     )
-
-
-def added_up(first: Color, second: Color, share: float) -> Color:
-    """Returns the colour between two. share: of the second."""
-    red, green, blue = ((1.0 - share) * a + share * b for a, b in zip(first, second, strict=True))
-    return (red, green, blue)

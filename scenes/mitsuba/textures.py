@@ -59,8 +59,8 @@ class Pattern:
         if self.texture is None:
             return np.array(self.color).reshape(1, 1, 3)
         pixels = self.texture.pixels
-        found: Doubles = self.color * (pixels / 255.0 if self.texture.is_linear else decoded(pixels))
-        return found
+        shares: Doubles = pixels / 255.0 if self.texture.is_linear else decoded(pixels)
+        return np.array(self.color) * shares
 
 
 def at_most_one(reflectance: Color) -> Color:
@@ -85,9 +85,7 @@ def blended(first: Pattern, second: Pattern, weight: Pattern) -> Pattern:
     """
     textured = [each for each in (first, second, weight) if each.texture is not None]
     if not textured:
-        share = weight.color[0]
-        red, green, blue = ((1.0 - share) * a + share * b for a, b in zip(first.color, second.color, strict=True))
-        return Pattern((red, green, blue))
+        return Pattern(between(first.color, second.color, weight.color[0]))
     lead = max(textured, key=lambda each: each.values.size)
     sides = lead.values.shape[:2]
     a, b, share = (
@@ -97,6 +95,12 @@ def blended(first: Pattern, second: Pattern, weight: Pattern) -> Pattern:
     assert texture is not None
     pixels = srgb((1.0 - share) * a + share * b)
     return Pattern(WHITE, replace(texture, name="blend", pixels=pixels, alpha=None, is_linear=False), lead.to_uv)
+
+
+def between(first: Color, second: Color, share: float) -> Color:
+    """Returns the colour between two. share: of the second."""
+    red, green, blue = ((1.0 - share) * a + share * b for a, b in zip(first, second, strict=True))
+    return (red, green, blue)
 
 
 def stretched(pattern: Pattern, sides: tuple[int, ...]) -> Doubles:

@@ -97,18 +97,6 @@ PARALLEL = f'<transform name="to_world"><scale x="1.2" y="1.2"/>{LOOK}</transfor
 #: Cameras by the name of their type.
 SENSORS = {"perspective": PINHOLE, "thinlens": LENS, "orthographic": PARALLEL}
 
-#: A board in the middle, whose normals point to one side and up.
-BOARD = """
-<shape type="rectangle">
-    <transform name="to_world"><scale value="0.6"/></transform>
-    <bsdf type="normalmap">
-        <texture type="bitmap" name="normalmap"><string name="filename" value="tilt.png"/>
-            <boolean name="raw" value="true"/></texture>
-        <bsdf type="diffuse"><rgb name="reflectance" value="0.3, 0.5, 0.7"/></bsdf>
-    </bsdf>
-</shape>
-"""
-
 DIFFUSE_BALL, GLASS_BALL = BALL.format(bsdf=DIFFUSE), BALL.format(bsdf=GLASS)
 
 
@@ -136,8 +124,6 @@ BOXES = {
     "rough glass ball": Box(LAMP + BALL.format(bsdf=FROSTED)),
     # Ours is a coat by Schlick over a base that is scaled to lose nothing; theirs one by Fresnel over one by his slab.
     "plastic ball": Box(LAMP + BALL.format(bsdf=PLASTIC), bias=0.015),
-    # A board whose normals a picture tilts: what is tilted behind the light is dark there, and here to a part.
-    "normal map": Box(LAMP + BOARD, bias=0.01),
     "thin lens": Box(LAMP + DIFFUSE_BALL, "thinlens"),
     "orthographic camera": Box(LAMP + DIFFUSE_BALL, "orthographic"),
 }
@@ -178,7 +164,6 @@ def write_sky(path):
 def write_box(folder, box):
     """A scene file, and the ball and the picture that it may name."""
     write_sky(folder / "sky.png")
-    Image.new("RGB", (4, 4), (158, 148, 245)).save(folder / "tilt.png")
     ball = trimesh.creation.icosphere(subdivisions=2, radius=0.4)
     ball.apply_translation((0.1, -0.5, 0.1))
     (folder / "ball.obj").write_text(trimesh.exchange.obj.export_obj(ball, include_normals=False))
