@@ -10,13 +10,12 @@ import numpy as np
 
 from scenes.default_view import VERTICAL_FOV, triple
 from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
-from scenes.errors import SceneFileError
 from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import unit
 from scenes.gltf import new_name
 from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_file import rewound
-from scenes.mitsuba.elements import MAX_QUOTE, Element, listed
+from scenes.mitsuba.elements import MAX_QUOTE, Element, LimitError, listed
 from scenes.mitsuba.emitters import EMITTERS, WHITE
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading, begin
@@ -156,7 +155,7 @@ class Reader:
         """Counts the triangles of a part and returns it. Raises SceneFileError where there are too many."""
         self.triangles += triangle_count(part.shape)
         if self.triangles > MAX_TRIANGLES:
-            raise SceneFileError(part.origin.path, part.origin.line, f"over {MAX_TRIANGLES} triangles")
+            raise LimitError(part.origin.path, part.origin.line, f"over {MAX_TRIANGLES} triangles")
         return part
 
     def instance(self, element: Element) -> list[Part]:
