@@ -4,7 +4,7 @@ program."""
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -47,18 +47,18 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 
-def reader_in(module: str, name: str = "read") -> Callable[[Path], Scene]:
+def reader_in(module: str, name: str = "read") -> Callable[..., Scene]:
     """Returns a reader that imports its module when there is something to be read."""
 
-    def read(path: Path) -> Scene:
-        scene: Scene = getattr(import_module(module), name)(path)
+    def read(path: Path, *parameters: Mapping[str, str]) -> Scene:
+        scene: Scene = getattr(import_module(module), name)(path, *parameters)
         return scene
 
     return read
 
 
 #: Readers of files, by suffix.
-READERS: dict[str, Callable[[Path], Scene]] = {
+READERS: dict[str, Callable[..., Scene]] = {
     ".aff": reader_in("scenes.aff"),
     ".nff": reader_in("scenes.aff"),
     ".toml": reader_in("scenes.toml_scene"),
@@ -73,6 +73,9 @@ READERS: dict[str, Callable[[Path], Scene]] = {
     ".glb": reader_in("scenes.mesh_file", "read_mesh_file"),
     ".gltf": reader_in("scenes.mesh_file", "read_mesh_file"),
 }
+
+#: Formats that have parameters, whose readers take values of them by name.
+PARAMETRISED = (".xml",)
 
 
 def register_reader(suffix: str, reader: Callable[[Path], Scene]) -> None:
@@ -95,27 +98,32 @@ def shipped_scenes() -> tuple[ShippedScene, ...]:
     return SHIPPED
 
 
-def load(name_or_path: str | Path, viewing: Viewing = AS_THE_FILE_SAYS) -> Scene:
+def load(
+    name_or_path: str | Path, viewing: Viewing = AS_THE_FILE_SAYS, parameters: Mapping[str, str] | None = None
+) -> Scene:
     """Returns the scene of a shipped name, or of a file.
 
     name_or_path: NAME or NAME:SIZE of a shipped scene, or a path whose suffix says the file's format.
     viewing: how it will be looked at, on which it depends what is up in files that do not say it, and how fine round
         shapes are.
+    parameters: values of the parameters, `$name`, of a file of Mitsuba, instead of its own.
 
     What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
 
     Raises UnknownSceneError for what is neither, SceneFileError for a file that cannot be read.
     """
     name, _, size = str(name_or_path).partition(":")
+    path = Path(name_or_path)
+    if parameters and path.suffix.lower() not in PARAMETRISED:
+        raise SceneError(f"{name_or_path} has no parameters; files have some that end in {' '.join(PARAMETRISED)}")
     for row in SHIPPED:
         if row.name == name:
             return viewed(row.built(size), viewing)
-    path = Path(name_or_path)
     reader = READERS.get(suffix_of(path))
     if reader is None:
         raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
     try:
-        scene = viewed(reader(path), viewing)
+        scene = viewed(reader(path, parameters) if parameters else reader(path), viewing)
     except SceneFileError as error:
         if os.path.lexists(path):
             raise

@@ -1,5 +1,5 @@
-"""This module reads images of light from all around: OpenEXR and NumPy files of linear radiance, PNG and JPEG encoded
-as sRGB. It writes OpenEXR files."""
+"""This module reads images of light from all around: OpenEXR, Radiance and NumPy files of linear radiance, PNG and JPEG
+encoded as sRGB. It writes OpenEXR files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from scenes.errors import SceneError, SceneFileError
 from scenes.model import Color, Floats
+from scenes.rgbe import read_rgbe
 from scenes.source_file import check_file, reason
 from scenes.srgb import decoded
 from scenes.texture_file import read_texture
@@ -136,10 +137,17 @@ def read_picture(path: Path) -> Floats:
     return decoded(pixels, np.float32)
 
 
+def read_hdr(path: Path) -> Floats:
+    """Reads a picture of Radiance."""
+    return read_rgbe(path, MAX_TEXELS)
+
+
 #: Readers of files, by suffix.
 READERS: dict[str, Callable[[Path], Floats]] = {
     ".exr": read_exr,
+    ".hdr": read_hdr,
     ".npy": read_npy,
+    ".rgbe": read_hdr,
     ".png": read_picture,
     ".jpg": read_picture,
     ".jpeg": read_picture,

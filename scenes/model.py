@@ -4,6 +4,7 @@ A `Scene` is read once. `Scene.at(time)` gives a `Snapshot`: plain arrays in wor
 Readers of files make scenes; renderers look at snapshots alone. World units are called metres, powers are in watts.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -161,6 +162,7 @@ class Camera:
     aperture: radius of the lens, world units, 0 for a pinhole.
     focus: distance along forward of what a lens sees sharply, world units; positive where there is a lens.
     height: of what an orthographic camera sees, world units, whatever its vertical_fov; None for perspective.
+    fov_axis: one of FOV_AXES, along which as much is seen in a picture of another shape than `resolution`.
     """
 
     eye: tuple[float, float, float]
@@ -172,6 +174,22 @@ class Camera:
     aperture: float = 0.0
     focus: float = 0.0
     height: float | None = None
+    fov_axis: str = "y"
+
+    def height_factor(self, aspect: float) -> float:
+        """Returns by what the height of the view is multiplied in a picture of an aspect, width over height."""
+        width, height = self.resolution
+        return fov_extent(self.fov_axis, width / height) / fov_extent(self.fov_axis, aspect)
+
+
+#: Along what a field of view is measured: width, height, the smaller or larger of them, or the diagonal.
+FOV_AXES = ("x", "y", "smaller", "larger", "diagonal")
+
+
+def fov_extent(axis: str, aspect: float) -> float:
+    """Returns how long an axis of a picture of height 1 is. axis: one of FOV_AXES. aspect: width over height."""
+    extents = {"x": aspect, "y": 1.0, "smaller": min(aspect, 1.0), "larger": max(aspect, 1.0)}
+    return math.hypot(aspect, 1.0) if axis == "diagonal" else extents[axis]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -64,7 +64,7 @@ def camera_properties(camera: Camera, size: tuple[int, int]) -> Properties:
     """Returns a pinhole. Its window is one pixel lower, since LuxCore's pictures are one row higher."""
     if camera.aperture > 0.0 or camera.height is not None:
         raise RenderError("lenses and orthographic cameras are not handed to LuxCore")
-    high = math.tan(math.radians(0.5 * camera.vertical_fov))
+    high = math.tan(math.radians(0.5 * camera.vertical_fov)) * camera.height_factor(size[0] / size[1])
     wide, row = high * size[0] / size[1], 2.0 * high / size[1]
     target = [float(a + b) for a, b in zip(camera.eye, camera.forward, strict=True)]
     place = {"lookat.orig": camera.eye, "lookat.target": target, "up": camera.up}

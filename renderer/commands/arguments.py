@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
-from renderer.settings.setting import Choice, Flag, Kind, Number, Setting, Whole, settings_of
+from renderer.settings.setting import Choice, Definitions, Flag, Kind, Number, Setting, Whole, settings_of
 
 S = TypeVar("S")
 
@@ -112,6 +112,8 @@ def add_setting(container: argparse._ActionsContainer, one: Setting) -> None:
     taken: dict[str, Any] = {"type": argument_type(one.kind), "metavar": one.kind.metavar}
     if isinstance(one.kind, Choice):
         taken = {"choices": one.kind.names}
+    elif isinstance(one.kind, Definitions):
+        taken["action"] = "append"
     container.add_argument(*flags, default=one.default, help=one.about + default, **taken)
 
 
@@ -128,6 +130,7 @@ SCENE_HELP = "a file, or a shipped scene; 'tracecore scene list' tells which the
 def add_scene(parser: argparse.ArgumentParser) -> None:
     """Adds SCENE and the moment in it, and --plugin, which may bring what reads it."""
     parser.add_argument("scene", metavar="SCENE", help=SCENE_HELP)
+    add_settings(parser, Settings, "define")
     _add_moment(parser)
 
 

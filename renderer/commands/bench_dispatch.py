@@ -38,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
-    import scenes
     from renderer.bench.dispatch_benchmark import Row, plot, rows, table
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.bench.kernel_benchmark import device_of
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     device = device_of(arguments.device)
     check_request(arguments)
-    snapshot = SceneView.chosen(arguments).of(scenes.load(arguments.scene))
+    snapshot = SceneView.chosen(arguments).load(arguments.scene)
     scene = pack_scene(snapshot)
     found: list[Row] = []
     for dispatch in DISPATCHES if device == "gpu" else (None,):

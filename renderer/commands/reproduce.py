@@ -115,14 +115,13 @@ def _device(choice: str) -> Device:
 
 def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     """Returns what is measured."""
-    import scenes
     from renderer.bench.files import Run
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.view_points import chosen_views
     from renderer.scene.render_context import SceneView
     from scenes.plain import plain, point_lit
 
-    snapshot = SceneView.chosen(arguments).of(scenes.load(arguments.scene))
+    snapshot = SceneView.chosen(arguments).load(arguments.scene)
     if paper.has_photon_run:
         snapshot = plain(snapshot)
     if paper.has_construction:

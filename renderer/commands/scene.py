@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.commands.arguments import add_plugin, add_scene
+from renderer.settings.setting import Definitions
 
 if TYPE_CHECKING:
     from scenes import SceneFacts, ShippedScene
@@ -83,7 +84,7 @@ def print_info(arguments: argparse.Namespace) -> None:
     import scenes
     from renderer.scene.render_context import SceneView
 
-    scene = scenes.load(arguments.scene)
+    scene = scenes.load(arguments.scene, parameters=Definitions().clean(arguments.define or {}))
     facts = scenes.describe(scene, SceneView.chosen(arguments).of(scene))
     for name, text in table(facts).items():
         print(f"{name:<10} {text}")
@@ -94,7 +95,7 @@ def write_files(arguments: argparse.Namespace) -> None:
     import scenes
     from scenes.export import export, looking_through
 
-    scene = scenes.load(arguments.scene)
+    scene = scenes.load(arguments.scene, parameters=Definitions().clean(arguments.define or {}))
     if arguments.camera is not None:
         scene = looking_through(scene, arguments.camera)
     time = scene.animation.time_of(arguments.frame) if arguments.time is None else arguments.time

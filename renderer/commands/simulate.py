@@ -148,9 +148,8 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
         move=MOVE_INSTRUCTIONS if arguments.move is None else arguments.move,
     )
     check_scene(arguments.scene)
-    import scenes
 
-    snapshot = SceneView.chosen(arguments).of(scenes.load(arguments.scene))
+    snapshot = SceneView.chosen(arguments).load(arguments.scene)
     plan = RayPlan.chosen(arguments, snapshot.positions)
     rays = PlannedRays(
         snapshot=snapshot, views=[ViewPoint(name="camera", camera=snapshot.camera)], plan=plan, kinds=kinds

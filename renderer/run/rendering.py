@@ -173,7 +173,9 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
-        scene = scenes.load(scene, viewing_of(settings))
+        scene = scenes.load(scene, viewing_of(settings), settings.define)
+    elif settings.define:
+        raise UsageError("define has values for parameters of a scene file; this scene has been read already")
     elif isinstance(scene, Scene):
         scene = viewed(scene, viewing_of(settings))
     filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)

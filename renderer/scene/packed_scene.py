@@ -244,11 +244,12 @@ def sphere_around(snapshot: Snapshot) -> Sphere:
 
 
 def pack_camera(camera: Camera, width: int, height: int, pixel_filter: str = "box") -> CameraArrays:
-    """Returns the arrays of a camera for a picture of this size; what is seen from top to bottom is kept whatever the
-    aspect.
+    """Returns the arrays of a camera for a picture of this size; what is seen along the camera's `fov_axis` is kept
+    whatever the aspect.
     """
     forward, up = np.array(camera.forward, np.float64), np.array(camera.up, np.float64)
     half_height = math.tan(math.radians(camera.vertical_fov) / 2.0) if camera.height is None else camera.height / 2.0
+    half_height *= camera.height_factor(width / height)
     right = np.cross(forward, up)
     right /= np.linalg.norm(right)
     down = -np.cross(right, forward)

@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ import tracecore
 from renderer.errors import UsageError
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
+from renderer.settings.setting import Definitions
 from scenes.model import Camera, Snapshot
 from scenes.plain import plain
 from scenes.scene import Scene
@@ -34,6 +35,7 @@ class SceneView:
     viewing: where the camera stands and looks, where that is not left to the scene.
     mirrors: "literal" or "none" where surfaces of NFF reflect otherwise than the scene says, else None or "auto".
     is_plain: whether the scene is made plain by `scenes.plain`.
+    define: values of the parameters of a scene file, by name, or None.
     """
 
     frame: int = 0
@@ -44,6 +46,7 @@ class SceneView:
     viewing: Viewing = AS_THE_FILE_SAYS
     mirrors: str | None = None
     is_plain: bool = False
+    define: Mapping[str, str] | None = None
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
@@ -57,7 +60,12 @@ class SceneView:
             viewing=viewing_of(arguments),
             mirrors=getattr(arguments, "mirrors", None),
             is_plain=getattr(arguments, "plain", False),
+            define=Definitions().clean(getattr(arguments, "define", None) or {}),
         )
+
+    def load(self, scene: str) -> Snapshot:
+        """Returns a scene, a file or the name of a shipped one, at this moment."""
+        return self.of(scenes.load(scene, parameters=self.define))
 
     def of(self, scene: Scene) -> Snapshot:
         """Returns the scene at this moment."""
@@ -151,7 +159,7 @@ def check_scene(scene: str) -> None:
 def open_context(scene: str, scene_view: SceneView, choice: TracerChoice) -> Iterator[RenderContext]:
     """Loads a scene (a file, or the name of a shipped one) and opens a tracer for it, which is closed at the end."""
     start = time.perf_counter()
-    snapshot = scene_view.of(scenes.load(scene))
+    snapshot = scene_view.load(scene)
     with context_of(snapshot, choice, load_seconds=time.perf_counter() - start) as context:
         yield context
 

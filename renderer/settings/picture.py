@@ -12,6 +12,7 @@ from renderer.errors import UsageError
 from renderer.settings.setting import (
     Checked,
     Choice,
+    Definitions,
     DeviceName,
     File,
     Flag,
@@ -64,6 +65,13 @@ class Settings(Checked):
     frame: int = setting(Whole(0, MAX_FRAME), "frame of the animation, from 0", default=0, group="scene")
     time: float | None = setting(
         Number(-1e9, 1e9, "T"), "or a time, in the unit of the animation", otherwise="that of the frame", group="scene"
+    )
+    define: dict[str, str] | None = setting(
+        Definitions(),
+        "value of a parameter, $NAME, of a Mitsuba file, instead of its own; may be given again",
+        otherwise="the file's",
+        group="scene",
+        aliases=("-D",),
     )
     driver: str | None = setting(
         Name(),

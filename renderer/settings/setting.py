@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -233,6 +233,29 @@ class File:
     def clean(self, value: Any) -> Path:
         """Return a path."""
         return Path(value)
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """This kind of value is what parameters of a scene file are: texts by their names, or several such."""
+
+    metavar: str | None = "NAME=VALUE"
+    expected: str = "NAME=VALUE such as width=640, with a NAME of letters, digits and _"
+
+    def read(self, text: str) -> dict[str, str]:
+        """Return the value of a text NAME=VALUE by its name."""
+        name, equals, value = text.partition("=")
+        return {name: value if equals else None}  # type: ignore[dict-item]
+
+    def clean(self, value: Any) -> dict[str, str]:
+        """Return all values by their names, of which the last of the same name counts."""
+        parts = [value] if isinstance(value, Mapping) else list(value)
+        if not all(isinstance(part, Mapping) for part in parts):
+            raise TypeError
+        given = {name: text for part in parts for name, text in part.items()}
+        if not all(re.fullmatch(r"\w+", name) and isinstance(text, str) for name, text in given.items()):
+            raise ValueError
+        return given
 
 
 @dataclass(frozen=True)

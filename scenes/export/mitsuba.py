@@ -5,6 +5,7 @@ Mitsuba has no words for is left out or stands as what is most like it, and a li
 is like is an error. Jakob, Speierer, Roussel, Vicini: Dr.Jit, with Mitsuba 3 (2022).
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ from scenes.export.still import Group, distinct, groups, surface_losses
 from scenes.export.text import OTHERS, words
 from scenes.export.xml_text import children, color, matrix, named, node
 from scenes.lights import DistantLight, PointLight, SpotLight
-from scenes.model import Camera, Doubles, Environment, Light, Snapshot
+from scenes.model import Camera, Doubles, Environment, Light, Snapshot, fov_extent
 from scenes.scene import Scene
 
 VERSION = "3.0.0"
@@ -72,8 +73,8 @@ def sensor(camera: Camera, size: tuple[int, int], **attributes: str) -> ElementT
     made = node("sensor", type=kind, **attributes)
     made.append(named("float", "near_clip", max(camera.near, SMALLEST_NEAR)))
     if camera.height is None:
-        made.append(named("float", "fov", camera.vertical_fov))
-        made.append(named("string", "fov_axis", "y"))
+        made.append(named("float", "fov", field_of_view(camera, size)))
+        made.append(named("string", "fov_axis", camera.fov_axis))
     if kind == "thinlens":
         made.append(named("float", "aperture_radius", camera.aperture))
         made.append(named("float", "focus_distance", camera.focus))
@@ -86,10 +87,20 @@ def sensor(camera: Camera, size: tuple[int, int], **attributes: str) -> ElementT
     return made
 
 
+def field_of_view(camera: Camera, size: tuple[int, int]) -> float:
+    """Returns the angle in degrees that a camera sees along its own axis in a picture of so many pixels."""
+    if camera.fov_axis == "y":
+        return camera.vertical_fov
+    aspect = size[0] / size[1]
+    half = math.tan(math.radians(camera.vertical_fov / 2.0)) * camera.height_factor(aspect)
+    return math.degrees(2.0 * math.atan(half * fov_extent(camera.fov_axis, aspect)))
+
+
 def view(camera: Camera, size: tuple[int, int]) -> Doubles:
     """Returns the (4, 4) map from a camera's own space, +x to its left, +y upward and +z ahead, to the world."""
     forward, up = np.array(camera.forward), np.array(camera.up)
-    half_width = 1.0 if camera.height is None else 0.5 * camera.height * size[0] / size[1]
+    aspect = size[0] / size[1]
+    half_width = 1.0 if camera.height is None else 0.5 * camera.height * camera.height_factor(aspect) * aspect
     placed = np.eye(4)
     placed[:3, :] = np.stack([half_width * np.cross(up, forward), half_width * up, forward, camera.eye], axis=-1)
     return placed

@@ -1,8 +1,10 @@
-"""This module reads the XML of a scene: elements that know their lines, with defaults filled in and includes in their
-place."""
+"""This module reads the XML of a scene: elements that know their lines, with values of `$name` filled in and includes
+in their place."""
 
+import math
 import re
 import xml.parsers.expat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +18,8 @@ MAX_NESTING = 64
 MAX_INCLUDES = 1000
 MAX_INCLUDE_DEPTH = 16
 MAX_QUOTE = 40
+#: No number of a file is larger, so that products of two are finite.
+MAX_NUMBER = 1e30
 PARAMETER = re.compile(r"\$(\w+)")
 
 
@@ -56,67 +60,154 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
 
 
-def read_elements(path: Path) -> Element:
-    """Reads the <scene> of a file. Raises SceneFileError with the line of what is no XML, or is too much of it."""
-    return Loader().load(path, 0)
+def numbers(element: Element, text: str, *counts: int) -> list[float]:
+    """Reads as many finite numbers as one of the counts says, with blanks or commas between them."""
+    words = text.replace(",", " ").split()
+    try:
+        values = [float(word) for word in words]
+    except ValueError:
+        values = [math.nan]
+    if len(values) not in counts or not all(abs(value) <= MAX_NUMBER for value in values):
+        expected = " or ".join(str(count) for count in counts)
+        raise element.error(f"expected {expected} finite numbers in {element.called}, got {text[:MAX_QUOTE]!r}")
+    return values
 
 
+class LimitError(SceneFileError):
+    """A file is too large or too deep for anything more of it to be read."""
+
+
+@dataclass(eq=False)
+class Files:
+    """Finds the files that a scene names.
+
+    scene: the file of the scene itself, beside which they are sought first.
+    folders: of each <path> element, inside of the scene's folder; they are sought there next, and at last beside the
+        file that names them.
+    """
+
+    scene: Path
+    folders: list[Path] = field(default_factory=list)
+
+    def add(self, element: Element) -> None:
+        """Takes in a <path>. Raises where it is no folder inside of the scene's."""
+        name = element.need("value")
+        folder = self.scene.parent / name.replace("\\", "/")
+        if "\0" in name or not folder.is_dir() or not folder.resolve().is_relative_to(self.scene.parent.resolve()):
+            raise element.error(f"expected a <path> to a folder inside of the scene's, got {name[:MAX_QUOTE]!r}")
+        self.folders.append(folder)
+
+    def find(self, element: Element, name: str) -> Path:
+        """Returns the path of a file that an element names. Raises where there is none."""
+        for text in dict.fromkeys((name, name.replace("\\", "/"))):
+            for folder in (self.scene.parent, *self.folders, element.path.parent):
+                if "\0" not in text and is_there(folder / text):
+                    return folder / text
+        raise element.error(f"no such file: {name[:MAX_QUOTE]!r}")
+
+
+def is_there(path: Path) -> bool:
+    """Returns whether there is something of this name, readable or not."""
+    try:
+        return path.exists()
+    except OSError:  # a name that no file can have
+        return False
+
+
+@dataclass(eq=False)
 class Loader:
-    """Reads a file and those that it includes."""
+    """Reads a file and those that it includes.
 
-    def __init__(self) -> None:
-        self.defaults: dict[str, str] = {}
-        self.room = MAX_BYTES
-        self.elements = 0
-        self.files = 0
+    files: finds those.
+    values: of `$name`, by name; those that are here at first are from outside, and no <default> changes them.
+    problems: what is wrong, as far as one can read on.
+    """
+
+    files: Files
+    values: dict[str, str]
+    problems: list[SceneFileError] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    room: int = field(default_factory=lambda: MAX_BYTES)
+    elements: int = 0
+    count: int = 0
+
+    def scene(self, given: Mapping[str, str]) -> Element:
+        """Reads the <scene> of the file. given: values of `$name` from outside.
+
+        Raises SceneFileError with the line of what is no XML, or too much of it, and where nothing has the name of a
+        value that is given.
+        """
+        self.values.update(given)
+        scene = self.load(self.files.scene, 0)
+        for name in given:
+            if name not in self.used:
+                there = listed(f"${each}" for each in self.values.keys() - given.keys() | self.used)
+                message = f"nothing in the file is called ${name}, which was given a value; there are: {there}"
+                self.problems.append(SceneFileError(self.files.scene, None, message))
+        return scene
 
     def load(self, path: Path, depth: int) -> Element:
         """Reads the <scene> of a file."""
         data = read_bytes(path, MAX_BYTES)
         self.room -= len(data)
-        self.files += 1
-        if self.room < 0 or self.files > MAX_INCLUDES:
+        self.count += 1
+        if self.room < 0 or self.count > MAX_INCLUDES:
             message = f"with all includes over {MAX_BYTES} bytes or {MAX_INCLUDES} files are read"
-            raise SceneFileError(path, None, message)
+            raise LimitError(path, None, message)
         scene = FileParser(path).parse(data)
         if scene.tag != "scene":
             raise scene.error(f"expected <scene>, got <{scene.tag}>")
+        scene.attributes = {key: self.filled(scene, value) for key, value in scene.attributes.items()}
         self.expand(scene, depth)
         return scene
 
     def expand(self, element: Element, depth: int) -> None:
-        """Fills in defaults and includes in all that is within an element."""
+        """Fills in values and includes in all that is within an element."""
         self.elements += 1
         if self.elements > MAX_ELEMENTS:
-            raise element.error(f"with all includes there are over {MAX_ELEMENTS} elements")
+            raise LimitError(element.path, element.line, f"with all includes there are over {MAX_ELEMENTS} elements")
         children, element.children = element.children, []
         for child in children:
-            child.attributes = {key: self.filled(child, value) for key, value in child.attributes.items()}
-            if child.tag == "default":
-                self.defaults.setdefault(child.need("name"), child.need("value"))
-            elif child.tag == "include":
-                element.children += self.included(child, depth + 1)
-            else:
-                self.expand(child, depth)
-                element.children.append(child)
+            try:
+                element.children += self.expanded(child, depth)
+            except LimitError:
+                raise
+            except SceneFileError as problem:
+                self.problems.append(problem)
 
-    def included(self, element: Element, depth: int) -> list[Element]:
-        """Returns the children of the scene of an <include>."""
-        if depth > MAX_INCLUDE_DEPTH:
-            raise element.error(f"files include files deeper than {MAX_INCLUDE_DEPTH}")
-        return self.load(element.path.parent / element.need("filename"), depth).children
+    def expanded(self, child: Element, depth: int) -> list[Element]:
+        """Returns what stands for an element: itself, nothing, or what it includes."""
+        child.attributes = {key: self.filled(child, value) for key, value in child.attributes.items()}
+        if child.tag == "default":
+            name, value = child.need("name"), child.need("value")
+            self.used.add(name)
+            self.values.setdefault(name, value)
+        elif child.tag == "path":
+            self.files.add(child)
+        elif child.tag == "include":
+            if depth >= MAX_INCLUDE_DEPTH:
+                raise child.error(f"files include files deeper than {MAX_INCLUDE_DEPTH}")
+            return self.load(self.files.find(child, child.need("filename")), depth + 1).children
+        else:
+            self.expand(child, depth)
+            return [child]
+        return []
 
     def filled(self, element: Element, text: str) -> str:
-        """Returns an attribute with `$name` replaced by what <default> says."""
+        """Returns an attribute with `$name` replaced by its value."""
 
         def value(match: re.Match[str]) -> str:
             name = match[1]
-            if name not in self.defaults:
-                raise element.error(f"expected a <default> of ${name} before this; there are: {listed(self.defaults)}")
-            self.room -= len(self.defaults[name])
+            self.used.add(name)
+            if name not in self.values:
+                there = listed(self.values)
+                raise element.error(
+                    f"expected a <default> of ${name} before this, or -D {name}=...; there are: {there}"
+                )
+            self.room -= len(self.values[name])
             if self.room < 0:
-                raise element.error(f"the values of $names have over {MAX_BYTES} characters")
-            return self.defaults[name]
+                raise LimitError(element.path, element.line, f"the values of $names have over {MAX_BYTES} characters")
+            return self.values[name]
 
         return PARAMETER.sub(value, text) if "$" in text else text
 
@@ -151,7 +242,8 @@ class FileParser:
         element = Element(tag, attributes, self.path, self.expat.CurrentLineNumber)
         self.count += 1
         if len(self.open) > MAX_NESTING or self.count > MAX_ELEMENTS:
-            raise element.error(f"elements are nested deeper than {MAX_NESTING}, or there are over {MAX_ELEMENTS}")
+            message = f"elements are nested deeper than {MAX_NESTING}, or there are over {MAX_ELEMENTS}"
+            raise LimitError(self.path, element.line, message)
         self.open[-1].children.append(element)
         self.open.append(element)
 

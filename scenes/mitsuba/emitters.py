@@ -1,20 +1,30 @@
 """This module makes light sources of the emitters that are no shapes: one function for each type, found by its name in
 `EMITTERS`."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
+from scenes.daylight import LEAST_TURBIDITY, MOST_TURBIDITY, SUN_RADIUS, Moment, sky, sun_irradiance, sun_position
 from scenes.document import EnvironmentSource, LightSource, Origin
 from scenes.environment_file import MAX_RADIANCE, read_environment
+from scenes.evaluator import axes_of
+from scenes.geometry import unit
 from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.mitsuba.properties import Properties
 from scenes.model import Color, Doubles
 from scenes.transforms import IDENTITY, WORLD, Transform, quaternion, rotation
 
+Source = LightSource | EnvironmentSource
+
 WHITE: Color = (1.0, 1.0, 1.0)
 #: The middle of a picture is along +z there and along -z here.
 HALF_TURN = rotation(quaternion(np.array([0.0, 1.0, 0.0]), 180.0))
+#: From a frame whose y is up to one whose z is.
+Z_UP: Doubles = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+#: Of a date, and degrees of half a sun.
+MAX_YEAR, MAX_SUN_RADIUS = 1e5, 90.0
 FORWARD = np.array([0.0, 0.0, 1.0])
 #: Degrees of a spot that says nothing, and the share of them up to which it does not fade.
 CUTOFF, BEAM_SHARE = 20.0, 0.75
@@ -30,22 +40,24 @@ def placed(matrix: Doubles | None) -> Transform:
     return WORLD if matrix is None else WORLD.inner(matrix=matrix)
 
 
-def point(properties: Properties) -> PointSource:
+def point(properties: Properties) -> list[Source]:
     """Makes a point light at its position, or at the middle of its transform."""
     intensity = properties.light("intensity", WHITE)
     matrix = properties.matrix("to_world")
     position = properties.point("position", (0.0, 0.0, 0.0)) if matrix is None else matrix[:3, 3]
-    return PointSource(position, intensity, origin=origin_of(properties))
+    return [PointSource(position, intensity, origin=origin_of(properties))]
 
 
-def spot(properties: Properties) -> SpotSource:
+def spot(properties: Properties) -> list[Source]:
     """Makes a spot that shines along +z of its transform."""
     cutoff = properties.number("cutoff_angle", CUTOFF)
     beam = properties.number("beam_width", BEAM_SHARE * cutoff)
     if not 0.0 <= beam <= cutoff <= 180.0:
         message = f"expected 0 <= beam_width <= cutoff_angle <= 180 degrees, got {beam:g} and {cutoff:g}"
         raise properties.element.error(message)
-    return SpotSource(
+    if properties.within("texture"):
+        properties.note("the texture of a spot is left out")
+    source = SpotSource(
         position=np.zeros(3),
         direction=FORWARD,
         intensity=properties.light("intensity", WHITE),
@@ -54,41 +66,118 @@ def spot(properties: Properties) -> SpotSource:
         transform=placed(properties.matrix("to_world")),
         origin=origin_of(properties),
     )
+    return [source]
 
 
-def directional(properties: Properties) -> DistantSource:
+def directional(properties: Properties) -> list[Source]:
     """Makes a distant light along its direction, or along +z of its transform."""
     matrix = properties.matrix("to_world")
     direction = properties.point("direction", (0.0, 0.0, 1.0)) if matrix is None else FORWARD
     if not direction.any():
         raise properties.element.error("expected a direction of some length")
     irradiance = properties.light("irradiance", WHITE)
-    return DistantSource(direction, irradiance, transform=placed(matrix), origin=origin_of(properties))
+    return [DistantSource(direction, irradiance, transform=placed(matrix), origin=origin_of(properties))]
 
 
-def constant(properties: Properties) -> EnvironmentSource:
+def constant(properties: Properties) -> list[Source]:
     """Makes an environment of the same radiance from all around."""
     radiance = np.array(properties.light("radiance", WHITE), np.float32).reshape(1, 1, 3)
-    return EnvironmentSource(radiance, origin=origin_of(properties))
+    return [EnvironmentSource(radiance, origin=origin_of(properties))]
 
 
-def envmap(properties: Properties) -> EnvironmentSource:
+def envmap(properties: Properties) -> list[Source]:
     """Makes an environment of the radiance of a picture."""
     scale = properties.number("scale", 1.0)
-    if not 0.0 <= scale <= MAX_RADIANCE:
-        raise properties.element.error(f"expected a scale from 0 to {MAX_RADIANCE:g}, got {scale:g}")
-    path = properties.element.path.parent / properties.text("filename")
+    check_scale(properties, scale)
+    path = properties.file()
     matrix = properties.matrix("to_world")
     turned = (IDENTITY if matrix is None else matrix) @ HALF_TURN
     radiance = read_environment(path, (scale, scale, scale))
-    return EnvironmentSource(radiance, placed(turned), origin_of(properties))
+    return [EnvironmentSource(radiance, placed(turned), origin_of(properties))]
+
+
+# --- daylight ---------------------------------------------------------------------------------------------------------
+
+
+def daylight(properties: Properties) -> list[Source]:
+    """Makes the sky, the sun, or both, of a clear day."""
+    turbidity = properties.number("turbidity", 3.0)
+    if not LEAST_TURBIDITY <= turbidity <= MOST_TURBIDITY:
+        properties.note(f"a turbidity is from {LEAST_TURBIDITY:g} to {MOST_TURBIDITY:g}: the nearest of these counts")
+    frame = frame_of(properties)
+    to_sun = direction_to_sun(properties, axes_of(frame))
+    sources: list[Source] = []
+    if properties.type != "sun":
+        sources.append(sky_of(properties, frame, to_sun, turbidity))
+    if properties.type != "sky":
+        sources.append(sun_of(properties, frame, to_sun, turbidity))
+    properties.left_out("albedo", "extend", "stretch")
+    properties.finish("resolution", "samples", "sampling_weight", "complex_sun")
+    return sources
+
+
+def frame_of(properties: Properties) -> Doubles:
+    """Returns the map (4, 4) to the world of a sky whose y is up. In 3 its z is, and its y is behind."""
+    matrix = properties.matrix("to_world")
+    placed_there = IDENTITY if matrix is None else matrix
+    return placed_there if properties.reading.is_old else placed_there @ Z_UP
+
+
+def direction_to_sun(properties: Properties, axes: Doubles) -> Doubles:
+    """Returns the direction (3,) to the sun in a frame whose y is up, given in the world or by a time at a place.
+
+    axes: (3, 3) rows that are the axes of the frame in the world.
+    """
+    times = {name: properties.number(name, default) for name, default in Moment()._asdict().items()}
+    given = properties.point("sun_direction", (0.0, 0.0, 0.0))
+    if given.any():
+        return axes @ unit(given)
+    if not (abs(times["year"]) <= MAX_YEAR and 1.0 <= times["month"] <= 12.0):
+        raise properties.element.error("expected a year and a month of a calendar")
+    zenith, azimuth = sun_position(Moment(**times))
+    north, east = math.cos(azimuth) * math.sin(zenith), math.sin(azimuth) * math.sin(zenith)
+    # Of 3 x is to the south and y, which is behind here, to the west.
+    across, behind = (east, -north) if properties.reading.is_old else (-north, east)
+    return np.array([across, math.cos(zenith), behind])
+
+
+def sky_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: float) -> EnvironmentSource:
+    """Returns the sky as an environment."""
+    scale = properties.number("sky_scale", 1.0) * properties.number("scale", 1.0)
+    check_scale(properties, scale)
+    properties.note("the sky is that of Preetham, Shirley and Smits, over ground that is black")
+    return EnvironmentSource(scale * sky(to_sun, turbidity), placed(frame), origin_of(properties))
+
+
+def sun_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: float) -> DistantSource:
+    """Returns the sun as a distant light."""
+    scale = properties.number("sun_scale", 1.0) * properties.number("scale", 1.0)
+    check_scale(properties, scale)
+    radius = SUN_RADIUS * properties.number("sun_radius_scale", 1.0)
+    radius = 0.5 * properties.number("sun_aperture", 2.0 * radius)
+    if not 0.0 <= radius < MAX_SUN_RADIUS:
+        raise properties.element.error(f"expected a sun with a radius below {MAX_SUN_RADIUS:g} degrees, got {radius:g}")
+    red, green, blue = (scale * channel for channel in sun_irradiance(to_sun, turbidity))
+    direction = -axes_of(frame).T @ to_sun
+    if not direction.any():
+        raise properties.element.error("to_world turns the sun to no direction")
+    return DistantSource(direction, (red, green, blue), radius, origin=origin_of(properties))
+
+
+def check_scale(properties: Properties, scale: float) -> None:
+    """Raises unless a factor of light is one."""
+    if not 0.0 <= scale <= MAX_RADIANCE:
+        raise properties.element.error(f"expected a scale from 0 to {MAX_RADIANCE:g}, got {scale:g}")
 
 
 #: Readers of emitters by their names; emitters in shapes are called `area`.
-EMITTERS: dict[str, Callable[[Properties], LightSource | EnvironmentSource]] = {
+EMITTERS: dict[str, Callable[[Properties], list[Source]]] = {
     "constant": constant,
     "directional": directional,
     "envmap": envmap,
     "point": point,
+    "sky": daylight,
     "spot": spot,
+    "sun": daylight,
+    "sunsky": daylight,
 }

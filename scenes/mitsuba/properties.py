@@ -1,65 +1,62 @@
 """This module holds the parameters of an element by name, each of which has to be taken by whoever reads the
 element."""
 
-import math
+from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
-from scenes import srgb
 from scenes.default_view import look_at
-from scenes.mitsuba.elements import MAX_QUOTE, Element, listed, snake_case
+from scenes.mitsuba.colors import COLORS, color, light
+from scenes.mitsuba.elements import MAX_QUOTE, Element, listed, numbers, snake_case
+from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles
 from scenes.transforms import quaternion, rotation, scaling, translation
 
-#: No number of a file is larger, so that products of two are finite.
-MAX_NUMBER = 1e30
 #: No entry of a matrix is larger, so that its determinant is finite.
 MAX_SCALE = 1e30
 #: Radiance and intensity reach so far, so that float32 can square them.
 MAX_LIGHT = 1e9
-#: Elements that say how a picture is made rather than of what.
+#: Elements that say how a picture is made rather than of what, and where they may be.
 METHODS = frozenset(("film", "integrator", "rfilter", "sampler"))
+WITH_METHODS = frozenset(("scene", "sensor", "film", "integrator", "sampler"))
 OBJECTS = frozenset(("bsdf", "emitter", "ref", "sensor", "shape", "texture")) | METHODS
-COLORS = ("rgb", "srgb", "spectrum", "float", "integer")
-VALUES = frozenset(("boolean", "point", "string", "transform", "vector", *COLORS))
-
-
-def numbers(element: Element, text: str, *counts: int) -> list[float]:
-    """Reads as many finite numbers as one of the counts says, with blanks or commas between them."""
-    words = text.replace(",", " ").split()
-    try:
-        values = [float(word) for word in words]
-    except ValueError:
-        values = [math.nan]
-    if len(values) not in counts or not all(abs(value) <= MAX_NUMBER for value in values):
-        expected = " or ".join(str(count) for count in counts)
-        raise element.error(f"expected {expected} finite numbers in {element.called}, got {text[:MAX_QUOTE]!r}")
-    return values
+VALUES = frozenset(("animation", "boolean", "point", "string", "transform", "vector", *COLORS))
+#: What is not supported, by the element that asks for it.
+REFUSED = {
+    **dict.fromkeys(("medium", "phase", "volume"), "participating media are not supported"),
+    "subsurface": "subsurface scattering is not supported",
+}
 
 
 class Properties:
     """Holds the parameters and the objects within an element.
 
-    ids: elements that a <ref> can name.
-
     named: what has a name, by it. objects: all that is no value, in order.
+
+    What is wrong with one of them becomes a problem of the reading, and the parameter has its default.
     """
 
-    def __init__(self, element: Element, ids: dict[str, Element]) -> None:
-        self.element, self.ids = element, ids
+    def __init__(self, element: Element, reading: Reading) -> None:
+        self.element, self.reading = element, reading
         self.named: dict[str, Element] = {}
         self.objects: list[Element] = []
         self.asked: set[str] = set()
+        self._taken: set[Element] = set()
         for child in element.children:
-            self.read_child(child)
+            reading.attempt(None, self.read_child, child)
 
     def read_child(self, child: Element) -> None:
         """Takes in an element, by its name if it has one. Objects need none."""
+        if child.tag == "alias":
+            return
+        if child.tag in REFUSED:
+            raise child.error(f"{REFUSED[child.tag]}: {child.called}")
         if child.tag not in OBJECTS | VALUES:
-            known = listed(OBJECTS | VALUES)
-            raise child.error(f"unknown or unsupported {child.called} in {self.element.called}; there are: {known}")
+            raise self.misplaced(child)
         found = self.resolved(child)
+        if found.tag in REFUSED:
+            return  # where it stands it is told
         if child.tag in OBJECTS:
             self.objects.append(found)
         if child.tag in VALUES or "name" in child.attributes:
@@ -68,10 +65,19 @@ class Properties:
                 raise child.error(f"{self.element.called} has two parameters {name!r}")
             self.named[name] = found
 
+    def misplaced(self, child: Element) -> Exception:
+        """Returns the error to raise about an element that cannot be here."""
+        if snake_case(child.tag).replace("look_at", "lookat") in TRANSFORM_STEPS:
+            return child.error(f"{child.called} does not belong in {self.element.called}, but in a <transform>")
+        there = listed(OBJECTS | VALUES)
+        return child.error(f"unknown or unsupported {child.called} in {self.element.called}; there are: {there}")
+
     def within(self, tag: str) -> list[Element]:
         """Returns the objects of a kind, with and without names."""
         self.asked.update(name for name, element in self.named.items() if element.tag == tag)
-        return [element for element in self.objects if element.tag == tag]
+        found = [element for element in self.objects if element.tag == tag]
+        self._taken.update(found)
+        return found
 
     @property
     def type(self) -> str:
@@ -82,33 +88,58 @@ class Properties:
         """Returns the element, or what it refers to."""
         if child.tag != "ref":
             return child
-        if child.need("id") not in self.ids:
-            raise child.error(f"no element has the id {child.need('id')!r}; there are: {listed(self.ids)[:400]}")
-        return self.ids[child.need("id")]
+        ids = self.reading.ids
+        if child.need("id") not in ids:
+            raise child.error(f"no element has the id {child.need('id')!r}; there are: {listed(ids)[:400]}")
+        return ids[child.need("id")]
 
     def unknown_type(self, known: object) -> NoReturn:
         """Raises because there is no such plug-in."""
         raise self.element.error(f"unknown or unsupported {self.element.called}; there are: {listed(known)}")
 
+    def note(self, message: str) -> None:
+        """Takes in what is to be told about the element."""
+        self.reading.note(self.element, message)
+
+    def left_out(self, *names: str) -> None:
+        """Takes parameters that are in Mitsuba and not here, and notes those that are given."""
+        for name in names:
+            self.asked.add(name)
+            if name in self.named:
+                element = self.named[name]
+                self._taken.add(element)
+                self.reading.note(element, f"{name!r} of {self.element.called} is left out")
+
     def finish(self, *ignored: str) -> None:
-        """Raises where there is a parameter that nobody has asked for and that is not among those to ignore."""
+        """Tells of parameters that nobody has asked for and that are not among those to ignore, and of objects that
+        do not belong here."""
         for name, element in self.named.items():
             if not (name in self.asked or name in ignored or element.tag in METHODS):
                 known = listed(self.asked | set(ignored))
-                raise element.error(f"unknown parameter {name!r} of {self.element.called}; there are: {known}")
+                problem = element.error(f"unknown parameter {name!r} of {self.element.called}; there are: {known}")
+                self.reading.problems.append(problem)
+        spoken_for = self._taken.union(self.named.values())
+        for element in self.objects:
+            allowed = element.tag in METHODS and self.element.tag in WITH_METHODS
+            if not (allowed or element in spoken_for):
+                self.reading.problems.append(
+                    element.error(f"{element.called} does not belong in {self.element.called}")
+                )
 
     def take(self, name: str, *tags: str) -> Element | None:
         """Takes the parameter of a name, which is of one of some kinds; returns None where there is none."""
         self.asked.add(name)
         element = self.named.get(name)
         if element is not None and element.tag not in tags:
-            raise element.error(f"expected {name!r} to be one of: {', '.join(tags)}; got <{element.tag}>")
+            problem = element.error(f"expected {name!r} to be one of: {', '.join(tags)}; got <{element.tag}>")
+            self.reading.problems.append(problem)
+            return None
         return element
 
     def number(self, name: str, default: float) -> float:
         """Takes a number."""
         element = self.take(name, "float", "integer")
-        return default if element is None else numbers(element, element.need("value"), 1)[0]
+        return default if element is None else self.reading.attempt(default, one_number, element)
 
     def text(self, name: str, default: str | None = None) -> str:
         """Takes a string. Raises where there is none and no default."""
@@ -119,68 +150,58 @@ class Properties:
             raise self.element.error(f"expected {self.element.called} to have a {name!r}; it has {listed(self.named)}")
         return default
 
+    def file(self) -> Path:
+        """Takes the name of a file, and returns its path. Raises where there is none."""
+        return self.reading.files.find(self.named.get("filename", self.element), self.text("filename"))
+
     def flag(self, name: str, default: bool = False) -> bool:
         """Takes a boolean."""
         element = self.take(name, "boolean")
-        if element is None:
-            return default
-        value = element.need("value").lower()
-        if value not in ("true", "false"):
-            raise element.error(f"expected true or false, got {value[:MAX_QUOTE]!r}")
-        return value == "true"
+        return default if element is None else self.reading.attempt(default, truth, element)
 
     def point(self, name: str, default: tuple[float, float, float]) -> Doubles:
         """Takes a point or vector, (3,)."""
         element = self.take(name, "point", "vector")
-        return np.array(default) if element is None else vector(element, 0.0)
+        return np.array(default) if element is None else self.reading.attempt(np.array(default), vector, element, 0.0)
 
     def color(self, name: str, default: Color) -> Color:
         """Takes a colour, linear and not below 0."""
         element = self.take(name, *COLORS)
-        return default if element is None else color(element)
+        return default if element is None else self.reading.attempt(default, color, element, self.reading)
 
     def light(self, name: str, default: Color) -> Color:
         """Takes a colour of radiance or intensity."""
-        found = self.color(name, default)
+        element = self.take(name, *COLORS)
+        return default if element is None else self.reading.attempt(default, self.light_of, element)
+
+    def light_of(self, element: Element) -> Color:
+        """Returns the colour of radiance or intensity that an element says."""
+        found = light(element, self.reading)
         if max(found) > MAX_LIGHT:
-            raise self.named[name].error(f"expected a {name} of at most {MAX_LIGHT:g}, got {max(found):g}")
+            name = element.attributes.get("name", "light")
+            raise element.error(f"expected a {name} of at most {MAX_LIGHT:g}, got {max(found):g}")
         return found
 
     def matrix(self, name: str) -> Doubles | None:
-        """Takes a transform, (4, 4); returns None where there is none."""
-        element = self.take(name, "transform")
-        return None if element is None else transform(element)
+        """Takes a transform, (4, 4); returns None where there is none. Of an animated one it is the first."""
+        element = self.take(name, "transform", "animation")
+        if element is not None and element.tag == "animation":
+            self.reading.note(element, "an <animation> stands still as it begins")
+            element = element.children[0] if element.children else None
+        return None if element is None else self.reading.attempt(None, transform, element)
 
 
-def color(element: Element) -> Color:
-    """Returns a colour: three numbers, one number, or #rrggbb, which <srgb> alone takes for encoded."""
-    text = element.need("value").strip()
-    if text.startswith("#"):
-        red, green, blue = hexadecimal(element, text)
-    elif ":" in text:
-        raise element.error(f"expected a colour without wavelengths in {element.called}, got {text[:MAX_QUOTE]!r}")
-    else:
-        values = numbers(element, text, 1, 3)
-        red, green, blue = values if len(values) == 3 else values * 3
-    if min(red, green, blue) < 0.0:
-        raise element.error(f"expected a colour not below 0, got {text[:MAX_QUOTE]!r}")
-    return decoded((red, green, blue)) if element.tag == "srgb" else (red, green, blue)
+def one_number(element: Element) -> float:
+    """Returns the number of an element."""
+    return numbers(element, element.need("value"), 1)[0]
 
 
-def hexadecimal(element: Element, text: str) -> Color:
-    """Returns the channels of a colour written as #rrggbb, in 0..1."""
-    try:
-        red, green, blue = bytes.fromhex(text[1:])
-    except ValueError as error:
-        raise element.error(f"expected #rrggbb, got {text[:MAX_QUOTE]!r}") from error
-    return (red / 255.0, green / 255.0, blue / 255.0)
-
-
-def decoded(encoded: Color) -> Color:
-    """Returns sRGB values in 0..1 as linear ones, to 8 bits."""
-    levels = np.rint(np.clip(encoded, 0.0, 1.0) * 255.0).astype(np.uint8)
-    red, green, blue = srgb.decoded(levels).tolist()
-    return (red, green, blue)
+def truth(element: Element) -> bool:
+    """Returns whether an element says true."""
+    value = element.need("value").strip().lower()
+    if value not in ("true", "false"):
+        raise element.error(f"expected true or false, got {value[:MAX_QUOTE]!r}")
+    return value == "true"
 
 
 def vector(element: Element, default: float) -> Doubles:

@@ -1,6 +1,7 @@
 """This module makes a document of the elements of a scene: shapes in their places, cameras and lights."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,19 @@ import numpy as np
 
 from scenes.default_view import VERTICAL_FOV, triple
 from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
-from scenes.errors import SceneFileError
 from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import rewound, unit
 from scenes.gltf import new_name
 from scenes.memory import MAX_TRIANGLES
-from scenes.microfacets import BLACK
-from scenes.mitsuba.elements import Element, listed, read_elements
-from scenes.mitsuba.emitters import EMITTERS
+from scenes.mitsuba.elements import MAX_QUOTE, Element, LimitError, listed
+from scenes.mitsuba.emitters import EMITTERS, WHITE
 from scenes.mitsuba.properties import Properties
+from scenes.mitsuba.reading import Reading, begin
 from scenes.mitsuba.shapes import Shapes, mapped_uvs
-from scenes.mitsuba.surfaces import WHITE, Surface, Surfaces
-from scenes.model import Camera, Color, Doubles, Material, Mesh, Texture
+from scenes.mitsuba.surface import Surface, with_map
+from scenes.mitsuba.surfaces import Surfaces
+from scenes.mitsuba.textures import Pattern, Textures
+from scenes.model import FOV_AXES, Camera, Doubles, Material, Mesh, Texture, fov_extent
 from scenes.transforms import IDENTITY, WORLD
 
 MAX_RESOLUTION = 16_384
@@ -29,28 +31,42 @@ SENSORS = ("perspective", "thinlens", "orthographic")
 PLAIN = Surface(Material(name="plain"))
 
 
-class Reader:
-    """Takes in the objects of a <scene>."""
+#: Shapes that are not supported, and why.
+REFUSED = {"hair": "hair is not supported", "sdfgrid": "a field of distances is not supported"}
+#: Half the diagonal of the film of a small picture camera, 36 by 24 mm, and the focal length of one that says nothing.
+HALF_DIAGONAL, FOCAL_LENGTH = 0.5 * math.hypot(36.0, 24.0), "50mm"
 
-    def __init__(self, scene: Element) -> None:
-        self.scene = scene
-        self.ids = ids_of(scene)
-        self.document = Document()
-        self.surfaces = Surfaces(self.ids, copper=scene.attributes.get("version", "").startswith("0."))
-        self.shapes = Shapes(self.ids)
+
+class Reader:
+    """Takes in the objects of a <scene>. What is wrong with one of them is told with the others."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.document = Document(notes=reading.notes)
+        self.textures = Textures(reading)
+        self.surfaces = Surfaces(reading, self.textures)
+        self.shapes = Shapes(reading)
         self.groups: dict[Element, list[Part]] = {}
         self.triangles = 0
         self._rewound: dict[Mesh, Mesh] = {}
+        self._materials: dict[Material, int] = {}
+        self._textures: dict[Texture, int] = {}
 
     def read(self) -> Document:
-        """Reads all objects into a document."""
-        for element in Properties(self.scene, self.ids).objects:
-            if element.tag == "sensor":
-                self.add_sensor(element)
-            elif element.tag == "emitter":
-                self.add_emitter(element)
-            elif element.tag == "shape":
-                self.add_shape(element)
+        """Reads all objects into a document. Raises SceneFileError with all that is wrong."""
+        properties = Properties(self.reading.scene, self.reading)
+        adders: dict[str, Callable[[Element], None]] = {
+            "sensor": self.add_sensor,
+            "emitter": self.add_emitter,
+            "shape": self.add_shape,
+        }
+        for tag in ("bsdf", "texture", *adders):  # of BSDFs and textures those are read that a shape refers to
+            properties.within(tag)
+        for element in properties.objects:
+            if element.tag in adders:
+                self.reading.attempt(None, adders[element.tag], element)
+        properties.finish()
+        self.reading.check()
         return self.document
 
     # --- shapes -------------------------------------------------------------------------------------------------------
@@ -58,6 +74,8 @@ class Reader:
     def add_shape(self, element: Element) -> None:
         """Adds what a <shape> shows."""
         kind = element.need("type")
+        if kind in REFUSED:
+            raise element.error(f"{REFUSED[kind]}: {element.called}")
         if kind == "instance":
             self.document.parts += self.instance(element)
         elif kind != "shapegroup":
@@ -65,51 +83,59 @@ class Reader:
 
     def parts(self, element: Element) -> list[Part]:
         """Makes the meshes of a <shape> in their places."""
-        properties = Properties(element, self.ids)
+        properties = Properties(element, self.reading)
         matrix = properties.matrix("to_world")
+        surface = self.looks(properties)
         meshes = self.shapes.meshes(properties)
-        surface, emission = self.looks(properties)
-        properties.finish("max_smooth_angle", "collapse", "srgb")
-        material = self.material_id(replace(surface.material, emission=emission), surface)
+        properties.finish("collapse", "srgb", "name")
+        material = self.material_id(surface)
         meshes = [mapped_uvs(mesh, surface.to_uv) for mesh in meshes]
         origin = Origin(element.path, element.line)
         return [self.placed(Part(mesh, origin=origin, material=material), matrix) for mesh in meshes]
 
-    def looks(self, properties: Properties) -> tuple[Surface, Color]:
-        """Returns the surface and the emission of a shape."""
+    def looks(self, properties: Properties) -> Surface:
+        """Returns the surface of a shape, with what it emits. One whose surface cannot be read is plain."""
         bsdfs, emitters = properties.within("bsdf"), properties.within("emitter")
-        for element in properties.objects:
-            if element.tag not in ("bsdf", "emitter"):
-                raise element.error(f"{element.called} is not supported in a shape; there are: bsdf, emitter")
-        surface = self.surfaces.surface(bsdfs[-1]) if bsdfs else PLAIN
-        return surface, self.area_light(emitters[-1]) if emitters else BLACK
+        surface = self.reading.attempt(PLAIN, self.surfaces.surface, bsdfs[-1]) if bsdfs else PLAIN
+        return self.reading.attempt(surface, self.lit, surface, emitters[-1]) if emitters else surface
 
-    def area_light(self, element: Element) -> Color:
-        """Returns the radiance of an <emitter> in a shape."""
-        properties = Properties(element, self.ids)
+    def lit(self, surface: Surface, element: Element) -> Surface:
+        """Returns a surface that emits what an <emitter> in a shape says."""
+        properties = Properties(element, self.reading)
         if properties.type != "area":
             raise element.error(f"expected an emitter of type area in a shape, got {element.called}")
-        radiance = properties.light("radiance", WHITE)
+        radiance = self.radiance(properties)
         properties.finish("sampling_weight")
-        return radiance
+        lit = replace(surface, material=replace(surface.material, emission=radiance.color))
+        return lit if radiance.texture is None else with_map(lit, "emission_map", radiance, element)
 
-    def material_id(self, material: Material, surface: Surface) -> int:
-        """Returns the index of a material with the textures of its surface, all added if they are new."""
+    def radiance(self, properties: Properties) -> Pattern:
+        """Returns the radiance of an <emitter>, which may be a texture."""
+        element = properties.named.get("radiance")
+        if element is None or element.tag != "texture":
+            return Pattern(properties.light("radiance", WHITE))
+        properties.take("radiance", "texture")
+        return self.textures.texture(element)
+
+    def material_id(self, surface: Surface) -> int:
+        """Returns the index of the material of a surface with its textures, all added if they are new."""
         pictures = {field: self.texture_id(pattern.texture) for field, pattern in surface.maps.items()}
         pictures |= {"texture": self.texture_id(surface.pattern.texture), "cutout": self.texture_id(surface.mask)}
         numbers: dict[str, Any] = pictures
-        material = replace(material, **numbers)
-        if material not in self.document.materials:
+        material = replace(surface.material, **numbers)
+        if material not in self._materials:
+            self._materials[material] = len(self.document.materials)
             self.document.materials.append(material)
-        return self.document.materials.index(material)
+        return self._materials[material]
 
     def texture_id(self, texture: Texture | None) -> int:
         """Returns the index of a texture, added if it is new; -1 for None."""
         if texture is None:
             return -1
-        if texture not in self.document.textures:
+        if texture not in self._textures:
+            self._textures[texture] = len(self.document.textures)
             self.document.textures.append(texture)
-        return self.document.textures.index(texture)
+        return self._textures[texture]
 
     def placed(self, part: Part, matrix: Doubles | None) -> Part:
         """Puts a part inside a further transform. What is outside stays outside where it mirrors."""
@@ -128,12 +154,12 @@ class Reader:
         """Counts the triangles of a part and returns it. Raises SceneFileError where there are too many."""
         self.triangles += triangle_count(part.shape)
         if self.triangles > MAX_TRIANGLES:
-            raise SceneFileError(part.origin.path, part.origin.line, f"over {MAX_TRIANGLES} triangles")
+            raise LimitError(part.origin.path, part.origin.line, f"over {MAX_TRIANGLES} triangles")
         return part
 
     def instance(self, element: Element) -> list[Part]:
         """Returns the parts of a <shapegroup> in one more place."""
-        properties = Properties(element, self.ids)
+        properties = Properties(element, self.reading)
         matrix = properties.matrix("to_world")
         groups = properties.within("shape")
         if len(groups) != 1 or groups[0].attributes.get("type") != "shapegroup":
@@ -145,9 +171,11 @@ class Reader:
     def group(self, element: Element) -> list[Part]:
         """Returns the parts of a <shapegroup>, always the same ones."""
         if element not in self.groups:
-            shapes = Properties(element, self.ids).objects
+            properties = Properties(element, self.reading)
+            shapes = properties.within("shape")
+            properties.finish("name")
             for shape in shapes:
-                if shape.tag != "shape" or shape.attributes.get("type") in ("shapegroup", "instance"):
+                if shape.attributes.get("type") in ("shapegroup", "instance"):
                     raise shape.error(f"expected shapes that stand for themselves in a shapegroup, got {shape.called}")
             self.groups[element] = [part for shape in shapes for part in self.parts(shape)]
         return self.groups[element]
@@ -156,24 +184,25 @@ class Reader:
 
     def add_emitter(self, element: Element) -> None:
         """Adds a light that is no shape."""
-        properties = Properties(element, self.ids)
+        properties = Properties(element, self.reading)
         build = EMITTERS.get(properties.type)
         if build is None:
             properties.unknown_type(("area", *EMITTERS))
-        source = build(properties)
-        properties.finish("sampling_weight")
-        if not isinstance(source, EnvironmentSource):
-            self.document.lights.append(source)
-        elif self.document.environment is None:
-            self.document.environment = source
-        else:
-            raise element.error("expected one emitter of type constant or envmap at most")
+        sources = build(properties)
+        properties.finish("sampling_weight", "name")
+        for source in sources:
+            if not isinstance(source, EnvironmentSource):
+                self.document.lights.append(source)
+            elif self.document.environment is None:
+                self.document.environment = source
+            else:
+                raise element.error("expected one emitter of type constant, envmap, sky or sunsky at most")
 
     # --- cameras ------------------------------------------------------------------------------------------------------
 
     def add_sensor(self, element: Element) -> None:
         """Adds a camera."""
-        properties = Properties(element, self.ids)
+        properties = Properties(element, self.reading)
         if properties.type not in SENSORS:
             properties.unknown_type(SENSORS)
         matrix = properties.matrix("to_world")
@@ -197,16 +226,21 @@ class Reader:
             aperture=aperture,
             focus=focus,
             height=2.0 * float(np.linalg.norm(x)) * height / width if is_parallel else None,
+            fov_axis="x" if is_parallel else fov_axis(properties),
         )
-        properties.finish("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close")
+        properties.within("sampler")
+        properties.left_out("principal_point_offset_x", "principal_point_offset_y")
+        properties.finish("far_clip", "focus_distance", "aperture_radius", "shutter_open", "shutter_close", "name")
 
     def film_size(self, properties: Properties) -> tuple[int, int]:
         """Returns the width and height in pixels of a sensor's film."""
         films = properties.within("film")
         if not films:
             return 768, 576
-        film = Properties(films[0], self.ids)
+        film = Properties(films[0], self.reading)
         width, height = film.number("width", 768), film.number("height", 576)
+        crops = ("crop_offset_x", "crop_offset_y", "crop_width", "crop_height")
+        film.left_out(*(name for name in crops if name in film.named))
         if not (1 <= width <= MAX_RESOLUTION and 1 <= height <= MAX_RESOLUTION):
             raise films[0].error(f"expected a film from 1 to {MAX_RESOLUTION} pixels wide, got {width:g} x {height:g}")
         return int(width), int(height)
@@ -223,31 +257,37 @@ def lens(properties: Properties) -> tuple[float, float]:
     return aperture, focus
 
 
+def fov_axis(properties: Properties) -> str:
+    """Returns along which axis of the picture the field of view is what is kept, whatever the picture's shape."""
+    if "fov" not in properties.named:
+        return "diagonal"
+    axis = properties.text("fov_axis", "x")
+    if axis not in FOV_AXES:
+        raise properties.named["fov_axis"].error(f"unknown fov_axis {axis!r}; there are: {listed(FOV_AXES)}")
+    return axis
+
+
 def vertical_fov(properties: Properties, aspect: float) -> float:
     """Returns the vertical field of view in degrees. aspect: width over height."""
-    fov = properties.number("fov", math.nan)
+    fov = properties.number("fov", diagonal_fov(properties))
     if not 0.0 < fov < 180.0:
         raise properties.element.error(f"expected a fov between 0 and 180 degrees, got {fov:g}")
-    heights = {"x": aspect, "y": 1.0, "diagonal": math.hypot(aspect, 1.0)}
-    heights["smaller"], heights["larger"] = min(aspect, 1.0), max(aspect, 1.0)
-    axis = properties.text("fov_axis", "x")
-    if axis not in heights:
-        raise properties.named["fov_axis"].error(f"unknown fov_axis {axis!r}; there are: {listed(heights)}")
-    return math.degrees(2.0 * math.atan(math.tan(math.radians(fov / 2.0)) / heights[axis]))
+    return math.degrees(2.0 * math.atan(math.tan(math.radians(fov / 2.0)) / fov_extent(fov_axis(properties), aspect)))
 
 
-def ids_of(scene: Element) -> dict[str, Element]:
-    """Returns every element that has an id, by its id, at any depth."""
-    ids: dict[str, Element] = {}
-    waiting = [scene]
-    while waiting:
-        element = waiting.pop()
-        if "id" in element.attributes and element.tag != "ref":
-            ids[element.attributes["id"]] = element
-        waiting += element.children
-    return ids
+def diagonal_fov(properties: Properties) -> float:
+    """Returns the field of view in degrees along the diagonal of a small picture camera with a focal length."""
+    text = properties.text("focal_length", FOCAL_LENGTH)
+    try:
+        length = float(text.strip().removesuffix("mm"))
+    except ValueError:
+        length = math.nan
+    if not 0.0 < length < math.inf:
+        raise properties.element.error(f"expected a focal_length such as 50mm, got {text[:MAX_QUOTE]!r}")
+    return math.degrees(2.0 * math.atan(HALF_DIAGONAL / length))
 
 
-def read_document(path: Path) -> Document:
-    """Reads everything that a file says. Raises SceneFileError with the file and line of what is wrong."""
-    return Reader(read_elements(path)).read()
+def read_document(path: Path, parameters: Mapping[str, str]) -> Document:
+    """Reads everything that a file says. parameters: values of `$name`. Raises SceneFileError with the file and line of
+    all that is wrong."""
+    return Reader(begin(path, parameters)).read()

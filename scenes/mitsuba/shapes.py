@@ -1,16 +1,19 @@
 """This module turns shapes into meshes: one function for each type, found by its name in `SHAPES`."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from scenes.geometry import areas, normal_matrix, rewound, unit
 from scenes.mesh_file import read_mesh_document
-from scenes.mitsuba.elements import Element
+from scenes.mitsuba.elements import MAX_QUOTE
 from scenes.mitsuba.properties import Properties
+from scenes.mitsuba.reading import Reading
+from scenes.mitsuba.serialized import read_serialized
 from scenes.model import Doubles, Mesh
+from scenes.smooth_normals import creased, smoothed
 from scenes.transforms import scaling, translation
 
 #: Divisions around a sphere, disk or cylinder, and from pole to pole of a sphere.
@@ -18,12 +21,30 @@ AROUND = 64
 POLE_TO_POLE = 32
 
 
-class Shapes:
-    """Reads shapes. A mesh file is read once, however many shapes show it."""
+@dataclass(frozen=True)
+class MeshKey:
+    """Names a mesh of a file as one or more shapes show it.
 
-    def __init__(self, ids: dict[str, Element]) -> None:
-        self.ids = ids
-        self._files: dict[Path, list[Mesh]] = {}
+    index: of the mesh in the file.
+    is_flat: without normals.
+    crease: degrees beyond which edges stay sharp, or None.
+    is_flipped: with its v upside down.
+    """
+
+    path: Path
+    index: int = 0
+    is_flat: bool = False
+    crease: float | None = None
+    is_flipped: bool = False
+
+
+class Shapes:
+    """Reads shapes. A mesh file is read once, and so is each way to show it, however many shapes show it."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self._files: dict[tuple[Path, int], tuple[list[Mesh], bool]] = {}
+        self._shown: dict[MeshKey, list[Mesh]] = {}
 
     def meshes(self, properties: Properties) -> list[Mesh]:
         """Returns the meshes of a <shape>, before its to_world."""
@@ -33,11 +54,34 @@ class Shapes:
         meshes = build(self, properties)
         return [inverted(mesh) for mesh in meshes] if properties.flag("flip_normals") else meshes
 
-    def file_meshes(self, path: Path) -> list[Mesh]:
-        """Returns the meshes of an OBJ or PLY file."""
-        if path not in self._files:
-            self._files[path] = [part.shape for part in read_mesh_document(path).parts if isinstance(part.shape, Mesh)]
-        return self._files[path]
+    def shown(self, key: MeshKey) -> list[Mesh]:
+        """Returns the meshes of a file as they are to be shown."""
+        if key not in self._shown:
+            meshes, is_flat = self.file(key.path, key.index)
+            meshes = [with_normals(mesh, key.is_flat or is_flat, key.crease) for mesh in meshes]
+            self._shown[key] = [mapped_uvs(mesh, UPSIDE_DOWN) for mesh in meshes] if key.is_flipped else meshes
+        return self._shown[key]
+
+    def file(self, path: Path, index: int) -> tuple[list[Mesh], bool]:
+        """Returns the meshes of a file, and whether they are to look flat."""
+        if (path, index) not in self._files:
+            if path.suffix.lower() == SERIALIZED:
+                mesh, is_flat = read_serialized(path, index)
+                self._files[path, index] = [mesh], is_flat
+            else:
+                document = read_mesh_document(path)
+                meshes = [part.shape for part in document.parts if isinstance(part.shape, Mesh)]
+                self._files[path, index] = meshes, False
+        return self._files[path, index]
+
+
+def with_normals(mesh: Mesh, is_flat: bool, crease: float | None) -> Mesh:
+    """Returns a mesh with its own normals, or else smooth ones; or without, if it is to be flat."""
+    if is_flat:
+        return replace(mesh, normals=None, normal_triangles=None)
+    if crease is not None:
+        return creased(mesh, crease)
+    return mesh if mesh.normals is not None else smoothed(mesh)
 
 
 def inverted(mesh: Mesh) -> Mesh:
@@ -53,18 +97,23 @@ def mapped_uvs(mesh: Mesh, matrix: Doubles) -> Mesh:
 
 
 def of_file(shapes: Shapes, properties: Properties) -> list[Mesh]:
-    """Reads an OBJ or PLY file. Mitsuba has v downward, and takes it for upward in OBJ files
-    unless `flip_tex_coords` says otherwise."""
-    path = properties.element.path.parent / properties.text("filename")
-    if path.suffix.lower() != f".{properties.type}":
-        raise properties.element.error(f"expected the name of an .{properties.type} file, got {path.name!r}")
-    meshes = shapes.file_meshes(path)
-    if properties.flag("face_normals"):
-        meshes = [replace(mesh, normals=None, normal_triangles=None) for mesh in meshes]
-    if properties.flag("flip_tex_coords", properties.type == "obj"):
-        return meshes
-    upside_down = np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 1.0], [0.0, 0.0, 1.0]])
-    return [mapped_uvs(mesh, upside_down) for mesh in meshes]
+    """Reads an OBJ or PLY file, or a mesh of a .serialized one. Mitsuba has v downward, and takes it for upward in OBJ
+    files unless `flip_tex_coords` says otherwise."""
+    name = properties.text("filename")
+    if not name.lower().endswith(f".{properties.type}"):
+        raise properties.element.error(f"expected the name of an .{properties.type} file, got {name[:MAX_QUOTE]!r}")
+    path = properties.file()
+    is_obj, is_serialized = properties.type == "obj", properties.type == SERIALIZED[1:]
+    index = int(properties.number("shape_index", 0.0)) if is_serialized else 0
+    crease = properties.number("max_smooth_angle", 180.0) if "max_smooth_angle" in properties.named else None
+    is_down = properties.flag("flip_tex_coords", is_obj)
+    is_flipped = is_down if is_serialized else not is_down
+    return shapes.shown(MeshKey(path, index, properties.flag("face_normals"), crease, is_flipped))
+
+
+UPSIDE_DOWN = np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 1.0], [0.0, 0.0, 1.0]])
+#: The ending of files of several meshes.
+SERIALIZED = ".serialized"
 
 
 def rectangle(_: Shapes, __: Properties) -> list[Mesh]:
@@ -178,6 +227,7 @@ def moved(mesh: Mesh, matrix: Doubles) -> Mesh:
 SHAPES: dict[str, Callable[[Shapes, Properties], list[Mesh]]] = {
     "obj": of_file,
     "ply": of_file,
+    "serialized": of_file,
     "rectangle": rectangle,
     "cube": cube,
     "sphere": sphere,

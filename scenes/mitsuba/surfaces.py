@@ -1,100 +1,77 @@
-"""This module turns BSDFs and textures into materials: one function for each type, found by its name in `BSDFS`."""
+"""This module turns BSDFs into materials: one function for each type, found by its name in `BSDFS`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from scenes.metals import BY_SYMBOL
-from scenes.microfacets import BLACK, added, glass, multiplied, normal_reflectance, phong_power, scaled
-from scenes.mitsuba.elements import Element, listed
-from scenes.mitsuba.properties import COLORS, Properties, color, numbers, transform
-from scenes.model import Color, Doubles, Material, Texture
-from scenes.palette import mean_color, srgb
-from scenes.srgb import decoded
-from scenes.texture_file import read_texture
+from scenes.microfacets import BLACK, glass, normal_reflectance, phong_power, scaled
+from scenes.mitsuba.colors import COLORS, index
+from scenes.mitsuba.elements import Element, listed, numbers
+from scenes.mitsuba.principled import principled
+from scenes.mitsuba.properties import Properties
+from scenes.mitsuba.reading import Reading
+from scenes.mitsuba.surface import NOTHING, PANE_EXPONENT, Surface, mixed, with_even_coat, with_map
+from scenes.mitsuba.textures import HALF, TEXTURES, WHITE, Pattern, Textures, is_alike, rooted, without_alpha
+from scenes.model import Color, Material
+from scenes.palette import Bytes
 
 #: How deep BSDFs may be nested in BSDFs.
 MAX_DEPTH = 16
-PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA")
-#: Texels of a side of a checkerboard, which is two squares wide: their borders blur over one of them.
-CHECKERBOARD_SIDE = 256
-#: What textures are beyond their edges and between texels; mirrored ones repeat.
-WRAPS, FILTERS = {"clamp": "clamp"}, {"nearest": "nearest", "trilinear": "mip", "ewa": "mip"}
-WHITE: Color = (1.0, 1.0, 1.0)
-HALF: Color = (0.5, 0.5, 0.5)
 #: The name of a conductor that reflects all light.
 IDEAL = "none"
-#: What can be blended.
-BLENDED = ("diffuse", "conductor and roughconductor without eta", "dielectric", "blendbsdf")
-#: All of a pane's shine but a hundredth is a mirror, to kind nff.
-PANE_EXPONENT = 10_000.0
+#: Endings of names of metals that say who measured them.
+MEASURED = "_palik"
 #: Refractive indices at 589 nm, as tables of physics have them.
 IORS = {
     "vacuum": 1.0,
+    "helium": 1.000036,
+    "hydrogen": 1.000132,
     "air": 1.000277,
+    "carbon dioxide": 1.00045,
+    "water ice": 1.31,
     "water": 1.333,
+    "acetone": 1.36,
+    "ethanol": 1.361,
+    "fused quartz": 1.458,
+    "carbon tetrachloride": 1.461,
+    "glycerol": 1.4729,
     "acrylic glass": 1.49,
     "polypropylene": 1.49,
+    "benzene": 1.501,
+    "silicone oil": 1.52045,
     "bk7": 1.5046,
+    "sodium chloride": 1.544,
+    "amber": 1.55,
+    "pet": 1.575,
+    "bromine": 1.661,
     "diamond": 2.419,
+}
+#: What is not supported, and why.
+REFUSED = {
+    **dict.fromkeys(("circular", "measured_polarized", "polarizer", "pplastic", "retarder"), "polarisation"),
+    **dict.fromkeys(("hair", "hk", "irawan", "measured", "rtls"), "this scattering"),
+    **dict.fromkeys(("difftrans",), "light that is spread on its way through a surface"),
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Pattern:
-    """Holds a colour, times a texture that is looked up after a (3, 3) map of texture coordinates."""
-
-    color: Color
-    texture: Texture | None = None
-    to_uv: Doubles = field(default_factory=lambda: np.eye(3))
-
-    @property
-    def mean(self) -> Color:
-        """Returns the pattern's colour, for where there is no texture."""
-        if self.texture is None:
-            return self.color
-        red, green, blue = self.texture.pixels.mean(axis=(0, 1)).tolist()
-        raw = (red / 255.0, green / 255.0, blue / 255.0)
-        return multiplied(self.color, raw if self.texture.is_linear else mean_color(self.texture.pixels))
-
-
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """Holds a material without texture, the pattern that colours what is diffuse of it, the picture of its holes, and
-    other patterns by the fields of a material."""
-
-    material: Material
-    pattern: Pattern = field(default_factory=lambda: Pattern(BLACK))
-    mask: Texture | None = None
-    maps: dict[str, Pattern] = field(default_factory=dict)
-
-    @property
-    def to_uv(self) -> Doubles:
-        """Returns the map of texture coordinates that all its pictures have."""
-        patterns = [self.pattern, *self.maps.values()]
-        return next((each.to_uv for each in patterns if each.texture is not None), self.pattern.to_uv)
-
-
 class Surfaces:
-    """Reads BSDFs.
+    """Reads BSDFs."""
 
-    ids: elements by id.
-    copper: whether metals without a name are copper, as in Mitsuba 0.6.
-    """
-
-    def __init__(self, ids: dict[str, Element], copper: bool) -> None:
-        self.ids = ids
-        self.default_metal = "Cu" if copper else IDEAL
+    def __init__(self, reading: Reading, textures: Textures) -> None:
+        self.reading, self.textures = reading, textures
+        self.default_metal = "Cu" if reading.is_old else IDEAL
         self._known: dict[Element, Surface] = {}
-        self._textures: dict[Element, Pattern] = {}
 
     def surface(self, element: Element, depth: int = 0) -> Surface:
         """Reads a <bsdf>."""
         if depth > MAX_DEPTH:
             raise element.error(f"BSDFs are nested deeper than {MAX_DEPTH}")
         if element not in self._known:
-            properties = Properties(element, self.ids)
+            properties = Properties(element, self.reading)
+            if properties.type in REFUSED:
+                raise element.error(f"{REFUSED[properties.type]} is not supported: {element.called}")
             build = BSDFS.get(properties.type)
             if build is None:
                 properties.unknown_type(BSDFS)
@@ -105,62 +82,7 @@ class Surfaces:
 
     def pattern(self, properties: Properties, name: str, default: Color) -> Pattern:
         """Reads a colour or texture."""
-        element = properties.take(name, *COLORS, "texture")
-        if element is None:
-            return Pattern(default)
-        if element.tag != "texture":
-            return Pattern(at_most_one(color(element)))
-        if element not in self._textures:
-            self._textures[element] = self.texture(Properties(element, self.ids))
-        return self._textures[element]
-
-    def texture(self, properties: Properties) -> Pattern:
-        """Reads a <texture>."""
-        if properties.type == "bitmap":
-            return bitmap(properties)
-        if properties.type == "checkerboard":
-            return checkerboard(properties)
-        properties.unknown_type(("bitmap", "checkerboard"))
-
-
-def at_most_one(reflectance: Color) -> Color:
-    """Returns a reflectance with channels of at most 1, so that no more light leaves than comes in."""
-    red, green, blue = (min(channel, 1.0) for channel in reflectance)
-    return (red, green, blue)
-
-
-# --- textures ---------------------------------------------------------------------------------------------------------
-
-
-def bitmap(properties: Properties) -> Pattern:
-    """Reads a picture; its first row is v = 0."""
-    is_linear = properties.flag("raw")
-    texture = read_texture(properties.element.path.parent / properties.text("filename"), PICTURE_FORMATS)
-    return finished_texture(properties, replace(texture, is_linear=is_linear))
-
-
-def checkerboard(properties: Properties) -> Pattern:
-    """Makes two by two squares for each unit of texture coordinates."""
-    colors = [properties.color("color0", (0.4, 0.4, 0.4)), properties.color("color1", (0.2, 0.2, 0.2))]
-    first, second = srgb(np.array([at_most_one(each) for each in colors]))
-    right = np.arange(CHECKERBOARD_SIDE) >= CHECKERBOARD_SIDE // 2
-    pixels = np.where((right[:, None] == right)[..., None], first, second).astype(np.uint8)
-    return finished_texture(properties, Texture(name="checkerboard", pixels=pixels))
-
-
-def finished_texture(properties: Properties, texture: Texture) -> Pattern:
-    """Returns a texture with the map of its coordinates, which 0.6 and 3 give in different ways."""
-    to_uv = np.eye(3)
-    to_uv[:2, 2] = properties.number("uoffset", 0.0), properties.number("voffset", 0.0)
-    to_uv[0, 0], to_uv[1, 1] = properties.number("uscale", 1.0), properties.number("vscale", 1.0)
-    element = properties.take("to_uv", "transform")
-    if element is not None:
-        matrix = transform(element)
-        to_uv = np.array([[*matrix[0, :2], matrix[0, 3]], [*matrix[1, :2], matrix[1, 3]], [0.0, 0.0, 1.0]])
-    wrap, filtered = properties.text("wrap_mode", "repeat"), properties.text("filter_type", "bilinear")
-    properties.finish("wrap_mode_u", "wrap_mode_v", "format", "accel", "max_anisotropy")
-    looked_at = replace(texture, wrap=WRAPS.get(wrap, "repeat"), filter=FILTERS.get(filtered, "bilinear"))
-    return Pattern(WHITE, looked_at, to_uv)
+        return self.textures.pattern(properties, name, default)
 
 
 # --- BSDFs ------------------------------------------------------------------------------------------------------------
@@ -173,6 +95,19 @@ def diffuse(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     return Surface(Material(name="diffuse", diffuse=pattern.color), pattern)
 
 
+def rough_diffuse(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+    """Reads the surface of Oren and Nayar as that of Lambert."""
+    properties.note(f"{properties.element.called} is smooth: as diffuse")
+    properties.asked.update(("alpha", "use_fast_approx"))
+    return diffuse(surfaces, properties, depth)
+
+
+def null(_: Surfaces, properties: Properties, __: int) -> Surface:
+    """Reads what is not there."""
+    properties.finish()
+    return NOTHING
+
+
 def inner(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     """Reads a BSDF that changes another, of which it returns the other one alone."""
     found = properties.within("bsdf")
@@ -181,45 +116,131 @@ def inner(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     return surfaces.surface(found[0], depth + 1)
 
 
-def with_map(surface: Surface, name: str, pattern: Pattern, element: Element) -> Surface:
-    """Returns a surface with another picture. name: the field of its material."""
-    has_picture = surface.maps or surface.pattern.texture is not None or surface.mask is not None
-    if has_picture and not np.array_equal(surface.to_uv, pattern.to_uv):
-        raise element.error("all textures of a surface must map texture coordinates alike")
-    return replace(surface, maps=surface.maps | {name: pattern})
+def twosided(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+    """Reads a BSDF for both sides, which all have here."""
+    surface = inner(surfaces, properties, depth)
+    if len(properties.within("bsdf")) > 1:
+        properties.note("surfaces look alike from both sides: the second BSDF of a twosided one is left out")
+    properties.finish()
+    return surface
 
 
 def relief(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
     """Reads a BSDF whose normals are bent by a picture of normals or of heights, if there is one."""
     surface = inner(surfaces, properties, depth)
-    elements = [*properties.named.values(), *properties.objects]
-    found = [each for each in elements if each.tag == "texture" and each.attributes.get("type") == "bitmap"]
-    if not found:
+    found = properties.within("texture")
+    factor = properties.number("scale", 1.0)
+    properties.finish("flip_invalid_normals", "use_shadowing_function", "name")
+    if not found or found[0].attributes.get("type") not in TEXTURES:
+        properties.note(f"{properties.element.called} has no texture that is read, and bends nothing")
         return surface
-    pattern = surfaces.texture(Properties(found[0], surfaces.ids))
-    assert pattern.texture is not None
+    pattern = surfaces.textures.texture(found[0])
+    if pattern.texture is None:
+        return surface
+    texture = without_alpha(pattern.texture)
     if properties.type == "normalmap":
-        normals = replace(pattern, texture=replace(pattern.texture, is_linear=True))
+        normals = replace(pattern, texture=replace(texture, is_linear=True, pixels=upside_down(texture.pixels)))
         return with_map(surface, "normal_map", normals, found[0])
-    material = replace(surface.material, bump_scale=properties.number("scale", 1.0))
-    return with_map(replace(surface, material=material), "bump_map", pattern, found[0])
+    scale = factor * sum(pattern.color) / 3.0
+    bumpy = replace(surface, material=replace(surface.material, bump_scale=scale))
+    return with_map(bumpy, "bump_map", replace(pattern, texture=texture), found[0])
+
+
+def upside_down(normals: Bytes) -> Bytes:
+    """Returns the bytes of a normal map whose green runs down the image, along v, as those of one where it runs up."""
+    turned = normals.copy()
+    turned[..., 1] = np.minimum(256 - normals[..., 1].astype(np.int32), 255)
+    return turned
 
 
 def masked(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
-    """Reads a BSDF with holes where a picture says so. Of an opacity without picture nothing is seen."""
+    """Reads a BSDF with holes where a picture says so; where a number says so, some of the light goes through."""
     surface = inner(surfaces, properties, depth)
-    element = properties.take("opacity", *COLORS, "texture")
-    if element is None or element.tag != "texture":
-        return surface
-    within = Properties(element, surfaces.ids)
-    within.named.pop("raw", None)  # its bytes are taken as they are anyway
-    opacity = surfaces.texture(within)
-    if surface.pattern.texture is None and not surface.maps:
+    opacity = surfaces.pattern(properties, "opacity", HALF)
+    properties.finish()
+    if opacity.texture is None:
+        return seen_through(surface, opacity, properties)
+    if opacity.color != WHITE:
+        properties.note("a factor of the picture of an opacity is left out")
+    if not surface.has_picture:
         surface = replace(surface, pattern=replace(surface.pattern, to_uv=opacity.to_uv))
-    elif not np.array_equal(surface.to_uv, opacity.to_uv):
-        raise element.error("an opacity and the colour below must map texture coordinates alike")
-    assert opacity.texture is not None
-    return replace(surface, mask=replace(opacity.texture, alpha=None))
+    elif not is_alike(replace(opacity, texture=None), surface.pattern) or not (surface.to_uv == opacity.to_uv).all():
+        raise properties.element.error("an opacity and the colour below must map texture coordinates alike")
+    properties.note("an opacity by a picture is all or nothing: what is below one half is cut out")
+    return replace(surface, mask=without_alpha(opacity.texture))
+
+
+def seen_through(surface: Surface, opacity: Pattern, properties: Properties) -> Surface:
+    """Returns a surface that lets light through, as if it were not there, where it is not opaque."""
+    share = 1.0 - opacity.grey
+    if share <= 0.0:
+        return surface
+    veil, is_exact = mixed(surface, NOTHING, Pattern((share, share, share)))
+    if not is_exact:
+        properties.note("a surface that is seen through shines by Phong's numbers, without pictures but that of colour")
+    return veil
+
+
+def blend(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+    """Reads a mixture of two BSDFs."""
+    weight = surfaces.pattern(properties, "weight", HALF)
+    found = properties.within("bsdf")
+    properties.finish()
+    if len(found) != 2:
+        raise properties.element.error(f"expected two BSDFs in {properties.element.called}, got {len(found)}")
+    first, second = (surfaces.surface(element, depth + 1) for element in found)
+    return noted_blend(first, second, weight, properties)
+
+
+def mixture(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+    """Reads a sum of BSDFs with weights, as 0.6 has it; what is missing to 1 is black."""
+    found = properties.within("bsdf")
+    text = properties.text("weights")
+    properties.finish()
+    weights = numbers(properties.element, text, max(len(found), 1))
+    if not found or min(weights) < 0.0 or not 0.0 < sum(weights) <= 1.0 + 1e-6:
+        raise properties.element.error(f"expected BSDFs with weights not below 0 and of at most 1 in all, got {text!r}")
+    surface, total = surfaces.surface(found[0], depth + 1), weights[0]
+    for element, weight in zip(found[1:], weights[1:], strict=True):
+        total += weight
+        share = weight / total if total > 0.0 else 0.0
+        surface = noted_blend(surface, surfaces.surface(element, depth + 1), Pattern((share,) * 3), properties)
+    lost = max(1.0 - total, 0.0)
+    black = Surface(Material(name="black", diffuse=BLACK))
+    return surface if lost < 1e-6 else noted_blend(surface, black, Pattern((lost,) * 3), properties)
+
+
+def noted_blend(first: Surface, second: Surface, weight: Pattern, properties: Properties) -> Surface:
+    """Returns a mixture of two surfaces, with a note if it is only like it."""
+    surface, is_exact = mixed(first, second, weight)
+    if not is_exact:
+        what = "of one kind has the numbers between, and one of two kinds shines by Phong's"
+        properties.note(f"a blend {what}; of its pictures those of colour count, and the mean of its weight's else")
+    return surface
+
+
+def coating(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
+    """Reads a clear coat of 0.6: over what is diffuse it is plastic, else it is left out."""
+    below = inner(surfaces, properties, depth)
+    ratio, rough = relative_ior(properties, IORS["bk7"]), roughness(properties)
+    properties.left_out("sigma_a", "thickness", "specular_reflectance")
+    properties.finish(*MICROFACETS)
+    if below.material.kind != "diffuse":
+        properties.note("a coat over what is not diffuse is left out")
+        return below
+    return replace(below, material=replace(below.material, kind="plastic", ior=ratio, roughness=rough))
+
+
+def phong(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+    """Reads Phong's or Ward's surface of 0.6 as a diffuse one with Phong's lobe."""
+    pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
+    specular = surfaces.pattern(properties, "specular_reflectance", scaled(WHITE, 0.2)).mean
+    alpha = roughness(properties) ** 2
+    power = properties.number("exponent", 30.0) if properties.type == "phong" else phong_power(alpha)
+    properties.finish("variant", *MICROFACETS)
+    properties.note(f"{properties.element.called} is one of kind nff, of which some mirrors")
+    made = Material(name="phong", kind="nff", diffuse=pattern.color, specular=specular, exponent=max(power, 0.0))
+    return Surface(made, pattern)
 
 
 def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
@@ -227,8 +248,8 @@ def metal(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     eta, k = metal_index(surfaces, properties)
     tint = surfaces.pattern(properties, "specular_reflectance", WHITE)
     spread = roughness_pattern(surfaces, properties)
-    rough = roughness(properties) if spread is None else 1.0
-    properties.finish("distribution", "sample_visible")
+    rough = roughness(properties) if spread is None else spread.color[0]
+    properties.finish(*MICROFACETS)
     material = Material(
         name="conductor", kind="metal", diffuse=BLACK, specular=tint.color, roughness=rough, eta=eta, k=k
     )
@@ -242,20 +263,30 @@ def metal_index(surfaces: Surfaces, properties: Properties) -> tuple[Color, Colo
     """Returns the index eta + i k of a conductor, by numbers or by its element's symbol; black where all light is
     reflected."""
     name = properties.text("material", surfaces.default_metal)
-    if name != IDEAL and name not in BY_SYMBOL:
-        there = listed([*BY_SYMBOL, IDEAL])
-        raise properties.element.error(f"unknown material {name!r} of a conductor; there are: {there}")
-    k = properties.color("k", BLACK)
-    if properties.take("eta", *COLORS) is not None:
-        return properties.color("eta", BLACK), k
-    return (BLACK, BLACK) if name == IDEAL else (BY_SYMBOL[name].eta, BY_SYMBOL[name].k)
+    symbol = name.removesuffix(MEASURED)
+    given = {each: properties.take(each, *COLORS) for each in ("eta", "k")}
+    outside = ior(properties, "ext_eta", 1.0)
+    if not outside > 0.0:
+        raise properties.element.error(f"expected an ext_eta above 0, got {outside:g}")
+    if given["eta"] is None and given["k"] is None:
+        if symbol != IDEAL and symbol not in BY_SYMBOL:
+            there = listed([*BY_SYMBOL, IDEAL])
+            raise properties.element.error(f"unknown material {name!r} of a conductor; there are: {there}")
+        eta, k = (BLACK, BLACK) if symbol == IDEAL else (BY_SYMBOL[symbol].eta, BY_SYMBOL[symbol].k)
+    else:
+        eta, k = (
+            BLACK if each is None else surfaces.reading.attempt(BLACK, index, each, surfaces.reading)
+            for each in given.values()
+        )
+    return scaled(eta, 1.0 / outside), scaled(k, 1.0 / outside)
 
 
 def roughness(properties: Properties) -> float:
     """Returns the root of the alpha of microfacets, 0 for a smooth surface. Of one alpha along each axis it is that of
     their geometric mean."""
-    if not properties.type.startswith("rough"):
+    if properties.type not in ROUGH:
         return 0.0
+    tell_distribution(properties)
     alpha = properties.number("alpha", 0.1)
     both = properties.number("alpha_u", alpha) * properties.number("alpha_v", alpha)
     if not 0.0 <= both <= 1.0:
@@ -263,26 +294,41 @@ def roughness(properties: Properties) -> float:
     return both**0.25
 
 
+def tell_distribution(properties: Properties) -> None:
+    """Notes where microfacets are not of the distribution that the file asks for."""
+    distribution = properties.text("distribution", "beckmann")
+    if distribution != "ggx":
+        properties.note(f"microfacets of the distribution {distribution!r} are those of GGX with the same alpha")
+
+
 def roughness_pattern(surfaces: Surfaces, properties: Properties) -> Pattern | None:
     """Returns the roots of a texture of alphas, if there is one."""
     element = properties.named.get("alpha")
     if element is None or element.tag != "texture":
         return None
+    tell_distribution(properties)
     pattern = surfaces.pattern(properties, "alpha", WHITE)
-    assert pattern.texture is not None
-    texture = pattern.texture
-    alphas = texture.pixels / 255.0 if texture.is_linear else decoded(texture.pixels)
-    roots = np.rint(255.0 * np.sqrt(alphas)).astype(np.uint8)
-    return replace(pattern, texture=replace(texture, pixels=roots, is_linear=True))
+    return None if pattern.texture is None else rooted(pattern)
 
 
 def clear(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """Reads glass of some index, smooth or rough."""
+    """Reads glass of some index, smooth or rough, that takes the same share of what it reflects and lets through."""
     index = relative_ior(properties, IORS["bk7"])
-    through = sum(surfaces.pattern(properties, "specular_transmittance", WHITE).mean) / 3.0
+    through = transmittance(surfaces, properties)
     rough = roughness(properties)
-    properties.finish("specular_reflectance", "distribution", "sample_visible")
+    mirrored = sum(surfaces.pattern(properties, "specular_reflectance", WHITE).mean) / 3.0
+    if abs(mirrored - through) > 1e-3:
+        properties.note("glass reflects the same share of light that it lets through: specular_transmittance counts")
+    properties.finish(*MICROFACETS)
     return Surface(glass("glass", index, through, rough))
+
+
+def transmittance(surfaces: Surfaces, properties: Properties) -> float:
+    """Returns the share of light that is let through, in the mean over the channels."""
+    color = surfaces.pattern(properties, "specular_transmittance", WHITE).mean
+    if max(color) - min(color) > 1e-3:
+        properties.note("what lets light through has no colour: the mean of its channels counts")
+    return sum(color) / 3.0
 
 
 def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
@@ -290,7 +336,7 @@ def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     normal incidence."""
     once = normal_reflectance(relative_ior(properties, IORS["bk7"]))
     both = 2.0 * once / (1.0 + once)
-    through = sum(surfaces.pattern(properties, "specular_transmittance", WHITE).mean) / 3.0
+    through = transmittance(surfaces, properties)
     mirror = scaled(surfaces.pattern(properties, "specular_reflectance", WHITE).mean, both)
     properties.finish()
     rest = through * (1.0 - both)
@@ -302,51 +348,25 @@ def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
 
 def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
     """Reads a diffuse surface under a smooth or rough coat."""
-    index = relative_ior(properties, IORS["polypropylene"])
+    ratio = relative_ior(properties, IORS["polypropylene"])
     pattern = surfaces.pattern(properties, "diffuse_reflectance", HALF)
+    coat = surfaces.pattern(properties, "specular_reflectance", WHITE)
     spread = roughness_pattern(surfaces, properties)
-    rough = roughness(properties) if spread is None else 1.0
-    properties.finish("specular_reflectance", "distribution", "sample_visible", "nonlinear")
-    material = Material(name="plastic", kind="plastic", diffuse=pattern.color, ior=index, roughness=rough)
+    rough = roughness(properties) if spread is None else spread.color[0]
+    properties.left_out("specular_transmittance")
+    properties.finish("nonlinear", *MICROFACETS)
+    material = Material(name="plastic", kind="plastic", diffuse=pattern.color, ior=ratio, roughness=rough)
     surface = Surface(material, pattern)
-    return surface if spread is None else with_map(surface, "roughness_map", spread, properties.element)
+    if spread is not None:
+        surface = with_map(surface, "roughness_map", spread, properties.element)
+    if coat.texture is not None:
+        return with_map(surface, "specular_map", coat, properties.element)
+    return with_even_coat(surface, coat.color)
 
 
-def blend(surfaces: Surfaces, properties: Properties, depth: int) -> Surface:
-    """Reads a mixture of two BSDFs: of what is diffuse, metals that reflect alike at all angles, smooth glass, and
-    mixtures of these."""
-    found, weight = properties.within("bsdf"), properties.number("weight", 0.5)
-    if len(found) != 2 or not 0.0 <= weight <= 1.0:
-        raise properties.element.error(f"expected two BSDFs and a weight from 0 to 1, got {len(found)} and {weight:g}")
-    properties.finish()
-    parts = [surfaces.surface(element, depth + 1) for element in found]
-    first, second = (mixed(part, element) for part, element in zip(parts, found, strict=True))
-    through = (1.0 - weight) * first.transmittance + weight * second.transmittance
-    material = Material(
-        name="blend",
-        kind="nff",
-        diffuse=added(scaled(first.diffuse, 1.0 - weight), scaled(second.diffuse, weight)),
-        specular=added(scaled(first.specular, 1.0 - weight), scaled(second.specular, weight)),
-        exponent=min((part.exponent for part in (first, second) if any(part.specular)), default=0.0),
-        transmittance=through,
-        ior=second.ior if second.transmittance > 0.0 else first.ior,
-    )
-    textured = [part.pattern for part in parts if part.pattern.texture is not None]
-    if len(textured) > 1:
-        raise properties.element.error("expected a texture in one of two BSDFs that are blended, got one in each")
-    return Surface(material, textured[0] if textured else Pattern(material.diffuse))
-
-
-def mixed(surface: Surface, element: Element) -> Material:
-    """Returns a part of a blend as the mixture of kind nff that it is."""
-    material = surface.material
-    is_even = material.kind == "metal" and not any(material.eta)
-    is_smooth_glass = material.kind == "dielectric" and material.roughness == 0.0
-    if surface.maps or surface.mask or not (material.kind in ("diffuse", "nff") or is_even or is_smooth_glass):
-        raise element.error(f"{element.called} is not supported in a blendbsdf; there are: {', '.join(BLENDED)}")
-    if is_even:
-        return replace(material, exponent=phong_power(material.roughness**2) if material.roughness else PANE_EXPONENT)
-    return replace(material, specular=BLACK) if material.kind in ("diffuse", "dielectric") else material
+def disney(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
+    """Reads a surface of many numbers."""
+    return principled(surfaces.textures, properties)
 
 
 def relative_ior(properties: Properties, default: float) -> float:
@@ -370,18 +390,31 @@ def ior(properties: Properties, name: str, default: float) -> float:
     return IORS[value]
 
 
+#: Types that have a roughness, and parameters of it that change no picture, or are told of elsewhere.
+ROUGH = ("roughcoating", "roughconductor", "roughdielectric", "roughplastic", "ward")
+MICROFACETS = ("distribution", "sample_visible", "name")
+
 BSDFS: dict[str, Callable[[Surfaces, Properties, int], Surface]] = {
-    "diffuse": diffuse,
-    "twosided": inner,
-    "mask": masked,
     "blendbsdf": blend,
     "bumpmap": relief,
-    "normalmap": relief,
+    "coating": coating,
     "conductor": metal,
-    "roughconductor": metal,
     "dielectric": clear,
-    "roughdielectric": clear,
-    "thindielectric": pane,
+    "diffuse": diffuse,
+    "mask": masked,
+    "mixturebsdf": mixture,
+    "normalmap": relief,
+    "null": null,
+    "phong": phong,
     "plastic": plastic,
+    "principled": disney,
+    "principledthin": disney,
+    "roughcoating": coating,
+    "roughconductor": metal,
+    "roughdielectric": clear,
+    "roughdiffuse": rough_diffuse,
     "roughplastic": plastic,
+    "thindielectric": pane,
+    "twosided": twosided,
+    "ward": phong,
 }

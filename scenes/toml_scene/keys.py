@@ -41,6 +41,7 @@ from scenes.keys.values import (
 )
 from scenes.lights import SOURCES
 from scenes.metals import METALS
+from scenes.model import FOV_AXES
 
 #: The largest scale of normals and heights.
 MAX_SCALE = 1e3
@@ -880,8 +881,8 @@ ENVIRONMENT = Table(
             name="image",
             kind=Text(),
             about="A picture of latitudes and longitudes, its first row up, its middle along -z (of a file with z up: "
-            "along y): radiance in .exr and .npy, (height, width, 3) numbers; bytes in .png and .jpg, decoded from "
-            "sRGB to 0 to 1. At most 2^25 pixels. Its path, from the folder of the scene file.",
+            "along y): radiance in .exr, .hdr and .npy, (height, width, 3) numbers; bytes in .png and .jpg, decoded "
+            "from sRGB to 0 to 1. At most 2^25 pixels. Its path, from the folder of the scene file.",
             fallback="none",
             example='"sky.exr"',
         ),
@@ -991,6 +992,14 @@ CAMERA = Table(
             "its `vertical_fov` does nothing.",
             fallback="it has perspective",
             example="3.0",
+        ),
+        Key(
+            name="fov_axis",
+            kind=Choice(FOV_AXES),
+            about="Along what of the picture as much is seen as with the proposed resolution, when it has another "
+            "shape: its width, height, the smaller or the larger of them, or the diagonal.",
+            default="y",
+            example='"x"',
         ),
     ),
 )

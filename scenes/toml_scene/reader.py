@@ -196,4 +196,5 @@ def camera_of(values: dict[str, Any], frame: Frame, place: Place) -> Camera:
         aperture=values["aperture"] * frame.units,
         focus=values["focus"] * frame.units,
         height=None if values["height"] is None else values["height"] * frame.units,
+        fov_axis=values["fov_axis"],
     )

@@ -158,7 +158,7 @@ def test_a_picture_all_around_comes_back_turned_as_it_was(exported):
 
 
 def test_cameras_come_back(tmp_path):
-    lens = replace(FRONT, aperture=0.25, focus=3.5, eye=(1, 2, 3), forward=(0.6, 0.0, -0.8))
+    lens = replace(FRONT, fov_axis="diagonal", aperture=0.25, focus=3.5, eye=(1, 2, 3), forward=(0.6, 0.0, -0.8))
     plan = replace(lens, aperture=0.0, focus=0.0, height=3.5)
     document = Document(cameras={"front": FRONT, "lens": lens, "plan": plan}, materials=[CHALK], parts=squares(1))
     found = export(scene_of("made", document), tmp_path / "copy.xml", 0.0)
@@ -175,6 +175,7 @@ def test_cameras_come_back(tmp_path):
         assert read.height == (None if given.height is None else pytest.approx(given.height))
         if given.height is None:
             assert read.vertical_fov == pytest.approx(given.vertical_fov)
+            assert read.fov_axis == given.fov_axis
         for axis in ("eye", "forward", "up"):
             assert getattr(read, axis) == pytest.approx(getattr(given, axis))
 

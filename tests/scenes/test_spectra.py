@@ -25,6 +25,13 @@ def test_as_much_of_all_wavelengths_is_the_white_of_equal_energy():
     assert chromaticity(light_color(np.ones_like(WAVELENGTHS))) == pytest.approx((1 / 3, 1 / 3), abs=0.002)
 
 
+def test_spectra_are_zero_beyond_their_wavelengths():
+    spectrum = sampled(np.array([500.0, 600.0]), np.array([1.0, 3.0]))
+    assert (spectrum[WAVELENGTHS < 500.0] == 0.0).all()
+    assert (spectrum[WAVELENGTHS > 600.0] == 0.0).all()
+    assert spectrum[WAVELENGTHS == 550.0] == 2.0
+
+
 def test_light_of_one_wavelength_has_the_colour_of_the_spectral_locus():
     """That of 580 nm, (0.5125, 0.4866), is beyond sRGB: no blue is left of it."""
     red, green, blue = light_color(sampled(np.array([579.0, 580.0, 581.0]), np.array([0.0, 1.0, 0.0])))

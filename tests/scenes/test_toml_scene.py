@@ -224,6 +224,7 @@ up = [0, 1, 0]
 aperture = 2
 focus = 40
 height = 500
+fov_axis = "x"
 
 [tracks.move]
 interpolation = "spline"
@@ -350,6 +351,7 @@ def test_every_key_is_read(read_text: Callable[[str], Scene]) -> None:
     assert (main.aperture, main.height) == (0.0, None)
     lens = document.cameras["second"]
     assert (lens.aperture, lens.focus, lens.height) == pytest.approx((0.02, 0.4, 5.0))
+    assert (main.fov_axis, lens.fov_axis) == ("y", "x")
     assert np.allclose(main.eye, (0.0, 0.02, 0.1))
     assert np.allclose(main.forward, (0.0, 0.0, -1.0))
     assert np.allclose(main.up, (0.0, 1.0, 0.0))
@@ -974,7 +976,11 @@ BAD = [
     ("environment = 3\n" + OBJECT_OF_RED, "environment", "expected a table"),
     (with_object("[environment]\nscale = 2"), "environment", "expected one of image and color, got neither"),
     (with_object("[environment]\nimage = 'a.png'\ncolor = 1"), "environment", "of image and color, got both"),
-    (with_object("[environment]\nimage = 'a.hdr'"), "environment.image", "ends in one of .exr .npy .png .jpg .jpeg"),
+    (
+        with_object("[environment]\nimage = 'a.pfm'"),
+        "environment.image",
+        "ends in one of .exr .hdr .npy .rgbe .png .jpg .jpeg",
+    ),
     (with_object("[environment]\nimage = 'a.npy'"), "environment.image", 'no file "a.npy"'),
     (with_object("[environment]\ncolor = 1e6\nscale = 1e6"), "environment", "radiance of at most 1e+09, got 1e+12"),
     (with_object("[cameras.a]\neye = [0, 0, 0]"), "cameras.a", "expected one of target and forward, got neither"),

@@ -1,0 +1,93 @@
+"""This module reads the surfaces of many numbers, `principled` and `principledthin`.
+
+Burley: Physically-Based Shading at Disney, 2012. What there is here of it is a metal, a coat over something diffuse,
+and glass. What is partly metal shines by Phong's numbers, as in `scenes.microfacets.coated`.
+"""
+
+import math
+from dataclasses import replace
+
+from scenes.microfacets import BLACK, MIRROR_ALPHA, added, coated, glass, is_dull, normal_reflectance, scaled
+from scenes.mitsuba.properties import Properties
+from scenes.mitsuba.surface import Surface, with_map
+from scenes.mitsuba.textures import HALF, WHITE, Pattern, Textures
+from scenes.model import Color, Material
+
+#: Lobes that there are none of here, and shape of those that there are.
+LEFT_OUT = (
+    "anisotropic", "clearcoat", "clearcoat_gloss", "flatness", "sheen", "sheen_tint", "spec_tint", "diff_trans",
+)  # fmt: skip
+#: Chances of sampling, which change no picture.
+CHANCES = (
+    "main_specular_sampling_rate", "clearcoat_sampling_rate", "diffuse_reflectance_sampling_rate",
+    "spec_srate", "diffuse_reflectance", "clearcoat_srate", "diff_refl_srate", "spec_refl_srate", "spec_trans_srate",
+    "diff_trans_srate",
+)  # fmt: skip
+SPECULAR, ROUGHNESS = 0.5, 0.5
+#: From which share on a surface is one of glass.
+MOSTLY = 0.5
+
+
+def principled(textures: Textures, properties: Properties) -> Surface:
+    """Reads a surface of base_color, roughness, metallic and spec_trans."""
+    base = textures.pattern(properties, "base_color", HALF)
+    rough = grey(textures, properties, "roughness", ROUGHNESS)
+    metal, clear = (grey(textures, properties, name, 0.0) for name in ("metallic", "spec_trans"))
+    ior = index(properties)
+    properties.left_out(*LEFT_OUT)
+    properties.finish(*CHANCES)
+    if metal.texture is not None or clear.texture is not None:
+        properties.note("pictures of metallic and spec_trans count as their means")
+    if clear.grey > MOSTLY:
+        return clear_surface(properties, base, rough, ior)
+    if clear.grey > 0.0:
+        properties.note("a principled surface that is less than half clear lets nothing through")
+    if 0.0 < metal.grey < 1.0:
+        properties.note("a principled surface that is partly metal shines by Phong's numbers")
+    surface = solid(base, metal.grey, rough.grey, ior)
+    if rough.texture is None or surface.material.kind not in ("metal", "plastic"):
+        return surface
+    surface = replace(surface, material=replace(surface.material, roughness=rough.color[0]))
+    return with_map(surface, "roughness_map", rough, properties.element)
+
+
+def grey(textures: Textures, properties: Properties, name: str, default: float) -> Pattern:
+    """Reads a number or texture in 0..1."""
+    return textures.pattern(properties, name, (default, default, default))
+
+
+def index(properties: Properties) -> float:
+    """Returns the refractive index, which is given as such or by what is reflected at normal incidence, in 1/0.08."""
+    specular = min(max(properties.number("specular", SPECULAR), 0.0), 1.0)
+    eta = properties.number("eta", 2.0 / (1.0 - math.sqrt(0.08 * specular)) - 1.0)
+    return eta if eta > 0.0 else 1.0
+
+
+def clear_surface(properties: Properties, base: Pattern, rough: Pattern, ior: float) -> Surface:
+    """Returns glass, or a pane that bends nothing."""
+    through = sum(base.mean) / 3.0
+    if properties.type == "principledthin":
+        mirror = normal_reflectance(ior)
+        pane = Material(name="pane", kind="nff", diffuse=BLACK, specular=scaled(WHITE, mirror), exponent=1e4)
+        return Surface(replace(pane, transmittance=through * (1.0 - mirror), ior=1.0))
+    if max(base.mean) - min(base.mean) > 1e-3:
+        properties.note("glass has no colour: the mean of its channels counts")
+    # Light goes through two borders of a solid, of which each takes the root.
+    return Surface(glass("glass", ior, math.sqrt(through), rough.grey))
+
+
+def solid(base: Pattern, metal: float, rough: float, ior: float) -> Surface:
+    """Returns a surface that lets nothing through."""
+    if metal >= 1.0:
+        tint: Color = base.color
+        material = Material(name="metal", kind="metal", diffuse=BLACK, specular=tint, roughness=rough)
+        surface = Surface(material)
+        return surface if base.texture is None else replace(surface, maps={"specular_map": base})
+    if metal <= 0.0:
+        if is_dull(rough**2) or ior == 1.0:
+            return Surface(Material(name="diffuse", diffuse=base.color), base)
+        return Surface(Material(name="plastic", kind="plastic", diffuse=base.color, ior=ior, roughness=rough), base)
+    coat = (1.0 - metal) * normal_reflectance(ior)
+    shine = added(scaled(base.mean, metal), (coat, coat, coat))
+    material = coated("metallic", scaled(base.color, 1.0 - metal), shine, max(rough**2, MIRROR_ALPHA))
+    return Surface(material, replace(base, color=material.diffuse))

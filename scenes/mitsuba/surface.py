@@ -1,0 +1,134 @@
+"""This module holds what a BSDF becomes: a material with the textures that belong to it."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scenes.microfacets import BLACK, added, by_phong, phong_power, scaled
+from scenes.mitsuba.elements import Element
+from scenes.mitsuba.textures import WHITE, Pattern, between, blended
+from scenes.model import Color, Doubles, Material, Texture
+
+#: All of a pane's shine but a hundredth is a mirror, to kind nff.
+PANE_EXPONENT = 10_000.0
+#: Kinds of materials whose numbers can be blended as they are.
+NUMBERED = ("metal", "plastic", "dielectric")
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Holds a material without texture, the pattern that colours what is diffuse of it, the picture of its holes, and
+    other patterns by the fields of a material."""
+
+    material: Material
+    pattern: Pattern = field(default_factory=lambda: Pattern(BLACK))
+    mask: Texture | None = None
+    maps: dict[str, Pattern] = field(default_factory=dict)
+
+    @property
+    def has_picture(self) -> bool:
+        """Returns whether there is a texture of any use."""
+        return bool(self.maps) or self.pattern.texture is not None or self.mask is not None
+
+    @property
+    def to_uv(self) -> Doubles:
+        """Returns the map of texture coordinates that all its pictures have."""
+        patterns = [self.pattern, *self.maps.values()]
+        return next((each.to_uv for each in patterns if each.texture is not None), self.pattern.to_uv)
+
+
+#: What lets all light through as if it were not there.
+NOTHING = Surface(Material(name="null", kind="nff", diffuse=BLACK, transmittance=1.0, ior=1.0))
+
+
+def with_map(surface: Surface, name: str, pattern: Pattern, element: Element) -> Surface:
+    """Returns a surface with another picture. name: the field of its material."""
+    if surface.has_picture and not np.array_equal(surface.to_uv, pattern.to_uv):
+        raise element.error("all textures of a surface must map texture coordinates alike")
+    return replace(surface, maps=surface.maps | {name: pattern})
+
+
+def with_even_coat(surface: Surface, reflectance: Color) -> Surface:
+    """Returns a surface whose coat reflects a share of what it would, by a picture of one texel."""
+    if reflectance == WHITE:
+        return surface
+    texel = np.rint(255.0 * np.array(reflectance)).astype(np.uint8).reshape(1, 1, 3)
+    picture = Texture(name="coat", pixels=texel, filter="nearest", is_linear=True)
+    return replace(surface, maps=surface.maps | {"specular_map": Pattern(WHITE, picture, surface.to_uv)})
+
+
+def mixed(first: Surface, second: Surface, weight: Pattern) -> tuple[Surface, bool]:
+    """Returns a mixture of two surfaces, and whether it is only like it.
+
+    weight: of the second, 0..1.
+    """
+    share = weight.grey
+    material, is_exact = mixed_material(first.material, second.material, share)
+    pattern = blended(diffuse_pattern(first), diffuse_pattern(second), weight)
+    is_exact &= weight.texture is None and not (first.maps or second.maps or first.mask or second.mask)
+    return Surface(replace(material, diffuse=pattern.color), pattern), is_exact
+
+
+def diffuse_pattern(surface: Surface) -> Pattern:
+    """Returns the pattern of what is diffuse of a surface."""
+    return surface.pattern if surface.pattern.texture is not None else Pattern(surface.material.diffuse)
+
+
+def mixed_material(first: Material, second: Material, share: float) -> tuple[Material, bool]:
+    """Returns a mixture of two materials, and whether it is theirs. share: of the second."""
+    is_exact = is_nff(first) and is_nff(second)
+    if not is_exact and first.kind == second.kind and first.kind in NUMBERED:
+        return intermediate(first, second, share), first == second
+    a, b = as_nff(first), as_nff(second)
+    exponent = min((part.exponent for part in (a, b) if any(part.specular)), default=0.0)
+    material = Material(
+        name="blend",
+        kind="nff",
+        specular=added(scaled(a.specular, 1.0 - share), scaled(b.specular, share)),
+        exponent=exponent,
+        transmittance=(1.0 - share) * a.transmittance + share * b.transmittance,
+        ior=b.ior if b.transmittance > 0.0 else a.ior,
+    )
+    clear = {part.ior for part in (a, b) if part.transmittance > 0.0}
+    shine = {part.exponent for part in (a, b) if any(part.specular)}
+    return material, is_exact and len(clear) < 2 and len(shine) < 2
+
+
+def is_nff(material: Material) -> bool:
+    """Returns whether a material is a mixture of kind nff: diffuse, an even mirror, or smooth glass."""
+    if material.kind == "metal":
+        return not any(material.eta)
+    return material.kind in ("diffuse", "mirror", "nff") or (material.kind == "dielectric" and not material.roughness)
+
+
+def as_nff(material: Material) -> Material:
+    """Returns a material as the mixture of kind nff that it is, or that is most like it."""
+    if material.kind == "metal" and not any(material.eta):
+        power = phong_power(material.roughness**2) if material.roughness else PANE_EXPONENT
+        return replace(material, diffuse=BLACK, exponent=power)
+    like = by_phong(material)
+    if like.kind == "mirror":
+        return replace(like, exponent=PANE_EXPONENT)
+    return like if like.kind == "nff" else replace(like, specular=BLACK)
+
+
+def intermediate(first: Material, second: Material, share: float) -> Material:
+    """Returns a material of the same kind with the numbers between those of two."""
+
+    def number(name: str) -> float:
+        return (1.0 - share) * float(getattr(first, name)) + share * float(getattr(second, name))
+
+    def triple(name: str) -> Color:
+        return between(getattr(first, name), getattr(second, name), share)
+
+    return replace(
+        first,
+        name="blend",
+        diffuse=triple("diffuse"),
+        specular=triple("specular"),
+        eta=triple("eta"),
+        k=triple("k"),
+        roughness=number("roughness"),
+        ior=number("ior"),
+        transmittance=number("transmittance"),
+    )
