@@ -496,6 +496,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
                 'scene.up = "z"\n' + OBJECT + "[cameras.c]\neye = [0, 0, 0]\nforward = [1, 0, 0]\n",
             ),
             "vertical_fov": Example(camera("vertical_fov"), 50),
+            "fov_axis": Example(camera("fov_axis"), "x"),
             "near": Example(camera("near"), 0.1),
             "resolution": Example(camera("resolution"), [400, 300]),
             "aperture": Example(camera("aperture"), 0.02),
