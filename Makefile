@@ -25,7 +25,7 @@ picture: .venv-picture/installed
 
 test: .venv-test/installed
 	$(MAKE) --jobs checked $(LOOPS)
-	.venv-test/bin/python -m pytest -n auto --dist loadfile
+	.venv-test/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 checked $(LOOPS): .venv-test/installed
 

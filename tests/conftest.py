@@ -5,7 +5,33 @@ from pathlib import Path
 
 import pytest
 
+#: Files whose tests take longest. They begin first, so that no worker is left alone with one at the end, and by turns
+#: those that compile kernels and those that compile loops, so that no worker waits for what another one compiles.
+LONGEST = (
+    "tracecore/test_kernels.py",
+    "renderer/test_known_answers.py",
+    "tracecore/test_ring.py",
+    "renderer/test_light_transport.py",
+    "tracecore/test_nvrtc.py",
+    "shaders/test_bsdf.py",
+    "tracecore/test_emulator.py",
+    "renderer/test_cli.py",
+    "tracecore/test_wide_kernels.py",
+    "renderer/test_surfaces.py",
+    "tracecore/test_warp_kernels.py",
+    "renderer/test_bench_commands.py",
+    "tracecore/test_cpu.py",
+    "renderer/test_contributing.py",
+)
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "scenes"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the tests of the longest files first; the rest keep their order."""
+    folder = Path(__file__).parent
+    rank = {folder / name: i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path, len(LONGEST)))
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,12 @@ from ray_cases import CASES, Floats, answers, assert_same_bits, bounces, bunny, 
 from readme_kernel import README, kernel_source, register_example, registration
 
 import tracecore
+from tracecore.bvh import binned_sah
+from tracecore.bvh.tree import BinaryTree
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.kernels import strategies
+from tracecore.kernels.step_records import WARP_LANES
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.tracers.brute_force import BruteForceTracer
@@ -25,6 +28,9 @@ RAYS = 1_000
 #: More where rounding decides, and few rays tell: boxes a little too small, distances whose inverse is no number.
 MORE_RAYS = {"edges-of-grid": 10_000, "denormal-distances": 10_000}
 
+#: Of a kernel that has a warp for each ray every third one: it takes a hundred times as long.
+WARP_STEP = 3
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _emulator() -> None:
@@ -35,7 +41,9 @@ def _emulator() -> None:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kernel", strategy_names())
 def test_hits_are_those_of_brute_force(kernel: str, case: str) -> None:
-    triangles, rays, closest, occlusion = answers(case, MORE_RAYS.get(case, RAYS))
+    step = WARP_STEP if find_strategy(kernel).lanes_per_ray == WARP_LANES else 1
+    triangles, *of_rays = answers(case, MORE_RAYS.get(case, RAYS))
+    rays, closest, occlusion = (each[::step] for each in of_rays)
     with EmulatedTracer(triangles, kernel) as tracer:
         assert_same_bits(tracer.closest_hit(rays), closest, rays)
         assert_same_bits(tracer.any_hit(rays[::4]), occlusion[::4], rays[::4])
@@ -60,11 +68,19 @@ def real(scene: Callable[[Path], Floats], folder: Path) -> tuple[Floats, Floats,
         return triangles, rays, cpu.closest_hit(rays), cpu.any_hit(rays)
 
 
+@functools.cache
+def tree_of(scene: Callable[[Path], Floats], folder: Path, max_leaf: int, triangle_block: int) -> BinaryTree:
+    """The tree of a scene for all kernels that want leaves alike."""
+    return binned_sah.build(real(scene, folder)[0], max_leaf=max_leaf, triangle_block=triangle_block)
+
+
 @pytest.mark.parametrize("scene", [bunny, kitchen])
 @pytest.mark.parametrize("kernel", strategy_names())
 def test_hits_in_a_real_scene(kernel: str, scene: Callable[[Path], Floats], shared_scenes: Path) -> None:
     triangles, rays, closest, occlusion = real(scene, shared_scenes)
-    with EmulatedTracer(triangles, kernel) as tracer:
+    row = find_strategy(kernel)
+    tree = tree_of(scene, shared_scenes, row.max_leaf, row.triangle_block)
+    with EmulatedTracer(triangles, kernel, tree=tree) as tracer:
         assert_same_bits(tracer.closest_hit(rays), closest, rays)
         assert_same_bits(tracer.any_hit(rays[::4]), occlusion[::4], rays[::4])
 

@@ -117,13 +117,13 @@ def test_hits_are_the_same_on_weak_memory(kernel: str) -> None:
 @pytest.mark.parametrize("kernel", KINDS)
 def test_columns_hold_the_hits_through_cutouts(kernel: str) -> None:
     tables, case = cutout_answers("soup", 1500)
-    with serving(case.triangles, kernel, (4, 1024), tables) as host:
+    with serving(case.triangles, kernel, (4, 512), tables) as host:
         for slot, bits in enumerate((0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT)):
-            write_order(host.memory, slot, case.rays[slot * 100 : slot * 100 + 1000], bits)
+            write_order(host.memory, slot, case.rays[slot * 300 : slot * 300 + 400], bits)
         for slot, bits in enumerate((0, ANY_HIT_BIT, ENDLESS_BIT, NO_UV_BIT)):
             assert await_order(host.memory, slot) == 0
             expected = case.occlusion if bits & ANY_HIT_BIT else case.closest
-            assert_written(host.memory, slot, expected[slot * 100 : slot * 100 + 1000], bits)
+            assert_written(host.memory, slot, expected[slot * 300 : slot * 300 + 400], bits)
 
 
 def test_a_slot_full_to_the_brim() -> None:

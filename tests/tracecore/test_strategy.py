@@ -69,6 +69,13 @@ def test_constants_join_all_sources() -> None:
     assert replace(row, persistent=True).constants(7)["PERSISTENT"] == "1"
 
 
+def test_all_warps_of_a_resident_kernel_stay() -> None:
+    """Whether a strategy is persistent makes no other resident kernel of it, which would be compiled once more."""
+    row = find_strategy("while-while")
+    assert replace(row, persistent=True).constants(resident=True) == row.constants(resident=True)
+    assert replace(row, persistent=True).constants() != row.constants()
+
+
 def packed(stack: int) -> PackedScene:
     return PackedScene(arrays={}, scalars={}, nodes=1, stack=stack)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chain_tree import chain, slices, vertical_rays
+from chain_tree import chain, levels_that_need, slices, vertical_rays
 from ray_cases import Floats, answers, assert_same_bits, soup
 
 from tracecore.bvh.tree import BinaryTree
@@ -151,15 +151,18 @@ def test_boxes_in_lanes_are_met_as_by_the_one_box_test(case: str, tmp_path: Path
 
 LEVELS = 40
 
+#: Entries of stack that kernels are compiled with for most scenes.
+USUAL = 32
 
-def open_chain(kernel: str, stack_size: int) -> EmulatedTracer:
-    """A tracer on the chain with so many entries of stack, be they enough or not."""
+
+def open_chain(kernel: str, levels: int, stack_size: int) -> EmulatedTracer:
+    """A tracer on a chain with so many entries of stack, be they enough or not."""
 
     def pack(tree: BinaryTree, triangles: Floats) -> PackedScene:
-        return replace(bvh2.pack(chain(LEVELS), triangles), stack=1)
+        return replace(bvh2.pack(chain(levels), triangles), stack=1)
 
     layout = replace(bvh2.LAYOUT, pack=pack)
-    return EmulatedTracer(slices(LEVELS), replace(find_strategy(kernel), layout=layout, stack_size=stack_size))
+    return EmulatedTracer(slices(levels), replace(find_strategy(kernel), layout=layout, stack_size=stack_size))
 
 
 def expect_overflow(tracer: EmulatedTracer, rays: Floats) -> None:
@@ -175,13 +178,14 @@ def expect_misses(tracer: EmulatedTracer, rays: Floats) -> None:
 
 @pytest.mark.parametrize("kernel", [*PACKETS, *WARPS])
 def test_stack_of_the_layout_is_just_enough(kernel: str) -> None:
-    enough = bvh2.pack(chain(LEVELS), slices(LEVELS)).stack
-    rays = vertical_rays(LEVELS, np.ones(40), hit=np.arange(40) % 3 == 0)
-    with open_chain(kernel, enough) as tracer:
-        assert_same_bits(tracer.closest_hit(rays), BruteForceTracer(slices(LEVELS)).closest_hit(rays), rays)
-        assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices(LEVELS)).any_hit(rays), rays)
-    with open_chain(kernel, enough - 1) as tracer:
-        expect_overflow(tracer, rays)
+    """The same stack, with which the kernel is compiled once, is enough for a chain and not for one of a level more."""
+    levels = levels_that_need(bvh2.LAYOUT, USUAL)
+    rays = vertical_rays(levels, np.ones(40), hit=np.arange(40) % 3 == 0)
+    with open_chain(kernel, levels, USUAL) as tracer:
+        assert_same_bits(tracer.closest_hit(rays), BruteForceTracer(slices(levels)).closest_hit(rays), rays)
+        assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices(levels)).any_hit(rays), rays)
+    with open_chain(kernel, levels + 1, USUAL) as tracer:
+        expect_overflow(tracer, vertical_rays(levels + 1, np.ones(40), hit=np.arange(40) % 3 == 0))
 
 
 # Where the leaf comes first two entries do; the other way round each level needs one.
@@ -189,7 +193,7 @@ def test_stack_of_the_layout_is_just_enough(kernel: str) -> None:
 
 @pytest.mark.parametrize("kernel", WARPS)
 def test_warp_goes_to_the_nearer_child_first(kernel: str) -> None:
-    with open_chain(kernel, 2) as tracer:
+    with open_chain(kernel, LEVELS, 2) as tracer:
         expect_misses(tracer, vertical_rays(LEVELS, np.zeros(40), hit=np.zeros(40)))
         expect_overflow(tracer, vertical_rays(LEVELS, np.arange(40) == 17, hit=np.zeros(40)))
 
@@ -200,7 +204,7 @@ def test_packet_goes_first_where_most_of_its_rays_want(kernel: str) -> None:
     above = np.zeros(4 * lanes, bool)
     first_packet = np.random.default_rng(0).permutation(lanes)
     above[first_packet[: lanes // 2]] = True
-    with open_chain(kernel, 2) as tracer:
+    with open_chain(kernel, LEVELS, 2) as tracer:
         expect_misses(tracer, vertical_rays(LEVELS, above, hit=np.zeros(4 * lanes)))
         above[first_packet[lanes // 2]] = True
         expect_overflow(tracer, vertical_rays(LEVELS, above, hit=np.zeros(4 * lanes)))
@@ -211,7 +215,7 @@ def test_rays_that_meet_one_child_do_not_vote(kernel: str) -> None:
     above = np.arange(64) % 4 != 0
     rays = vertical_rays(LEVELS, above, hit=np.zeros(64))
     rays[above, 3] = LEVELS + 0.5  # t_min: behind all slices but the last
-    with open_chain(kernel, 2) as tracer:
+    with open_chain(kernel, LEVELS, 2) as tracer:
         expect_misses(tracer, rays)
 
 
@@ -220,5 +224,5 @@ def test_rays_that_have_any_hit_vote_no_more(kernel: str) -> None:
     """Of eight rays three come from above, and only of the others does one go on behind the first slice."""
     place = np.arange(64) % 8
     rays = vertical_rays(LEVELS, place < 3, hit=place < 7)
-    with open_chain(kernel, 2) as tracer:
+    with open_chain(kernel, LEVELS, 2) as tracer:
         assert_same_bits(tracer.any_hit(rays), BruteForceTracer(slices(LEVELS)).any_hit(rays), rays)

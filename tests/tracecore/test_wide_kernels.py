@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from chain_tree import chain, slices, vertical_rays
+from chain_tree import chain, levels_that_need, slices, vertical_rays
 from ray_cases import Floats, answers, assert_same_bits, random_rays, soup
 
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
@@ -16,7 +16,7 @@ from tracecore.cuda.nvrtc import compile_strategy, supported_architectures
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import DeviceError, KernelError
-from tracecore.kernels.source import KERNELS
+from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh4, wide
 from tracecore.layout.device_layout import DeviceLayout, PackedScene
@@ -27,33 +27,8 @@ from tracecore.tracers.cpu import CpuTracer
 ORDERS: tuple[Order, ...] = ("ascending", "descending", "shuffled")
 
 
-def grouped(width: int, lanes: int) -> KernelStrategy:
-    """So many lanes per ray on a tree of that width."""
-    return KernelStrategy(
-        name=f"{lanes}-lanes-on-bvh{width}",
-        source=KERNELS / "grouped.cu",
-        layout=wide.LAYOUTS[width],
-        citation="Lier, Stamminger, Selgrad 2018",
-        lanes_per_ray=lanes,
-        persistent=True,
-        block_size=64,
-        max_leaf=lanes,
-    )
-
-
-def one_ray_per_thread(persistent: bool, replace_below: int) -> KernelStrategy:
-    return KernelStrategy(
-        name=f"bvh4-{persistent}-{replace_below}",
-        source=KERNELS / "bvh4.cu",
-        layout=bvh4.LAYOUT,
-        citation="Guthe 2014",
-        persistent=persistent,
-        defines={"REPLACE_BELOW": replace_below},
-    )
-
-
-GROUPED = [grouped(width, width) for width in wide.WIDTHS] + [grouped(width, 32) for width in (4, 8)]
-BVH4 = [one_ray_per_thread(False, 0), one_ray_per_thread(True, 0), one_ray_per_thread(True, 20)]
+GROUPED = [find_strategy(name) for name in (*(f"grouped-{width}" for width in wide.WIDTHS), "warp-bvh4", "warp-bvh8")]
+BVH4 = [find_strategy(name) for name in ("bvh4", "persistent-bvh4", "replacing-bvh4")]
 
 
 def name_of(strategy: KernelStrategy) -> str:
@@ -137,9 +112,12 @@ def test_a_leaf_with_more_triangles_than_lanes(strategy: KernelStrategy) -> None
 
 LEVELS = 100
 
+#: Entries of stack that kernels are compiled with for most scenes.
+USUAL = 32
 
-def open_chain(strategy: KernelStrategy, stack_size: int) -> EmulatedTracer:
-    return EmulatedTracer(slices(LEVELS), with_tree(strategy, chain(LEVELS), stack_size))
+
+def open_chain(strategy: KernelStrategy, levels: int, stack_size: int) -> EmulatedTracer:
+    return EmulatedTracer(slices(levels), with_tree(strategy, chain(levels), stack_size))
 
 
 def expect_overflow(tracer: EmulatedTracer, rays: Floats) -> None:
@@ -150,14 +128,15 @@ def expect_overflow(tracer: EmulatedTracer, rays: Floats) -> None:
 @pytest.mark.usefixtures("emulator")
 @each(GROUPED + BVH4)
 def test_stack_of_the_layout_is_just_enough(strategy: KernelStrategy) -> None:
-    enough = strategy.layout.pack(chain(LEVELS), slices(LEVELS)).stack
-    rays = vertical_rays(LEVELS, np.ones(70), hit=np.arange(70) % 3 == 0)
-    judge = BruteForceTracer(slices(LEVELS))
-    with open_chain(strategy, enough) as tracer:
+    """The same stack, with which the kernel is compiled once, is enough for a chain and not for one of a level more."""
+    levels = levels_that_need(strategy.layout, USUAL)
+    rays = vertical_rays(levels, np.ones(70), hit=np.arange(70) % 3 == 0)
+    judge = BruteForceTracer(slices(levels))
+    with open_chain(strategy, levels, USUAL) as tracer:
         assert_same_bits(tracer.closest_hit(rays), judge.closest_hit(rays), rays)
         assert_same_bits(tracer.any_hit(rays), judge.any_hit(rays), rays)
-    with open_chain(strategy, enough - 1) as tracer:
-        expect_overflow(tracer, rays)
+    with open_chain(strategy, levels + 1, USUAL) as tracer:
+        expect_overflow(tracer, vertical_rays(levels + 1, np.ones(70), hit=np.arange(70) % 3 == 0))
 
 
 @pytest.mark.usefixtures("emulator")
@@ -165,7 +144,7 @@ def test_stack_of_the_layout_is_just_enough(strategy: KernelStrategy) -> None:
 def test_the_nearest_child_comes_first_and_the_farthest_last(strategy: KernelStrategy) -> None:
     """From below the stack is empty again before each next node; from above the leaves of every node wait."""
     width = int(strategy.layout.defines["WIDTH"])
-    with open_chain(strategy, width) as tracer:
+    with open_chain(strategy, LEVELS, width) as tracer:
         up = vertical_rays(LEVELS, np.zeros(70), hit=np.zeros(70))
         assert (tracer.closest_hit(up).view(np.uint32)[:, 3] == MISS).all()
         expect_overflow(tracer, vertical_rays(LEVELS, np.arange(70) == 17, hit=np.zeros(70)))

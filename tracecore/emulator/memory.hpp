@@ -14,11 +14,15 @@
 // Only the functions of kernels/hand_over.cuh, __stcg, __ldcg, atomics, and what reaches the host's memory, __stcs and
 // __ldcv, take part. Fences commit stores and take nothing over. A lane loads the device's words in the order of the
 // program: where an acquire on the device takes over only such words, nothing goes wrong without it.
+//
+// What weak memory alone does is in functions that are not inlined: kernels call it at each access, and would be long.
 #pragma once
 
 #include <string.h>
 
 #include "error.hpp"
+
+#define WEAK_MEMORY [[gnu::noinline]] inline
 
 namespace emulator {
 
@@ -97,7 +101,7 @@ inline uint64_t& host_view() {
 
 // ------------------------------------------------------------------------------------------------------------ commits
 
-inline void commit(uint32_t index) {
+WEAK_MEMORY void commit(uint32_t index) {
     const Store& store = weak.stores[index];
     memcpy(store.address, store.value, store.bytes);
     --weak.waiting;
@@ -117,7 +121,7 @@ inline void commit_if(Test test) {
 }
 
 // Commits at random one store, or the oldest one at its address.
-inline void drift() {
+WEAK_MEMORY void drift() {
     if (weak.waiting == 0 || next_random() % COMMIT_ODDS != 0) return;
     uint32_t index = next_random() % weak.waiting;
     for (uint32_t i = 0; i < index; ++i) {
@@ -150,49 +154,62 @@ inline T load_at_once(const T* address, int order) {
     return value;
 }
 
-template <class T>
-inline void store_weakly(T* address, const T& value, Reader reader) {
-    static_assert(sizeof(T) <= sizeof(Store::value), "a store takes at most 16 bytes");
-    if (!weak.is_on) return store_at_once(address, value, __ATOMIC_RELAXED);
+WEAK_MEMORY void add_store(void* address, const void* value, uint8_t bytes, Reader reader) {
     drift();
     if (weak.waiting == MOST_WAITING) commit(0);
     Store& store = weak.stores[weak.waiting++];
-    store = {reinterpret_cast<char*>(address), {}, sizeof(T), reader, 0, {}};
-    memcpy(store.value, &value, sizeof(T));
+    store = {static_cast<char*>(address), {}, bytes, reader, 0, {}};
+    memcpy(store.value, value, bytes);
     store.owners[running_warp()] = block.lane->bit;
 }
 
 template <class T>
-inline T load_weakly(const T* address) {
-    if (weak.is_on) drift();
-    T value = load_at_once(address, __ATOMIC_RELAXED);
+inline void store_weakly(T* address, const T& value, Reader reader) {
+    static_assert(sizeof(T) <= sizeof(Store::value), "a store takes at most 16 bytes");
+    if (!weak.is_on) return store_at_once(address, value, __ATOMIC_RELAXED);
+    add_store(address, &value, sizeof(T), reader);
+}
+
+WEAK_MEMORY void load_own(const void* address, void* value, uint32_t bytes) {
+    drift();
+    memcpy(value, address, bytes);
     for (uint32_t i = 0; i < weak.waiting; ++i) {
         const Store& store = weak.stores[i];
-        const bool is_there = store.address == reinterpret_cast<const char*>(address);
-        if (is_there && owns(store)) memcpy(&value, store.value, sizeof(T));
+        if (store.address == address && owns(store)) memcpy(value, store.value, bytes);
     }
+}
+
+template <class T>
+inline T load_weakly(const T* address) {
+    if (!weak.is_on) return load_at_once(address, __ATOMIC_RELAXED);
+    T value;
+    load_own(address, &value, sizeof(T));
     return value;
+}
+
+WEAK_MEMORY void load_line(const void* address, void* value, uint32_t bytes) {
+    drift();
+    Line& line = weak.lines[reinterpret_cast<uint64_t>(address) / bytes % LINES];
+    const bool is_old = line.address == address && line.time >= host_view() && next_random() % FRESH_ODDS != 0;
+    if (!is_old) {
+        line.address = address;
+        line.time = weak.time;
+        memcpy(line.value, address, bytes);
+    }
+    memcpy(value, line.value, bytes);
 }
 
 template <class T>
 inline T load_hosts_word(const T* address) {
     static_assert(sizeof(T) <= sizeof(Line::value), "a load takes at most 16 bytes");
     if (!weak.is_on) return *address;
-    drift();
-    Line& line = weak.lines[reinterpret_cast<uint64_t>(address) / sizeof(T) % LINES];
-    const bool is_old = line.address == address && line.time >= host_view() && next_random() % FRESH_ODDS != 0;
-    if (!is_old) {
-        line.address = address;
-        line.time = weak.time;
-        memcpy(line.value, address, sizeof(T));
-    }
     T value;
-    memcpy(&value, line.value, sizeof(T));
+    load_line(address, &value, sizeof(T));
     return value;
 }
 
 // An atomic operation is made in memory.
-inline void commit_own(const void* address) {
+WEAK_MEMORY void commit_own(const void* address) {
     if (!weak.is_on) return;
     drift();
     commit_if([&](const Store& store) { return store.address == address && owns(store); });
@@ -200,7 +217,7 @@ inline void commit_own(const void* address) {
 
 // ---------------------------------------------------------------------------------------------------------- hand-overs
 
-inline void hand_over_in_warp(uint32_t lanes) {
+WEAK_MEMORY void hand_over_in_warp(uint32_t lanes) {
     if (!weak.is_on) return;
     const uint32_t warp = running_warp();
     for (uint32_t i = 0; i < weak.waiting; ++i) {
@@ -212,7 +229,7 @@ inline void hand_over_in_warp(uint32_t lanes) {
     for_each(lanes, [&](int i) { weak.host_views[warp][i] = newest; });
 }
 
-inline void hand_over_in_block() {
+WEAK_MEMORY void hand_over_in_block() {
     if (!weak.is_on) return;
     for (uint32_t i = 0; i < weak.waiting; ++i) memset(weak.stores[i].owners, 0xff, sizeof(weak.stores[i].owners));
     uint64_t newest = 0;
@@ -224,15 +241,15 @@ inline void hand_over_in_block() {
     }
 }
 
-inline void commit_for_device() {
+WEAK_MEMORY void commit_for_device() {
     if (weak.is_on) commit_if([](const Store& store) { return store.reader == Reader::DEVICE && owns(store); });
 }
 
-inline void commit_for_all() {
+WEAK_MEMORY void commit_for_all() {
     if (weak.is_on) commit_if(owns);
 }
 
-inline uint32_t index_of_released(const void* address, Site site) {
+WEAK_MEMORY uint32_t index_of_released(const void* address, Site site) {
     for (uint32_t i = 0; i < weak.released_count; ++i) {
         if (weak.released[i].address == address) return i;
     }
@@ -242,7 +259,7 @@ inline uint32_t index_of_released(const void* address, Site site) {
 }
 
 // To those who acquire the variable.
-inline void hand_over_by(const void* address, Site site) {
+WEAK_MEMORY void hand_over_by(const void* address, Site site) {
     if (!weak.is_on) return;
     commit_for_device();
     const uint32_t index = index_of_released(address, site);
@@ -253,7 +270,7 @@ inline void hand_over_by(const void* address, Site site) {
     }
 }
 
-inline void take_over_by(const void* address, Site site) {
+WEAK_MEMORY void take_over_by(const void* address, Site site) {
     if (!weak.is_on) return;
     const uint32_t index = index_of_released(address, site);
     if (host_view() < weak.released[index].host_view) host_view() = weak.released[index].host_view;
@@ -266,17 +283,19 @@ inline void take_over_by(const void* address, Site site) {
 // ------------------------------------------------------------------------------------------------------------ the host
 
 // What the host wrote before a value is seen by who acquires the value, and all else may be old.
-inline void take_over_from_host(const void* address, uint64_t value, Site site) {
+WEAK_MEMORY void take_over_from_host(const void* address, uint64_t value, Site site) {
     Released& released = weak.released[index_of_released(address, site)];
     if (released.value != value) released = {address, ++weak.time, value};
     if (host_view() < released.host_view) host_view() = released.host_view;
 }
 
 // The host acts, now that the lane that runs has written something for it or pauses.
-inline void let_host_act() {
+WEAK_MEMORY void let_host_act() {
     if (!weak.is_on || weak.act_as_host == nullptr) return;
     weak.is_host_next = true;
     tracecore_switch_fiber(&block.lane->fiber, &block.host);
 }
+
+#undef WEAK_MEMORY
 
 }  // namespace emulator

@@ -87,7 +87,7 @@ class KernelStrategy:
             "LEAST_BLOCKS": self.least_threads // self.block_size,
             "STACK_SIZE": stack_size,
             "LANES_PER_RAY": self.lanes_per_ray,
-            "PERSISTENT": int(self.persistent),
+            "PERSISTENT": int(self.persistent and not resident),  # alike in resident dispatch, where all stay
             "RESIDENT": int(resident),
             "CUTOUTS": int(has_cutouts),
             "COUNTED": int(counted),
