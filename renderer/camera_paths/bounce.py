@@ -22,8 +22,9 @@ from renderer.camera_paths.paths import (
     ray_direction,
     set_ray,
 )
+from renderer.camera_paths.photon_light import add_photon_light
 from renderer.camera_paths.sampler import scatter_numbers
-from renderer.camera_paths.scalar_path import add_light_from_outside, add_photon_light, shade_listed
+from renderer.camera_paths.scalar_path import add_light_from_outside, shade_listed
 from renderer.camera_paths.scattering import keep_paths, scatter
 from renderer.camera_paths.vertices import Rules, Vertices, look_at_surfaces, pick_vertices, prepare, rules_of
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
@@ -108,7 +109,7 @@ def advance_chunk(
         shade_listed(job, chunk, list_vertices(chunk, hits), shadows)
     if rules.asks:
         start = nanoseconds()
-        add_photon_light(job, chunk, hits)
+        add_photon_light(job, chunk, hits, shadows)
         batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
     return rays, keep_paths(view, hits) if goes_on else 0
 

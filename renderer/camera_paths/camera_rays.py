@@ -7,6 +7,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.paths import (
+    EYE_BEHIND,
     EYE_CONE,
     EYE_PDF,
     EYE_PIXEL,
@@ -142,6 +143,7 @@ def start_path(i: int, data: Start) -> None:
     put(paths + EYE_CONE * step, i, data.cone[0])
     put(paths + (EYE_CONE + 1) * step, i, data.cone[1])
     put3(paths + EYE_UNMAPPED * step, step, i, (ONE, ONE, ONE))
+    put(paths + EYE_BEHIND * step, i, ZERO)
 
 
 @inlined

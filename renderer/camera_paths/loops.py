@@ -18,9 +18,10 @@ from renderer.camera_paths.paths import (
     ShadowRays,
     add_unshadowed,
 )
+from renderer.camera_paths.sheets import pass_sheets
 from renderer.film.layers import DIRECT_LIGHT, add_radiance
 from renderer.photons.batch import HIT_ID
-from renderer.scene.photon_scene import Records
+from renderer.scene.photon_scene import SHEET, Records
 from renderer.simd.columns import WORD_BYTES
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
@@ -165,15 +166,28 @@ def run_eye_paths(job: EyeJob, port: Port, batches: EyeBatches) -> int:
 def advance_batch(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> None:
     """Add what the shadow rays of a batch bring, shade its hits, and have the next rays traced."""
     first, batch, shadows = index * batches.slots, batch_at(port, batches, index), shadows_at(port, batches, index)
-    add_unshadowed(shadows, batches.words[first + 1 : first + batches.slots], job.image)
+    answers = batches.words[first + 1 : first + batches.slots]
+    if job.scene.photon_scene.flags & SHEET:
+        if pass_sheets(job.scene, shadows, answers, job.image) > 0:
+            submit_shadows(port, batches, index, NO_OPTIONS)  # the hits of the paths wait in their slot
+            return
+    else:
+        add_unshadowed(shadows, answers, job.image)
     kept = advance_eye_paths(job, batch, batches.active[index], batches.fresh[index], shadows)
     fill_batch(job, port, batches, index, kept)
     if batches.active[index] > 0:
         submit(port, first, batches.active[index], NO_OPTIONS)
+    submit_shadows(port, batches, index, NO_OPTIONS if job.scene.photon_scene.flags & SHEET else ANY_HIT)
+
+
+@inlined
+def submit_shadows(port: Port, batches: EyeBatches, index: int, options: int) -> None:
+    """Have the shadow rays of a batch traced."""
     for k in range(batches.slots - 1):
-        if shadows.counts[k] > 0:
-            submit(port, first + 1 + k, shadows.counts[k], ANY_HIT)
-            batches.counters[SHADOW] += shadows.counts[k]
+        count = batches.shadows[index, k]
+        if count > 0:
+            submit(port, index * batches.slots + 1 + k, count, options)
+            batches.counters[SHADOW] += count
             batches.live[index] = 1
 
 

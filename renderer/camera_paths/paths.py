@@ -17,7 +17,8 @@ from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import Records
 from renderer.simd.columns import COLUMN
 from shaders.compilation import compiled as inlined
-from shaders.vector import Vec3
+from shaders.float32 import Int
+from shaders.vector import Color, Vec3, subtract
 from tracecore.rays import MISS, Floats, Ids
 
 Doubles = npt.NDArray[np.float64]
@@ -30,17 +31,20 @@ Long: Any = np.int64
 #: that reaches the eye. pdf: pdf_solid_angle of the ray's direction; 0 for one without spread (the camera's, a
 #: mirror's). cone: of what the path stands for: its width where the ray starts, world units, and how much wider it gets
 #: over a distance of 1. unmapped: the share of light met by mirrors and glass alone, since the last bounce that spread
-#: light, that no caustic map has brought.
-EYE_PIXEL, EYE_STATE, EYE_THROUGHPUT, EYE_PDF, EYE_CONE, EYE_UNMAPPED, EYE_WORDS = 0, 1, 2, 5, 6, 8, 11
+#: light, that no caustic map has brought. behind: how far its line was followed before, through sheets that bend
+#: nothing, world units; pdf is that of the surface where it began.
+EYE_PIXEL, EYE_STATE, EYE_THROUGHPUT, EYE_PDF, EYE_CONE, EYE_UNMAPPED, EYE_BEHIND, EYE_WORDS = 0, 1, 2, 5, 6, 8, 11, 12
 
 #: What a path's state has in its bits: how many surfaces it has left behind; whether mirrors and glass alone lie
-#: between its ray and the eye; whether a diffuse bounce lies between them; and bounces that spread light, of which 2
-#: stand for all that are more.
+#: between its ray and the eye; whether a diffuse bounce lies between them; bounces that spread light, of which 2
+#: stand for all that are more; and how many of the surfaces were sheets that it went straight through, of which
+#: MOST_SHEETS stand for all that are more: further ones count as bounces.
 DEPTH_MASK, SPECULAR_ONLY, AFTER_DIFFUSE = np.uint32(0xFFFF), np.uint32(1 << 16), np.uint32(1 << 17)
 SPREAD_SHIFT, SPREAD_MASK = np.uint32(18), np.uint32(3)
+SHEET_SHIFT, ONE_SHEET, MOST_SHEETS = np.uint32(20), np.uint32(1 << 20), np.uint32(0xFFF)
 
-#: Surfaces that a path may meet.
-MOST_DEPTH = 0xFFFF
+#: Bounces that a path may have.
+MOST_DEPTH = int(DEPTH_MASK - MOST_SHEETS)
 
 #: Lobes that a path goes on by: those of photons, and none.
 EYE_LOBE_ABSORBED = np.uint32(4)
@@ -55,7 +59,7 @@ SHARED = (
 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
-#: Columns of a chunk of hits. weight: the diffuse reflectance. pixel to unmapped: of the path that came; next_*: of the
+#: Columns of a chunk of hits. weight: the diffuse reflectance. pixel to behind: of the path that came; next_*: of the
 #: one that goes on where goes is not 0. is_far: whether the irradiance is looked up, where a final gather ends. follow:
 #: 1 where scattered rays follow diffuse reflection, else 0. shares: probabilities of the lobes. phong: the value of
 #: that lobe where it is greatest; axis: the direction about which it lies. scattered: share of the light that is kept;
@@ -74,11 +78,13 @@ EYE_COLUMNS = np.dtype(
         ("pdf", "<f4", _SCALAR),
         ("cone", "<f4", (2, COLUMN)),
         ("unmapped", "<f4", _VECTOR),
+        ("behind", "<f4", _SCALAR),
         ("next_state", "<u4", _SCALAR),
         ("next_throughput", "<f4", _VECTOR),
         ("next_pdf", "<f4", _SCALAR),
         ("next_cone", "<f4", (2, COLUMN)),
         ("next_unmapped", "<f4", _VECTOR),
+        ("next_behind", "<f4", _SCALAR),
         ("goes", "<u4", _SCALAR),
         ("is_far", "<i4", _SCALAR),
         ("follow", "<f4", _SCALAR),
@@ -180,10 +186,35 @@ class ShadowRays(NamedTuple):
 
 
 @inlined
+def bounces_of(state: np.uint32) -> np.int32:
+    """Returns how many surfaces a path has left behind, but for sheets that it went straight through."""
+    return Int(Int(state & DEPTH_MASK) - Int(state >> SHEET_SHIFT))
+
+
+@inlined
 def set_ray(rays: Floats, row: int, origin: Vec3, direction: Vec3) -> None:
     """Write a ray without limits. rays: (8, column)."""
     rays[0, row], rays[1, row], rays[2, row], rays[3, row] = origin[0], origin[1], origin[2], 0.0
     rays[4, row], rays[5, row], rays[6, row], rays[7, row] = direction[0], direction[1], direction[2], np.inf
+
+
+@inlined
+def put_shadow_ray(
+    shadows: ShadowRays, slot: int, path: tuple[np.uint32, np.uint32], ends: tuple[Vec3, Vec3], radiance: Color
+) -> None:
+    """Write a shadow ray behind those of a slot.
+
+    path: the pixel that it lights, and the state of its path.
+    ends: where it starts and ends, world units.
+    radiance: what the eye receives if nothing is in between.
+    """
+    index = shadows.counts[slot]
+    set_ray(shadows.rays[slot], index, ends[0], subtract(ends[1], ends[0]))
+    shadows.rays[slot, 7, index] = 1.0
+    shadows.paths[slot, 0, index], shadows.paths[slot, 1, index] = path
+    for channel in range(3):
+        shadows.radiance[slot, channel, index] = radiance[channel]
+    shadows.counts[slot] = index + 1
 
 
 @inlined
@@ -201,12 +232,19 @@ def add_unshadowed(shadows: ShadowRays, words: Ids, image: Doubles) -> None:
     for slot in range(len(shadows.counts)):
         for i in range(shadows.counts[slot]):
             if words[slot, HIT_ID, i] == MISS:
-                layer = DIRECT_LIGHT if shadows.paths[slot, 1, i] & SPECULAR_ONLY else INDIRECT_LIGHT
-                radiance = shadows.radiance
-                light = (
-                    np.float64(radiance[slot, 0, i]),
-                    np.float64(radiance[slot, 1, i]),
-                    np.float64(radiance[slot, 2, i]),
-                )
-                add_radiance(image, Long(shadows.paths[slot, 0, i]), light, layer)
+                add_carried(shadows, slot, i, image)
         shadows.counts[slot] = 0
+
+
+@inlined
+def add_carried(shadows: ShadowRays, slot: int, i: int, image: Doubles) -> None:
+    """Add what a shadow ray carries to its pixel."""
+    layer = DIRECT_LIGHT if shadows.paths[slot, 1, i] & SPECULAR_ONLY else INDIRECT_LIGHT
+    add_radiance(image, Long(shadows.paths[slot, 0, i]), carried_by(shadows, slot, i), layer)
+
+
+@inlined
+def carried_by(shadows: ShadowRays, slot: int, i: int) -> Color:
+    """Returns the radiance that a shadow ray carries."""
+    radiance = shadows.radiance
+    return (np.float64(radiance[slot, 0, i]), np.float64(radiance[slot, 1, i]), np.float64(radiance[slot, 2, i]))

@@ -1,11 +1,10 @@
-"""What few rays of a chunk meet, ray by ray, by functions in float64: lamps, the sky, surfaces that vector loops know
-nothing of, and photons.
+"""What few rays of a chunk meet, ray by ray, by functions in float64: lamps, the sky, and surfaces that vector loops
+know nothing of.
 
 Microfacets, coats, absorbing solids, maps, filtered textures and shaders of the user's own are few of most scenes'
 hits, and what they take is not worth loops of their own.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,24 +25,22 @@ from renderer.camera_paths.paths import (
     EyeJob,
     Long,
     ShadowRays,
+    bounces_of,
+    put_shadow_ray,
     ray_direction,
-    set_ray,
 )
 from renderer.camera_paths.sampler import light_numbers, scatter_numbers
-from renderer.camera_paths.scattering import SURE_BOUNCES, cone_spread, rest, state_after
+from renderer.camera_paths.scattering import SURE_BOUNCES, cone_spread, rest, state_after, state_through
 from renderer.camera_paths.task import CAUSTICS, EVERYTHING, FOLLOW, GATHER, NOTHING, EyeTask
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
 from renderer.photons.chunk_views import ALL_BITS
-from renderer.photons.light_layers import PhotonLight, add_photons
-from renderer.photons.lookup import irradiance_at
 from renderer.photons.scalar_path import in_double, in_single
-from renderer.scene.photon_scene import EYE_SCALAR, GLOWS
+from renderer.scene.photon_scene import EYE_SCALAR, GLOWS, SHEET
 from renderer.simd.columns import column, get3, get_word, set_column
 from shaders.bsdf import (
     LOBE_ABSORBED,
     LOBE_DIFFUSE,
     LOBE_SPECULAR,
-    Bsdf,
     BsdfSample,
     base_reflectance,
     evaluate_diffuse,
@@ -57,7 +54,7 @@ from shaders.float32 import Float32
 from shaders.lights import LightArrays, light_pdf, outer_radiance
 from shaders.sampling import power_heuristic
 from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
-from shaders.vector import BLACK, Color, Vec3, add, largest, multiply, normalize, scale, subtract
+from shaders.vector import BLACK, Color, Vec3, add, largest, multiply, normalize, scale
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
@@ -220,7 +217,7 @@ def add_glow(job: EyeJob, chunk: EyeChunk, vertex: PathVertex) -> None:
     """Add the light that a vertex emits, and what the eye alone sees of it."""
     i = vertex.i
     if largest(vertex.hit.emission) > 0.0:
-        ray = (in_double(column(chunk.ray, i)), np.float64(chunk.distance[i]))
+        ray = (in_double(column(chunk.ray, i)), np.float64(chunk.behind[i]) + np.float64(chunk.distance[i]))
         emitter, pdf = job.scene.surfaces.emitter_ids[chunk.triangle[i]], np.float64(chunk.pdf[i])
         weight = emission_weight(job.scene.lights, job.task, ray, emitter, pdf)
         unmapped = in_double(column(chunk.unmapped, i))
@@ -263,33 +260,18 @@ def add_shadow_rays_of(job: EyeJob, chunk: EyeChunk, vertex: PathVertex, shadows
     is_diffuse = largest(bsdf.diffuse) > 0.0 and vertex.diffuse != EVERYTHING
     if not is_diffuse and not has_rough_lobe(bsdf):
         return
-    last = depth + 1 >= task.max_bounces or vertex.diffuse == NOTHING
+    last = bounces_of(vertex.state) + 1 >= task.max_bounces or vertex.diffuse == NOTHING
     for k in range(task.light_samples):
         u = light_numbers(task, vertex.pixel, depth, depth * MAX_LIGHT_SAMPLES + k)
         stratum = (k + u[0]) / task.light_samples
         direction, distance, reflected = light_through(job, vertex, last, (stratum, u[1], u[2]))
         radiance = scale(multiply(vertex.throughput, reflected), 1.0 / task.light_samples)
         if largest(radiance) > 0.0:
-            put_shadow_ray(shadows, k, vertex, scale(direction, distance), radiance)
-
-
-@inlined
-def put_shadow_ray(shadows: ShadowRays, slot: int, vertex: PathVertex, target: Vec3, radiance: Color) -> None:
-    """Write a shadow ray from a vertex.
-
-    slot: that it goes to.
-    target: of the ray, from the hit, world units.
-    radiance: what the eye receives if nothing is in between.
-    """
-    index = shadows.counts[slot]
-    # From off the surface to where the light is: along the direction alone, the ray would end behind a close light.
-    origin = ray_origin(vertex.hit, target)
-    set_ray(shadows.rays[slot], index, origin, subtract(add(vertex.hit.position, target), origin))
-    shadows.rays[slot, 7, index] = 1.0
-    shadows.paths[slot, 0, index], shadows.paths[slot, 1, index] = np.uint32(vertex.pixel), vertex.state
-    for channel in range(3):
-        shadows.radiance[slot, channel, index] = radiance[channel]
-    shadows.counts[slot] = index + 1
+            target = scale(direction, distance)
+            # From off the surface to where the light is: along the direction alone, the ray would end behind a close
+            # light.
+            ends = (ray_origin(vertex.hit, target), add(vertex.hit.position, target))
+            put_shadow_ray(shadows, k, (np.uint32(vertex.pixel), vertex.state), ends, radiance)
 
 
 @inlined
@@ -310,12 +292,13 @@ def scatter_path(task: EyeTask, chunk: EyeChunk, vertex: PathVertex) -> None:
     i, hit, follow = vertex.i, vertex.hit, follows(vertex.diffuse)
     depth = Long(vertex.state & DEPTH_MASK)
     chunk.goes[i] = np.uint32(0)
-    if depth + 1 >= task.max_bounces:
-        return
     u, chance = scatter_numbers(task, vertex.pixel, depth)
     scattered = sample(hit.bsdf, vertex.wo, hit.outside, False, follow, u)
     direction = world(hit, scattered.wi)
     if scattered.lobe == LOBE_ABSORBED or not leaves(hit, direction, scattered.wi):
+        return
+    put_state(chunk, vertex, scattered)
+    if bounces_of(chunk.next_state[i]) >= task.max_bounces:
         return
     if task.diffuse == NOTHING and scattered.lobe != LOBE_SPECULAR:
         return
@@ -329,17 +312,20 @@ def scatter_path(task: EyeTask, chunk: EyeChunk, vertex: PathVertex) -> None:
     set_column(chunk.wi, i, in_single(direction))
     gain = scale(scattered.weight, scattered.radiance_scale / survival)
     set_column(chunk.next_throughput, i, in_single(multiply(vertex.throughput, gain)))
-    put_state(chunk, vertex, scattered)
 
 
 @inlined
 def put_state(chunk: EyeChunk, vertex: PathVertex, scattered: BsdfSample) -> None:
-    """Write the state, density, cone and unmapped share of the path that leaves a vertex."""
+    """Write the state, density, cone, unmapped share and length of line of the path that leaves a vertex."""
     i, is_specular = vertex.i, scattered.lobe == LOBE_SPECULAR
-    chunk.next_state[i] = state_after(vertex.state, is_specular, scattered.lobe == LOBE_DIFFUSE)
-    chunk.next_pdf[i] = scattered.pdf_solid_angle
+    if is_specular and scattered.wi[2] < 0.0 and (chunk.kind[i] & SHEET) != 0:
+        chunk.next_state[i], chunk.next_pdf[i] = state_through(vertex.state), chunk.pdf[i]
+        chunk.next_behind[i] = chunk.behind[i] + chunk.distance[i]
+    else:
+        chunk.next_state[i] = state_after(vertex.state, is_specular, scattered.lobe == LOBE_DIFFUSE)
+        chunk.next_pdf[i], chunk.next_behind[i] = Float32(scattered.pdf_solid_angle), Float32(0.0)
     chunk.next_cone[0, i] = chunk.cone[0, i] + chunk.cone[1, i] * chunk.distance[i]
-    chunk.next_cone[1, i] = max(chunk.cone[1, i], cone_spread(Float32(scattered.pdf_solid_angle)))
+    chunk.next_cone[1, i] = max(chunk.cone[1, i], cone_spread(chunk.next_pdf[i]))
     if is_specular:
         set_column(chunk.next_unmapped, i, column(chunk.unmapped, i))
         return
@@ -354,27 +340,3 @@ def put_state(chunk: EyeChunk, vertex: PathVertex, scattered: BsdfSample) -> Non
             rest(diffuse[2], weight[2]),
         )
     set_column(chunk.next_unmapped, i, in_single(unmapped))
-
-
-@unit(types.none)
-def add_photon_light(job: EyeJob, chunk: EyeChunk, hits: int) -> None:
-    """Add the light that photons bring the vertices of a chunk."""
-    job = borrowed(job)
-    for i in range(hits):
-        if largest(column(chunk.weight, i)) > Float32(0.0):
-            hit, is_far = diffuse_hit(chunk, i), chunk.is_far[i] != 0
-            pixel, radius = Long(chunk.pixel[i]), job.task.radius
-            irradiance = irradiance_at(job.lookup, hit, pixel, radius, is_far)
-            reflected = scale(multiply(hit.bsdf.diffuse, irradiance), 1.0 / math.pi)
-            seen = multiply(in_double(column(chunk.throughput, i)), reflected)
-            is_first = (chunk.state[i] & SPECULAR_ONLY) != 0
-            add_photons(job.image, job.lookup, hit, PhotonLight(pixel, radius, is_first, is_far, irradiance, seen))
-
-
-@inlined
-def diffuse_hit(chunk: EyeChunk, i: int) -> Hit:
-    """Returns a vertex of a chunk as photons look at it: all but its diffuse reflection is left out."""
-    normal, shading = in_double(column(chunk.normal, i)), in_double(column(chunk.shading, i))
-    bsdf = Bsdf(in_double(column(chunk.weight, i)), BLACK, BLACK, BLACK, 0.0, 1.0, BLACK, 0.0, BLACK, BLACK)
-    position = in_double(column(chunk.position, i))
-    return Hit(position, normal, shading, shading, shading, 0.0, True, bsdf, BLACK, BLACK, BLACK, 1.0)

@@ -8,16 +8,21 @@ from numba import types
 from renderer.camera_paths.paths import (
     AFTER_DIFFUSE,
     DEPTH_MASK,
+    EYE_BEHIND,
     EYE_CONE,
     EYE_LOBE_ABSORBED,
     EYE_PDF,
     EYE_THROUGHPUT,
     EYE_UNMAPPED,
+    MOST_SHEETS,
+    ONE_SHEET,
+    SHEET_SHIFT,
     SPECULAR_ONLY,
     SPREAD_MASK,
     SPREAD_SHIFT,
     EyeChunk,
     Long,
+    bounces_of,
 )
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
@@ -32,7 +37,7 @@ from renderer.photons.batch import (
 from renderer.photons.chunk_views import ALL_BITS, MIRROR_BYTES, ONE_BOUNCE, TRANSMISSION_BYTES, View
 from renderer.photons.landing import chosen
 from renderer.photons.scattering import at_border, list_lobe, lobe_indices, material_color
-from renderer.scene.photon_scene import MIXED
+from renderer.scene.photon_scene import MIXED, SHEET
 from renderer.simd.columns import (
     COLUMN_BYTES,
     column,
@@ -87,6 +92,13 @@ def state_after(state: np.uint32, is_specular: bool, is_diffuse: bool) -> np.uin
     ahead = np.uint32(state + ONE_BOUNCE + more)
     ahead = ahead if is_specular else np.uint32(ahead & NOT_SPECULAR)
     return np.uint32(ahead | AFTER_DIFFUSE) if is_diffuse else ahead
+
+
+@inlined
+def state_through(state: np.uint32) -> np.uint32:
+    """Returns the state of a path behind a sheet that it went straight through."""
+    is_counted = (state >> SHEET_SHIFT) < MOST_SHEETS
+    return np.uint32(state + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
 
 
 @unit(types.none)
@@ -203,7 +215,8 @@ def decide_mixed(i: int, data: Vertices) -> None:
     chunk, lobe = data.chunk, np.uint32(data.chunk.lobe[i])
     is_specular = (lobe == PHOTON_LOBE_MIRROR) | (lobe == PHOTON_LOBE_GLASS)
     is_none = lobe == EYE_LOBE_ABSORBED
-    kind = (is_specular, lobe == PHOTON_LOBE_DIFFUSE, is_none)
+    goes_straight = (lobe == PHOTON_LOBE_GLASS) & ((chunk.kind[i] & SHEET) != 0)
+    kind = (is_specular, goes_straight, lobe == PHOTON_LOBE_DIFFUSE, is_none)
     go(i, column(chunk.wi, i), column(chunk.scattered, i), kind, data)
 
 
@@ -215,23 +228,27 @@ def decide_diffuse(i: int, data: Vertices) -> None:
     chunk.next_pdf[i], chunk.gain[i] = dot(wi, column(chunk.shading, i)) * PER_PI, ONE
     set_column(chunk.wi, i, wi)
     set_column(chunk.scattered, i, column(chunk.weight, i))
-    go(i, wi, column(chunk.weight, i), (False, True, chunk.shares[0, i] <= ZERO), data)
+    go(i, wi, column(chunk.weight, i), (False, False, True, chunk.shares[0, i] <= ZERO), data)
 
 
 @inlined
-def go(i: int, wi: Vec3, weight: Color, kind: tuple[bool, bool, bool], data: Vertices) -> None:
+def go(i: int, wi: Vec3, weight: Color, kind: tuple[bool, bool, bool, bool], data: Vertices) -> None:
     """Play Russian roulette, and write the path that leaves a vertex.
 
     wi: its direction.
     weight: share of the light that is kept.
-    kind: whether the lobe is without spread, whether it is the diffuse one, and whether there is none.
+    kind: whether the lobe is without spread, whether the path goes straight through a sheet by it, whether it is the
+    diffuse one, and whether there is none.
     """
     chunk, rules = data.chunk, data.rules
-    is_specular, is_diffuse, is_none = kind
+    is_specular, goes_straight, is_diffuse, is_none = kind
     state, normal = chunk.state[i], column(chunk.normal, i)
     depth = Int(state & DEPTH_MASK)
+    ahead = state_after(state, is_specular, is_diffuse)
+    through = state_through(state)
+    ahead = through if goes_straight else ahead
     flat, cosine = dot(wi, normal), dot(wi, column(chunk.shading, i))
-    is_lost = is_none | ((flat > ZERO) != (cosine > ZERO)) | (depth + Int(1) >= rules.max_depth)
+    is_lost = is_none | ((flat > ZERO) != (cosine > ZERO)) | (bounces_of(ahead) >= rules.max_depth)
     is_lost |= ((cosine <= ZERO) | rules.is_sharp) & (not is_specular)
     # The share of light kept decides who goes on; by the throughput, every second path would end in glass.
     is_sure = (depth < SURE_BOUNCES) & (chunk.follow[i] > ZERO)
@@ -240,7 +257,9 @@ def go(i: int, wi: Vec3, weight: Color, kind: tuple[bool, bool, bool], data: Ver
     chunk.goes[i] = ALL_BITS if goes else np.uint32(0)
     gain = chunk.gain[i] / max(survival, LEAST_PDF)
     set_column(chunk.next_throughput, i, scale(multiply(column(chunk.throughput, i), weight), gain))
-    chunk.next_state[i] = state_after(state, is_specular, is_diffuse)
+    chunk.next_state[i] = ahead
+    chunk.next_pdf[i] = chunk.pdf[i] if goes_straight else chunk.next_pdf[i]
+    chunk.next_behind[i] = chunk.behind[i] + chunk.distance[i] if goes_straight else ZERO
     clear = chunk.clearance[i] if flat >= ZERO else -chunk.clearance[i]
     set_column(chunk.start, i, along(column(chunk.position, i), normal, clear))
     chunk.next_cone[0, i] = chunk.cone[0, i] + chunk.cone[1, i] * chunk.distance[i]
@@ -255,7 +274,7 @@ def unmap(i: int, data: Vertices) -> None:
     cosine = dot(column(chunk.wi, i), column(chunk.shading, i))
     part = scale(column(chunk.weight, i), PER_PI * cosine / max(pdf, LEAST_PDF))
     weight, before = column(chunk.scattered, i), column(chunk.next_unmapped, i)
-    is_mapped = (chunk.is_far[i] == Int(0)) & (pdf > ZERO)
+    is_mapped = (chunk.is_far[i] == Int(0)) & (pdf > ZERO) & (chunk.next_behind[i] == ZERO)
     rests = (rest(part[0], weight[0]), rest(part[1], weight[1]), rest(part[2], weight[2]))
     set_column(chunk.next_unmapped, i, chosen(is_mapped, rests, before))
 
@@ -281,6 +300,7 @@ def keep_paths(view: View, hits: int) -> int:
         + column_of(chunk.next_throughput)
         + (address(chunk.next_cone), address(chunk.next_cone) + COLUMN_BYTES)
         + column_of(chunk.next_unmapped)
+        + (address(chunk.next_behind),)
     )
     targets = (
         three(rays, step)
@@ -289,6 +309,7 @@ def keep_paths(view: View, hits: int) -> int:
         + three(paths + EYE_THROUGHPUT * step, step)
         + (paths + EYE_CONE * step, paths + (EYE_CONE + 1) * step)
         + three(paths + EYE_UNMAPPED * step, step)
+        + (paths + EYE_BEHIND * step,)
     )
     kept = pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
     each(open_ray, whole(kept), (rays + 3 * step, rays + 7 * step))

@@ -7,13 +7,14 @@ from numba import types
 
 from renderer.camera_paths.paths import (
     AFTER_DIFFUSE,
-    DEPTH_MASK,
+    EYE_BEHIND,
     EYE_CONE,
     EYE_PDF,
     EYE_THROUGHPUT,
     EYE_UNMAPPED,
     MOST_DEPTH,
     EyeChunk,
+    bounces_of,
 )
 from renderer.camera_paths.task import CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, EyeTask
 from renderer.photons.batch import HIT_ID, RAY_DIRECTION
@@ -50,7 +51,7 @@ class Rules(NamedTuple):
     """The task of a pass as loops over vertices compare with it.
 
     samples: shadow rays per vertex.
-    max_depth: surfaces after which a path ends.
+    max_depth: surfaces after which a path ends, but for sheets that it goes straight through.
     follow: 1 where scattered rays follow diffuse reflection before a final gather, else 0.
     alone: 1 where diffuse reflection is not followed and shadow rays bring its direct light, else 0.
     is_sharp: whether mirrors and glass alone are followed.
@@ -109,6 +110,7 @@ def pick_vertices(view: View, count: int) -> tuple[int, int]:
         + three(view.paths + EYE_THROUGHPUT * step, step)
         + (view.paths + EYE_CONE * step, view.paths + (EYE_CONE + 1) * step)
         + three(view.paths + EYE_UNMAPPED * step, step)
+        + (view.paths + EYE_BEHIND * step,)
     )
     targets = (
         (address(chunk.triangle), address(chunk.distance), address(chunk.uv), address(chunk.uv) + COLUMN_BYTES)
@@ -118,6 +120,7 @@ def pick_vertices(view: View, count: int) -> tuple[int, int]:
         + column_of(chunk.throughput)
         + (address(chunk.cone), address(chunk.cone) + COLUMN_BYTES)
         + column_of(chunk.unmapped)
+        + (address(chunk.behind),)
     )
     return pack_chunk(triangles, (MISS_BIT, NO_FATE), count, sources, targets)
 
@@ -221,7 +224,7 @@ def follow_at(i: int, data: Vertices) -> float:
     """Returns 1 where scattered rays follow the diffuse reflection of a vertex, else 0, and says whether it is far."""
     chunk, rules = data.chunk, data.rules
     is_behind = (chunk.state[i] & AFTER_DIFFUSE) != 0
-    is_far = is_behind & (chunk.distance[i] >= rules.near) & rules.is_gather
+    is_far = is_behind & (chunk.behind[i] + chunk.distance[i] >= rules.near) & rules.is_gather
     follow = ZERO if is_far else rules.follow
     chunk.is_far[i], chunk.follow[i] = Int(is_far), follow
     return follow
@@ -234,7 +237,7 @@ def shadow_share(i: int, data: Vertices) -> tuple[Color, float]:
     chunk, rules = data.chunk, data.rules
     is_scalar = (chunk.kind[i] & EYE_SCALAR) != 0
     seen = scale(column(chunk.throughput, i), (ZERO if is_scalar else ONE) / rules.samples)
-    is_last = (Int(chunk.state[i] & DEPTH_MASK) + Int(1) >= rules.max_depth) | rules.is_sharp
+    is_last = (bounces_of(chunk.state[i]) + Int(1) >= rules.max_depth) | rules.is_sharp
     return seen, ZERO if is_last else ONE
 
 

@@ -124,7 +124,7 @@ class EyeDriver:
         self.scene: PackedScene = pack_scene(snapshot)
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self._work = Work()
-        self._eye_slots = 1 + self._light_samples()
+        self._eye_slots = 1 + self._shadow_slots()
         self._pool = WorkerPool(
             tracer, settings.threads, settings.batch_rays, self._eye_slots, LOG_ROWS if settings.is_logged else 0
         )
@@ -190,6 +190,10 @@ class EyeDriver:
     def _light_samples(self) -> int:
         """Returns the number of shadow rays for each hit."""
         return min(int(np.count_nonzero(self.scene.lights.probability)), MAX_LIGHT_SAMPLES)
+
+    def _shadow_slots(self) -> int:
+        """Returns how many slots the shadow rays of a batch take."""
+        return self._light_samples()
 
     def _in_order(self, task: Callable[[int, Crew], T], first: int, may_begin: Callable[[int], bool]) -> Generator[T]:
         return in_order(self._pool, task, first, may_begin, self._room)

@@ -19,8 +19,8 @@ class GatherDriver(PhotonDriver):
 
     At the first diffuse surface direct light comes by shadow rays, that of mirrors and glass by a caustic map, and all
     other light along a ray drawn by the cosine: where it lands, irradiance is known at photons of a global map
-    (Christensen: Faster Photon Map Global Illumination, 1999). A ray that lands nearer than that map's radius, in a
-    corner, goes on by path tracing. Each pass traces new maps.
+    (Christensen: Faster Photon Map Global Illumination, 1999), of which the nearest counts if nothing is in between. A
+    ray that lands nearer than that map's radius, in a corner, goes on by path tracing. Each pass traces new maps.
     """
 
     name = "gather"
@@ -33,6 +33,10 @@ class GatherDriver(PhotonDriver):
         evenly = photon_radius(surface_area(snapshot.positions), self.emitted, IRRADIANCE_PHOTONS)
         self.first_far_radius = max(self.first_radius, evenly)
         self.prepare_caustics()
+
+    def _shadow_slots(self) -> int:
+        """Returns one slot more, for rays that look whether known irradiance is in sight."""
+        return super()._shadow_slots() + 1
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, with photons that are traced for it."""

@@ -13,10 +13,13 @@ from shaders.random import Bits4
 from shaders.vector import Vec3
 from tracecore.rays import offset_of
 
-#: Surfaces that a path may meet.
-MOST_BOUNCES = 0xFFFF
-#: A path's depth: how many surfaces it has met.
+#: A path's depth: how many surfaces it has met and, in the bits above, how many of them were sheets that it went
+#: straight through; MOST_SHEETS stands for all that are more, and further ones count as bounces.
 START_DEPTH, ONE_BOUNCE = np.uint32(0), np.uint32(1)
+SURFACE_MASK, SHEET_SHIFT = np.uint32(0xFFFF), np.uint32(16)
+ONE_SHEET, MOST_SHEETS = np.uint32(1 << 16), np.uint32(0xFFF)
+#: Bounces that a path may have.
+MOST_BOUNCES = int(SURFACE_MASK - MOST_SHEETS)
 RECORD_BYTES, MATERIAL_BYTES = TRIANGLE_RECORD.itemsize, MATERIAL.itemsize
 #: Where words of a triangle record, a material and corners' coordinates begin, by fours. Of a triangle record: what all
 #: hits need, and all.

@@ -1,6 +1,10 @@
 """Irradiance at some photons of a map, worked out once and looked up by the rays of a final gather.
 
 Christensen: Faster Photon Map Global Illumination, 1999: the nearest such photon whose surface has a similar normal.
+It must lie in the slab about the tangent plane that photons of a search must lie in as well, so that no light comes
+from another floor; and where it is farther off than the radius, something may be in between: then it has to be in
+sight.
+
 One photon in `EVERY` is such a sample and takes no part in the density of the others: at a photon that counts itself
 light would look denser than it is on average.
 
@@ -18,6 +22,7 @@ import numpy.typing as npt
 from renderer.photons.building import build_photon_map
 from renderer.photons.grid import cell_of, coordinate
 from renderer.photons.photon_map import (
+    DISC_THICKNESS,
     PHOTON_NORMAL,
     PHOTON_WORDS,
     ROUNDING,
@@ -25,6 +30,7 @@ from renderer.photons.photon_map import (
     Words,
     alike,
     directions_of,
+    dot16,
     gather,
     length2,
     offsets,
@@ -70,6 +76,17 @@ class IrradianceMap(NamedTuple):
     samples: PhotonMap
     values: npt.NDArray[np.float64]
     radius: float
+
+
+class NearestSample(NamedTuple):
+    """The sample that is nearest to a point.
+
+    index: of the map; -1 where none is near.
+    is_doubtful: whether it is so far off that something may be in between.
+    """
+
+    index: int
+    is_doubtful: bool
 
 
 class IrradianceJob(NamedTuple):
@@ -124,8 +141,7 @@ def irradiance_of(job: IrradianceJob, samples: PhotonMap, i: int) -> Color:
 
     The samples alone say how wide to search: a radius that follows the photons it finds is biased by their number.
     """
-    columns, step = address(samples.columns), WORD_BYTES * samples.columns.shape[1]
-    point, normal = get3(columns, step, i), unpack_unit(get_word(columns + PHOTON_NORMAL * step, i))
+    point, normal = sample_surface(samples, i)
     crowd = neighbours(samples, point) * (job.irradiance.radius / samples.grid.cell) ** 2
     radius = job.irradiance.radius * math.sqrt(min(1.0, CROWD / crowd))
     return gather(job.photon_map, point, normal, normal, radius)
@@ -139,21 +155,36 @@ def neighbours(samples: PhotonMap, point: Vec3) -> int:
 
 
 @inlined
-def nearest_irradiance(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3) -> Color:
-    """Returns the irradiance at the nearest sample with a similar normal; dark if none is near."""
-    reach, nearest = irradiance.radius, -1
+def find_sample(irradiance: IrradianceMap, point: Vec3, geom_normal: Vec3) -> NearestSample:
+    """Returns the nearest sample of a surface like that of a point."""
+    reach, nearest, thickness = irradiance.radius, -1, DISC_THICKNESS * irradiance.radius
     while nearest < 0 and reach <= MOST_RADII * irradiance.radius and len(irradiance.values) > 0:
-        nearest = nearest_sample(irradiance.samples, point, geom_normal, reach)
+        nearest = nearest_within(irradiance.samples, point, geom_normal, (reach, thickness))
         reach *= 2.0
-    if nearest < 0:
-        return (0.0, 0.0, 0.0)
-    values = irradiance.values
-    return (values[nearest, 0], values[nearest, 1], values[nearest, 2])
+    return NearestSample(nearest, reach > 2.0 * irradiance.radius)
 
 
 @inlined
-def nearest_sample(samples: PhotonMap, point: Vec3, geom_normal: Vec3, reach: float) -> int:
-    """Returns the index of the nearest sample with a similar normal that is no farther than `reach`, or -1."""
+def irradiance_at_sample(irradiance: IrradianceMap, index: int) -> Color:
+    """Returns the irradiance at a sample."""
+    values = irradiance.values
+    return (values[index, 0], values[index, 1], values[index, 2])
+
+
+@inlined
+def sample_surface(samples: PhotonMap, index: int) -> tuple[Vec3, Vec3]:
+    """Returns the position of a sample, and the normal of its surface."""
+    columns, step = address(samples.columns), WORD_BYTES * samples.columns.shape[1]
+    return get3(columns, step, index), unpack_unit(get_word(columns + PHOTON_NORMAL * step, index))
+
+
+@inlined
+def nearest_within(samples: PhotonMap, point: Vec3, geom_normal: Vec3, bounds: tuple[float, float]) -> int:
+    """Returns the index of the nearest sample with a similar normal, or -1 where none is within some bounds.
+
+    bounds: how far off it may be, and how far from the tangent plane of the point, world units.
+    """
+    reach, thickness = bounds[0], splat16(Float32(bounds[1]))
     grid, starts, columns = samples.grid, samples.starts, address(samples.columns)
     step = WORD_BYTES * samples.columns.shape[1]
     center = (Float32(point[0]), Float32(point[1]), Float32(point[2]))
@@ -170,9 +201,11 @@ def nearest_sample(samples: PhotonMap, point: Vec3, geom_normal: Vec3, reach: fl
             first, last = starts[np.uint64(row + x0)], starts[np.uint64(row + x1 + 1)]
             for i in range(first, last, ELEMENTS):
                 found = columns + WORD_BYTES * i
-                distance2 = length2(offsets(found, step, center))
+                offset = offsets(found, step, center)
+                distance2, away = length2(offset), dot16(offset, normal)
                 elements = less_equal(distance2, splat16(least)) & first_elements(last - i)
                 if elements != 0:
+                    elements &= less_equal(away, thickness) & less_equal(-away, thickness)
                     elements &= alike(directions_of(found + PHOTON_NORMAL * step), normal)
                 while elements != 0:
                     k = lowest_bit(elements)

@@ -10,11 +10,12 @@ from renderer.photons.chunk_views import (
     ONE_BOUNCE,
     ONE_STORED,
     ONE_TERMINATED,
+    SHEET_SHIFT,
     START_DEPTH,
+    SURFACE_MASK,
     TEXEL_MASK,
     WAITING_STEP,
     Landing,
-    Limits,
     View,
 )
 from renderer.photons.photon_map import PHOTON_FLUX, pack_flux
@@ -50,10 +51,11 @@ def bounce_with(i: int, flux: Vec3, depth: np.uint32, data: Landing) -> None:
     chunk.bits[0, i], chunk.bits[1, i] = bits[0], bits[1]
     set_column(chunk.normal, i, normal)
     put_photon(i, position, is_front, pack_flux(flux, unit32(bits[3])), data)
-    chunk.depth[i] = np.uint32(depth + ONE_BOUNCE)
-    left, fate = roulette(flux, column(chunk.weight, i), unit32(bits[2]), is_cut(depth, data.limits))
+    ahead = np.uint32(depth + ONE_BOUNCE)  # without sheets, which are never flat and diffuse
+    left, fate = roulette(flux, column(chunk.weight, i), unit32(bits[2]), Int(ahead) >= data.limits.max_bounces)
+    chunk.depth[i] = ahead
     set_column(chunk.flux, i, left)
-    chunk.counters[i] = stored(i, depth, data) + fate
+    chunk.counters[i] = stored(i, Int(depth), data) + fate
     set_column(chunk.position, i, along(position, normal, chunk.clearance[i]))
 
 
@@ -68,7 +70,7 @@ def land(i: int, data: Landing) -> None:
     bits = hash4(data.limits.key, chunk.photon[i], depth)
     chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i] = bits
     put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(bits[3])), data)
-    chunk.counters[i] = stored(i, depth, data)
+    chunk.counters[i] = stored(i, bounces_of(depth), data)
 
 
 @inlined
@@ -95,9 +97,15 @@ def put_photon(i: int, position: Vec3, is_front: bool, flux: np.uint32, data: La
 
 
 @inlined
-def stored(i: int, depth: np.uint32, data: Landing) -> np.uint32:
-    """Returns the fate of a photon that stays, or none."""
-    stores = ((data.chunk.kind[i] & STORES) != 0) & (Int(depth) >= data.limits.min_bounces)
+def bounces_of(depth: np.uint32) -> np.int32:
+    """Returns how many surfaces a path has met, but for sheets that it went straight through."""
+    return Int(Int(depth & SURFACE_MASK) - Int(depth >> SHEET_SHIFT))
+
+
+@inlined
+def stored(i: int, bounces: np.int32, data: Landing) -> np.uint32:
+    """Returns the fate of a photon that stays, or none. bounces: of its path before."""
+    stores = ((data.chunk.kind[i] & STORES) != 0) & (bounces >= data.limits.min_bounces)
     return ONE_STORED if stores else NO_FATE
 
 
@@ -166,12 +174,6 @@ def bend_normal(k: int, view: View) -> None:
 def chosen(condition: bool, a: Vec3, b: Vec3) -> Vec3:
     """Returns a where the condition holds, else b."""
     return (a[0] if condition else b[0], a[1] if condition else b[1], a[2] if condition else b[2])
-
-
-@inlined
-def is_cut(depth: np.uint32, limits: Limits) -> bool:
-    """Returns whether a path that met one surface more than so many has met enough of them."""
-    return Int(depth + ONE_BOUNCE) >= limits.max_bounces
 
 
 @inlined

@@ -31,7 +31,6 @@ class PhotonLight(NamedTuple):
     pixel: which one sees it.
     radius: of the task, world units.
     is_first: whether it is the first surface that spreads light.
-    is_far: whether the irradiance was looked up rather than searched.
     irradiance: W/m^2, on the hit.
     radiance: what the pixel receives of it.
     """
@@ -39,7 +38,6 @@ class PhotonLight(NamedTuple):
     pixel: int
     radius: float
     is_first: bool
-    is_far: bool
     irradiance: Color
     radiance: Color
 
@@ -48,7 +46,7 @@ class PhotonLight(NamedTuple):
 def add_photons(image: Doubles, lookup: PhotonLookup, hit: Hit, light: PhotonLight) -> None:
     """Add what photons bring to the picture and, where they are asked for, to the bias and to the layers."""
     add_color(image, light.pixel, LAYER_BEAUTY, light.radiance)
-    if image.shape[1] > LAYER_BIAS and not light.is_far:
+    if image.shape[1] > LAYER_BIAS:
         image[light.pixel, LAYER_BIAS] += lost_in_disc(lookup, hit, light)
     if image.shape[1] > LAYER_LIGHT:
         add_photon_layers(image, lookup, hit, light)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.photons.building import build_photon_map
-from renderer.photons.irradiance import IrradianceMap, nearest_irradiance, no_irradiance
+from renderer.photons.irradiance import IrradianceMap, no_irradiance
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, find, irradiance
 from shaders.compilation import compiled as inlined
 from shaders.surface import Hit
@@ -68,14 +68,11 @@ def radius_at(lookup: PhotonLookup, pixel: int, radius: float) -> float:
 
 
 @inlined
-def irradiance_at(lookup: PhotonLookup, hit: Hit, pixel: int, radius: float, is_far: bool) -> Color:
+def irradiance_at(lookup: PhotonLookup, hit: Hit, pixel: int, radius: float) -> Color:
     """Returns the irradiance in W/m^2 that photons bring to a hit of a pixel's path.
 
     radius: of the task, world units.
-    is_far: whether the hit ends a ray of a final gather, so that irradiance is looked up rather than searched.
     """
-    if is_far:
-        return nearest_irradiance(lookup.irradiance, hit.position, hit.geom_normal)
     radius = radius_at(lookup, pixel, radius)
     found = find(lookup.photon_map, hit.position, hit.geom_normal, hit.shading_normal, radius)
     if len(lookup.found) > 0:

@@ -7,7 +7,7 @@ hits, and what they take is not worth a loop of its own. Photons look at the fin
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_MIRROR, Chunk
+from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_GLASS, PHOTON_LOBE_MIRROR, Chunk
 from renderer.photons.photon_map import pack_flux
 from renderer.simd.columns import column, put, set_column
 from shaders.bsdf import LOBE_SPECULAR, entering_share, sample
@@ -53,7 +53,8 @@ def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) ->
     set_column(chunk.shading, i, in_single(hit.shading_normal))
     set_column(chunk.wi, i, in_single(world(hit, scattered.wi)))
     chunk.is_directed[i] = Int(1)
-    chunk.lobe[i] = Int(PHOTON_LOBE_MIRROR) if scattered.lobe == LOBE_SPECULAR else Int(PHOTON_LOBE_DIFFUSE)
+    sharp = PHOTON_LOBE_GLASS if scattered.wi[2] < 0.0 else PHOTON_LOBE_MIRROR
+    chunk.lobe[i] = Int(sharp) if scattered.lobe == LOBE_SPECULAR else Int(PHOTON_LOBE_DIFFUSE)
     set_column(chunk.weight, i, in_single(multiply(scattered.weight, arriving)))
 
 

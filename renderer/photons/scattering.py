@@ -10,16 +10,19 @@ from renderer.photons.chunk_views import (
     FATE_MASK,
     MATERIAL_STRIDE,
     MIRROR_BYTES,
+    MOST_SHEETS,
     ONE_ABSORBED,
     ONE_BOUNCE,
+    ONE_SHEET,
     PHONG_BYTES,
+    SHEET_SHIFT,
     TRANSMISSION_BYTES,
     Landing,
     View,
 )
 from renderer.photons.keeping import next_direction
-from renderer.photons.landing import chosen, is_cut, more_numbers, roulette
-from renderer.scene.photon_scene import MIXED
+from renderer.photons.landing import bounces_of, chosen, more_numbers, roulette
+from renderer.scene.photon_scene import MIXED, SHEET
 from renderer.simd.columns import (
     COLUMN_BYTES,
     column,
@@ -141,7 +144,7 @@ def scatter_dielectric(k: int, view: View) -> None:
 @inlined
 def at_border(i: int, number: float, view: View) -> tuple[Vec3, float]:
     """Returns the direction of a ray behind a clear border, and the index that it sees there over that of its own side,
-    or 1 where it is reflected.
+    or 1 where it is reflected. A border without any change of index is straight, to the bit.
 
     number: uniform, by which it is reflected with the probability that Fresnel's equations give.
     """
@@ -152,8 +155,9 @@ def at_border(i: int, number: float, view: View) -> tuple[Vec3, float]:
     # Snell: along the surface the direction is that of the ray over eta.
     cosine_t = math.sqrt(max(ZERO, ONE - (ONE - cosine * cosine) / (eta * eta)))
     refracted = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
-    reflects = number < fresnel(cosine, eta)
-    return chosen(reflects, mirrored(i, view), refracted), ONE if reflects else eta
+    reflects = (number < fresnel(cosine, eta)) & (eta != ONE)
+    through = chosen(eta == ONE, ray, refracted)
+    return chosen(reflects, mirrored(i, view), through), ONE if reflects else eta
 
 
 @inlined
@@ -198,8 +202,11 @@ def decide(i: int, data: Landing) -> None:
     """Play Russian roulette, and write where the next ray of a path starts."""
     chunk, depth = data.chunk, data.chunk.depth[i]
     flux, weight = column(chunk.flux, i), column(chunk.weight, i)
-    left, fate = roulette(flux, weight, unit32(chunk.bits[2, i]), is_cut(depth, data.limits))
+    goes_straight = (chunk.lobe[i] == Int(PHOTON_LOBE_GLASS)) & ((chunk.kind[i] & SHEET) != 0)
+    is_counted = goes_straight & ((depth >> SHEET_SHIFT) < MOST_SHEETS)
+    ahead = np.uint32(depth + ONE_BOUNCE + (ONE_SHEET if is_counted else np.uint32(0)))
+    left, fate = roulette(flux, weight, unit32(chunk.bits[2, i]), bounces_of(ahead) >= data.limits.max_bounces)
     set_column(chunk.flux, i, left)
-    chunk.depth[i] = np.uint32(depth + ONE_BOUNCE)
+    chunk.depth[i] = ahead
     chunk.counters[i] += fate
     set_column(chunk.position, i, along(column(chunk.position, i), column(chunk.normal, i), chunk.clearance[i]))

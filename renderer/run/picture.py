@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping
 from renderer.interrupts import held_back
 from renderer.run import statistics, timeline
+from renderer.run.darkness import darkness
 from renderer.run.session import Limits, expose, render
 from renderer.settings.picture import DEFAULT_PREVIEW
 from renderer.version import __version__
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from renderer.scene.render_context import RenderContext
     from scenes.model import Snapshot
     from tracecore.dispatch.tracer import Tracer
+
+
+log = logging.getLogger(__name__)
 
 
 class PhotonKeeper(Protocol):
@@ -200,6 +205,7 @@ class PictureRecord:
             passes=film.passes,
             noise=film.relative_noise,
             bias=film.relative_bias,
+            darkness=darkness(self._context, driver.work, is_black=not film.linear.any()),
             start_seconds=self._start_seconds,
             film_seconds=film.seconds,
         )
@@ -226,6 +232,8 @@ class PictureFiles:
     def save_all(self, film: Film) -> None:
         """Writes the picture, the linear data and the statistics."""
         self.picture = self.record.picture(film)
+        if self.picture.statistics["darkness"] and not self.record.order.quiet:
+            log.warning("note: %s", self.picture.statistics["darkness"])
         if self.path is None:
             return
         self.picture.write(self.path)

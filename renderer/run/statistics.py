@@ -36,6 +36,7 @@ FIELDS = {
     "noise": "of the picture, relative: standard error of its pixels over their brightness, by how much two halves of "
     "the passes differ",
     "bias": "of the photon search, relative as noise is, reckoned as at edges; null where nobody asked for it",
+    "darkness": "why the picture is black or hardly a photon arrives, in words; empty where neither is so",
     "seconds.load": "wall time to read the scene and place it at its frame",
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
     "seconds.start": "wall time to make the driver: its tables, its threads, and to load its compiled code",
@@ -79,7 +80,7 @@ FIELDS = {
 
 #: Keys that say something of pictures alone, and of photon runs alone; the others have them too, as 0, null or the
 #: same as another key.
-OF_PICTURES = ("passes", "noise", "bias", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update")
+OF_PICTURES = ("passes", "noise", "bias", "darkness", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update")
 OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
 
 #: What is needed for this share of the time, when it works at its full speed, is the limit.
@@ -96,7 +97,7 @@ class Measured:
     busy_seconds: in which the device traced.
     limits: of the tracer.
     rates: rays per second of all runs, of which this is the median; none if there was one.
-    passes, noise, bias: of a picture.
+    passes, noise, bias, darkness: of a picture.
     start_seconds: of these it took to make the driver.
     film_seconds: in which passes were added to the picture.
     """
@@ -110,6 +111,7 @@ class Measured:
     passes: int = 0
     noise: float = math.nan
     bias: float = math.nan
+    darkness: str = ""
     start_seconds: float = 0.0
     film_seconds: float = 0.0
 
@@ -121,6 +123,7 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         "passes": measured.passes,
         "noise": measured.noise,
         "bias": measured.bias,
+        "darkness": measured.darkness,
         **_time_figures(context, measured),
         **_ray_figures(measured),
         **_device_figures(context, measured),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.light_records import LightRecords, pack_light_records
-from renderer.scene.photon_scene import PhotonScene, pack_photon_scene
+from renderer.scene.photon_scene import PhotonScene, are_sheets, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, Material, Snapshot, Texture
 from scenes.srgb import decoded
@@ -157,7 +157,8 @@ def texture_colors(texture: Texture) -> npt.NDArray[np.float32]:
 def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """Returns whether materials turn light without spreading it: (m,) bool.
 
-    These are mirrors, polished coats and clear glass, and all that have a shader of their own, which may do so.
+    These are mirrors, polished coats and clear glass, and all that have a shader of their own, which may do so. A sheet
+    that bends nothing is none of them: what comes through it comes straight from a light.
 
     materials: (m, MATERIAL_COLUMNS) float64.
     shaders: (m,) int64, addresses of shaders, or 0.
@@ -167,10 +168,9 @@ def are_sharp(materials: npt.NDArray[np.float64], shaders: npt.NDArray[np.int64]
         for column in (MATERIAL_MIRROR, MATERIAL_TRANSMISSION, MATERIAL_SPECULAR_LOBE)
     }
     is_smooth = (materials[:, MATERIAL_ALPHA] < LEAST_ALPHA) | (materials[:, MATERIAL_ROUGHNESS_MAP] >= 0.0)
-    is_clear = is_smooth | (materials[:, MATERIAL_IOR] == 1.0)
     return (
         lobes[MATERIAL_MIRROR]
-        | (lobes[MATERIAL_TRANSMISSION] & is_clear)
+        | (lobes[MATERIAL_TRANSMISSION] & is_smooth & ~are_sheets(materials, shaders))
         | (lobes[MATERIAL_SPECULAR_LOBE] & is_smooth)
         | (shaders != 0)
     )

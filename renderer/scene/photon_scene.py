@@ -51,10 +51,11 @@ from tracecore.compilation.cached import compiled
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
 #: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
 #: than the diffuse one. SCALAR: it has what vector loops know nothing of, and takes the scalar path, hit by hit; then
-#: it is BENT and MIXED, and not TEXTURED. Two are for eye paths. GLOWS: the eye sees light that it sends out.
-#: EYE_SCALAR: it takes the scalar path there, as it is SCALAR or its texture is filtered by how much of it is seen.
-GLOWS, EYE_SCALAR, SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(25, 32))
-MATERIAL_MASK = np.uint32((1 << 25) - 1)
+#: it is BENT and MIXED, and not TEXTURED. SHEET: it lets light through and bends none of it. Two are for eye paths.
+#: GLOWS: the eye sees light that it sends out. EYE_SCALAR: it takes the scalar path there, as it is SCALAR or its
+#: texture is filtered by how much of it is seen.
+SHEET, GLOWS, EYE_SCALAR, SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(24, 32))
+MATERIAL_MASK = np.uint32((1 << 24) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -229,7 +230,18 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
     flags |= np.where(is_scalar | (materials[:, MATERIAL_LOOK] != LOOK_PLAIN), EYE_SCALAR, np.uint32(0))
     glows = materials[:, MATERIAL_EMISSION : MATERIAL_BACKDROP + 3].max(axis=1, initial=0.0) > 0.0
     flags |= np.where(glows, GLOWS, np.uint32(0))
+    flags |= np.where(are_sheets(materials, shaders), SHEET, np.uint32(0))
     return flags.astype(np.uint32)
+
+
+def are_sheets(materials: Doubles, shaders: npt.NDArray[np.int64]) -> Bools:
+    """Returns whether materials let light through without bending it, as panes and gauze do: (m,) bool.
+
+    Those that have a shader of their own count as none.
+    """
+    is_through = materials[:, MATERIAL_TRANSMISSION : MATERIAL_TRANSMISSION + 3].max(axis=1, initial=0.0) > 0.0
+    are: Bools = is_through & (materials[:, MATERIAL_IOR] == 1.0) & (shaders == 0)
+    return are
 
 
 def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:

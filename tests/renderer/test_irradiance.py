@@ -6,7 +6,15 @@ from small_scenes import lamp_in_box
 
 import tracecore
 from renderer.photons.building import build_photon_map
-from renderer.photons.irradiance import CROWD, EVERY, irradiance_map, nearest_irradiance, nearest_sample, no_irradiance
+from renderer.photons.irradiance import (
+    CROWD,
+    EVERY,
+    find_sample,
+    irradiance_at_sample,
+    irradiance_map,
+    nearest_within,
+    no_irradiance,
+)
 from renderer.photons.photon_map import NORMAL_COSINE, PHOTON, PHOTON_WORDS, gather, pack_flux
 from shaders.compilation import compiled
 from shaders.octahedral import pack_unit, unpack_unit
@@ -14,13 +22,18 @@ from tracecore.workers.pool import WorkerPool
 
 
 @compiled
-def sample_near(samples, point, normal, reach):
-    return nearest_sample(samples, point, normal, reach)
+def sample_near(samples, point, normal, reach, thickness):
+    return nearest_within(samples, point, normal, (reach, thickness))
 
 
 @compiled
-def irradiance_near(irradiance, point, normal):
-    return nearest_irradiance(irradiance, point, normal)
+def found_near(irradiance, point, normal):
+    return find_sample(irradiance, point, normal)
+
+
+@compiled
+def known_at(irradiance, index):
+    return irradiance_at_sample(irradiance, index)
 
 
 @compiled
@@ -54,8 +67,8 @@ def pool():
         made.close()
 
 
-@pytest.mark.parametrize("reach", [0.05, 0.3])
-def test_the_nearest_place_is_that_of_looking_at_all(reach):
+@pytest.mark.parametrize(("reach", "thickness"), [(0.05, 0.05), (0.3, 0.3), (0.3, 0.02)])
+def test_the_nearest_place_is_that_of_looking_at_all(reach, thickness):
     samples = build_photon_map(photons_in_a_cloud(800), 0.1, 1.0)
     normals = np.array([unpack_unit(word) for word in samples.columns[4, :800]])
     positions = positions_in(samples)
@@ -64,10 +77,11 @@ def test_the_nearest_place_is_that_of_looking_at_all(reach):
         for normal in ((0.0, 0.0, 1.0), (0.8, 0.0, 0.6)):
             away = np.linalg.norm(positions - point, axis=1)
             away[normals @ normal < NORMAL_COSINE] = np.inf
+            away[np.abs((positions - point) @ normal) > thickness] = np.inf
             expected = int(np.argmin(away)) if away.min() <= reach else -1
             missed += expected < 0
-            assert sample_near(samples, tuple(point.tolist()), normal, reach) == expected
-    assert 0 < missed < 200 if reach == 0.05 else missed == 0
+            assert sample_near(samples, tuple(point.tolist()), normal, reach, thickness) == expected
+    assert missed == 0 if thickness == 0.3 else 0 < missed < 200
 
 
 def test_irradiance_is_that_of_the_photons_that_are_no_places(pool):
@@ -89,10 +103,17 @@ def test_irradiance_is_that_of_the_photons_that_are_no_places(pool):
 
 def test_irradiance_far_from_all_photons_is_dark(pool):
     made = irradiance_map(photons_in_a_cloud(400), 0.1, 1.0, pool)
-    assert irradiance_near(made, (0.5, 0.5, 0.6), (0.0, 0.0, 1.0)) != (0.0, 0.0, 0.0)  # a few cells away
-    assert irradiance_near(made, (0.5, 0.5, 99.0), (0.0, 0.0, 1.0)) == (0.0, 0.0, 0.0)
-    assert irradiance_near(made, (0.5, 0.5, 0.1), (0.0, 0.0, -1.0)) == (0.0, 0.0, 0.0)  # none on that side
-    assert irradiance_near(no_irradiance(), (0.5, 0.5, 0.1), (0.0, 0.0, 1.0)) == (0.0, 0.0, 0.0)
+    up, nowhere = (0.0, 0.0, 1.0), -1
+    inside, beside = found_near(made, (0.5, 0.5, 0.15), up), found_near(made, (1.4, 0.5, 0.15), up)
+    assert inside.index >= 0
+    assert not inside.is_doubtful
+    assert known_at(made, inside.index) == tuple(made.values[inside.index])
+    assert beside.index >= 0
+    assert beside.is_doubtful  # a few cells away, so that something may be in between
+    assert found_near(made, (99.0, 0.5, 0.15), up).index == nowhere
+    assert found_near(made, (0.5, 0.5, 0.6), up).index == nowhere  # another floor
+    assert found_near(made, (0.5, 0.5, 0.1), (0.0, 0.0, -1.0)).index == nowhere  # none on that side
+    assert found_near(no_irradiance(), (0.5, 0.5, 0.1), up).index == nowhere
 
 
 @pytest.mark.parametrize("found", [2.0, 20.0])

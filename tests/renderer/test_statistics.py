@@ -18,7 +18,7 @@ from renderer.version import __version__
 from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
-scene triangles driver kernel device dispatch batch_rays threads seed passes noise bias
+scene triangles driver kernel device dispatch batch_rays threads seed passes noise bias darkness
 seconds.load seconds.build seconds.start seconds.trace seconds.wait seconds.shade seconds.lookup
 seconds.map seconds.idle seconds.python seconds.film seconds.total
 rays.camera rays.shadow rays.bounce rays.photon rays.total rays.timed rays_per_second

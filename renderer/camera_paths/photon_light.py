@@ -1,0 +1,95 @@
+"""The light that photons bring the vertices of eye paths: by a search near a vertex or, where a ray of a final gather
+ends, by irradiance known nearby."""
+
+import math
+
+import numpy as np
+from numba import types
+
+from renderer.camera_paths.paths import SPECULAR_ONLY, EyeChunk, EyeJob, Long, ShadowRays, put_shadow_ray
+from renderer.film.layers import INDIRECT_LIGHT, add_radiance
+from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
+from renderer.photons.light_layers import PhotonLight, add_photons
+from renderer.photons.lookup import irradiance_at
+from renderer.photons.scalar_path import in_double
+from renderer.simd.columns import column
+from shaders.bsdf import Bsdf
+from shaders.compilation import compiled as inlined
+from shaders.float32 import Float32
+from shaders.lights import SHADOW_END
+from shaders.surface import Hit
+from shaders.vector import BLACK, Color, Vec3, along, dot, largest, multiply, scale, subtract
+from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.units import unit
+
+
+@unit(types.none)
+def add_photon_light(job: EyeJob, chunk: EyeChunk, hits: int, shadows: ShadowRays) -> None:
+    """Add the light that photons bring the vertices of a chunk.
+
+    shadows: those rays are added to that find out whether irradiance known nearby is in sight; a final gather has a
+    slot for them, the last one.
+    """
+    job, shadows = borrowed(job), borrowed(shadows)
+    for i in range(hits):
+        if largest(column(chunk.weight, i)) > Float32(0.0):
+            if chunk.is_far[i] != 0:
+                add_known_light(job, chunk, i, shadows)
+            else:
+                add_searched_light(job, chunk, i)
+
+
+@inlined
+def add_searched_light(job: EyeJob, chunk: EyeChunk, i: int) -> None:
+    """Add the light of the photons around a vertex."""
+    hit, pixel, radius = diffuse_hit(chunk, i), Long(chunk.pixel[i]), job.task.radius
+    irradiance = irradiance_at(job.lookup, hit, pixel, radius)
+    is_first = (chunk.state[i] & SPECULAR_ONLY) != 0
+    light = PhotonLight(pixel, radius, is_first, irradiance, reflected(chunk, i, hit, irradiance))
+    add_photons(job.image, job.lookup, hit, light)
+
+
+@inlined
+def add_known_light(job: EyeJob, chunk: EyeChunk, i: int, shadows: ShadowRays) -> None:
+    """Add the light that is known nearby or, in doubt, have a ray look whether it is in sight."""
+    hit, known = diffuse_hit(chunk, i), job.lookup.irradiance
+    nearest = find_sample(known, hit.position, hit.geom_normal)
+    if nearest.index < 0:
+        return
+    light = reflected(chunk, i, hit, irradiance_at_sample(known, nearest.index))
+    if not nearest.is_doubtful:
+        add_radiance(job.image, Long(chunk.pixel[i]), light, INDIRECT_LIGHT)
+    elif largest(light) > 0.0:
+        ends = line_of_sight(hit, np.float64(chunk.clearance[i]), sample_surface(known.samples, nearest.index))
+        put_shadow_ray(shadows, len(shadows.counts) - 1, (chunk.pixel[i], chunk.state[i]), ends, light)
+
+
+@inlined
+def line_of_sight(hit: Hit, clearance: float, surface: tuple[Vec3, Vec3]) -> tuple[Vec3, Vec3]:
+    """Returns where a ray starts and ends that looks from a hit at a place of another surface.
+
+    On a bulging surface the one is below the tangent plane of the other: so far the ray starts above the hit.
+
+    clearance: of the hit, see `shaders.surface.Hit`.
+    surface: the place and its normal.
+    """
+    place, normal = in_double(surface[0]), in_double(surface[1])
+    below = max(dot(subtract(place, hit.position), normal), 0.0) / dot(normal, hit.geom_normal)
+    start = along(hit.position, hit.geom_normal, clearance + below)
+    return start, along(start, subtract(along(place, normal, clearance), start), SHADOW_END)
+
+
+@inlined
+def reflected(chunk: EyeChunk, i: int, hit: Hit, irradiance: Color) -> Color:
+    """Returns the radiance that the eye receives of some irradiance on a vertex."""
+    radiance = scale(multiply(hit.bsdf.diffuse, irradiance), 1.0 / math.pi)
+    return multiply(in_double(column(chunk.throughput, i)), radiance)
+
+
+@inlined
+def diffuse_hit(chunk: EyeChunk, i: int) -> Hit:
+    """Returns a vertex of a chunk as photons look at it: all but its diffuse reflection is left out."""
+    normal, shading = in_double(column(chunk.normal, i)), in_double(column(chunk.shading, i))
+    bsdf = Bsdf(in_double(column(chunk.weight, i)), BLACK, BLACK, BLACK, 0.0, 1.0, BLACK, 0.0, BLACK, BLACK)
+    position = in_double(column(chunk.position, i))
+    return Hit(position, normal, shading, shading, shading, 0.0, True, bsdf, BLACK, BLACK, BLACK, 1.0)

@@ -1,0 +1,78 @@
+"""Shadow rays through sheets that bend no light: behind each of them a ray goes on, dimmed by what was let through.
+
+Where a scene has such sheets, shadow rays ask what is hit first; where it has none, whether anything is.
+"""
+
+import numpy as np
+from numba import types
+
+from renderer.camera_paths.paths import Doubles, Long, ShadowRays, add_carried, carried_by, set_ray
+from renderer.photons.batch import HIT_ID
+from renderer.scene.packed_scene import PackedScene
+from renderer.scene.photon_scene import SHEET
+from shaders.compilation import compiled as inlined
+from shaders.surface import arriving_share, ray_origin, surface_at
+from shaders.vector import Vec3, add, dot, largest, length, multiply, scale, subtract
+from tracecore.compilation.borrowing import borrowed
+from tracecore.compilation.units import unit
+from tracecore.rays import MISS, Floats, Ids
+
+
+@unit(types.int64)
+def pass_sheets(scene: PackedScene, shadows: ShadowRays, words: Ids, image: Doubles) -> int:
+    """Add what those shadow rays carry that met nothing, and move those behind the sheets that met some.
+
+    scene: what the rays hit.
+    shadows: those that go on are left, in their order.
+    words: (slots, 4, column) uint32, answers of a closest-hit query.
+    image: of the pass, added to.
+    Returns how many rays go on.
+    """
+    scene, shadows = borrowed(scene), borrowed(shadows)
+    going = 0
+    for slot in range(len(shadows.counts)):
+        count, shadows.counts[slot] = shadows.counts[slot], 0
+        for i in range(count):
+            triangle = words[slot, HIT_ID, i]
+            if triangle == MISS:
+                add_carried(shadows, slot, i, image)
+            elif scene.photon_scene.records[Long(triangle)].kind & SHEET:
+                pass_sheet(scene, shadows, (slot, i), words, image)
+        going += shadows.counts[slot]
+    return going
+
+
+@inlined
+def pass_sheet(scene: PackedScene, shadows: ShadowRays, ray: tuple[int, int], words: Ids, image: Doubles) -> None:
+    """Move a shadow ray behind the sheet that it met. ray: its slot and index there."""
+    slot, i = ray
+    rays, index = shadows.rays[slot], shadows.counts[slot]
+    direction = vector_of(rays, 4, i)
+    t, u, v = float_of(words, slot, 0, i), float_of(words, slot, 1, i), float_of(words, slot, 2, i)
+    wo = scale(direction, -1.0 / length(direction))
+    hit = surface_at(scene.surfaces, Long(words[slot, HIT_ID, i]), u, v, wo)
+    share = multiply(hit.bsdf.transmission, arriving_share(hit, t * length(direction)))
+    carried = multiply(carried_by(shadows, slot, i), share)
+    start = ray_origin(hit, direction)
+    rest = subtract(add(vector_of(rays, 0, i), direction), start)
+    for channel in range(3):
+        shadows.radiance[slot, channel, index] = carried[channel]
+    shadows.paths[slot, 0, index], shadows.paths[slot, 1, index] = shadows.paths[slot, 0, i], shadows.paths[slot, 1, i]
+    if dot(rest, direction) <= 0.0:  # the light is so close behind the sheet that nothing can be in between
+        add_carried(shadows, slot, index, image)
+    elif largest(carried) > 0.0 and dot(rest, direction) < dot(direction, direction):
+        set_ray(rays, index, start, rest)
+        rays[7, index] = 1.0
+        shadows.counts[slot] = index + 1
+
+
+@inlined
+def float_of(words: Ids, slot: int, row: int, i: int) -> float:
+    """Returns a float32 that is kept as a word, in float64."""
+    return np.float64(np.uint32(words[slot, row, i]).view(np.float32))
+
+
+@inlined
+def vector_of(rays: Floats, row: int, i: int) -> Vec3:
+    """Returns three rows of a ray, in float64. rays: (8, column)."""
+    return (np.float64(rays[row, i]), np.float64(rays[row + 1, i]), np.float64(rays[row + 2, i]))
