@@ -24,6 +24,7 @@ EXTRAS = {
     ),
     "exr": ("linear pictures as .exr, and skies from such", ("OpenEXR",)),
     "denoise": ("render --denoise", ("pyoidn",)),
+    "draco": ("glTF files whose meshes are packed by Draco", ("DracoPy",)),
     "plot": ("bench --plot and --html", ("matplotlib",)),
     "peers": ("bench --peers warp,optix,embree", ("warp-lang", "mitsuba", "embreex")),
 }

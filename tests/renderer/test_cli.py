@@ -606,7 +606,7 @@ def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsy
 def test_interrupt_while_the_scene_is_read(
     tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def load(name: str, viewing: object) -> None:
+    def load(name: str, viewing: object, parameters: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("scenes.load", load)
