@@ -112,8 +112,9 @@ def kinds_of(asked: Asked, batches: EyeBatches) -> npt.NDArray[np.str_]:
         return np.full(len(asked.rays), "photon")
     index, slot = divmod(asked.slot, batches.slots)
     states = batches.shadow_paths[index, slot - 1, 1] if slot else batches.paths[index, EYE_STATE]
-    hits = np.minimum((states[: len(asked.rays)] & DEPTH_MASK) + (1 if asked.is_any else 0), DEEPEST)
-    return KIND_NAMES[int(asked.is_any), hits]
+    is_shadow = slot > 0 or asked.is_any  # where there are sheets, shadow rays ask for the nearest of them
+    hits = np.minimum((states[: len(asked.rays)] & DEPTH_MASK) + (1 if is_shadow else 0), DEEPEST)
+    return KIND_NAMES[int(is_shadow), hits]
 
 
 def are_valid(rays: Floats) -> npt.NDArray[np.bool_]:

@@ -186,7 +186,7 @@ class ShadowRays(NamedTuple):
 
 
 @inlined
-def bounces_of(state: np.uint32) -> np.int32:
+def bounces_of(state: np.uint32) -> int:
     """Returns how many surfaces a path has left behind, but for sheets that it went straight through."""
     return Int(Int(state & DEPTH_MASK) - Int(state >> SHEET_SHIFT))
 

@@ -54,13 +54,13 @@ def add_known_light(job: EyeJob, chunk: EyeChunk, i: int, shadows: ShadowRays) -
     """Add the light that is known nearby or, in doubt, have a ray look whether it is in sight."""
     hit, known = diffuse_hit(chunk, i), job.lookup.irradiance
     nearest = find_sample(known, hit.position, hit.geom_normal)
-    if nearest.index < 0:
+    if nearest.sample < 0:
         return
-    light = reflected(chunk, i, hit, irradiance_at_sample(known, nearest.index))
+    light = reflected(chunk, i, hit, irradiance_at_sample(known, nearest.sample))
     if not nearest.is_doubtful:
         add_radiance(job.image, Long(chunk.pixel[i]), light, INDIRECT_LIGHT)
     elif largest(light) > 0.0:
-        ends = line_of_sight(hit, np.float64(chunk.clearance[i]), sample_surface(known.samples, nearest.index))
+        ends = line_of_sight(hit, np.float64(chunk.clearance[i]), sample_surface(known.samples, nearest.sample))
         put_shadow_ray(shadows, len(shadows.counts) - 1, (chunk.pixel[i], chunk.state[i]), ends, light)
 
 

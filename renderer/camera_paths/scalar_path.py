@@ -32,6 +32,7 @@ from renderer.camera_paths.paths import (
 from renderer.camera_paths.sampler import light_numbers, scatter_numbers
 from renderer.camera_paths.scattering import SURE_BOUNCES, cone_spread, rest, state_after, state_through
 from renderer.camera_paths.task import CAUSTICS, EVERYTHING, FOLLOW, GATHER, NOTHING, EyeTask
+from renderer.camera_paths.vertices import EDGE
 from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
 from renderer.photons.chunk_views import ALL_BITS
 from renderer.photons.scalar_path import in_double, in_single
@@ -203,13 +204,21 @@ def vertex_at(job: EyeJob, chunk: EyeChunk, i: int) -> PathVertex:
     distance = np.float64(chunk.distance[i])
     wo = scale(in_double(column(chunk.ray, i)), -1.0)
     width = np.float64(chunk.cone[0, i]) + np.float64(chunk.cone[1, i]) * distance
-    u, v = np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i])
+    u, v = off_edges(np.float64(chunk.uv[0, i]), np.float64(chunk.uv[1, i]))
     hit = surface_at(job.scene.surfaces, Long(chunk.triangle[i]), u, v, wo, width)
     diffuse = job.task.diffuse
     if diffuse == GATHER:
         diffuse = EVERYTHING if chunk.is_far[i] != 0 else CAUSTICS
     throughput = multiply(in_double(column(chunk.throughput, i)), arriving_share(hit, distance))
     return PathVertex(i, Long(chunk.pixel[i]), chunk.state[i], throughput, hit, local(hit, wo), diffuse)
+
+
+@inlined
+def off_edges(u: float, v: float) -> tuple[float, float]:
+    """Returns barycentric coordinates that are not at an edge, see `vertices.reach`."""
+    u, v = max(u, np.float64(EDGE)), max(v, np.float64(EDGE))
+    beyond = max(u + v + np.float64(EDGE) - 1.0, 0.0)
+    return u - 0.5 * beyond, v - 0.5 * beyond
 
 
 @inlined

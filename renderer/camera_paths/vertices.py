@@ -46,6 +46,9 @@ from tracecore.compilation.vector import address
 
 PER_PI = Float32(1.0 / np.pi)
 
+#: A hit lies at an edge of its triangle where one of its barycentric coordinates is below this.
+EDGE = Float32(2.0**-16)
+
 
 class Rules(NamedTuple):
     """The task of a pass as loops over vertices compare with it.
@@ -142,8 +145,15 @@ def look_at_surfaces(scene: PackedScene, view: View, hits: int) -> None:
 
 @inlined
 def reach(i: int, chunk: EyeChunk) -> None:
-    """Write hit point, and normal on the side of the ray's origin."""
-    position, normal, is_front = hit_point(i, chunk)
+    """Write hit point, and normal on the side of the ray's origin.
+
+    At an edge rounding might have the point behind the next triangle, where the other side is lit: such a point is
+    taken a little back along the ray, which came from this side.
+    """
+    u, v = chunk.uv[0, i], chunk.uv[1, i]
+    is_at_edge = (u < EDGE) | (v < EDGE) | (u + v > ONE - EDGE)
+    back = chunk.clearance[i] if is_at_edge else ZERO
+    position, normal, is_front = hit_point(i, chunk.distance[i] - back, chunk)
     set_column(chunk.position, i, position)
     set_column(chunk.normal, i, normal)
     set_column(chunk.shading, i, normal)

@@ -79,13 +79,13 @@ class IrradianceMap(NamedTuple):
 
 
 class NearestSample(NamedTuple):
-    """The sample that is nearest to a point.
+    """What is known nearest to a point.
 
-    index: of the map; -1 where none is near.
+    sample: its index; -1 where none is near.
     is_doubtful: whether it is so far off that something may be in between.
     """
 
-    index: int
+    sample: int
     is_doubtful: bool
 
 

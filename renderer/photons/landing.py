@@ -46,7 +46,7 @@ def bounce(i: int, data: Landing) -> None:
 def bounce_with(i: int, flux: Vec3, depth: np.uint32, data: Landing) -> None:
     """Shade a flat, diffuse hit of a path with this flux that has met so many surfaces."""
     chunk = data.chunk
-    position, normal, is_front = hit_point(i, chunk)
+    position, normal, is_front = hit_point(i, chunk.distance[i], chunk)
     bits = hash4(data.limits.key, chunk.photon[i], depth)
     chunk.bits[0, i], chunk.bits[1, i] = bits[0], bits[1]
     set_column(chunk.normal, i, normal)
@@ -63,7 +63,7 @@ def bounce_with(i: int, flux: Vec3, depth: np.uint32, data: Landing) -> None:
 def land(i: int, data: Landing) -> None:
     """Write hit point, normal on the side of the ray's origin, random numbers, and what a photon keeps of the hit."""
     chunk, depth = data.chunk, data.chunk.depth[i]
-    position, normal, is_front = hit_point(i, chunk)
+    position, normal, is_front = hit_point(i, chunk.distance[i], chunk)
     set_column(chunk.position, i, position)
     set_column(chunk.normal, i, normal)
     chunk.is_outside[i] = Int(is_front)
@@ -74,10 +74,13 @@ def land(i: int, data: Landing) -> None:
 
 
 @inlined
-def hit_point(i: int, chunk: Chunk) -> tuple[Vec3, Vec3, bool]:
-    """Returns where a ray ends, the triangle's normal on the side of its origin, and whether that is the outer one."""
+def hit_point(i: int, distance: float, chunk: Chunk) -> tuple[Vec3, Vec3, bool]:
+    """Returns where a ray ends, the triangle's normal on the side of its origin, and whether that is the outer one.
+
+    distance: along the ray.
+    """
     ray, normal = column(chunk.ray, i), column(chunk.normal, i)
-    position = along(column(chunk.origin, i), ray, chunk.distance[i])
+    position = along(column(chunk.origin, i), ray, distance)
     # Along the ray rounding takes the point off the triangle; back to its plane.
     position = along(position, normal, chunk.plane[i] - dot(normal, position))
     is_front = dot(normal, ray) <= ZERO
@@ -97,13 +100,13 @@ def put_photon(i: int, position: Vec3, is_front: bool, flux: np.uint32, data: La
 
 
 @inlined
-def bounces_of(depth: np.uint32) -> np.int32:
+def bounces_of(depth: np.uint32) -> int:
     """Returns how many surfaces a path has met, but for sheets that it went straight through."""
     return Int(Int(depth & SURFACE_MASK) - Int(depth >> SHEET_SHIFT))
 
 
 @inlined
-def stored(i: int, bounces: np.int32, data: Landing) -> np.uint32:
+def stored(i: int, bounces: int, data: Landing) -> np.uint32:
     """Returns the fate of a photon that stays, or none. bounces: of its path before."""
     stores = ((data.chunk.kind[i] & STORES) != 0) & (bounces >= data.limits.min_bounces)
     return ONE_STORED if stores else NO_FATE

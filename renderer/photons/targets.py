@@ -131,16 +131,17 @@ def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_
 def box_around(positions: Floats, lights: LightArrays) -> Doubles:
     """Returns the corners of the box around all triangles: (2, 3).
 
-    The box is the endless one where no light without size is outside.
+    The box is the endless one where no light is outside: neither one without size, nor a sun or sky.
     """
-    has_position = np.isin(lights.rows[:, LIGHT_KIND], numbers_of(Extent.PLACE)) & (lights.probability > 0.0)
-    points = lights.rows[has_position, LIGHT_POSITION : LIGHT_POSITION + 3]
-    if len(positions) == 0 or len(points) == 0:
+    if len(positions) == 0:
         return NO_PROJECTION.around
+    shining = lights.rows[lights.probability > 0.0]
+    points = shining[np.isin(shining[:, LIGHT_KIND], numbers_of(Extent.PLACE)), LIGHT_POSITION : LIGHT_POSITION + 3]
     corners = positions.reshape(-1, 3)
     low, high = corners.min(axis=0).astype(np.float64), corners.max(axis=0).astype(np.float64)
-    is_in = ((points >= low) & (points <= high)).all()
-    return NO_PROJECTION.around if is_in else np.stack([low, high])
+    is_around = np.isin(shining[:, LIGHT_KIND], numbers_of(Extent.OUTSIDE)).any()
+    is_beyond = not ((points >= low) & (points <= high)).all()
+    return np.stack([low, high]) if is_around or is_beyond else NO_PROJECTION.around
 
 
 def specular_spheres(surfaces: SurfaceArrays) -> Doubles:

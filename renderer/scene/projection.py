@@ -9,8 +9,8 @@ every direction has the right mean (Veach, Guibas: Optimally Combining Sampling 
 A cone is used where the light shines in all of its directions, so that no photon has a flux of 0 and each is traced and
 counted as any other. A sphere that has the light in it, or is cut by its horizon or the edge of its beam, is left to f.
 
-A sun or the sky has no position: photons start on a disc across their direction, and the shadows of the spheres on it
-are to that disc what cones are to all directions.
+A sun or the sky has no position: photons start on a disc across their direction, and the shadows of the spheres, and
+of the box around the scene, on it are to that disc what cones are to all directions.
 """
 
 import math
@@ -53,7 +53,7 @@ class Projection(NamedTuple):
     targets: (k, 4) float64, middle and radius of spheres around mirrors and glass, world units.
     share: of the photons, 0..1, that go there.
     around: (2, 3) float64, corners of the box around all that can be lit; a light outside of it sends its other photons
-    into a cone over it. It is endless where no light is outside.
+    into a cone over it, or to its shadow. It is endless where no light is outside.
     """
 
     targets: Doubles
@@ -64,8 +64,8 @@ class Projection(NamedTuple):
 class Guide(NamedTuple):
     """A guide is a cone of directions in which photons are sent: unit axis, cosine of its angle, solid angle.
 
-    Of a sun or sky it is a disc across the photon's direction: the middle and radius of its sphere, area. A measure of
-    UNLIT or CROSSED says why there is none.
+    Of a sun or sky it is a disc across the photon's direction: the middle and radius of its sphere, area; or the shadow
+    of a box, of which it has the area alone. A measure of UNLIT or CROSSED says why there is none.
     """
 
     axis: Vec3
@@ -126,10 +126,10 @@ def project(
         chosen = choose_guide(guides, u[0] / mixture.share * mixture.total)
         departure = depart(lights, source, guide_of(guides, chosen), u)
     elif mixture.around.measure > 0.0:
-        departure = depart(lights, source, mixture.around, u)
+        departure = depart_around(lights, projection.around, (source, mixture.around), u)
     elif mixture.share == 0.0:
         return departure
-    weight = flux_weight(lights, source, mixture, (departure, chosen))
+    weight = flux_weight(lights, projection.around, (source, mixture), (departure, chosen))
     return Departure(departure.origin, departure.direction, weight)
 
 
@@ -142,16 +142,20 @@ def mixture_of(lights: LightArrays, projection: Projection, source: Source, guid
 
 
 @inlined
-def flux_weight(lights: LightArrays, source: Source, mixture: Mixture, drawn: tuple[Departure, int]) -> float:
+def flux_weight(
+    lights: LightArrays, box: Doubles, light: tuple[Source, Mixture], drawn: tuple[Departure, int]
+) -> float:
     """Returns f over the density of the mixture.
 
+    box: around all that can be lit.
+    light: where the photon leaves it, and the mixture there.
     drawn: the photon, and the index of the guide that it was drawn from, or -1.
     """
-    departure, chosen = drawn
+    (source, mixture), (departure, chosen) = light, drawn
     density = photon_density(lights, source, departure.direction)
     rest, around = density, mixture.around
     if around.measure > 0.0:
-        rest = 1.0 / around.measure if chosen < 0 or covers(source.kind, around, departure) else 0.0
+        rest = 1.0 / around.measure if chosen < 0 or goes_around(source.kind, box, around, departure) else 0.0
     guides, covering = mixture.guides, 0.0
     for k in range(len(guides)):
         if guides[k, 4] > 0.0 and (k == chosen or covers(source.kind, guide_of(guides, k), departure)):
@@ -227,18 +231,43 @@ def lit(lights: LightArrays, source: Source, cone: Guide) -> Guide:
 
 @inlined
 def guide_around(lights: LightArrays, box: Doubles, source: Source) -> Guide:
-    """Returns the guide to a box, through all of its corners, of a light outside of it that has a position."""
-    if box[0, 0] == -np.inf or is_outside(source.kind) or is_in_box(box, source.origin):
+    """Returns the guide to a box of a light outside of it: a cone through all of its corners, or its shadow."""
+    if box[0, 0] == -np.inf:
+        return Guide(source.axis, 1.0, CROSSED)
+    if is_outside(source.kind):
+        faces = shadows_of_faces(box, source.axis)
+        return Guide(source.axis, 1.0, faces[0] + faces[1] + faces[2])
+    if is_in_box(box, source.origin):
         return Guide(source.axis, 1.0, CROSSED)
     axis = (0.0, 0.0, 0.0)
     for corner in range(8):
         axis = add(axis, towards_corner(box, corner, source.origin))
-    axis, edge = normalize(axis), 1.0
-    for corner in range(8):
-        edge = min(edge, dot(axis, towards_corner(box, corner, source.origin)))
-    if edge <= 0.0:
-        return Guide(axis, edge, CROSSED)
+    axis = normalize(axis)
+    edge = edge_around(box, axis, source.origin)
+    for k in range(3):  # close to a face, the cone about its normal is narrower: it is half of all at most
+        below, above = source.origin[k] < box[0, k], source.origin[k] > box[1, k]
+        side = 1.0 if below else -1.0
+        normal = (side if k == 0 else 0.0, side if k == 1 else 0.0, side if k == 2 else 0.0)
+        if (below or above) and edge_around(box, normal, source.origin) > edge:
+            axis, edge = normal, edge_around(box, normal, source.origin)
     return lit(lights, source, Guide(axis, edge, 2.0 * math.pi * (1.0 - edge)))
+
+
+@inlined
+def edge_around(box: Doubles, axis: Vec3, origin: Vec3) -> float:
+    """Returns the cosine of the angle of the cone about a unit axis that has all corners of a box in it."""
+    edge = 1.0
+    for corner in range(8):
+        edge = min(edge, dot(axis, towards_corner(box, corner, origin)))
+    return edge
+
+
+@inlined
+def shadows_of_faces(box: Doubles, direction: Vec3) -> Vec3:
+    """Returns the areas of the shadows that the lit faces of a box throw across parallel light of a unit direction; the
+    first one is that of the face across x, and so on."""
+    x, y, z = box[1, 0] - box[0, 0], box[1, 1] - box[0, 1], box[1, 2] - box[0, 2]
+    return (y * z * abs(direction[0]), z * x * abs(direction[1]), x * y * abs(direction[2]))
 
 
 @inlined
@@ -271,6 +300,74 @@ def depart(lights: LightArrays, source: Source, guide: Guide, u: tuple[float, fl
     ahead = dot(subtract(position, triple(lights, source.row, LIGHT_POSITION)), source.axis)
     origin = along(position, source.axis, -ahead - outer_radius(lights, source.row))
     return Departure(origin, source.axis, 1.0)
+
+
+@inlined
+def depart_around(
+    lights: LightArrays, box: Doubles, guided: tuple[Source, Guide], u: tuple[float, float, float]
+) -> Departure:
+    """Returns a photon that follows the guide to the box around the scene.
+
+    guided: where the photon leaves the light, and the guide.
+    u: uniform numbers, of which the last two say where it goes.
+    """
+    source, guide = guided
+    if not is_outside(source.kind):
+        return depart(lights, source, guide, u)
+    direction, faces = source.axis, shadows_of_faces(box, source.axis)
+    pick, across = u[1] * guide.measure, 0
+    while across < 2 and pick >= faces[across]:
+        pick -= faces[across]
+        across += 1
+    shares = (min(pick / faces[across], 1.0) if faces[across] > 0.0 else 0.5, u[2])
+    position = point_of_face(box, across, direction[across] < 0.0, shares)
+    ahead = dot(subtract(position, triple(lights, source.row, LIGHT_POSITION)), direction)
+    origin = along(position, direction, -ahead - outer_radius(lights, source.row))
+    return Departure(origin, direction, 1.0)
+
+
+@inlined
+def point_of_face(box: Doubles, across: int, is_upper: bool, shares: tuple[float, float]) -> Vec3:
+    """Returns a point of a face of a box.
+
+    across: the axis that is perpendicular to the face.
+    is_upper: which one of two faces it is.
+    shares: 0..1, where it lies along the next axis and the one after that.
+    """
+    x = share_of_side(across, 0, is_upper, shares)
+    y = share_of_side(across, 1, is_upper, shares)
+    z = share_of_side(across, 2, is_upper, shares)
+    low = (box[0, 0], box[0, 1], box[0, 2])
+    return (
+        low[0] + x * (box[1, 0] - low[0]),
+        low[1] + y * (box[1, 1] - low[1]),
+        low[2] + z * (box[1, 2] - low[2]),
+    )
+
+
+@inlined
+def share_of_side(across: int, axis: int, is_upper: bool, shares: tuple[float, float]) -> float:
+    """Returns where along an axis of the box a point of a face lies, 0..1; see `point_of_face`."""
+    if axis == across:
+        return 1.0 if is_upper else 0.0
+    return shares[0] if axis == (across + 1) % 3 else shares[1]
+
+
+@inlined
+def goes_around(kind: float, box: Doubles, guide: Guide, departure: Departure) -> bool:
+    """Returns whether a photon goes where the guide to the box might have sent it."""
+    if not is_outside(kind):
+        return covers(kind, guide, departure)
+    first, last = -np.inf, np.inf
+    for axis in range(3):  # Kay, Kajiya: Ray Tracing Complex Scenes, 1986
+        start, step = departure.origin[axis], departure.direction[axis]
+        if step == 0.0:
+            if start < box[0, axis] or start > box[1, axis]:
+                return False
+        else:
+            t0, t1 = (box[0, axis] - start) / step, (box[1, axis] - start) / step
+            first, last = max(first, min(t0, t1)), min(last, max(t0, t1))
+    return first <= last
 
 
 @inlined

@@ -62,6 +62,7 @@ def test_materials_are_named_but_not_all():
     [
         scene(Material()),  # nothing sharp
         scene(GLASS),  # nothing that a caustic would be seen on
+        scene(Material(), replace(GLASS, ior=1.0)),  # a sheet, through which shadow rays see
         scene(Material(), GLASS, lights=()),  # no light
         scene(Material(), GLASS, lights=[replace(LAMP, intensity=(0.0, 0.0, 0.0))]),
         floor_and_ceiling(materials=[Material(), GLASS, Material()], lights=[LAMP]),  # no triangle is of glass

@@ -104,16 +104,16 @@ def test_irradiance_is_that_of_the_photons_that_are_no_places(pool):
 def test_irradiance_far_from_all_photons_is_dark(pool):
     made = irradiance_map(photons_in_a_cloud(400), 0.1, 1.0, pool)
     up, nowhere = (0.0, 0.0, 1.0), -1
-    inside, beside = found_near(made, (0.5, 0.5, 0.15), up), found_near(made, (1.4, 0.5, 0.15), up)
-    assert inside.index >= 0
-    assert not inside.is_doubtful
-    assert known_at(made, inside.index) == tuple(made.values[inside.index])
-    assert beside.index >= 0
+    place, normal = positions_in(made.samples)[3], unpack_unit(made.samples.columns[4, 3])
+    here, beside = found_near(made, tuple(place.tolist()), normal), found_near(made, (1.4, 0.5, 0.15), up)
+    assert here == (3, False)
+    assert known_at(made, here.sample) == tuple(made.values[3])
+    assert beside.sample >= 0
     assert beside.is_doubtful  # a few cells away, so that something may be in between
-    assert found_near(made, (99.0, 0.5, 0.15), up).index == nowhere
-    assert found_near(made, (0.5, 0.5, 0.6), up).index == nowhere  # another floor
-    assert found_near(made, (0.5, 0.5, 0.1), (0.0, 0.0, -1.0)).index == nowhere  # none on that side
-    assert found_near(no_irradiance(), (0.5, 0.5, 0.1), up).index == nowhere
+    assert found_near(made, (99.0, 0.5, 0.15), up).sample == nowhere
+    assert found_near(made, (0.5, 0.5, 0.6), up).sample == nowhere  # another floor
+    assert found_near(made, (0.5, 0.5, 0.1), (0.0, 0.0, -1.0)).sample == nowhere  # none on that side
+    assert found_near(no_irradiance(), (0.5, 0.5, 0.1), up).sample == nowhere
 
 
 @pytest.mark.parametrize("found", [2.0, 20.0])

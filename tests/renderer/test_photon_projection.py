@@ -21,6 +21,7 @@ from renderer.scene.photon_scene import join_triangles
 from renderer.simd.columns import ELEMENTS
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
+from shaders.lights import LIGHT_STRENGTH
 from tracecore.workers.pool import WorkerPool
 
 GREY, MIRROR = Material(diffuse=(0.5, 0.5, 0.5)), Material(kind="mirror", specular=(0.9, 0.9, 0.9))
@@ -110,7 +111,7 @@ def test_every_triangle_gets_the_light_it_got_before(kind, share):
     assert sent[:, 32:48].var(axis=0).sum() < 0.8 * usual[:, 32:48].mean(axis=0).sum() * watts  # of random photons
 
 
-@pytest.mark.parametrize("kind", ["area", "spot", "sun", "disc", "noisy sky"])
+@pytest.mark.parametrize("kind", ["area", "spot"])
 def test_the_mean_flux_of_photons_is_the_power_of_the_lights(kind):
     scene = pack_scene(yard(kind))
     flux = np.array([emitted(projected(scene, 0.5), 2000, sequence)[1].mean(axis=0) for sequence in range(32)])
@@ -135,6 +136,34 @@ def test_a_lamp_sends_no_photon_where_there_is_nothing():
     outdoors = pack_scene(yard("point"))
     assert np.all(emitted(projected(outdoors, 0.5), 5000)[0][RAY_DIRECTION + 2] < 0.0)
     assert not np.all(emitted(outdoors, 5000)[0][RAY_DIRECTION + 2] < 0.0)
+
+
+@pytest.mark.parametrize("kind", ["sun", "disc", "noisy sky"])
+def test_photons_from_outside_go_to_the_box_around_the_scene(kind):
+    """All lines of them meet it, and of a sun each stands for as much: what falls on the shadow of the box."""
+    scene = pack_scene(yard(kind))
+    rays, flux = (values.astype(np.float64) for values in emitted(projected(scene, 0.0), 4000))
+    directions = rays[RAY_DIRECTION : RAY_DIRECTION + 3].T
+    corners = scene.surfaces.positions.reshape(-1, 3).astype(np.float64)
+    box = np.stack([corners.min(axis=0), corners.max(axis=0)])
+    for sender, is_guided in ((projected(scene, 0.0), True), (scene, False)):
+        sent = emitted(sender, 4000)[0].astype(np.float64)
+        with np.errstate(divide="ignore"):
+            crossings = np.sort((box[:, None] - sent[:3].T) / sent[RAY_DIRECTION : RAY_DIRECTION + 3].T, axis=0)
+        meets = crossings[0].max(axis=1) < crossings[1].min(axis=1) + 1e-3
+        assert meets.all() == is_guided
+    x, y, z = box[1] - box[0]
+    shadows = np.abs(directions) @ (y * z, z * x, x * y)
+    if kind == "sun":
+        expected = shadows[:1, None] * np.array(scene.lights.rows[0, LIGHT_STRENGTH : LIGHT_STRENGTH + 3])
+        np.testing.assert_allclose(flux, np.broadcast_to(expected, flux.shape), rtol=1e-5)
+
+
+def test_photons_of_a_lamp_close_above_go_down():
+    """Seen from there the box fills almost one half of all directions: no cone about its middle has all of it."""
+    lamp = PointLight(position=(0.9, 0.9, 0.55), intensity=(1.0, 1.0, 1.0))
+    near = projected(pack_scene(replace(yard("point"), lights=(lamp,))), 0.0)
+    assert np.all(emitted(near, 5000)[0][RAY_DIRECTION + 2] < 0.0)
 
 
 @pytest.mark.parametrize("share", SHARES)

@@ -1,5 +1,7 @@
 """Records that loops over photons read."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_scenes import closed_box, flat_snapshot, lamp_in_box, quad
@@ -13,9 +15,11 @@ from renderer.scene.photon_scene import (
     MATERIAL_MASK,
     MIXED,
     SCALAR,
+    SHEET,
     STORES,
     TEXTURED,
     TRIANGLE_RECORD,
+    are_sheets,
     pack_aliases,
 )
 from scenes.lights import PointLight
@@ -76,6 +80,22 @@ def test_what_columns_know_nothing_of_is_shaded_hit_by_hit():
     by_hit = SCALAR | EYE_SCALAR | BENT | MIXED
     expected = [by_hit, by_hit | STORES, by_hit, by_hit, MIXED, STORES]
     assert [int(kind & ~MATERIAL_MASK) for kind in packed.records["kind"][::2]] == [int(flags) for flags in expected]
+
+
+def test_sheets_that_bend_nothing_are_marked():
+    sheet = Material(kind="dielectric", transmittance=0.5, ior=1.0)
+    materials = [
+        sheet,
+        Material(kind="nff", diffuse=(0.5, 0.5, 0.5), transmittance=0.5, ior=0.0),
+        replace(sheet, ior=1.5),
+        replace(sheet, transmittance=0.0),
+    ]
+    packed = pack_scene(flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 3)).photon_scene
+    expected = [MIXED | SHEET, STORES | MIXED | SHEET, MIXED, 0]
+    assert [int(kind & ~MATERIAL_MASK) for kind in packed.records["kind"][::3]] == [int(flags) for flags in expected]
+    assert are_sheets(pack_scene(flat_snapshot(closed_box(), [sheet])).surfaces.materials, np.array([7])).tolist() == [
+        False  # it has a shader of its own
+    ]
 
 
 def test_what_eye_paths_alone_look_at_is_marked():
