@@ -56,6 +56,7 @@ class Numbers:
     transmittance: float = 0.2
     ior: float = 1.5
     roughness: float = 0.7
+    mirror_share: float | None = None
     eta: tuple[float, float, float] = BLACK
     k: tuple[float, float, float] = BLACK
 
