@@ -93,7 +93,7 @@ def test_keys_that_belong_to_one_command_alone_say_nothing_in_the_other() -> Non
     settings = RenderSettings(width=4, height=3)
     done = replace(work(), rays=RayCounts(photon=40))
     run = statistics.collect(context(), "photons", settings, measured(done=done))
-    assert [run[key] for key in OF_PICTURES[3:6]] == [0, 0, 0]
+    assert [run[key] for key in OF_PICTURES[3:7]] == ["", 0, 0, 0]
     assert (run["passes"], math.isnan(run["noise"]), math.isnan(run["bias"])) == (0, True, True)
     made = statistics.collect(context(), "path", settings, replace(measured(bus=None), rays=100))
     assert (made["rays.timed"], made["transfer.limit_bytes_per_second"]) == (made["rays.total"], None)
