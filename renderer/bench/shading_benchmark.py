@@ -17,12 +17,13 @@ from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_batch
 from renderer.photons.photon_map import Words
-from renderer.photons.shading import shade_batch
+from renderer.photons.shading import shade_batch, shade_rays
 from renderer.photons.store import PhotonOutput, PhotonStore
 from renderer.photons.tracing import Longs
 from renderer.scene.packed_scene import PackedScene, pack_scene
 from scenes.model import Snapshot
 from shaders.compilation import compiled
+from tracecore.compilation.borrowing import borrowed
 from tracecore.kernels.ring_records import COLUMN_PAD
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, RAY_FLOATS, Floats
 
@@ -92,15 +93,17 @@ def record(snapshot: Snapshot, scene: PackedScene, task: PhotonTask) -> Columns:
 @compiled
 def shade_all(scene: PackedScene, task: PhotonTask, work: ThreadMemory, only_copy: bool) -> None:
     """Shades every batch, as often as there are repetitions."""
+    scene, task, work = borrowed(scene), borrowed(task), borrowed(work)
     supply, columns = np.array([0, 1 << 31]), work.columns
+    capacity: int = columns.rays.shape[2] - COLUMN_PAD
     for _ in range(REPETITIONS):
         work.output.filled[0] = 0
         columns.rays[:], columns.hits[:], columns.paths[:] = work.recorded.rays, work.recorded.hits, work.recorded.paths
         columns.fresh[:] = work.recorded.fresh
         for k in range(0 if only_copy else BATCHES):
             paths, fresh = columns.paths[k], columns.fresh[k]
-            batch = PhotonBatch(columns.rays[k], columns.hits[k], paths, fresh, work.scratch, BATCH_RAYS)
-            shade_batch(scene, task, batch, BATCH_RAYS, supply, work.output)
+            batch = PhotonBatch(columns.rays[k], columns.hits[k], paths, fresh, work.scratch, capacity)
+            shade_rays(scene, task, batch, capacity, supply, work.output)
 
 
 def seconds_of_one(scene: PackedScene, task: PhotonTask, work: ThreadMemory) -> float:

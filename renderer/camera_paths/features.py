@@ -10,6 +10,7 @@ from shaders.bsdf import Bsdf, entering_share
 from shaders.compilation import compiled as inlined
 from shaders.surface import local, surface_at
 from shaders.vector import WHITE, Color, Vec3, add, multiply, scale, subtract
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled
 from tracecore.dispatch.port import NO_OPTIONS, Port, next_batch, submit
 from tracecore.rays import MISS
@@ -48,6 +49,7 @@ def add_features(job: EyeJob, port: Port, batches: EyeBatches, index: int) -> No
 @compiled
 def run_features(job: EyeJob, port: Port, batches: EyeBatches) -> int:
     """Trace camera rays and add features until no pixel is left. Returns as `next_batch` does."""
+    job, port, batches = borrowed(job), borrowed(port), borrowed(batches)
     index = next_batch(port, batches.live, batches.slots)
     while index >= 0:
         add_features(job, port, batches, index)

@@ -50,6 +50,7 @@ from shaders.float32 import ZERO
 from shaders.random import STREAM_PHOTON, hash_key
 from shaders.surface import SurfaceArrays
 from shaders.vector import Vec3
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address, fetch_add, load_acquire
@@ -69,7 +70,23 @@ def shade_batch(
     supply: npt.NDArray[np.int64],
     output: PhotonOutput,
 ) -> int:
-    """Shade the hits of the first `active` rays, and fill the batch up with fresh photons.
+    """Does the same as `shade_rays`, by the same machine code, for what Python passes in."""
+    scratch = borrowed(batch.scratch)
+    batch = PhotonBatch(batch.rays, batch.hits, batch.paths, batch.fresh, scratch, batch.capacity)
+    return shade_rays(borrowed(scene), borrowed(task), batch, active, supply, borrowed(output))
+
+
+@unit(types.int64)
+def shade_rays(
+    scene: PackedScene,
+    task: PhotonTask,
+    batch: PhotonBatch,
+    active: int,
+    supply: npt.NDArray[np.int64],
+    output: PhotonOutput,
+) -> int:
+    """Shade the hits of the first `active` rays, and fill the batch up with fresh photons. All named tuples but the
+    batch are borrowed.
 
     supply: (2,) next photon to start and the end of them, shared by threads; moved on, maybe beyond the end. output:
     with room for `active` more photons. Returns how many rays there are to trace now.

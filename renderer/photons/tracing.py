@@ -13,7 +13,7 @@ import numpy.typing as npt
 from renderer.photons.batch import PATH_WORDS, PhotonBatch, PhotonScratch, PhotonTask, new_scratch
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import Words
-from renderer.photons.shading import needs_uv, shade_batch
+from renderer.photons.shading import needs_uv, shade_rays
 from renderer.photons.store import (
     PHOTON_RAYS,
     PHOTONS_ABSORBED,
@@ -92,7 +92,7 @@ def run_photons(
             return FULL
         paths, fresh = batches.paths[index], batches.fresh[index]
         batch = PhotonBatch(port.rays[index], port.hits[index], paths, fresh, scratch, port.capacity)
-        active = shade_batch(job.scene, job.task, batch, batches.active[index], job.supply, output)
+        active = shade_rays(job.scene, job.task, batch, batches.active[index], job.supply, output)
         batches.live[index] = batches.active[index] = active
         if active > 0:
             submit(port, index, active, job.options)
