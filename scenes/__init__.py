@@ -3,6 +3,7 @@ program."""
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
+from scenes.source_file import files_noted
 
 __all__ = [
     "AnimationRange",
@@ -98,4 +100,6 @@ def load(name_or_path: str | Path) -> Scene:
         names = ", ".join(row.name for row in SHIPPED)
         message = f"unknown scene {str(name_or_path)!r}; shipped: {names}; files end in {' '.join(READERS)}"
         raise UnknownSceneError(message)
-    return reader(path)
+    with files_noted() as files:
+        scene = reader(path)
+    return replace(scene, files=tuple(dict.fromkeys((path, *files))))

@@ -34,7 +34,7 @@ from scenes.mesh_materials import Surfaces
 from scenes.mesh_validation import END_HEADER, check_ply, check_stl, is_stl_text, obj_triangles
 from scenes.model import Doubles, Floats, Mesh
 from scenes.scene import Scene
-from scenes.source_file import as_utf8, read_bytes
+from scenes.source_file import as_utf8, note_file, read_bytes
 from scenes.transforms import WORLD
 
 MAX_FILE_BYTES = 1 << 30
@@ -134,6 +134,7 @@ class CleanTextResolver:
 
     def get(self, name: str) -> bytes:
         """Reads the bytes of a file in the folder of the mesh file; those of an MTL file are returned as UTF-8."""
+        note_file(self.path.parent / name.strip())
         try:
             data: bytes = self.files.get(name)
         except (OSError, ValueError) as error:

@@ -33,13 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
-    import scenes
     from renderer.bench.builder_benchmark import built_trees, quality, table
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
-    from renderer.scene.render_context import SceneView
+    from renderer.scene.render_context import scene_seen
 
     check_request(arguments)
-    snapshot = SceneView.chosen(arguments).of(scenes.load(arguments.scene))
+    snapshot = scene_seen(arguments)
     trees = built_trees(snapshot.positions, arguments.repeat)
     print(f"{snapshot.name}, {len(snapshot.positions)} triangles\n{table(trees)}")
     about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))
