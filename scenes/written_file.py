@@ -53,14 +53,25 @@ def write_through(written: Path, path: Path) -> None:
     it is a pipe that nobody reads."""
     printing = printing_descriptor(path.stat())
     if printing is None:
-        descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
-        os.set_blocking(descriptor, True)
+        descriptor = opened(path)
     else:  # after what has been printed, and before what will be
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         descriptor = os.dup(printing)
     with os.fdopen(descriptor, "wb") as sink, written.open("rb") as source:
         shutil.copyfileobj(source, sink)
+
+
+def opened(path: Path) -> int:
+    """Returns a descriptor to write to what is no file. Raises OSError where that would wait for a reader."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise OSError(errno.ENXIO, "nobody reads from this pipe") from error
+        raise
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def put(written: Path, path: Path) -> None:

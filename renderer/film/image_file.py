@@ -37,6 +37,8 @@ def check_folder(path: Path) -> None:
         raise UsageError(f"cannot write '{path}': it is a folder; give the name of a file")
     try:
         target = target_of(path)
+    except NotADirectoryError:
+        target = path
     except OSError as error:
         raise UsageError(f"cannot write '{path}': {error.strerror}") from error
     if path.exists() and not os.access(path, os.W_OK):

@@ -194,7 +194,7 @@ def write_finished(path: Path, figures: Statistics) -> None:
 
 
 def checksum(path: Path, figures: Statistics) -> str:
-    """Returns 64 hexadecimal digits that stand for the file of a picture and for its statistics, as read from theirs."""
+    """Returns 64 hexadecimal digits that stand for the file of a picture and for its statistics, as they are read."""
     digest = hashlib.blake2b(json.dumps(figures, sort_keys=True).encode(), digest_size=32)
     with path.open("rb") as file:
         while block := file.read(1 << 20):

@@ -73,8 +73,8 @@ FIELDS = {
     "bvh.build_seconds": "wall time to build and pack the tree; at first in a process, to load compiled code too",
     "bvh.update": "where the binary tree comes from: built, or refitted from that of the frame before",
     "bvh.update_seconds": "wall time to build or refit the binary tree alone",
-    "asked": "what the command asked for: the scene, as seen from this folder, and what decides the picture; null without "
-    "a command",
+    "asked": "what the command asked for: the scene, as seen from this folder, and what decides the picture; null "
+    "without a command",
     "version": "version of the program",
 }
 

@@ -81,7 +81,9 @@ def cuda_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        why = memory_words(installed_driver()) if is_out_of_memory(error) else "is another process at fault?"
+        why = "is the GPU's memory full, or another process at fault?"
+        if is_out_of_memory(error):
+            why = memory_words(installed_driver())
         raise DeviceError(f"{doing}: {_one_line(error)}; {why}") from error
 
 
