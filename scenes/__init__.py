@@ -5,6 +5,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
-from scenes.source_file import suffix_of
+from scenes.source_file import files_noted, suffix_of
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 
 __all__ = [
@@ -123,11 +124,12 @@ def load(
     if reader is None:
         raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
     try:
-        scene = viewed(reader(path, parameters) if parameters else reader(path), viewing)
+        with files_noted() as files:
+            scene = viewed(reader(path, parameters) if parameters else reader(path), viewing)
     except SceneFileError as error:
         if os.path.lexists(path):
             raise
         raise SceneFileError(path, None, missing_file(path, READERS)) from error
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)
-    return scene
+    return replace(scene, files=tuple(dict.fromkeys((path, *files))))

@@ -14,6 +14,7 @@ from scenes.rgbe import read_rgbe
 from scenes.source_file import check_file, reason
 from scenes.srgb import decoded
 from scenes.texture_file import read_texture
+from scenes.written_file import WriteError
 
 #: The most texels of an image: 8192 by 4096.
 MAX_TEXELS = 1 << 25
@@ -127,7 +128,10 @@ def write_exr(path: Path, radiance: Floats) -> None:
         raise SceneError(f"{path.name} cannot be written: {remedy}") from error
     header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
     with OpenEXR.File(header, {"RGB": np.ascontiguousarray(radiance)}) as file:
-        file.write(str(path))
+        try:
+            file.write(str(path))
+        except RuntimeError as error:  # of OpenEXR, whatever is wrong with the disk
+            raise WriteError(path, error) from error
 
 
 def read_picture(path: Path) -> Floats:

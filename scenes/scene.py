@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from scenes.document import Document
 from scenes.errors import SceneError
@@ -13,6 +14,7 @@ class Scene:
     """Holds a named, animated scene. `snapshot(time)` does the work; readers supply it.
 
     source: the file that it was read from.
+    files: all files that it was read from, as paths that hold for the current folder of that moment.
     moving_triangles: how many triangles may change with time.
     document: what the scene was before time was chosen, for those that write it out.
     as_read: the document as its reader made it, without what is added where a file says nothing, and with round shapes
@@ -23,6 +25,7 @@ class Scene:
     snapshot: Callable[[float], Snapshot]
     animation: AnimationRange = field(default_factory=AnimationRange)
     source: str = ""
+    files: tuple[Path, ...] = ()
     moving_triangles: int = 0
     document: "Document"
     as_read: "Document | None" = None

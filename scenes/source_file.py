@@ -1,9 +1,14 @@
-"""This module reads the bytes of a file, packed or not, with errors that say what is wrong with it."""
+"""This module reads the bytes of a file, packed or not, with errors that say what is wrong with it, and notes which
+files are read.
+"""
 
 import gzip
 import io
 import stat
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from scenes.errors import SceneFileError
@@ -11,9 +16,32 @@ from scenes.errors import SceneFileError
 #: The end of the names of packed files.
 PACKED = ".gz"
 
+#: The files that are read inside of `files_noted`.
+_noted: ContextVar[list[Path] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def files_noted() -> Iterator[list[Path]]:
+    """Gives a list to which each file that is read within the block is added, so that nothing is written over it."""
+    before, found = _noted.get(), list[Path]()
+    token = _noted.set(found)
+    try:
+        yield found
+    finally:
+        _noted.reset(token)
+        if before is not None:
+            before += found
+
+
+def note_file(path: Path) -> None:
+    """Notes that a file is read; `check_file` does so by itself."""
+    if (noted := _noted.get()) is not None:
+        noted.append(path)
+
 
 def check_file(path: Path, max_bytes: int) -> None:
     """Raises SceneFileError unless the path is an ordinary file that is neither empty nor larger than max_bytes."""
+    note_file(path)
     try:
         status = path.stat()
     except FileNotFoundError as error:

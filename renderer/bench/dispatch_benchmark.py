@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from renderer.atomic_file import temporary_beside
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.batch import PhotonTask
@@ -98,4 +99,5 @@ def plot(found: list[Row], title: str, path: Path) -> None:
     panels[0, 0].set(ylabel="Mrays/s, end to end", ylim=(0, None))
     panels[0, 0].legend()
     figure.suptitle(title)
-    figure.savefig(path)
+    with temporary_beside(path) as temporary:
+        figure.savefig(temporary)

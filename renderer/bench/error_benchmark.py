@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renderer.atomic_file import temporary_beside
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings, passes_of
 from renderer.errors import UsageError
@@ -205,7 +206,8 @@ def plot(found: list[Row], title: str, path: Path) -> None:
     axes.set(title=title, xlabel="seconds", ylabel="relative error")
     axes.grid(alpha=0.3, which="both")
     axes.legend()
-    figure.savefig(path)
+    with temporary_beside(path) as temporary:
+        figure.savefig(temporary)
 
 
 def reference_picture(context: RenderContext, settings: RenderSettings, reference: Reference) -> Picture:

@@ -5,16 +5,16 @@ what goes into them.
 import io
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Self
 
 from PIL import Image
 
-from renderer.atomic_file import write_whole
+from renderer.atomic_file import write_each, write_whole
 from renderer.bench.figure_file import (
     PLOT_SUFFIXES,
     check_matplotlib,
@@ -92,14 +92,25 @@ class BenchFiles:
         make_default_folder(paths)
 
     def write(self, found: Comparison, run: "Run") -> None:
-        """Writes all files that are asked for."""
-        write_figures(self.json, run.circumstances, found.as_dict())
+        """Writes all files that are asked for, also after one that cannot be written. Raises its `WriteError` then."""
+        writes: list[Callable[[], object]] = [
+            partial(write_figures, self.json, run.circumstances, found.as_dict()),
+            partial(self._write_plot, found, run),
+        ]
+        heats = list(run.heat_figures(self.heat_kernels)) if self.heat else []
+        for figure in heats:
+            writes.append(partial(self._write_heat, figure))
+        write_each(*writes, partial(self._write_page, found, run, heats))
+
+    def _write_plot(self, found: Comparison, run: "Run") -> None:
         if self.plot:
             write_whole(self.plot, plot(found, run.title, self.plot.suffix.lower()))
-        heats = list(run.heat_figures(self.heat_kernels)) if self.heat else []
+
+    def _write_heat(self, figure: Figure) -> None:
         if self.heat:
-            for figure in heats:
-                write_whole(self.heat.with_stem(f"{self.heat.stem}-{plain_name(figure.caption)}"), figure.content)
+            write_whole(self.heat.with_stem(f"{self.heat.stem}-{plain_name(figure.caption)}"), figure.content)
+
+    def _write_page(self, found: Comparison, run: "Run", heats: list[Figure]) -> None:
         if self.html:
             plots = [Figure(caption=run.title, content=plot(found, run.title, ".svg"), media_type="image/svg+xml")]
             pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)

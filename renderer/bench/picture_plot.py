@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from renderer.atomic_file import temporary_beside
+
 Row = dict[str, Any]
 
 #: Inches: of a panel, of the legend beside them.
@@ -46,7 +48,8 @@ def plot(found: Sequence[Row], title: str, path: Path) -> None:
         panel.set_axis_off()
     figure.suptitle(title)
     figure.legend(handles=lines.values(), labels=lines.keys(), loc="outside right upper", fontsize=8, frameon=False)
-    figure.savefig(path, dpi=150)
+    with temporary_beside(path) as temporary:
+        figure.savefig(temporary, dpi=150)
 
 
 def _draw(panel: Any, found: Sequence[Row], colors: dict[str, str]) -> dict[str, Any]:

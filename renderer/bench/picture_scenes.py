@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import scenes
 from renderer.bench.error_benchmark import Picture, Reference, reference_picture
 from renderer.bench.peer_process import PeerOrder
 from renderer.bench.picture_benchmark import PicturePlan, peer_table, picture_row, table
 from renderer.bench.picture_peers import peer_rows
 from renderer.drivers.driver import RenderSettings
-from renderer.scene.render_context import SceneView, TracerChoice, context_of
+from renderer.scene.render_context import SceneView, TracerChoice, context_of, load_for
 from scenes.export import export
 from scenes.export.text import words
 from scenes.model import Snapshot
@@ -47,7 +46,7 @@ def measured_scenes(arguments: argparse.Namespace) -> Iterator[MeasuredScene]:
     arguments: those of `renderer.commands.bench_pictures`, checked.
     """
     for name in arguments.scenes:
-        scene = scenes.load(name)
+        scene = load_for(arguments, name)
         snapshot = SceneView.chosen(arguments).of(scene)
         pictures, reference = driver_rows(arguments, snapshot)
         peers: list[Row] = []

@@ -231,9 +231,9 @@ def _check_options(arguments: argparse.Namespace, baseline: str, kernels: Sequen
 
 
 def _snapshot(arguments: argparse.Namespace) -> Snapshot:
-    from renderer.scene.render_context import SceneView
+    from renderer.scene.render_context import scene_seen
 
-    return SceneView.chosen(arguments).load(arguments.scene)
+    return scene_seen(arguments)
 
 
 def _replayed(arguments: argparse.Namespace) -> RayFile | None:

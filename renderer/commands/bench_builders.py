@@ -35,10 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
     from renderer.bench.builder_benchmark import built_trees, quality, table
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
-    from renderer.scene.render_context import SceneView
+    from renderer.scene.render_context import scene_seen
 
     check_request(arguments)
-    snapshot = SceneView.chosen(arguments).load(arguments.scene)
+    snapshot = scene_seen(arguments)
     trees = built_trees(snapshot.positions, arguments.repeat)
     print(f"{snapshot.name}, {len(snapshot.positions)} triangles\n{table(trees)}")
     about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))

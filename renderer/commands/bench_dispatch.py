@@ -5,6 +5,7 @@ in flight.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from renderer.bench import figure_keys
 from renderer.commands.arguments import add_plain, add_plot, add_scene, add_settings
@@ -38,16 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
+    from renderer.atomic_file import write_each
     from renderer.bench.dispatch_benchmark import Row, plot, rows, table
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.bench.kernel_benchmark import device_of
     from renderer.scene.packed_scene import pack_scene
-    from renderer.scene.render_context import SceneView, TracerChoice, context_of
+    from renderer.scene.render_context import TracerChoice, context_of, scene_seen
     from tracecore.tracers.gpu import DISPATCHES
 
     device = device_of(arguments.device)
     check_request(arguments)
-    snapshot = SceneView.chosen(arguments).load(arguments.scene)
+    snapshot = scene_seen(arguments)
     scene = pack_scene(snapshot)
     found: list[Row] = []
     for dispatch in DISPATCHES if device == "gpu" else (None,):
@@ -58,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     title = f"{snapshot.name}{', plain' if arguments.plain else ''}: {tracer}"
     print(f"{title}, Mrays/s end to end\n{table(found)}")
     about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))
-    write_figures(arguments.json, about, {"rows": found})
+    writes = [partial(write_figures, arguments.json, about, {"rows": found})]
     if arguments.plot:
-        plot(found, title, arguments.plot)
+        writes.append(partial(plot, found, title, arguments.plot))
+    write_each(*writes)
     return 0

@@ -42,11 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints line by line, and writes what is asked for."""
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
-    from renderer.scene.render_context import SceneView
+    from renderer.scene.render_context import scene_seen
     from tracecore.benchmarks.compare_embree import Race, View, races
 
     check_request(arguments)
-    snapshot = SceneView.chosen(arguments).load(arguments.scene)
+    snapshot = scene_seen(arguments)
     camera = snapshot.camera
     view = View(eye=camera.eye, forward=camera.forward, up=camera.up, angle=camera.vertical_fov)
     print(f"{snapshot.name}, {len(snapshot.positions)} triangles: ours, Embree")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,11 +81,12 @@ def _passes(text: str) -> list[int]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
+    from renderer.atomic_file import write_each
     from renderer.bench.error_benchmark import plot
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.drivers import DRIVERS
     from renderer.drivers.driver import RenderSettings
-    from renderer.scene.render_context import SceneView, TracerChoice, open_context
+    from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
 
     drivers = names(arguments.drivers, list(DRIVERS), "driver")
     names(arguments.reference_driver, list(DRIVERS), "driver")
@@ -99,15 +101,16 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
     )
     choice = TracerChoice(device=arguments.device, threads=arguments.threads)
-    with open_context(arguments.scene, SceneView.chosen(arguments), choice) as context:
+    with open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context:
         scene, tracer = context.snapshot, context.tracer
         title = f"{scene.name}, {width} x {height}, {tracer.name}, {tracer.threads} threads"
         heading, text, found = _measured(arguments, context, drivers, settings)
     print(f"{title}: {heading}\n{text}")
     about = circumstances_of(arguments.words, scene.name, len(scene.positions))
-    write_figures(arguments.json, about, {"rows": found})
+    writes = [partial(write_figures, arguments.json, about, {"rows": found})]
     if arguments.plot:
-        plot(found, title, arguments.plot)
+        writes.append(partial(plot, found, title, arguments.plot))
+    write_each(*writes)
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from functools import partial
 
 from renderer.bench import figure_keys
 from renderer.commands.arguments import add_scene, add_settings, number, whole
@@ -46,11 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.bench.gather_benchmark import gather_settings, measure
-    from renderer.scene.render_context import SceneView, TracerChoice, open_context
+    from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
 
     check_request(arguments)
     choice = TracerChoice(device="cpu", threads=arguments.threads)
-    with open_context(arguments.scene, SceneView.chosen(arguments), choice) as context:
+    with open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context:
         snapshot = context.snapshot
         settings = gather_settings(
             snapshot,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,7 @@ def sample_counts(text: str) -> tuple[int, ...]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures scene after scene, prints what was found, and writes what is asked for after each scene."""
+    from renderer.atomic_file import write_each
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.bench.picture_plot import plot
     from renderer.bench.picture_scenes import measured_scenes
@@ -98,10 +100,11 @@ def run(arguments: argparse.Namespace) -> int:
         about = circumstances_of(arguments.words, ", ".join(scene.name for scene in found), triangles)
         pictures = [row for scene in found for row in scene.pictures]
         peers = [row for scene in found for row in scene.peers]
-        write_figures(arguments.json, about, {"pictures": pictures, "peers": peers})
+        writes = [partial(write_figures, arguments.json, about, {"pictures": pictures, "peers": peers})]
         if arguments.plot:
             width, height = arguments.size
-            plot([*pictures, *peers], f"{width} x {height} pixels", arguments.plot)
+            writes.append(partial(plot, [*pictures, *peers], f"{width} x {height} pixels", arguments.plot))
+        write_each(*writes)
     return 0
 
 

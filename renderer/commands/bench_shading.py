@@ -36,11 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
     from renderer.bench.shading_benchmark import nanoseconds_per_ray
-    from renderer.scene.render_context import SceneView
+    from renderer.scene.render_context import scene_seen
     from scenes.plain import plain
 
     check_request(arguments)
-    snapshot = SceneView.chosen(arguments).load(arguments.scene)
+    snapshot = scene_seen(arguments)
     rows = []
     for surfaces, shown in (("plain", plain(snapshot)), ("real", snapshot)):
         cost = nanoseconds_per_ray(shown, arguments.threads)

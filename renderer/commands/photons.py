@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tqdm import tqdm
 
     from renderer.drivers.driver import RenderSettings
@@ -51,12 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Traces and reports; returns the exit status."""
     from renderer.drivers.driver import RenderSettings
     from renderer.interrupts import held_back, interrupted, let_through
-    from renderer.scene.render_context import SceneView, TracerChoice, open_context
+    from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
 
     _check_files(arguments)
     first_run.announce("photons", quiet=arguments.quiet)
+    choice = TracerChoice.chosen(arguments)
     with (
-        open_context(arguments.scene, SceneView.chosen(arguments), TracerChoice.chosen(arguments)) as context,
+        open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context,
         held_back(),
     ):
         width, height = context.snapshot.camera.resolution
@@ -132,13 +136,17 @@ def _files(arguments: argparse.Namespace) -> list[Path]:
 
 
 def _write(arguments: argparse.Namespace, photon_run: PhotonRun, figures: Statistics) -> None:
+    from renderer.atomic_file import write_each
+
     first_run.note("photons")
+    writes: list[Callable[[], object]] = []
     if arguments.save_photons is not None:
-        _save(arguments.save_photons, photon_run)
+        writes.append(partial(_save, arguments.save_photons, photon_run))
     if arguments.json is not None:
-        statistics.write(arguments.json, figures)
+        writes.append(partial(statistics.write, arguments.json, figures))
     if arguments.timeline is not None:
-        _write_timeline(arguments.timeline, photon_run)
+        writes.append(partial(_write_timeline, arguments.timeline, photon_run))
+    write_each(*writes)
 
 
 def _report(arguments: argparse.Namespace, figures: Statistics, *, finished: bool) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UP
 from renderer.settings.setting import settings_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from renderer.film.picture import Picture
     from renderer.run.rendering import Plan
     from renderer.run.sequence import Seeds, SequenceOrder
@@ -29,6 +32,11 @@ NOT_FOR_FRAMES = ("time", "save_photons", "timeline")
 
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
+
+FORCE = "replace the picture of another scene or setting, or whatever else is where files of this one go"
+
+#: What no default name has.
+NO_WORD = re.compile(r"[^\w.-]+")
 
 EXAMPLES = f"""\
 A driver that cannot see the caustics of a scene says so.
@@ -46,6 +54,9 @@ what is written:
              With --denoise a .png shows the picture without noise, and an .exr has a layer 'denoised' of it; R, G, B
              and .npy stay as they are.
   FILE.json  statistics, see below
+
+A picture is written over one of the same command, and over no other: that takes --force. Where the key 'asked' of
+FILE.json says other things, it is another. A file that the scene is read from is never written over.
 
 With --frames each frame goes to a file of its own, FILE-0000.png and its .json and so on (or .exr, as FILE is named);
 FILE.gif, .webp or .apng is made of them in the end, and FILE.json has the statistics of all, a list for each key. After
@@ -82,10 +93,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             continue
         if one.name == "output":
             about = f"{one.about}; of frames .gif, .webp or .apng"
-            one = replace(one, about=about, otherwise="output/SCENE-DRIVER.png")
+            one = replace(one, about=about, otherwise="output/SCENE-DRIVER.png, with --camera and --frame in it")
         if one.group not in groups:
             groups[one.group] = parser.add_argument_group(one.group)
         add_setting(groups[one.group], one)
+        if one.name == "output":
+            groups[one.group].add_argument("--force", action="store_true", help=FORCE)
     _add_frames(parser.add_argument_group("frames"))
 
 
@@ -126,12 +139,17 @@ def run(arguments: argparse.Namespace) -> int:
 def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes one picture; returns whether it is finished."""
     from renderer.film.image_file import check_writable, make_default_folder
-    from renderer.run.rendering import plan_picture, render_plan
+    from renderer.run.earlier_picture import asked, check_replaceable, files_of
+    from renderer.run.rendering import plan_picture, render_plan, written_files
 
     plan = plan_picture(arguments.scene, replace(settings, output=output_of(arguments, settings.driver)))
     path = output_of(arguments, plan.settings.driver)
-    plan = replace(plan, settings=replace(plan.settings, output=path))
+    wanted = asked(arguments.scene, settings, path.parent)
+    plan = replace(plan, settings=replace(plan.settings, output=path), asked=wanted)
     check_writable(path)
+    _check_outputs(arguments, plan, written_files(plan.settings))
+    if not arguments.force:
+        check_replaceable(files_of(path), wanted, texts_of(plan))
     make_default_folder((path, settings.save_photons, settings.timeline))
     picture = render_plan(plan)
     _report(picture, path, quiet=settings.quiet)
@@ -143,8 +161,25 @@ def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
     from renderer.film.image_file import DEFAULT_FOLDER
 
     path: Path | None = arguments.output
-    stem = Path(arguments.scene.replace(":", "-")).stem
-    return DEFAULT_FOLDER / f"{stem}-{driver or DEFAULT_DRIVER}.png" if path is None else path
+    words = [Path(arguments.scene.replace(":", "-")).stem, driver or DEFAULT_DRIVER]
+    words += [arguments.camera] if arguments.camera else []
+    words += [f"frame-{arguments.frame}"] if arguments.frame and arguments.frames is None else []
+    words += [f"time-{arguments.time:g}"] if arguments.time is not None else []
+    return DEFAULT_FOLDER / f"{NO_WORD.sub('_', '-'.join(words))}.png" if path is None else path
+
+
+def texts_of(plan: Plan) -> dict[str, str]:
+    """Returns some texts that the picture will hold, by which it is known where there are no statistics."""
+    return {"scene": plan.scene.name, "driver": plan.driver.name}
+
+
+def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[Path | None]) -> None:
+    """Raises `UsageError` where a file that is to be written is one that the scene or the command reads."""
+    from renderer.atomic_file import check_outputs
+    from scenes.scene import Scene
+
+    files = plan.scene.files if isinstance(plan.scene, Scene) else ()
+    check_outputs(outputs, [*files, *arguments.plugin])
 
 
 def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
@@ -165,19 +200,26 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
     from renderer.run import first_run
+    from renderer.run.earlier_picture import asked
     from renderer.run.rendering import check_output, plan_picture, work_of
-    from renderer.run.sequence import check_sequence_path, make_sequence
+    from renderer.run.sequence import check_sequence, check_sequence_path, make_sequence
 
     path = output_of(arguments, settings.driver)
     check_sequence_path(path)
     check_output(settings, path)
     plan = plan_picture(arguments.scene, replace(settings, output=None), is_sequence=True)
     path = output_of(arguments, plan.settings.driver)
+    wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
+    plan = replace(plan, asked=wanted)
+    order = sequence_of(arguments, plan, path)
     make_default_folder([path])
+    _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
+    if not (arguments.force or arguments.resume):
+        check_sequence(order, texts_of(plan))
     first_run.announce(work_of(plan), quiet=settings.quiet)
     plan.note_blindness(plan.snapshot(frame=arguments.frames[0]))
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
-    is_finished = make_sequence(sequence_of(arguments, plan, path), report)
+    is_finished = make_sequence(order, report)
     if report.done:
         first_run.note(work_of(plan))
     report.end(is_finished)

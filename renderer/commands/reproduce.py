@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ def _photons_to_store() -> Setting:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
-    from renderer.atomic_file import write_whole
+    from renderer.atomic_file import write_each, write_whole
     from renderer.bench.comparison import Effort
     from renderer.bench.figure_file import write_figures
     from renderer.bench.reproduction import reproduce
@@ -95,9 +96,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     made = reproduce(paper, job, effort)
     print(made.text())
-    write_figures(arguments.json, job.circumstances, made.as_dict())
+    writes = [partial(write_figures, arguments.json, job.circumstances, made.as_dict())]
     if arguments.markdown:
-        write_whole(arguments.markdown, made.markdown().encode())
+        writes.append(partial(write_whole, arguments.markdown, made.markdown().encode()))
+    write_each(*writes)
     return 0
 
 
@@ -118,10 +120,10 @@ def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     from renderer.bench.files import Run
     from renderer.bench.ray_generators import RayPlan
     from renderer.bench.view_points import chosen_views
-    from renderer.scene.render_context import SceneView
+    from renderer.scene.render_context import scene_seen
     from scenes.plain import plain, point_lit
 
-    snapshot = SceneView.chosen(arguments).load(arguments.scene)
+    snapshot = scene_seen(arguments)
     if paper.has_photon_run:
         snapshot = plain(snapshot)
     if paper.has_construction:

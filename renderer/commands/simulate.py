@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulates, prints, and writes what is asked for."""
-    from renderer.atomic_file import write_whole
+    from renderer.atomic_file import write_each, write_whole
     from renderer.film.image_file import check_folder, make_default_folder
 
     if arguments.dump and arguments.dump.suffix.lower() != ".npz":
@@ -103,11 +104,13 @@ def run(arguments: argparse.Namespace) -> int:
     steps: dict[str, StepSequences] | None = {} if arguments.dump else None
     gpu, found = _simulated(arguments, steps)
     print(table(found))
+    writes: list[Callable[[], object]] = []
     if steps:
-        _write_steps(arguments.dump, steps)
+        writes.append(partial(_write_steps, arguments.dump, steps))
     if arguments.json:
         figures = {"gpu": asdict(gpu), "simulations": [asdict(one) for one in found]}
-        write_whole(arguments.json, (json.dumps(figures, indent=1) + "\n").encode())
+        writes.append(partial(write_whole, arguments.json, (json.dumps(figures, indent=1) + "\n").encode()))
+    write_each(*writes)
     return 0
 
 
@@ -134,7 +137,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     from renderer.bench.ray_sources import PlannedRays
     from renderer.bench.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
     from renderer.bench.view_points import ViewPoint
-    from renderer.scene.render_context import SceneView, check_scene
+    from renderer.scene.render_context import check_scene, scene_seen
     from tracecore.analysis.bound import MOVE_INSTRUCTIONS
     from tracecore.cuda.gpus import GPUS
     from tracecore.kernels.strategies import strategy_names
@@ -148,8 +151,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
         move=MOVE_INSTRUCTIONS if arguments.move is None else arguments.move,
     )
     check_scene(arguments.scene)
-
-    snapshot = SceneView.chosen(arguments).load(arguments.scene)
+    snapshot = scene_seen(arguments)
     plan = RayPlan.chosen(arguments, snapshot.positions)
     rays = PlannedRays(
         snapshot=snapshot, views=[ViewPoint(name="camera", camera=snapshot.camera)], plan=plan, kinds=kinds

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from renderer.atomic_file import atomic_file, temporary_beside
 from renderer.errors import UsageError
+from scenes.written_file import WriteError, target_of
 
 #: What `-o` may end in.
 PICTURE_SUFFIXES = (".png", ".exr", ".npy")
@@ -32,16 +33,30 @@ def check_folder(path: Path) -> None:
     """Raise `UsageError` if no file can be put at `path`: no such folder, a folder in its place, or not allowed."""
     if path.parent == DEFAULT_FOLDER and not os.path.lexists(DEFAULT_FOLDER):
         return
-    if not path.parent.is_dir():
-        remedy = "it is a file" if path.parent.exists() else "make it first"
-        raise UsageError(f"cannot write '{path}': there is no folder '{path.parent}'; {remedy}")
     if path.is_dir():
         raise UsageError(f"cannot write '{path}': it is a folder; give the name of a file")
     try:
-        with tempfile.TemporaryFile(dir=path.parent):
+        target = target_of(path)
+    except NotADirectoryError:
+        target = path
+    except OSError as error:
+        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+    if path.exists() and not os.access(path, os.W_OK):
+        raise UsageError(f"cannot write '{path}': it is protected against writing; choose another name")
+    if target is not None:
+        _check_place(path, target.parent if path.is_symlink() else path.parent)
+
+
+def _check_place(path: Path, folder: Path) -> None:
+    """Raises `UsageError` unless a folder is there and takes new files. path: that is to be written."""
+    if not folder.is_dir():
+        remedy = "it is a file" if folder.exists() else "make it first"
+        raise UsageError(f"cannot write '{path}': there is no folder '{folder}'; {remedy}")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise UsageError(f"cannot write to the folder '{path.parent}': {error.strerror}") from error
+        raise UsageError(f"cannot write to the folder '{folder}': {error.strerror}") from error
 
 
 def make_default_folder(paths: Iterable[Path | None]) -> None:
@@ -117,7 +132,10 @@ def write_exr(path: Path, layers: Mapping[str, npt.NDArray[np.float32]], texts: 
     header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage, **texts}
     channels = {name: plane for layer, values in layers.items() for name, plane in _channels(layer, values)}
     with temporary_beside(path) as temporary, OpenEXR.File(header, channels) as file:
-        file.write(str(temporary))
+        try:
+            file.write(str(temporary))
+        except RuntimeError as error:  # of OpenEXR, whatever is wrong with the disk
+            raise WriteError(path, OSError(str(error).replace(str(temporary), path.name))) from error
 
 
 def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:

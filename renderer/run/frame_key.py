@@ -34,6 +34,7 @@ LEFT_OUT: LeftOut = {
         "photon_path": NOT_IN_THE_PICTURE,
         "preview": NOT_IN_THE_PICTURE,
         "quiet": NOT_IN_THE_PICTURE,
+        "asked": NOT_IN_THE_PICTURE,
     },
     Motion: {"snapshot_at": WALKED, "context": SAME_BITS, "update": SAME_BITS},
 }

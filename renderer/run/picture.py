@@ -8,13 +8,14 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from renderer.atomic_file import temporary_beside
+from renderer.atomic_file import temporary_beside, write_each
 from renderer.film import image_file
 from renderer.film.exposure import metered
 from renderer.film.film import Film
@@ -24,9 +25,11 @@ from renderer.film.tone_mapping import ToneMapping
 from renderer.interrupts import held_back
 from renderer.run import statistics, timeline
 from renderer.run.darkness import darkness
+from renderer.run.earlier_picture import files_of
 from renderer.run.session import Limits, expose, render
 from renderer.settings.picture import DEFAULT_PREVIEW
 from renderer.version import __version__
+from scenes.written_file import target_of
 from tracecore.dispatch.tracer import Limits as TracerLimits
 
 if TYPE_CHECKING:
@@ -64,6 +67,7 @@ class PictureOrder:
     denoise: whether a .png is shown without noise, and a layer of it is kept.
     motion: of the scene while the shutter is open, or None for a moment of it.
     quiet: whether no progress is shown.
+    asked: what a command asks for, see `renderer.run.earlier_picture`.
     """
 
     kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
@@ -77,6 +81,7 @@ class PictureOrder:
     denoise: bool = False
     motion: Motion | None = None
     quiet: bool = False
+    asked: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,13 +109,23 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
         record = PictureRecord(context, driver, order, start)
         files = PictureFiles(path, record, keep_linear=keep_linear)
         film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
-        finished = render(driver, film, order.limits, files, quiet=order.quiet)
-        if film.passes and order.photon_path is not None:
-            save_photons(order.photon_path, cast("PhotonKeeper", driver))
-        if order.timeline_path is not None:
-            timeline.write(order.timeline_path, cast("EyeDriver", driver).logs())
-        made = None if files.picture is None else dataclasses.replace(files.picture, is_finished=finished)
-        return Made(picture=made, finished=finished, trace_seconds=driver.work.trace_seconds)
+        ends: list[bool] = []
+        write_each(
+            lambda: ends.append(render(driver, film, order.limits, files, quiet=order.quiet)),
+            partial(write_others, order, driver, film),
+        )
+        made = None if files.picture is None else dataclasses.replace(files.picture, is_finished=ends[0])
+        return Made(picture=made, finished=ends[0], trace_seconds=driver.work.trace_seconds)
+
+
+def write_others(order: PictureOrder, driver: Driver, film: Film) -> None:
+    """Writes what is to be kept of the making of a picture: photons and the timeline."""
+    writes: list[Callable[[], object]] = []
+    if film.passes and order.photon_path is not None:
+        writes.append(partial(save_photons, order.photon_path, cast("PhotonKeeper", driver)))
+    if order.timeline_path is not None:
+        writes.append(lambda: timeline.write(cast("Path", order.timeline_path), cast("EyeDriver", driver).logs()))
+    write_each(*writes)
 
 
 def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Picture]:
@@ -210,7 +225,7 @@ class PictureRecord:
             film_seconds=film.seconds,
         )
         figures = statistics.collect(self._context, driver.name, driver.settings, measured)
-        return figures | {"coprocessor.batches": traced.batches}
+        return figures | {"coprocessor.batches": traced.batches, "asked": self.order.asked}
 
 
 class PictureFiles:
@@ -221,25 +236,36 @@ class PictureFiles:
 
     def __init__(self, path: Path | None, record: PictureRecord, *, keep_linear: bool = True) -> None:
         self.path, self.record, self.keep_linear = path, record, keep_linear
-        self.interval = math.inf if path is None else record.order.preview
+        self.interval = math.inf if path is None or target_of(path) is None else record.order.preview
         self.picture: Picture | None = None
+        self._is_warned = False
 
     def save_picture(self, film: Film) -> None:
-        """Writes the picture alone."""
-        if self.path is not None:
-            self.record.picture(film).write(self.path)
+        """Writes the unfinished picture and its statistics; where that fails, it says so once."""
+        if self.path is None:
+            return
+        picture = self.record.picture(film)
+        try:
+            picture.write(self.path)
+            statistics.write(self.path.with_suffix(".json"), picture.statistics)
+        except OSError as error:
+            if not self._is_warned:
+                log.warning("note: %s; rendering goes on, and writes again in the end", error)
+            self._is_warned = True
 
     def save_all(self, film: Film) -> None:
-        """Writes the picture, the linear data and the statistics."""
+        """Writes the picture, the linear data and the statistics, each also where another cannot be written."""
         self.picture = self.record.picture(film)
         if self.picture.statistics["darkness"] and not self.record.order.quiet:
             log.warning("note: %s", self.picture.statistics["darkness"])
         if self.path is None:
             return
-        self.picture.write(self.path)
-        if self.path.suffix.lower() == ".png" and self.keep_linear:
-            image_file.write_array(self.path.with_suffix(".npy"), self.picture.image)
-        statistics.write(self.path.with_suffix(".json"), self.picture.statistics)
+        path, *linear, figures = files_of(self.path, keep_linear=self.keep_linear)
+        write_each(
+            partial(self.picture.write, path),
+            *(partial(image_file.write_array, one, self.picture.image) for one in linear),
+            partial(statistics.write, figures, self.picture.statistics),
+        )
 
 
 def save_photons(path: Path, driver: PhotonKeeper) -> None:

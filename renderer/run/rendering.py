@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import scenes
+from renderer.atomic_file import check_outputs
 from renderer.drivers import DRIVERS, EyeDriver, find_driver
 from renderer.drivers.blindness import blindness_note
 from renderer.drivers.driver import RenderSettings, curve_of, settings_taken
@@ -24,6 +25,7 @@ from renderer.film.image_file import check_folder, check_photon_path, check_writ
 from renderer.film.picture import Picture
 from renderer.plugins import load_installed
 from renderer.run import first_run
+from renderer.run.earlier_picture import Asked, files_of
 from renderer.run.motion import Motion
 from renderer.run.picture import Made, PictureOrder, make_picture, picture_by_pass
 from renderer.run.session import Limits
@@ -97,12 +99,14 @@ class Plan:
     settings: with what the scene proposes filled in.
     driver: the class of the driver.
     load_seconds: wall time that it took to read the scene.
+    asked: what a command asks for, to be kept with the picture.
     """
 
     scene: Scene | Snapshot
     settings: Settings
     driver: type[EyeDriver]
     load_seconds: float
+    asked: Asked | None = None
 
     def order(self) -> PictureOrder:
         """Return how a picture of it is made, whatever the moment."""
@@ -119,6 +123,7 @@ class Plan:
             denoise=chosen.denoise,
             motion=self._motion(),
             quiet=chosen.quiet,
+            asked=self.asked,
         )
 
     def snapshot(self, **scene_view: Any) -> Snapshot:
@@ -178,6 +183,8 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         raise UsageError("define has values for parameters of a scene file; this scene has been read already")
     elif isinstance(scene, Scene):
         scene = viewed(scene, viewing_of(settings))
+    if isinstance(scene, Scene):
+        check_outputs(written_files(settings), scene.files)
     filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
     name = filled.driver or DEFAULT_DRIVER
     check_driver(settings, name)
@@ -188,6 +195,12 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         is_metered = is_of_file and not is_sequence and curve_of(driver) != "linear"
         filled = replace(filled, exposure="auto" if is_metered else 0.0)
     return Plan(scene=scene, settings=replace(filled, driver=name), driver=driver, load_seconds=load_seconds)
+
+
+def written_files(settings: Settings) -> list[Path | None]:
+    """Returns the files that are to be written of a picture; None stands for one that is not."""
+    files = [] if settings.output is None else files_of(settings.output)
+    return [*files, settings.save_photons, settings.timeline]
 
 
 def render_plan(plan: Plan) -> Picture:

@@ -4,9 +4,11 @@ all.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from PIL import Image, features
 
-from renderer.atomic_file import atomic_file
+from renderer.atomic_file import atomic_file, write_each
 from renderer.errors import UsageError
 from renderer.film.image_file import check_writable
 from renderer.run import statistics
+from renderer.run.earlier_picture import check_replaceable, files_of, read_statistics
 from renderer.run.frame_key import frame_key
 from renderer.run.picture import Made, PictureOrder, make_picture
 from renderer.version import __version__
@@ -44,6 +47,9 @@ STILLS = (".png", ".exr")
 
 #: Digits of a frame's number in its file name, at least.
 DIGITS = 4
+
+#: Digits at most.
+MOST_DIGITS = 10
 
 Seeds = Literal["same", "own"]
 
@@ -91,6 +97,18 @@ class SequenceOrder:
         suffix = ".png" if self.path.suffix.lower() in ANIMATED else self.path.suffix
         return self.path.with_name(f"{self.path.stem}-{frame:0{digits}}{suffix}")
 
+    @property
+    def own_files(self) -> list[Path]:
+        """Returns the files of the whole sequence: its animated picture, if there is to be one, and its statistics."""
+        return [*([self.path] if self.path.suffix.lower() in ANIMATED else []), self.path.with_suffix(".json")]
+
+    def frame_files_there(self) -> list[Path]:
+        """Returns the files of frames, pictures and statistics, that are there already."""
+        number = re.compile(rf"{re.escape(self.path.stem)}-(\d+)(\.[^.]+)")
+        found = [(path, number.fullmatch(path.name)) for path in sorted(self.path.parent.iterdir())]
+        frames = [(path, int(match[1])) for path, match in found if match and len(match[1]) <= MOST_DIGITS]
+        return [path for path, frame in frames if frame in self.frames and path in files_of(self.frame_path(frame))]
+
 
 def check_sequence_path(path: Path) -> None:
     """Raises `UsageError` now if a sequence could not be written later."""
@@ -102,6 +120,18 @@ def check_sequence_path(path: Path) -> None:
     if suffix == ".webp" and not features.check("webp"):
         raise UsageError(f"cannot write '{path}': Pillow is here without WebP; take .gif or .apng")
     check_writable(path.with_suffix(".png") if suffix in ANIMATED else path)
+
+
+def check_sequence(order: SequenceOrder, texts: Mapping[str, str]) -> None:
+    """Raises `UsageError` where a frame of another scene or setting would be replaced, or something else.
+
+    texts: as `renderer.run.earlier_picture.check_replaceable` takes them.
+    """
+    wanted = order.picture.asked or {}
+    check_replaceable(order.own_files, wanted, {})
+    for path in order.frame_files_there():
+        picture = path.with_suffix(order.frame_path(order.frames[0]).suffix)
+        check_replaceable(files_of(picture, keep_linear=False), wanted, texts)
 
 
 def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool], None]) -> bool:
@@ -120,13 +150,15 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
         if figures is None:
             return False
         if kept is None:
-            keyed = figures | {"request": key_of(figures["passes"])}
-            statistics.write(order.frame_path(frame).with_suffix(".json"), keyed)
+            write_finished(order.frame_path(frame), figures | {"request": key_of(figures["passes"])})
         rows.append(figures)
         report(frame, figures, kept is not None)
+    figures = table(order.frames, rows) | {"asked": order.picture.asked}
+    writes = [partial(statistics.write, order.path.with_suffix(".json"), figures)]
     if order.path.suffix.lower() in ANIMATED:
-        write_animation(order.path, map(order.frame_path, order.frames), order.frames_per_second)
-    statistics.write(order.path.with_suffix(".json"), table(order.frames, rows))
+        stills = map(order.frame_path, order.frames)
+        writes.append(partial(write_animation, order.path, stills, order.frames_per_second))
+    write_each(*writes)
     return True
 
 
@@ -155,20 +187,36 @@ def of_frame(order: SequenceOrder, frame: int) -> PictureOrder:
     return replace(order.picture, settings=settings)
 
 
+def write_finished(path: Path, figures: Statistics) -> None:
+    """Writes the statistics of a frame that is finished, with a checksum over them and the picture at `path`."""
+    plain = statistics.plain(figures)
+    statistics.write(path.with_suffix(".json"), plain | {"checksum": checksum(path, plain)})
+
+
+def checksum(path: Path, figures: Statistics) -> str:
+    """Returns 64 hexadecimal digits that stand for the file of a picture and for its statistics, as they are read."""
+    digest = hashlib.blake2b(json.dumps(figures, sort_keys=True).encode(), digest_size=32)
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
 def finished_frame(path: Path, key_of: Callable[[int], str]) -> Statistics | None:
-    """Returns the statistics of a frame that is there as it is wanted, else None.
+    """Returns the statistics of a frame that is there as it is wanted and undamaged, else None.
 
     path: of the frame's picture.
     key_of: gives the key that the frame has to have, of the number of its passes.
     """
+    figures = read_statistics(path.with_suffix(".json"))
+    if figures is None or not path.is_file():
+        return None
     try:
-        figures: Statistics = json.loads(path.with_suffix(".json").read_text())
-    except (OSError, ValueError):
+        if figures.pop("checksum", None) != checksum(path, figures):
+            return None
+    except OSError:
         return None
-    passes = figures.get("passes") if isinstance(figures, dict) and path.is_file() else None
-    if not isinstance(passes, int) or passes < 1 or figures.get("request") != key_of(passes):
-        return None
-    return figures
+    return figures if figures.get("request") == key_of(figures["passes"]) else None
 
 
 def write_animation(path: Path, frames: Iterable[Path], frames_per_second: float) -> None:

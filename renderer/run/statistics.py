@@ -8,7 +8,6 @@ import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from renderer.atomic_file import write_whole
 from renderer.version import __version__
 
 if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not wait for compilers
@@ -75,12 +74,16 @@ FIELDS = {
     "bvh.build_seconds": "wall time to build and pack the tree; at first in a process, to load compiled code too",
     "bvh.update": "where the binary tree comes from: built, or refitted from that of the frame before",
     "bvh.update_seconds": "wall time to build or refit the binary tree alone",
+    "asked": "what the command asked for: the scene, as seen from this folder, and what decides the picture; null "
+    "without a command",
     "version": "version of the program",
 }
 
 #: Keys that say something of pictures alone, and of photon runs alone; the others have them too, as 0, null or the
 #: same as another key.
-OF_PICTURES = ("passes", "noise", "bias", "darkness", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update")
+OF_PICTURES = (
+    *("passes", "noise", "bias", "darkness", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update", "asked"),
+)
 OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
 
 #: What is needed for this share of the time, when it works at its full speed, is the limit.
@@ -129,6 +132,7 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         **_device_figures(context, measured),
         **_photon_figures(measured.work),
         **_tree_figures(context),
+        "asked": None,
         "version": __version__,
     }
 
@@ -252,8 +256,14 @@ def ratio(part: float, whole: float) -> float:
 
 def write(path: Path, statistics: Statistics) -> None:
     """Writes the JSON file, readable and in the order of `FIELDS`; a number that is not finite becomes null."""
-    text = json.dumps({key: _plain(value) for key, value in statistics.items()}, indent=2) + "\n"
-    write_whole(path, text.encode())
+    from renderer.atomic_file import write_whole
+
+    write_whole(path, (json.dumps(plain(statistics), indent=2) + "\n").encode())
+
+
+def plain(statistics: Statistics) -> Statistics:
+    """Returns statistics as they are read from their file again."""
+    return {key: _plain(value) for key, value in statistics.items()}
 
 
 def _plain(value: Any) -> Any:

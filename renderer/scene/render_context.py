@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import scenes
 import tracecore
+from renderer.atomic_file import check_outputs
 from renderer.errors import UsageError
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
@@ -21,6 +22,10 @@ from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import CutoutError, KernelError
+
+#: Arguments of commands that name files to be written, and such that name files to be read.
+WRITTEN = ("output", "json", "plot", "html", "heatmap", "markdown", "record", "dump", "save_photons", "timeline")
+READ = ("replay",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,11 +160,37 @@ def check_scene(scene: str) -> None:
         scenes.load(scene)
 
 
+def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
+    """Loads the scene of a command, a file or the name of a shipped one.
+
+    arguments: of the command.
+    name: of the scene, if there are several.
+
+    Raises `UsageError` where a file that the command is to write is one that is read, or is to be written twice.
+    """
+    given = vars(arguments)
+    parameters = Definitions().clean(given.get("define") or {})
+    scene = scenes.load(arguments.scene if name is None else name, parameters=parameters)
+    written, read = [given.get(one) for one in WRITTEN], [given.get(one) for one in READ]
+    if reference := given.get("reference"):
+        (read if reference.is_file() else written).append(reference)
+    check_outputs(written, [*scene.files, *given.get("plugin", ()), *filter(None, read)])
+    return scene
+
+
+def scene_seen(arguments: argparse.Namespace) -> Snapshot:
+    """Returns the scene of a command at the moment and through the camera that are chosen. Raises as `load_for`."""
+    scene = load_for(arguments)
+    return SceneView.chosen(arguments).of(scene)
+
+
 @contextmanager
-def open_context(scene: str, scene_view: SceneView, choice: TracerChoice) -> Iterator[RenderContext]:
+def open_context(
+    scene: str, scene_view: SceneView, choice: TracerChoice, load: Callable[[str], Scene] | None = None
+) -> Iterator[RenderContext]:
     """Loads a scene (a file, or the name of a shipped one) and opens a tracer for it, which is closed at the end."""
     start = time.perf_counter()
-    snapshot = scene_view.load(scene)
+    snapshot = scene_view.load(scene) if load is None else scene_view.of(load(scene))
     with context_of(snapshot, choice, load_seconds=time.perf_counter() - start) as context:
         yield context
 

@@ -4,9 +4,8 @@ A writer gets a scene, the path of the file to write and a time, for formats wit
 others in the same folder if it must, and returns a line for each thing that the format cannot say.
 """
 
-import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from scenes.export.mitsuba import write_mitsuba
 from scenes.export.obj import write_obj
 from scenes.export.toml import write_toml
 from scenes.scene import Scene
+from scenes.written_file import WriteError, put, target_of
 
 Writer = Callable[[Scene, Path, float], tuple[str, ...]]
 
@@ -51,7 +51,8 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
     path: its suffix says the format.
     frame_time: the time that formats without animation get, in the unit of the scene's animation range.
 
-    Raises SceneError for a suffix of no format and for a folder that is not there.
+    Raises SceneError for a suffix of no format, for a folder that is not there, and where a file of the scene itself
+    would be replaced; WriteError where a file cannot be written.
     """
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
@@ -59,14 +60,33 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
     folder = path.parent
     if not folder.is_dir():
         raise SceneError(f"no folder {str(folder)!r} to write {path.name!r} in; make it first")
-    with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as unfinished:
-        losses = writer(scene, Path(unfinished) / path.name, frame_time)
-        names = sorted((file.name for file in Path(unfinished).iterdir()), key=lambda name: (name != path.name, name))
-        for name in reversed(names):  # the scene last, so that what it refers to is there
-            os.replace(Path(unfinished) / name, folder / name)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=place_of(path)) as unfinished:
+            losses = writer(scene, Path(unfinished) / path.name, frame_time)
+            names = [file.name for file in Path(unfinished).iterdir()]
+            names.sort(key=lambda name: (name != path.name, name))
+            check_apart([folder / name for name in names], scene.files)
+            for name in reversed(names):  # the scene last, so that what it refers to is there
+                put(Path(unfinished) / name, folder / name)
+    except OSError as error:
+        name = Path(str(error.filename or path)).name  # in the folder of files that were not finished
+        raise WriteError(folder / name, error) from error
     rounded = [texture.name for texture in scene.document.textures if texture.colors is not None]
     losses = (*losses, *(f"texture {name!r} is rounded to 8 bits and to the range from 0 to 1" for name in rounded))
     return Exported(files=tuple(folder / name for name in names), losses=losses)
+
+
+def place_of(path: Path) -> Path | None:
+    """Returns the folder in which the files of a scene are written at first: on the disk where they shall be, or None
+    for the system's folder of temporary files where the path stands for no file."""
+    return None if target_of(path) is None else path.parent
+
+
+def check_apart(paths: Sequence[Path], read: Sequence[Path]) -> None:
+    """Raises SceneError where a file that shall be written is one of those that were read."""
+    for path in paths:
+        if any(path.exists() and other.exists() and path.samefile(other) for other in read):
+            raise SceneError(f"{path} would be replaced, which the scene is read from; write to another name or folder")
 
 
 def looking_through(scene: Scene, camera: str) -> Scene:
@@ -76,4 +96,4 @@ def looking_through(scene: Scene, camera: str) -> Scene:
     if camera not in cameras:  # the one that a scene without any is given
         return scene
     document = replace(scene.document, cameras={camera: cameras[camera], **cameras})
-    return scene_of(scene.name, document, scene.source)
+    return replace(scene_of(scene.name, document, scene.source), files=scene.files)

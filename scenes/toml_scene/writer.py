@@ -12,23 +12,22 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from scenes.document import BentMesh, Document, EnvironmentSource, LightSource
-from scenes.errors import SceneFileError
 from scenes.keys.place import BARE_KEY
 from scenes.model import PICTURES, Texture
 from scenes.scene import Scene
-from scenes.source_file import reason
 from scenes.texture_file import texture_image
 from scenes.toml_scene.exact_mesh import SUFFIX, write_meshes
 from scenes.toml_scene.keys import KEY_OF_FIELD, LINEAR, PICTURE_KEYS
 from scenes.tracks import RotationTrack, Track, VectorTrack
 from scenes.transforms import Transform
+from scenes.written_file import WriteError
 
 
 def write(scene: Scene, path: Path) -> None:
     """Writes a scene: the file, its meshes as STEM-meshes.npz, its textures as STEM-N.png and the image of its
     environment as STEM-environment.npy beside it.
 
-    Raises SceneFileError where that cannot be done.
+    Raises WriteError where that cannot be done.
     """
     document = scene.document
     meshes = {id(part.shape): part.shape for part in document.parts if not isinstance(part.shape, BentMesh)}
@@ -37,11 +36,12 @@ def write(scene: Scene, path: Path) -> None:
             texture_image(texture).save(path.with_name(name))
         write_meshes(path.with_name(mesh_file(path)), list(meshes.values()))
         if has_image(document.environment):
-            np.save(path.with_name(environment_file(path)), document.environment.radiance, allow_pickle=False)
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{line}\n" for line in Lines(document, path).all(scene.name))
+            with path.with_name(environment_file(path)).open("w+b") as file:  # not past Python, which knows what fails
+                np.save(file, document.environment.radiance, allow_pickle=False)
+        with path.open("w", encoding="utf-8", newline="\n") as text:
+            text.writelines(f"{line}\n" for line in Lines(document, path).all(scene.name))
     except OSError as error:
-        raise SceneFileError(path, None, f"cannot be written: {reason(error)}") from error
+        raise WriteError(path, error) from error
 
 
 def texture_files(document: Document, path: Path) -> list[str]:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import renderer
 import scenes
 from renderer import cli
 from renderer.commands import photons
@@ -400,6 +401,45 @@ def test_files_of_a_picture(tmp_path: Path, flat: type[FlatDriver], capsys: pyte
     assert (settings["passes"], settings["seed"], settings["exposure"], settings["width"]) == (3, 7, -1.0, 4)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png"]
     assert capsys.readouterr().out.startswith(f"{path}: 4x3, 3 passes, ")
+
+
+def test_a_picture_of_another_command_needs_force(
+    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ("-o", tmp_path / "a.png", "--passes", "1", "--quiet")
+    assert [run_flat(*common), run_flat(*common)] == [0, 0]
+    before = (tmp_path / "a.png").read_bytes()
+    assert run_flat(*common, "--exposure", "1") == 2
+    assert_one_line(capsys.readouterr().err, "of another command: exposure", "--force")
+    assert (tmp_path / "a.png").read_bytes() == before
+    assert run_flat(*common, "--exposure", "1", "--force") == 0
+    assert json.loads((tmp_path / "a.json").read_text())["asked"]["exposure"] == 1.0
+
+
+def test_a_scene_that_has_been_edited_is_the_same_command(tmp_path: Path, flat: type[FlatDriver]) -> None:
+    path = tmp_path / "a.toml"
+    for text in ("", "render.size = [5, 2]\nrender.exposure = 1.0\n"):
+        path.write_text(text + "materials.red = {}\n[[object]]\nshape = 'sphere'\nmaterial = 'red'\n")
+        command = ("render", path, "--driver", "flat", "--device", "cpu", "--passes", "1", "--quiet")
+        assert run(*command, "-o", tmp_path / "b.png", *(() if text else ("--preview", "0"))) == 0
+
+
+def test_no_picture_is_written_over_its_scene(
+    tmp_path: Path, flat: type[FlatDriver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sky, path = tmp_path / "sky.npy", tmp_path / "sky.toml"
+    np.save(sky, np.ones((2, 4, 3), np.float32))
+    path.write_text(
+        "materials.red = {}\nobject = [{ shape = 'sphere', material = 'red' }]\nenvironment.image = 'sky.npy'"
+    )
+    before = sky.read_bytes()
+    assert run("render", path, "--driver", "flat", "--device", "cpu", "-o", tmp_path / "sky.png", "--force") == 2
+    assert_one_line(capsys.readouterr().err, "sky.npy': the scene or the command reads it")
+    with pytest.raises(UsageError, match="the scene or the command reads it"):
+        renderer.render(path, driver="flat", output=tmp_path / "sky.png")
+    assert run_flat("-o", tmp_path / "a.png", "--timeline", tmp_path / "a.json") == 2
+    assert_one_line(capsys.readouterr().err, "another file of this command goes there")
+    assert sky.read_bytes() == before
 
 
 def test_how_it_was_traced_is_not_in_the_picture(tmp_path: Path) -> None:

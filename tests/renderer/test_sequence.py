@@ -191,11 +191,34 @@ def test_only_what_is_as_asked_for_is_kept(moving, counted, tmp_path):
     assert made("--resume", "--seed", "5", "--exposure", "1") == 4
     assert made("--resume", "--seed", "5", "--exposure", "1", "--threads", "1", "--update", "rebuild") == 0
     assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 4
-    (tmp_path / "a-0002.png").unlink()
+    (tmp_path / "a-0002.png").write_bytes((tmp_path / "a-0002.png").read_bytes()[:-1])
     (tmp_path / "a-0001.json").write_text("{")
     assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 2
     write_moving(tmp_path, 2.0)  # frame 0 is as before
     assert made("--resume", "--seed", "5", "--exposure", "1", "--frame-seeds", "own") == 3
+
+
+def test_frames_of_other_commands_are_not_replaced(moving, counted, tmp_path, capsys):
+    assert render(moving, "0:0", tmp_path / "a.gif", "--quiet") == 0
+    assert render(moving, "0:1", tmp_path / "a.gif", "--quiet") == 0
+    before = (tmp_path / "a-0001.png").read_bytes()
+    (tmp_path / "a.json").unlink()
+    (tmp_path / "a.gif").unlink()
+    assert render(moving, "1:2", tmp_path / "a.gif", "--quiet", "--seed", "5") == 2
+    assert "a-0001.png' is there already, of another command: seed" in capsys.readouterr().err
+    assert (tmp_path / "a-0001.png").read_bytes() == before
+    assert render(moving, "2:2", tmp_path / "a.gif", "--quiet", "--seed", "5") == 0
+    assert render(moving, "2:2", tmp_path / "a.gif", "--quiet") == 2
+    assert render(moving, "2:2", tmp_path / "a.gif", "--quiet", "--force") == 0
+
+
+def test_frames_are_not_written_over_the_scene(moving, counted, tmp_path, capsys):
+    scene = moving.rename(tmp_path / "a-0001.json")
+    text = scene.read_bytes()
+    (tmp_path / "link.aff").symlink_to(scene)
+    assert render(tmp_path / "link.aff", "0:1", tmp_path / "a.png", "--quiet", "--force") == 2
+    assert "the scene or the command reads it" in capsys.readouterr().err
+    assert scene.read_bytes() == text
 
 
 def test_a_frame_under_another_sky_is_not_kept(counted, tmp_path):
@@ -243,7 +266,7 @@ def test_what_was_begun_anew_is_not_kept(moving, counted, tmp_path):
     whole = (tmp_path / "a-0000.png").read_bytes()
     counted.at_pass = staticmethod(die)
     with pytest.raises(RuntimeError):
-        render(moving, "0:0", tmp_path / "a.png", "--quiet", "--seed", "5")
+        render(moving, "0:0", tmp_path / "a.png", "--quiet", "--seed", "5", "--force")
     counted.at_pass = staticmethod(lambda begun, passed: None)
     assert render(moving, "0:0", tmp_path / "a.png", "--quiet", "--resume") == 0
     assert (tmp_path / "a-0000.png").read_bytes() == whole

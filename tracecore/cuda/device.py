@@ -35,6 +35,9 @@ DEFAULT_TIMEOUT = 60.0
 #: Bytes of pinned memory through which contents of any size are copied to the device and back, a piece at a time.
 STAGING_BYTES = 1 << 26
 
+#: Words in the errors of CUDA and CuPy by which they say that there is no memory.
+OUT_OF_MEMORY = ("cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY", "out of memory", "Out of memory")
+
 #: What a device that did not answer may still read and write; it is never given back.
 _kept_for_good: list[Any] = []
 
@@ -56,6 +59,8 @@ def gpu_unavailable_reason(index: int | None = None) -> str | None:
     except DeviceError as error:
         return str(error)
     except Exception as error:
+        if is_out_of_memory(error):
+            return f"CUDA does not start ({_one_line(error)}); {memory_words(driver)}"
         return f"CUDA does not start ({_one_line(error)}); install or update the NVIDIA driver, see nvidia-smi"
 
 
@@ -72,13 +77,32 @@ def _one_line(error: BaseException) -> str:
 
 @contextmanager
 def cuda_errors(doing: str) -> Iterator[None]:
-    """CuPy's errors as `DeviceError`, with what was being done."""
+    """CuPy's errors as `DeviceError`, with what was being done, and how much memory is free where it was not enough."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        raise DeviceError(
-            f"{doing}: {_one_line(error)}; is the GPU's memory full, or another process at fault?"
-        ) from error
+        why = "is the GPU's memory full, or another process at fault?"
+        if is_out_of_memory(error):
+            why = memory_words(installed_driver())
+        raise DeviceError(f"{doing}: {_one_line(error)}; {why}") from error
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Returns whether an error of CUDA says that a device has no memory left."""
+    return isinstance(error, MemoryError) or any(word in str(error) for word in OUT_OF_MEMORY)
+
+
+def memory_words(driver: CudaDriver) -> str:
+    """Returns, as text, how much memory of the current device is free, who may hold the rest, and what to do."""
+    try:
+        free, total = driver.memory()
+        amount = f"{free / 1e9:.2f} of {total / 1e9:.2f} GB of the GPU's memory are free"
+    except Exception:  # without memory there may be no context that could tell
+        amount = "the GPU's memory is full"
+    return (
+        f"{amount}; this process and others, which nvidia-smi lists, hold the rest: end what is not needed, choose "
+        "another GPU by --device gpu:N, or take --device cpu"
+    )
 
 
 class CudaDevice:

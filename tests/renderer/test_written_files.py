@@ -1,0 +1,426 @@
+"""Files that are written: what is no file stays what it is, what fails is told, and nothing is lost that was there."""
+
+import argparse
+import io
+import json
+import logging
+import os
+import select
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from renderer.atomic_file import atomic_file, check_outputs, write_each, write_whole
+from renderer.bench import dispatch_benchmark, error_benchmark, picture_plot
+from renderer.bench.ray_file import RayFile, write_rays
+from renderer.cli import make_parser
+from renderer.commands import simulate
+from renderer.commands.render import output_of
+from renderer.errors import UsageError
+from renderer.film import image_file
+from renderer.film.film import Film
+from renderer.photons.photon_map import PHOTON_WORDS, save_photons
+from renderer.run import picture, statistics, timeline
+from renderer.run.earlier_picture import asked, check_replaceable, files_of, read_statistics
+from renderer.run.picture import PictureFiles, PictureRecord
+from renderer.run.sequence import finished_frame, write_animation, write_finished
+from renderer.scene.render_context import READ, WRITTEN, load_for
+from renderer.settings.picture import Settings
+from scenes import load
+from scenes.errors import SceneError
+from scenes.export import WRITERS, export
+from scenes.scene import Scene
+from scenes.written_file import WriteError
+
+resource = pytest.importorskip("resource", reason="no limits on files here")
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="other systems have no such files")
+
+NOISE = np.random.default_rng(1).random((40, 50, 3), np.float32)
+PHOTONS = np.arange(600 * PHOTON_WORDS, dtype=np.uint32).reshape(600, PHOTON_WORDS)
+ROWS = [{"dispatch": "direct", "batch_rays": 256, "in_flight": 1, "rays_per_second": 1e6}]
+ERRORS = [{"driver": "path", "seconds": 1.0 + i, "error": 0.5, "passes": 1} for i in range(2)]
+PICTURES = [{"driver": "path", "device": "cpu", "scene": "a", "errors": [{"seconds": 1.0, "error": 0.1}]}]
+
+
+@cache
+def vases() -> Scene:
+    return load("vases")
+
+
+def write_kept_photons(path: Path) -> None:
+    driver = SimpleNamespace(save_photons=lambda temporary: save_photons(temporary, PHOTONS, 1.0))
+    picture.save_photons(path, cast(Any, driver))
+
+
+def write_gif(path: Path) -> None:
+    still = path.with_name("still.png")
+    write_animation(path, [still, still], 25.0)
+
+
+def write_steps(path: Path) -> None:
+    arrays = np.random.default_rng(1).integers(0, 256, 20000, np.uint8)
+    simulate._write_steps(path, {"a/b": cast(Any, SimpleNamespace(kinds=arrays, useful=arrays, starts=arrays))})
+
+
+#: Each kind of file that the program writes, by a name for it.
+WRITES: dict[str, Callable[[Path], object]] = {
+    "a.png": lambda path: image_file.write_png(path, (255 * NOISE).astype(np.uint8), {}),
+    "a.npy": lambda path: image_file.write_array(path, NOISE),
+    "a.exr": lambda path: image_file.write_exr(path, {"beauty": NOISE}, {}),
+    "photons.npz": write_kept_photons,
+    "a.gif": write_gif,
+    "steps.npz": write_steps,
+    "rays.npz": lambda path: write_rays(path, RayFile(scene="a" * 9999, triangles="", origin={}, sets=())),
+    "figures.json": lambda path: statistics.write(path, {"key": "x" * 9999}),
+    "timeline.json": lambda path: timeline.write(path, [log_of_a_thread()]),
+    "dispatch.png": lambda path: dispatch_benchmark.plot(cast(Any, ROWS), "", path),
+    "error.png": lambda path: error_benchmark.plot(ERRORS, "", path),
+    "pictures.svg": lambda path: picture_plot.plot(PICTURES, "", path),
+    **{f"scene{suffix}": lambda path: export(vases(), path, 0.0) for suffix in WRITERS},
+}
+
+
+def log_of_a_thread() -> Any:
+    return SimpleNamespace(rows=np.ones((200, 5), np.int64), spans=[], dropped=0)
+
+
+def needs(name: str) -> None:
+    if name.endswith((".exr", ".xml")):
+        pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    if name in ("dispatch.png", "error.png", "pictures.svg"):
+        pytest.importorskip("matplotlib", reason="the extra [plot] is not installed")
+
+
+@contextmanager
+def full_disk(most_bytes: int) -> Iterator[None]:
+    """Lets no file grow beyond so many bytes, within the block."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@posix_only
+@pytest.mark.parametrize("name", WRITES)
+def test_a_full_disk_is_told_with_the_name_and_leaves_the_old_file(name: str, tmp_path: Path) -> None:
+    needs(name)
+    path, still = tmp_path / name, tmp_path / "still.png"
+    path.write_bytes(b"old")
+    image_file.write_png(still, (255 * NOISE).astype(np.uint8), {})
+    with full_disk(100), pytest.raises(WriteError) as raised:
+        WRITES[name](path)
+    assert str(raised.value).startswith(f"cannot write '{tmp_path}/{path.stem}")
+    assert str(raised.value).endswith(("File too large", "File too large."))
+    assert path.read_bytes() == b"old"
+    assert set(tmp_path.iterdir()) == {path, still}
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.exr", "photons.npz", "figures.json"])
+def test_a_folder_that_has_gone_is_told(name: str, tmp_path: Path) -> None:
+    needs(name)
+    with pytest.raises(WriteError, match=rf"cannot write '.*gone/{name}': "):
+        WRITES[name](tmp_path / "gone" / name)
+
+
+@posix_only
+def test_what_a_link_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    for name, old in (("there.json", b"old"), ("missing.json", None)):
+        target, link = tmp_path / "far" / name, tmp_path / name
+        if old is not None:
+            target.write_bytes(old)
+        link.symlink_to(target)
+        image_file.check_folder(link)
+        write_whole(link, b"new")
+        assert link.is_symlink()
+        assert target.read_bytes() == b"new"
+    assert sorted(os.listdir(tmp_path / "far")) == ["missing.json", "there.json"]
+
+
+@posix_only
+def test_a_link_to_itself_leads_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.symlink_to(path)
+    with pytest.raises(UsageError, match=r"cannot write .*a\.json"):
+        image_file.check_folder(path)
+    with pytest.raises(WriteError, match=r"cannot write .*a\.json"):
+        write_whole(path, b"new")
+
+
+@posix_only
+def test_a_pipe_is_written_through(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.npy"
+    os.mkfifo(pipe)
+    image_file.check_writable(pipe)
+    with pytest.raises(WriteError, match=r"cannot write '.*a\.npy': nobody reads"):  # nobody reads
+        image_file.write_array(pipe, NOISE)
+    with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        writer = threading.Thread(target=image_file.write_array, args=(pipe, NOISE))
+        writer.start()
+        select.select([file], [], [])
+        os.set_blocking(file.fileno(), True)
+        found = np.load(io.BytesIO(file.read()))
+        writer.join()
+    np.testing.assert_array_equal(found, NOISE)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no device here that is always full")
+    for path in (Path("/dev/full"), tmp_path / "link"):
+        if not path.exists():
+            path.symlink_to("/dev/full")
+        image_file.check_folder(path)
+        with pytest.raises(WriteError, match=f"cannot write '{path}': No space left on device"):
+            timeline.write(path, [log_of_a_thread()])
+        assert stat.S_ISCHR(path.stat().st_mode)
+    write_whole(Path("/dev/null"), b"new")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+@posix_only
+def test_what_goes_to_standard_output_stands_between_what_is_printed(tmp_path: Path) -> None:
+    path, before = tmp_path / "out", os.dup(1)
+    with path.open("wb") as file:
+        try:
+            os.dup2(file.fileno(), 1)
+            os.write(1, b"first\n")
+            write_whole(path, b"content\n")
+            os.write(1, b"last\n")
+        finally:
+            os.dup2(before, 1)
+            os.close(before)
+    assert path.read_bytes() == b"first\ncontent\nlast\n"
+
+
+def test_errors_of_other_files_are_not_renamed(tmp_path: Path) -> None:
+    def write() -> None:
+        with atomic_file(tmp_path / "a"):
+            (tmp_path / "input").read_bytes()
+
+    with pytest.raises(FileNotFoundError):
+        write()
+
+
+def test_all_are_tried() -> None:
+    done: list[str] = []
+
+    def fail(name: str) -> None:
+        raise WriteError(name, OSError(28, "No space left on device"))
+
+    with pytest.raises(WriteError, match="cannot write 'b'"):
+        write_each(lambda: done.append("a"), lambda: fail("b"), lambda: done.append("c"))
+    assert done == ["a", "c"]
+    with pytest.raises(OSError, match=r"cannot write 'd': .*; cannot write 'e'"):
+        write_each(lambda: fail("d"), lambda: fail("e"))
+
+
+class Recorded:
+    """Stands for the record of a picture whose statistics are small and whose linear data are large."""
+
+    def __init__(self) -> None:
+        self.order = SimpleNamespace(preview=1.0)
+
+    def picture(self, film: Film) -> Any:
+        content = b"picture"
+        return SimpleNamespace(
+            write=lambda path: write_whole(path, content), image=NOISE, statistics={"passes": film.passes}
+        )
+
+
+@posix_only
+def test_what_fits_on_the_disk_is_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files, film = PictureFiles(tmp_path / "a.png", cast(PictureRecord, Recorded())), Film(4, 3)
+    with full_disk(1000), pytest.raises(WriteError, match=r"cannot write '.*a\.npy': File too large"):
+        files.save_all(film)
+    assert sorted(os.listdir(tmp_path)) == ["a.json", "a.png"]
+    with full_disk(3), caplog.at_level(logging.WARNING):
+        files.save_picture(film)
+        files.save_picture(film)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"note: cannot write '{tmp_path}/a.png': File too large; rendering goes on, and writes again in the end"
+    ]
+    assert (tmp_path / "a.png").read_bytes() == b"picture"
+
+
+# ------------------------------------------------------------------------------------------- what is not written over
+
+SKY = "materials.red = {}\n[[object]]\nshape = 'sphere'\nmaterial = 'red'\n[environment]\nimage = 'sky.npy'\n"
+
+
+@pytest.fixture
+def sky(tmp_path: Path) -> Path:
+    path = tmp_path / "sky.toml"
+    path.write_text(SKY)
+    np.save(tmp_path / "sky.npy", np.ones((2, 4, 3), np.float32))
+    return path
+
+
+def test_a_scene_knows_its_files(sky: Path) -> None:
+    assert load(sky).files == (sky, sky.with_name("sky.npy"))
+    (sky.parent / "a.mtl").write_text("newmtl red\nKd 1 0 0\nmap_Kd a.png\n")
+    Image.new("RGB", (2, 2)).save(sky.parent / "a.png")
+    mesh = sky.with_suffix(".obj")
+    mesh.write_text("mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl red\nf 1/1 2/2 3/3\n")
+    assert {path.name for path in load(mesh).files} == {"sky.obj", "a.mtl", "a.png"}
+    assert load("cornell").files == ()
+
+
+@pytest.mark.parametrize("option", WRITTEN)
+def test_no_command_writes_over_the_files_of_its_scene(option: str, sky: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(sky.parent)
+    for written in ("sky.npy", "../" + sky.parent.name + "/sky.toml"):
+        with pytest.raises(UsageError, match=f"cannot write '{written}': the scene or the command reads it"):
+            load_for(argparse.Namespace(scene="sky.toml", **{option: Path(written)}))
+    load_for(argparse.Namespace(scene="sky.toml", **{option: Path("other.npy")}))
+
+
+def test_neither_over_other_files_that_a_command_reads(tmp_path: Path) -> None:
+    path = tmp_path / "plugin.py"
+    path.touch()
+    for inputs in ({"plugin": [path]}, {"replay": path}, {"reference": path}):
+        with pytest.raises(UsageError, match="reads it"):
+            load_for(argparse.Namespace(scene="cornell", json=path, **inputs))
+
+
+def test_no_two_files_of_a_command_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "a.json")
+    for other in (tmp_path / "a.json", tmp_path / "link", tmp_path / ".." / tmp_path.name / "a.json"):
+        with pytest.raises(UsageError, match="another file of this command goes there"):
+            check_outputs([*files_of(tmp_path / "a.png"), None, other], [])
+    check_outputs([Path(os.devnull), Path(os.devnull)], [])
+
+
+def test_every_option_that_names_a_file_is_known() -> None:
+    """--to is checked by the export, --references is a folder."""
+    commands = cast(Any, make_parser()._subparsers)._group_actions[0].choices.values()
+    subcommands = [sub for one in commands for sub in parsers_of(one)]
+    files = {action.dest for one in subcommands for action in one._actions if "FILE" in str(action.metavar)}
+    assert files == {*WRITTEN, *READ, "plugin", "reference", "to"}
+
+
+def parsers_of(parser: Any) -> Iterator[Any]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.values()
+
+
+def test_an_export_does_not_replace_what_it_was_read_from(sky: Path) -> None:
+    scene, before = load(sky), sky.read_bytes()
+    with pytest.raises(SceneError, match=r"sky\.toml would be replaced, which the scene is read from"):
+        export(scene, sky, 0.0)
+    assert sky.read_bytes() == before
+    assert len(export(scene, sky.with_name("copy.toml"), 0.0).files) == 3
+
+
+def asked_of(*words: str, folder: Path = Path("output")) -> dict[str, Any]:
+    from renderer.commands.arguments import chosen_settings
+
+    arguments = make_parser().parse_args(["render", *words])
+    return asked(arguments.scene, chosen_settings(Settings, arguments), folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["cornell"], "cornell-photon"),
+        (["museum:50k", "--driver", "path"], "museum-50k-path"),
+        (["a/kitchen.aff", "--frame", "100", "--camera", "left wing"], "kitchen-photon-left_wing-frame-100"),
+        (["kitchen", "--time", "1.5"], "kitchen-photon-time-1.5"),
+        (["kitchen", "--frames", "0:9"], "kitchen-photon"),
+    ],
+)
+def test_default_names_tell_what_is_seen(words: list[str], name: str) -> None:
+    arguments = make_parser().parse_args(["render", *words])
+    assert output_of(arguments, arguments.driver) == Path(f"output/{name}.png")
+
+
+def test_what_is_asked_for_is_what_decides_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.aff").touch()
+    assert asked_of("a.aff", "--size", "4x3") == {"scene": "../a.aff", "size": [4, 3]}
+    assert asked_of("./a.aff", "--size", "4x3", "--threads", "3", "--quiet", "-o", "x.png") == asked_of(
+        "a.aff", "--size", "4x3"
+    )
+    differing = ["--seed 1", "--passes 2", "--frame 3", "--camera b", "--exposure 1", "--driver ao", "--denoise"]
+    found = [asked_of("a.aff", *words.split()) for words in ["", *differing]]
+    assert all(one not in found[:index] for index, one in enumerate(found))
+
+
+def test_a_picture_is_replaced_by_the_same_command_alone(tmp_path: Path) -> None:
+    path, texts = tmp_path / "a.png", {"scene": "a", "driver": "path"}
+    wanted, other = asked_of("a", "--seed", "1"), asked_of("b", "--size", "4x3")
+    check_replaceable(files_of(path), wanted, texts)  # nothing is there
+    image_file.write_png(path, np.zeros((2, 2, 3), np.uint8), texts | {"settings": "{}"})
+    check_replaceable(files_of(path), wanted, texts)  # as it was written by programs that did not keep what was asked
+    for unknown in ({}, {"asked": None}):
+        path.with_suffix(".json").write_text(json.dumps(unknown))
+        check_replaceable(files_of(path), wanted, texts)
+        with pytest.raises(UsageError, match=r"a\.png' is there already, of unknown origin; replace it with --force"):
+            check_replaceable(files_of(path), wanted, texts | {"driver": "ao"})
+    statistics.write(path.with_suffix(".json"), {"asked": wanted})
+    check_replaceable(files_of(path), wanted, {"driver": "ao"})
+    with pytest.raises(UsageError, match=r"scene a, not b, seed 1, not as it is by default, size .* default, not 4x3"):
+        check_replaceable(files_of(path), other, texts)
+    path.unlink()
+    with pytest.raises(UsageError, match=r"a\.json' is there already"):
+        check_replaceable(files_of(path), other, texts)
+
+
+# ------------------------------------------------------------------------------------------------- frames that are kept
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def resize(path: Path) -> None:
+    Image.new("RGB", (3, 2)).save(path)
+
+
+def texts_of_damage(*texts: str) -> list[Callable[[Path], object]]:
+    return [lambda path, text=text: path.with_suffix(".json").write_text(text) for text in texts]  # type: ignore[misc]
+
+
+def change(key: str, value: object) -> Callable[[Path], object]:
+    def damage(path: Path) -> None:
+        file = path.with_suffix(".json")
+        file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [cut, resize, Path.unlink, lambda path: path.with_suffix(".json").unlink()]
+    + texts_of_damage("", "{", "[]", "null", "[" * 100000, "\x00", '{"passes": 1}', '{"checksum": 1}')
+    + [change("passes", 10**18), change("passes", "1"), change("triangles", None), change("request", "other")],
+)
+def test_a_frame_that_is_damaged_is_not_kept(damage: Callable[[Path], object], tmp_path: Path) -> None:
+    path = tmp_path / "a-0001.png"
+    Image.new("RGB", (2, 2)).save(path)
+    write_finished(path, {"passes": 1, "triangles": 3, "noise": float("nan"), "request": "key1"})
+    keys = {1: "key1"}
+    assert finished_frame(path, keys.__getitem__) == {"passes": 1, "triangles": 3, "noise": None, "request": "key1"}
+    assert finished_frame(path, lambda passes: "another") is None
+    damage(path)
+    assert finished_frame(path, keys.__getitem__) is None
+
+
+def test_statistics_that_are_no_file_are_none(tmp_path: Path) -> None:
+    assert read_statistics(tmp_path) is None
+    assert read_statistics(Path(os.devnull)) is None
