@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -21,7 +20,9 @@ from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping
 from renderer.interrupts import held_back
 from renderer.run import statistics, timeline
-from renderer.run.session import Limits, expose, render
+from renderer.run.checkpoint import NOTHING_SPENT, CheckpointOrder, Spent
+from renderer.run.resuming import Resuming
+from renderer.run.session import Limits, Saving, expose, render
 from renderer.settings.picture import DEFAULT_PREVIEW
 from renderer.version import __version__
 from tracecore.dispatch.tracer import Limits as TracerLimits
@@ -55,6 +56,7 @@ class PictureOrder:
     photon_path: where the photon map is kept, of a driver that has one.
     timeline_path: where it is written what each thread did when, of a driver that knows.
     preview: at least so many seconds between two unfinished pictures.
+    checkpoint: of what can be resumed, or None where none is kept.
     denoise: whether a .png is shown without noise, and a layer of it is kept.
     motion: of the scene while the shutter is open, or None for a moment of it.
     quiet: whether no progress is shown.
@@ -68,6 +70,7 @@ class PictureOrder:
     photon_path: Path | None = None
     timeline_path: Path | None = None
     preview: float = DEFAULT_PREVIEW
+    checkpoint: CheckpointOrder | None = None
     denoise: bool = False
     motion: Motion | None = None
     quiet: bool = False
@@ -91,14 +94,18 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
     """Makes a picture, and writes its files unless `path` is None.
 
     keep_linear: whether linear radiance is written beside a .png too.
+
+    Raises `CheckpointError` where it is to go on from a checkpoint and cannot.
     """
     start = time.perf_counter()
     settings = order.settings(context.snapshot)
+    resuming = Resuming(order.checkpoint, quiet=order.quiet)
     with closing(driver_of(context, order, settings)) as driver, held_back():
-        record = PictureRecord(context, driver, order, start)
-        files = PictureFiles(path, record, keep_linear=keep_linear)
         film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
-        finished = render(driver, film, order.limits, files, quiet=order.quiet)
+        resuming.take_up(driver, film)
+        record = PictureRecord(context, driver, order, start, resuming.spent)
+        files = PictureFiles(path, record, resuming, keep_linear=keep_linear)
+        finished = render(driver, film, order.limits.after(resuming.spent.seconds), files, quiet=order.quiet)
         if film.passes and order.photon_path is not None:
             save_photons(order.photon_path, cast("PhotonKeeper", driver))
         if order.timeline_path is not None:
@@ -131,10 +138,13 @@ class PictureRecord:
     """Records how a picture is being made, from when its driver has been made.
 
     start: `time.perf_counter()` when rendering began.
+    before: what passes have taken that it goes on from.
     """
 
-    def __init__(self, context: RenderContext, driver: Driver, order: PictureOrder, start: float) -> None:
-        self._context, self._driver, self._start = context, driver, start
+    def __init__(
+        self, context: RenderContext, driver: Driver, order: PictureOrder, start: float, before: Spent = NOTHING_SPENT
+    ) -> None:
+        self._context, self._driver, self._start, self._before = context, driver, start, before
         self._start_seconds = time.perf_counter() - start
         self.order = order
 
@@ -177,21 +187,28 @@ class PictureRecord:
             "version": __version__,
         }
 
-    def statistics(self, film: Film) -> Statistics:
-        """Returns the statistics so far."""
+    def spent(self, film: Film) -> Spent:
+        """Returns what all passes of a film have taken."""
         driver = self._driver
         traced = self._context.tracer.statistics() if self.order.motion is None else cast("MotionDriver", driver).traced
+        seconds = time.perf_counter() - self._start
+        return self._before + Spent(seconds=seconds, film_seconds=film.seconds, work=driver.work, traced=traced)
+
+    def statistics(self, film: Film) -> Statistics:
+        """Returns the statistics so far."""
+        driver, spent = self._driver, self.spent(film)
+        traced = spent.traced
         measured = statistics.Measured(
-            work=driver.work,
-            seconds=time.perf_counter() - self._start,
-            rays=driver.work.rays.total,
+            work=spent.work,
+            seconds=spent.seconds,
+            rays=spent.work.rays.total,
             busy_seconds=traced.busy_seconds,
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
             passes=film.passes,
             noise=film.relative_noise,
             bias=film.relative_bias,
             start_seconds=self._start_seconds,
-            film_seconds=film.seconds,
+            film_seconds=spent.film_seconds,
         )
         figures = statistics.collect(self._context, driver.name, driver.settings, measured)
         return figures | {"coprocessor.batches": traced.batches}
@@ -203,18 +220,34 @@ class PictureFiles:
     Without a path no file is written. picture: as it was in the end, None before.
     """
 
-    def __init__(self, path: Path | None, record: PictureRecord, *, keep_linear: bool = True) -> None:
-        self.path, self.record, self.keep_linear = path, record, keep_linear
-        self.interval = math.inf if path is None else record.order.preview
+    def __init__(
+        self, path: Path | None, record: PictureRecord, resuming: Resuming, *, keep_linear: bool = True
+    ) -> None:
+        self.path, self.record, self.resuming, self.keep_linear = path, record, resuming, keep_linear
         self.picture: Picture | None = None
+
+    def savings(self) -> list[Saving]:
+        """Returns when the unfinished picture is written, and when the checkpoint."""
+        preview = self.record.order.preview
+        shown = [Saving(what="the unfinished picture", save=self.save_picture, interval=preview, first=preview)]
+        return [*(shown if self.path is not None else []), *self.resuming.savings(self.record.spent)]
 
     def save_picture(self, film: Film) -> None:
         """Writes the picture alone."""
         if self.path is not None:
             self.record.picture(film).write(self.path)
 
-    def save_all(self, film: Film) -> None:
-        """Writes the picture, the linear data and the statistics."""
+    def save_all(self, film: Film, *, is_finished: bool) -> None:
+        """Writes the picture, the linear data and the statistics, and lastly removes the checkpoint; of what is not
+        finished the checkpoint comes first.
+        """
+        if not is_finished:
+            self.resuming.save_last(film, self.record.spent(film))
+        self._save_picture_and_data(film)
+        if is_finished:
+            self.resuming.remove()
+
+    def _save_picture_and_data(self, film: Film) -> None:
         self.picture = self.record.picture(film)
         if self.path is None:
             return

@@ -46,8 +46,8 @@ CHECK_SECONDS = 0.05
 #: Batches of several slots that a thread has at most.
 FEW_BATCHES = 4
 
-#: What would interrupt the start of a thread.
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: What would interrupt the start of a thread, as far as the system knows it.
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 #: What a pool's threads have spent, as `renderer.drivers.driver.Work` calls it.
 COUNTER_NAMES = (
