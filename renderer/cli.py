@@ -12,7 +12,7 @@ import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TextIO
 
 from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
 from renderer.commands.arguments import Parser
@@ -109,6 +109,7 @@ def _logs_heard() -> Iterator[None]:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        _bound_threads(arguments)
         _load_plugins(arguments)
         return int(arguments.run(arguments))
     except KeyboardInterrupt as interrupt:
@@ -116,10 +117,27 @@ def _run(arguments: argparse.Namespace) -> int:
         return EXIT_INTERRUPTED
     except Exception as error:
         status = status_of(error)
-        if status is None:
+        if status is None or (isinstance(error, BrokenPipeError) and _is_unread(sys.stdout)):
             raise
         print(f"tracecore: error: {_line(error)}", file=sys.stderr)
         return status
+
+
+def _is_unread(stream: TextIO) -> bool:
+    """Returns whether nobody reads a stream any more."""
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        return True
+    return False
+
+
+def _bound_threads(arguments: argparse.Namespace) -> None:
+    """Bounds --threads, for a command that has it."""
+    if getattr(arguments, "threads", None) is not None:
+        from renderer.settings.threads import bounded_threads
+
+        arguments.threads = bounded_threads(arguments.threads)
 
 
 def _load_plugins(arguments: argparse.Namespace) -> None:

@@ -42,6 +42,7 @@ from renderer.settings.picture import (
     Settings,
 )
 from renderer.settings.setting import MAX_PIXELS
+from renderer.settings.threads import bounded_threads
 from scenes.model import Snapshot
 from scenes.scene import Scene
 from tracecore.bvh.tree import BinaryTree
@@ -178,6 +179,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     Raises `UsageError` for what cannot be done, as far as possible before the scene is read, and `scenes.SceneError`.
     """
     load_installed()
+    settings = replace(settings, threads=bounded_threads(settings.threads))
     if settings.driver is not None:
         check_driver(settings, settings.driver)
     check_files(settings)
