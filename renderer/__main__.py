@@ -13,7 +13,7 @@ def main() -> int:
     """Runs the command line as a program; returns the exit status.
 
     As long as there is nothing to be saved, Ctrl-C ends the process as the system does it. Where nobody reads on what
-    is printed, it ends without a word, and names that cannot be printed are printed with escapes.
+    is written to a pipe, it ends without a word, and names that cannot be printed are printed with escapes.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -12,7 +12,7 @@ import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TextIO
+from typing import Protocol
 
 from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
 from renderer.commands.arguments import Parser
@@ -117,19 +117,10 @@ def _run(arguments: argparse.Namespace) -> int:
         return EXIT_INTERRUPTED
     except Exception as error:
         status = status_of(error)
-        if status is None or (isinstance(error, BrokenPipeError) and _is_unread(sys.stdout)):
+        if status is None:
             raise
         print(f"tracecore: error: {_line(error)}", file=sys.stderr)
         return status
-
-
-def _is_unread(stream: TextIO) -> bool:
-    """Returns whether nobody reads a stream any more."""
-    try:
-        stream.flush()
-    except BrokenPipeError:
-        return True
-    return False
 
 
 def _bound_threads(arguments: argparse.Namespace) -> None:
@@ -152,13 +143,15 @@ def _load_plugins(arguments: argparse.Namespace) -> None:
 
 def status_of(error: Exception) -> int | None:
     """Returns the exit status of an error that the project foresees; None of any other, which is a fault of the
-    program.
+    program, or a reader that has gone away (`renderer.__main__`).
     """
     from renderer.errors import RenderError, UsageError
     from scenes.errors import SceneError
     from shaders.errors import ShaderError
     from tracecore.errors import TraceError, TriangleError
 
+    if isinstance(error, BrokenPipeError):
+        return None
     if isinstance(error, UsageError | SceneError | TriangleError):
         return EXIT_BAD_USAGE
     if isinstance(error, RenderError | TraceError | ShaderError | OSError | MemoryError):

@@ -256,29 +256,26 @@ def test_what_sppm_carries_is_of_the_passes_that_were_yielded() -> None:
             made.take_up(2, {"radius2": carried["radius2"]})
 
 
-#: Renders in children of a process, each of which a signal ends after the second checkpoint: arguments are a driver and
-#: a signal by turns, and behind them the options of all.
+#: Renders in children of a process, each of which a signal ends after its first checkpoint: the arguments are pairs of
+#: driver and signal, and the options of all.
 KILLED = """
 import os, signal, sys
 from renderer import cli
 from renderer.drivers import DRIVERS
-from renderer.run import rendering, resuming
+from renderer.run import checkpoint, rendering, resuming
 
-def writing(write, left=[2]):
-    def wrapped(*arguments):
-        write(*arguments)
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), number)
-    return wrapped
+def write_and_die(*arguments):
+    checkpoint.write(*arguments)
+    os.kill(os.getpid(), number)
 
+cli.main(["render", *sys.argv[2:], "--driver", "photon", "--passes", "1"])  # what this has loaded the children have
 for pair in sys.argv[1].split():
     driver, name = pair.split(":")
     number = getattr(signal, name)
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        resuming.write = writing(resuming.write)
+        resuming.write = write_and_die
         os._exit(cli.main(["render", *sys.argv[2:], "--driver", driver, "-o", f"{name}.png", "--checkpoint", "0"]))
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
