@@ -1,7 +1,36 @@
-"""This module makes `python -m renderer` the command `tracecore`."""
+"""This module is the command `tracecore`, also `python -m renderer`."""
 
+import io
+import os
+import signal
 import sys
 
-from renderer.cli import main
+#: Where nobody reads what is printed, the exit status of a program that SIGPIPE has ended.
+EXIT_UNREAD = 141
 
-sys.exit(main())
+
+def main() -> int:
+    """Runs the command line as a program; returns the exit status.
+
+    As long as there is nothing to be saved, Ctrl-C ends the process as the system does it. Where nobody reads on what
+    is written to a pipe, it ends without a word, and names that cannot be printed are printed with escapes.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    from renderer import cli
+
+    try:
+        try:
+            return cli.main()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # to which the interpreter writes what is left
+        return EXIT_UNREAD
+
+
+if __name__ == "__main__":
+    sys.exit(main())

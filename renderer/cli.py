@@ -3,7 +3,8 @@
 A command is a module of `renderer.commands` that has what `Command` asks for, and a row in `COMMANDS`. It imports what
 is heavy inside `run`, so that help and wrong arguments are answered at once. The name of a command has one word or two.
 
-Exit status: 0 done, 1 failed, 2 bad usage or bad input (one line on stderr), 130 interrupted.
+Exit status: 0 done, 1 failed, 2 bad usage or bad input (one line on stderr), and as shells have it for a program that a
+signal has ended: 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 where nobody reads what it prints.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from typing import Protocol
 
 from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
 from renderer.commands.arguments import Parser
-from renderer.interrupts import ignore_from_now_on, interruptible
+from renderer.interrupts import ignore_from_now_on, interrupted_status, interruptible
 from renderer.version import __version__
 
 EXIT_DONE, EXIT_FAILED, EXIT_BAD_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -78,8 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments.words = words
     with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
         status = _run(arguments)
-        if status == EXIT_INTERRUPTED and argv is None:
-            ignore_from_now_on()
+        if status == EXIT_INTERRUPTED:
+            status = interrupted_status()
+            if argv is None:
+                ignore_from_now_on()
         return status
 
 
@@ -106,6 +109,7 @@ def _logs_heard(*, quiet: bool) -> Iterator[None]:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        _bound_threads(arguments)
         _load_plugins(arguments)
         return int(arguments.run(arguments))
     except KeyboardInterrupt as interrupt:
@@ -120,6 +124,14 @@ def _run(arguments: argparse.Namespace) -> int:
         return status
 
 
+def _bound_threads(arguments: argparse.Namespace) -> None:
+    """Bounds --threads, for a command that has it."""
+    if getattr(arguments, "threads", None) is not None:
+        from renderer.settings.threads import bounded_threads
+
+        arguments.threads = bounded_threads(arguments.threads)
+
+
 def _load_plugins(arguments: argparse.Namespace) -> None:
     """Loads what installed packages bring, and the files of --plugin, for a command that has use for them."""
     if hasattr(arguments, "plugin"):
@@ -132,13 +144,15 @@ def _load_plugins(arguments: argparse.Namespace) -> None:
 
 def status_of(error: Exception) -> int | None:
     """Returns the exit status of an error that the project foresees; None of any other, which is a fault of the
-    program.
+    program, or a reader that has gone away (`renderer.__main__`).
     """
     from renderer.errors import RenderError, UsageError
     from scenes.errors import SceneError
     from shaders.errors import ShaderError
     from tracecore.errors import TraceError, TriangleError
 
+    if isinstance(error, BrokenPipeError):
+        return None
     if isinstance(error, UsageError | SceneError | TriangleError):
         return EXIT_BAD_USAGE
     if isinstance(error, RenderError | TraceError | ShaderError | OSError | MemoryError):

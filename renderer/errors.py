@@ -1,5 +1,7 @@
 """This module defines every error that the renderer raises."""
 
+from pathlib import Path
+
 
 class RenderError(Exception):
     """This is the root of the renderer's errors."""
@@ -26,6 +28,13 @@ class RadianceError(RenderError):
             f"the first is x = {x}, y = {y} with ({colour}). This is a fault of the driver or of a shader: "
             "please report it with the scene and the seed"
         )
+
+
+class CheckpointError(UsageError):
+    """A picture cannot go on from a checkpoint. path: of the file. why: what is wrong with it, a verb first."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"cannot resume: '{path}' {why}; leave out --resume to begin anew")
 
 
 class PhotonFileError(UsageError):

@@ -1,5 +1,5 @@
-"""This module handles Ctrl-C and SIGTERM: the first one interrupts, further ones are held back until everything is
-saved and closed.
+"""This module handles Ctrl-C, SIGTERM and SIGHUP, which a terminal sends that is closed: the first one interrupts,
+further ones are held back until everything is saved and closed.
 
 Signals belong to the process, and so does the state here. Python hands them to the main thread alone: in any other
 thread nothing of this does anything.
@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: Those that interrupt; not every system knows all of them.
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+#: What a shell adds to the number of the signal that ended a program.
+SIGNAL_STATUS = 128
 
 
 class _State:
@@ -19,17 +23,17 @@ class _State:
 
     installed: whether the program is inside `interruptible`.
     held: whether a first signal would wait too.
-    came: whether there was one.
+    came: the number of the first one, or 0 where there was none.
     """
 
     installed = False
     held = False
-    came = False
+    came = 0
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM raise `KeyboardInterrupt`, and hold all further ones back to the end of this.
+    """Let the first signal raise `KeyboardInterrupt`, and hold all further ones back to the end of this.
 
     A signal that the process ignores stays ignored. Blocks inside one another are one block.
     """
@@ -47,7 +51,7 @@ def interruptible() -> Iterator[None]:
         for number in SIGNALS:
             if signal.getsignal(number) == _interrupt:
                 signal.signal(number, before[number])
-        _State.installed, _State.held, _State.came = False, False, False
+        _State.installed, _State.held, _State.came = False, False, 0
 
 
 @contextmanager
@@ -68,7 +72,12 @@ def let_through() -> Iterator[None]:
 
 def interrupted() -> bool:
     """Returns whether a signal came since `interruptible` began."""
-    return _in_main_thread() and _State.came
+    return _in_main_thread() and _State.came != 0
+
+
+def interrupted_status() -> int:
+    """Returns the exit status of a program that the first signal has ended: 130 for Ctrl-C, also where none came."""
+    return SIGNAL_STATUS + (_State.came or signal.SIGINT)
 
 
 def ignore_from_now_on() -> None:
@@ -91,9 +100,11 @@ def _holding(*, held: bool) -> Iterator[None]:
         _State.held = before
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    first, _State.came = not _State.came, True
-    if first and not _State.held:
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    is_first = _State.came == 0
+    if is_first:
+        _State.came = number
+    if is_first and not _State.held:
         raise KeyboardInterrupt
 
 

@@ -33,7 +33,9 @@ examples:
   tracecore photons cornell --timeline output/timeline.json
 
 A pilot of up to 65536 photons comes first. They count, but are not timed.
-Ctrl-C ends early; what is stored by then is reported and saved.
+Ctrl-C, SIGTERM and SIGHUP (a closed terminal) end early: photons of the rounds that are finished are reported, and kept
+with --save-photons. A hard kill keeps nothing of a run; files that are there stay whole. A run has no checkpoint: the
+same command traces the same photons again.
 
 keys of the statistics:
 {statistics.explain(statistics.OF_PICTURES)}

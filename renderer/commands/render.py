@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 SUMMARY = "make a picture of a scene, and its statistics"
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
-FOR_FRAMES = ("frame_seeds", "fps", "resume")
-NOT_FOR_FRAMES = ("time", "save_photons", "timeline")
+FOR_FRAMES = ("frame_seeds", "fps")
+NOT_FOR_FRAMES = ("time", "save_photons", "timeline", "checkpoint")
 
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
@@ -58,18 +58,23 @@ what is written:
 A picture is written over one of the same command, and over no other: that takes --force. Where the key 'asked' of
 FILE.json says other things, it is another. A file that the scene is read from is never written over.
 
+Ctrl-C, SIGTERM and SIGHUP (a closed terminal) end early, and save the passes that are finished. A render of more than
+two minutes, or one with --checkpoint, keeps FILE.png.checkpoint beside FILE.png until it is finished. After an
+interrupt, or where the machine has failed, the same command with --resume goes on from there, on whatever device and
+threads, and makes the same picture bit for bit. A checkpoint that is damaged, or of another scene, other settings or
+another version of the program, is refused; without --resume the picture begins anew.
+
 With --frames each frame goes to a file of its own, FILE-0000.png and its .json and so on (or .exr, as FILE is named);
 FILE.gif, .webp or .apng is made of them in the end, and FILE.json has the statistics of all, a list for each key. After
 Ctrl-C the same command with --resume makes what is missing, with the same bits. By the key 'request' of a frame's own
 .json it knows that all is as it was that decides the picture: the scene, the options and the program.
 
 A picture is the mean of passes, each with one sample per pixel: more passes, less noise. Without --passes there are
-{DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. Ctrl-C ends early and saves the passes
-that are finished. The noise is estimated by how much two halves of the passes differ, better the more pixels there are.
---target-noise counts with it the blur of the photon search, estimated by how much less a smaller disc would blur. The
-estimate is right at edges and too large where light varies smoothly. It does not contain detail that is finer than the
-discs, the blur of the far map of 'gather', the noise in the one map of 'photons-only', and light that a driver cannot
-see.
+{DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. The noise is estimated by how much two
+halves of the passes differ, better the more pixels there are. --target-noise counts with it the blur of the photon
+search, estimated by how much less a smaller disc would blur. The estimate is right at edges and too large where light
+varies smoothly. It does not contain detail that is finer than the discs, the blur of the far map of 'gather', the noise
+in the one map of 'photons-only', and light that a driver cannot see.
 
 examples:
   tracecore render cornell
@@ -125,7 +130,6 @@ def _add_frames(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--fps", type=number(0.1, 1000), metavar="N", help=f"frames per second (default: {DEFAULT_FPS:g})"
     )
-    group.add_argument("--resume", action="store_true", help="keep frames that are finished and as asked for")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -183,9 +187,12 @@ def _check_outputs(arguments: argparse.Namespace, plan: Plan, outputs: Sequence[
 
 
 def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
+    from renderer.run.checkpoint import checkpoint_path
+
     passes = f"{picture.passes} pass" if picture.passes == 1 else f"{picture.passes} passes"
     if not picture.is_finished:
-        print(f"tracecore: interrupted: {passes} saved in {path}", file=sys.stderr)
+        more = "; go on with --resume" if checkpoint_path(path).exists() else ""
+        print(f"tracecore: interrupted: {passes} saved in {path}{more}", file=sys.stderr)
     elif not quiet:
         figures = picture.statistics
         noise = f", noise {figures['noise']:.1%}" if picture.passes > 1 else ""

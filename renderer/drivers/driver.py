@@ -5,7 +5,7 @@ the other.
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from itertools import count, takewhile
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from renderer.photons.counts import PhotonCounts
 from renderer.settings.picture import DRIVER_SETTINGS
 
 Radiance = npt.NDArray[np.float64]
+
+#: What a pass needs of those before it, by name.
+Carried = dict[str, npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +135,8 @@ class Driver(Protocol):
     """This is a way to make a picture: the mean of all passes converges to it.
 
     A driver that can have several passes under way at once also has `passes`, with the arguments of `passes_of`. Passes
-    come in order, from 0 on. What a driver learns from those before stays within the driver. The samples of
+    come in order, from 0 on. What a driver learns from those before stays within the driver; one whose pictures can be
+    resumed is a `ResumableDriver`. The samples of
     passes keep apart, so that passes are not independent; but the two halves of them (`renderer.film.halves`) are, as
     far as passes share nothing else, such as the one photon map of `photons-only`.
     """
@@ -157,3 +161,28 @@ class Driver(Protocol):
 
     def close(self) -> None:
         """Gives back what the driver holds; the tracer stays open."""
+
+
+class ResumableDriver(Driver, Protocol):
+    """This is a driver whose pictures can go on in another process."""
+
+    @property
+    def can_resume(self) -> bool:
+        """Returns whether it tells all that passes need of those before them."""
+
+    def carried(self, passes: int) -> Carried:
+        """Returns what the pass after so many needs of them, which are all that were yielded, or all but the last."""
+
+    def take_up(self, passes: int, carried: Carried) -> None:
+        """Goes on where a driver with the same scene and settings stopped.
+
+        passes: that the other had yielded.
+        carried: what it returned of them.
+
+        Raises `ValueError` where that is nothing that it can have returned.
+        """
+
+
+def resumable(driver: Driver) -> ResumableDriver | None:
+    """Return the driver, if its pictures can go on in another process."""
+    return cast("ResumableDriver", driver) if getattr(driver, "can_resume", False) else None

@@ -15,7 +15,7 @@ from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
 from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_eye_paths, take_eye_batches
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
-from renderer.drivers.driver import Radiance, RenderSettings, Work
+from renderer.drivers.driver import Carried, Radiance, RenderSettings, Work
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, no_photons
@@ -124,6 +124,7 @@ class EyeDriver:
         self.scene: PackedScene = pack_scene(snapshot)
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
         self._work = Work()
+        self._carried: dict[int, Carried] = {}  # of sequential drivers, by the number of passes
         self._eye_slots = 1 + self._shadow_slots()
         self._pool = WorkerPool(
             tracer, settings.threads, settings.batch_rays, self._eye_slots, LOG_ROWS if settings.is_logged else 0
@@ -137,19 +138,40 @@ class EyeDriver:
 
     def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
         """Yields passes as `passes_of` does; as many are under way at once as there are threads, if memory allows."""
-        for image, work in self._in_order(self._make_pass, first, may_begin):
+        made = self._in_order(self._make_pass, first, may_begin)
+        for passes, (image, work, carried) in enumerate(made, first + 1):
             self._add_work(work)
+            self._carried = {passes: carried, passes - 1: self._carried.get(passes - 1, {})}
             yield image
 
-    def _make_pass(self, index: int, crew: Crew) -> tuple[Radiance, Work]:
-        """Returns a pass, and the rays and photons that it took."""
+    @property
+    def can_resume(self) -> bool:
+        """Returns whether its pictures can go on in another process: a sequential driver has to tell what it
+        `carries`.
+        """
+        return not self.is_sequential or type(self).carries is not EyeDriver.carries
+
+    def carried(self, passes: int) -> Carried:
+        """Returns what the pass after so many needs of them, as `ResumableDriver` says."""
+        return self._carried[passes] if self.is_sequential else {}
+
+    def take_up(self, passes: int, carried: Carried) -> None:
+        """Goes on where a driver with the same scene and settings stopped, as `ResumableDriver` says."""
+        self._carried = {passes: carried}
+
+    def carries(self) -> Carried:
+        """Returns what the pass after the one that was just traced needs of those before it."""
+        return {}
+
+    def _make_pass(self, index: int, crew: Crew) -> tuple[Radiance, Work, Carried]:
+        """Returns a pass, the rays and photons that it took, and what the next one needs."""
         site = PassSite(crew)
         image = self.trace_pass(index, site)
         if index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
             features = self._eye_job(self._eye_task(index), no_photons())._replace(image=image)
             self._run_eye_loop(site, run_features, features, 1)
         site.give_back()
-        return image.reshape(self.settings.height, self.settings.width, -1), site.work
+        return image.reshape(self.settings.height, self.settings.width, -1), site.work, self.carries()
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, (height * width, columns) float64, row by row.

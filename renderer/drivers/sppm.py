@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from renderer.camera_paths.paths import Doubles
-from renderer.drivers.driver import Radiance, RenderSettings
+from renderer.drivers.driver import Carried, Radiance, RenderSettings
 from renderer.drivers.eye import PassSite
 from renderer.drivers.photon import PhotonDriver, photon_task
 from renderer.drivers.search_radius import SHRINK_ALPHA
@@ -59,6 +59,18 @@ class StochasticDriver(PhotonDriver):
         image = self._trace_eye_paths(site, self._eye_task(index), lookup)
         self.discs = shrunk(discs, lookup.found.astype(np.float64))
         return image
+
+    def carries(self) -> Carried:
+        """Returns what pixels know after the pass that was just traced: the fields of `Discs` that are arrays."""
+        return {"radius2": self.discs.radius2, "photons": self.discs.photons}
+
+    def take_up(self, passes: int, carried: Carried) -> None:
+        """Goes on with the discs that so many passes have left. Raises `ValueError` where these are none."""
+        shapes = {name: one.shape for name, one in carried.items()}
+        if shapes != {name: one.shape for name, one in self.carries().items()}:
+            raise ValueError(f"expected the discs of {len(self.discs.radius2)} pixels, got {shapes}")
+        self.discs = Discs(passes, **carried)
+        super().take_up(passes, carried)
 
     def _first_discs(self) -> Discs:
         pixels = self.settings.width * self.settings.height

@@ -94,6 +94,23 @@ class Film:
         self._is_looked_at = False
         self.seconds += time.perf_counter() - start
 
+    def sums(self) -> dict[str, Doubles]:
+        """Returns the sums of the passes by name, of which `resume` makes a film that goes on with the same bits. They
+        hold until the next pass is added.
+        """
+        return {"total": self._exposed.total, "second": self._exposed.second}
+
+    def resume(self, passes: int, sums: dict[str, Doubles]) -> None:
+        """Make this film, which is as large, the one that had these sums after so many passes.
+
+        Raises `ValueError` where the sums are not of such a film.
+        """
+        for name, own in self.sums().items():
+            if name not in sums or sums[name].shape != own.shape:
+                raise ValueError(f"expected the sum '{name}' with the shape {own.shape}")
+        self._exposed = Exposure(passes, sums["total"], sums["second"], None)
+        self._is_looked_at = False
+
     @property
     def linear(self) -> npt.NDArray[np.float32]:
         """Returns the mean of the passes, linear radiance: (height, width, 3) float32; zeros before the first."""

@@ -100,10 +100,15 @@ def png_content(pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> byte
     info = PngImagePlugin.PngInfo()
     info.add(b"sRGB", b"\0")  # rendering intent: perceptual
     for keyword, text in texts.items():
-        info.add_text(keyword, text.encode("utf-8", "replace").decode("utf-8"))
+        info.add_text(keyword, encodable(text))
     content = io.BytesIO()
     Image.fromarray(pixels).save(content, "PNG", pnginfo=info)
     return content.getvalue()
+
+
+def encodable(text: str) -> str:
+    """Return a text with question marks for what has no place in UTF-8: bytes of file names that are none."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def read_texts(path: Path) -> dict[str, str]:
@@ -129,7 +134,8 @@ def write_exr(path: Path, layers: Mapping[str, npt.NDArray[np.float32]], texts: 
     """
     import OpenEXR
 
-    header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage, **texts}
+    header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
+    header |= {keyword: encodable(text) for keyword, text in texts.items()}
     channels = {name: plane for layer, values in layers.items() for name, plane in _channels(layer, values)}
     with temporary_beside(path) as temporary, OpenEXR.File(header, channels) as file:
         try:

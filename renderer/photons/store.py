@@ -154,23 +154,25 @@ def in_order(stores: list[PhotonStore], first: int, count: int, workers: Helpers
     workers: who does the work.
     """
     starts = np.zeros(count + 1, np.int64)
-    workers.map(lambda store: _count_store(store, first, starts), stores)
+    workers.map(lambda store: _count_store(store, first, starts, workers), stores)
     bounds = np.linspace(0, count + 1, workers.threads + 1).astype(np.int64)
     pieces = [starts[low:high] for low, high in pairwise(bounds)]
     sums = np.cumsum([0, *workers.map(np.sum, pieces)])
     workers.map(lambda k: start_paths(pieces[k], sums[k]), range(len(pieces)))
     ordered = np.empty((int(sums[-1]), PHOTON_WORDS), np.uint32)
-    workers.map(lambda store: _put_store(store, first, starts, ordered), stores)
+    workers.map(lambda store: _put_store(store, first, starts, ordered, workers), stores)
     return ordered
 
 
-def _count_store(store: PhotonStore, first: int, counts: Counts) -> None:
+def _count_store(store: PhotonStore, first: int, counts: Counts, workers: Helpers) -> None:
     for blocks in store.filled():
+        workers.check_wanted()
         count_photons(blocks, first, counts)
 
 
-def _put_store(store: PhotonStore, first: int, starts: Counts, ordered: Words) -> None:
+def _put_store(store: PhotonStore, first: int, starts: Counts, ordered: Words, workers: Helpers) -> None:
     for blocks in store.filled():
+        workers.check_wanted()
         put_photons(blocks, first, starts, ordered)
 
 

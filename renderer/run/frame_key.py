@@ -1,7 +1,8 @@
 """The key of a frame is one text of all that can change a bit of its picture.
 
-It is by the key that `--resume` knows a frame that is there as it is wanted. Nothing is listed that belongs to it:
-`renderer.run.fingerprint` walks the scene, the settings and the order. What does not belong to it is in `LEFT_OUT`.
+It is by the key that `--resume` knows a frame, or the checkpoint of a picture, that is as it is wanted. Nothing is
+listed that belongs to it: `renderer.run.fingerprint` walks the scene, the settings and the order. What does not belong
+to it is in `LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ NOT_IN_THE_PICTURE = "no pixel and no text of the picture depends on it"
 #: which the picture has the same bits, nor the format of the file, which is in the frame's name.
 LEFT_OUT: LeftOut = {
     Snapshot: {"cameras": "the frame is seen through `camera` alone"},
-    RenderSettings: {"threads": SAME_BITS, "batch_rays": SAME_BITS},
+    RenderSettings: {"threads": SAME_BITS, "batch_rays": SAME_BITS, "is_logged": SAME_BITS},
     PictureOrder: {
         "settings": WALKED,
         "photon_path": NOT_IN_THE_PICTURE,
+        "timeline_path": NOT_IN_THE_PICTURE,
+        "checkpoint": NOT_IN_THE_PICTURE,
         "preview": NOT_IN_THE_PICTURE,
         "quiet": NOT_IN_THE_PICTURE,
         "asked": NOT_IN_THE_PICTURE,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from renderer.drivers.driver import RayCounts, Work, passes_of
+from renderer.drivers.driver import RayCounts, Work, passes_of, resumable
 from renderer.photons.counts import PhotonCounts
 from renderer.run.halton import radical_inverse
 from renderer.run.statistics import ratio
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from renderer.drivers.driver import Driver, Radiance, RenderSettings
+    from renderer.drivers.driver import Carried, Driver, Radiance, RenderSettings, ResumableDriver
     from renderer.scene.render_context import RenderContext
     from renderer.scene.tree_updates import Update
     from scenes.model import Snapshot
@@ -126,6 +126,20 @@ class MotionDriver:
     def traced(self) -> TracerStatistics:
         """Returns what all tracers have done."""
         return both(self._traced_before, self._context.tracer.statistics())
+
+    @property
+    def can_resume(self) -> bool:
+        """Returns whether pictures can go on in another process: what the driver of one time knows stays with it."""
+        return resumable(self._driver) is not None
+
+    def carried(self, passes: int) -> Carried:
+        """Returns what the driver of this time has carried, as `ResumableDriver` says."""
+        return cast("ResumableDriver", self._driver).carried(passes)
+
+    def take_up(self, passes: int, carried: Carried) -> None:
+        """Goes on at the time of the last of so many passes, as `ResumableDriver` says."""
+        self._look_at_block(block_of(passes - 1, self._motion.samples))
+        cast("ResumableDriver", self._driver).take_up(passes, carried)
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index`, made at its time."""

@@ -8,7 +8,7 @@ fast device is done before processors run at their full clock, and the median of
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ class PhotonRun:
     Timed is what comes after the pilot: tracing, shading and storing, from the moment when all threads are ready to the
     last hit shaded, without loading, building, compiling, having memory ready, and order.
 
-    photons: (n, WORDS) uint32, in order.
+    parts: (n, WORDS) uint32 each, in order one after the other.
     scale: watts per unit of their flux.
     work: rays and photons of all that is kept; seconds and bytes of what is timed.
     seconds: wall time of what is timed, in the median run.
@@ -73,7 +73,7 @@ class PhotonRun:
     finished: whether as many are stored as asked for.
     """
 
-    photons: Words
+    parts: list[Words]
     scale: float
     work: Work
     seconds: float
@@ -83,6 +83,11 @@ class PhotonRun:
     sample: Floats
     logs: list[Log]
     finished: bool
+
+    @cached_property
+    def photons(self) -> Words:
+        """Returns all photons, (n, WORDS) uint32, in order; to put many side by side takes seconds."""
+        return np.concatenate(self.parts)
 
 
 class _Rounds:
@@ -197,7 +202,7 @@ def trace_until_stored(
     rates = [ratio(run["rays"], run["seconds"]) for run in spent]
     timed = sorted(spent, key=lambda run: float(run["seconds"]))[len(spent) // 2]
     return PhotonRun(
-        photons=np.concatenate([traced.stored for traced in rounds.all]),
+        parts=[traced.stored for traced in rounds.all],
         scale=task.flux_unit / rounds.counts.emitted,
         seconds=timed.pop("seconds"),
         rays=timed.pop("rays"),

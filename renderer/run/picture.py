@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import json
 import logging
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -24,9 +23,11 @@ from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping
 from renderer.interrupts import held_back
 from renderer.run import statistics, timeline
+from renderer.run.checkpoint import NOTHING_SPENT, CheckpointOrder, Spent
 from renderer.run.darkness import darkness
 from renderer.run.earlier_picture import files_of
-from renderer.run.session import Limits, expose, render
+from renderer.run.resuming import Resuming
+from renderer.run.session import Limits, Saving, expose, render
 from renderer.settings.picture import DEFAULT_PREVIEW
 from renderer.version import __version__
 from scenes.written_file import target_of
@@ -64,6 +65,7 @@ class PictureOrder:
     photon_path: where the photon map is kept, of a driver that has one.
     timeline_path: where it is written what each thread did when, of a driver that knows.
     preview: at least so many seconds between two unfinished pictures.
+    checkpoint: of what can be resumed, or None where none is kept.
     denoise: whether a .png is shown without noise, and a layer of it is kept.
     motion: of the scene while the shutter is open, or None for a moment of it.
     quiet: whether no progress is shown.
@@ -78,6 +80,7 @@ class PictureOrder:
     photon_path: Path | None = None
     timeline_path: Path | None = None
     preview: float = DEFAULT_PREVIEW
+    checkpoint: CheckpointOrder | None = None
     denoise: bool = False
     motion: Motion | None = None
     quiet: bool = False
@@ -102,16 +105,20 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
     """Makes a picture, and writes its files unless `path` is None.
 
     keep_linear: whether linear radiance is written beside a .png too.
+
+    Raises `CheckpointError` where it is to go on from a checkpoint and cannot.
     """
     start = time.perf_counter()
     settings = order.settings(context.snapshot)
+    resuming = Resuming(order.checkpoint, quiet=order.quiet)
     with closing(driver_of(context, order, settings)) as driver, held_back():
-        record = PictureRecord(context, driver, order, start)
-        files = PictureFiles(path, record, keep_linear=keep_linear)
         film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
-        ends: list[bool] = []
+        resuming.take_up(driver, film)
+        record = PictureRecord(context, driver, order, start, resuming.spent)
+        files = PictureFiles(path, record, resuming, keep_linear=keep_linear)
+        limits, ends = order.limits.after(resuming.spent.seconds), list[bool]()
         write_each(
-            lambda: ends.append(render(driver, film, order.limits, files, quiet=order.quiet)),
+            lambda: ends.append(render(driver, film, limits, files, quiet=order.quiet)),
             partial(write_others, order, driver, film),
         )
         made = None if files.picture is None else dataclasses.replace(files.picture, is_finished=ends[0])
@@ -152,10 +159,13 @@ class PictureRecord:
     """Records how a picture is being made, from when its driver has been made.
 
     start: `time.perf_counter()` when rendering began.
+    before: what passes have taken that it goes on from.
     """
 
-    def __init__(self, context: RenderContext, driver: Driver, order: PictureOrder, start: float) -> None:
-        self._context, self._driver, self._start = context, driver, start
+    def __init__(
+        self, context: RenderContext, driver: Driver, order: PictureOrder, start: float, before: Spent = NOTHING_SPENT
+    ) -> None:
+        self._context, self._driver, self._start, self._before = context, driver, start, before
         self._start_seconds = time.perf_counter() - start
         self.order = order
 
@@ -207,14 +217,21 @@ class PictureRecord:
             "version": __version__,
         }
 
-    def statistics(self, film: Film) -> Statistics:
-        """Returns the statistics so far."""
+    def spent(self, film: Film) -> Spent:
+        """Returns what all passes of a film have taken."""
         driver = self._driver
         traced = self._context.tracer.statistics() if self.order.motion is None else cast("MotionDriver", driver).traced
+        seconds = time.perf_counter() - self._start
+        return self._before + Spent(seconds=seconds, film_seconds=film.seconds, work=driver.work, traced=traced)
+
+    def statistics(self, film: Film) -> Statistics:
+        """Returns the statistics so far."""
+        driver, spent = self._driver, self.spent(film)
+        traced = spent.traced
         measured = statistics.Measured(
-            work=driver.work,
-            seconds=time.perf_counter() - self._start,
-            rays=driver.work.rays.total,
+            work=spent.work,
+            seconds=spent.seconds,
+            rays=spent.work.rays.total,
             busy_seconds=traced.busy_seconds,
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
             passes=film.passes,
@@ -222,7 +239,7 @@ class PictureRecord:
             bias=film.relative_bias,
             darkness=darkness(self._context, driver.work, is_black=not film.linear.any()),
             start_seconds=self._start_seconds,
-            film_seconds=film.seconds,
+            film_seconds=spent.film_seconds,
         )
         figures = statistics.collect(self._context, driver.name, driver.settings, measured)
         return figures | {"coprocessor.batches": traced.batches, "asked": self.order.asked}
@@ -234,26 +251,37 @@ class PictureFiles:
     Without a path no file is written. picture: as it was in the end, None before.
     """
 
-    def __init__(self, path: Path | None, record: PictureRecord, *, keep_linear: bool = True) -> None:
-        self.path, self.record, self.keep_linear = path, record, keep_linear
-        self.interval = math.inf if path is None or target_of(path) is None else record.order.preview
+    def __init__(
+        self, path: Path | None, record: PictureRecord, resuming: Resuming, *, keep_linear: bool = True
+    ) -> None:
+        self.path, self.record, self.resuming, self.keep_linear = path, record, resuming, keep_linear
         self.picture: Picture | None = None
-        self._is_warned = False
+
+    def savings(self) -> list[Saving]:
+        """Returns when the unfinished picture is written, and when the checkpoint."""
+        preview = self.record.order.preview
+        shown = [Saving(what="the unfinished picture", save=self.save_picture, interval=preview, first=preview)]
+        is_shown = self.path is not None and target_of(self.path) is not None  # a pipe is written to once
+        return [*(shown if is_shown else []), *self.resuming.savings(self.record.spent)]
 
     def save_picture(self, film: Film) -> None:
-        """Writes the unfinished picture and its statistics; where that fails, it says so once."""
-        if self.path is None:
-            return
-        picture = self.record.picture(film)
-        try:
+        """Writes the unfinished picture and its statistics."""
+        if self.path is not None:
+            picture = self.record.picture(film)
             picture.write(self.path)
             statistics.write(self.path.with_suffix(".json"), picture.statistics)
-        except OSError as error:
-            if not self._is_warned:
-                log.warning("note: %s; rendering goes on, and writes again in the end", error)
-            self._is_warned = True
 
-    def save_all(self, film: Film) -> None:
+    def save_all(self, film: Film, *, is_finished: bool) -> None:
+        """Writes the picture, the linear data and the statistics, and lastly removes the checkpoint; of what is not
+        finished the checkpoint comes first.
+        """
+        if not is_finished:
+            self.resuming.save_last(film, self.record.spent(film))
+        self._save_picture_and_data(film)
+        if is_finished:
+            self.resuming.remove()
+
+    def _save_picture_and_data(self, film: Film) -> None:
         """Writes the picture, the linear data and the statistics, each also where another cannot be written."""
         self.picture = self.record.picture(film)
         if self.picture.statistics["darkness"] and not self.record.order.quiet:

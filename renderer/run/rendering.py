@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from renderer.film.image_file import check_folder, check_photon_path, check_writ
 from renderer.film.picture import Picture
 from renderer.plugins import load_installed
 from renderer.run import first_run
+from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
 from renderer.run.earlier_picture import Asked, files_of
+from renderer.run.frame_key import frame_key
 from renderer.run.motion import Motion
 from renderer.run.picture import Made, PictureOrder, make_picture, picture_by_pass
 from renderer.run.session import Limits
@@ -41,6 +44,7 @@ from renderer.settings.picture import (
     Settings,
 )
 from renderer.settings.setting import MAX_PIXELS
+from renderer.settings.threads import bounded_threads
 from scenes.evaluator import viewed
 from scenes.model import Snapshot
 from scenes.scene import Scene
@@ -140,6 +144,18 @@ class Plan:
         """Return an open tracer for a snapshot, which is closed at the end of the block."""
         return context_of(snapshot, TracerChoice.chosen(self.settings), load_seconds=load_seconds, tree=tree)
 
+    def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:
+        """Return how a picture of a snapshot can be resumed, if it is written to a file."""
+        chosen = self.settings
+        if chosen.output is None:
+            return None
+        return CheckpointOrder(
+            path=checkpoint_path(chosen.output),
+            key_of=partial(frame_key, self.order(), snapshot),
+            seconds=chosen.checkpoint,
+            resume=chosen.resume,
+        )
+
     def note_blindness(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""
         note = None if self.settings.quiet else blindness_note(self.driver, snapshot, DRIVERS)
@@ -169,11 +185,14 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     Raises `UsageError` for what cannot be done, as far as possible before the scene is read, and `scenes.SceneError`.
     """
     load_installed()
+    settings = replace(settings, threads=bounded_threads(settings.threads))
     if settings.driver is not None:
         check_driver(settings, settings.driver)
     if is_sequence and settings.exposure == "auto":
         raise UsageError("--exposure auto would differ from frame to frame; give a number of stops with --frames")
     check_files(settings)
+    if not is_sequence:
+        check_resuming(settings)
     check_motion(settings, scene, is_sequence=is_sequence)
     start = time.perf_counter()
     if isinstance(scene, str | Path):
@@ -209,7 +228,8 @@ def render_plan(plan: Plan) -> Picture:
     Raises `KeyboardInterrupt` where Ctrl-C came before the first pass was finished.
     """
     with opened(plan) as context:
-        made: Made = make_picture(context, plan.order(), plan.settings.output)
+        order = replace(plan.order(), checkpoint=plan.checkpoint_order(context.snapshot))
+        made: Made = make_picture(context, order, plan.settings.output)
     if made.picture is None:
         raise KeyboardInterrupt("before the first pass was finished")
     first_run.note(work_of(plan))
@@ -300,6 +320,12 @@ def check_files(settings: Settings) -> None:
         from renderer.film.denoising import check_denoiser
 
         check_denoiser()
+
+
+def check_resuming(settings: Settings) -> None:
+    """Raise `UsageError` for settings of checkpoints of a picture that is not written."""
+    if settings.output is None and (settings.resume or settings.checkpoint is not None):
+        raise UsageError("checkpoint and resume need output, beside which a picture's checkpoint is kept")
 
 
 def check_output(settings: Settings, path: Path) -> None:

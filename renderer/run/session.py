@@ -1,10 +1,11 @@
 """This module has the loop over passes: progress, pictures from time to time, time limit, interrupts."""
 
+import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from renderer.drivers.driver import Driver, passes_of
@@ -15,14 +16,15 @@ from renderer.interrupts import held_back, interrupted, interruptible, let_throu
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-#: Between two unfinished pictures at least so many times as long as it took to write the last one.
+#: Between two savings of a kind at least so many times as long as the last one took.
 SAVE_SPACING = 20.0
-
 
 #: So many passes are needed to estimate their noise.
 LEAST_PASSES = 4
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,31 +57,50 @@ class Limits:
             self.noise is not None and passes >= LEAST_PASSES and film.relative_deviation <= self.noise
         )
 
+    def after(self, seconds: float) -> "Limits":
+        """Returns the limits of a render that has taken so many seconds before."""
+        return self if self.seconds is None else replace(self, seconds=self.seconds - seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saving:
+    """Describes what is saved from time to time while passes are made.
+
+    what: its name in words.
+    save: saves it; a failure is told, and is not the end of the render.
+    interval: at least so many seconds between two times.
+    first: seconds from the start to the first time.
+    """
+
+    what: str
+    save: Callable[[Film], None]
+    interval: float
+    first: float
+
 
 class Results(Protocol):
-    """Writes the pictures of a render. interval: at least so many seconds between two unfinished ones."""
+    """Writes what comes of a render."""
 
-    interval: float
+    def savings(self) -> Sequence[Saving]:
+        """Returns what is saved from time to time."""
 
-    def save_picture(self, film: Film) -> None:
-        """Writes the unfinished picture, to be looked at."""
-
-    def save_all(self, film: Film) -> None:
-        """Writes the picture and all that goes with it."""
+    def save_all(self, film: Film, *, is_finished: bool) -> None:
+        """Writes the picture and all that goes with it. is_finished: whether its limits are reached."""
 
 
 def render(driver: Driver, film: Film, limits: Limits, results: Results, *, quiet: bool = False) -> bool:
     """Add passes to a film up to the limits and save the results.
 
-    Ctrl-C and SIGTERM end it early; then, as after an error, the passes that are finished are saved, unless there are
-    none. What comes after the first of them, or while all is being saved, changes nothing more. A bar on stderr shows
-    progress unless `quiet` or where stderr is no terminal. Returns whether it ran to its limits undisturbed.
+    Ctrl-C, SIGTERM and SIGHUP end it early; then, as after an error, the passes that are finished are saved, unless
+    there are none. What comes after the first of them, or while all is being saved, changes nothing more. A bar on
+    stderr shows progress unless `quiet` or where stderr is no terminal. Returns whether it ran to its limits
+    undisturbed.
     """
     finished = False
     with interruptible(), held_back():
         try:
-            with let_through(), _progress_bar(limits, quiet) as bar:
-                observer = _Observer(driver, film, results, bar)
+            with let_through(), _progress_bar(limits, film.passes, quiet) as bar:
+                observer = _Observer(driver, film, results.savings(), bar, quiet=quiet)
                 for _ in expose(driver, film, limits):
                     observer.after_pass()
             finished = True
@@ -87,17 +108,19 @@ def render(driver: Driver, film: Film, limits: Limits, results: Results, *, quie
             pass
         finally:
             if film.passes > 0:
-                results.save_all(film)
+                results.save_all(film, is_finished=finished)
         return finished and not interrupted()
 
 
 class _Observer:
-    """Looks on between two passes: moves the bar and saves a picture when it is time."""
+    """Looks on between two passes: moves the bar, and saves what it is time for."""
 
-    def __init__(self, driver: Driver, film: Film, results: Results, bar: "tqdm[None] | None") -> None:
-        self._driver, self._film, self._results, self._bar = driver, film, results, bar
+    def __init__(
+        self, driver: Driver, film: Film, savings: Sequence[Saving], bar: "tqdm[None] | None", *, quiet: bool
+    ) -> None:
+        self._driver, self._film, self._bar = driver, film, bar
         self._start = time.perf_counter()
-        self._next_save = self._start + results.interval
+        self._savings = [_Clocked(one, self._start, quiet=quiet) for one in savings]
 
     @property
     def seconds(self) -> float:
@@ -109,21 +132,42 @@ class _Observer:
             rays_per_second = self._driver.work.rays.total / max(self.seconds, 1e-9)
             self._bar.set_postfix_str(f"{rays_per_second / 1e6:.2f} Mrays/s", refresh=False)
             self._bar.update()
-        if time.perf_counter() >= self._next_save:
-            self._save()
+        for one in self._savings:
+            one.save_if_due(self._film)
+        if interrupted():  # where a callback of C has swallowed the exception
+            raise KeyboardInterrupt
 
-    def _save(self) -> None:
+
+class _Clocked:
+    """Saves something when it is time. start: of the render, by `time.perf_counter`."""
+
+    def __init__(self, saving: Saving, start: float, *, quiet: bool) -> None:
+        self._saving, self._next = saving, start + saving.first
+        self._is_quiet, self._has_failed = quiet, False
+
+    def save_if_due(self, film: Film) -> None:
+        """Saves if it is time; says once of several failures in a row that it could not be done."""
         begin = time.perf_counter()
-        self._results.save_picture(self._film)
+        if begin < self._next:
+            return
+        try:
+            self._saving.save(film)
+            self._has_failed = False
+        except OSError as error:
+            if not (self._is_quiet or self._has_failed):
+                log.warning("note: cannot save %s now, and render on: %s", self._saving.what, error)
+            self._has_failed = True
         end = time.perf_counter()
-        self._next_save = end + max(self._results.interval, SAVE_SPACING * (end - begin))
+        self._next = end + max(self._saving.interval, SAVE_SPACING * (end - begin))
 
 
 def expose(driver: Driver, film: Film, limits: Limits) -> Iterator[bool]:
-    """Add passes to a film up to the limits, and yield after each whether it was the last.
+    """Add passes to a film up to the limits, and yield after each whether it was the last; none where they are reached.
 
     Where time is limited, passes that are under way when it is over are added too.
     """
+    if limits.reached(film):
+        return
     start = time.perf_counter()
 
     def may_begin(index: int) -> bool:
@@ -149,10 +193,10 @@ def with_outlook(items: Iterable[T]) -> Iterator[tuple[T, bool]]:
         item = following
 
 
-def _progress_bar(limits: Limits, quiet: bool) -> "AbstractContextManager[tqdm[None] | None]":
+def _progress_bar(limits: Limits, done: int, quiet: bool) -> "AbstractContextManager[tqdm[None] | None]":
     """Returns a bar, or nothing where nobody would see it; only then nothing is loaded for it."""
     if quiet or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return nullcontext()
     from tqdm.auto import tqdm
 
-    return tqdm(total=limits.passes, desc="rendering", unit="pass", file=sys.stderr, leave=False)
+    return tqdm(total=limits.passes, initial=done, desc="rendering", unit="pass", file=sys.stderr, leave=False)

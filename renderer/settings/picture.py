@@ -88,6 +88,20 @@ class Settings(Checked):
         otherwise=f"{DEFAULT_PREVIEW:g}",
         group=_FILES,
     )
+    checkpoint: float | None = setting(
+        Number(0, 1e9, "S"),
+        "keep what a picture needs to be resumed in OUTPUT.checkpoint, every so many seconds and at an interrupt, "
+        "until it is finished",
+        otherwise="60, from two minutes on",
+        group=_FILES,
+    )
+    resume: bool = setting(
+        Flag(),
+        "go on with the checkpoint of a picture, or keep the frames of a sequence that are finished, where all is as "
+        "it was that decides the picture: with the same bits, on whatever device and threads",
+        default=False,
+        group=_FILES,
+    )
     save_photons: Path | None = setting(
         File(), "keep the photons in FILE.npz; of the drivers photons-only alone can", group=_FILES
     )

@@ -152,7 +152,7 @@ def test_every_setting_is_in_the_key_but_those_that_change_no_bit():
         if settings_key(replace(settings, **{field.name: changed(getattr(settings, field.name))}))
         == settings_key(settings)
     }
-    assert same == {"threads", "batch_rays"}
+    assert same == {"threads", "batch_rays", "is_logged"}
 
 
 def test_every_part_of_an_order_is_in_the_key_but_those_that_change_no_bit(monkeypatch):
@@ -172,7 +172,7 @@ def test_every_part_of_an_order_is_in_the_key_but_those_that_change_no_bit(monke
         value = others[field.name] if field.name in others else changed(getattr(first, field.name))
         if frame_key(replace(first, **{field.name: value}), scene, 1) == frame_key(first, scene, 1):
             same.add(field.name)
-    assert same == {"settings", "photon_path", "preview", "quiet", "motion"}
+    assert same == {"settings", "photon_path", "timeline_path", "preview", "checkpoint", "quiet", "motion"}
     for name, value in {"shutter": 0.6, "samples": 2}.items():
         other = replace(first, motion=replace(motion, **{name: value}))
         assert frame_key(other, scene, 1) != frame_key(first, scene, 1)

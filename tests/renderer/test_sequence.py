@@ -297,7 +297,7 @@ def test_noise_stands_still_or_not(counted, tmp_path):
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--resume"], "--resume does nothing without --frames"),
+        (["--frames", "0:1", "--checkpoint", "5"], "--checkpoint does nothing with --frames"),
         (["--update", "refit"], "--update does nothing without --frames"),
         (["--frame-seeds", "own"], "--frame-seeds does nothing without --frames"),
         (["--fps", "5"], "--fps does nothing without --frames"),

@@ -18,9 +18,9 @@ from renderer.errors import RadianceError, UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
 from renderer.run import session
-from renderer.run.session import Limits, expose, render
+from renderer.run.session import Limits, Saving, expose, render
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @pytest.fixture(autouse=True)
@@ -59,10 +59,13 @@ class Recorder:
         self.pictures: list[int] = []
         self.ends: list[int] = []
 
+    def savings(self) -> list[Saving]:
+        return [Saving(what="pictures", save=self.save_picture, interval=self.interval, first=self.interval)]
+
     def save_picture(self, film: Film) -> None:
         self.pictures.append(film.passes)
 
-    def save_all(self, film: Film) -> None:
+    def save_all(self, film: Film, *, is_finished: bool) -> None:
         self.ends.append(film.passes)
 
 
@@ -265,9 +268,9 @@ def test_a_hold_ends_with_its_block() -> None:
 @pytest.mark.parametrize("second", SIGNALS)
 def test_second_signal_does_not_stop_the_saving(second: signal.Signals) -> None:
     class Interrupted(Recorder):
-        def save_all(self, film: Film) -> None:
+        def save_all(self, film: Film, *, is_finished: bool) -> None:
             os.kill(os.getpid(), second)
-            super().save_all(film)
+            super().save_all(film, is_finished=is_finished)
 
     def interrupt(index: int) -> None:
         if index == 3:
@@ -280,9 +283,9 @@ def test_second_signal_does_not_stop_the_saving(second: signal.Signals) -> None:
 
 def test_first_signal_while_all_is_saved() -> None:
     class Interrupted(Recorder):
-        def save_all(self, film: Film) -> None:
+        def save_all(self, film: Film, *, is_finished: bool) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
-            super().save_all(film)
+            super().save_all(film, is_finished=is_finished)
 
     recorder = Interrupted()
     assert not render(CountingDriver(), Film(3, 2), Limits(passes=2), recorder)

@@ -46,8 +46,8 @@ CHECK_SECONDS = 0.05
 #: Batches of several slots that a thread has at most.
 FEW_BATCHES = 4
 
-#: What would interrupt the start of a thread.
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: What would interrupt the start of a thread, as far as the system knows it.
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 #: What a pool's threads have spent, as `renderer.drivers.driver.Work` calls it.
 COUNTER_NAMES = (
@@ -192,6 +192,9 @@ class Helpers(Protocol):
     def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
         """Returns what a function makes of each item, in their order; they share the items."""
 
+    def check_wanted(self) -> None:
+        """Raises `Stopped` where what `map` makes is not wanted any more; functions that take long call it."""
+
 
 class CallingThread:
     """The calling thread, which has no helpers."""
@@ -201,6 +204,9 @@ class CallingThread:
     def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
         """Returns what a function makes of each item, one after the other."""
         return [function(item) for item in items]
+
+    def check_wanted(self) -> None:
+        """Does nothing, as an interrupt ends the calling thread's work by itself."""
 
 
 class Workers(Helpers, Protocol):
@@ -253,15 +259,29 @@ class WorkerPool:
         self.seconds = 0.0
         self._spare: dict[Hashable, list[Any]] = {}
         self._spare_lock = threading.Lock()
+        self._is_wanted = True
 
     def batches(self, slots: int) -> int:
         """Returns how many batches of so many slots a loop should have in flight."""
         return min(self._in_flight, self._slots // slots)
 
     def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
-        """Returns what a function makes of each item, in their order; as many threads share them."""
+        """Returns what a function makes of each item, in their order; as many threads share them.
+
+        An interrupt of the calling thread ends them where they call `check_wanted`.
+        """
+        self._is_wanted = True
         with ThreadPoolExecutor(self.threads) as threads:
-            return list(threads.map(function, items))
+            try:
+                return list(threads.map(function, items))
+            except BaseException:
+                self._is_wanted = False
+                raise
+
+    def check_wanted(self) -> None:
+        """Raises `Stopped` where what `map` makes is not wanted any more."""
+        if not self._is_wanted:
+            raise Stopped
 
     def run(self, make_loop: Callable[[Worker], Loop]) -> None:
         """Make a loop for each thread and run them all to their end.

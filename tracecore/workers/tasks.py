@@ -78,6 +78,10 @@ class Crew:
         self._tasks.share(self._leader, work)
         return [results[i] for i in range(len(items))]
 
+    def check_wanted(self) -> None:
+        """Raises `Stopped` where nobody wants the task's result any more."""
+        self._tasks.check()
+
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
         """Counts the seconds within the block under a name."""

@@ -1,0 +1,193 @@
+"""A checkpoint is a file by which a picture that is not finished goes on where it stopped, with the same bits.
+
+It holds the sums of the film, what the driver carries from pass to pass, and what the passes have taken. A line says
+what the file is and of which version, a line of JSON has its key, its numbers and the types and shapes of its arrays;
+then come the arrays as they are in memory, and a digest of all of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.atomic_file import atomic_file
+from renderer.drivers.driver import Carried, RayCounts, Work
+from renderer.errors import CheckpointError
+from renderer.photons.counts import PhotonCounts
+from renderer.run.motion import NO_WORK, both, summed
+from tracecore.dispatch.tracer import TracerStatistics
+
+#: How a checkpoint begins, with the version of its format.
+FIRST_LINE = b"tracecore checkpoint 1\n"
+
+#: What is behind the name of the picture in that of its checkpoint.
+SUFFIX = ".checkpoint"
+
+DIGEST_BYTES = 32
+
+#: Bytes that are written or read at a time.
+BLOCK_BYTES = 1 << 24
+
+#: Between two checkpoints at least so many seconds where nobody says otherwise, and so many before the first one.
+DEFAULT_SECONDS, DEFAULT_FIRST = 60.0, 120.0
+
+Sums = dict[str, npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOrder:
+    """Says whether and where checkpoints of a picture are kept.
+
+    path: of the file.
+    key_of: returns the key of the picture, of the number of passes that have looked at the scene.
+    seconds: between two, at least; None for the usual.
+    resume: whether to go on with one that is there.
+    """
+
+    path: Path
+    key_of: Callable[[int], str]
+    seconds: float | None = None
+    resume: bool = False
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Returns whether the user has said anything of checkpoints; if not, a short render leaves none."""
+        return self.resume or self.seconds is not None
+
+    @property
+    def interval(self) -> float:
+        """Returns the seconds between two checkpoints."""
+        return DEFAULT_SECONDS if self.seconds is None else self.seconds
+
+    @property
+    def first(self) -> float:
+        """Returns the seconds of a render before its first checkpoint."""
+        return self.interval if self.is_asked_for else DEFAULT_FIRST
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """Holds what passes have taken.
+
+    seconds: wall time.
+    film_seconds: of these they were added to the picture.
+    work: of the driver.
+    traced: by the tracer.
+    """
+
+    seconds: float = 0.0
+    film_seconds: float = 0.0
+    work: Work = field(default_factory=Work)
+    traced: TracerStatistics = NO_WORK
+
+    def __add__(self, other: Spent) -> Spent:
+        """Returns what both have taken together."""
+        return Spent(
+            seconds=self.seconds + other.seconds,
+            film_seconds=self.film_seconds + other.film_seconds,
+            work=summed(self.work, other.work),
+            traced=both(self.traced, other.traced),
+        )
+
+
+NOTHING_SPENT = Spent()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Checkpoint:
+    """Holds a picture that is not finished.
+
+    passes: how many it is made of.
+    spent: what they have taken.
+    sums: of the film, see `Film.sums`.
+    carried: by the driver from pass to pass.
+    """
+
+    passes: int
+    spent: Spent
+    sums: Sums
+    carried: Carried
+
+
+def checkpoint_path(picture: Path) -> Path:
+    """Returns the path of the checkpoint of a picture."""
+    return picture.with_name(picture.name + SUFFIX)
+
+
+def write(path: Path, key: str, checkpoint: Checkpoint) -> None:
+    """Writes a checkpoint in full, or leaves what is there. key: of the picture."""
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    with atomic_file(path) as file:
+        for part in _parts(key, checkpoint):
+            digest.update(part)
+            file.write(part)
+        file.write(digest.digest())
+
+
+def read(path: Path, key_of: Callable[[int], str]) -> Checkpoint:
+    """Returns the checkpoint in a file.
+
+    key_of: returns the key that it has to have, of the number of its passes.
+
+    Raises `CheckpointError` for one that is damaged or of another picture, and `OSError` where it cannot be read.
+    """
+    with path.open("rb") as file:
+        end = os.fstat(file.fileno()).st_size - DIGEST_BYTES
+        if file.read(len(FIRST_LINE)) != FIRST_LINE or not _is_whole(file, end):
+            raise CheckpointError(path, "is damaged, or no checkpoint of this version of the program")
+        file.seek(len(FIRST_LINE))
+        header = json.loads(file.readline())
+        if header["key"] != key_of(header["passes"]):
+            raise CheckpointError(path, "is of another scene, other settings or another version of the program")
+        return Checkpoint(
+            passes=header["passes"],
+            spent=_spent(header["spent"]),
+            sums=_arrays(file, header["sums"]),
+            carried=_arrays(file, header["carried"]),
+        )
+
+
+def _parts(key: str, checkpoint: Checkpoint) -> Iterator[bytes | memoryview]:
+    """Yields the bytes of a file, but for the digest."""
+    arrays = {"sums": checkpoint.sums, "carried": checkpoint.carried}
+    shapes = {kind: {name: one.shape for name, one in named.items()} for kind, named in arrays.items()}
+    header = {"key": key, "passes": checkpoint.passes, "spent": asdict(checkpoint.spent), **shapes}
+    yield FIRST_LINE
+    yield f"{json.dumps(header)}\n".encode()
+    for named in arrays.values():
+        for one in named.values():
+            numbers = np.ascontiguousarray(one, "<f8").reshape(-1).view(np.uint8).data
+            for start in range(0, len(numbers), BLOCK_BYTES):
+                yield numbers[start : start + BLOCK_BYTES]
+
+
+def _is_whole(file: BinaryIO, end: int) -> bool:
+    """Tells whether the digest at the end of a file is that of all before it. end: bytes before the digest."""
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    file.seek(0)
+    for start in range(0, end, BLOCK_BYTES):
+        digest.update(file.read(min(BLOCK_BYTES, end - start)))
+    return end > 0 and file.read() == digest.digest()
+
+
+def _arrays(file: BinaryIO, shapes: dict[str, list[int]]) -> Sums:
+    """Reads arrays one after the other. shapes: by their names."""
+    return {
+        name: np.fromfile(file, "<f8", int(np.prod(shape))).astype(np.float64, copy=False).reshape(shape)
+        for name, shape in shapes.items()
+    }
+
+
+def _spent(values: dict[str, Any]) -> Spent:
+    """Returns what `dataclasses.asdict` has made plain."""
+    work = dict(values["work"])
+    work |= {"rays": RayCounts(**work["rays"]), "photons": PhotonCounts(**work["photons"])}
+    return Spent(**values | {"work": Work(**work), "traced": TracerStatistics(**values["traced"])})

@@ -1,0 +1,109 @@
+"""This module has a picture go on from its checkpoint, and keeps the checkpoint of one that is being made."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from renderer.drivers.driver import resumable
+from renderer.errors import CheckpointError, UsageError
+from renderer.run.checkpoint import NOTHING_SPENT, Checkpoint, CheckpointOrder, Spent, read, write
+from renderer.run.session import Saving
+
+if TYPE_CHECKING:
+    from renderer.drivers.driver import Driver, ResumableDriver
+    from renderer.film.film import Film
+
+log = logging.getLogger(__name__)
+
+
+class Resuming:
+    """Holds the checkpoint from which a picture goes on, if it does, and writes those that it leaves.
+
+    order: says where and when; None for a picture that keeps no checkpoint.
+    spent: what the passes of that checkpoint have taken.
+
+    Raises `CheckpointError` where the picture cannot go on as it is asked to.
+    """
+
+    def __init__(self, order: CheckpointOrder | None, *, quiet: bool) -> None:
+        self._order, self._is_quiet = order, quiet
+        self._start = time.perf_counter()
+        self._driver: ResumableDriver | None = None
+        self._checkpoint = None if order is None else self._found(order)
+        self.spent = NOTHING_SPENT if self._checkpoint is None else self._checkpoint.spent
+
+    def take_up(self, driver: Driver, film: Film) -> None:
+        """Have a driver and a film, both new, go on where others stopped, if they are to.
+
+        Raises `UsageError` where the driver cannot and should, and `CheckpointError` where the checkpoint is of no such
+        film.
+        """
+        order, checkpoint = self._order, self._checkpoint
+        if order is None:
+            return
+        self._driver = resumable(driver)
+        if self._driver is None:
+            if order.is_asked_for:
+                raise UsageError(
+                    f"driver {driver.name} does not tell what it keeps from pass to pass, so that its pictures cannot "
+                    "be resumed; leave out --checkpoint and --resume"
+                )
+        elif checkpoint is not None:
+            try:
+                film.resume(checkpoint.passes, checkpoint.sums)
+                self._driver.take_up(checkpoint.passes, checkpoint.carried)
+            except ValueError as error:
+                raise CheckpointError(order.path, f"is of another picture: {error}") from error
+            self._checkpoint = None  # whose memory is the film's now
+
+    def savings(self, spent: Callable[[Film], Spent]) -> list[Saving]:
+        """Returns when checkpoints are written. spent: returns what the passes of a film have taken."""
+        order = self._order
+        if order is None or self._driver is None:
+            return []
+        save = partial(self._save, order, self._driver, spent)
+        return [Saving(what="a checkpoint", save=save, interval=order.interval, first=order.first)]
+
+    def save_last(self, film: Film, spent: Spent) -> None:
+        """Writes the checkpoint of a picture that ends early, unless it has just begun and nobody asked for one."""
+        order = self._order
+        if order is None or self._driver is None:
+            return
+        if order.is_asked_for or time.perf_counter() - self._start >= order.first:
+            try:
+                self._save(order, self._driver, lambda _: spent, film)
+            except OSError as error:
+                log.warning("note: cannot save a checkpoint: %s", error)
+
+    def remove(self) -> None:
+        """Removes the checkpoint of a picture that is finished."""
+        if self._order is not None:
+            with suppress(OSError):
+                self._order.path.unlink()
+
+    def _found(self, order: CheckpointOrder) -> Checkpoint | None:
+        """Returns the checkpoint from which to go on; None where there is none, or nobody wants to."""
+        is_there, found = order.path.is_file(), None
+        if is_there and order.resume:
+            found = read(order.path, order.key_of)
+            self._note(f"going on after {found.passes} passes of '{order.path}'")
+        elif is_there:
+            self._note(f"'{order.path}' is left of a render that was not finished; --resume goes on with it")
+        elif order.resume:
+            self._note(f"there is no '{order.path}'; beginning anew")
+        return found
+
+    def _note(self, text: str) -> None:
+        if not self._is_quiet:
+            log.info("note: %s", text)
+
+    @staticmethod
+    def _save(order: CheckpointOrder, driver: ResumableDriver, spent: Callable[[Film], Spent], film: Film) -> None:
+        passes = film.passes
+        checkpoint = Checkpoint(passes=passes, spent=spent(film), sums=film.sums(), carried=driver.carried(passes))
+        write(order.path, order.key_of(passes), checkpoint)

@@ -1,0 +1,69 @@
+"""The command line as a program: how it begins and ends, whoever reads what it prints."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from renderer import __main__, cli
+from renderer.run.rendering import plan_picture
+from renderer.settings.picture import Settings
+from renderer.settings.threads import THREADS_PER_CORE, bounded_threads
+from tracecore.cores import usable_cores
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """Puts handlers back as they were."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(
+    ("before", "within"), [(signal.default_int_handler, signal.SIG_DFL), (signal.SIG_IGN, signal.SIG_IGN)]
+)
+def test_before_anything_is_to_be_saved_ctrl_c_ends_the_process_itself(
+    before: object, within: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A traceback is what Python's own handler would leave."""
+    signal.signal(signal.SIGINT, before)  # type: ignore[arg-type]
+    found = []
+    monkeypatch.setattr(cli, "main", lambda: found.append(signal.getsignal(signal.SIGINT)) or 0)
+    assert __main__.main() == 0
+    assert found == [within]
+
+
+@pytest.mark.parametrize("is_buffered", [True, False])
+def test_where_nobody_reads_it_ends_without_a_word(is_buffered: bool) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    flags = [] if is_buffered else ["-u"]
+    words = [sys.executable, *flags, "-m", "renderer", "scene", "list"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    environment["PYTHONPATH"] = str(Path(cli.__file__).parents[1])
+    done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, env=environment, timeout=300)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (__main__.EXIT_UNREAD, b"")
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=str
+)
+def test_the_status_is_that_of_the_signal(number: signal.Signals, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr("scenes.load", lambda name: os.kill(os.getpid(), number))
+    assert cli.main(["scene", "info", "cornell"]) == status
+
+
+def test_threads_are_bounded_and_a_note_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    most = THREADS_PER_CORE * usable_cores()
+    assert [bounded_threads(threads) for threads in (None, 1, most)] == [None, 1, most]
+    assert caplog.messages == []
+    assert bounded_threads(most + 1) == most
+    assert f"{most + 1} threads are too many" in caplog.messages[0]
+    assert plan_picture("cornell", Settings(threads=1024)).settings.threads == min(most, 1024)
