@@ -672,7 +672,7 @@ def test_a_full_memory_is_told_as_such(cuda: FakeCuda, monkeypatch: pytest.Monke
     monkeypatch.setattr(cuda, "supported_architectures", fail)
     gpu_device.gpu_unavailable_reason.cache_clear()
     assert told in str(gpu_unavailable_reason(0))
-    cuda.refused = {"memory"}
+    cuda.refused = {"memory_left"}
     gpu_device.gpu_unavailable_reason.cache_clear()
     assert "the GPU's memory is full; this process and others" in str(gpu_unavailable_reason(0))
     assert "install" not in str(gpu_unavailable_reason(0))
