@@ -165,6 +165,7 @@ def test_every_part_of_an_order_is_in_the_key_but_those_that_change_no_bit(monke
         "limits": Limits(passes=3),
         "settings": lambda _: RenderSettings(width=4, height=3, threads=2),
         "photon_path": None,
+        "asked": {"seed": 5},
         "motion": replace(motion, context=partial(print), update="rebuild"),  # such a call has no fingerprint
     }
     same = set()
@@ -172,7 +173,7 @@ def test_every_part_of_an_order_is_in_the_key_but_those_that_change_no_bit(monke
         value = others[field.name] if field.name in others else changed(getattr(first, field.name))
         if frame_key(replace(first, **{field.name: value}), scene, 1) == frame_key(first, scene, 1):
             same.add(field.name)
-    assert same == {"settings", "photon_path", "timeline_path", "preview", "checkpoint", "quiet", "motion"}
+    assert same == {"settings", "photon_path", "timeline_path", "preview", "checkpoint", "quiet", "asked", "motion"}
     for name, value in {"shutter": 0.6, "samples": 2}.items():
         other = replace(first, motion=replace(motion, **{name: value}))
         assert frame_key(other, scene, 1) != frame_key(first, scene, 1)

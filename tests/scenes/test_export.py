@@ -117,9 +117,10 @@ def scene(document):
 
 
 def written(scene_or_document, folder, suffix, time=0.0):
-    """A scene or document read back from a file of a format."""
+    """A scene or document read back from a file of a format, which is not one that it was read from."""
     source = scene_or_document if isinstance(scene_or_document, Scene) else scene(scene_or_document)
-    return load(export(source, folder / f"copy{suffix}", time).files[0])
+    name = "again" if any(file.stem == "copy" for file in source.files) else "copy"
+    return load(export(source, folder / f"{name}{suffix}", time).files[0])
 
 
 def assert_same_triangles(first, second, arrays=ARRAYS):

@@ -192,8 +192,8 @@ class FakeCuda:
     def versions(self) -> tuple[int, int]:
         return 13010, 13000
 
-    def memory(self) -> tuple[int, int]:
-        self._answer("memory", self._here())
+    def memory_left(self) -> tuple[int, int]:
+        self._answer("memory_left", self._here())
         return 250_000_000, 80_000_000_000
 
     def supported_architectures(self) -> tuple[str, ...]:

@@ -660,6 +660,24 @@ def test_cupys_errors_are_those_that_are_caught() -> None:
         assert hasattr(driver, f"CU_FUNC_ATTRIBUTE_{name}")
 
 
+@pytest.mark.parametrize("error", [MemoryError("Out of memory"), FakeCudaError("cudaErrorMemoryAllocation: no room")])
+def test_a_full_memory_is_told_as_such(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(*_: object) -> int:
+        raise error
+
+    told = "0.25 of 80.00 GB of the GPU's memory are free; this process and others, which nvidia-smi lists, hold the"
+    monkeypatch.setattr(cuda, "allocate", fail)
+    with pytest.raises(DeviceError, match=f"cannot set up the GPU: .*{told}"):
+        open_gpu()
+    monkeypatch.setattr(cuda, "supported_architectures", fail)
+    gpu_device.gpu_unavailable_reason.cache_clear()
+    assert told in str(gpu_unavailable_reason(0))
+    cuda.refused = {"memory_left"}
+    gpu_device.gpu_unavailable_reason.cache_clear()
+    assert "the GPU's memory is full; this process and others" in str(gpu_unavailable_reason(0))
+    assert "install" not in str(gpu_unavailable_reason(0))
+
+
 def test_the_reason_names_what_is_wrong(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gpu_unavailable_reason(0) is None
     monkeypatch.setattr(cuda, "supported_architectures", lambda: ("sm_75",))

@@ -95,7 +95,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 def memory_words(driver: CudaDriver) -> str:
     """Returns, as text, how much memory of the current device is free, who may hold the rest, and what to do."""
     try:
-        free, total = driver.memory()
+        free, total = driver.memory_left()
         amount = f"{free / 1e9:.2f} of {total / 1e9:.2f} GB of the GPU's memory are free"
     except Exception:  # without memory there may be no context that could tell
         amount = "the GPU's memory is full"

@@ -56,7 +56,7 @@ class CudaDriver(Hashable, Protocol):
     def versions(self) -> tuple[int, int]:
         """Returns the newest CUDA that the driver knows, and the CUDA runtime in use, such as 13000 for 13.0."""
 
-    def memory(self) -> tuple[int, int]:
+    def memory_left(self) -> tuple[int, int]:
         """Returns how many bytes of the calling thread's current device are free, and how many it has."""
 
     def supported_architectures(self) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ class CupyDriver:
         """As `CudaDriver` says."""
         return int(self._runtime.driverGetVersion()), int(self._runtime.runtimeGetVersion())
 
-    def memory(self) -> tuple[int, int]:
+    def memory_left(self) -> tuple[int, int]:
         """As `CudaDriver` says."""
         free, total = self._runtime.memGetInfo()
         return int(free), int(total)
