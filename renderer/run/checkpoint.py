@@ -164,7 +164,7 @@ def _parts(key: str, checkpoint: Checkpoint) -> Iterator[bytes | memoryview]:
     yield f"{json.dumps(header)}\n".encode()
     for named in arrays.values():
         for one in named.values():
-            numbers = memoryview(np.ascontiguousarray(one, "<f8").reshape(-1).view(np.uint8))
+            numbers = np.ascontiguousarray(one, "<f8").reshape(-1).view(np.uint8).data
             for start in range(0, len(numbers), BLOCK_BYTES):
                 yield numbers[start : start + BLOCK_BYTES]
 
