@@ -25,12 +25,15 @@ from PIL import Image
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
 DRIVERS = ("photon", "sppm", "path", "path+caustics", "photons-only")
+#: About what the passes of a render take, and all of it.
+SECONDS_OF_PASSES, SECONDS_OF_ALL = 1.0, 4.0
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def command(driver: str, threads: int, *more: str) -> list[str]:
     """Returns the command line of a render."""
-    size = ["--device", "cpu", "--size", "32x24", "--passes", "40", "--driver", driver, "--threads", str(threads)]
+    size = ["--device", "cpu", "--size", "32x24", "--passes", "200", "--driver", driver, "--threads", str(threads)]
     return [sys.executable, "-m", "renderer", "render", "cornell", *size, "-o", "a.png", "--checkpoint", "0", *more]
 
 
@@ -62,11 +65,17 @@ def check_whole(folder: Path) -> None:
                 json.loads(path.read_text())
 
 
-def interrupted(driver: str, name: str, seconds: float, folder: Path) -> tuple[float, bool]:
-    """Ends a render by a signal after so many seconds; returns the seconds that this took and whether it was done."""
+def interrupted(driver: str, name: str, share: float, folder: Path, has_begun: bool) -> tuple[float, bool]:
+    """Ends a render by a signal; returns the seconds that this took and whether the render was done.
+
+    share: of the render, after which the signal comes.
+    has_begun: whether these are only counted from the first checkpoint on.
+    """
     number = getattr(signal, name)
     process = start(command(driver, 2), folder)
-    time.sleep(seconds)
+    while has_begun and process.poll() is None and not (folder / "a.png.checkpoint").exists():
+        time.sleep(0.002)
+    time.sleep(share * (SECONDS_OF_PASSES if has_begun else SECONDS_OF_ALL))
     process.send_signal(number)
     begin = time.perf_counter()
     _, error = process.communicate(timeout=120)
@@ -86,26 +95,24 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     drawn = random.Random(arguments.seed)
-    whole: dict[str, tuple[str, float]] = {}
-    for driver in DRIVERS:
-        for _ in range(2):  # the first one may have to compile
-            with tempfile.TemporaryDirectory() as name:
-                begin = time.perf_counter()
-                _, error = start(command(driver, 2), Path(name)).communicate()
-                whole[driver] = digest(Path(name)), time.perf_counter() - begin
+    whole = {}
+    for driver in DRIVERS:  # which may have to compile
+        with tempfile.TemporaryDirectory() as folder:
+            start(command(driver, 2), Path(folder)).communicate()
+            whole[driver] = digest(Path(folder))
     print(f"{'signal':8} {'renders':>7} {'done':>5} {'resumed':>8} {'same bits':>10} {'longest end, s':>15}")
     for name in SIGNALS:
         ends, done, resumed, same = [], 0, 0, 0
         for index in range(arguments.times):
             driver = DRIVERS[index % len(DRIVERS)]
             with tempfile.TemporaryDirectory() as folder:
-                end, is_done = interrupted(driver, name, drawn.uniform(0.0, whole[driver][1]), Path(folder))
+                end, is_done = interrupted(driver, name, drawn.random(), Path(folder), index % 2 == 1)
                 ends.append(end)
                 done += is_done
                 resumed += (Path(folder) / "a.png.checkpoint").is_file()
                 _, error = start(command(driver, 1, "--resume"), Path(folder)).communicate()
                 assert (Path(folder) / "a.png").is_file(), error
-                same += digest(Path(folder)) == whole[driver][0]
+                same += digest(Path(folder)) == whole[driver]
         print(f"{name:8} {len(ends):7} {done:5} {resumed:8} {same:10} {max(ends):15.2f}", flush=True)
         assert same == len(ends)
 

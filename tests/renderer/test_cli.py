@@ -609,7 +609,7 @@ class Hasty(PathDriver):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 DRIVERS["hasty"] = Hasty
 save_all = picture.PictureFiles.save_all
-picture.PictureFiles.save_all = lambda *arguments: (interrupt(), save_all(*arguments))
+picture.PictureFiles.save_all = lambda *arguments, **named: (interrupt(), save_all(*arguments, **named))
 status = cli.main()
 interrupt()
 sys.exit(status)
@@ -629,7 +629,8 @@ def test_impatient_interrupts_lose_nothing(first: str, second: str, tmp_path: Pa
         env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
     )
     saved = "tracecore: interrupted: 2 passes saved in a.png\n"
-    assert (done.returncode, done.stdout, done.stderr) == (130, "closed\n", saved)
+    status = 128 + getattr(signal, first)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "closed\n", saved)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.json", "a.npy", "a.png"]
 
 

@@ -123,7 +123,7 @@ def test_a_run_that_is_ended_leaves_nothing_behind(dispatch, end, tmp_path):
         process.send_signal(end)
         status = process.wait(timeout=30)
         assert time.perf_counter() - sent < 3.0  # one second, and the picture is written, and CUDA closed
-        assert status == (-signal.SIGKILL if end == signal.SIGKILL else 130)
+        assert status == (-signal.SIGKILL if end == signal.SIGKILL else 128 + end)
     with tracecore.open_tracer(scenes.load("cornell").at_frame(0).positions, device="gpu") as tracer:
         hits = tracer.closest_hit(make_rays(np.zeros((4, 3)), [(0.0, 0.0, 1.0)] * 4))
         assert len(hits) == 4

@@ -185,6 +185,26 @@ def test_slow_saving_is_done_less_often(clock: Clock) -> None:
     assert recorder.pictures == [1, 11]  # the next only after 20 times 3 s
 
 
+def test_what_cannot_be_saved_meanwhile_is_a_note(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    """As on a disk that is full at passes 2 and 3, and again at 5: one note for failures in a row."""
+
+    class Full(Recorder):
+        interval = 2.0
+
+        def save_picture(self, film: Film) -> None:
+            if film.passes in (2, 3, 5):
+                raise OSError(28, "No space left on device", "a.png")
+            super().save_picture(film)
+
+    recorder = Full()
+    assert render(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), Limits(passes=6), recorder)
+    assert (recorder.pictures, recorder.ends) == ([1, 4, 6], [6])
+    note = "note: cannot save pictures now, and render on: [Errno 28] No space left on device: 'a.png'"
+    assert caplog.messages == [note, note]
+    render(CountingDriver(lambda index: clock.tick(2.0)), Film(3, 2), Limits(passes=6), Full(), quiet=True)
+    assert caplog.messages == [note, note]
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_interrupt_saves_what_is_finished(number: signal.Signals) -> None:
     def interrupt(index: int) -> None:
