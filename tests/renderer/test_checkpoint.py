@@ -123,7 +123,7 @@ def test_a_checkpoint_of_other_settings_is_refused(
 ) -> None:
     saved = checkpoint.checkpoint_path(interrupted)
     before = saved.read_bytes()
-    assert render(interrupted, "--resume", *other) == 2
+    assert render(interrupted, "--resume", "--force", *other) == 2
     error = capsys.readouterr().err
     assert error.startswith(
         f"tracecore: error: cannot resume: '{saved}' is of another scene, other settings or another"
@@ -133,10 +133,10 @@ def test_a_checkpoint_of_other_settings_is_refused(
 
 
 def test_without_resume_it_begins_anew_and_says_so(interrupted: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert render(interrupted, "--seed", "5") == 0
+    assert render(interrupted, "--seed", "5", "--force") == 0
     assert "is left of a render that was not finished; --resume goes on with it" in capsys.readouterr().err
     assert not checkpoint.checkpoint_path(interrupted).exists()
-    assert render(interrupted, "--resume") == 0
+    assert render(interrupted, "--resume", "--force") == 0
     assert "there is no" in capsys.readouterr().err
 
 
