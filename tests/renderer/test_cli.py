@@ -700,7 +700,7 @@ def test_compilation_is_announced_until_a_pass_is_finished(
     flat.at_pass = staticmethod(interrupt)
     rows = [("flat", 130, 1), ("flat", 0, 1), ("flat", 0, 0), ("other", 0, 1), ("other", 0, 0)]
     for driver, status, figures in rows:
-        assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--driver", driver) == status
+        assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--driver", driver, "--force") == status
         assert capsys.readouterr().err.count("compiling for this machine") == figures
         flat.at_pass = staticmethod(at_pass)
 
@@ -1037,5 +1037,5 @@ def test_cameras_by_name(tmp_path: Path, flat: type[FlatDriver]) -> None:
     DRIVERS["flat"] = Looking  # type: ignore[assignment]
     scene = proposing(tmp_path, "flat")
     for options in ((), ("--camera", "right"), ("--camera", "left")):
-        assert run("render", scene, "--device", "cpu", *options, "-o", tmp_path / "a.png", "--quiet") == 0
+        assert run("render", scene, "--device", "cpu", *options, "-o", tmp_path / "a.png", "--quiet", "--force") == 0
     assert seen == [(0.0, 0.0, 5.0), (1.0, 0.0, 5.0), (0.0, 0.0, 5.0)]
