@@ -146,6 +146,7 @@ PICTURES: Keys = CIRCUMSTANCES | {
     "pictures[].map": "seconds in which they put photons into maps, likewise",
     "pictures[].idle": "seconds in which they had nothing to do, likewise",
     "pictures[].python": "seconds of theirs that are nothing of the above, likewise",
+    "pictures[].start": "seconds of making the driver: its tables, its threads, and loading its compiled code",
     "pictures[].film": "seconds of adding passes to the picture, while threads may be at work",
     "pictures[].noise": "relative noise that the picture estimates of itself",
     "pictures[].errors[].passes": "passes by then: 1, 2, 4 ... and all",

@@ -35,7 +35,8 @@ what is written, by the end of FILE's name:
          the environment (.exr) in files beside it
 
 Of several cameras, the one that --camera names comes first, and is the one of a format that has but one. Files that
-are there are replaced. A line is printed for each thing that the format cannot say.
+are there are replaced, but for those that the scene is read from. A line is printed for each thing that the format
+cannot say.
 
 examples:
   tracecore scene export cornell --to cornell.glb
