@@ -8,6 +8,7 @@ signal has ended: 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 
 """
 
 import argparse
+import errno
 import logging
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from typing import Protocol
 
 from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
 from renderer.commands.arguments import Parser
-from renderer.interrupts import ignore_from_now_on, interrupted_status, interruptible
+from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
 from renderer.version import __version__
 
 EXIT_DONE, EXIT_FAILED, EXIT_BAD_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -116,6 +117,8 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f"tracecore: interrupted{f': {interrupt}' if str(interrupt) else ''}", file=sys.stderr)
         return EXIT_INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.EIO and interrupted():
+            return EXIT_INTERRUPTED  # all is saved, and the terminal is closed that would be told so
         status = status_of(error)
         if status is None:
             raise

@@ -1,5 +1,6 @@
 """The command line as a program: how it begins and ends, whoever reads what it prints."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -58,6 +59,17 @@ def test_the_status_is_that_of_the_signal(number: signal.Signals, status: int, m
     signal.signal(signal.SIGINT, signal.default_int_handler)
     monkeypatch.setattr("scenes.load", lambda name: os.kill(os.getpid(), number))
     assert cli.main(["scene", "info", "cornell"]) == status
+
+
+def test_a_closed_terminal_that_cannot_be_told_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def close(name: str) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGHUP)
+        finally:
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("scenes.load", close)
+    assert cli.main(["scene", "info", "cornell"]) == 129
 
 
 def test_threads_are_bounded_and_a_note_says_so(caplog: pytest.LogCaptureFixture) -> None:
