@@ -97,7 +97,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 def render(scene: Path | str, folder: Path, *options: str) -> np.ndarray:
     """Linear radiance of a small picture that the command makes."""
-    small = ("--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet", "-o", str(folder / "a.npy"))
+    small = ("--device", "cpu", "--size", "8x6", "--passes", "1", "--quiet", "--force", "-o", str(folder / "a.npy"))
     assert cli.main(["render", str(scene), *small, *options]) == 0
     return read_linear(folder / "a.npy")
 

@@ -57,12 +57,12 @@ def test_where_nobody_reads_it_ends_without_a_word(is_buffered: bool) -> None:
 )
 def test_the_status_is_that_of_the_signal(number: signal.Signals, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    monkeypatch.setattr("scenes.load", lambda name: os.kill(os.getpid(), number))
+    monkeypatch.setattr("scenes.load", lambda name, **_: os.kill(os.getpid(), number))
     assert cli.main(["scene", "info", "cornell"]) == status
 
 
 def test_a_closed_terminal_that_cannot_be_told_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    def close(name: str) -> None:
+    def close(name: str, **_: object) -> None:
         try:
             os.kill(os.getpid(), signal.SIGHUP)
         finally:
