@@ -91,7 +91,7 @@ class Resuming:
         is_there, found = order.path.is_file(), None
         if is_there and order.resume:
             found = read(order.path, order.key_of)
-            self._note(f"going on after {found.passes} passes of '{order.path}'")
+            self._note(f"going on after pass {found.passes} of '{order.path}'")
         elif is_there:
             self._note(f"'{order.path}' is left of a render that was not finished; --resume goes on with it")
         elif order.resume:

@@ -108,7 +108,7 @@ def test_a_resumed_picture_is_as_if_nothing_had_been(
     whole = tmp_path / "whole.png"
     assert render(whole) == 0
     assert render(interrupted, "--resume", "--threads", "1", "--preview", "1000") == 0
-    assert "note: going on after 4 passes of" in capsys.readouterr().err
+    assert "note: going on after pass 4 of" in capsys.readouterr().err
     for suffix in (".png", ".npy"):
         assert interrupted.with_suffix(suffix).read_bytes() == whole.with_suffix(suffix).read_bytes()
     one, other = (json.loads(path.with_suffix(".json").read_text()) for path in (interrupted, whole))
