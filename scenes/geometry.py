@@ -105,3 +105,15 @@ def small_uvs(mesh: Mesh) -> Floats:
     """
     corners = corner_uvs(mesh)
     return (corners - np.floor(corners.min(axis=1, keepdims=True))).astype(np.float32)
+
+
+def bad_numbers(kind: str, values: Doubles) -> str | None:
+    """Returns what is wrong with rows of numbers (n, k), or None where all are finite and float32 can square them.
+
+    kind: what a row is called.
+    """
+    bad = ~(np.abs(values) <= MAX_COORDINATE).all(axis=1)
+    if not bad.any():
+        return None
+    index = int(np.argmax(bad))
+    return f"{kind} {index} is {values[index].tolist()}; expected finite numbers of at most {MAX_COORDINATE:g}"

@@ -23,7 +23,7 @@ from scenes.default_view import SKY
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
 from scenes.evaluator import scene_of
-from scenes.geometry import MAX_COORDINATE
+from scenes.geometry import bad_numbers
 from scenes.gltf import GLTF_SUFFIXES, read_document
 from scenes.memory import MAX_TRIANGLES
 from scenes.mesh_materials import dressed
@@ -144,8 +144,5 @@ def file_normals(path: Path, geometry: Any) -> Doubles | None:
 
 def check_numbers(path: Path, kind: str, values: Doubles) -> None:
     """Raises unless all numbers are finite and of a size that float32 can square."""
-    bad = ~(np.abs(values) <= MAX_COORDINATE).all(axis=1)
-    if bad.any():
-        index = int(np.argmax(bad))
-        message = f"{kind} {index} is {values[index].tolist()}; expected finite numbers of at most {MAX_COORDINATE:g}"
-        raise SceneFileError(path, None, message)
+    if wrong := bad_numbers(kind, values):
+        raise SceneFileError(path, None, wrong)

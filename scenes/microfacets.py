@@ -18,6 +18,8 @@ DIFFUSE_POWER = 1.0
 BLACK: Color = (0.0, 0.0, 0.0)
 #: All of a pane's shine but a hundredth is a mirror, to kind nff.
 PANE_EXPONENT = 10_000.0
+#: Index of refraction of a coat, where a file says none, and what it reflects at normal incidence.
+DEFAULT_IOR, COAT = 1.5, 0.04
 
 
 def phong_power(alpha: float) -> float:
@@ -128,3 +130,21 @@ def pane(name: str, ior: float) -> Material:
         transmittance=1.0 - both,
         ior=1.0,
     )
+
+
+def metallic(name: str, base: Color, metal: float, roughness: float, ior: float = DEFAULT_IOR) -> Material:
+    """Makes a metal, or a plastic, or what is between. What is rough enough is diffuse.
+
+    metal: share of metal, 0..1.
+    roughness: the root of alpha, 0..1.
+    ior: of the coat of a plastic.
+    """
+    alpha = roughness**2
+    if is_dull(alpha):
+        return Material(name=name, diffuse=base)
+    if metal == 0.0:
+        return Material(name=name, kind="plastic", diffuse=base, ior=ior, roughness=roughness)
+    if metal == 1.0 and alpha > MIRROR_ALPHA:
+        return Material(name=name, kind="metal", diffuse=BLACK, specular=base, roughness=roughness)
+    coat = COAT * (1.0 - metal)
+    return coated(name, scaled(base, 1.0 - metal), added(scaled(base, metal), (coat, coat, coat)), alpha)

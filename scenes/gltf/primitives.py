@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scenes.geometry import MAX_COORDINATE
+from scenes.geometry import bad_numbers
 from scenes.gltf.accessors import Accessors, Wholes
 from scenes.gltf.container import DRACO
 from scenes.gltf.values import Item
@@ -215,8 +215,5 @@ def fan(indices: Wholes) -> Wholes:
 
 def check_numbers(item: Item, kind: str, values: Doubles) -> None:
     """Raises unless all numbers are of a size that float32 can square."""
-    bad = ~(np.abs(values) <= MAX_COORDINATE).all(axis=1)
-    if bad.any():
-        index = int(np.argmax(bad))
-        message = f"{kind} {index} is {values[index].tolist()}; expected finite numbers of at most {MAX_COORDINATE:g}"
-        raise item.place.error(message)
+    if wrong := bad_numbers(kind, values):
+        raise item.place.error(wrong)

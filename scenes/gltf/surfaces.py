@@ -10,12 +10,22 @@ from dataclasses import dataclass, field, replace
 from scenes.gltf.pictures import BLUE, COLOR, EVEN, GREEN, RED, VECTORS, Lookup, Map, Pictures
 from scenes.gltf.values import MAX_NUMBER, Item
 from scenes.mesh_materials import PLAIN
-from scenes.microfacets import BLACK, MIRROR_ALPHA, added, coated, glass, is_dull, multiplied, scaled
+from scenes.microfacets import (
+    BLACK,
+    COAT,
+    DEFAULT_IOR,
+    MIRROR_ALPHA,
+    added,
+    coated,
+    glass,
+    is_dull,
+    metallic,
+    multiplied,
+    scaled,
+)
 from scenes.model import Color, Material
 
 WHITE: Color = (1.0, 1.0, 1.0)
-DEFAULT_IOR = 1.5
-COAT = 0.04
 #: Specular reflectance at normal incidence up to which a glossy surface is a coat over its colour.
 MOST_OF_COAT = 0.25
 #: How far the channels of a coat may be from each other.
@@ -232,15 +242,9 @@ class Surfaces:
                 return Material(name=name, kind="plastic", diffuse=base, ior=DEFAULT_IOR, roughness=own)
             self.note(item, "has a clear coat that is left out")
         ior = self.ior(item)
-        if is_dull(roughness**2) or (metal == 0.0 and ior == 1.0):
+        if metal == 0.0 and ior == 1.0:
             return Material(name=name, diffuse=base)
-        if metal == 0.0:
-            return Material(name=name, kind="plastic", diffuse=base, ior=ior, roughness=roughness)
-        if metal == 1.0 and roughness**2 > MIRROR_ALPHA:
-            return Material(name=name, kind="metal", diffuse=BLACK, specular=base, roughness=roughness)
-        coating = COAT * (1.0 - metal)
-        shine = added(scaled(base, metal), (coating, coating, coating))
-        return coated(name, scaled(base, 1.0 - metal), shine, roughness**2)
+        return metallic(name, base, metal, roughness, ior)
 
     def ior(self, item: Item) -> float:
         """Returns the index of a border, by KHR_materials_ior and, where that is given, KHR_materials_specular."""

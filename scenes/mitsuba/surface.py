@@ -4,13 +4,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.microfacets import BLACK, added, by_phong, phong_power, scaled
+from scenes.microfacets import BLACK, PANE_EXPONENT, added, by_phong, phong_power, scaled
 from scenes.mitsuba.elements import Element
 from scenes.mitsuba.textures import WHITE, Pattern, between, blended
 from scenes.model import Color, Doubles, Material, Texture
 
-#: All of a pane's shine but a hundredth is a mirror, to kind nff.
-PANE_EXPONENT = 10_000.0
 #: Kinds of materials whose numbers can be blended as they are.
 NUMBERED = ("metal", "plastic", "dielectric")
 

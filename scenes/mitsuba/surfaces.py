@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from scenes import microfacets
 from scenes.metals import BY_SYMBOL
-from scenes.microfacets import BLACK, glass, normal_reflectance, phong_power, scaled
+from scenes.microfacets import BLACK, glass, multiplied, phong_power, scaled
 from scenes.mitsuba.colors import COLORS, index
 from scenes.mitsuba.elements import Element, listed, numbers
 from scenes.mitsuba.principled import principled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading
-from scenes.mitsuba.surface import NOTHING, PANE_EXPONENT, Surface, mixed, with_even_coat, with_map
+from scenes.mitsuba.surface import NOTHING, Surface, mixed, with_even_coat, with_map
 from scenes.mitsuba.textures import HALF, TEXTURES, WHITE, Pattern, Textures, is_alike, rooted, without_alpha
 from scenes.model import Color, Material
 from scenes.palette import Bytes
@@ -332,18 +333,12 @@ def transmittance(surfaces: Surfaces, properties: Properties) -> float:
 
 
 def pane(surfaces: Surfaces, properties: Properties, _: int) -> Surface:
-    """Reads a thin pane, which bends no light and reflects at all angles, at both its faces, what it does at
-    normal incidence."""
-    once = normal_reflectance(relative_ior(properties, IORS["bk7"]))
-    both = 2.0 * once / (1.0 + once)
+    """Reads a thin pane, `microfacets.pane`, of which a part may be absorbed."""
+    clear = microfacets.pane("pane", relative_ior(properties, IORS["bk7"]))
     through = transmittance(surfaces, properties)
-    mirror = scaled(surfaces.pattern(properties, "specular_reflectance", WHITE).mean, both)
+    mirror = multiplied(surfaces.pattern(properties, "specular_reflectance", WHITE).mean, clear.specular)
     properties.finish()
-    rest = through * (1.0 - both)
-    material = Material(
-        name="pane", kind="nff", diffuse=BLACK, specular=mirror, exponent=PANE_EXPONENT, transmittance=rest, ior=1.0
-    )
-    return Surface(material)
+    return Surface(replace(clear, specular=mirror, transmittance=through * clear.transmittance))
 
 
 def plastic(surfaces: Surfaces, properties: Properties, _: int) -> Surface:

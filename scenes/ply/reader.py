@@ -7,7 +7,7 @@ import numpy as np
 
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
-from scenes.geometry import MAX_COORDINATE
+from scenes.geometry import bad_numbers
 from scenes.memory import MAX_TRIANGLES
 from scenes.model import Doubles, Mesh
 from scenes.ply.elements import Array, Columns, Header, Lists, Places, read_elements
@@ -59,11 +59,8 @@ def read_ply(path: Path, data: bytes, document: Document) -> None:
 
 def check(path: Path, kind: str, values: Doubles) -> None:
     """Raises unless all numbers are finite and of a size that float32 can square."""
-    bad = ~(np.abs(values) <= MAX_COORDINATE).all(axis=1)
-    if bad.any():
-        index = int(np.argmax(bad))
-        message = f"{kind} {index} is {values[index].tolist()}; expected finite numbers of at most {MAX_COORDINATE:g}"
-        raise SceneFileError(path, None, message)
+    if wrong := bad_numbers(kind, values):
+        raise SceneFileError(path, None, wrong)
 
 
 def note_unread(header: Header, columns: dict[str, Columns], document: Document) -> None:

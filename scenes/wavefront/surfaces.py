@@ -18,7 +18,8 @@ import numpy as np
 from scenes.document import Document
 from scenes.errors import SceneFileError
 from scenes.geometry import areas
-from scenes.microfacets import BLACK, MIRROR_ALPHA, added, coated, glass, is_dull, scaled
+from scenes.mesh_materials import PLAIN
+from scenes.microfacets import BLACK, DEFAULT_IOR, glass, metallic
 from scenes.model import Color, Doubles, Material, Mesh, Texture
 from scenes.texture_file import read_texture
 from scenes.vertex_colors import with_vertex_colors
@@ -27,7 +28,6 @@ from scenes.wavefront.mtl import Entry, Picture, found_file
 
 PICTURE_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
 KINDS = f"{', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}"
-PLAIN = Material(name="plain", diffuse=(0.6, 0.6, 0.6))
 WHITE: Color = (1.0, 1.0, 1.0)
 #: Numbers reach so far, so that float32 can square them.
 MAX_NUMBER = 1e9
@@ -38,9 +38,6 @@ DULL, REFLECTING, CLEAR = (0, 1), (3, 5), (4, 6, 7, 9)
 MIRROR_NS = 1000.0
 #: Kd up to which a surface counts as black beside its mirror.
 NEARLY_BLACK = 0.02
-DEFAULT_IOR = 1.5
-#: What a plastic reflects at normal incidence.
-COAT = 0.04
 
 #: First words of lines that are read.
 NUMBERS = ("kd", "ks", "ke", "ns", "ni", "d", "tr", "tf", "illum", "pm", "pr")
@@ -226,19 +223,6 @@ def scattering(entry: Entry) -> Material:
     if max(specular) > 0.0:
         return Material(name=name, kind="nff", diffuse=diffuse, specular=specular, exponent=max(exponent, 0.0))
     return Material(name=name, diffuse=diffuse)
-
-
-def metallic(name: str, base: Color, metal: float, roughness: float) -> Material:
-    """Makes a metal, or a plastic, or what is between, of shares in 0..1. What is rough enough is diffuse."""
-    alpha = roughness**2
-    if is_dull(alpha):
-        return Material(name=name, diffuse=base)
-    if metal == 0.0:
-        return Material(name=name, kind="plastic", diffuse=base, ior=DEFAULT_IOR, roughness=roughness)
-    if metal == 1.0 and alpha > MIRROR_ALPHA:
-        return Material(name=name, kind="metal", diffuse=BLACK, specular=base, roughness=roughness)
-    coat = COAT * (1.0 - metal)
-    return coated(name, scaled(base, 1.0 - metal), added(scaled(base, metal), (coat, coat, coat)), alpha)
 
 
 def opacity_of(entry: Entry) -> float:
