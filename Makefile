@@ -12,7 +12,10 @@ JUDGES := mitsuba pyoidn
 # What most tests call is compiled once, beside the checks: otherwise each worker of pytest would compile it.
 LOOPS := photon-loops eye-loops
 
-.PHONY: picture test checked $(LOOPS) clean
+# Tests start many processes. Each would compile all Python anew where the environment has Python keep none of it.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: picture test checked judges $(LOOPS) clean
 
 picture: .venv-picture/installed
 	.venv-picture/bin/tracecore render cornell -o output/cornell-photon.png
@@ -24,10 +27,10 @@ picture: .venv-picture/installed
 	touch $@
 
 test: .venv-test/installed
-	$(MAKE) --jobs checked $(LOOPS)
+	$(MAKE) --jobs checked judges $(LOOPS)
 	.venv-test/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-checked $(LOOPS): .venv-test/installed
+checked judges $(LOOPS): .venv-test/installed
 
 checked:
 	.venv-test/bin/ruff check
@@ -44,12 +47,14 @@ eye-loops:
 
 .venv-test/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-test
-	.venv-test/bin/python -m pip install --quiet --editable '.[dev,gpu,exr]'
+	.venv-test/bin/python -m pip install --quiet --no-compile --editable '.[dev,gpu,exr]'
+	touch $@
+
+judges:
 	for judge in $(JUDGES); do \
-	    .venv-test/bin/python -m pip install --quiet --only-binary :all: $$judge \
+	    .venv-test/bin/python -m pip install --quiet --no-compile --only-binary :all: $$judge \
 	        || echo "$$judge cannot be installed here: its tests skip"; \
 	done
-	touch $@
 
 clean:
 	rm -rf .venv-picture .venv-test build *.egg-info

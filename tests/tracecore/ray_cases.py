@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.rays import MISS, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
@@ -17,6 +18,9 @@ Floats = npt.NDArray[np.float32]
 Case = tuple[Floats, Floats]
 
 MILLION = 1 << 20
+
+#: A kernel of each source file, where all of them would be more of the same; the tests on a GPU take all.
+ONE_OF_EACH_SOURCE = tuple({find_strategy(name).source: name for name in strategy_names()}.values())
 
 
 def soup(count: int, scale: float = 1.0) -> Floats:

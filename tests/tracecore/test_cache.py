@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -79,14 +79,13 @@ def change(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "damage"), [("nbi", empty), ("nbi", cut), ("nbc", empty), ("nbc", cut), ("nbc", change)]
+    ("suffix", "damages"), [("nbi", (empty, cut, empty, cut)), ("nbc", (empty, cut, change, change))]
 )
-def test_damaged_code_is_made_anew(suffix: str, damage: Callable[[Path], None], tmp_path: Path) -> None:
+def test_damaged_code_is_made_anew(suffix: str, damages: Sequence[Callable[[Path], None]], tmp_path: Path) -> None:
     place = Place(tmp_path, processes=1)
     place.run(RUN)
     files = sorted(tmp_path.rglob(f"called.*.{suffix}"))
-    assert len(files) == 4
-    for path in files:
+    for damage, path in zip(damages, files, strict=True):
         damage(path)
     again, then = (json.loads(place.run(RUN)) for _ in range(2))
     assert (again["result"], len(again["compiled"])) == (7.0, 4)

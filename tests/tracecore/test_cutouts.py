@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cutout_cases import CASES, cutout_answers, masks, random_cutouts
-from ray_cases import Floats, assert_same_bits, soup
+from ray_cases import ONE_OF_EACH_SOURCE, Floats, assert_same_bits, soup
 from readme_kernel import register_example
 
 import tracecore
@@ -18,7 +18,7 @@ from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.errors import CutoutError, KernelError
 from tracecore.kernels import strategies
-from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.rays import HIT, MISS, Query, as_records, make_rays
 from tracecore.tracers import brute_force
@@ -152,11 +152,7 @@ def check_kernel(kernel: Any, case: str) -> None:
         assert_same_bits(tracer.any_hit(rays[::2]), occlusion[::2], rays[::2])
 
 
-#: One of each source file; `test_gpu_cutouts` has them all.
-KERNELS = {find_strategy(name).source: name for name in strategy_names()}.values()
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", ONE_OF_EACH_SOURCE)
 def test_kernels_of_every_source_hit_the_same(kernel: str) -> None:
     for case in CASES:
         check_kernel(kernel, case)

@@ -15,7 +15,7 @@ import pytest
 from cutout_cases import cutout_answers
 from emulated_ring import SHUFFLED, KernelHost
 from fake_cuda import FakeCuda, installed
-from ray_cases import Answers, Floats, answers, assert_same_bits, soup
+from ray_cases import ONE_OF_EACH_SOURCE, Answers, Floats, answers, assert_same_bits, soup
 from ring_orders import assert_written, await_order, write_order
 
 from tracecore.cuda.device import find_device
@@ -29,7 +29,7 @@ from tracecore.dispatch.ring import RingMemory, is_flagged, ring_again, say
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.ring_records import ANY_HIT_BIT, END, ENDLESS_BIT, FAULT_SHIFT, NO_UV_BIT, ONCE
-from tracecore.kernels.strategies import find_strategy, strategy_names
+from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 from tracecore.layout import bvh2
 from tracecore.rays import BATCH_RAYS, MISS, Query, make_rays
@@ -63,7 +63,7 @@ def serving(
         host.stop()
 
 
-@pytest.mark.parametrize("kernel", strategy_names())
+@pytest.mark.parametrize("kernel", ONE_OF_EACH_SOURCE)
 def test_hits_are_those_of_brute_force(kernel: str) -> None:
     case = answers("soup", 2000)
     with serving(case.triangles, kernel) as host, host.queue() as queue:
