@@ -31,8 +31,9 @@ print(json.dumps({"status": status, "compiled": len(compiled.buffer), "loaded": 
                   "modules": sorted(sys.modules)}))
 """
 
-#: What a picture of a scene made by code does not need.
+#: What a picture of a scene made by code does not need. Numba wants `npyimpl` when it compiles.
 USELESS = {
+    "numba.np.npyimpl",
     "tqdm",
     "asyncio",
     "trimesh",

@@ -32,6 +32,7 @@ from readme_kernel import register_example
 from ring_orders import assert_written, await_order, write_order
 
 from tracecore.cuda import device as gpu_device
+from tracecore.cuda import driver
 from tracecore.cuda.device import find_device, gpu_count, timeout_seconds
 from tracecore.cuda.driver import CupyDriver
 from tracecore.dispatch.queue import Completed
@@ -527,7 +528,9 @@ def test_an_unknown_kernel_lists_the_known() -> None:
 
 
 @pytest.fixture
-def _fresh_reason() -> Iterator[None]:
+def _fresh_reason(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The reason is found anew, as on a machine with NVIDIA's driver."""
+    monkeypatch.setattr(driver, "load_driver_library", lambda: None)
     gpu_unavailable_reason.cache_clear()
     yield
     gpu_unavailable_reason.cache_clear()
@@ -545,11 +548,36 @@ def test_reason_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_fresh_reason")
-def test_reason_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_driver_cupy_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise DeviceError("no NVIDIA driver is installed")
+
+    monkeypatch.setattr(gpu_device, "installed_driver", CupyDriver)
+    monkeypatch.setattr(driver, "load_driver_library", fail)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert gpu_unavailable_reason() == "no NVIDIA driver is installed"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_library_of_the_driver_is_looked_for(is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str) -> None:
+        if not is_there:
+            raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr("ctypes.CDLL", load)
+    if is_there:
+        driver.load_driver_library()
+    else:
+        with pytest.raises(DeviceError, match="no NVIDIA driver is installed"):
+            driver.load_driver_library()
+
+
+@pytest.mark.usefixtures("_fresh_reason")
+def test_reason_with_a_driver_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = pytest.importorskip("cupy").cuda.runtime
 
     def fail() -> int:
-        raise runtime.CUDARuntimeError(35)  # the driver is too old or not there
+        raise runtime.CUDARuntimeError(35)  # the driver is too old
 
     monkeypatch.setattr(runtime, "getDeviceCount", fail)
     reason = gpu_unavailable_reason()

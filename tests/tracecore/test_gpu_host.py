@@ -631,6 +631,7 @@ def test_calls_of_cupy_name_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it")
     from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE, CupyDriver
 
+    monkeypatch.setattr("tracecore.cuda.driver.load_driver_library", lambda: None)
     runtime = cupy.cuda.runtime
     asked = {name: Recorder(7) for name in ("setDevice", "free", "deviceGetAttribute", "getDevice")}
     for name, recorder in asked.items():

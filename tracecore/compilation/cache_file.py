@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime import rtsys
+from numba.cpython import hashing as _hashing  # noqa: F401 - brings the secrets by which Python hashes, as symbols too
 
 DIGEST_BYTES = 32
 
@@ -45,9 +47,14 @@ class CheckedCache(FunctionCache):
         self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, files._source_stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Returns the code for a signature, or None where there is none that can be read."""
+        """Returns the code for a signature, or None where there is none that can be read.
+
+        Numba would first have its context learn how everything is compiled, which takes a quarter of a second. Machine
+        code needs the symbols of Numba's runtime alone.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)
         except Exception:  # as above
             return None
 

@@ -50,6 +50,8 @@ def gpu_unavailable_reason(index: int | None = None) -> str | None:
     """
     try:
         driver = installed_driver()
+    except DeviceError as error:
+        return str(error)
     except Exception as error:  # a broken installation fails in ways of its own
         return f"CuPy cannot be imported ({_one_line(error)}); {REMEDY}"
     try:

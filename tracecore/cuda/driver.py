@@ -6,9 +6,13 @@ object with the methods of `CudaDriver` may stand in its place.
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import sys
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
+
+from tracecore.errors import DeviceError
 
 if TYPE_CHECKING:
     from tracecore.cuda.nvrtc import CompiledKernel
@@ -128,8 +132,18 @@ class CudaDriver(Hashable, Protocol):
         """Starts to set so many bytes of the device to a value."""
 
 
+def load_driver_library() -> None:
+    """Raises `DeviceError` where NVIDIA's driver is not installed, which is known sooner than CuPy is imported."""
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        ctypes.CDLL(name)
+    except OSError as error:
+        raise DeviceError(f"no NVIDIA driver is installed ({error}); install one, see nvidia-smi") from error
+
+
 class CupyDriver:
-    """`CudaDriver` through CuPy. Raises `ImportError`, or what a broken installation raises, where there is none.
+    """`CudaDriver` through CuPy. Raises `DeviceError` without NVIDIA's driver, and `ImportError`, or what a broken
+    installation raises, without CuPy.
 
     What each batch calls is CUDA's own function, without a frame of Python around it. Memory comes from CuPy's pools
     and goes back to them: CUDA's own calls to free it wait for all that runs on the device.
@@ -142,6 +156,7 @@ class CupyDriver:
     fill: Any
 
     def __init__(self) -> None:
+        load_driver_library()
         import cupy
         from cupy_backends.cuda.api import driver
 
