@@ -37,6 +37,7 @@ checked:
 	.venv-test/bin/ruff format --check
 	.venv-test/bin/mypy
 	.venv-test/bin/lint-imports
+	.venv-test/bin/mkdocs build --strict --quiet
 
 photon-loops:
 	.venv-test/bin/tracecore photons cornell --device cpu --store 1 --quiet
@@ -47,7 +48,7 @@ eye-loops:
 
 .venv-test/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-test
-	.venv-test/bin/python -m pip install --quiet --no-compile --editable '.[dev,gpu,exr]'
+	.venv-test/bin/python -m pip install --quiet --no-compile --editable '.[dev,docs,gpu,exr]'
 	touch $@
 
 judges:

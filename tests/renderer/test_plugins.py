@@ -24,7 +24,7 @@ from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.errors import KernelError
 from tracecore.kernels import strategies
 
-README = Path(cli.__file__).parents[1] / "README.md"
+PAGE = Path(cli.__file__).parents[1] / "docs" / "materials.md"
 
 #: A floor that fills the picture, of the shader that files of this format have.
 NFF = """\
@@ -113,8 +113,8 @@ def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def readme_shader() -> str:
-    """The shader that the README prints."""
-    (block,) = re.findall(r"```python\n(import math\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    """The shader that the documentation prints."""
+    (block,) = re.findall(r"```python\n(import math\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     return str(block)
 
 

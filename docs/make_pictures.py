@@ -1,0 +1,171 @@
+"""Makes the pictures of the documentation: one of each driver, material and light, in docs/pictures.
+
+    python docs/make_pictures.py            makes all of them, on any machine, in minutes
+    python docs/make_pictures.py driver-   makes those whose names begin so
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+import renderer
+
+PICTURES = Path(__file__).parent / "pictures"
+SIZE = (160, 120)
+
+DRIVERS = ("photon", "sppm", "path", "path+caustics", "gather", "whitted", "ao", "photons-only")
+
+#: Tables of materials, as a scene file has them.
+MATERIALS = {
+    "diffuse": '{ kind = "diffuse", diffuse = [0.6, 0.12, 0.1] }',
+    "mirror": '{ kind = "mirror", specular = 0.9 }',
+    "metal": '{ kind = "metal", metal = "gold" }',
+    "metal-rough": '{ kind = "metal", metal = "copper", roughness = 0.5 }',
+    "plastic": '{ kind = "plastic", diffuse = [0.08, 0.35, 0.12] }',
+    "plastic-rough": '{ kind = "plastic", diffuse = [0.08, 0.35, 0.12], roughness = 0.5 }',
+    "dielectric": '{ kind = "dielectric" }',
+    "dielectric-rough": '{ kind = "dielectric", roughness = 0.4 }',
+    "dielectric-absorbing": '{ kind = "dielectric", absorption = [0.2, 1.4, 2.4] }',
+    "nff": '{ kind = "nff", diffuse = [0.1, 0.2, 0.5], specular = 0.4, shine = 30 }',
+}
+
+#: A room without a front wall, a ball and a block in it. The ball has the material `ball`; lights come below.
+ROOM = """
+[render]
+size = [160, 120]
+
+[cameras.front]
+eye = [0, 1.5, 5.2]
+target = [0, 0.85, 0]
+vertical_fov = 36
+
+[materials]
+floor = { diffuse = 0.6 }
+wall = { diffuse = [0.55, 0.6, 0.65] }
+block = { diffuse = [0.75, 0.45, 0.15] }
+ball = BALL
+
+[[object]]
+shape = "rectangle"
+material = "floor"
+corner = [-4, 0, 4]
+edges = [[8, 0, 0], [0, 0, -6]]
+
+[[object]]
+shape = "rectangle"
+material = "wall"
+corner = [-4, 0, -2]
+edges = [[8, 0, 0], [0, 4, 0]]
+
+[[object]]
+shape = "sphere"
+material = "ball"
+center = [-0.35, 0.8, 0.2]
+radius = 0.8
+segments = 128
+
+[[object]]
+shape = "box"
+material = "block"
+center = [1.15, 0.45, -0.2]
+size = 0.9
+rotate = { axis = [0, 1, 0], degrees = 25 }
+"""
+
+PANEL = """
+[materials.panel]
+diffuse = 0
+emission = 12
+EMISSION
+
+[[object]]
+shape = "triangles"
+material = "panel"
+vertices = [[-1.6, 3, 2], [0.4, 3, 2], [0.4, 3, 0.4], [-1.6, 3, 0.4]]
+triangles = [[0, 3, 2], [0, 2, 1]]
+uvs = [[0, 0], [1, 0], [1, 1], [0, 1]]
+"""
+
+WINDOW = """
+[materials.window]
+diffuse = 0
+emission = 6
+emission_texture = { file = "window.png", filter = "nearest" }
+
+[[object]]
+shape = "triangles"
+material = "window"
+vertices = [[-2.6, 0.2, 1.6], [-2.6, 0.2, -1.6], [-2.6, 2.6, -1.6], [-2.6, 2.6, 1.6]]
+triangles = [[0, 1, 2], [0, 2, 3]]
+uvs = [[0, 1], [1, 1], [1, 0], [0, 0]]
+"""
+
+#: What lights the room.
+LIGHTS = {
+    "point": '[[light]]\nkind = "point"\nposition = [-1.6, 2.6, 2.2]\nintensity = 20\n',
+    "spot": '[[light]]\nkind = "spot"\nposition = [-1.6, 3, 2.2]\ndirection = [1, -1.7, -1.7]\nintensity = 60\n'
+    "inner_angle = 12\nouter_angle = 24\n",
+    "distant": '[[light]]\nkind = "distant"\ndirection = [0.6, -1, -0.8]\nirradiance = 3\n',
+    "distant-disc": '[[light]]\nkind = "distant"\ndirection = [0.6, -1, -0.8]\nirradiance = 3\nangular_radius = 6\n',
+    "triangle": PANEL.replace("EMISSION", ""),
+    "picture": WINDOW,
+    "sky": '[environment]\nimage = "sky.npy"\n',
+}
+
+
+def main(prefix: str = "") -> None:
+    """Makes the pictures whose names begin with a prefix."""
+    PICTURES.mkdir(exist_ok=True)
+    with TemporaryDirectory() as folder:
+        write_images(Path(folder))
+        for name, scene, settings in pictures(Path(folder)):
+            if name.startswith(prefix):
+                picture = renderer.render(scene, size=SIZE, device="cpu", quiet=True, **settings)
+                save(picture.pixels, PICTURES / f"{name}.png")
+                print(f"{name}: {picture.statistics['seconds.total']:.1f} s", flush=True)
+
+
+def save(pixels: Any, path: Path) -> None:
+    """Writes a picture as small as PNG makes it."""
+    Image.fromarray(pixels).save(path, optimize=True)
+
+
+def pictures(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yields name, scene and settings of each picture. folder: for scene files."""
+    for driver in DRIVERS:
+        yield f"driver-{driver.replace('+', '-')}", "cornell", {"driver": driver, "passes": 64}
+    for name, material in MATERIALS.items():
+        scene = scene_file(folder / f"material-{name}.toml", material, PANEL.replace("EMISSION", ""))
+        yield f"material-{name}", scene, {"driver": "photon", "passes": 64, "photons": 100_000}
+    for name, lights in LIGHTS.items():
+        scene = scene_file(folder / f"light-{name}.toml", MATERIALS["diffuse"], lights)
+        yield f"light-{name}", scene, {"driver": "path", "passes": 128}
+
+
+def scene_file(path: Path, ball: str, lights: str) -> str:
+    """Writes a scene file of the room; returns its path."""
+    path.write_text(ROOM.replace("BALL", ball) + lights, encoding="utf-8")
+    return str(path)
+
+
+def write_images(folder: Path) -> None:
+    """Writes the picture of a stained window, and a sky that is blue with a sun in it."""
+    colors = np.array([[230, 60, 40], [250, 200, 60], [60, 160, 90], [60, 90, 220]], np.uint8)
+    rows, columns = np.indices((4, 4))
+    window = np.kron(colors[(rows + columns) % 4], np.ones((8, 8, 1), np.uint8))
+    window[::8] = window[:, ::8] = 10
+    Image.fromarray(window).save(folder / "window.png")
+    sky = np.zeros((64, 128, 3), np.float32)
+    height = np.linspace(1.0, 0.0, 32, dtype=np.float32)[:, None, None]
+    sky[:32] = (1.0 - height) * np.float32([0.9, 0.85, 0.8]) + height * np.float32([0.2, 0.4, 0.9])
+    sky[14:16, 92:94] = 400.0
+    np.save(folder / "sky.npy", sky)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
