@@ -122,8 +122,7 @@ def part_of(
 class LightView(Protocol):
     """Says where lights are at one time."""
 
-    @property
-    def typical_distance(self) -> float:
+    def distance(self, source: "LightSource") -> float:
         """Returns the distance at which a light that does not fade looks as strong as its number says, at all times."""
 
     def position(self, source: "LightSource", place: Doubles) -> tuple[float, float, float]:
