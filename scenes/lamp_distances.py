@@ -15,7 +15,7 @@ from scenes.geometry import areas
 from scenes.model import Doubles, Floats
 
 #: Pairs of a triangle and a lamp that are looked at, and triangles for a lamp at least, if there are so many.
-MAX_PAIRS, LEAST_TRIANGLES = 4_000_000, 256
+MAX_PAIRS, LEAST_TRIANGLES = 1_000_000, 256
 #: Few triangles are divided until there are so many pieces.
 LEAST_PIECES = 4096
 #: Of more lamps than these, several in a row have one distance.
@@ -32,7 +32,7 @@ def lamp_distances(positions: Floats, lamps: Doubles) -> Doubles:
     chosen = lamps[::group]
     most = max(LEAST_TRIANGLES, MAX_PAIRS // max(1, len(chosen)))
     triangles = positions[:: max(1, -(-len(positions) // most))].astype(np.float64)
-    while 0 < len(triangles) <= LEAST_PIECES // 4:
+    while 0 < len(triangles) <= min(LEAST_PIECES, most) // 4:
         triangles = quartered(triangles)
     return np.repeat([distance_of(triangles, lamp) for lamp in chosen], group)[: len(lamps)]
 
