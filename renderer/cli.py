@@ -12,7 +12,7 @@ import errno
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
@@ -112,7 +112,8 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         _bound_threads(arguments)
         _load_plugins(arguments)
-        return int(arguments.run(arguments))
+        with _compiler_shown(arguments):
+            return int(arguments.run(arguments))
     except KeyboardInterrupt as interrupt:
         print(f"tracecore: interrupted{f': {interrupt}' if str(interrupt) else ''}", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -125,6 +126,13 @@ def _run(arguments: argparse.Namespace) -> int:
         for line in _lines(error):
             print(f"tracecore: error: {line}", file=sys.stderr)
         return status
+
+
+def _compiler_shown(arguments: argparse.Namespace) -> AbstractContextManager[None]:
+    """Shows what is compiled while a command runs, unless errors alone are wanted."""
+    from renderer.run.first_run import shown
+
+    return shown(quiet=getattr(arguments, "quiet", False))
 
 
 def _bound_threads(arguments: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import add_plain, add_scene, add_settings, add_tracing
-from renderer.run import first_run, statistics
+from renderer.run import statistics
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
@@ -59,7 +59,6 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
 
     _check_files(arguments)
-    first_run.announce("photons", quiet=arguments.quiet)
     choice = TracerChoice.chosen(arguments)
     with (
         open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context,
@@ -140,7 +139,6 @@ def _files(arguments: argparse.Namespace) -> list[Path]:
 def _write(arguments: argparse.Namespace, photon_run: PhotonRun, figures: Statistics) -> None:
     from renderer.atomic_file import write_each
 
-    first_run.note("photons")
     writes: list[Callable[[], object]] = []
     if arguments.save_photons is not None:
         writes.append(partial(_save, arguments.save_photons, photon_run))

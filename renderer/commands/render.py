@@ -206,9 +206,8 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
-    from renderer.run import first_run
     from renderer.run.earlier_picture import asked
-    from renderer.run.rendering import check_output, plan_picture, work_of
+    from renderer.run.rendering import check_output, plan_picture
     from renderer.run.sequence import check_sequence, check_sequence_path, make_sequence
 
     path = output_of(arguments, settings.driver)
@@ -223,12 +222,9 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
     if not (arguments.force or arguments.resume):
         check_sequence(order, texts_of(plan))
-    first_run.announce(work_of(plan), quiet=settings.quiet)
     plan.note_blindness(plan.snapshot(frame=arguments.frames[0]))
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     is_finished = make_sequence(order, report)
-    if report.done:
-        first_run.note(work_of(plan))
     report.end(is_finished)
     return is_finished
 

@@ -232,15 +232,14 @@ def render_plan(plan: Plan) -> Picture:
         made: Made = make_picture(context, order, plan.settings.output)
     if made.picture is None:
         raise KeyboardInterrupt("before the first pass was finished")
-    first_run.note(work_of(plan))
     return made.picture
 
 
 @contextmanager
 def opened(plan: Plan) -> Iterator[RenderContext]:
     """Return the scene at its moment with an open tracer, which is closed at the end of the block."""
-    first_run.announce(work_of(plan), quiet=plan.settings.quiet)
-    with first_run.helped(work_of(plan)) if issubclass(plan.driver, PhotonDriver) else nullcontext():
+    helped = first_run.helped() if issubclass(plan.driver, PhotonDriver) else nullcontext()
+    with first_run.shown(quiet=plan.settings.quiet), helped:
         start = time.perf_counter()
         snapshot = plan.snapshot()
         plan.note_blindness(snapshot)
@@ -248,16 +247,9 @@ def opened(plan: Plan) -> Iterator[RenderContext]:
             yield context
 
 
-def work_of(plan: Plan) -> str:
-    """Return the kind of work whose first run compiles."""
-    return f"render-{plan.settings.driver}"
-
-
 def _pictures(plan: Plan) -> Iterator[Picture]:
     with opened(plan) as context:
-        for picture in picture_by_pass(context, plan.order()):
-            first_run.note(work_of(plan))
-            yield picture
+        yield from picture_by_pass(context, plan.order())
 
 
 def with_proposals(settings: Settings, scene: Scene) -> Settings:
