@@ -75,9 +75,9 @@ def make_parser() -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    arguments = make_parser().parse_args(_with_one_name(words))
-    arguments.words = words
+    command_line = list(sys.argv[1:] if argv is None else argv)
+    arguments = make_parser().parse_args(_with_one_name(command_line))
+    arguments.command_line = command_line
     with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
         status = _run(arguments)
         if status == EXIT_INTERRUPTED:

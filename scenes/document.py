@@ -110,11 +110,19 @@ class Part:
     curve: Curve | None = None
 
 
+def part_of(
+    shape: Shape | Curve, transform: Transform = WORLD, origin: Origin = BY_CODE, material: int | None = None
+) -> Part:
+    """Returns a shape in its place, with the coarsest mesh of it if it is round."""
+    if isinstance(shape, Curve):
+        return Part(shape.coarse, transform, origin, material, curve=shape)
+    return Part(shape, transform, origin, material)
+
+
 class LightView(Protocol):
     """Says where lights are at one time."""
 
-    @property
-    def typical_distance(self) -> float:
+    def distance(self, source: "LightSource") -> float:
         """Returns the distance at which a light that does not fade looks as strong as its number says, at all times."""
 
     def position(self, source: "LightSource", place: Doubles) -> tuple[float, float, float]:

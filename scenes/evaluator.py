@@ -19,7 +19,8 @@ from scenes.document import (
     triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.geometry import MAX_COORDINATE, areas, corner_arrays, corner_uvs, small_uvs, unit
+from scenes.geometry import MAX_COORDINATE, corner_arrays, corner_uvs, small_uvs, unit
+from scenes.lamp_distances import lamp_distances
 from scenes.memory import check_memory
 from scenes.model import (
     Camera,
@@ -40,9 +41,6 @@ from scenes.transforms import Transform
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 
 __all__ = ["DEFAULT_CAMERA", "SceneEvaluator", "scene_of", "viewed"]
-
-#: Pairs of a triangle and a light among which the typical distance is looked for.
-MAX_PAIRS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,14 +127,17 @@ class SceneEvaluator:
         return arrays
 
     @cached_property
-    def light_distance(self) -> float:
-        """Returns the distance at which a light looks as strong as its number says: see `typical_distance`."""
+    def light_distances(self) -> dict[LightSource, float]:
+        """Returns the distance at which each light that does not fade is as strong as its number says, at all times:
+        see `scenes.lamp_distances`."""
         start = self.document.animation.start
         view = EvaluatedLights(self, start)
         with np.errstate(all="ignore"):
-            positions = [source.steady_position(view) for source in self.document.lights]
-        lights = [position for position in positions if position is not None]
-        return typical_distance(self.arrays_at(start).positions, np.array(lights))
+            placed = {source: source.steady_position(view) for source in self.document.lights}
+        steady = {source: position for source, position in placed.items() if position is not None}
+        positions = np.array(list(steady.values())).reshape(-1, 3)
+        distances = lamp_distances(self.arrays_at(start).positions, positions)
+        return dict(zip(steady, distances.tolist(), strict=True))
 
     def snapshot(self, time: float) -> Snapshot:
         """Makes the snapshot of a time. Raises SceneFileError where what moves has left the world that float32 can
@@ -224,10 +225,9 @@ class EvaluatedLights:
         """Returns what the transform of a light does."""
         return self._evaluator.pose(source.transform, self._time, self._poses)
 
-    @property
-    def typical_distance(self) -> float:
+    def distance(self, source: LightSource) -> float:
         """Returns the distance at which a light that does not fade looks as strong as its number says, at all times."""
-        return self._evaluator.light_distance
+        return self._evaluator.light_distances[source]
 
     def position(self, source: LightSource, place: Doubles) -> tuple[float, float, float]:
         """Returns where a place (3,) of a light is, moved by its track and its transform."""
@@ -265,28 +265,6 @@ def check_range(positions: Doubles, origin: Origin, time: float) -> None:
     if not np.abs(positions).max(initial=0.0) <= MAX_COORDINATE:
         message = f"at time {time:g} what begins here reaches beyond {MAX_COORDINATE:g} in the world"
         raise SceneFileError(origin.path, origin.line, message)
-
-
-def typical_distance(positions: Floats, lights: Doubles) -> float:
-    """Returns the median distance between a triangle's centroid and a light, over all pairs, weighted by area. Very
-    many pairs are thinned out evenly.
-
-    positions: (n, 3, 3).
-    lights: (m, 3).
-
-    Lights of the file have no falloff: a surface of reflectance kd has radiance kd c cos under a light of strength c.
-    Under a point light of intensity I at distance d it has (kd / pi) I cos / d^2. With I = pi c d^2 (W/sr) both agree
-    at this distance, so that as much surface gets brighter as gets darker. It is fixed for all times.
-    """
-    if not len(lights):
-        return 1.0
-    lights = lights[:: -(-len(lights) // 1000)]
-    chosen = positions[:: -(-len(positions) * len(lights) // MAX_PAIRS)].astype(np.float64)
-    distances = np.linalg.norm(chosen.mean(axis=1)[:, None] - lights[None], axis=-1).ravel()
-    weights = np.repeat(areas(chosen), len(lights))
-    order = np.argsort(distances, kind="stable")
-    share = np.cumsum(weights[order])
-    return float(distances[order[np.searchsorted(share, 0.5 * share[-1])]])
 
 
 def lit_by_ambient(material: Material, ambient: Color) -> Material:

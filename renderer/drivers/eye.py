@@ -106,8 +106,8 @@ class EyeDriver:
 
     A driver describes itself by fields of its class: its `name`; a `summary` of one line for the help; which of
     `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
-    none; what its paths do with `diffuse` reflection; which `caustics` it sees; and whether it `is_sequential`: whether
-    a pass needs what those before it have left.
+    none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`,
+    so that sheets are solid to it; and whether it `is_sequential`: whether a pass needs what those before it have left.
     """
 
     name: ClassVar[str]
@@ -116,6 +116,7 @@ class EyeDriver:
     curve: ClassVar[str] = "reinhard"
     diffuse: ClassVar[int] = FOLLOW
     caustics: ClassVar[Caustics]
+    is_opaque: ClassVar[bool] = False
     is_sequential: ClassVar[bool] = False
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:

@@ -94,29 +94,31 @@ def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
     return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 9), flux, get(row, 15))
 
 
-@unit(types.none)
-def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int]) -> None:
-    """Let photons leave the lights. span: where the first one goes in the batch, its index, and how many they are.
+@unit(types.int64)
+def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int]) -> int:
+    """Let photons leave the lights; returns how many of them were aimed, see `project`.
 
-    Those in front of the next whole vector get columns of paths, the others begin with it.
+    span: where the first one goes in the batch, its index, and how many they are. Those in front of the next whole
+    vector get columns of paths, the others begin with it.
     """
     first, photon, fresh = span
     ahead = min(whole(first) - first, fresh)
     batch.fresh[0], batch.fresh[1] = whole(first), photon + (whole(first) - first)
-    key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
+    key, aimed = hash_key(task.seed, task.sequence, STREAM_EMISSION), 0
     if ahead > 0:
-        launch_chunk(scene, task, batch, (first, photon, ahead), key)
+        aimed += launch_chunk(scene, task, batch, (first, photon, ahead), key)
     for done in range(ahead, fresh, CHUNK):
-        launch_chunk(scene, task, batch, (first + done, photon + done, min(CHUNK, fresh - done)), key)
+        aimed += launch_chunk(scene, task, batch, (first + done, photon + done, min(CHUNK, fresh - done)), key)
+    return aimed
 
 
 @compiled
 def launch_chunk(
     scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int], key: Bits4
-) -> None:
+) -> int:
     """Let no more than CHUNK photons leave the lights, as `launch` does; all get columns of paths, or none of them."""
     first, photon, fresh = span
-    pairs, is_alike = whole_pairs(fresh), is_all_alike(scene)
+    pairs, is_alike, aimed = whole_pairs(fresh), is_all_alike(scene), 0
     data = Launch(
         rays=address(batch.rays) + 4 * first,
         paths=address(batch.paths) + 4 * first,
@@ -140,11 +142,12 @@ def launch_chunk(
         if len(scene.others) > 0:
             leave_others(scene, fresh, data)
         if is_projected(scene.projection):
-            leave_projected(scene, fresh, data)
+            aimed = leave_projected(scene, fresh, data)
     if whole(first) > first:
         each(begin_path, whole(fresh), data)
         if is_alike:
             each(carry_flux, whole(fresh), data)
+    return aimed
 
 
 @inlined
@@ -241,20 +244,24 @@ def leave_others(scene: PhotonScene, count: int, data: Launch) -> None:
 
 
 @compiled
-def leave_projected(scene: PhotonScene, count: int, data: Launch) -> None:
-    """Send a chunk's photons where they matter, one by one: origin, direction and flux become those of `project`."""
-    chunk, step = data.chunk, data.step
+def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
+    """Send a chunk's photons where they matter, one by one: origin, direction and flux become those of `project`.
+    Returns how many of them were aimed."""
+    chunk, step, aimed = data.chunk, data.step, 0
     guides = np.empty((len(scene.projection.targets), GUIDE_COLUMNS))
     for i in range(count):
         bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
         u = (np.float64(unit32(bits[0])), np.float64(unit32(bits[1])), np.float64(unit32(bits[2])))
         direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
         source = source_of(scene, chunk, i, doubles(get3(data.rays, step, i)), direction)
-        photon = project(scene.lights, scene.projection, (source, direction), u, guides)
+        box = scene.projection.around[get_int(address(chunk.light), i)]
+        photon = project(scene.lights, scene.projection, (source, direction, box), u, guides)
         flux = get3(data.paths + PATH_FLUX * step, step, i)
         put3(data.rays, step, i, singles(photon.origin))
         put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))
         put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
+        aimed += 1 if photon.is_aimed else 0
+    return aimed
 
 
 @inlined

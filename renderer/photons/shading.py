@@ -29,6 +29,7 @@ from renderer.photons.scalar_path import scatter_scalar
 from renderer.photons.scattering import bend_flux, choose_side, decide, end_path, end_spread, scatter_mixed
 from renderer.photons.store import (
     PHOTON_RAYS,
+    PHOTONS_AIMED,
     PHOTONS_EMITTED,
     PHOTONS_ESCAPED,
     PhotonOutput,
@@ -105,7 +106,7 @@ def shade_rays(
         done, going = shade_chunk(scene.surfaces, shading, batch, span, output)
         first, kept = first + done, kept + going
     photon, fresh = take(supply, batch.capacity - kept)
-    launch(scene.photon_scene, task, batch, (kept, photon, fresh))
+    output.counters[PHOTONS_AIMED] += launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh
     output.counters[PHOTONS_EMITTED] += fresh
     output.counters[PHOTON_RAYS] += rays

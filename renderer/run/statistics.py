@@ -64,6 +64,7 @@ FIELDS = {
     "transfer.limit_bytes_per_second": "what the bus takes to the device, if measured; null without a bus",
     "limited_by": "what to make faster first: kernel, transfer, shading, lookup, map, python or queue",
     "photons.emitted": "photon paths begun = absorbed + escaped + terminated",
+    "photons.aimed": "of these sent to what there is to light, to mirrors or to glass, and nowhere else",
     "photons.stored": "photons kept in maps, any number for a path",
     "photons.absorbed": "photon paths ended by Russian roulette on a surface",
     "photons.escaped": "photon paths that left the scene",
@@ -83,6 +84,7 @@ FIELDS = {
 #: same as another key.
 OF_PICTURES = (
     *("passes", "noise", "bias", "darkness", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update", "asked"),
+    "photons.aimed",
 )
 OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
 
@@ -201,6 +203,7 @@ def _photon_figures(work: Work) -> Statistics:
     photons = work.photons
     return {
         "photons.emitted": photons.emitted,
+        "photons.aimed": photons.aimed,
         "photons.stored": photons.stored,
         "photons.absorbed": photons.absorbed,
         "photons.escaped": photons.escaped,

@@ -13,7 +13,7 @@ from scenes.aff.lexer import Cursor, Words, quote, split_words
 from scenes.aff.mirrors import mirror_share
 from scenes.aff.operands import shown
 from scenes.curves import Curve
-from scenes.document import Document, Origin, Part
+from scenes.document import Document, Origin, Part, part_of
 from scenes.errors import SceneFileError
 from scenes.memory import MAX_TRIANGLES
 from scenes.model import Material, Mesh
@@ -133,7 +133,7 @@ class Parser:
 
     def add_curve(self, curve: Curve, origin: Origin) -> None:
         """Takes in a round shape under the current transform."""
-        self.add(Part(curve.coarse, self.transform, origin, loose=True, curve=curve), len(curve.coarse.triangles))
+        self.add(replace(part_of(curve, self.transform, origin), loose=True), len(curve.coarse.triangles))
 
 
 def exists(path: Path) -> bool:

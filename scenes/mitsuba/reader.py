@@ -3,13 +3,15 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from scenes.curves import Turned, changed
 from scenes.default_view import VERTICAL_FOV, triple
-from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
+from scenes.document import Document, EnvironmentSource, Origin, Part, part_of, triangle_count
 from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import rewound, unit
 from scenes.gltf import new_name
@@ -48,7 +50,7 @@ class Reader:
         self.shapes = Shapes(reading)
         self.groups: dict[Element, list[Part]] = {}
         self.triangles = 0
-        self._rewound: dict[Mesh, Mesh] = {}
+        self._rewound: dict[Mesh | Turned, Mesh | Turned] = {}
         self._materials: dict[Material, int] = {}
         self._textures: dict[Texture, int] = {}
 
@@ -86,12 +88,12 @@ class Reader:
         properties = Properties(element, self.reading)
         matrix = properties.matrix("to_world")
         surface = self.looks(properties)
-        meshes = self.shapes.meshes(properties)
+        shapes = self.shapes.meshes(properties)
         properties.finish("collapse", "srgb", "name")
         material = self.material_id(surface)
-        meshes = [mapped_uvs(mesh, surface.to_uv) for mesh in meshes]
+        shapes = [changed(shape, partial(mapped_uvs, matrix=surface.to_uv)) for shape in shapes]
         origin = Origin(element.path, element.line)
-        return [self.placed(Part(mesh, origin=origin, material=material), matrix) for mesh in meshes]
+        return [self.placed(part_of(shape, WORLD, origin, material), matrix) for shape in shapes]
 
     def looks(self, properties: Properties) -> Surface:
         """Returns the surface of a shape, with what it emits. One whose surface cannot be read is plain."""
@@ -141,14 +143,14 @@ class Reader:
         """Puts a part inside a further transform. What is outside stays outside where it mirrors."""
         if matrix is None:
             return self.counted(part)
-        mesh = part.shape
-        assert isinstance(mesh, Mesh)
+        shape = part.curve or part.shape
+        assert isinstance(shape, Mesh | Turned)
         inner = IDENTITY if part.transform.matrix is None else part.transform.matrix
         if np.linalg.det(matrix[:3, :3]) < 0.0:
-            if mesh not in self._rewound:
-                self._rewound[mesh] = rewound(mesh)
-            mesh = self._rewound[mesh]
-        return self.counted(replace(part, shape=mesh, transform=WORLD.inner(matrix=matrix @ inner)))
+            if shape not in self._rewound:
+                self._rewound[shape] = changed(shape, rewound)
+            shape = self._rewound[shape]
+        return self.counted(part_of(shape, WORLD.inner(matrix=matrix @ inner), part.origin, part.material))
 
     def counted(self, part: Part) -> Part:
         """Counts the triangles of a part and returns it. Raises SceneFileError where there are too many."""

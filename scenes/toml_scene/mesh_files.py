@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from scenes.curves import Curve
 from scenes.document import Document, KeyedTriangles, triangle_count
 from scenes.keys.place import Place, quoted
 from scenes.memory import MAX_TRIANGLES
@@ -28,7 +29,7 @@ class Piece:
     material: instead of the shape's, or None.
     """
 
-    shape: Mesh | KeyedTriangles
+    shape: Mesh | KeyedTriangles | Curve
     matrix: Doubles | None = None
     material: int | None = None
 

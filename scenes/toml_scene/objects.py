@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scenes.document import Document, Origin, Part, triangle_count
+from scenes.document import Document, Origin, part_of, triangle_count
 from scenes.keys.place import Place, quoted
 from scenes.model import Doubles
 from scenes.toml_scene.keyed import keyed_of
@@ -57,7 +57,7 @@ class Objects:
             transform = self.transform_of(values, shift, place)
             for piece in pieces:
                 inside = transform if piece.matrix is None else transform.inner(matrix=piece.matrix)
-                self.document.parts.append(Part(piece.shape, inside, origin, piece.material))
+                self.document.parts.append(part_of(piece.shape, inside, origin, piece.material))
 
     def transform_of(self, values: dict[str, Any], shift: Doubles | None, place: Place) -> Transform:
         """Returns the transform of an object in one of its places: its fixed map, and inside of that its track."""
@@ -107,9 +107,9 @@ class Objects:
         if values["shape"] == "keyed":
             return Piece(keyed_of(values, material, self.files, place))
         with np.errstate(all="ignore"):  # what overflows is not finite, and found when it is placed
-            mesh = BUILDERS[values["shape"]](values, material, place)
-        self.count.add(triangle_count(mesh), place)
-        return Piece(mesh)
+            made = BUILDERS[values["shape"]](values, material, place)
+        self.count.add(triangle_count(part_of(made).shape), place)
+        return Piece(made)
 
 
 def shifts_of(values: dict[str, Any], place: Place) -> list[Doubles | None]:

@@ -25,7 +25,7 @@ rays.camera rays.shadow rays.bounce rays.photon rays.total rays.timed rays_per_s
 rays_per_second_of_runs
 coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches shading.rays_per_second
 transfer.bytes_per_second transfer.limit_bytes_per_second limited_by
-photons.emitted photons.stored photons.absorbed photons.escaped photons.terminated
+photons.emitted photons.aimed photons.stored photons.absorbed photons.escaped photons.terminated
 bvh.nodes bvh.bytes bvh.sah_cost bvh.build_seconds bvh.update bvh.update_seconds asked version
 """
 DESIGNED = DESIGN.split()
