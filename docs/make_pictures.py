@@ -1,7 +1,7 @@
 """Makes the pictures of the documentation: one of each driver, material and light, in docs/pictures.
 
-    python docs/make_pictures.py            makes all of them, on any machine, in minutes
-    python docs/make_pictures.py driver-   makes those whose names begin so
+python docs/make_pictures.py            makes all of them, on any machine, in minutes
+python docs/make_pictures.py driver-   makes those whose names begin so
 """
 
 import sys
@@ -14,11 +14,10 @@ import numpy as np
 from PIL import Image
 
 import renderer
+from renderer.drivers import DRIVERS
 
 PICTURES = Path(__file__).parent / "pictures"
 SIZE = (160, 120)
-
-DRIVERS = ("photon", "sppm", "path", "path+caustics", "gather", "whitted", "ao", "photons-only")
 
 #: Tables of materials, as a scene file has them.
 MATERIALS = {
@@ -118,6 +117,10 @@ LIGHTS = {
 }
 
 
+#: Stops, where most of a picture is dark and the meter would take that for its subject.
+EXPOSURES = {"spot": -1.0}
+
+
 def main(prefix: str = "") -> None:
     """Makes the pictures whose names begin with a prefix."""
     PICTURES.mkdir(exist_ok=True)
@@ -144,7 +147,7 @@ def pictures(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield f"material-{name}", scene, {"driver": "photon", "passes": 64, "photons": 100_000}
     for name, lights in LIGHTS.items():
         scene = scene_file(folder / f"light-{name}.toml", MATERIALS["diffuse"], lights)
-        yield f"light-{name}", scene, {"driver": "path", "passes": 128}
+        yield f"light-{name}", scene, {"driver": "path", "passes": 128, "exposure": EXPOSURES.get(name)}
 
 
 def scene_file(path: Path, ball: str, lights: str) -> str:

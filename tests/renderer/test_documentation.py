@@ -1,0 +1,92 @@
+"""Notebooks of the documentation run, and its pages show all drivers, materials, lights and kernels that there are."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import ROOT, made_small
+
+from renderer.drivers import DRIVERS
+from renderer.settings.picture import DRIVER_SETTINGS
+from shaders.lights.registry import MODULES
+from shaders.registry import shader_names
+from tracecore.kernels import strategies
+
+DOCS = ROOT / "docs"
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
+
+#: What is put before names of kernels, and has a section of its own.
+PREFIX = re.compile("^(persistent|replacing)-")
+
+
+def sections(page: str) -> dict[str, str]:
+    """Texts of a page by their headings, which come right before them."""
+    parts = re.split(r"^## (.*)\n", (DOCS / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def cells(path: Path) -> list[str]:
+    """The code of a notebook."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets a kernel be registered for one test."""
+    monkeypatch.setattr(strategies, "_strategies", dict(strategies._strategies))
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cells, one after the other, with few pixels and passes."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for number, code in enumerate(cells(path)):
+        exec(compile(made_small(code), f"{path.name}, cell {number}", "exec"), names)
+        assert "error" not in names
+
+
+def test_there_are_three_notebooks_and_none_keeps_what_it_printed() -> None:
+    assert len(NOTEBOOKS) == 3
+    for path in NOTEBOOKS:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        assert all(not cell.get("outputs") for cell in notebook["cells"])
+
+
+def test_each_driver_has_an_equation_a_picture_and_its_options() -> None:
+    found = sections("drivers.md")
+    for name, driver in DRIVERS.items():
+        text = found[name]
+        assert "```text" in text, name
+        assert f"(pictures/driver-{name.replace('+', '-')}.png)" in text
+        options = {f"--{one.replace('_', '-')}" for one in driver.takes.intersection(DRIVER_SETTINGS)}
+        (taken,) = re.findall(r"^Takes (.*)\.$", text, re.MULTILINE) or [""]
+        assert set(re.findall(r"`(--[\w-]+)`", taken)) == options, name
+
+
+@pytest.mark.parametrize(
+    ("page", "prefix", "names"),
+    [
+        ("materials.md", "material", shader_names()),
+        ("lights.md", "light", [module.KIND.name for module in MODULES]),
+    ],
+)
+def test_each_material_and_light_has_an_equation_and_a_picture(page: str, prefix: str, names: list[str]) -> None:
+    found = sections(page)
+    for name in names:
+        assert "```text" in found[name], name
+        assert f"(pictures/{prefix}-{name}.png)" in found[name]
+
+
+def test_each_kernel_has_a_drawing_and_its_paper() -> None:
+    """A family's section begins with the names of its kernels, but for those of a prefix."""
+    found = sections("kernels.md")
+    assert all("```text" in found[prefix] for prefix in ("persistent", "replacing"))
+    for name in {PREFIX.sub("", name) for name in strategies.strategy_names()}:
+        (text,) = [one for one in found.values() if f"`{name}`" in one.partition(". ")[0]]
+        assert "```text" in text, name
+        assert strategies.find_strategy(name).citation in " ".join(text.split()), name
