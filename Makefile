@@ -37,7 +37,7 @@ checked:
 	.venv-test/bin/ruff format --check
 	.venv-test/bin/mypy
 	.venv-test/bin/lint-imports
-	NO_MKDOCS_2_WARNING=1 .venv-test/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 .venv-test/bin/mkdocs build --strict
 
 photon-loops:
 	.venv-test/bin/tracecore photons cornell --device cpu --store 1 --quiet

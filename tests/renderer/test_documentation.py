@@ -57,6 +57,18 @@ def test_there_are_three_notebooks_and_none_keeps_what_it_printed() -> None:
         assert all(not cell.get("outputs") for cell in notebook["cells"])
 
 
+def test_the_readme_is_short_and_leads_to_what_is_there() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") < 150
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_pictures_of_the_pages_are_small_together() -> None:
+    assert sum(path.stat().st_size for path in (DOCS / "pictures").iterdir()) < 1_500_000
+
+
 def test_each_driver_has_an_equation_a_picture_and_its_options() -> None:
     found = sections("drivers.md")
     for name, driver in DRIVERS.items():
