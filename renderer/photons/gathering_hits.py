@@ -5,20 +5,17 @@ import numpy as np
 from renderer.photons.batch import HIT_ID, PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk
 from renderer.photons.chunk_views import (
     FLAT_QUADS,
-    MATERIAL_BYTES,
     MISS_BIT,
     NO_FATE,
     RECORD_BYTES,
     RECORD_QUADS,
     START_DEPTH,
-    TEXELS_BYTES,
-    TEXELS_QUADS,
-    UVS_BYTES,
-    UVS_QUADS,
+    TEXTURE_BYTES,
+    TEXTURE_QUADS,
     Span,
     View,
 )
-from renderer.scene.photon_scene import BENT, MATERIAL_MASK, MIXED, TEXTURED
+from renderer.scene.photon_scene import BENT, MIXED, TEXTURED
 from renderer.simd.columns import (
     COLUMN_BYTES,
     ELEMENTS,
@@ -107,7 +104,7 @@ def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
 
 @inlined
 def gather_records(flags: np.uint32, records: int, chunk: Chunk, count: int) -> None:
-    """Gather the triangle records of the hits, and which materials they have.
+    """Gather the triangle records of the hits.
 
     flags: all that triangle records have.
     records: their address.
@@ -120,23 +117,10 @@ def gather_records(flags: np.uint32, records: int, chunk: Chunk, count: int) -> 
         gather_columns(records, RECORD_BYTES, triangles, whole(count), (RECORD_QUADS, columns))
     else:
         gather_columns(records, RECORD_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
-    if flags & (MIXED | TEXTURED):
-        each(gather_material, whole(count), chunk)
 
 
 @inlined
-def gather_material(i: int, chunk: Chunk) -> None:
-    """Write which material the triangle record of a hit has."""
-    chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
-
-
-@inlined
-def gather_textures(uvs: int, view: View, count: int) -> None:
-    """Gather texture coordinates of the corners of the triangles that were hit, and textures of their materials.
-
-    uvs: address of the coordinates.
-    """
-    chunk = view.chunk
-    corners, texels = (UVS_QUADS, address(chunk.uvs)), (TEXELS_QUADS, address(chunk.texels))
-    gather_columns(uvs, UVS_BYTES, address(chunk.triangle), whole(count), corners)
-    gather_columns(view.materials + TEXELS_BYTES, MATERIAL_BYTES, address(chunk.material), whole(count), texels)
+def gather_textures(textures: int, chunk: Chunk, count: int) -> None:
+    """Gather the textures of the triangles that were hit. textures: their address."""
+    columns = (TEXTURE_QUADS, address(chunk.uvs))
+    gather_columns(textures, TEXTURE_BYTES, address(chunk.triangle), whole(count), columns)

@@ -23,10 +23,19 @@ from renderer.photons.chunk_views import MOST_BOUNCES, WAITING_STEP, Landing, Li
 from renderer.photons.emission import is_all_alike, launch, only_light
 from renderer.photons.gathering_hits import gather_records, gather_textures, pick_fresh, pick_hits
 from renderer.photons.keeping import add_fates, keep_paths, keep_photons
-from renderer.photons.landing import bend_normal, bounce, bounce_first, correct_photon, face, land, paint
+from renderer.photons.landing import (
+    bend_normal,
+    bounce,
+    bounce_first,
+    correct_photon,
+    draw_texel,
+    land,
+    paint,
+    stay_diffuse,
+)
 from renderer.photons.photon_map import PHOTON_FLUX
 from renderer.photons.scalar_path import scatter_scalar
-from renderer.photons.scattering import bend_flux, choose_side, decide, end_path, end_spread, scatter_mixed
+from renderer.photons.scattering import bend_flux, decide, end_path, end_spread, scatter_mixed
 from renderer.photons.store import (
     PHOTON_RAYS,
     PHOTONS_EMITTED,
@@ -121,7 +130,7 @@ def shading_of(scene: PackedScene, limits: Limits) -> Shading:
         records=address(scene.photon_scene.records),
         materials=address(scene.photon_scene.materials),
         normals=address(scene.surfaces.normals),
-        uvs=address(scene.photon_scene.uvs),
+        textures=address(scene.photon_scene.textures),
         texels=address(scene.photon_scene.texels),
         decoded=address(scene.photon_scene.decoded),
         limits=limits,
@@ -217,22 +226,23 @@ def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits:
     flags, chunk = shading.flags, view.chunk
     each(land, whole(hits), landing)
     if flags & TEXTURED:
-        gather_textures(shading.uvs, view, hits)
+        gather_textures(shading.textures, chunk, hits)
+        each(draw_texel, whole(hits), chunk)
         each(paint, whole(hits), view)
+    if not flags & MIXED:
+        each(stay_diffuse, whole(hits), chunk)
     if flags & (BENT | MIXED):
-        each(face, whole(hits), chunk)
         bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
         each(bend_normal, whole(bent), view)
         if landing.limits.is_corrected:
             each(correct_photon, whole(bent), view)
         if flags & MIXED:
-            scatter_mixed(hits, view)
+            scatter_mixed(flags, hits, view)
         if flags & SCALAR:
             scalar = list_indices(address(chunk.kind), (SCALAR, SCALAR), hits, address(chunk.scalar))
             fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
             scatter_scalar(surfaces, chunk, scalar, fluxes, landing.limits.is_corrected)
         each(bend_flux, whole(bent), view)
-        each(choose_side, whole(hits), chunk)
     if landing.limits.only_caustics and flags & MIXED:
         each(end_spread, whole(hits), chunk)
     each(decide, whole(hits), landing)
