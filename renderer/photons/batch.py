@@ -24,11 +24,11 @@ _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
 #: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which `land` brings `normal` to the side of the
 #: ray's origin; uvs, texels and sides are TRIANGLE_TEXTURE. origin, ray, distance, uv, triangle, photon, depth, flux:
-#: of the ray, hit and path, of which depth and flux become those that the path goes on with. position: of the hit, later
-#: where the next ray starts. shading: flat or bent normal on the side of the ray's origin. bits: random numbers for
-#: direction (2), roulette and rounding. draws: uniform numbers for the lobe, and for column and row of a texel. texel:
-#: index of the one drawn. weight, at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is
-#: absorption. wi: direction of the next ray where is_directed is not 0, else the normal that it will be about.
+#: of the ray, hit and path, of which depth and flux become those that the path goes on with. position: of the hit,
+#: later where the next ray starts. shading: flat or bent normal on the side of the ray's origin. bits: random numbers
+#: for direction (2), roulette and rounding. draws: uniform numbers for the lobe, and for column and row of a texel.
+#: texel: index of the one drawn. weight, at first the diffuse reflectance: share of the flux that goes on, per channel;
+#: 0 is absorption. wi: direction of the next ray where is_directed is not 0, else the normal that it will be about.
 #: counters: fates of the hit. per_share: all reflectance over that of the lobe chosen. bent, scalar, lobes: lists of
 #: indices in the chunk. In the end the bits for direction, wi and is_directed are packed for the paths that go on.
 HIT_COLUMNS = np.dtype(
@@ -75,10 +75,10 @@ HIT_COLUMNS = np.dtype(
 LAUNCH_COLUMNS = np.dtype(
     [
         ("corner", "<f4", _VECTOR),
+        ("emitted", "<f4", _VECTOR),
+        ("normal", "<f4", _VECTOR),
         ("edge_1", "<f4", _VECTOR),
         ("edge_2", "<f4", _VECTOR),
-        ("normal", "<f4", _VECTOR),
-        ("emitted", "<f4", _VECTOR),
         ("is_square", "<f4", _SCALAR),
         ("light", "<i4", _SCALAR),
     ]

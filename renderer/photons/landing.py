@@ -60,20 +60,30 @@ def bounce_with(i: int, flux: Vec3, depth: np.uint32, data: Landing) -> None:
 
 
 @inlined
+def draw_numbers(i: int, data: Landing) -> None:
+    """Write the random numbers of a hit.
+
+    They are a long chain of products, each of which waits for the one before: in a loop of their own, other hits fill
+    the gaps.
+    """
+    chunk = data.chunk
+    bits = hash4(data.limits.key, chunk.photon[i], chunk.depth[i])
+    chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i] = bits
+    more = more4(bits)
+    set_column(chunk.draws, i, (unit32(more[0]), unit32(more[1]), unit32(more[2])))
+
+
+@inlined
 def land(i: int, data: Landing) -> None:
-    """Write hit point, normal on the side of the ray's origin, by which it is shaded until a bent one is known, random
-    numbers, and what a photon keeps of the hit."""
+    """Write hit point, normal on the side of the ray's origin, by which it is shaded until a bent one is known, and
+    what a photon keeps of the hit."""
     chunk, depth = data.chunk, data.chunk.depth[i]
     position, normal, is_front = hit_point(i, chunk.distance[i], chunk)
     set_column(chunk.position, i, position)
     set_column(chunk.normal, i, normal)
     set_column(chunk.shading, i, normal)
     chunk.is_outside[i] = Int(is_front)
-    bits = hash4(data.limits.key, chunk.photon[i], depth)
-    chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i] = bits
-    more = more4(bits)
-    set_column(chunk.draws, i, (unit32(more[0]), unit32(more[1]), unit32(more[2])))
-    put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(bits[3])), data)
+    put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(chunk.bits[3, i])), data)
     chunk.counters[i] = stored(i, bounces_of(depth), data)
 
 

@@ -28,6 +28,7 @@ from renderer.photons.landing import (
     bounce,
     bounce_first,
     correct_photon,
+    draw_numbers,
     draw_texel,
     land,
     paint,
@@ -224,6 +225,7 @@ def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: Ph
 def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits: int, landing: Landing) -> None:
     """Shade hits where some are not on flat, diffuse surfaces of one colour each."""
     flags, chunk = shading.flags, view.chunk
+    each(draw_numbers, whole(hits), landing)
     each(land, whole(hits), landing)
     if flags & TEXTURED:
         gather_textures(shading.textures, chunk, hits)

@@ -90,10 +90,10 @@ SIDE_MASK, HEIGHT_SHIFT = np.uint32(0xFFFF), np.uint32(16)
 EMITTER = np.dtype(
     [
         ("origin", "<f4", 3),
+        ("flux", "<f4", 3),
+        ("normal", "<f4", 3),
         ("edge_1", "<f4", 3),
         ("edge_2", "<f4", 3),
-        ("normal", "<f4", 3),
-        ("flux", "<f4", 3),
         ("is_square", "<f4"),
     ]
 )
@@ -129,6 +129,7 @@ class PhotonScene(NamedTuple):
     flags: all bits that some triangle record has.
     others: (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty
     where all are.
+    are_points: whether all emitters are points.
     projection: where photons are sent, see `targets.projected`.
     """
 
@@ -141,6 +142,7 @@ class PhotonScene(NamedTuple):
     decoded: Floats
     flags: np.uint32
     others: npt.NDArray[np.int32]
+    are_points: bool
     lights: LightArrays
     projection: Projection
 
@@ -160,6 +162,7 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
         decoded=DECODED,
         flags=flags,
         others=pack_others(rows, lights.rows),
+        are_points=bool((rows[:, LIGHT_KIND] == POINT).all()),
         lights=lights,
         projection=NO_PROJECTION,
     )
