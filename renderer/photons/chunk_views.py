@@ -32,6 +32,8 @@ PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
 #: What `is_directed` holds: that the direction is known, and TINTED where a lobe's colour is still to be looked up.
 DIRECTED = Int(1)
 TEXTURE_BYTES, TEXEL_MASK = TRIANGLE_TEXTURE.itemsize, np.uint32(0xFF)
+#: Bytes of the normals of a triangle's corners.
+CORNERS_BYTES = 9 * WORD_BYTES
 #: A bent normal farther from the ray than this cosine gives way to the flat one.
 LEAST_BENT_COSINE = Float32(1e-6)
 #: What a ray's triangle has in this bit if there is none.

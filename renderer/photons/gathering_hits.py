@@ -4,6 +4,7 @@ import numpy as np
 
 from renderer.photons.batch import HIT_ID, PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk
 from renderer.photons.chunk_views import (
+    CORNERS_BYTES,
     FLAT_QUADS,
     MISS_BIT,
     NO_FATE,
@@ -19,11 +20,14 @@ from renderer.scene.photon_scene import BENT, MIXED, TEXTURED
 from renderer.simd.columns import (
     COLUMN_BYTES,
     ELEMENTS,
+    WORD_BYTES,
     column_of,
     each,
+    get_int,
     pack_chunk,
     pack_columns,
     pack_numbered,
+    prefetch,
     put,
     set_column,
     three,
@@ -117,6 +121,26 @@ def gather_records(flags: np.uint32, records: int, chunk: Chunk, count: int) -> 
         gather_columns(records, RECORD_BYTES, triangles, whole(count), (RECORD_QUADS, columns))
     else:
         gather_columns(records, RECORD_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
+
+
+@inlined
+def ask_for_rows(rows: int, row_bytes: int, indices: int, count: int) -> None:
+    """Ask for rows of a table, of which no one knows whether the cache has them, so that they come while others work.
+
+    indices: address of their numbers, int32.
+    """
+    for k in range(count):
+        prefetch(rows + row_bytes * np.int64(get_int(indices, k)))
+
+
+@inlined
+def ask_for_normals(count: int, view: View) -> None:
+    """Ask for the normals of the corners at the first `count` indices of the list `chunk.bent`."""
+    bent, triangles = address(view.chunk.bent), address(view.chunk.triangle)
+    for k in range(count):
+        first = view.normals + CORNERS_BYTES * np.int64(get_int(triangles, get_int(bent, k)))
+        prefetch(first)
+        prefetch(first + CORNERS_BYTES - WORD_BYTES)
 
 
 @inlined

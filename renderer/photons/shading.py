@@ -19,9 +19,26 @@ from renderer.photons.batch import (
     PhotonBatch,
     PhotonTask,
 )
-from renderer.photons.chunk_views import MOST_BOUNCES, WAITING_STEP, Landing, Limits, Shading, Span, View
+from renderer.photons.chunk_views import (
+    MOST_BOUNCES,
+    RECORD_BYTES,
+    TEXTURE_BYTES,
+    WAITING_STEP,
+    Landing,
+    Limits,
+    Shading,
+    Span,
+    View,
+)
 from renderer.photons.emission import is_all_alike, launch, only_light
-from renderer.photons.gathering_hits import gather_records, gather_textures, pick_fresh, pick_hits
+from renderer.photons.gathering_hits import (
+    ask_for_normals,
+    ask_for_rows,
+    gather_records,
+    gather_textures,
+    pick_fresh,
+    pick_hits,
+)
 from renderer.photons.keeping import add_fates, keep_paths, keep_photons
 from renderer.photons.landing import (
     bend_normal,
@@ -52,6 +69,7 @@ from renderer.scene.photon_scene import (
     PhotonScene,
 )
 from renderer.simd.columns import (
+    WORD_BYTES,
     each,
     list_indices,
     whole,
@@ -190,11 +208,11 @@ def shade_chunk(
         chunk=batch.scratch.chunk[0],
     )
     hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
-    gather_records(shading.flags, shading.records, view.chunk, hits)
     landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
     if shading.flags & (TEXTURED | BENT | MIXED):
         shade_all_lobes(surfaces, shading, view, hits, landing)
     else:
+        gather_records(shading.flags, shading.records, view.chunk, hits)
         shade_flat(hits, span.is_alike, landing)
     if shading.limits.only_caustics and not shading.flags & MIXED:
         each(end_path, whole(hits), view.chunk)
@@ -221,20 +239,39 @@ def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: Ph
     return keep_paths(flags, view, hits)
 
 
+@inlined
+def gather_all(shading: Shading, view: View, hits: int, landing: Landing) -> int:
+    """Gather what tables have of the hits, draw their random numbers and texels, and list those with bent normals.
+    Returns how many these are.
+
+    Tables are asked for what is needed next but one: in between, loops need nothing that might be far away.
+    """
+    flags, chunk = shading.flags, view.chunk
+    ask_for_rows(shading.records, RECORD_BYTES, address(chunk.triangle), hits)
+    if flags & TEXTURED:
+        ask_for_rows(shading.textures, TEXTURE_BYTES, address(chunk.triangle), hits)
+    each(draw_numbers, whole(hits), landing)
+    gather_records(flags, shading.records, chunk, hits)
+    bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
+    ask_for_normals(bent, view)
+    if flags & TEXTURED:
+        gather_textures(shading.textures, chunk, hits)
+        each(draw_texel, whole(hits), chunk)
+        ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), hits)
+    return bent
+
+
 @unit(types.none)
 def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits: int, landing: Landing) -> None:
     """Shade hits where some are not on flat, diffuse surfaces of one colour each."""
     flags, chunk = shading.flags, view.chunk
-    each(draw_numbers, whole(hits), landing)
+    bent = gather_all(shading, view, hits, landing)
     each(land, whole(hits), landing)
     if flags & TEXTURED:
-        gather_textures(shading.textures, chunk, hits)
-        each(draw_texel, whole(hits), chunk)
         each(paint, whole(hits), view)
     if not flags & MIXED:
         each(stay_diffuse, whole(hits), chunk)
     if flags & (BENT | MIXED):
-        bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
         each(bend_normal, whole(bent), view)
         if landing.limits.is_corrected:
             each(correct_photon, whole(bent), view)
