@@ -67,6 +67,7 @@ class PictureOrder:
     preview: at least so many seconds between two unfinished pictures.
     checkpoint: of what can be resumed, or None where none is kept.
     denoise: whether a .png is shown without noise, and a layer of it is kept.
+    clamp: the greatest luminance of a sample, or None.
     motion: of the scene while the shutter is open, or None for a moment of it.
     quiet: whether no progress is shown.
     asked: what a command asks for, see `renderer.run.earlier_picture`.
@@ -82,6 +83,7 @@ class PictureOrder:
     preview: float = DEFAULT_PREVIEW
     checkpoint: CheckpointOrder | None = None
     denoise: bool = False
+    clamp: float | None = None
     motion: Motion | None = None
     quiet: bool = False
     asked: Mapping[str, Any] | None = None
@@ -112,7 +114,7 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
     settings = order.settings(context.snapshot)
     resuming = Resuming(order.checkpoint, quiet=order.quiet)
     with closing(driver_of(context, order, settings)) as driver, held_back():
-        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
+        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers], order.clamp)
         resuming.take_up(driver, film)
         record = PictureRecord(context, driver, order, start, resuming.spent)
         files = PictureFiles(path, record, resuming, keep_linear=keep_linear)
@@ -141,7 +143,7 @@ def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Pic
     settings = order.settings(context.snapshot)
     with closing(driver_of(context, order, settings)) as driver:
         record = PictureRecord(context, driver, order, start)
-        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
+        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers], order.clamp)
         for is_last in expose(driver, film, order.limits):
             yield dataclasses.replace(record.picture(film), is_finished=is_last)
 
@@ -207,6 +209,8 @@ class PictureRecord:
             settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
         if self.order.denoise:
             settings |= {"denoise": True}
+        if self.order.clamp is not None:
+            settings |= {"clamp": self.order.clamp}
         for name in ("threads", "batch_rays", "layers", "is_logged"):
             del settings[name]
         return {
@@ -238,11 +242,16 @@ class PictureRecord:
             noise=film.relative_noise,
             bias=film.relative_bias,
             darkness=darkness(self._context, driver.work, is_black=not film.linear.any()),
+            samples=film.counts,
             start_seconds=self._start_seconds,
             film_seconds=spent.film_seconds,
         )
         figures = statistics.collect(self._context, driver.name, driver.settings, measured)
-        return figures | {"coprocessor.batches": traced.batches, "asked": self.order.asked}
+        return figures | {
+            "coprocessor.batches": traced.batches,
+            "coprocessor.verified_batches": traced.verified_batches,
+            "asked": self.order.asked,
+        }
 
 
 class PictureFiles:
@@ -284,8 +293,9 @@ class PictureFiles:
     def _save_picture_and_data(self, film: Film) -> None:
         """Writes the picture, the linear data and the statistics, each also where another cannot be written."""
         self.picture = self.record.picture(film)
-        if self.picture.statistics["darkness"] and not self.record.order.quiet:
-            log.warning("note: %s", self.picture.statistics["darkness"])
+        if not self.record.order.quiet:
+            for note in filter(None, (self.picture.statistics["darkness"], loss_note(self.picture.statistics))):
+                log.warning("note: %s", note)
         if self.path is None:
             return
         path, *linear, figures = files_of(self.path, keep_linear=self.keep_linear)
@@ -294,6 +304,15 @@ class PictureFiles:
             *(partial(image_file.write_array, one, self.picture.image) for one in linear),
             partial(statistics.write, figures, self.picture.statistics),
         )
+
+
+def loss_note(figures: Statistics) -> str:
+    """Returns, as text, how many samples of a picture were left out and how to look at the first; empty if none was."""
+    count, first = figures["samples.left_out"], figures["samples.first_left_out"]
+    if count == 0:
+        return ""
+    samples = "1 sample was left out, whose" if count == 1 else f"{count} samples were left out, whose"
+    return f"{samples} radiance is not finite and >= 0; --debug-path {first} shows how the first came about"
 
 
 def save_photons(path: Path, driver: PhotonKeeper) -> None:

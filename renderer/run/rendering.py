@@ -125,6 +125,7 @@ class Plan:
             timeline_path=chosen.timeline,
             preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
             denoise=chosen.denoise,
+            clamp=chosen.clamp,
             motion=self._motion(),
             quiet=chosen.quiet,
             asked=self.asked,

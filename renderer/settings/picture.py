@@ -139,6 +139,13 @@ class Settings(Checked):
     denoise: bool = setting(
         Flag(), "show the picture without noise (Open Image Denoise, extra denoise)", default=False, group=_PICTURE
     )
+    clamp: float | None = setting(
+        Number(1e-9, 1e9, "L"),
+        "scale down samples, one of a pixel and pass each, that are brighter than this luminance: no fireflies, and "
+        "less light than there is",
+        otherwise="no limit",
+        group=_PICTURE,
+    )
     exposure: float | Literal["auto"] | None = setting(
         NumberOrWord(-64, 64, "EV"),
         "stops, +1 is twice as bright; auto by what is in the picture; the linear picture stays as it is",
