@@ -1,6 +1,14 @@
 """This module defines every error that the renderer raises."""
 
-from pathlib import Path
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scenes.model import Snapshot
+    from tracecore.errors import WrongHitError
 
 
 class RenderError(Exception):
@@ -9,6 +17,14 @@ class RenderError(Exception):
 
 class UsageError(RenderError, ValueError):
     """What was asked for cannot be done; the message says what was got, what is expected and the remedy."""
+
+
+class WrongPictureError(RenderError):
+    """A kernel hits what is not there. wrong: what it hit. snapshot: of the scene."""
+
+    def __init__(self, wrong: WrongHitError, snapshot: Snapshot, remedy: str = "") -> None:
+        super().__init__(f"{wrong}; what this kernel has traced is not to be trusted{remedy}")
+        self.wrong, self.snapshot = wrong, snapshot
 
 
 class CheckpointError(UsageError):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import add_plain, add_scene, add_settings, add_tracing
+from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.run import first_run, statistics
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -62,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     first_run.announce("photons", quiet=arguments.quiet)
     choice = TracerChoice.chosen(arguments)
     with (
+        wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
         open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context,
         held_back(),
     ):

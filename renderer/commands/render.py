@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number, path_name
+from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
 from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, Settings
 from renderer.settings.setting import settings_of
@@ -151,7 +152,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.debug_path is not None:
         _tell_path(arguments, settings)
         return 0
-    is_finished = _make_picture(arguments, settings) if arguments.frames is None else _make_frames(arguments, settings)
+    make = _make_picture if arguments.frames is None else _make_frames
+    with wrong_ray_kept(arguments, output_of(arguments, settings.driver)):
+        is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 
 

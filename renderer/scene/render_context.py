@@ -11,7 +11,7 @@ from typing import Any, Self
 import scenes
 import tracecore
 from renderer.atomic_file import check_outputs
-from renderer.errors import UsageError
+from renderer.errors import UsageError, WrongPictureError
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
 from renderer.settings.setting import Definitions
@@ -21,7 +21,7 @@ from scenes.scene import Scene
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
-from tracecore.errors import CutoutError, KernelError
+from tracecore.errors import CutoutError, KernelError, WrongHitError
 
 #: Arguments of commands that name files to be written, and such that name files to be read.
 WRITTEN = ("output", "json", "plot", "html", "heatmap", "markdown", "record", "dump", "save_photons", "timeline")
@@ -123,18 +123,24 @@ class TracerChoice:
     device: as `open_tracer` takes it.
     kernel, dispatch: by name, or None for the device's default.
     threads: None for all cores.
+    verify: share of the batches that are compared with the CPU's hits, or None.
     """
 
     device: str = "auto"
     kernel: str | None = None
     dispatch: str | None = None
     threads: int | None = None
+    verify: float | None = None
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
-        """Returns the choice that --device, --kernel, --dispatch and --threads make."""
+        """Returns the choice that --device, --kernel, --dispatch, --threads and --verify make."""
         return cls(
-            device=arguments.device, kernel=arguments.kernel, dispatch=arguments.dispatch, threads=arguments.threads
+            device=arguments.device,
+            kernel=arguments.kernel,
+            dispatch=arguments.dispatch,
+            threads=arguments.threads,
+            verify=arguments.verify,
         )
 
 
@@ -210,13 +216,19 @@ def context_of(
             raise UsageError(
                 f"--dispatch {choice.dispatch} is not for the {tracer.device}, which has {tracer.dispatch}"
             )
-        yield RenderContext(
+        if choice.verify is not None and tracer.device == "cpu":
+            raise UsageError("--verify compares with the CPU, and the CPU traces here; leave it out")
+        context = RenderContext(
             snapshot=snapshot,
             tracer=tracer,
             load_seconds=load_seconds,
             build_seconds=time.perf_counter() - start,
             is_refitted=tree is not None,
         )
+        try:
+            yield context
+        except WrongHitError as error:
+            raise WrongPictureError(error, snapshot) from error
 
 
 def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
@@ -229,6 +241,7 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | No
             dispatch=choice.dispatch,
             tree=tree,
             cutouts=cutouts_of(snapshot),
+            verify=choice.verify or 0.0,
         )
     except (KernelError, CutoutError) as error:
         raise UsageError(str(error)) from error

@@ -268,6 +268,12 @@ class Settings(Checked):
         default=4096,
         group=TRACING,
     )
+    verify: float | None = setting(
+        Number(1e-6, 1, "FRACTION"),
+        "trace this share of the batches again on the CPU, and end with an error where a hit has other bits",
+        otherwise="none is",
+        group=TRACING,
+    )
     seed: int | None = setting(Whole(0, 2**64 - 1), "seed of all random numbers", otherwise="0", group=TRACING)
 
     def __post_init__(self) -> None:

@@ -296,12 +296,11 @@ class RingPort:
         self._is_lost = False
 
     def poll(self) -> None:
-        """Have what has been rung launched, if launches answer, and look for an answer for a while.
+        """Have what has been rung launched, and look for an answer for a while.
 
         Raises `KernelError` where poll after poll nothing is answered, and nothing new is asked, for the timeout.
         """
-        if self._host.by_launches:
-            self._host.launch()
+        self._host.launch()
         if await_answer(self.port, LAUNCH_PATIENCE):
             self._seen = (0, 0)
             return
