@@ -7,6 +7,8 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,9 +175,25 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     if not arguments.force:
         check_replaceable(files_of(path), wanted, texts_of(plan))
     make_default_folder((path, settings.save_photons, settings.timeline))
-    picture = render_plan(plan)
+    with _checkpoint_told(path):
+        picture = render_plan(plan)
     _report(picture, path, quiet=settings.quiet)
     return picture.is_finished
+
+
+@contextmanager
+def _checkpoint_told(path: Path) -> Iterator[None]:
+    """Says, where a device fails for good within the block, that the passes so far are kept, if they are."""
+    from renderer.run.checkpoint import checkpoint_path
+    from tracecore.errors import DeviceError, KernelError
+
+    try:
+        yield
+    except (DeviceError, KernelError) as error:
+        kept = checkpoint_path(path)
+        if not kept.is_file():
+            raise
+        raise type(error)(f"{error}; finished passes are kept in '{kept}', with which --resume goes on") from error
 
 
 def _tell_path(arguments: argparse.Namespace, settings: Settings) -> None:

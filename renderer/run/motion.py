@@ -143,7 +143,7 @@ class MotionDriver:
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index`, made at its time."""
-        return self.driver_of(index).render_pass(index)
+        return self.driver_at(index).render_pass(index)
 
     def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
         """Yields passes as `passes_of` does; those that share a time are under way at once."""
@@ -156,7 +156,7 @@ class MotionDriver:
                     yield image
                     index += 1
 
-    def driver_of(self, index: int) -> Driver:
+    def driver_at(self, index: int) -> Driver:
         """Returns the driver of the time that pass `index` looks at, which works until another time is looked at."""
         self._look_at_block(block_of(index, self._motion.samples))
         return self._driver

@@ -20,8 +20,9 @@ from renderer.drivers.driver import passes_of
 from renderer.drivers.eye import EyeDriver
 from renderer.errors import UsageError
 from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG
+from renderer.run.containment import driver_of
 from renderer.run.motion import MotionDriver
-from renderer.run.picture import PictureOrder, driver_of
+from renderer.run.picture_order import PictureOrder
 from renderer.scene.photon_scene import EYE_SCALAR, MIXED
 from renderer.scene.render_context import RenderContext
 from renderer.settings.path_name import PathName
@@ -157,7 +158,7 @@ def _watched_pass(driver: Driver, index: int, pixel: int, watcher: _Watcher) -> 
     if getattr(driver, "is_sequential", False):
         for _ in passes_of(driver, 0, lambda before: before < index):
             pass
-    running = driver.driver_of(index) if isinstance(driver, MotionDriver) else driver
+    running = driver.driver_at(index) if isinstance(driver, MotionDriver) else driver
     if not isinstance(running, EyeDriver):
         raise UsageError(f"driver {driver.name} is not made of the program's loops, so that no path of it can be told")
     running.pixels = np.array([pixel], np.int32)

@@ -274,6 +274,12 @@ class Settings(Checked):
         otherwise="none is",
         group=TRACING,
     )
+    fallback: Literal["cpu"] | None = setting(
+        Choice(("cpu",)),
+        "where a device fails, or cannot be used, go on with this one, with the same bits and a note",
+        otherwise="a failure is an error",
+        group=TRACING,
+    )
     seed: int | None = setting(Whole(0, 2**64 - 1), "seed of all random numbers", otherwise="0", group=TRACING)
 
     def __post_init__(self) -> None:

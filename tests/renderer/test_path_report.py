@@ -11,8 +11,8 @@ from small_scenes import inside_of_lamp_box
 from renderer import cli
 from renderer.drivers.driver import Radiance
 from renderer.errors import UsageError
+from renderer.run.containment import driver_of
 from renderer.run.path_report import PathTrace, trace_path
-from renderer.run.picture import driver_of
 from renderer.run.rendering import opened, plan_picture
 from renderer.settings.path_name import PathName, read_path_name
 from renderer.settings.picture import Settings

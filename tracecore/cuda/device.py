@@ -119,6 +119,7 @@ class CudaDevice:
         self.index = index
         self.device_lock = DeviceLock()
         self.is_lost = False
+        self.is_stuck = False  # a kernel did not end when it was last waited for
         self._lock = threading.Lock()
         self._attributes: dict[str, int] = {}
         self._modules: dict[bytes, Any] = {}

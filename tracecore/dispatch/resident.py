@@ -115,7 +115,8 @@ class ServedRing:
         if self.runs:
             say(self.memory.stop, END)
         self._stream.mark()
-        if not self._stream.wait(self.timeout):
+        self.gpu.is_stuck = not self._stream.wait(0.0 if self.gpu.is_stuck else self.timeout)  # waited for once
+        if self.gpu.is_stuck:
             name = self._kernel.strategy.name
             raise DeviceError(f"kernel {name!r} has not ended in {self.timeout:g} s: end this process")
 
