@@ -25,10 +25,12 @@ struct Walk : Bvh2Walk<ANY_HIT> {
         leaf_index = end = 0;
         struck = is_struck(ray);
         if (FAULT == ILLEGAL_ADDRESS && struck) *reinterpret_cast<volatile unsigned*>(16) = 1;
+        volatile unsigned spins = FAULT == ENDLESS && struck;
+        while (spins != 0) {}
     }
 
     __device__ bool is_done() const {
-        return !(FAULT == ENDLESS && struck) && node == DONE && (leaf_index == end || (ANY_HIT && this->found));
+        return node == DONE && (leaf_index == end || (ANY_HIT && this->found));
     }
 
     __device__ void advance(const Scene& scene, unsigned& faults) {

@@ -90,7 +90,8 @@ def test_a_miss_instead_of_a_shadow_is_found() -> None:
 
 def test_triangles_that_are_not_there_are_found_in_all_batches() -> None:
     def change(batch: int, hits: Floats) -> None:
-        hits.view(np.uint32)[hits.view(np.uint32)[:, 3] != MISS, 3] = TRIANGLES
+        if batch > 0:  # the first one is looked at anyway
+            hits.view(np.uint32)[hits.view(np.uint32)[:, 3] != MISS, 3] = TRIANGLES
 
     assert not Judge(CpuTracer(CASE.triangles, threads=1), TRIANGLES, 1e-6).looks_at(1)
     with verified(1e-6, change) as tracer, pytest.raises(WrongHitError, match=f"hits triangle {TRIANGLES} at"):
