@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from renderer.drivers.driver import Work, passes_of, resumable
+from renderer.errors import UsageError
 from renderer.run.motion import NO_WORK, MotionDriver, both, summed
 from tracecore.errors import TraceError, WrongHitError
 
@@ -70,7 +71,7 @@ class Containment:
         old = self.context
         try:
             opened = self._opened.enter_context(choice.opened(old.snapshot, old.load_seconds, tree))
-        except TraceError as error:
+        except (TraceError, UsageError) as error:
             log.warning("note: the %s cannot be used any more: %s", old.tracer.device, error)
             return False
         self.context = replace(opened, is_refitted=old.is_refitted)
@@ -187,11 +188,12 @@ class ContainedDriver:
         old = self._driver
         before = resumable(old)
         carried = before.carried(index) if before is not None and index > 0 else None
-        self._work_before, self._traced_before, self._logs = self.work, self.traced, self.logs()
+        spent = self.work, self.traced, self.logs()
         with suppress(TraceError):
             old.close()
         self._containment.recover(error, index)
         self._driver = self._new_driver()
+        self._work_before, self._traced_before, self._logs = spent
         if carried is not None:
             self.take_up(index, carried)
         elif index > 0:  # it has to see the passes before

@@ -112,6 +112,7 @@ def test_passes_under_way_are_made_again(
     assert_same(contained, whole)
     figures = contained.statistics
     assert (figures["device"], figures["coprocessor.faults"]) == ("cpu" if dies else "gpu", 1)
+    assert figures["rays.total"] == whole.statistics["rays.total"]  # of passes that are kept
     assert device.opened == (2 if dies else 3)
     notes = [record.message for record in caplog.records]
     assert notes[0] == "note: the gpu failed: CUDA error 700 while tracing"
