@@ -23,13 +23,22 @@ def main() -> int:
 
     try:
         try:
-            return cli.main()
+            status = cli.main()
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
+        _leave_what_hangs(status)
+        return status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # to which the interpreter writes what is left
         return EXIT_UNREAD
+
+
+def _leave_what_hangs(status: int) -> None:
+    """Ends the process at once where a kernel of it does not end, which the interpreter's own end would wait for."""
+    gpus = sys.modules.get("tracecore.cuda.device")
+    if gpus is not None and gpus.has_anything_hung():
+        os._exit(status)
 
 
 if __name__ == "__main__":

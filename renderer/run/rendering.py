@@ -30,9 +30,10 @@ from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
 from renderer.run.earlier_picture import Asked, files_of
 from renderer.run.frame_key import frame_key
 from renderer.run.motion import Motion
-from renderer.run.picture import Made, PictureOrder, make_picture, picture_by_pass
+from renderer.run.picture import Made, make_picture, picture_by_pass
+from renderer.run.picture_order import PictureOrder
 from renderer.run.session import Limits
-from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, context_of, viewing_of
+from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, viewing_of
 from renderer.settings.picture import (
     DEFAULT_DRIVER,
     DEFAULT_FILTER,
@@ -125,7 +126,9 @@ class Plan:
             timeline_path=chosen.timeline,
             preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
             denoise=chosen.denoise,
+            clamp=chosen.clamp,
             motion=self._motion(),
+            choice=TracerChoice.chosen(self.settings),
             quiet=chosen.quiet,
             asked=self.asked,
         )
@@ -142,7 +145,7 @@ class Plan:
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
     ) -> AbstractContextManager[RenderContext]:
         """Return an open tracer for a snapshot, which is closed at the end of the block."""
-        return context_of(snapshot, TracerChoice.chosen(self.settings), load_seconds=load_seconds, tree=tree)
+        return TracerChoice.chosen(self.settings).opened(snapshot, load_seconds, tree)
 
     def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:
         """Return how a picture of a snapshot can be resumed, if it is written to a file."""

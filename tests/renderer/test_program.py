@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,8 +19,9 @@ from tracecore.cores import usable_cores
 
 
 @pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
-    """Puts handlers back as they were."""
+def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Puts handlers back as they were. What has hung in other tests of this process is not heeded."""
+    monkeypatch.setitem(sys.modules, "tracecore.cuda.device", None)
     before = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, before)
@@ -37,6 +39,19 @@ def test_before_anything_is_to_be_saved_ctrl_c_ends_the_process_itself(
     monkeypatch.setattr(cli, "main", lambda: found.append(signal.getsignal(signal.SIGINT)) or 0)
     assert __main__.main() == 0
     assert found == [within]
+
+
+@pytest.mark.parametrize(("has_hung", "ends"), [(True, [1]), (False, [])])
+def test_where_a_kernel_hangs_the_process_ends_at_once(
+    has_hung: bool, ends: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interpreter would wait for the kernel in its end."""
+    found: list[int] = []
+    monkeypatch.setattr(cli, "main", lambda: 1)
+    monkeypatch.setattr(os, "_exit", found.append)
+    monkeypatch.setitem(sys.modules, "tracecore.cuda.device", SimpleNamespace(has_anything_hung=lambda: has_hung))
+    assert __main__.main() == 1
+    assert found == ends
 
 
 @pytest.mark.parametrize("is_buffered", [True, False])
