@@ -60,9 +60,8 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
     folder = path.parent
     if not folder.is_dir():
         raise SceneError(f"no folder {str(folder)!r} to write {path.name!r} in; make it first")
-    if as_text(path.name) != path.name:
+    if path.name.encode(errors="replace").decode() != path.name:
         raise SceneError(f"the name of {str(path)!r} is no text, and files of a scene are named in one another")
-    scene = replace(scene, name=as_text(scene.name))
     try:
         with tempfile.TemporaryDirectory(prefix=".part-", dir=place_of(path)) as unfinished:
             losses = writer(scene, Path(unfinished) / path.name, frame_time)
@@ -77,11 +76,6 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
     rounded = [texture.name for texture in scene.document.textures if texture.colors is not None]
     losses = (*losses, *(f"texture {name!r} is rounded to 8 bits and to the range from 0 to 1" for name in rounded))
     return Exported(files=tuple(folder / name for name in names), losses=losses)
-
-
-def as_text(name: str) -> str:
-    """Returns a name that can be written as UTF-8: bytes of a file's name that are no text become escapes."""
-    return name.encode(errors="backslashreplace").decode()
 
 
 def place_of(path: Path) -> Path | None:

@@ -632,7 +632,7 @@ def test_another_camera_first(tmp_path):
 
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_names_that_are_no_text(suffix, tmp_path):
-    """Those of files that are to be written are refused, and that of the scene is written with escapes."""
+    """Those of files that are to be written are refused; the scene's own does not matter."""
     if suffix == ".xml":
         pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
     scene = replace(load("cornell"), name="box \udcff")
