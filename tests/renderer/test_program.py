@@ -67,6 +67,20 @@ def test_where_nobody_reads_it_ends_without_a_word(is_buffered: bool) -> None:
     assert (done.returncode, done.stderr) == (__main__.EXIT_UNREAD, b"")
 
 
+@pytest.mark.parametrize("names", [("stdout",), ("stderr",), ("stdout", "stderr")])
+def test_what_goes_to_a_closed_stream_goes_nowhere(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell() -> int:
+        print("words", file=sys.stdout, flush=True)
+        print("words", file=sys.stderr, flush=True)
+        return int(sys.stdout.isatty() or sys.stderr.isatty())
+
+    monkeypatch.setattr(cli, "main", tell)
+    for name in names:
+        monkeypatch.setattr(sys, name, None)
+    assert __main__.main() == 0
+    assert all(getattr(sys, name).name == os.devnull for name in names)
+
+
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=str
 )
