@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -29,11 +30,12 @@ def wrong_ray_kept(arguments: argparse.Namespace, output: Path) -> Iterator[None
 
         path = output.with_suffix(SUFFIX)
         write_wrong_ray(path, error)
-        words = ["tracecore bench", arguments.scene, *_moment(error.snapshot.time)]
-        words += [f"--device {arguments.device} --kernels {error.wrong.kernel} --replay {path}"]
-        remedy = f"; its rays are kept, and traced again by: {' '.join(words)}"
+        words = ["tracecore", "bench", arguments.scene, *_moment(error.snapshot.time)]
+        words += [word for plugin in arguments.plugin for word in ("--plugin", str(plugin))]
+        words += ["--device", arguments.device, "--kernels", error.wrong.kernel, "--replay", str(path)]
+        remedy = f"; its rays are kept, and traced again by: {shlex.join(words)}"
         raise WrongPictureError(error.wrong, error.snapshot, remedy) from error
 
 
 def _moment(time: float) -> list[str]:
-    return [f"--time {time!r}"] if time != 0.0 else []
+    return ["--time", repr(time)] if time != 0.0 else []

@@ -29,9 +29,11 @@ def cuda(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> I
     yield from installed(monkeypatch, devices=1)
 
 
-def made(after_first: Callable[[], object], dispatch: str, fallback: str | None = "cpu") -> Picture:
+def made(
+    after_first: Callable[[], object], dispatch: str, fallback: str | None = "cpu", verify: float | None = None
+) -> Picture:
     """A picture on the GPU; something happens when the first of its passes is finished."""
-    chosen = SMALL | {"device": "gpu", "dispatch": dispatch, "kernel": "if-if", "fallback": fallback}
+    chosen = SMALL | {"device": "gpu", "dispatch": dispatch, "kernel": "if-if", "fallback": fallback, "verify": verify}
     *_, last = (
         (after_first() if picture.passes == 1 else None, picture)
         for picture in renderer.render_passes(inside_of_lamp_box(), **chosen)
@@ -68,6 +70,14 @@ def test_a_kernel_that_hangs(cuda: FakeCuda, caplog: pytest.LogCaptureFixture) -
         cuda.rest()
     assert "note: the gpu failed: kernel 'if-if' has not answered in 1 s" in caplog.text
     assert "cannot be used any more: kernel 'if-if' has not ended in 1 s" in caplog.text
+
+
+@pytest.mark.parametrize("dispatch", ["resident", "streamed"])
+def test_batches_of_a_gpu_are_compared(cuda: FakeCuda, dispatch: str) -> None:
+    picture = made(lambda: None, dispatch, verify=1.0)
+    assert_contained(picture, "gpu", 0)
+    figures = picture.statistics
+    assert figures["coprocessor.verified_batches"] == figures["coprocessor.batches"] > 0
 
 
 def test_memory_that_runs_out(cuda: FakeCuda, caplog: pytest.LogCaptureFixture) -> None:

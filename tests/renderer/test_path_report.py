@@ -82,8 +82,6 @@ def test_lobes_are_told() -> None:
     steps = [step for trace, _ in paths for step in "\n".join(trace.lines).split("\nstep ")[1:]]
     ways = [re.search(r"\((\w+)\), (.*)\n(?:.*\n)*  goes on by the (.*) lobe, pdf \d", step) for step in steps]
     found = {way.groups() for way in ways if way is not None}
-    assert ("metal", "scalar path", "rough") in found
-    assert ("diffuse", "vector loops", "diffuse") in found
     assert {way for way in found if way[0] != "nff"} == {
         ("metal", "scalar path", "rough"),
         ("diffuse", "vector loops", "diffuse"),
