@@ -31,7 +31,7 @@ SUMMARY = "make a picture of a scene, and its statistics"
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
 FOR_FRAMES = ("frame_seeds", "fps")
-NOT_FOR_FRAMES = ("time", "save_photons", "timeline", "checkpoint", "debug_path")
+NOT_FOR_FRAMES = ("frame", "time", "save_photons", "timeline", "checkpoint", "debug_path")
 
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0

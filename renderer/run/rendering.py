@@ -47,7 +47,7 @@ from renderer.settings.picture import (
 from renderer.settings.setting import MAX_PIXELS
 from renderer.settings.threads import bounded_threads
 from scenes.evaluator import viewed
-from scenes.model import Snapshot
+from scenes.model import Snapshot, check_camera
 from scenes.scene import Scene
 from tracecore.bvh.tree import BinaryTree
 
@@ -207,6 +207,8 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         scene = viewed(scene, viewing_of(settings))
     if isinstance(scene, Scene):
         check_outputs(written_files(settings), scene.files)
+        if settings.camera is not None and scene.document.cameras:  # one that has none is given one as it is played
+            check_camera(scene.name, settings.camera, scene.document.cameras)
     filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
     name = filled.driver or DEFAULT_DRIVER
     check_driver(settings, name)
