@@ -113,7 +113,7 @@ def tint(k: int, view: View) -> None:
     chunk = view.chunk
     i = get_int(address(chunk.lobes), k)
     lobe = np.int64(get_int(address(chunk.lobe), i)) - np.int64(PHOTON_LOBE_PHONG)
-    color = material_color(i, COLOR_BYTES * max(lobe, 0), view)
+    color = material_color(i, COLOR_BYTES * max(lobe, 0), view)  # type: ignore[operator]  # NumPy knows no type of max
     set_column(chunk.weight, i, scale(color, get(address(chunk.per_share), i)))
 
 
