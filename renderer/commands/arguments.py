@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
+from renderer.settings.path_name import PathName, read_path_name
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
 from renderer.settings.setting import Choice, Definitions, Flag, Kind, Number, Setting, Whole, settings_of
 
@@ -86,6 +87,14 @@ def frames(text: str) -> range:
             f"expected frames that count up from at least 0 to at most {MAX_FRAME}, got '{text}'"
         )
     return found
+
+
+def path_name(text: str) -> PathName:
+    """Reads SEED,PASS,PIXEL from the command line."""
+    try:
+        return read_path_name(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}, got '{text}'") from None
 
 
 def add_settings(container: argparse._ActionsContainer, owner: type, *names: str, **defaults: Any) -> None:
@@ -189,7 +198,7 @@ def add_reference_maker(container: argparse._ActionsContainer, *, driver: str, s
 def add_tracing(parser: argparse.ArgumentParser) -> None:
     """Adds the options of how rays are traced. None of them changes the picture but the seed."""
     group = parser.add_argument_group(TRACING)
-    add_settings(group, Settings, "device", "kernel", "dispatch", "threads", "batch_rays", "seed")
+    add_settings(group, Settings, "device", "kernel", "dispatch", "threads", "batch_rays", "verify", "fallback", "seed")
 
 
 def add_rays(

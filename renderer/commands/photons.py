@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import add_plain, add_scene, add_settings, add_tracing
+from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.run import statistics
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from renderer.drivers.driver import RenderSettings
+    from renderer.run.containment import Containment
     from renderer.run.photon_run import PhotonRun
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext
@@ -56,13 +59,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Traces and reports; returns the exit status."""
     from renderer.drivers.driver import RenderSettings
     from renderer.interrupts import held_back, interrupted, let_through
+    from renderer.run.containment import Containment
     from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
 
     _check_files(arguments)
     choice = TracerChoice.chosen(arguments)
     with (
+        wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
         open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context,
         held_back(),
+        ExitStack() as stack,
     ):
         width, height = context.snapshot.camera.resolution
         settings = RenderSettings(
@@ -73,16 +79,19 @@ def run(arguments: argparse.Namespace) -> int:
             threads=arguments.threads,
             batch_rays=arguments.batch_rays,
         )
+        containment = stack.enter_context(closing(Containment(context, choice)))
         with let_through():
-            photon_run = _trace(context, settings, arguments)
+            photon_run = _trace(containment, settings, arguments)
+        context = containment.context
         figures = statistics.collect(context, "photons", settings, _measured(context, photon_run))
+        figures["coprocessor.faults"] = containment.faults
         _write(arguments, photon_run, figures)
         finished = photon_run.finished and not interrupted()
     _report(arguments, figures, finished=finished)
     return 0 if finished else 130
 
 
-def _trace(context: RenderContext, settings: RenderSettings, arguments: argparse.Namespace) -> PhotonRun:
+def _trace(containment: Containment, settings: RenderSettings, arguments: argparse.Namespace) -> PhotonRun:
     """Traces, with a bar on stderr if that is a terminal."""
     from tqdm import tqdm
 
@@ -93,8 +102,7 @@ def _trace(context: RenderContext, settings: RenderSettings, arguments: argparse
     options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": sys.stderr, "leave": False}
     with tqdm(total=wanted, desc="tracing", disable=silent, **options) as bar:
         return trace_until_stored(
-            context.snapshot,
-            context.tracer,
+            containment,
             settings,
             wanted,
             repeat=arguments.repeat,

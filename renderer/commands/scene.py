@@ -127,7 +127,7 @@ def table(facts: SceneFacts) -> dict[str, str]:
     }
     if facts.round_shapes:
         rows["round"] = (
-            f"{facts.round_shapes} balls, cones and cylinders, of {facts.round_triangles} triangles, "
+            f"{facts.round_shapes} balls, cones, cylinders and discs, of {facts.round_triangles} triangles, "
             f"at most {facts.round_error:g} pixels off"
         )
     if facts.notes:

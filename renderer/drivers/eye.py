@@ -130,7 +130,10 @@ class EyeDriver:
         self._pool = WorkerPool(
             tracer, settings.threads, settings.batch_rays, self._eye_slots, LOG_ROWS if settings.is_logged else 0
         )
-        self._tiles = pixels_by_tile(settings.width, settings.height)
+        #: Indices of the pixels that paths begin in, in the order in which they are visited.
+        self.pixels = pixels_by_tile(settings.width, settings.height)
+        #: Called with the job of each pass over eye paths before it begins, for whoever looks on.
+        self.on_job: Callable[[EyeJob], None] = lambda job: None
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index` (0-based) alone: (height, width, columns) float64, as `Driver` says."""
@@ -233,7 +236,9 @@ class EyeDriver:
         return IMAGES_OF_PASS * 8 * columns * self.settings.width * self.settings.height
 
     def _trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
-        return self._run_eye_loop(site, run_eye_paths, self._eye_job(task, lookup), self._eye_slots)
+        job = self._eye_job(task, lookup)
+        self.on_job(job)
+        return self._run_eye_loop(site, run_eye_paths, job, self._eye_slots)
 
     def _eye_job(self, task: EyeTask, lookup: PhotonLookup, reach: float = 0.0) -> EyeJob:
         return EyeJob(
@@ -242,7 +247,7 @@ class EyeDriver:
             task=task,
             camera=self.camera,
             size=(self.settings.width, self.settings.height),
-            pixels=self._tiles,
+            pixels=self.pixels,
             taken=np.zeros(1, np.int64),
             reach=reach,
             image=np.zeros((self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers])),

@@ -24,7 +24,7 @@ from renderer.simd.columns import (
     whole_pairs,
 )
 from renderer.simd.rows import gather_columns
-from shaders.float32 import ONE, Float32, Int
+from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, Source, emit_from, is_outside, triple
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
@@ -41,6 +41,8 @@ GOLDEN = np.uint32(2654435769)
 EVEN = (np.uint32(2511822277), np.uint32(1940055919), np.uint32(3439972715), np.uint32(2278716365))
 
 EMITTER_BYTES = EMITTER.itemsize
+#: Where words of an emitter begin, by fours: of a point, and of all.
+POINT_QUADS, EMITTER_QUADS = (0, 16), (0, 16, 32, 48)
 
 #: Numbers of the projection are apart from those that `draw` gives, step 0, and from the shift of the lights, step 1.
 PROJECTION_STEP = np.uint32(2)
@@ -89,9 +91,9 @@ def is_all_alike(scene: PhotonScene) -> bool:
 def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
     """Returns the first light, which is that of all photons where these are all alike."""
     row = address(scene.emitters)
-    flux = scale(get3(row, WORD_BYTES, 12), Float32(1.0 / task.flux_unit))
-    corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 3), get3(row, WORD_BYTES, 6)
-    return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 9), flux, get(row, 15))
+    flux = scale(get3(row, WORD_BYTES, 3), Float32(1.0 / task.flux_unit))
+    corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 9), get3(row, WORD_BYTES, 12)
+    return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 6), flux, get(row, 15))
 
 
 @unit(types.int64)
@@ -137,12 +139,7 @@ def launch_chunk(
         each_pair(leave_only_light, pairs, data)
     else:
         each(choose_light, pairs, data)
-        gather_lights(address(scene.emitters), pairs, data.chunk)
-        each_pair(leave_light, pairs, data)
-        if len(scene.others) > 0:
-            leave_others(scene, fresh, data)
-        if is_projected(scene.projection):
-            aimed = leave_projected(scene, fresh, data)
+        aimed = leave_lights(scene, fresh, data)
     if whole(first) > first:
         each(begin_path, whole(fresh), data)
         if is_alike:
@@ -161,10 +158,28 @@ def choose_light(i: int, data: Launch) -> None:
 
 
 @inlined
-def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
-    """Gather the light of each photon, column by column."""
-    columns = ((0, 16, 32, 48), address(chunk.corner))
-    gather_columns(emitters, EMITTER_BYTES, address(chunk.light), count, columns)
+def leave_lights(scene: PhotonScene, fresh: int, data: Launch) -> int:
+    """Write origin, direction and flux of a chunk's photons, whose lights are chosen; returns how many were aimed."""
+    pairs, rows, lights = whole_pairs(fresh), address(scene.emitters), address(data.chunk.light)
+    columns = address(data.chunk.corner)
+    if scene.are_points and not is_projected(scene.projection):
+        gather_columns(rows, EMITTER_BYTES, lights, pairs, (POINT_QUADS, columns))
+        each_pair(leave_point, pairs, data)
+        return 0
+    gather_columns(rows, EMITTER_BYTES, lights, pairs, (EMITTER_QUADS, columns))
+    each_pair(leave_light, pairs, data)
+    if len(scene.others) > 0:
+        leave_others(scene, fresh, data)
+    return leave_projected(scene, fresh, data) if is_projected(scene.projection) else 0
+
+
+@inlined
+def leave_point(i: int, data: Launch) -> None:
+    """Let a photon leave one of several points."""
+    u1, u2, _, _ = numbers(i, data)
+    put3(data.rays, data.step, i, column(data.chunk.corner, i))
+    put3(data.rays + RAY_DIRECTION * data.step, data.step, i, lambertian((ZERO, ZERO, ZERO), u1, u2))
+    put3(data.paths + PATH_FLUX * data.step, data.step, i, scale(column(data.chunk.emitted, i), data.per_unit))
 
 
 @inlined

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from renderer.photons.surroundings import boxes_around
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
-from renderer.scene.projection import GUIDE_COLUMNS, NO_PROJECTION, Projection, reach, reach_around
+from renderer.scene.projection import ENDLESS, GUIDE_COLUMNS, NO_PROJECTION, Projection, reach, reach_around
 from shaders.lights import (
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -15,9 +15,11 @@ from shaders.lights import (
     LIGHT_POSITION,
     POINT,
     TRIANGLE,
+    Extent,
     LightArrays,
     Source,
     is_surface,
+    numbers_of,
     triple,
 )
 from shaders.surface import SurfaceArrays
@@ -55,7 +57,7 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
     lights, photon_scene = scene.lights, scene.photon_scene
     targets = specular_spheres(scene.surfaces) if share > 0.0 else NO_PROJECTION.targets
     rows, power, is_square = join_triangles(lights)
-    around = boxes_around(scene.surfaces, rows, power > 0.0, is_square)
+    around = narrower(lights._replace(rows=rows), boxes_around(scene.surfaces, rows, power > 0.0, is_square), is_square)
     if lights.power <= 0.0 or (len(targets) == 0 and np.isinf(around).all()):
         return scene
     projection = Projection(targets, share if len(targets) else 0.0, around)
@@ -72,6 +74,13 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
             projection=projection,
         )
     )
+
+
+def narrower(lights: LightArrays, around: Doubles, is_square: npt.NDArray[np.bool_]) -> Doubles:
+    """Returns the boxes around what lights can light without those that no cone above a surface has in it."""
+    sent = reaches(lights, Projection(NO_PROJECTION.targets, 0.0, around), is_square)[:, 1]
+    is_vain = np.isin(lights.rows[:, LIGHT_KIND], numbers_of(Extent.SURFACE)) & (sent >= 1.0)
+    return np.where(is_vain[:, None, None], ENDLESS, around)
 
 
 def budgets_of_rows(lights: LightArrays, rows: Doubles, budgets: Doubles) -> Doubles:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tracecore.compilation.watching import watched_by
 
 if TYPE_CHECKING:
     from tqdm import tqdm
+
+    from tracecore.compilation.cached import Cached
 
 #: Seconds for which something is compiled until it is shown, and from one look at the bar to the next.
 PATIENCE, STEP = 1.0, 0.25
@@ -38,7 +40,8 @@ def helped() -> AbstractContextManager[None]:
     from renderer.photons.tracing import run_photons
     from tracecore.compilation.side_by_side import beside, processes
 
-    if any(loop.has_any_code() for loop in (run_eye_paths, run_photons)) or processes() == 1:
+    loops = cast("tuple[Cached, ...]", (run_eye_paths, run_photons))
+    if any(loop.has_any_code() for loop in loops) or processes() == 1:
         return nullcontext()
     return beside([(HELPER, b"")])
 

@@ -30,9 +30,10 @@ from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
 from renderer.run.earlier_picture import Asked, files_of
 from renderer.run.frame_key import frame_key
 from renderer.run.motion import Motion
-from renderer.run.picture import Made, PictureOrder, make_picture, picture_by_pass
+from renderer.run.picture import Made, make_picture, picture_by_pass
+from renderer.run.picture_order import PictureOrder
 from renderer.run.session import Limits
-from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, context_of, viewing_of
+from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, viewing_of
 from renderer.settings.picture import (
     DEFAULT_DRIVER,
     DEFAULT_FILTER,
@@ -46,7 +47,7 @@ from renderer.settings.picture import (
 from renderer.settings.setting import MAX_PIXELS
 from renderer.settings.threads import bounded_threads
 from scenes.evaluator import viewed
-from scenes.model import Snapshot
+from scenes.model import Snapshot, check_camera
 from scenes.scene import Scene
 from tracecore.bvh.tree import BinaryTree
 
@@ -125,7 +126,9 @@ class Plan:
             timeline_path=chosen.timeline,
             preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
             denoise=chosen.denoise,
+            clamp=chosen.clamp,
             motion=self._motion(),
+            choice=TracerChoice.chosen(self.settings),
             quiet=chosen.quiet,
             asked=self.asked,
         )
@@ -142,7 +145,7 @@ class Plan:
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
     ) -> AbstractContextManager[RenderContext]:
         """Return an open tracer for a snapshot, which is closed at the end of the block."""
-        return context_of(snapshot, TracerChoice.chosen(self.settings), load_seconds=load_seconds, tree=tree)
+        return TracerChoice.chosen(self.settings).opened(snapshot, load_seconds, tree)
 
     def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:
         """Return how a picture of a snapshot can be resumed, if it is written to a file."""
@@ -204,6 +207,8 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
         scene = viewed(scene, viewing_of(settings))
     if isinstance(scene, Scene):
         check_outputs(written_files(settings), scene.files)
+        if settings.camera is not None and scene.document.cameras:  # one that has none is given one as it is played
+            check_camera(scene.name, settings.camera, scene.document.cameras)
     filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
     name = filled.driver or DEFAULT_DRIVER
     check_driver(settings, name)

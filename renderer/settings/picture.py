@@ -139,6 +139,13 @@ class Settings(Checked):
     denoise: bool = setting(
         Flag(), "show the picture without noise (Open Image Denoise, extra denoise)", default=False, group=_PICTURE
     )
+    clamp: float | None = setting(
+        Number(1e-9, 1e9, "L"),
+        "scale down samples, one of a pixel and pass each, that are brighter than this luminance: no fireflies, and "
+        "less light than there is",
+        otherwise="no limit",
+        group=_PICTURE,
+    )
     exposure: float | Literal["auto"] | None = setting(
         NumberOrWord(-64, 64, "EV"),
         "stops, +1 is twice as bright; auto by what is in the picture; the linear picture stays as it is",
@@ -259,6 +266,18 @@ class Settings(Checked):
         Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
         f"rays handed over at a time, a power of two from {MIN_BATCH} to {MAX_BATCH}",
         default=4096,
+        group=TRACING,
+    )
+    verify: float | None = setting(
+        Number(1e-6, 1, "FRACTION"),
+        "trace this share of the batches again on the CPU, and end with an error where a hit has other bits",
+        otherwise="none is",
+        group=TRACING,
+    )
+    fallback: Literal["cpu"] | None = setting(
+        Choice(("cpu",)),
+        "where a device fails, or cannot be used, go on with this one, with the same bits and a note",
+        otherwise="a failure is an error",
         group=TRACING,
     )
     seed: int | None = setting(Whole(0, 2**64 - 1), "seed of all random numbers", otherwise="0", group=TRACING)

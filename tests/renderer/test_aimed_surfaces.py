@@ -101,6 +101,14 @@ def test_lights_within_what_they_light_are_not_aimed():
         assert projected(scene, 0.0) is scene
 
 
+def test_a_lamp_that_leans_over_what_it_lights_is_not_aimed():
+    """It sees a part of the floor at its horizon, and no cone above that has all of the floor."""
+    leaning = quad((0.4, 0.4, 0.1), (0.4, 0.6, 0.1), (0.6, 0.6, 0.3), (0.6, 0.4, 0.3))
+    scene = under(leaning, below=FLOOR)
+    assert np.isfinite(boxes(scene)).all()
+    assert projected(scene, 0.0) is scene
+
+
 def test_a_lamp_can_light_lamps_in_front_of_it_alone():
     """The upper one of two sheets has the lower one in its box, and not the other way round; a ball has the plate."""
     lower, upper = boxes(under(SHEET, SHEET * np.float32(2.0)))

@@ -24,7 +24,7 @@ from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Radiance, RenderSettings, Work, settings_taken
 from renderer.drivers.photon import PHOTONS_PER_PIXEL
-from renderer.errors import RadianceError, UsageError
+from renderer.errors import RenderError, UsageError
 from renderer.film.film import FLOOR
 from renderer.film.image_file import read_linear, read_texts
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
@@ -680,7 +680,7 @@ def test_faults_of_the_program_are_not_hidden(tmp_path: Path, flat: type[FlatDri
         (SceneFileError("a.aff", 3, "x"), 2),
         (TriangleError("x"), 2),
         (DeviceError("x"), 1),
-        (RadianceError(0, (0, 0), (0.0, 0.0, 0.0), 1), 1),
+        (RenderError("x"), 1),
         (OSError(28, "No space left on device"), 1),
         (MemoryError(), 1),
         (KeyError("x"), None),
