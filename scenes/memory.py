@@ -15,9 +15,6 @@ from scenes.errors import SceneError
 #: still, and the snapshot); the tree with its triangles, and what building it takes. Measured: 191 and 200.
 SNAPSHOT_BYTES, TREE_BYTES = 2 * (36 + 36 + 24 + 4 + 1), 230
 
-#: The most triangles that a file may hold.
-MAX_TRIANGLES = 20_000_000
-
 #: Scenes that take at least so many bytes are logged.
 MUCH = 1_000_000_000
 

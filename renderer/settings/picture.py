@@ -73,6 +73,9 @@ class Settings(Checked):
         group="scene",
         aliases=("-D",),
     )
+    allow_outside: bool = setting(
+        Flag(), "read files that the scene names outside of its own folder too", default=False, group="scene"
+    )
     driver: str | None = setting(
         Name(),
         "name of a driver, which is a way to make a picture",
