@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number
 from renderer.errors import UsageError
-from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, Settings
+from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, TRACING, Settings
 from renderer.settings.setting import settings_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ NOT_FOR_FRAMES = ("time", "save_photons", "timeline", "checkpoint")
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
 
+DRY_RUN = "check everything, say how much memory the picture will take, and make none"
 FORCE = "replace the picture of another scene or setting, or whatever else is where files of this one go"
 
 #: What no default name has.
@@ -104,6 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_setting(groups[one.group], one)
         if one.name == "output":
             groups[one.group].add_argument("--force", action="store_true", help=FORCE)
+    groups[TRACING].add_argument("--dry-run", action="store_true", help=DRY_RUN)
     _add_frames(parser.add_argument_group("frames"))
 
 
@@ -154,10 +156,20 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     _check_outputs(arguments, plan, written_files(plan.settings))
     if not arguments.force:
         check_replaceable(files_of(path), wanted, texts_of(plan))
+    if arguments.dry_run:
+        return _tell_memory(plan)
     make_default_folder((path, settings.save_photons, settings.timeline))
     picture = render_plan(plan)
     _report(picture, path, quiet=settings.quiet)
     return picture.is_finished
+
+
+def _tell_memory(plan: Plan) -> bool:
+    """Prints how much memory a picture or a frame will take, and how much there is; returns True."""
+    from renderer.run.memory import told
+
+    print(told(plan.estimate(plan.snapshot())))
+    return True
 
 
 def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
@@ -208,7 +220,8 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     from renderer.film.image_file import make_default_folder
     from renderer.run import first_run
     from renderer.run.earlier_picture import asked
-    from renderer.run.rendering import check_output, plan_picture, work_of
+    from renderer.run.memory import check_fits
+    from renderer.run.rendering import REMEDY, check_output, plan_picture, work_of
     from renderer.run.sequence import check_sequence, check_sequence_path, make_sequence
 
     path = output_of(arguments, settings.driver)
@@ -219,12 +232,16 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
     plan = replace(plan, asked=wanted)
     order = sequence_of(arguments, plan, path)
+    if arguments.dry_run:
+        return _tell_memory(plan)
     make_default_folder([path])
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
     if not (arguments.force or arguments.resume):
         check_sequence(order, texts_of(plan))
     first_run.announce(work_of(plan), quiet=settings.quiet)
-    plan.note_blindness(plan.snapshot(frame=arguments.frames[0]))
+    first = plan.snapshot(frame=arguments.frames[0])
+    check_fits(plan.estimate(first), REMEDY)
+    plan.note_blindness(first)
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     is_finished = make_sequence(order, report)
     if report.done:

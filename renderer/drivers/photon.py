@@ -67,9 +67,17 @@ class PhotonDriver(EyeDriver):
         lookup = look_up(self._photon_map(site, scene, task, radius), parts=self._parts(site, scene, task, radius))
         return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)
 
+    @classmethod
+    def bytes_for(cls, settings: RenderSettings) -> int:
+        """Returns about how much memory a pass takes, before there is any."""
+        emitted = settings.photons or photons_of_a_pass(settings)
+        return super().bytes_for(settings) + MAP_BYTES * STORED_GUESS * emitted
+
     def bytes_of_pass(self) -> int:
         """Returns about how much memory a pass takes, by the passes before it."""
-        return super().bytes_of_pass() + MAP_BYTES * (self._most_stored or STORED_GUESS * self.emitted)
+        if not self._most_stored:
+            return self.bytes_for(self.settings)
+        return EyeDriver.bytes_for(self.settings) + MAP_BYTES * self._most_stored
 
     def _add_work(self, work: Work) -> None:
         self._most_stored = max(self._most_stored, work.photons.stored)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from renderer.errors import UsageError
 from renderer.settings.setting import (
+    Bytes,
     Checked,
     Choice,
     Definitions,
@@ -262,6 +263,12 @@ class Settings(Checked):
         Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
         f"rays handed over at a time, a power of two from {MIN_BATCH} to {MAX_BATCH}",
         default=4096,
+        group=TRACING,
+    )
+    memory: int | None = setting(
+        Bytes(),
+        "most memory to take, such as 4GB: fewer passes are under way at once then, and what needs more is refused",
+        otherwise="what is free",
         group=TRACING,
     )
     seed: int | None = setting(Whole(0, 2**64 - 1), "seed of all random numbers", otherwise="0", group=TRACING)
