@@ -231,8 +231,9 @@ class EyeDriver:
         return passes_under_way(self._pool.threads, self.bytes_of_pass())
 
     @classmethod
-    def bytes_for(cls, settings: RenderSettings) -> int:
-        """Returns about how much memory a pass takes, before there is any."""
+    def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:
+        """Returns about how much memory a pass takes, before there is any, if it stores so many photons for each that
+        it sends out."""
         return IMAGES_OF_PASS * 8 * LAYER_COLUMNS[settings.layers] * settings.width * settings.height
 
     def bytes_of_pass(self) -> int:

@@ -68,10 +68,11 @@ class PhotonDriver(EyeDriver):
         return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)
 
     @classmethod
-    def bytes_for(cls, settings: RenderSettings) -> int:
-        """Returns about how much memory a pass takes, before there is any."""
+    def bytes_for(cls, settings: RenderSettings, stored: float = STORED_GUESS) -> int:
+        """Returns about how much memory a pass takes, before there is any, if it stores so many photons for each that
+        it sends out."""
         emitted = settings.photons or photons_of_a_pass(settings)
-        return super().bytes_for(settings) + MAP_BYTES * STORED_GUESS * emitted
+        return super().bytes_for(settings) + int(MAP_BYTES * stored * emitted)
 
     def bytes_of_pass(self) -> int:
         """Returns about how much memory a pass takes, by the passes before it."""

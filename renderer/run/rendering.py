@@ -145,7 +145,8 @@ class Plan:
 
     def estimate(self, snapshot: Snapshot) -> Estimate:
         """Returns how much memory a picture of a snapshot will take at its peak."""
-        return picture_bytes(snapshot, self.driver, driver_settings(self.settings, snapshot))
+        settings = driver_settings(self.settings, snapshot)
+        return picture_bytes(snapshot, self.driver, settings, passes_of(self.settings))
 
     def context(
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None

@@ -60,12 +60,9 @@ class Objects:
 
     def transforms_of(self, values: dict[str, Any], shifts: Doubles | None, place: Place) -> Iterator[Transform]:
         """Yields the transform of an object in each of its places: its fixed map, and inside of that its track."""
-        outer, matrix, track = (
-            self.hierarchy.transform(values["parent"], place),
-            matrix_of(values, place),
-            values["track"],
-        )
-        matrices: list[Doubles] | list[None] | Doubles = [matrix]
+        outer = self.hierarchy.transform(values["parent"], place)
+        matrix, track = matrix_of(values, place), values["track"]
+        matrices: list[Doubles | None] | Doubles = [matrix]
         if shifts is not None:
             matrices = np.tile(IDENTITY, (len(shifts), 1, 1))
             matrices[:, :3, 3] = shifts

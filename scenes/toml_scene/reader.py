@@ -56,8 +56,8 @@ def read(path: Path) -> Scene:
 def parse(path: Path) -> dict[str, Any]:
     """Reads the tables of a file as TOML has them."""
     data = read_bytes(path, MAX_FILE_BYTES)
-    if found := LONG_KEY.search(data):
-        line = 1 + data.count(b"\n", 0, found.start())
+    if long := LONG_KEY.search(data):
+        line = 1 + data.count(b"\n", 0, long.start())
         raise SceneFileError(path, line, f"expected keys of at most {MAX_NAMES} names with dots between them")
     try:
         return tomllib.loads(data.decode("utf-8"))

@@ -8,12 +8,12 @@ from renderer import cli
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.eye import IMAGES_OF_PASS, EyeDriver, passes_under_way
 from renderer.drivers.path import PathDriver
-from renderer.drivers.photon import MAP_BYTES, STORED_GUESS, PhotonDriver
+from renderer.drivers.photon import MAP_BYTES, PhotonDriver
 from renderer.drivers.sppm import StochasticDriver
 from renderer.errors import UsageError
 from renderer.run import memory
 from renderer.settings.picture import Settings
-from scenes.memory import limit_memory, own_bytes, usable_bytes
+from scenes.memory import limit_memory, needed_bytes, own_bytes, usable_bytes
 from scenes.model import Texture
 
 
@@ -34,12 +34,15 @@ def test_what_grows_with_pixels_and_photons(cornell):
     parts = [memory.picture_bytes(cornell, PathDriver, settings).parts for settings in (small, large)]
     assert parts[1]["film"] == 4 * parts[0]["film"]
     assert parts[1]["passes under way"] == 4 * parts[0]["passes under way"] == 4 * IMAGES_OF_PASS * 24 * 100 * 100
-    assert parts[0]["triangles"] == parts[1]["triangles"] == memory.RENDERED_BYTES * len(cornell.positions)
+    assert parts[0]["triangles"] == parts[1]["triangles"] == needed_bytes(len(cornell.positions))
     photons = RenderSettings(width=100, height=100, threads=1, photons=1000)
     of_photons = memory.picture_bytes(cornell, PhotonDriver, photons).parts["passes under way"]
-    assert of_photons == parts[0]["passes under way"] + 1000 * MAP_BYTES * STORED_GUESS
+    assert of_photons == parts[0]["passes under way"] + int(1000 * MAP_BYTES * memory.STORED_BY_PASS)
+    two = RenderSettings(width=100, height=100, threads=2)
+    both = [memory.picture_bytes(cornell, PathDriver, two, passes).parts["passes under way"] for passes in (1, 2, 99)]
+    assert both[1] == both[2] == 2 * both[0]
     layered = RenderSettings(width=100, height=100, threads=1, layers="all")
-    assert memory.picture_bytes(cornell, PathDriver, layered).parts["film"] > 5 * parts[0]["film"]
+    assert memory.picture_bytes(cornell, PathDriver, layered).parts["film"] > 4 * parts[0]["film"]
 
 
 def test_textures_count_by_their_texels(cornell):
