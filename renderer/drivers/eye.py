@@ -60,7 +60,7 @@ def memory_for_passes() -> float:
 
 def passes_under_way(threads: int, bytes_of_pass: int) -> int:
     """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
-    return max(1, min(threads, int(memory_for_passes() / bytes_of_pass)))
+    return min(threads, int(memory_for_passes() / bytes_of_pass))
 
 
 def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
