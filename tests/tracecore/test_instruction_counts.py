@@ -57,8 +57,8 @@ def test_a_binary_tree_takes_what_one_counts_by_hand(arch):
     found = step_instructions(find_strategy("while-while"), arch)
     # 4 loads, 12 multiply-adds, 20 minima and maxima, 3 comparisons, a choice of 2, an address, branches
     assert 45 <= found.node <= 75
-    # 3 addresses and loads, 9 differences, 6 multiply-adds, 3 edge functions of 4, 6 signs, a sum of 3, loop
-    assert 40 <= found.triangle <= 65
+    # 3 loads, 9 differences, 18 choices, 6 multiply-adds, 3 edge functions of 4, 6 signs, best hit, loop
+    assert 60 <= found.triangle <= (85 if arch != "sm_120" else 110)  # there a choice of 3 is a branch
     # 4 products, 2 multiply-adds, a reciprocal of 4 to 8, t, u, v, 3 comparisons
     assert 18 <= found.inside <= 45
     assert 3 <= found.leaf <= 25
@@ -66,17 +66,8 @@ def test_a_binary_tree_takes_what_one_counts_by_hand(arch):
     assert 150 <= found.ray <= 350
     # 24 minima and maxima, 2 or 3 comparisons, a choice of 2, the height of the stack
     assert 27 <= found.alu.node <= 45
-    # 6 signs, the sum, the loop
-    assert 5 <= found.alu.triangle <= 20
-
-
-def test_boxes_of_centres_spare_the_alu():
-    planes, centres = (
-        step_instructions(find_strategy(name), "sm_90") for name in ("while-while", "while-while-centre")
-    )
-    # 24 minima and maxima of 2 become 4 of 3 and 4 of 2, and 12 multiply-adds become 18
-    assert planes.node - centres.node == pytest.approx(16 - 6, abs=2)
-    assert planes.alu.node - centres.alu.node == pytest.approx(16, abs=2)
+    # 18 choices, where they are none of branches, 6 signs, the loop
+    assert (20 if arch != "sm_120" else 5) <= found.alu.triangle <= 35
 
 
 def test_wider_nodes_take_more():
@@ -93,7 +84,7 @@ def test_lanes_that_trace_a_ray_together_share_a_visit(query):
     found = step_instructions(find_strategy("grouped-8"), "sm_90", query)
     assert 45 <= found.node <= 120
     assert 15 <= found.iteration <= 40
-    assert 50 <= found.triangle <= 110
+    assert 60 <= found.triangle <= 110
 
 
 def test_each_instruction_has_one_part():
