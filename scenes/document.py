@@ -12,9 +12,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from scenes.curves import Curve, Fineness
+from scenes.errors import SceneError
 from scenes.geometry import unit
 from scenes.keys.place import Place
 from scenes.keys.values import Key
+from scenes.limits import MAX_ALL_PIXELS
 from scenes.model import AnimationRange, Camera, Color, Doubles, Floats, Indices, Light, Material, Mesh, Texture
 from scenes.notes import Notes
 from scenes.tracks import Track
@@ -190,6 +192,7 @@ class Document:
     up: "y" or "z", what is up where no camera says it.
     is_up_known: whether the format says so; else it is looked for in the triangles.
     fineness: how its round shapes became triangles, if it has had any.
+    pixels: of the textures that were added by `add_texture`.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -207,6 +210,15 @@ class Document:
     up: str = "y"
     is_up_known: bool = True
     fineness: Fineness | None = None
+    pixels: int = 0
+
+    def add_texture(self, texture: Texture) -> int:
+        """Takes in a texture and returns its index. Raises SceneError where all have too many pixels."""
+        self.textures.append(texture)
+        self.pixels += texture.pixels.shape[0] * texture.pixels.shape[1]
+        if self.pixels > MAX_ALL_PIXELS:
+            raise SceneError(f"its textures have over {MAX_ALL_PIXELS} pixels in all")
+        return len(self.textures) - 1
 
     @property
     def has_curves(self) -> bool:

@@ -71,6 +71,7 @@ SIMULATE: Keys = {
     "gpu.multiprocessors": "multiprocessors that it has",
     "gpu.clock": "its highest clock in normal use, GHz",
     "gpu.issue": "instructions of a warp that a multiprocessor begins in a clock",
+    "gpu.alu": "how many of them its ALU pipes take, those of comparisons, integers and logic",
     "gpu.arch": "architecture that kernels are compiled for, to count instructions",
     "gpu.width": "lanes of its warps",
     "simulations[].kernel": "name of the kernel",

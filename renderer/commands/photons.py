@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -51,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     add_settings(parser, Measurement, "store", "repeat", "json")
     add_plain(parser)
-    add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet")
+    add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet", "memory")
     add_tracing(parser)
 
 
@@ -60,13 +61,19 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.drivers.driver import RenderSettings
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
-    from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
+    from renderer.run.memory import check_fits, photon_run_bytes
+    from renderer.scene.render_context import TracerChoice, context_of, scene_seen
+    from scenes.memory import limit_memory
 
+    limit_memory(arguments.memory)
     _check_files(arguments)
-    choice = TracerChoice.chosen(arguments)
+    start = time.perf_counter()
+    snapshot = scene_seen(arguments)
+    check_fits(photon_run_bytes(snapshot, arguments.store), "use a smaller --store")
+    choice, load_seconds = TracerChoice.chosen(arguments), time.perf_counter() - start
     with (
         wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
-        open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context,
+        context_of(snapshot, choice, load_seconds=load_seconds) as context,
         held_back(),
         ExitStack() as stack,
     ):

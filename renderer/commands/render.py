@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number, path_name
 from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
-from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, Settings
+from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, TRACING, Settings
 from renderer.settings.setting import settings_of
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ NOT_FOR_FRAMES = ("frame", "time", "save_photons", "timeline", "checkpoint", "de
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
 
+DRY_RUN = "check everything, say how much memory the picture will take, and make none"
 FORCE = "replace the picture of another scene or setting, or whatever else is where files of this one go"
 
 #: What no default name has.
@@ -112,6 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_setting(groups[one.group], one)
         if one.name == "output":
             groups[one.group].add_argument("--force", action="store_true", help=FORCE)
+    groups[TRACING].add_argument("--dry-run", action="store_true", help=DRY_RUN)
     _add_frames(parser.add_argument_group("frames"))
     parser.add_argument_group("looking closer").add_argument(
         "--debug-path",
@@ -174,6 +176,8 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     _check_outputs(arguments, plan, written_files(plan.settings))
     if not arguments.force:
         check_replaceable(files_of(path), wanted, texts_of(plan))
+    if arguments.dry_run:
+        return _tell_memory(plan)
     make_default_folder((path, settings.save_photons, settings.timeline))
     with _checkpoint_told(path):
         picture = render_plan(plan)
@@ -208,6 +212,14 @@ def _tell_path(arguments: argparse.Namespace, settings: Settings) -> None:
     with opened(plan) as context:
         trace = trace_path(context, plan.order(), name)
     print("\n".join(trace.lines))
+
+
+def _tell_memory(plan: Plan) -> bool:
+    """Prints how much memory a picture or a frame will take, and how much there is; returns True."""
+    from renderer.run.memory import told
+
+    print(told(plan.estimate(plan.snapshot())))
+    return True
 
 
 def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
@@ -257,7 +269,8 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
     from renderer.run.earlier_picture import asked
-    from renderer.run.rendering import check_output, plan_picture
+    from renderer.run.memory import check_fits
+    from renderer.run.rendering import REMEDY, check_output, plan_picture
     from renderer.run.sequence import check_sequence, check_sequence_path, make_sequence
 
     path = output_of(arguments, settings.driver)
@@ -268,11 +281,15 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
     plan = replace(plan, asked=wanted)
     order = sequence_of(arguments, plan, path)
+    if arguments.dry_run:
+        return _tell_memory(plan)
     make_default_folder([path])
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
     if not (arguments.force or arguments.resume):
         check_sequence(order, texts_of(plan))
-    plan.note_blindness(plan.snapshot(frame=arguments.frames[0]))
+    first = plan.snapshot(frame=arguments.frames[0])
+    check_fits(plan.estimate(first), REMEDY)
+    plan.note_blindness(first)
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     is_finished = make_sequence(order, report)
     report.end(is_finished)

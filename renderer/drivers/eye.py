@@ -1,6 +1,5 @@
 """This module holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
 
-import os
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
+from scenes.memory import usable_bytes
 from scenes.model import Snapshot
 from tracecore.dispatch.port import Port
 from tracecore.dispatch.tracer import Tracer
@@ -53,10 +53,14 @@ class Caustics(Enum):
 
 
 def memory_for_passes() -> float:
-    """Returns how many bytes the passes under way may take together."""
-    if not hasattr(os, "sysconf"):
-        return MEMORY_SHARE * USUAL_MEMORY
-    return MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Returns how many bytes the passes under way may take together: a share of what there is, or is allowed."""
+    usable = usable_bytes()
+    return MEMORY_SHARE * (USUAL_MEMORY if usable is None else usable)
+
+
+def passes_under_way(threads: int, bytes_of_pass: int) -> int:
+    """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
+    return min(threads, int(memory_for_passes() / bytes_of_pass))
 
 
 def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
@@ -228,12 +232,17 @@ class EyeDriver:
         """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
         if self.is_sequential:
             return 1
-        return min(self._pool.threads, int(memory_for_passes() / self.bytes_of_pass()))
+        return passes_under_way(self._pool.threads, self.bytes_of_pass())
+
+    @classmethod
+    def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:
+        """Returns about how much memory a pass takes, before there is any, if it stores so many photons for each that
+        it sends out."""
+        return IMAGES_OF_PASS * 8 * LAYER_COLUMNS[settings.layers] * settings.width * settings.height
 
     def bytes_of_pass(self) -> int:
         """Returns about how much memory a pass takes."""
-        columns = LAYER_COLUMNS[self.settings.layers]
-        return IMAGES_OF_PASS * 8 * columns * self.settings.width * self.settings.height
+        return self.bytes_for(self.settings)
 
     def _trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
         job = self._eye_job(task, lookup)

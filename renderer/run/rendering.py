@@ -29,6 +29,7 @@ from renderer.run import first_run
 from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
 from renderer.run.earlier_picture import Asked, files_of
 from renderer.run.frame_key import frame_key
+from renderer.run.memory import Estimate, check_fits, picture_bytes
 from renderer.run.motion import Motion
 from renderer.run.picture import Made, make_picture, picture_by_pass
 from renderer.run.picture_order import PictureOrder
@@ -47,12 +48,16 @@ from renderer.settings.picture import (
 from renderer.settings.setting import MAX_PIXELS
 from renderer.settings.threads import bounded_threads
 from scenes.evaluator import viewed
+from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.scene import Scene
 from tracecore.bvh.tree import BinaryTree
 
 #: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
 AnyScene = str | Path | Scene | Snapshot
+
+#: What helps where there is too little memory.
+REMEDY = "use a smaller --size, fewer --photons or a smaller scene"
 
 log = logging.getLogger(__name__)
 
@@ -141,6 +146,11 @@ class Plan:
         view = replace(SceneView.chosen(self.settings), **scene_view)
         return view.seen(self.scene) if isinstance(self.scene, Snapshot) else view.of(self.scene)
 
+    def estimate(self, snapshot: Snapshot) -> Estimate:
+        """Returns how much memory a picture of a snapshot will take at its peak."""
+        settings = driver_settings(self.settings, snapshot)
+        return picture_bytes(snapshot, self.driver, settings, passes_of(self.settings))
+
     def context(
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
     ) -> AbstractContextManager[RenderContext]:
@@ -188,6 +198,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     Raises `UsageError` for what cannot be done, as far as possible before the scene is read, and `scenes.SceneError`.
     """
     load_installed()
+    limit_memory(settings.memory)
     settings = replace(settings, threads=bounded_threads(settings.threads))
     if settings.driver is not None:
         check_driver(settings, settings.driver)
@@ -200,7 +211,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
-        scene = scenes.load(scene, viewing_of(settings), settings.define)
+        scene = scenes.load(scene, viewing_of(settings), settings.define, allow_outside=settings.allow_outside)
     elif settings.define:
         raise UsageError("define has values for parameters of a scene file; this scene has been read already")
     elif isinstance(scene, Scene):
@@ -243,10 +254,11 @@ def render_plan(plan: Plan) -> Picture:
 @contextmanager
 def opened(plan: Plan) -> Iterator[RenderContext]:
     """Return the scene at its moment with an open tracer, which is closed at the end of the block."""
+    start = time.perf_counter()
+    snapshot = plan.snapshot()
+    check_fits(plan.estimate(snapshot), REMEDY)
     helped = first_run.helped() if issubclass(plan.driver, PhotonDriver) else nullcontext()
     with first_run.shown(quiet=plan.settings.quiet), helped:
-        start = time.perf_counter()
-        snapshot = plan.snapshot()
         plan.note_blindness(snapshot)
         with plan.context(snapshot, plan.load_seconds + time.perf_counter() - start) as context:
             yield context

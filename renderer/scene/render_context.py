@@ -46,6 +46,7 @@ class SceneView:
     mirrors: "literal" or "none" where surfaces of NFF reflect otherwise than the scene says, else None or "auto".
     is_plain: whether the scene is made plain by `scenes.plain`.
     define: values of the parameters of a scene file, by name, or None.
+    allow_outside: whether files that the scene names may be outside of its folder.
     """
 
     frame: int = 0
@@ -57,6 +58,7 @@ class SceneView:
     mirrors: str | None = None
     is_plain: bool = False
     define: Mapping[str, str] | None = None
+    allow_outside: bool = False
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
@@ -71,11 +73,12 @@ class SceneView:
             mirrors=getattr(arguments, "mirrors", None),
             is_plain=getattr(arguments, "plain", False),
             define=Definitions().clean(getattr(arguments, "define", None) or {}),
+            allow_outside=getattr(arguments, "allow_outside", False),
         )
 
     def load(self, scene: str) -> Snapshot:
         """Returns a scene, a file or the name of a shipped one, at this moment."""
-        return self.of(scenes.load(scene, parameters=self.define))
+        return self.of(scenes.load(scene, parameters=self.define, allow_outside=self.allow_outside))
 
     def of(self, scene: Scene) -> Snapshot:
         """Returns the scene at this moment."""
@@ -197,7 +200,11 @@ def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
     """
     given = vars(arguments)
     parameters = Definitions().clean(given.get("define") or {})
-    scene = scenes.load(arguments.scene if name is None else name, parameters=parameters)
+    scene = scenes.load(
+        arguments.scene if name is None else name,
+        parameters=parameters,
+        allow_outside=given.get("allow_outside", False),
+    )
     written, read = [given.get(one) for one in WRITTEN], [given.get(one) for one in READ]
     if reference := given.get("reference"):
         (read if reference.is_file() else written).append(reference)

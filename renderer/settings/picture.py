@@ -10,6 +10,7 @@ from typing import Literal
 
 from renderer.errors import UsageError
 from renderer.settings.setting import (
+    Bytes,
     Checked,
     Choice,
     Definitions,
@@ -72,6 +73,9 @@ class Settings(Checked):
         otherwise="the file's",
         group="scene",
         aliases=("-D",),
+    )
+    allow_outside: bool = setting(
+        Flag(), "read files that the scene names outside of its own folder too", default=False, group="scene"
     )
     driver: str | None = setting(
         Name(),
@@ -278,6 +282,12 @@ class Settings(Checked):
         Choice(("cpu",)),
         "where a device fails, or cannot be used, go on with this one, with the same bits and a note",
         otherwise="a failure is an error",
+        group=TRACING,
+    )
+    memory: int | None = setting(
+        Bytes(),
+        "most memory to take, such as 4GB: fewer passes are under way at once then, and what needs more is refused",
+        otherwise="what is free",
         group=TRACING,
     )
     seed: int | None = setting(Whole(0, 2**64 - 1), "seed of all random numbers", otherwise="0", group=TRACING)

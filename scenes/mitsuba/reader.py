@@ -15,7 +15,7 @@ from scenes.document import Document, EnvironmentSource, Origin, Part, part_of, 
 from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import rewound, unit
 from scenes.gltf import new_name
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_TRIANGLES
 from scenes.mitsuba.elements import MAX_QUOTE, Element, LimitError, listed
 from scenes.mitsuba.emitters import EMITTERS, WHITE
 from scenes.mitsuba.properties import Properties
@@ -56,6 +56,15 @@ class Reader:
 
     def read(self) -> Document:
         """Reads all objects into a document. Raises SceneFileError with all that is wrong."""
+        try:
+            self.read_objects()
+        except LimitError as problem:  # what else is wrong is told with it
+            self.reading.problems.append(problem)
+        self.reading.check()
+        return self.document
+
+    def read_objects(self) -> None:
+        """Reads all objects."""
         properties = Properties(self.reading.scene, self.reading)
         adders: dict[str, Callable[[Element], None]] = {
             "sensor": self.add_sensor,
@@ -68,8 +77,6 @@ class Reader:
             if element.tag in adders:
                 self.reading.attempt(None, adders[element.tag], element)
         properties.finish()
-        self.reading.check()
-        return self.document
 
     # --- shapes -------------------------------------------------------------------------------------------------------
 
@@ -135,8 +142,7 @@ class Reader:
         if texture is None:
             return -1
         if texture not in self._textures:
-            self._textures[texture] = len(self.document.textures)
-            self.document.textures.append(texture)
+            self._textures[texture] = self.document.add_texture(texture)
         return self._textures[texture]
 
     def placed(self, part: Part, matrix: Doubles | None) -> Part:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -191,13 +192,22 @@ def length(properties: Properties, name: str) -> float:
 
 
 def revolved(profile: Doubles, normals: Doubles, v: Doubles, segments: int, angle: float = 2.0 * np.pi) -> Mesh:
-    """Turns a profile about z, with u around it from x over y, and v as each point of it has it.
+    """Turns a profile about z, with u around it from x over y, and v as each point of it has it. The same mesh is
+    returned for the same profile, as long as there were few others since.
 
     profile: (r, 2) distances from the axis and heights, the outside to the left of where it goes.
     normals: (r, 2).
     segments: how many quadrilaterals are around it.
     angle: how far it is turned, radians.
     """
+    return _revolved(*(array.astype(np.float64).tobytes() for array in (profile, normals, v)), segments, angle)
+
+
+@lru_cache(maxsize=16)
+def _revolved(profile_bytes: bytes, normal_bytes: bytes, v_bytes: bytes, segments: int, angle: float) -> Mesh:
+    """Makes the mesh of `revolved` of the bytes of its arrays."""
+    profile, normals = (np.frombuffer(data).reshape(-1, 2) for data in (profile_bytes, normal_bytes))
+    v = np.frombuffer(v_bytes)
     u = np.linspace(0.0, 1.0, segments + 1)
     spokes = np.stack([np.cos(angle * u), np.sin(angle * u)], axis=-1)
     vertices = turned(profile, spokes)

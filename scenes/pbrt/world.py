@@ -7,7 +7,7 @@ import numpy as np
 from scenes.curves import Turned, changed
 from scenes.document import Document, EnvironmentSource, Origin, part_of, triangle_count
 from scenes.geometry import double_area_normals, rewound
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_TRIANGLES
 from scenes.microfacets import BLACK
 from scenes.mitsuba.shapes import inverted, mapped_uvs
 from scenes.model import Color, Doubles, Material, Mesh, Texture
@@ -135,8 +135,7 @@ class World:
     def texture_id(self, texture: Texture) -> int:
         """Returns the index of a texture, added if it is new."""
         if texture not in self._textures:
-            self._textures[texture] = len(self.document.textures)
-            self.document.textures.append(texture)
+            self._textures[texture] = self.document.add_texture(texture)
         return self._textures[texture]
 
     def place(self, pieces: list[Piece], matrix: Doubles, place: Place) -> None:

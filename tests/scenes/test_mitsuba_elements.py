@@ -19,6 +19,7 @@ from scenes import SceneError, SceneFileError, mitsuba
 from scenes.daylight import Moment, sky, sky_directions, sun_irradiance, sun_position
 from scenes.errors import SceneProblemsError
 from scenes.model import Camera
+from scenes.source_file import scene_opened
 
 BALL = '<shape type="sphere"/>'
 FILM = '<film type="hdrfilm"><integer name="width" value="{}"/><integer name="height" value="{}"/></film>'
@@ -30,7 +31,8 @@ def read(tmp_path):
 
     def scene(text, version="3.0.0", **parameters):
         (tmp_path / "a.xml").write_text(f'<scene version="{version}">\n{text}\n</scene>')
-        return mitsuba.read(tmp_path / "a.xml", parameters)
+        with scene_opened(tmp_path / "a.xml"):
+            return mitsuba.read(tmp_path / "a.xml", parameters)
 
     return scene
 

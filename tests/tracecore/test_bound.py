@@ -18,6 +18,7 @@ class Costs:
     inside: float = 20.0
     ray: float = 100.0
     iteration: float = 2.0
+    alu: "Costs | None" = None
 
 
 SCHEDULE = Schedule(
@@ -25,7 +26,7 @@ SCHEDULE = Schedule(
 )
 #: 500 + 20 + 420 + 40 + 100 + 6, and 7 moves.
 ISSUED = 1086 + 7 * 3
-SLOW = Gpu(name="slow", multiprocessors=2, clock=0.001, issue=0.5, arch="sm_75")
+SLOW = Gpu(name="slow", multiprocessors=2, clock=0.001, issue=0.5, alu=0.25, arch="sm_75")
 
 
 def test_each_kind_of_step_has_its_cost():
@@ -35,6 +36,14 @@ def test_each_kind_of_step_has_its_cost():
 def test_a_bound_is_rays_over_the_time_to_issue():
     # A million instructions a second.
     assert bound(SCHEDULE, 32, Costs(), SLOW, move=3.0) == pytest.approx(32 / ISSUED)
+
+
+def test_a_bound_is_that_of_the_fuller_pipe():
+    """At half the rate, more than half of the instructions fill the ALU pipe before the schedulers."""
+    few = Costs(node=20.0, leaf=5.0, triangle=6.0, inside=1.0, ray=20.0, iteration=2.0)  # 200 + 20 + 36 + 2 + 20 + 6
+    many = Costs(node=40.0, leaf=5.0, triangle=40.0, inside=20.0, ray=100.0, iteration=2.0)  # 806
+    assert bound(SCHEDULE, 32, Costs(alu=few), SLOW, move=3.0) == pytest.approx(32 / ISSUED)
+    assert bound(SCHEDULE, 32, Costs(alu=many), SLOW, move=3.0) == pytest.approx(32 / (2 * 806))
 
 
 def test_wider_warps_are_fewer():

@@ -1,8 +1,10 @@
 """Computes the rate that a GPU could reach if memory took no time: rays over the clocks that it needs to issue all
-instructions.
+instructions, or that its ALU pipe needs for those which go there.
 
 Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009, section 3.
 """
+
+from __future__ import annotations
 
 from typing import Protocol
 
@@ -19,6 +21,8 @@ MOVE_INSTRUCTIONS = 30.0
 class StepCosts(Protocol):
     """Says how many instructions a warp issues for a step of each kind, for new rays, and for an iteration of
     the loop.
+
+    alu: the same of those alone that go to the ALU pipe, None where it is not known.
     """
 
     @property
@@ -33,6 +37,8 @@ class StepCosts(Protocol):
     def ray(self) -> float: ...
     @property
     def iteration(self) -> float: ...
+    @property
+    def alu(self) -> StepCosts | None: ...
 
 
 def instructions(schedule: Schedule, costs: StepCosts, move: float = MOVE_INSTRUCTIONS) -> float:
@@ -60,8 +66,10 @@ def bound(schedule: Schedule, rays: int, costs: StepCosts, gpu: Gpu, move: float
     schedule: what the warps do for the rays.
     rays: how many rays these are.
     costs: instructions of each kind of step.
-    gpu: the GPU whose rate of instructions counts.
+    gpu: the GPU whose rates of instructions count.
     move: instructions for one change of rays between lanes and a queue.
     """
-    issued = instructions(schedule, costs, move)
-    return rays / issued * gpu.instruction_rate(schedule.width) / 1e6 if issued else float("inf")
+    clocks = instructions(schedule, costs, move) / gpu.issue
+    if costs.alu is not None:  # moves go to shared memory
+        clocks = max(clocks, instructions(schedule, costs.alu, move=0.0) / gpu.alu)
+    return rays / clocks * gpu.clock_rate(schedule.width) / 1e6 if clocks else float("inf")

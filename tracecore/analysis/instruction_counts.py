@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracecore.analysis.machine_code import NOWHERE, Indices, MachineCode, disassemble
 from tracecore.cuda.nvrtc import compile_source
@@ -38,6 +38,8 @@ class StepInstructions:
     triangle: for a test of a triangle that the ray passes by.
     inside: how many more a test takes of a triangle that the ray does not pass by.
     iteration: for an iteration of the loop around all these steps.
+    alu: the same of the instructions alone that go to the ALU pipe, on the ways with the fewest of these; None where it
+    is not known.
 
     Each is 0 where the kernel does not mark such a step, or where an iteration cannot be told from a step.
     """
@@ -48,6 +50,7 @@ class StepInstructions:
     triangle: int
     inside: int
     iteration: int
+    alu: StepInstructions | None = None
 
 
 def step_instructions(
@@ -114,6 +117,10 @@ def count(code: MachineCode) -> StepInstructions:
     """Returns the instructions of an entry point that was compiled with marks."""
     marked = MarkedCode(code)
     parts = divide(marked)
+    return replace(_fewest(marked, parts), alu=_fewest(MarkedCode(code, code.alu), parts))
+
+
+def _fewest(marked: MarkedCode, parts: Parts) -> StepInstructions:
     return StepInstructions(
         ray=marked.fewest_of_a_ray(parts.ray),
         node=marked.fewest(Step.NODE, parts.node, must_load=True),
@@ -149,10 +156,14 @@ def divide(marked: MarkedCode) -> Parts:
 
 
 class MarkedCode:
-    """Holds the code of an entry point, and where its marks are."""
+    """Holds the code of an entry point, and where its marks are.
 
-    def __init__(self, code: MachineCode) -> None:
+    pipe: the instructions that count, None for all.
+    """
+
+    def __init__(self, code: MachineCode, pipe: Indices | None = None) -> None:
         self.code = code
+        self._pipe = frozenset(range(len(code.opcodes))) if pipe is None else pipe
         self.reached = ENTRY | code.after(ENTRY)
         self._marks = {mark: code.indices("PMTRIG", hex(1 << mark)) & self.reached for mark in (*Step, REFILL)}
         self.steps = self.at(Step.NODE, Step.LEAF, Step.TRIANGLE)
@@ -195,7 +206,7 @@ class MarkedCode:
         return self._fewest([ENTRY, loads, self.steps, self.code.indices("EXIT")], part)
 
     def _fewest(self, stops: list[Indices], counted: Indices, without: Indices = NOWHERE) -> int:
-        return self.code.fewest([stop for stop in stops if stop], counted, without) or 0
+        return self.code.fewest([stop for stop in stops if stop], counted & self._pipe, without) or 0
 
     def _around(self, indices: Indices, without: Indices) -> Indices:
         """Returns what lies around each of some instructions."""

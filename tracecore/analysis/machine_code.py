@@ -23,6 +23,16 @@ Neighbours = tuple[tuple[int, ...], ...]
 
 NOWHERE: Indices = frozenset()
 
+#: Operations of the pipe for comparison, selection, integers but for their products, shifts and logic, which takes half
+#: as many lanes a clock as a scheduler issues. NVIDIA: CUDA C++ Programming Guide 13.0, table of arithmetic throughput;
+#: Nsight Compute, Pipelines. Moves are left out, as they go to several pipes.
+ALU_OPERATIONS = frozenset(
+    [
+        *("FMNMX", "VIMNMX", "VIMNMX3", "IMNMX", "FSETP", "FSET", "ISETP", "FSEL", "SEL"),
+        *("IADD3", "VIADD", "IABS", "LEA", "LOP3", "PLOP3", "SHF", "PRMT"),
+    ]
+)
+
 #: From sm_70 on.
 INSTRUCTION_BYTES = 16
 
@@ -56,6 +66,11 @@ class MachineCode:
         """Returns the instructions whose opcode begins so, with these operands or any."""
         pairs = enumerate(zip(self.opcodes, self.operands, strict=True))
         return frozenset(index for index, (its, own) in pairs if its.startswith(opcode) and operands in (None, own))
+
+    @property
+    def alu(self) -> Indices:
+        """Returns the instructions that go to the ALU pipe."""
+        return frozenset(index for index, its in enumerate(self.opcodes) if its.split(".")[0] in ALU_OPERATIONS)
 
     def next_to(self, indices: Indices) -> Indices:
         """Returns the instructions that may be issued right after some."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.cpython import hashing as _hashing  # noqa: F401 - brings the secrets by which Python hashes, as symbols too
 
 DIGEST_BYTES = 32

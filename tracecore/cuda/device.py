@@ -249,13 +249,18 @@ def cuda_versions() -> tuple[str, str]:
 
 
 def gpu_at_hand() -> Gpu:
-    """The current GPU, whose multiprocessors begin four instructions a clock as all have since 2014."""
+    """The current GPU, whose multiprocessors begin four instructions a clock as all have since 2014.
+
+    Their ALU pipes take two of them up to sm_90; of later ones no limit is known.
+    """
     device = find_device()
+    is_half_rate = int("".join(filter(str.isdigit, device.architecture))) < 100
     return Gpu(
         name=device.name,
         multiprocessors=device.multiprocessors,
         clock=device.attribute("ClockRate") / 1e6,
         issue=4.0,
+        alu=2.0 if is_half_rate else 4.0,
         arch=device.architecture,
     )
 
