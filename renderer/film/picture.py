@@ -22,7 +22,7 @@ class Picture:
     film: the passes. texts: what is kept in a file: scene, driver and all settings that decide the pixels. statistics:
     as `tracecore photons --help` explains them. mapping: from light to what a screen shows. has_layers: whether all
     layers were asked for. is_denoised: whether it is shown without noise. is_finished: whether it has all passes that
-    were asked for.
+    were asked for. window: which part of a picture it is, or None for all of it.
     """
 
     film: Film
@@ -32,6 +32,7 @@ class Picture:
     has_layers: bool = False
     is_denoised: bool = False
     is_finished: bool = True
+    window: image_file.Window | None = None
 
     @property
     def passes(self) -> int:
@@ -78,7 +79,7 @@ class Picture:
         """Write the picture to a file whose path has been checked."""
         match path.suffix.lower():
             case ".exr":
-                image_file.write_exr(path, self._exr_layers(), self.texts)
+                image_file.write_exr(path, self._exr_layers(), self.texts, self.window)
             case ".npy":
                 image_file.write_array(path, self.image)
             case _:

@@ -112,7 +112,7 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
     settings = order.settings(context.snapshot)
     resuming = Resuming(order.checkpoint, quiet=order.quiet)
     with closing(driver_of(context, order, settings)) as driver, held_back():
-        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers])
         resuming.take_up(driver, film)
         record = PictureRecord(context, driver, order, start, resuming.spent)
         files = PictureFiles(path, record, resuming, keep_linear=keep_linear)
@@ -141,7 +141,7 @@ def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Pic
     settings = order.settings(context.snapshot)
     with closing(driver_of(context, order, settings)) as driver:
         record = PictureRecord(context, driver, order, start)
-        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers])
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers])
         for is_last in expose(driver, film, order.limits):
             yield dataclasses.replace(record.picture(film), is_finished=is_last)
 
@@ -180,7 +180,12 @@ class PictureRecord:
             has_layers=self._driver.settings.layers == "all",
             is_denoised=self.order.denoise,
             is_finished=False,
+            window=self._window(),
         )
+
+    def _window(self) -> image_file.Window | None:
+        settings = self._driver.settings
+        return settings.crop and image_file.Window(*settings.crop[:2], settings.width, settings.height)
 
     def mapping(self, film: Film) -> ToneMapping:
         """Returns how the picture is shown, with the exposure that was asked for, or what suits it."""
@@ -207,7 +212,8 @@ class PictureRecord:
             settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
         if self.order.denoise:
             settings |= {"denoise": True}
-        for name in ("threads", "batch_rays", "layers", "is_logged"):
+        left_out = ("threads", "batch_rays", "layers", "is_logged", *(["crop"] if settings["crop"] is None else []))
+        for name in left_out:
             del settings[name]
         return {
             "Software": f"tracecore {__version__}",

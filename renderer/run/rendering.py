@@ -278,7 +278,15 @@ def driver_settings(settings: Settings, snapshot: Snapshot) -> RenderSettings:
     chosen: dict[str, Any] = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
     pixel_filter, layers = settings.filter or DEFAULT_FILTER, layers_for(settings)
     chosen |= {"pixel_filter": pixel_filter, "layers": layers, "is_logged": settings.timeline is not None}
+    chosen["crop"] = crop_within(settings.crop, (width, height))
     return RenderSettings(width=width, height=height, **chosen)
+
+
+def crop_within(crop: tuple[int, int, int, int] | None, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
+    """Return a part of a picture. size: width and height of all of it. Raises `UsageError` where it is not within."""
+    if crop is not None and (crop[0] + crop[2] > size[0] or crop[1] + crop[3] > size[1]):
+        raise UsageError(f"--crop {','.join(map(str, crop))} is not within the picture, {size[0]}x{size[1]} pixels")
+    return crop
 
 
 def passes_of(settings: Settings) -> int | None:
@@ -303,6 +311,8 @@ def check_driver(settings: Settings, driver_name: str) -> None:
     for name in DRIVER_SETTINGS:
         if name not in taken and getattr(settings, name) is not None:
             raise UsageError(f"{option(name)} does nothing for the driver {driver_name}; leave it out")
+    if settings.crop is not None and not getattr(driver, "can_crop", False):
+        raise UsageError(f"--crop is not for the driver {driver_name}, which makes whole pictures; leave it out")
     if settings.save_photons is not None and not hasattr(driver, "save_photons"):
         raise UsageError(f"driver {driver_name} keeps no photons; use --driver photons-only with --save-photons")
 

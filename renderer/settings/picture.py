@@ -19,6 +19,7 @@ from renderer.settings.setting import (
     Name,
     Number,
     NumberOrWord,
+    Rectangle,
     Size,
     Vector,
     Whole,
@@ -112,6 +113,12 @@ class Settings(Checked):
 
     size: tuple[int, int] | None = setting(
         Size(), "pixels, such as 400x300", otherwise="what the scene says", group=_PICTURE
+    )
+    crop: tuple[int, int, int, int] | None = setting(
+        Rectangle(),
+        "make this part of the picture alone, from column X and row Y on, with the bits that it has in the whole",
+        otherwise="the whole picture",
+        group=_PICTURE,
     )
     passes: int | None = setting(
         Whole(1, 10**6),

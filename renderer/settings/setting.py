@@ -161,6 +161,24 @@ class Size:
 
 
 @dataclass(frozen=True)
+class Rectangle:
+    """This kind of value is a part of a picture: its left column, its upper row, its width and its height, pixels."""
+
+    metavar: str | None = "X,Y,W,H"
+    expected: str = f"X,Y,WIDTH,HEIGHT such as 200,150,64,48, pixels from 0 to {MAX_SIDE}, sides of at least 1"
+
+    def read(self, text: str) -> tuple[int, ...]:
+        """Return the numbers of a text such as 200,150,64,48."""
+        return tuple(int(word) for word in text.split(","))
+
+    def clean(self, value: Any) -> tuple[int, int, int, int]:
+        """Return four `int` within the bounds."""
+        place, side = Whole(0, MAX_SIDE), Whole(1, MAX_SIDE)
+        x, y, width, height = (kind.clean(part) for kind, part in zip((place, place, side, side), value, strict=True))
+        return x, y, width, height
+
+
+@dataclass(frozen=True)
 class Choice:
     """This kind of value is one of a few names."""
 
