@@ -15,7 +15,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
+from renderer.commands import (
+    bench,
+    compare,
+    convert,
+    denoise,
+    doctor,
+    photons,
+    render,
+    reproduce,
+    scene,
+    simulate,
+)
 from renderer.commands.arguments import Parser
 from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
 from renderer.version import __version__
@@ -47,12 +58,15 @@ class Command(Protocol):
 
 COMMANDS: dict[str, Command] = {
     "render": render,
+    "compare": compare,
+    "denoise": denoise,
     "photons": photons,
     "bench": bench,
     **{f"bench {name}": command for name, command in bench.OTHERS.items()},
     "simulate": simulate,
     "reproduce": reproduce,
     "scene": scene,
+    "convert": convert,
     "doctor": doctor,
 }
 

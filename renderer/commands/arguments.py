@@ -158,6 +158,11 @@ def add_plugin(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Adds --force, which `renderer.film.picture_file.check_new` follows."""
+    parser.add_argument("--force", action="store_true", help="replace the picture that is there")
+
+
 def add_plain(parser: argparse.ArgumentParser) -> None:
     """Adds --plain, which `renderer.scene.render_context.SceneView` follows."""
     parser.add_argument(
