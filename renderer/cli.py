@@ -26,6 +26,7 @@ from renderer.commands import (
     reproduce,
     scene,
     simulate,
+    view,
 )
 from renderer.commands.arguments import Parser
 from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
@@ -37,6 +38,7 @@ EXAMPLES = """\
 examples:
   tracecore render cornell                     a first picture, output/cornell-photon.png
   tracecore render kitchen.aff --size 400x300  a scene from a file
+  tracecore view cornell                       the same in the browser, as it converges
   tracecore scene list                         the scenes that come with the program
   tracecore doctor                             what runs on this machine, and what is missing
 
@@ -58,6 +60,7 @@ class Command(Protocol):
 
 COMMANDS: dict[str, Command] = {
     "render": render,
+    "view": view,
     "compare": compare,
     "denoise": denoise,
     "photons": photons,
