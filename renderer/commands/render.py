@@ -168,6 +168,7 @@ def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
     words = [Path(arguments.scene.replace(":", "-")).stem, driver or DEFAULT_DRIVER]
     words += [arguments.camera] if arguments.camera else []
     words += [f"frame-{arguments.frame}"] if arguments.frame and arguments.frames is None else []
+    words += ["draft"] if arguments.draft else []
     words += [f"time-{arguments.time:g}"] if arguments.time is not None else []
     return DEFAULT_FOLDER / f"{NO_WORD.sub('_', '-'.join(words))}.png" if path is None else path
 

@@ -14,13 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import numpy as np
+
 from renderer.atomic_file import temporary_beside, write_each
 from renderer.film import image_file
 from renderer.film.exposure import metered
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
-from renderer.film.tone_mapping import ToneMapping
+from renderer.film.tone_mapping import ToneMapping, adapted
+from renderer.film.white_point import Chromaticity
 from renderer.interrupts import held_back
 from renderer.run import statistics, timeline
 from renderer.run.checkpoint import NOTHING_SPENT, CheckpointOrder, Spent
@@ -62,6 +65,7 @@ class PictureOrder:
     limits: when to stop.
     exposure: in stops, or None for what suits the picture, see `renderer.film.exposure`.
     curve: the tone curve, which compresses bright light.
+    white_point: x and y of what is shown white, or None for the white of sRGB.
     photon_path: where the photon map is kept, of a driver that has one.
     timeline_path: where it is written what each thread did when, of a driver that knows.
     preview: at least so many seconds between two unfinished pictures.
@@ -77,6 +81,7 @@ class PictureOrder:
     limits: Limits
     exposure: float | None = 0.0
     curve: str = "reinhard"
+    white_point: Chromaticity | None = None
     photon_path: Path | None = None
     timeline_path: Path | None = None
     preview: float = DEFAULT_PREVIEW
@@ -189,9 +194,11 @@ class PictureRecord:
 
     def mapping(self, film: Film) -> ToneMapping:
         """Returns how the picture is shown, with the exposure that was asked for, or what suits it."""
+        curve, white = self.order.curve, self.order.white_point
         if self.order.exposure is None:
-            return metered(film.linear, self.order.curve)
-        return ToneMapping(exposure=self.order.exposure, curve=self.order.curve)
+            linear = film.linear if white is None else adapted(film.linear.astype(np.float64), white)
+            return dataclasses.replace(metered(linear, curve), white_point=white)
+        return ToneMapping(exposure=self.order.exposure, curve=curve, white_point=white)
 
     def texts(self, passes: int, mapping: ToneMapping) -> dict[str, str]:
         """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same
@@ -205,6 +212,8 @@ class PictureRecord:
         }
         if mapping.white != ToneMapping.white:
             settings |= {"white": mapping.white}
+        if mapping.white_point is not None:
+            settings |= {"white_point": mapping.white_point}
         camera = self._context.snapshot.camera
         if camera.aperture > 0.0:
             settings |= {"aperture": camera.aperture, "focus": camera.focus}

@@ -24,6 +24,7 @@ from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable
 from renderer.film.picture import Picture
+from renderer.film.white_point import Chromaticity, chromaticity_of
 from renderer.plugins import load_installed
 from renderer.run import first_run
 from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
@@ -40,6 +41,8 @@ from renderer.settings.picture import (
     DEFAULT_PASSES,
     DEFAULT_PREVIEW,
     DEFAULT_UPDATE,
+    DRAFT_PASSES,
+    DRAFT_SHARE,
     DRIVER_SETTINGS,
     Settings,
 )
@@ -121,6 +124,7 @@ class Plan:
             limits=Limits(passes=passes_of(chosen), seconds=chosen.time_limit, noise=chosen.target_noise),
             exposure=None if chosen.exposure == "auto" else chosen.exposure or 0.0,
             curve=chosen.tone_map or curve_of(self.driver),
+            white_point=white_of(chosen),
             photon_path=chosen.save_photons,
             timeline_path=chosen.timeline,
             preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
@@ -274,6 +278,8 @@ def driver_settings(settings: Settings, snapshot: Snapshot) -> RenderSettings:
     width, height = settings.size or snapshot.camera.resolution
     if not (width >= 1 and height >= 1 and width * height <= MAX_PIXELS):
         raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
+    if settings.draft:
+        width, height = (max(1, side // DRAFT_SHARE) for side in (width, height))
     names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler", "guide_share")
     chosen: dict[str, Any] = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
     pixel_filter, layers = settings.filter or DEFAULT_FILTER, layers_for(settings)
@@ -292,7 +298,14 @@ def crop_within(crop: tuple[int, int, int, int] | None, size: tuple[int, int]) -
 def passes_of(settings: Settings) -> int | None:
     """Return as many passes as asked for; without a word and without another limit the default."""
     has_limit = settings.time_limit is not None or settings.target_noise is not None
-    return DEFAULT_PASSES if settings.passes is None and not has_limit else settings.passes
+    usual = DRAFT_PASSES if settings.draft else DEFAULT_PASSES
+    return usual if settings.passes is None and not has_limit else settings.passes
+
+
+def white_of(settings: Settings) -> Chromaticity | None:
+    """Return x and y of what is shown white, or None for what is white anyway."""
+    white = settings.white_point
+    return chromaticity_of(white) if isinstance(white, float) else white
 
 
 def layers_for(settings: Settings) -> str:
@@ -341,7 +354,7 @@ def check_resuming(settings: Settings) -> None:
 def check_output(settings: Settings, path: Path) -> None:
     """Raise `UsageError` for a setting that would do nothing to a file of this kind."""
     suffix = path.suffix.lower()
-    for name in ("exposure", "tone_map"):
+    for name in ("exposure", "tone_map", "white_point"):
         if getattr(settings, name) is not None and suffix in (".exr", ".npy"):
             raise UsageError(f"{option(name)} is for .png alone; '{path}' holds linear radiance; leave it out")
     if settings.layers and suffix != ".exr":

@@ -22,6 +22,7 @@ from renderer.settings.setting import (
     Rectangle,
     Size,
     Vector,
+    White,
     Whole,
     setting,
 )
@@ -31,6 +32,8 @@ MIN_BATCH, MAX_BATCH = 256, 65536
 
 DEFAULT_DRIVER = "photon"
 DEFAULT_PASSES = 64
+#: A draft has so many passes, and so many times fewer columns and rows.
+DRAFT_PASSES, DRAFT_SHARE = 4, 4
 DEFAULT_FILTER = "box"
 DEFAULT_UPDATE: Literal["auto"] = "auto"
 DEFAULT_MOTION_SAMPLES = 16
@@ -114,6 +117,12 @@ class Settings(Checked):
     size: tuple[int, int] | None = setting(
         Size(), "pixels, such as 400x300", otherwise="what the scene says", group=_PICTURE
     )
+    draft: bool = setting(
+        Flag(),
+        "a quick look: a quarter of the width and of the height, and without --passes 4 of them",
+        default=False,
+        group=_PICTURE,
+    )
     crop: tuple[int, int, int, int] | None = setting(
         Rectangle(),
         "make this part of the picture alone, from column X and row Y on, with the bits that it has in the whole",
@@ -154,6 +163,13 @@ class Settings(Checked):
     )
     tone_map: str | None = setting(
         Choice(("reinhard", "linear")), "curve for the brights", otherwise="what suits the driver", group=_PICTURE
+    )
+    white_point: float | tuple[float, float] | None = setting(
+        White(),
+        "show this colour white, as an eye that is used to it sees it: x and y, or that of a black body, such as 2856 "
+        "for a light bulb; the linear picture stays as it is",
+        otherwise="sRGB's, 0.3127,0.3290",
+        group=_PICTURE,
     )
 
     eye: tuple[float, float, float] | None = setting(

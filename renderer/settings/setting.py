@@ -179,6 +179,29 @@ class Rectangle:
 
 
 @dataclass(frozen=True)
+class White:
+    """This kind of value is what is taken for white: a chromaticity, x and y, or the temperature of a black body."""
+
+    metavar: str | None = "X,Y|KELVIN"
+    expected: str = (
+        "a chromaticity such as 0.4476,0.4074, x and y from 0.1 to 0.8 and x + y below 1, or kelvin from 1667 to 25000"
+    )
+
+    def read(self, text: str) -> float | tuple[float, ...]:
+        """Return the numbers of a text such as 0.4476,0.4074, or the number of one such as 2856."""
+        return tuple(float(word) for word in text.split(",")) if "," in text else float(text)
+
+    def clean(self, value: Any) -> float | tuple[float, float]:
+        """Return two `float`, or one, within the bounds."""
+        if isinstance(value, numbers.Real):
+            return Number(1667.0, 25000.0).clean(value)
+        x, y = (Number(0.1, 0.8).clean(part) for part in value)
+        if x + y >= 1.0:
+            raise ValueError
+        return x, y
+
+
+@dataclass(frozen=True)
 class Choice:
     """This kind of value is one of a few names."""
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from renderer.film.picture_file import PictureFile
 from renderer.film.tone_mapping import ToneMapping
-from renderer.viewer.live_picture import Floats, Shown
+from renderer.viewer.live_picture import Floats, Shown, mapping_facts
 
 
 def shown_file(picture: PictureFile, name: str) -> Shown:
@@ -17,7 +17,7 @@ def shown_file(picture: PictureFile, name: str) -> Shown:
             "scene": name,
             "size": [picture.image.shape[1], picture.image.shape[0]],
             "layers": list(picture.layers),
-            "mapping": {"exposure": mapping.exposure, "curve": mapping.curve, "white": mapping.white},
+            "mapping": mapping_facts(mapping),
         },
         layers={name: partial(_same, layer) for name, layer in picture.layers.items()},
     )

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renderer.film.tone_mapping import ToneMapping
+from renderer.film.white_point import adaptation
 from renderer.settings.picture import Settings
 
 Floats = npt.NDArray[np.float32]
@@ -37,6 +39,17 @@ class Wish:
 
     settings: Settings
     is_draft: bool = False
+
+
+def mapping_facts(mapping: ToneMapping) -> dict[str, Any]:
+    """Returns how a picture is shown, as the page follows it."""
+    white = mapping.white_point
+    return {
+        "exposure": mapping.exposure,
+        "curve": mapping.curve,
+        "white": mapping.white,
+        "adaptation": None if white is None else adaptation(white).tolist(),
+    }
 
 
 def do_nothing() -> None:

@@ -28,7 +28,8 @@ from renderer.run.picture import PictureOrder, PictureRecord, driver_of
 from renderer.run.rendering import Plan, opened, plan_picture, work_of
 from renderer.run.session import expose
 from renderer.scene.render_context import RenderContext, TracerChoice
-from renderer.viewer.live_picture import Floats, LivePicture, Shown, Wish, do_nothing
+from renderer.settings.picture import DRAFT_SHARE
+from renderer.viewer.live_picture import Floats, LivePicture, Shown, Wish, do_nothing, mapping_facts
 from renderer.viewer.wishes import command_line, words_of
 from scenes.errors import SceneError
 from scenes.model import Camera, Snapshot
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
 #: At least so many seconds are between two passes that are shown, but for the last.
 SHOW_SECONDS = 0.15
 
-#: A draft is so many times smaller, to each side, and so many passes.
-DRAFT_SHARE, DRAFT_PASSES = 4, 1
+#: While the camera is being moved, a draft has so many passes.
+MOVING_PASSES = 1
 
 #: What a wish may lead to that is no fault of the program.
 FORESEEN = (RenderError, SceneError, ShaderError, TraceError, OSError, MemoryError)
@@ -157,7 +158,7 @@ def draft_of(order: PictureOrder) -> PictureOrder:
         photons = None if full.photons is None else max(1, full.photons // DRAFT_SHARE**2)
         return replace(full, width=width, height=height, photons=photons, crop=None)
 
-    limits = replace(order.limits, passes=DRAFT_PASSES, seconds=None, noise=None)
+    limits = replace(order.limits, passes=MOVING_PASSES, seconds=None, noise=None)
     return replace(order, settings=smaller, limits=limits, denoise=False)
 
 
@@ -172,7 +173,7 @@ def shown(picture: Picture, facts: Mapping[str, Any]) -> Shown:
             "passes": picture.passes,
             "size": [picture.film.width, picture.film.height],
             "layers": list(layers),
-            "mapping": {"exposure": mapping.exposure, "curve": mapping.curve, "white": mapping.white},
+            "mapping": mapping_facts(mapping),
             "statistics": statistics.plain(picture.statistics),
             **facts,
         },

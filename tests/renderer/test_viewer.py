@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from renderer.commands import view
 from renderer.errors import UsageError
 from renderer.film.tone_mapping import ToneMapping
 from renderer.viewer import scene_show
-from renderer.viewer.live_picture import LivePicture, Shown, Wish
+from renderer.viewer.live_picture import LivePicture, Shown, Wish, mapping_facts
 from renderer.viewer.scene_show import SceneShow
 from renderer.viewer.server import MOST_SHOWN_PIXELS, ViewerServer, sampled, wish_of
 from renderer.viewer.terminal import picture_text, protocol_of
@@ -29,6 +30,9 @@ SMALL = Settings(driver="whitted", size=(16, 12), passes=2, device="cpu", thread
 
 LIGHT = np.random.default_rng(1).gamma(0.5, 2.0, (12, 16, 3)).astype(np.float32)
 
+#: How it is shown.
+MAPPING = ToneMapping(exposure=0.5, white_point=(0.45, 0.41))
+
 FACTS = {
     "status": "finished",
     "passes": 2,
@@ -36,7 +40,7 @@ FACTS = {
     "size": [16, 12],
     "whole": [16, 12],
     "layers": ["picture", "depth"],
-    "mapping": {"exposure": 0.5, "curve": "reinhard", "white": 4.0},
+    "mapping": mapping_facts(MAPPING),
     "scene": "cornell",
     "command": "tracecore render cornell",
     "words": {"driver": "whitted"},
@@ -417,10 +421,10 @@ def painted(browser: Browser) -> np.ndarray:
 def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: LivePicture) -> None:
     browser.open(server.address)
     browser.wait_for("document.body?.dataset.shown === 'picture 1'")
-    assert np.array_equal(painted(browser), ToneMapping(exposure=0.5)(LIGHT))
+    assert np.array_equal(painted(browser), MAPPING(LIGHT))
     assert browser.value("$('command').textContent") == "tracecore render cornell --passes 2"
     browser.value("expose(-1, 'linear')")
-    assert np.array_equal(painted(browser), ToneMapping(exposure=-1.0, curve="linear")(LIGHT))
+    assert np.array_equal(painted(browser), replace(MAPPING, exposure=-1.0, curve="linear")(LIGHT))
     command = browser.value("$('command').textContent")
     assert command == "tracecore render cornell --passes 2 --exposure -1 --tone-map linear"
     browser.value("$('layer').value = 'depth', $('layer').dispatchEvent(new Event('change')), 0")
