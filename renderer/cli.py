@@ -29,6 +29,7 @@ from renderer.commands import (
     view,
 )
 from renderer.commands.arguments import Parser
+from renderer.commands.completion import PrintCompletion
 from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
 from renderer.version import __version__
 
@@ -82,6 +83,7 @@ def make_parser() -> Parser:
         epilog=EXAMPLES,
     )
     parser.add_argument("--version", action="version", version=f"tracecore {__version__}")
+    parser.add_argument("--print-completion", action=PrintCompletion, make_parser=make_parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         own = commands.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)
