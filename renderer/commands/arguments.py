@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 from renderer.errors import UsageError
 from renderer.settings.near_miss import did_you_mean
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
-from renderer.settings.setting import Choice, Definitions, Flag, Kind, Number, Setting, Whole, settings_of
+from renderer.settings.setting import Choice, Definitions, Flag, FlagOrNames, Kind, Number, Setting, Whole, settings_of
 
 S = TypeVar("S")
 
@@ -129,6 +129,9 @@ def add_setting(container: argparse._ActionsContainer, one: Setting) -> None:
     taken: dict[str, Any] = {"type": argument_type(one.kind), "metavar": one.kind.metavar}
     if isinstance(one.kind, Choice):
         taken = {"choices": one.kind.names}
+    elif isinstance(one.kind, FlagOrNames):
+        taken |= {"nargs": "?", "const": True}
+        default = f": {', '.join(one.kind.names)}"
     elif isinstance(one.kind, Definitions):
         taken["action"] = "append"
     container.add_argument(*flags, default=one.default, help=one.about + default, **taken)

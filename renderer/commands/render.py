@@ -51,6 +51,8 @@ what is written:
              albedo, normal, Z (distance) of what camera rays hit first; noise (standard error); density (photons found
              per square metre and pass). At the first surface that spreads it, light comes straight from a light
              (direct), by mirrors and glass alone (caustic), or otherwise (indirect).
+             With --layers depth,position these alone, and other ones: variance (square of noise); of the middle of each
+             pixel position (X, Y, Z), uv (U, V), and the numbers of material and triangle, -1 where nothing is.
              With --denoise a .png shows the picture without noise, and an .exr has a layer 'denoised' of it; R, G, B
              and .npy stay as they are.
   FILE.json  statistics, see below

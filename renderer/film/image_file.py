@@ -146,7 +146,8 @@ def write_exr(
     """Write layers of a picture as OpenEXR; `texts` become header attributes.
 
     layers: by name, (height, width, 3) or (height, width) float32. `beauty` becomes the channels R, G, B and `depth` Z,
-    as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is normals, and of one a.Y.
+    as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is
+    normals or positions, of two a.U, a.V, and of one a.Y.
     window: which part of a picture they are, which becomes the file's data window; None for all of it.
     """
     import OpenEXR
@@ -184,7 +185,8 @@ def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str
     elif values.ndim == 2:
         yield f"{layer}.Y", np.ascontiguousarray(values)
     else:
-        for channel, name in enumerate("XYZ" if layer == "normal" else "RGB"):
+        names = "UV" if values.shape[2] == 2 else "XYZ" if layer in ("normal", "position") else "RGB"
+        for channel, name in enumerate(names):
             yield f"{layer}.{name}", np.ascontiguousarray(values[..., channel])
 
 

@@ -31,7 +31,8 @@ from renderer.run.darkness import darkness
 from renderer.run.earlier_picture import files_of
 from renderer.run.resuming import Resuming
 from renderer.run.session import Limits, Saving, expose, render
-from renderer.settings.picture import DEFAULT_PREVIEW
+from renderer.scene.first_hits import Floats, first_hits
+from renderer.settings.picture import DEFAULT_PREVIEW, FIRST_HIT_LAYERS
 from renderer.version import __version__
 from scenes.written_file import target_of
 from tracecore.dispatch.tracer import Limits as TracerLimits
@@ -66,6 +67,7 @@ class PictureOrder:
     exposure: in stops, or None for what suits the picture, see `renderer.film.exposure`.
     curve: the tone curve, which compresses bright light.
     white_point: x and y of what is shown white, or None for the white of sRGB.
+    layers: names of what is kept beside the picture.
     photon_path: where the photon map is kept, of a driver that has one.
     timeline_path: where it is written what each thread did when, of a driver that knows.
     preview: at least so many seconds between two unfinished pictures.
@@ -82,6 +84,7 @@ class PictureOrder:
     exposure: float | None = 0.0
     curve: str = "reinhard"
     white_point: Chromaticity | None = None
+    layers: tuple[str, ...] = ()
     photon_path: Path | None = None
     timeline_path: Path | None = None
     preview: float = DEFAULT_PREVIEW
@@ -173,6 +176,11 @@ class PictureRecord:
         self._context, self._driver, self._start, self._before = context, driver, start, before
         self._start_seconds = time.perf_counter() - start
         self.order = order
+        self._first_hits: dict[str, Floats] = {}
+        if set(order.layers) & set(FIRST_HIT_LAYERS):
+            settings = driver.settings
+            size = (settings.width, settings.height)
+            self._first_hits = first_hits(context.snapshot, context.tracer, size, settings.crop)
 
     def picture(self, film: Film) -> Picture:
         """Returns the picture so far, which stays as it is when the film goes on."""
@@ -182,7 +190,8 @@ class PictureRecord:
             texts=self.texts(film.passes, mapping),
             statistics=self.statistics(film),
             mapping=mapping,
-            has_layers=self._driver.settings.layers == "all",
+            layer_names=self.order.layers,
+            first_hits=self._first_hits,
             is_denoised=self.order.denoise,
             is_finished=False,
             window=self._window(),

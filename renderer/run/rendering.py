@@ -44,6 +44,9 @@ from renderer.settings.picture import (
     DRAFT_PASSES,
     DRAFT_SHARE,
     DRIVER_SETTINGS,
+    FEATURE_LAYERS,
+    LIGHT_LAYERS,
+    USUAL_LAYERS,
     Settings,
 )
 from renderer.settings.setting import MAX_PIXELS
@@ -125,6 +128,7 @@ class Plan:
             exposure=None if chosen.exposure == "auto" else chosen.exposure or 0.0,
             curve=chosen.tone_map or curve_of(self.driver),
             white_point=white_of(chosen),
+            layers=layers_wanted(chosen),
             photon_path=chosen.save_photons,
             timeline_path=chosen.timeline,
             preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
@@ -308,11 +312,17 @@ def white_of(settings: Settings) -> Chromaticity | None:
     return chromaticity_of(white) if isinstance(white, float) else white
 
 
+def layers_wanted(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the layers that are kept beside the picture."""
+    return (USUAL_LAYERS if settings.layers else ()) if isinstance(settings.layers, bool) else settings.layers
+
+
 def layers_for(settings: Settings) -> str:
     """Return the least of `layers.LAYER_COLUMNS` that has what is asked for."""
-    if settings.layers:
+    wanted = set(layers_wanted(settings))
+    if wanted & set(LIGHT_LAYERS):
         return "all"
-    if settings.denoise:
+    if settings.denoise or wanted & set(FEATURE_LAYERS):
         return "features"
     return "beauty" if settings.target_noise is None else "bias"
 

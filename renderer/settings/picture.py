@@ -16,6 +16,7 @@ from renderer.settings.setting import (
     DeviceName,
     File,
     Flag,
+    FlagOrNames,
     Name,
     Number,
     NumberOrWord,
@@ -44,6 +45,14 @@ DEFAULT_PREVIEW = 5.0
 #: As `pixel_filters.FILTERS` and `task.SAMPLERS` have them, which need the compiler.
 FILTER_NAMES = ("box", "tent", "gaussian", "blackman-harris")
 SAMPLER_NAMES = ("sobol", "random")
+
+#: Layers of the light, of what the eye meets first, and of errors, which are all that there are without names; and
+#: those of the middles of pixels (`renderer.scene.first_hits`) and others that are kept by name alone.
+LIGHT_LAYERS = ("direct", "indirect", "caustic", "density")
+FEATURE_LAYERS = ("albedo", "normal", "depth")
+USUAL_LAYERS = (*LIGHT_LAYERS, *FEATURE_LAYERS, "noise")
+FIRST_HIT_LAYERS = ("position", "uv", "material", "triangle")
+LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS)
 
 #: Settings that not every driver takes; a driver says which it does (`drivers.driver.settings_taken`).
 DRIVER_SETTINGS = ("photons", "radius", "guide_share", "max_bounces")
@@ -146,9 +155,10 @@ class Settings(Checked):
         otherwise="no target",
         group=_PICTURE,
     )
-    layers: bool = setting(
-        Flag(),
-        "keep direct, indirect and caustic light, albedo, normals and more beside the picture; a file must be an .exr",
+    layers: bool | tuple[str, ...] = setting(
+        FlagOrNames(LAYER_NAMES),
+        "keep direct, indirect and caustic light, albedo, normals and more beside the picture, or the layers that are "
+        "named alone; a file must be an .exr",
         default=False,
         group=_PICTURE,
     )

@@ -300,6 +300,34 @@ class Definitions:
 
 
 @dataclass(frozen=True)
+class FlagOrNames:
+    """This kind of value is yes or no, or some of a few names: an option whose value may be left out.
+
+    names: all that there are.
+    """
+
+    names: tuple[str, ...]
+    metavar: str | None = "NAME,..."
+
+    @property
+    def expected(self) -> str:
+        """Returns the names in words."""
+        return f"nothing, or names with commas between them, of {', '.join(self.names)}"
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """Return the names of a text such as depth,normal."""
+        return tuple(text.split(","))
+
+    def clean(self, value: Any) -> bool | tuple[str, ...]:
+        """Return a `bool`, or names of which each is known, each once."""
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) or not value or not set(value) <= set(self.names):
+            raise ValueError
+        return tuple(dict.fromkeys(value))
+
+
+@dataclass(frozen=True)
 class Flag:
     """This kind of value is yes or no: an option without a value."""
 

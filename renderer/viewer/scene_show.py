@@ -135,7 +135,7 @@ class SceneShow:
             "words": words_of(wish.settings),
             "choices": {"driver": list(DRIVERS), "kernel": list(kernels), "camera": list(camera_names(snapshot))},
             "command": command_line(self.name, wish.settings),
-            "has_layers": wish.settings.layers,
+            "has_layers": bool(wish.settings.layers),
             "camera": camera_facts(snapshot.camera, distance_ahead(context)),
             "whole": list(snapshot.camera.resolution) if wish.settings.size is None else list(wish.settings.size),
         }

@@ -7,7 +7,7 @@ from typing import Any
 
 from renderer.errors import UsageError
 from renderer.settings.picture import Settings
-from renderer.settings.setting import Flag, Setting, Size, settings_of
+from renderer.settings.setting import Setting, Size, settings_of
 
 #: Settings that the page may change.
 CHANGEABLE = (
@@ -54,12 +54,14 @@ def words_of(settings: Settings) -> dict[str, str]:
 def word_of(one: Setting, value: Any) -> str:
     """Returns the word of the command line that means a value of a setting."""
     if isinstance(value, tuple):
-        return ("x" if isinstance(one.kind, Size) else ",").join(map(_number, value))
-    return _number(value) if isinstance(value, float) else str(value)
+        return ("x" if isinstance(one.kind, Size) else ",").join(map(_plain_word, value))
+    return _plain_word(value)
 
 
-def _number(value: float) -> str:
-    """Returns the shortest word that means this very number."""
+def _plain_word(value: Any) -> str:
+    """Returns the shortest word that means this very value."""
+    if not isinstance(value, float):
+        return str(value)
     word = f"{value:g}"
     return word if float(word) == value else repr(value)
 
@@ -76,7 +78,7 @@ def command_line(scene: str, settings: Settings, passes: int | None = None) -> s
         value = getattr(settings, one.name)
         if one.group == _UNTOLD_GROUP or one.name in _UNTOLD or value == one.default:
             continue
-        if isinstance(one.kind, Flag):
+        if value is True:
             words.append(one.option)
         elif isinstance(value, dict):
             words += [word for name, text in value.items() for word in (one.option, f"{name}={text}")]
