@@ -12,7 +12,7 @@ import errno
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from renderer.commands import (
@@ -94,9 +94,9 @@ def make_parser() -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status. Wrong arguments and --help raise `SystemExit`, as argparse does."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    arguments = make_parser().parse_args(_with_one_name(words))
-    arguments.words = words
+    command_line = list(sys.argv[1:] if argv is None else argv)
+    arguments = make_parser().parse_args(_with_one_name(command_line))
+    arguments.command_line = command_line
     with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
         status = _run(arguments)
         if status == EXIT_INTERRUPTED:
@@ -131,7 +131,8 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         _bound_threads(arguments)
         _load_plugins(arguments)
-        return int(arguments.run(arguments))
+        with _compiler_shown(arguments):
+            return int(arguments.run(arguments))
     except KeyboardInterrupt as interrupt:
         print(f"tracecore: interrupted{f': {interrupt}' if str(interrupt) else ''}", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -144,6 +145,13 @@ def _run(arguments: argparse.Namespace) -> int:
         for line in _lines(error):
             print(f"tracecore: error: {line}", file=sys.stderr)
         return status
+
+
+def _compiler_shown(arguments: argparse.Namespace) -> AbstractContextManager[None]:
+    """Shows what is compiled while a command runs, unless errors alone are wanted."""
+    from renderer.run.first_run import shown
+
+    return shown(quiet=getattr(arguments, "quiet", False))
 
 
 def _bound_threads(arguments: argparse.Namespace) -> None:

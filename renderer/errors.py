@@ -1,6 +1,14 @@
 """This module defines every error that the renderer raises."""
 
-from pathlib import Path
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scenes.model import Snapshot
+    from tracecore.errors import WrongHitError
 
 
 class RenderError(Exception):
@@ -11,23 +19,12 @@ class UsageError(RenderError, ValueError):
     """What was asked for cannot be done; the message says what was got, what is expected and the remedy."""
 
 
-class RadianceError(RenderError):
-    """A pass holds radiance that cannot be: not a number, infinite, or negative.
+class WrongPictureError(RenderError):
+    """A kernel hits what is not there. wrong: what it hit. snapshot: of the scene."""
 
-    pass_index: 0-based.
-    pixel: (x, y) of the first bad one, from the top left.
-    count: bad pixels in the pass.
-    """
-
-    def __init__(self, pass_index: int, pixel: tuple[int, int], value: tuple[float, ...], count: int) -> None:
-        self.pass_index, self.pixel, self.value, self.count = pass_index, pixel, value, count
-        x, y = pixel
-        colour = ", ".join(f"{channel:g}" for channel in value)
-        super().__init__(
-            f"pass {pass_index}: {count} pixel{'s' if count > 1 else ''} with radiance that is not finite and >= 0; "
-            f"the first is x = {x}, y = {y} with ({colour}). This is a fault of the driver or of a shader: "
-            "please report it with the scene and the seed"
-        )
+    def __init__(self, wrong: WrongHitError, snapshot: Snapshot, remedy: str = "") -> None:
+        super().__init__(f"{wrong}; what this kernel has traced is not to be trusted{remedy}")
+        self.wrong, self.snapshot = wrong, snapshot
 
 
 class CheckpointError(UsageError):

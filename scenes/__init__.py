@@ -17,7 +17,7 @@ from scenes.lights import DistantLight, PointLight, SpotLight
 from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
 from scenes.scene import Scene
 from scenes.shipped import SHIPPED, ShippedScene
-from scenes.source_file import files_noted, suffix_of
+from scenes.source_file import scene_opened, suffix_of
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 
 __all__ = [
@@ -100,7 +100,11 @@ def shipped_scenes() -> tuple[ShippedScene, ...]:
 
 
 def load(
-    name_or_path: str | Path, viewing: Viewing = AS_THE_FILE_SAYS, parameters: Mapping[str, str] | None = None
+    name_or_path: str | Path,
+    viewing: Viewing = AS_THE_FILE_SAYS,
+    parameters: Mapping[str, str] | None = None,
+    *,
+    allow_outside: bool = False,
 ) -> Scene:
     """Returns the scene of a shipped name, or of a file.
 
@@ -108,6 +112,7 @@ def load(
     viewing: how it will be looked at, on which it depends what is up in files that do not say it, and how fine round
         shapes are.
     parameters: values of the parameters, `$name`, of a file of Mitsuba, instead of its own.
+    allow_outside: files that the scene names may be anywhere; else they are in its folder, or below it.
 
     What a reader notes of a file, things that are left out or approximated, goes to the log `scenes`, a line each.
 
@@ -124,12 +129,15 @@ def load(
     if reader is None:
         raise UnknownSceneError(unknown_scene(str(name_or_path), [row.name for row in SHIPPED], READERS))
     try:
-        with files_noted() as files:
-            scene = viewed(reader(path, parameters) if parameters else reader(path), viewing)
+        with scene_opened(path, allow_outside=allow_outside) as files:
+            scene = reader(path, parameters) if parameters else reader(path)
     except SceneFileError as error:
         if os.path.lexists(path):
             raise
         raise SceneFileError(path, None, missing_file(path, READERS)) from error
+    except SceneError as error:
+        raise SceneFileError(path, None, str(error)) from error
+    scene = viewed(scene, viewing)
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)
     return replace(scene, files=tuple(dict.fromkeys((path, *files))))

@@ -3,7 +3,8 @@
 Their meshes are inscribed, so that a mesh of more segments is nowhere farther off.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -92,7 +93,45 @@ class Tube:
         return 2 * segments
 
 
-Curve = Ball | Tube
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """Describes what a format turns about an axis in a way of its own.
+
+    ends: (2, 3), of the axis; both are the centre of a ball.
+    width: the largest distance of a point from it.
+    bends: in how many directions it is curved.
+    make: from an even number of segments around it to its mesh.
+    """
+
+    ends: Doubles
+    width: float
+    bends: int
+    make: Callable[[int], Mesh]
+
+    @cached_property
+    def coarse(self) -> Mesh:
+        """Returns the mesh of the fewest segments."""
+        return self.mesh(LEAST_SEGMENTS)
+
+    def mesh(self, segments: int) -> Mesh:
+        """Makes the mesh of so many segments around it, an even number."""
+        return self.make(segments)
+
+    def triangles(self, segments: int) -> int:
+        """Returns how many triangles that are at most."""
+        return 2 * segments * (segments // 2 if self.bends > 1 else 1)
+
+    def changed(self, change: Callable[[Mesh], Mesh]) -> "Turned":
+        """Returns the shape whose meshes are those of this one, changed."""
+        return replace(self, make=lambda segments: change(self.make(segments)))
+
+
+Curve = Ball | Tube | Turned
+
+
+def changed(shape: Mesh | Turned, change: Callable[[Mesh], Mesh]) -> Mesh | Turned:
+    """Returns a shape, or a round one, under a function of meshes."""
+    return shape.changed(change) if isinstance(shape, Turned) else change(shape)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from scenes.curves import Curve, Fineness
+from scenes.errors import SceneError
 from scenes.geometry import unit
 from scenes.keys.place import Place
 from scenes.keys.values import Key
+from scenes.limits import MAX_ALL_PIXELS
 from scenes.model import AnimationRange, Camera, Color, Doubles, Floats, Indices, Light, Material, Mesh, Texture
 from scenes.notes import Notes
 from scenes.tracks import Track
@@ -110,11 +112,19 @@ class Part:
     curve: Curve | None = None
 
 
+def part_of(
+    shape: Shape | Curve, transform: Transform = WORLD, origin: Origin = BY_CODE, material: int | None = None
+) -> Part:
+    """Returns a shape in its place, with the coarsest mesh of it if it is round."""
+    if isinstance(shape, Curve):
+        return Part(shape.coarse, transform, origin, material, curve=shape)
+    return Part(shape, transform, origin, material)
+
+
 class LightView(Protocol):
     """Says where lights are at one time."""
 
-    @property
-    def typical_distance(self) -> float:
+    def distance(self, source: "LightSource") -> float:
         """Returns the distance at which a light that does not fade looks as strong as its number says, at all times."""
 
     def position(self, source: "LightSource", place: Doubles) -> tuple[float, float, float]:
@@ -182,6 +192,7 @@ class Document:
     up: "y" or "z", what is up where no camera says it.
     is_up_known: whether the format says so; else it is looked for in the triangles.
     fineness: how its round shapes became triangles, if it has had any.
+    pixels: of the textures that were added by `add_texture`.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -199,6 +210,15 @@ class Document:
     up: str = "y"
     is_up_known: bool = True
     fineness: Fineness | None = None
+    pixels: int = 0
+
+    def add_texture(self, texture: Texture) -> int:
+        """Takes in a texture and returns its index. Raises SceneError where all have too many pixels."""
+        self.textures.append(texture)
+        self.pixels += texture.pixels.shape[0] * texture.pixels.shape[1]
+        if self.pixels > MAX_ALL_PIXELS:
+            raise SceneError(f"its textures have over {MAX_ALL_PIXELS} pixels in all")
+        return len(self.textures) - 1
 
     @property
     def has_curves(self) -> bool:

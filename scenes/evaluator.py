@@ -2,6 +2,7 @@
 asked for."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,7 +20,8 @@ from scenes.document import (
     triangle_count,
 )
 from scenes.errors import SceneError, SceneFileError
-from scenes.geometry import MAX_COORDINATE, areas, corner_arrays, corner_uvs, small_uvs, unit
+from scenes.geometry import MAX_COORDINATE, corner_arrays_of_all, corner_uvs, small_uvs, unit
+from scenes.lamp_distances import lamp_distances
 from scenes.memory import check_memory
 from scenes.model import (
     Camera,
@@ -41,8 +43,8 @@ from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 
 __all__ = ["DEFAULT_CAMERA", "SceneEvaluator", "scene_of", "viewed"]
 
-#: Pairs of a triangle and a light among which the typical distance is looked for.
-MAX_PAIRS = 4_000_000
+#: Triangles that are placed at a time.
+MAX_RUN = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +88,16 @@ class SceneEvaluator:
         self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
         self.material_ids: Indices = np.zeros(total, dtype=np.int32)
         for item in self.placed:
-            material = item.part.material
-            self.material_ids[item.indices] = item.part.shape.material if material is None else material
-            if not isinstance(item.part.shape, KeyedTriangles):
-                place_uvs = corner_uvs if self.is_clamped(self.material_ids[item.indices]) else small_uvs
-                self.uvs[item.indices] = place_uvs(rest_of(item.part.shape))
+            shape, material = item.part.shape, item.part.material
+            self.material_ids[item.indices] = shape.material if material is None else material
+            if not isinstance(shape, KeyedTriangles) and rest_of(shape).uvs is not None:
+                clamped = self.is_clamped(shape.material if material is None else material)
+                self.uvs[item.indices] = (corner_uvs if clamped else small_uvs)(rest_of(shape))
 
-    def is_clamped(self, material_ids: Indices) -> bool:
-        """Returns whether a texture of these triangles, all of one material, does not repeat."""
-        textures, materials = self.document.textures, self.document.materials
-        return any(
-            textures[i].wrap == "clamp" for own in np.unique(material_ids) for i in materials[own].pictures.values()
-        )
+    def is_clamped(self, material: int) -> bool:
+        """Returns whether a texture of a material does not repeat."""
+        textures = self.document.textures
+        return any(textures[index].wrap == "clamp" for index in self.document.materials[material].pictures.values())
 
     @property
     def moving_triangles(self) -> int:
@@ -129,14 +129,17 @@ class SceneEvaluator:
         return arrays
 
     @cached_property
-    def light_distance(self) -> float:
-        """Returns the distance at which a light looks as strong as its number says: see `typical_distance`."""
+    def light_distances(self) -> dict[LightSource, float]:
+        """Returns the distance at which each light that does not fade is as strong as its number says, at all times:
+        see `scenes.lamp_distances`."""
         start = self.document.animation.start
         view = EvaluatedLights(self, start)
         with np.errstate(all="ignore"):
-            positions = [source.steady_position(view) for source in self.document.lights]
-        lights = [position for position in positions if position is not None]
-        return typical_distance(self.arrays_at(start).positions, np.array(lights))
+            placed = {source: source.steady_position(view) for source in self.document.lights}
+        steady = {source: position for source, position in placed.items() if position is not None}
+        positions = np.array(list(steady.values())).reshape(-1, 3)
+        distances = lamp_distances(self.arrays_at(start).positions, positions)
+        return dict(zip(steady, distances.tolist(), strict=True))
 
     def snapshot(self, time: float) -> Snapshot:
         """Makes the snapshot of a time. Raises SceneFileError where what moves has left the world that float32 can
@@ -173,15 +176,16 @@ class SceneEvaluator:
         """Writes the triangles of some parts at a time."""
         poses: dict[int, Pose] = {}
         with np.errstate(all="ignore"):  # what overflows is not finite, and found below
-            for item in items:
-                part = item.part
-                pose = self.pose(part.transform, time, poses)
-                mesh = part.shape if isinstance(part.shape, Mesh) else part.shape.mesh_at(time)
-                positions, normals = corner_arrays(mesh, pose.matrix)
-                check_range(positions, part.origin, time)
-                arrays.positions[item.indices] = positions
-                arrays.normals[item.indices] = normals
-                arrays.shown[item.indices] = pose.shown
+            for run in runs_of(items):
+                first = run[0].part
+                placed = [self.pose(item.part.transform, time, poses) for item in run]
+                mesh = first.shape if isinstance(first.shape, Mesh) else first.shape.mesh_at(time)
+                positions, normals = corner_arrays_of_all(mesh, np.array([pose.matrix for pose in placed]))
+                check_run(positions, run, time)
+                own = slice(run[0].indices.start, run[-1].indices.stop)
+                arrays.positions[own] = positions
+                arrays.normals[own] = normals
+                arrays.shown[own] = np.repeat([pose.shown for pose in placed], len(mesh.triangles))
 
     def pose(self, transform: Transform | None, time: float, known: dict[int, Pose]) -> Pose:
         """Returns what a transform does at a time, outermost first.
@@ -224,10 +228,9 @@ class EvaluatedLights:
         """Returns what the transform of a light does."""
         return self._evaluator.pose(source.transform, self._time, self._poses)
 
-    @property
-    def typical_distance(self) -> float:
+    def distance(self, source: LightSource) -> float:
         """Returns the distance at which a light that does not fade looks as strong as its number says, at all times."""
-        return self._evaluator.light_distance
+        return self._evaluator.light_distances[source]
 
     def position(self, source: LightSource, place: Doubles) -> tuple[float, float, float]:
         """Returns where a place (3,) of a light is, moved by its track and its transform."""
@@ -260,33 +263,38 @@ def check_turned(directions: Doubles, origin: Origin, time: float) -> None:
         raise SceneFileError(origin.path, origin.line, message)
 
 
+def runs_of(items: list[Placed]) -> Iterator[list[Placed]]:
+    """Yields items in their order, those of the same mesh together where they follow one another in the flat arrays, up
+    to a number of triangles."""
+    run: list[Placed] = []
+    for item in items:
+        if run and not continues(run, item):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run
+
+
+def continues(run: list[Placed], item: Placed) -> bool:
+    """Returns whether an item may be placed with those of a run."""
+    shape, start = item.part.shape, item.indices.start
+    follows = shape is run[0].part.shape and isinstance(shape, Mesh) and start == run[-1].indices.stop
+    return follows and item.indices.stop - run[0].indices.start <= MAX_RUN
+
+
+def check_run(positions: Doubles, run: list[Placed], time: float) -> None:
+    """Raises SceneFileError about the first of some items that is out of range. positions: of all of them."""
+    if not np.abs(positions).max(initial=0.0) <= MAX_COORDINATE:
+        for item, own in zip(run, np.split(positions, len(run)), strict=True):
+            check_range(own, item.part.origin, time)
+
+
 def check_range(positions: Doubles, origin: Origin, time: float) -> None:
     """Raises SceneFileError when world positions are not finite or too far out for float32."""
     if not np.abs(positions).max(initial=0.0) <= MAX_COORDINATE:
         message = f"at time {time:g} what begins here reaches beyond {MAX_COORDINATE:g} in the world"
         raise SceneFileError(origin.path, origin.line, message)
-
-
-def typical_distance(positions: Floats, lights: Doubles) -> float:
-    """Returns the median distance between a triangle's centroid and a light, over all pairs, weighted by area. Very
-    many pairs are thinned out evenly.
-
-    positions: (n, 3, 3).
-    lights: (m, 3).
-
-    Lights of the file have no falloff: a surface of reflectance kd has radiance kd c cos under a light of strength c.
-    Under a point light of intensity I at distance d it has (kd / pi) I cos / d^2. With I = pi c d^2 (W/sr) both agree
-    at this distance, so that as much surface gets brighter as gets darker. It is fixed for all times.
-    """
-    if not len(lights):
-        return 1.0
-    lights = lights[:: -(-len(lights) // 1000)]
-    chosen = positions[:: -(-len(positions) * len(lights) // MAX_PAIRS)].astype(np.float64)
-    distances = np.linalg.norm(chosen.mean(axis=1)[:, None] - lights[None], axis=-1).ravel()
-    weights = np.repeat(areas(chosen), len(lights))
-    order = np.argsort(distances, kind="stable")
-    share = np.cumsum(weights[order])
-    return float(distances[order[np.searchsorted(share, 0.5 * share[-1])]])
 
 
 def lit_by_ambient(material: Material, ambient: Color) -> Material:

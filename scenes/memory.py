@@ -12,18 +12,19 @@ from pathlib import Path
 from scenes.errors import SceneError
 
 #: Bytes of a triangle: corners, normals, texture coordinates, material and whether it is seen, twice (what stands
-#: still, and the snapshot); the tree with its triangles, and what building it takes. Measured: 191 and 200.
-SNAPSHOT_BYTES, TREE_BYTES = 2 * (36 + 36 + 24 + 4 + 1), 230
-
-#: The most triangles that a file may hold.
-MAX_TRIANGLES = 20_000_000
+#: still, and the snapshot); the tree with its triangles, and what building it takes. Measured: docs/reliability.md.
+SNAPSHOT_BYTES, TREE_BYTES = 2 * (36 + 36 + 24 + 4 + 1), 440
 
 #: Scenes that take at least so many bytes are logged.
 MUCH = 1_000_000_000
 
 #: Where Linux says how much memory there is: in all, and for a group of processes as containers are.
 ALL_MEMORY = Path("/proc/meminfo")
+PROCESS = Path("/proc/self/statm")
 GROUP_LIMIT, GROUP_USE = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+
+#: What the user allows, as this process has one memory.
+_limits: dict[str, int | None] = {"memory": None}
 
 
 def needed_bytes(triangles: int) -> int:
@@ -31,10 +32,51 @@ def needed_bytes(triangles: int) -> int:
     return triangles * (SNAPSHOT_BYTES + TREE_BYTES)
 
 
+def limit_memory(size: int | None) -> None:
+    """Limits the memory of this process, in bytes, for all that asks here before it takes some; None for no limit."""
+    _limits["memory"] = size
+
+
 def free_bytes() -> int | None:
     """Returns how many bytes this process may still take, or None where the system does not say."""
-    found = [size for size in (free_of_all(), free_of_group()) if size is not None]
+    found = [size for size in (free_of_all(), free_of_group(), free_of_process(), free_of_limit()) if size is not None]
     return min(found, default=None)
+
+
+def usable_bytes() -> int | None:
+    """Returns how many bytes this process may take with those that it has, or None where the system does not say."""
+    free = free_bytes()
+    return None if free is None else free + own_bytes()
+
+
+def own_bytes() -> int:
+    """Returns how many bytes of memory this process has, or 0 where the system does not say."""
+    return _pages_of_process(1)
+
+
+def free_of_process() -> int | None:
+    """Returns how many more addresses this process may have, where they are limited (`ulimit -v`)."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    except (ImportError, OSError, ValueError):
+        return None
+    return None if limit == resource.RLIM_INFINITY else max(limit - _pages_of_process(0), 0)
+
+
+def free_of_limit() -> int | None:
+    """Returns how many bytes are left of those that `limit_memory` allows, or None without a limit."""
+    limit = _limits["memory"]
+    return None if limit is None else max(limit - own_bytes(), 0)
+
+
+def _pages_of_process(column: int) -> int:
+    """Returns the bytes of a column of what Linux says of this process: 0 addresses, 1 memory."""
+    try:
+        return int(PROCESS.read_text().split()[column]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def free_of_all() -> int | None:

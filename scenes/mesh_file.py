@@ -25,7 +25,7 @@ from scenes.errors import SceneFileError
 from scenes.evaluator import scene_of
 from scenes.geometry import bad_numbers
 from scenes.gltf import GLTF_SUFFIXES, read_document
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_TRIANGLES
 from scenes.mesh_materials import dressed
 from scenes.mesh_validation import check_stl, is_stl_text
 from scenes.model import Doubles, Mesh

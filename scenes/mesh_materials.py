@@ -16,8 +16,7 @@ def dressed(mesh: Mesh, geometry: Any, document: Document) -> Mesh:
     material, colors = PLAIN, face_colors(geometry)
     if colors is not None:
         mesh, palette = painted(mesh, colors, "colours of faces")
-        material = Material(name="colours", diffuse=(1.0, 1.0, 1.0), texture=len(document.textures))
-        document.textures.append(palette)
+        material = Material(name="colours", diffuse=(1.0, 1.0, 1.0), texture=document.add_texture(palette))
     if material not in document.materials:
         document.materials.append(material)
     return replace(mesh, material=document.materials.index(material))

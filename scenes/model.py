@@ -5,7 +5,7 @@ Readers of files make scenes; renderers look at snapshots alone. World units are
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -252,9 +252,14 @@ class Snapshot:
     def seen_by(self, name: str) -> "Snapshot":
         """Returns the same snapshot, seen through another of its cameras. Raises SceneError where there is none of this
         name."""
-        if name not in self.cameras:
-            raise SceneError(f"scene {self.name!r} has no camera {name!r}; it has {', '.join(self.cameras)}")
+        check_camera(self.name, name, self.cameras)
         return replace(self, camera=self.cameras[name])
+
+
+def check_camera(scene: str, name: str, cameras: Iterable[str]) -> None:
+    """Raises `SceneError` where a camera is not among those that a scene has. scene: its name."""
+    if name not in (known := list(cameras)):
+        raise SceneError(f"scene {scene!r} has no camera {name!r}; it has {', '.join(known)}")
 
 
 @dataclass(frozen=True, kw_only=True)

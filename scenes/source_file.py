@@ -1,46 +1,103 @@
-"""This module reads the bytes of a file, packed or not, with errors that say what is wrong with it, and notes which
-files are read.
+"""This module reads the bytes of a file, packed or not, with errors that say what is wrong with it. It notes which
+files are read, and sees to it that a scene reads no others than those of its own folder.
 """
 
 import gzip
 import io
+import os
 import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scenes.errors import SceneFileError
+from scenes.limits import FREE_OF_RATIO, MAX_RATIO
 
 #: The end of the names of packed files.
 PACKED = ".gz"
 
-#: The files that are read inside of `files_noted`.
-_noted: ContextVar[list[Path] | None] = ContextVar("noted", default=None)
+#: What is said of a file that a scene may not read.
+OUTSIDE = "lies outside of the folder of the scene; --allow-outside has it read"
+
+
+class OutsideError(SceneFileError):
+    """A scene names a file outside of its folder."""
+
+
+@dataclass(eq=False)
+class Opened:
+    """Holds what is known of a scene while its files are read.
+
+    scene: its own file.
+    folders: in which, or below which, its other files have to be, without links; None where they may be anywhere.
+    files: that have been read.
+    """
+
+    scene: Path
+    folders: list[Path] | None
+    files: list[Path] = field(default_factory=list)
+
+    def has(self, path: Path) -> bool:
+        """Returns whether a file may be read."""
+        if self.folders is None or path == self.scene:
+            return True
+        try:
+            real = path.resolve()
+        except (OSError, ValueError, RuntimeError):  # a name that no file can have, links in a circle
+            return False
+        return any(real.is_relative_to(folder) for folder in self.folders)
+
+
+#: The scene that is being read.
+_opened: ContextVar[Opened | None] = ContextVar("opened", default=None)
 
 
 @contextmanager
-def files_noted() -> Iterator[list[Path]]:
-    """Gives a list to which each file that is read within the block is added, so that nothing is written over it."""
-    before, found = _noted.get(), list[Path]()
-    token = _noted.set(found)
+def scene_opened(path: Path, *, allow_outside: bool = False) -> Iterator[list[Path]]:
+    """Gives a list to which each file that is read within the block is added, so that nothing is written over it.
+
+    path: of the scene's own file. All others have to be in its folder, or below it.
+    allow_outside: they may be anywhere.
+    """
+    before = _opened.get()
+    opened = Opened(path, None if allow_outside else [path.parent.resolve()])
+    token = _opened.set(opened)
     try:
-        yield found
+        yield opened.files
     finally:
-        _noted.reset(token)
+        _opened.reset(token)
         if before is not None:
-            before += found
+            before.files += opened.files
+
+
+def allow_folder(folder: Path) -> None:
+    """Lets the scene that is being read have files in one more folder."""
+    opened = _opened.get()
+    if opened is not None and opened.folders is not None:
+        opened.folders.append(folder.resolve())
+
+
+def may_be_read(path: Path) -> bool:
+    """Returns whether the scene that is being read may read a file."""
+    opened = _opened.get()
+    return opened is None or opened.has(path)
 
 
 def note_file(path: Path) -> None:
-    """Notes that a file is read; `check_file` does so by itself."""
-    if (noted := _noted.get()) is not None:
-        noted.append(path)
+    """Notes that a file is read, which `check_file` does by itself. Raises OutsideError where it may not be."""
+    opened = _opened.get()
+    if opened is not None:
+        if not opened.has(path):
+            raise OutsideError(path, None, OUTSIDE)
+        opened.files.append(path)
 
 
 def check_file(path: Path, max_bytes: int) -> None:
-    """Raises SceneFileError unless the path is an ordinary file that is neither empty nor larger than max_bytes."""
+    """Raises SceneFileError unless the path is an ordinary file that is neither empty nor larger than max_bytes, and is
+    where the scene's files may be."""
     note_file(path)
     try:
         status = path.stat()
@@ -67,24 +124,40 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
     SceneFileError as `check_file` does, or where it fails."""
     check_file(path, max_bytes)
     try:
-        data = path.read_bytes()
+        with open(
+            os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb"
+        ) as file:  # should it be a pipe by now
+            data = file.read()
     except OSError as error:
         raise SceneFileError(path, None, f"cannot be read: {reason(error)}") from error
     return unpacked(path, data, max_bytes) if path.suffix.lower() == PACKED else data
 
 
 def unpacked(path: Path, data: bytes, max_bytes: int) -> bytes:
-    """Returns the bytes that a file of gzip holds (Deutsch: GZIP file format specification, RFC 1952, 1996)."""
+    """Returns the bytes that a file of gzip holds (Deutsch: GZIP file format specification, RFC 1952, 1996). Raises
+    SceneFileError where there are more, or more than a hundred times as many as are packed, which no scene has."""
+    max_bytes = min(max_bytes, most_unpacked(len(data)))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             found = file.read(max_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise SceneFileError(path, None, f"cannot be unpacked: {reason(error)}") from error
     if len(found) > max_bytes:
-        raise SceneFileError(path, None, f"unpacks to more than the {max_bytes} bytes that are read")
+        raise SceneFileError(path, None, f"its {len(data)} bytes unpack to more than the {max_bytes} that are read")
     if not found:
         raise SceneFileError(path, None, "the file is empty")
     return found
+
+
+def most_unpacked(packed: int) -> int:
+    """Returns how many bytes may be unpacked from so many."""
+    return FREE_OF_RATIO + MAX_RATIO * packed
+
+
+def check_unpacked(path: Path, packed: int, needed: int) -> None:
+    """Raises SceneFileError where a file promises more bytes than it may hold packed."""
+    if needed > most_unpacked(packed):
+        raise SceneFileError(path, None, f"its {packed} bytes promise {needed}: more than can be packed into them")
 
 
 def as_utf8(text: bytes) -> bytes:

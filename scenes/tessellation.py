@@ -5,6 +5,9 @@ distance of its outline from the nearest of the cameras' places; what is curved 
 and cameras that move are looked at `MOMENTS` times, and count where they are nearest. The same scene, camera and size
 give the same triangles. Where all shapes together would have more than `MAX_TRIANGLES`, the error of all is doubled
 until they do not, or have the fewest segments that there are.
+
+What glows lights the scene by its area, wherever it is seen from: it has `GLOWING_SEGMENTS`, or half as many each time
+that the error is doubled.
 """
 
 import math
@@ -24,6 +27,8 @@ from scenes.viewing import Viewing
 MAX_ERROR = 0.25
 MAX_TRIANGLES = 4_000_000
 MOMENTS = 16
+#: A ball of so many segments lacks 0.2 % of its area.
+GLOWING_SEGMENTS = 64
 
 
 def tessellated(document: Document, viewing: Viewing) -> Document:
@@ -36,17 +41,25 @@ def tessellated(document: Document, viewing: Viewing) -> Document:
     name = viewing.camera if viewing.camera in document.cameras else next(iter(document.cameras))
     size = viewing.size or document.cameras[name].resolution
     bends, widths = np.array([curve.bends for curve in curves]), widths_in_pixels(document, chosen, name, viewing, size)
-    error = MAX_ERROR
+    shines, error = are_lamps(document, chosen), MAX_ERROR
     while True:
-        segments = segments_for(widths, bends, error)
+        of_lamps = max(LEAST_SEGMENTS, int(GLOWING_SEGMENTS * MAX_ERROR / error))
+        segments = np.where(shines, of_lamps, segments_for(widths, bends, error))
         triangles = sum(curve.triangles(count) for curve, count in zip(curves, segments.tolist(), strict=True))
         if triangles <= MAX_TRIANGLES or (segments == LEAST_SEGMENTS).all():
             break
         error *= 2.0
-    meshes = meshes_of(curves, segments.tolist())
-    parts = [part if part.curve is None else replace(part, shape=next(meshes), curve=None) for part in document.parts]
+    meshes = list(meshes_of(curves, segments.tolist()))
+    triangles, left = sum(len(mesh.triangles) for mesh in meshes), iter(meshes)
+    parts = [part if part.curve is None else replace(part, shape=next(left), curve=None) for part in document.parts]
     fineness = Fineness(shapes=len(curves), triangles=triangles, error=error, size=size)
     return replace(document, parts=join_loose(parts), fineness=fineness)
+
+
+def are_lamps(document: Document, parts: Sequence[Part]) -> npt.NDArray[np.bool_]:
+    """Returns whether parts glow: (n,) bool."""
+    indices = [part.shape.material if part.material is None else part.material for part in parts]
+    return np.array([max(document.materials[index].emission) > 0.0 for index in indices], np.bool_)
 
 
 def meshes_of(curves: Sequence[Curve], segments: Sequence[int]) -> Iterator[Mesh]:

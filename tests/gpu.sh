@@ -9,7 +9,7 @@
 #   OUT            folder for logs and figures (default: output/gpu)
 #   PYTHON         interpreter (default: python3)
 #   GPU_EXTRA      more commands, one a line, each with a time limit of GPU_EXTRA_LIMIT seconds (default: 300)
-#   GPU_SKIP       parts to leave out, separated by spaces: vectors renderer tracecore builds memcheck
+#   GPU_SKIP       parts to leave out, separated by spaces: vectors renderer tracecore builds faults memcheck
 #                  racecheck bench benchmark
 #
 # Every command has a time limit. The last lines are a summary; the exit status is 1 if anything failed.
@@ -52,6 +52,9 @@ if [[ $failed == 0 ]]; then
     part tracecore 900 "$PYTHON" -m pytest -m gpu tests/tracecore -q --durations=5 -p no:cacheprovider
     # Every kernel for every architecture and mode of dispatch, of which `make test` compiles a third.
     part builds 500 env TRACECORE_EVERY_BUILD=1 "$PYTHON" -m pytest tests/tracecore/test_nvrtc.py -q -p no:cacheprovider
+
+    # Kernels that fail on purpose; 100 renders are more than a look at it needs.
+    part faults 400 "$PYTHON" tests/inject_gpu_faults.py --runs 24 --log "$OUT/faults.txt"
 
     if command -v compute-sanitizer >/dev/null; then
         for tool in memcheck racecheck; do

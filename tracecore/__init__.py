@@ -43,6 +43,7 @@ def open_tracer(
     dispatch: str | None = None,
     tree: BinaryTree | None = None,
     cutouts: Cutouts | None = None,
+    verify: float = 0.0,
 ) -> Tracer:
     """Opens a tracer of triangles on a device.
 
@@ -56,6 +57,8 @@ def open_tracer(
     tree: a tree over these triangles, made by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by
     default a new one is built.
     cutouts: where triangles are not there; by default all are solid.
+    verify: share of the batches whose hits are compared with those of the CPU, which needs a tree of its own; a wrong
+    one raises WrongHitError. On the CPU itself nothing is compared.
     Raises TriangleError, CutoutError, DeviceError and KernelError.
     """
     checked = checked_triangles(triangles)
@@ -70,12 +73,24 @@ def open_tracer(
 
         device = "gpu" if gpu_unavailable_reason() is None else "cpu"
     if device == "gpu":
-        return _open_gpu(surfaces, index, kernel, threads, dispatch)
+        return _verified(_open_gpu(surfaces, index, kernel, threads, dispatch), surfaces, verify)
     if device == "emulator":
         from tracecore.emulator.tracer import EmulatedTracer
 
-        return EmulatedTracer(checked, kernel, threads=threads, tree=tree, cutouts=surfaces.cutouts)
+        emulated = EmulatedTracer(checked, kernel, threads=threads, tree=tree, cutouts=surfaces.cutouts)
+        return _verified(emulated, surfaces, verify)
     return _open_cpu(surfaces, device, kernel, threads)
+
+
+def _verified(tracer: Tracer, surfaces: "_Surfaces", share: float) -> Tracer:
+    """Returns the tracer, with a share of its batches compared with what the CPU hits."""
+    if share <= 0.0:
+        return tracer
+    from tracecore.tracers.cpu import CpuTracer
+    from tracecore.tracers.verified import Judge, VerifiedTracer
+
+    judge = CpuTracer(surfaces.triangles, threads=1, cutouts=surfaces.cutouts)
+    return VerifiedTracer(tracer, Judge(judge, len(surfaces.triangles), share))
 
 
 def device_and_index(text: str) -> tuple[Device, int | None]:

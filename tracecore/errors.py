@@ -1,5 +1,13 @@
 """Holds every error that the co-processor raises."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 
 class TraceError(Exception):
     """Stands at the root of all errors of tracecore."""
@@ -23,6 +31,20 @@ class DeviceError(TraceError):
 
 class KernelError(TraceError):
     """Says that a kernel is unknown, does not compile, or reported a fault while tracing."""
+
+
+class WrongHitError(KernelError):
+    """Says that hits of a kernel are not those of another tracer.
+
+    kernel: its name.
+    query: what was asked, a `tracecore.rays.Query`.
+    rays: (n, 8) float32, of the batch.
+    index: of the first wrong ray.
+    """
+
+    def __init__(self, kernel: str, query: int, rays: npt.NDArray[np.float32], index: int, words: str) -> None:
+        super().__init__(f"kernel {kernel!r} is wrong: {words}")
+        self.kernel, self.query, self.rays, self.index = kernel, query, rays, index
 
 
 class PeerError(TraceError):

@@ -10,6 +10,16 @@ from tracecore.rays import MISS, Floats
 LARGEST_COORDINATE = 1e12
 
 
+def check_finite(triangles: Floats) -> None:
+    """Raises `TriangleError` for triangles of which a number is not finite: a builder would sort them nowhere.
+
+    triangles: (t, ...) float32, of each its corners or its box.
+    """
+    if triangles.size and not (np.isfinite(triangles.min()) and np.isfinite(triangles.max())):
+        is_good = np.isfinite(triangles.reshape(len(triangles), -1)).all(axis=1)
+        raise TriangleError(f"triangle {int(np.argmin(is_good))} has a corner that is not finite; remove it")
+
+
 def checked_triangles(triangles: npt.ArrayLike) -> Floats:
     """Returns triangles as the tracers take them: (t, 3, 3) float32, C-contiguous.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from renderer.drivers.driver import RenderSettings
+from renderer.run.containment import Containment
 from renderer.run.photon_run import trace_until_stored
 from renderer.run.statistics import ratio
 from renderer.scene.render_context import TracerChoice, context_of
@@ -50,7 +51,7 @@ def end_to_end(
         for dispatch in DISPATCHES if device == "gpu" else (None,):
             choice = TracerChoice(device=device, kernel=kernel, dispatch=dispatch, threads=threads)
             with context_of(snapshot, choice, load_seconds=0.0) as context:
-                run = trace_until_stored(context.snapshot, context.tracer, settings, photons, repeat=repeats)
+                run = trace_until_stored(Containment(context, None), settings, photons, repeat=repeats)
                 if not run.finished:
                     raise KeyboardInterrupt
                 rates = [rate / 1e6 for rate in run.rates]

@@ -20,14 +20,14 @@ from renderer.scene.render_context import check_scene
 PLOT_SUFFIXES = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
-def circumstances_of(words: Sequence[str], scene: str, triangles: int) -> Circumstances:
+def circumstances_of(command_line: Sequence[str], scene: str, triangles: int) -> Circumstances:
     """Returns what is measured, on which machine and when.
 
-    words: the command line, without the program's name.
+    command_line: the command line, without the program's name.
     scene, triangles: its name and how many triangles it has.
     """
     return Circumstances(
-        words=tuple(words),
+        command_line=tuple(command_line),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         scene=scene,
         triangles=triangles,

@@ -10,7 +10,7 @@ from renderer.run.statistics import key_lines
 Keys = dict[str, str]
 
 CIRCUMSTANCES: Keys = {
-    "circumstances.words": "words of the command line, without the program's name",
+    "circumstances.command_line": "words of the command line, without the program's name",
     "circumstances.date": "when it was measured, ISO 8601, in UTC",
     "circumstances.scene": "name of the scene",
     "circumstances.triangles": "triangles of the scene",

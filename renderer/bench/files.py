@@ -121,11 +121,11 @@ class BenchFiles:
 class Run:
     """Holds what was measured: a scene from view points on a device.
 
-    words: the command line.
+    command_line: its words.
     baseline: the name of the kernel that others are compared with.
     """
 
-    words: tuple[str, ...]
+    command_line: tuple[str, ...]
     snapshot: Snapshot
     views: Sequence[ViewPoint]
     plan: RayPlan
@@ -136,7 +136,7 @@ class Run:
     @cached_property
     def circumstances(self) -> Circumstances:
         """Returns what was run, on which machine and at what time of day."""
-        return circumstances_of(self.words, self.snapshot.name, len(self.snapshot.positions))
+        return circumstances_of(self.command_line, self.snapshot.name, len(self.snapshot.positions))
 
     @property
     def title(self) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from renderer.atomic_file import atomic_file
 from renderer.bench.ray_recorder import are_valid
 from renderer.bench.workload import RaySet
-from renderer.errors import UsageError
+from renderer.errors import UsageError, WrongPictureError
 from renderer.film.image_file import check_folder
 from tracecore.rays import RAY_FLOATS, Floats, Query
 
@@ -29,6 +29,9 @@ FORMAT = "tracecore rays 1"
 
 #: A file may have so many sets, with names so long, and a header so large.
 MOST_SETS, LONGEST_NAME, LARGEST_HEADER = 1024, 64, 1 << 20
+
+#: Kinds of rays that a kernel has traced wrongly: the first one, and its batch.
+WRONG_RAY, WRONG_BATCH = "wrong", "wrong-batch"
 
 QUERIES = {query.name.lower(): query for query in Query}
 
@@ -91,6 +94,17 @@ def write_rays(path: Path, file: RayFile) -> None:
     arrays = {_name(one.kind, one.view): np.ascontiguousarray(one.rays, "<f4") for one in file.sets}
     with atomic_file(path) as opened:
         np.savez(opened, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **cast(Any, arrays))
+
+
+def write_wrong_ray(path: Path, error: WrongPictureError) -> None:
+    """Writes the first ray that a kernel traced wrongly, and all of its batch, as two sets of rays."""
+    wrong, snapshot = error.wrong, error.snapshot
+    first, whole = wrong.rays[wrong.index : wrong.index + 1], wrong.rays
+    named = {kind: rays[are_valid(rays)] for kind, rays in ((WRONG_RAY, first), (WRONG_BATCH, whole))}
+    sets = [RaySet(kind=kind, query=Query(wrong.query), rays=rays) for kind, rays in named.items() if len(rays)]
+    origin = {"made by": f"--verify, kernel {wrong.kernel}"}
+    file = RayFile(scene=snapshot.name, triangles=digest(snapshot.positions), origin=origin, sets=sets)
+    write_rays(path, file)
 
 
 def read_rays(path: Path) -> RayFile:

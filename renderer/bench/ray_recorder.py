@@ -9,10 +9,10 @@ from renderer.camera_paths.paths import DEPTH_MASK, EYE_STATE
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from scenes.model import Snapshot
-from tracecore.dispatch.direct import DirectTracer
 from tracecore.dispatch.port import Asked, asked_of
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import Floats, Query
+from tracecore.tracers.polled import PolledTracer
 from tracecore.workers.pool import Worker
 
 #: Rays after so many hits of a path are of one kind with all deeper ones.
@@ -28,21 +28,6 @@ KIND_NAMES = np.array(
 
 #: All kinds, in their order. shadow1 and bounce1 begin where camera rays end, shadow2 and bounce2 where bounce1 does.
 DRIVER_KINDS = ("camera", *KIND_NAMES[::-1, 1:].T.ravel().tolist(), "photon")
-
-
-class PolledTracer(DirectTracer):
-    """This is a tracer around another one, whose batches Python polls, so that one can look on. Closing it leaves the
-    other open.
-    """
-
-    def __init__(self, tracer: Tracer) -> None:
-        self.name, self.device, self.bvh, self.tree = tracer.name, tracer.device, tracer.bvh, tracer.tree
-        super().__init__(threads=1)
-        self._tracer = tracer
-
-    def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
-        hits[:] = self._tracer.closest_hit(rays) if query == Query.CLOSEST else self._tracer.any_hit(rays)
-        return 0
 
 
 class Sample:

@@ -40,12 +40,12 @@ PHOTON_RUNS = (
 class Circumstances:
     """Says how something was measured.
 
-    words: the command line, without the program's name.
+    command_line: its words, without the program's name.
     date: ISO 8601.
     machine: facts by their names.
     """
 
-    words: tuple[str, ...]
+    command_line: tuple[str, ...]
     date: str
     scene: str
     triangles: int
@@ -54,7 +54,7 @@ class Circumstances:
     @property
     def command(self) -> str:
         """Returns the command as it would be typed."""
-        return shlex.join(("tracecore", *self.words))
+        return shlex.join(("tracecore", *self.command_line))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,8 +52,8 @@ EYE_LOBE_ABSORBED = np.uint32(4)
 #: Columns that paths share with photons (`renderer.photons.batch.HIT_COLUMNS`), those that are read as rows first.
 SHARED = (
     ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "weight", "means", "exponent", "ior")
-    + ("uvs", "texels", "width", "height", "beyond")
-    + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "material", "is_outside")
+    + ("uvs", "texels", "sides")
+    + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "is_outside")
     + ("is_directed", "lobe", "bent", "scalar", "lobes")
 )
 

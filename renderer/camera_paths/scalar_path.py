@@ -51,7 +51,7 @@ from shaders.bsdf import (
     sample,
 )
 from shaders.compilation import compiled as inlined
-from shaders.float32 import Float32
+from shaders.float32 import Float32, Int
 from shaders.lights import LightArrays, light_pdf, outer_radiance
 from shaders.sampling import power_heuristic
 from shaders.surface import Hit, arriving_share, leaves, local, ray_origin, surface_at, world
@@ -304,6 +304,7 @@ def scatter_path(task: EyeTask, chunk: EyeChunk, vertex: PathVertex) -> None:
     u, chance = scatter_numbers(task, vertex.pixel, depth)
     scattered = sample(hit.bsdf, vertex.wo, hit.outside, False, follow, u)
     direction = world(hit, scattered.wi)
+    chunk.lobe[i] = Int(scattered.lobe)  # for whoever looks on
     if scattered.lobe == LOBE_ABSORBED or not leaves(hit, direction, scattered.wi):
         return
     put_state(chunk, vertex, scattered)

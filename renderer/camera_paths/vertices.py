@@ -18,9 +18,9 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.task import CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, EyeTask
 from renderer.photons.batch import HIT_ID, RAY_DIRECTION
-from renderer.photons.chunk_views import MISS_BIT, NO_FATE, PHONG_BYTES, TEXEL_MASK, View
+from renderer.photons.chunk_views import MISS_BIT, NO_FATE, PHONG_BYTES, View
 from renderer.photons.gathering_hits import gather_records, gather_textures
-from renderer.photons.landing import bend_normal, hit_point, texel_step
+from renderer.photons.landing import bend_normal, hit_point, texel_color, texel_step, texture_sides
 from renderer.photons.scattering import material_color, mirrored
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import BENT, EYE_SCALAR, MIXED, TEXTURED
@@ -138,7 +138,7 @@ def look_at_surfaces(scene: PackedScene, view: View, hits: int) -> None:
         bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent))
         each(bend_normal, whole(bent), view)
     if flags & TEXTURED:
-        gather_textures(address(scene.photon_scene.uvs), view, hits)
+        gather_textures(address(scene.photon_scene.textures), chunk, hits)
         textured = list_indices(address(chunk.kind), (TEXTURED, TEXTURED), hits, address(chunk.bent))
         each(paint_blended, whole(textured), view)
 
@@ -166,7 +166,7 @@ def paint_blended(k: int, view: View) -> None:
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
     x, y = texture_point(i, chunk)
-    width, height = get_int(address(chunk.width), i), get_int(address(chunk.height), i)
+    width, height = texture_sides(get_word(address(chunk.sides), i))
     first = get_int(address(chunk.texels), i)
     across, down = blend_share(x, width), blend_share(y, height)
     left, right = texel_step(x, ZERO, width), texel_step(x, ONE, width)
@@ -207,17 +207,6 @@ def blend_share(x: float, size: int) -> float:
 def blended(a: float, b: float, share: float) -> float:
     """Returns a number between two."""
     return a * (ONE - share) + b * share
-
-
-@inlined
-def texel_color(index: int, view: View) -> Color:
-    """Returns the linear colour of a texel."""
-    texel = get_word(view.texels, index)
-    return (
-        get(view.decoded, texel & TEXEL_MASK),
-        get(view.decoded, np.uint32(texel >> np.uint32(8)) & TEXEL_MASK),
-        get(view.decoded, texel >> np.uint32(16)),
-    )
 
 
 @unit(types.none)
@@ -277,7 +266,7 @@ def prepare_mixed(i: int, data: Vertices) -> None:
     chunk.shares[2, i], chunk.shares[3, i] = means[1] * per_total, means[2] * per_total
     phong = scale(material_color(i, PHONG_BYTES, data.tables), (exponent + TWO) * (HALF * PER_PI))
     set_column(chunk.phong, i, phong)
-    set_column(chunk.axis, i, mirrored(i, data.tables))
+    set_column(chunk.axis, i, mirrored(i, chunk))
     set_column(chunk.diffuse_light, i, scale(multiply(seen, paint), PER_PI))
     set_column(chunk.phong_light, i, multiply(seen, phong))
     chunk.diffuse_pdf[i] = goes * chunk.shares[0, i] * PER_PI

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
 from renderer.settings.near_miss import did_you_mean
+from renderer.settings.path_name import PathName, read_path_name
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
 from renderer.settings.setting import Choice, Definitions, Flag, FlagOrNames, Kind, Number, Setting, Whole, settings_of
 
@@ -105,6 +106,14 @@ def frames(text: str) -> range:
     return found
 
 
+def path_name(text: str) -> PathName:
+    """Reads SEED,PASS,PIXEL from the command line."""
+    try:
+        return read_path_name(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}, got '{text}'") from None
+
+
 def add_settings(container: argparse._ActionsContainer, owner: type, *names: str, **defaults: Any) -> None:
     """Add options for settings of a dataclass.
 
@@ -161,7 +170,7 @@ def add_scenes(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_moment(parser: argparse.ArgumentParser) -> None:
-    add_settings(parser, Settings, "camera")
+    add_settings(parser, Settings, "allow_outside", "camera")
     add_settings(parser.add_mutually_exclusive_group(), Settings, "frame", "time")
     add_plugin(parser)
 
@@ -214,7 +223,7 @@ def add_reference_maker(container: argparse._ActionsContainer, *, driver: str, s
 def add_tracing(parser: argparse.ArgumentParser) -> None:
     """Adds the options of how rays are traced. None of them changes the picture but the seed."""
     group = parser.add_argument_group(TRACING)
-    add_settings(group, Settings, "device", "kernel", "dispatch", "threads", "batch_rays", "seed")
+    add_settings(group, Settings, "device", "kernel", "dispatch", "threads", "batch_rays", "verify", "fallback", "seed")
 
 
 def add_rays(

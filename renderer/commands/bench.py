@@ -197,7 +197,7 @@ def run(arguments: argparse.Namespace) -> int:
     if replayed:
         _check_triangles(arguments.replay, replayed, snapshot)
     job = Run(
-        words=tuple(arguments.words),
+        command_line=tuple(arguments.command_line),
         snapshot=snapshot,
         views=chosen_views(arguments, snapshot),
         plan=RayPlan.chosen(arguments, snapshot.positions),

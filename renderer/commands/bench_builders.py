@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     snapshot = scene_seen(arguments)
     trees = built_trees(snapshot.positions, arguments.repeat)
     print(f"{snapshot.name}, {len(snapshot.positions)} triangles\n{table(trees)}")
-    about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))
+    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
     rows = [asdict(tree) | {"quality": quality(trees, tree.builder)} for tree in trees]
     write_figures(arguments.json, about, {"rows": rows})
     return 0

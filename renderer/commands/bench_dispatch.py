@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
             tracer = f"{context.tracer.name}, {context.tracer.threads} threads"
     title = f"{snapshot.name}{', plain' if arguments.plain else ''}: {tracer}"
     print(f"{title}, Mrays/s end to end\n{table(found)}")
-    about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))
+    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
     writes = [partial(write_figures, arguments.json, about, {"rows": found})]
     if arguments.plot:
         writes.append(partial(plot, found, title, arguments.plot))

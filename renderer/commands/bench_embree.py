@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     for one in races(snapshot.positions, view, arguments.side, arguments.repeat):
         print(one.text(), flush=True)
         found.append(one)
-    about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))
+    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
     figures = {
         "rows": [asdict(one) for one in found if isinstance(one, Race)],
         "disagreements": [asdict(one) for one in found if not isinstance(one, Race)],

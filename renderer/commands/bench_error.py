@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         title = f"{scene.name}, {width} x {height}, {tracer.name}, {tracer.threads} threads"
         heading, text, found = _measured(arguments, context, drivers, settings)
     print(f"{title}: {heading}\n{text}")
-    about = circumstances_of(arguments.words, scene.name, len(scene.positions))
+    about = circumstances_of(arguments.command_line, scene.name, len(scene.positions))
     writes = [partial(write_figures, arguments.json, about, {"rows": found})]
     if arguments.plot:
         writes.append(partial(plot, found, title, arguments.plot))

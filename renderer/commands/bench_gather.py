@@ -62,6 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
         cost = measure(snapshot, context.tracer, settings)
     print(f"{snapshot.name}: {cost.text()}")
-    about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))
+    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
     write_figures(arguments.json, about, asdict(cost))
     return 0

@@ -37,5 +37,5 @@ def run(arguments: argparse.Namespace) -> int:
     check_request(arguments)
     triangles = room_of_spheres()
     found = tables(triangles)
-    write_figures(arguments.json, circumstances_of(arguments.words, "room of spheres", len(triangles)), found)
+    write_figures(arguments.json, circumstances_of(arguments.command_line, "room of spheres", len(triangles)), found)
     return 0

@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     for one in measured_scenes(arguments):
         found.append(one)
         triangles = sum(scene.triangles for scene in found)
-        about = circumstances_of(arguments.words, ", ".join(scene.name for scene in found), triangles)
+        about = circumstances_of(arguments.command_line, ", ".join(scene.name for scene in found), triangles)
         pictures = [row for scene in found for row in scene.pictures]
         peers = [row for scene in found for row in scene.peers]
         writes = [partial(write_figures, arguments.json, about, {"pictures": pictures, "peers": peers})]

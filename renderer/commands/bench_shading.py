@@ -48,6 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
             f"{snapshot.name} {surfaces:<6}{cost:6.1f} ns per ray and core, {arguments.threads} at a time", flush=True
         )
         rows.append({"surfaces": surfaces, "threads": arguments.threads, "nanoseconds": cost})
-    about = circumstances_of(arguments.words, snapshot.name, len(snapshot.positions))
+    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
     write_figures(arguments.json, about, {"rows": rows})
     return 0

@@ -23,14 +23,16 @@ class PrintCompletion(argparse.Action):
         super().__init__(option_strings, dest, choices=SHELLS, help=HELP, **more)
         self._make_parser = make_parser
 
-    def __call__(self, parser: Any, _namespace: Any, shell: Any, _option: str | None = None) -> NoReturn:
+    def __call__(
+        self, parser: argparse.ArgumentParser, _namespace: argparse.Namespace, shell: Any, _option: str | None = None
+    ) -> NoReturn:
         """Print and end."""
         try:
             script = completion(self._make_parser(), str(shell))
         except UsageError as error:
             parser.error(str(error))
         sys.stdout.write(script)
-        parser.exit(0)
+        sys.exit(0)
 
 
 def completion(parser: argparse.ArgumentParser, shell: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderer.commands.arguments import add_plain, add_scene, add_settings, add_tracing
-from renderer.run import first_run, statistics
+from renderer.commands.wrong_rays import wrong_ray_kept
+from renderer.run import statistics
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from renderer.drivers.driver import RenderSettings
+    from renderer.run.containment import Containment
     from renderer.run.photon_run import PhotonRun
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext
@@ -48,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     add_settings(parser, Measurement, "store", "repeat", "json")
     add_plain(parser)
-    add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet")
+    add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet", "memory")
     add_tracing(parser)
 
 
@@ -56,14 +60,22 @@ def run(arguments: argparse.Namespace) -> int:
     """Traces and reports; returns the exit status."""
     from renderer.drivers.driver import RenderSettings
     from renderer.interrupts import held_back, interrupted, let_through
-    from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
+    from renderer.run.containment import Containment
+    from renderer.run.memory import check_fits, photon_run_bytes
+    from renderer.scene.render_context import TracerChoice, context_of, scene_seen
+    from scenes.memory import limit_memory
 
+    limit_memory(arguments.memory)
     _check_files(arguments)
-    first_run.announce("photons", quiet=arguments.quiet)
-    choice = TracerChoice.chosen(arguments)
+    start = time.perf_counter()
+    snapshot = scene_seen(arguments)
+    check_fits(photon_run_bytes(snapshot, arguments.store), "use a smaller --store")
+    choice, load_seconds = TracerChoice.chosen(arguments), time.perf_counter() - start
     with (
-        open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context,
+        wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
+        context_of(snapshot, choice, load_seconds=load_seconds) as context,
         held_back(),
+        ExitStack() as stack,
     ):
         width, height = context.snapshot.camera.resolution
         settings = RenderSettings(
@@ -74,16 +86,19 @@ def run(arguments: argparse.Namespace) -> int:
             threads=arguments.threads,
             batch_rays=arguments.batch_rays,
         )
+        containment = stack.enter_context(closing(Containment(context, choice)))
         with let_through():
-            photon_run = _trace(context, settings, arguments)
+            photon_run = _trace(containment, settings, arguments)
+        context = containment.context
         figures = statistics.collect(context, "photons", settings, _measured(context, photon_run))
+        figures["coprocessor.faults"] = containment.faults
         _write(arguments, photon_run, figures)
         finished = photon_run.finished and not interrupted()
     _report(arguments, figures, finished=finished)
     return 0 if finished else 130
 
 
-def _trace(context: RenderContext, settings: RenderSettings, arguments: argparse.Namespace) -> PhotonRun:
+def _trace(containment: Containment, settings: RenderSettings, arguments: argparse.Namespace) -> PhotonRun:
     """Traces, with a bar on stderr if that is a terminal."""
     from tqdm import tqdm
 
@@ -94,8 +109,7 @@ def _trace(context: RenderContext, settings: RenderSettings, arguments: argparse
     options: dict[str, Any] = {"unit": "photon", "unit_scale": True, "file": sys.stderr, "leave": False}
     with tqdm(total=wanted, desc="tracing", disable=silent, **options) as bar:
         return trace_until_stored(
-            context.snapshot,
-            context.tracer,
+            containment,
             settings,
             wanted,
             repeat=arguments.repeat,
@@ -140,7 +154,6 @@ def _files(arguments: argparse.Namespace) -> list[Path]:
 def _write(arguments: argparse.Namespace, photon_run: PhotonRun, figures: Statistics) -> None:
     from renderer.atomic_file import write_each
 
-    first_run.note("photons")
     writes: list[Callable[[], object]] = []
     if arguments.save_photons is not None:
         writes.append(partial(_save, arguments.save_photons, photon_run))

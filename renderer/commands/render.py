@@ -7,13 +7,16 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number
+from renderer.commands.arguments import Parser, add_scene, add_setting, chosen_settings, frames, number, path_name
+from renderer.commands.wrong_rays import wrong_ray_kept
 from renderer.errors import UsageError
-from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, Settings
+from renderer.settings.picture import DEFAULT_DRIVER, DEFAULT_PASSES, DEFAULT_UPDATE, TRACING, Settings
 from renderer.settings.setting import settings_of
 
 if TYPE_CHECKING:
@@ -28,11 +31,12 @@ SUMMARY = "make a picture of a scene, and its statistics"
 
 #: Options that have to do with sequences alone, and those that have to do with one picture alone.
 FOR_FRAMES = ("frame_seeds", "fps")
-NOT_FOR_FRAMES = ("time", "save_photons", "timeline", "checkpoint")
+NOT_FOR_FRAMES = ("frame", "time", "save_photons", "timeline", "checkpoint", "debug_path")
 
 DEFAULT_SEEDS: Seeds = "same"
 DEFAULT_FPS = 25.0
 
+DRY_RUN = "check everything, say how much memory the picture will take, and make none"
 FORCE = "replace the picture of another scene or setting, or whatever else is where files of this one go"
 
 #: What no default name has.
@@ -71,6 +75,10 @@ FILE.gif, .webp or .apng is made of them in the end, and FILE.json has the stati
 Ctrl-C the same command with --resume makes what is missing, with the same bits. By the key 'request' of a frame's own
 .json it knows that all is as it was that decides the picture: the scene, the options and the program.
 
+A sample, one of a pixel and pass, whose radiance is no number counts as black; the statistics tell how many there were,
+and a note names the first. The same command with --debug-path SEED,PASS,PIXEL traces that path alone, with the bits
+that it has in the picture, and prints what it meets, how it goes on, and the light that it brings.
+
 A picture is the mean of passes, each with one sample per pixel: more passes, less noise. Without --passes there are
 {DEFAULT_PASSES}, or with --time-limit or --target-noise as many as it takes. The noise is estimated by how much two
 halves of the passes differ, better the more pixels there are. --target-noise counts with it the blur of the photon
@@ -85,6 +93,7 @@ examples:
   tracecore render cornell --driver photons-only --photons 1000000 --save-photons output/photons.npz
   tracecore render kitchen --camera table --aperture 0.03 --focus 1.2
   tracecore render kitchen --frame 100 --camera car --shutter 0.2
+  tracecore render cornell --size 64x48 --debug-path 0,3,20:30
   tracecore render museum --frames 0:199:4 --size 400x300 --passes 8 -o output/museum.gif
 """
 
@@ -106,7 +115,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_setting(groups[one.group], one)
         if one.name == "output":
             groups[one.group].add_argument("--force", action="store_true", help=FORCE)
+    groups[TRACING].add_argument("--dry-run", action="store_true", help=DRY_RUN)
     _add_frames(parser.add_argument_group("frames"))
+    parser.add_argument_group("looking closer").add_argument(
+        "--debug-path",
+        type=path_name,
+        metavar="SEED,PASS,PIXEL",
+        help="print what one path of the picture meets, step by step, and write no file; PIXEL is X:Y from the top "
+        "left, or a number, row by row",
+    )
 
 
 def make_epilog() -> str:
@@ -138,7 +155,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Renders; returns the exit status."""
     settings = chosen_settings(Settings, arguments)
     check_frames(arguments)
-    is_finished = _make_picture(arguments, settings) if arguments.frames is None else _make_frames(arguments, settings)
+    if arguments.debug_path is not None:
+        _tell_path(arguments, settings)
+        return 0
+    make = _make_picture if arguments.frames is None else _make_frames
+    with wrong_ray_kept(arguments, output_of(arguments, settings.driver)):
+        is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 
 
@@ -156,10 +178,50 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
     _check_outputs(arguments, plan, written_files(plan.settings))
     if not arguments.force:
         check_replaceable(files_of(path), wanted, texts_of(plan))
+    if arguments.dry_run:
+        return _tell_memory(plan)
     make_default_folder((path, settings.save_photons, settings.timeline))
-    picture = render_plan(plan)
+    with _checkpoint_told(path):
+        picture = render_plan(plan)
     _report(picture, path, quiet=settings.quiet)
     return picture.is_finished
+
+
+@contextmanager
+def _checkpoint_told(path: Path) -> Iterator[None]:
+    """Says, where a device fails for good within the block, that the passes so far are kept, if they are."""
+    from renderer.run.checkpoint import checkpoint_path
+    from tracecore.errors import DeviceError, KernelError
+
+    try:
+        yield
+    except (DeviceError, KernelError) as error:
+        kept = checkpoint_path(path)
+        if not kept.is_file():
+            raise
+        raise type(error)(f"{error}; finished passes are kept in '{kept}', with which --resume goes on") from error
+
+
+def _tell_path(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Prints one path of the picture, step by step."""
+    from renderer.run.path_report import trace_path
+    from renderer.run.rendering import opened, plan_picture
+
+    name = arguments.debug_path
+    unused: dict[str, Any] = {"output": None, "save_photons": None, "timeline": None, "checkpoint": None}
+    unused |= {"resume": False, "denoise": False}
+    plan = plan_picture(arguments.scene, replace(settings, seed=name.seed, **unused))
+    with opened(plan) as context:
+        trace = trace_path(context, plan.order(), name)
+    print("\n".join(trace.lines))
+
+
+def _tell_memory(plan: Plan) -> bool:
+    """Prints how much memory a picture or a frame will take, and how much there is; returns True."""
+    from renderer.run.memory import told
+
+    print(told(plan.estimate(plan.snapshot())))
+    return True
 
 
 def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
@@ -209,9 +271,9 @@ def _report(picture: Picture, path: Path, *, quiet: bool) -> None:
 def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
-    from renderer.run import first_run
     from renderer.run.earlier_picture import asked
-    from renderer.run.rendering import check_output, plan_picture, work_of
+    from renderer.run.memory import check_fits
+    from renderer.run.rendering import REMEDY, check_output, plan_picture
     from renderer.run.sequence import check_sequence, check_sequence_path, make_sequence
 
     path = output_of(arguments, settings.driver)
@@ -222,16 +284,17 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     wanted = asked(arguments.scene, settings, path.parent, frame_seeds=arguments.frame_seeds or DEFAULT_SEEDS)
     plan = replace(plan, asked=wanted)
     order = sequence_of(arguments, plan, path)
+    if arguments.dry_run:
+        return _tell_memory(plan)
     make_default_folder([path])
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
     if not (arguments.force or arguments.resume):
         check_sequence(order, texts_of(plan))
-    first_run.announce(work_of(plan), quiet=settings.quiet)
-    plan.note_blindness(plan.snapshot(frame=arguments.frames[0]))
+    first = plan.snapshot(frame=arguments.frames[0])
+    check_fits(plan.estimate(first), REMEDY)
+    plan.note_blindness(first)
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     is_finished = make_sequence(order, report)
-    if report.done:
-        first_run.note(work_of(plan))
     report.end(is_finished)
     return is_finished
 

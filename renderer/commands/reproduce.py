@@ -129,7 +129,7 @@ def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     if paper.has_construction:
         snapshot = point_lit(snapshot)
     return Run(
-        words=tuple(arguments.words),
+        command_line=tuple(arguments.command_line),
         snapshot=snapshot,
         views=chosen_views(arguments, snapshot),
         plan=RayPlan.chosen(arguments, snapshot.positions),

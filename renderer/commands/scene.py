@@ -13,7 +13,7 @@ from renderer.commands.arguments import add_plugin, add_scene
 from renderer.settings.setting import Definitions
 
 if TYPE_CHECKING:
-    from scenes import SceneFacts, ShippedScene
+    from scenes import Scene, SceneFacts, ShippedScene
 
 SUMMARY = "list the scenes that come with the program, tell what a scene holds, or write it to other files"
 
@@ -83,12 +83,20 @@ def print_list(_arguments: argparse.Namespace) -> None:
     print(f"files        whose names end in {' '.join(scenes.READERS)}")
 
 
+def loaded(arguments: argparse.Namespace) -> Scene:
+    """Returns the scene of the command."""
+    import scenes
+
+    parameters = Definitions().clean(arguments.define or {})
+    return scenes.load(arguments.scene, parameters=parameters, allow_outside=arguments.allow_outside)
+
+
 def print_info(arguments: argparse.Namespace) -> None:
     """Prints what a scene holds at the chosen moment."""
     import scenes
     from renderer.scene.render_context import SceneView
 
-    scene = scenes.load(arguments.scene, parameters=Definitions().clean(arguments.define or {}))
+    scene = loaded(arguments)
     facts = scenes.describe(scene, SceneView.chosen(arguments).of(scene))
     for name, text in table(facts).items():
         print(f"{name:<10} {text}")
@@ -96,10 +104,9 @@ def print_info(arguments: argparse.Namespace) -> None:
 
 def write_files(arguments: argparse.Namespace) -> None:
     """Writes a scene in another format; prints the files, and what they do not contain."""
-    import scenes
     from scenes.export import export, looking_through
 
-    scene = scenes.load(arguments.scene, parameters=Definitions().clean(arguments.define or {}))
+    scene = loaded(arguments)
     if arguments.camera is not None:
         scene = looking_through(scene, arguments.camera)
     time = scene.animation.time_of(arguments.frame) if arguments.time is None else arguments.time
@@ -130,7 +137,7 @@ def table(facts: SceneFacts) -> dict[str, str]:
     }
     if facts.round_shapes:
         rows["round"] = (
-            f"{facts.round_shapes} balls, cones and cylinders, of {facts.round_triangles} triangles, "
+            f"{facts.round_shapes} balls, cones, cylinders and discs, of {facts.round_triangles} triangles, "
             f"at most {facts.round_error:g} pixels off"
         )
     if facts.notes:

@@ -1,9 +1,12 @@
 """This module tells which light of a scene a driver cannot see, so that it is not left out in silence."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from renderer.drivers.eye import Caustics, EyeDriver
 from renderer.scene.packed_scene import are_sharp, pack_material, shader_at_point
+from renderer.scene.photon_scene import are_sheets
 from scenes.model import Material, Snapshot
 from shaders.surface import MATERIAL_DIFFUSE
 
@@ -23,10 +26,28 @@ def unseen_caustics(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
         or not any(pack_material(material)[MATERIAL_DIFFUSE : MATERIAL_DIFFUSE + 3].any() for material in used)
     ):
         return None
-    names = sorted({material.name or material.kind for material in sharp})
-    listed = ", ".join(f"'{name}'" for name in names[:3]) + (" and others" if len(names) > 3 else "")
-    plural = "materials" if len(names) > 1 else "material"
-    return f"light of {' and '.join(lights)} that comes through mirrors or glass ({plural} {listed})"
+    return f"light of {' and '.join(lights)} that comes through mirrors or glass ({listed(sharp)})"
+
+
+def listed(materials: Iterable[Material]) -> str:
+    """Returns some materials in words: the first names, in their order."""
+    names = sorted({material.name or material.kind for material in materials})
+    quoted = ", ".join(f"'{name}'" for name in names[:3]) + (" and others" if len(names) > 3 else "")
+    return f"{'materials' if len(names) > 1 else 'material'} {quoted}"
+
+
+def solid_sheets(driver: type[EyeDriver], snapshot: Snapshot) -> str | None:
+    """Describes what lets light straight through and is solid to a driver. Returns None where there is nothing."""
+    if not getattr(driver, "is_opaque", False):
+        return None
+    used = [snapshot.materials[i] for i in sorted(set(snapshot.material_ids.tolist()))]
+    sheets = [material for material in used if is_sheet(material)]
+    return f"sheets that let light straight through ({listed(sheets)})" if sheets else None
+
+
+def is_sheet(material: Material) -> bool:
+    """Returns whether a material lets light through and bends none of it."""
+    return bool(are_sheets(pack_material(material)[None], np.array([shader_at_point(material)]))[0])
 
 
 def caustics_of(driver: type[EyeDriver]) -> Caustics:
@@ -54,8 +75,11 @@ def is_sharp(material: Material) -> bool:
 
 def blindness_note(driver: type[EyeDriver], snapshot: Snapshot, others: dict[str, type[EyeDriver]]) -> str | None:
     """Returns one line for the user on what a driver cannot see, and which of the others can; None if it sees all."""
-    unseen = unseen_caustics(driver, snapshot)
-    if unseen is None:
-        return None
-    *first, last = [f"'{name}'" for name, other in others.items() if caustics_of(other) is Caustics.ALL]
-    return f"driver '{driver.name}' cannot see {unseen}; {', '.join(first)} and {last} can"
+    unseen, solid = unseen_caustics(driver, snapshot), solid_sheets(driver, snapshot)
+    said = []
+    if unseen is not None:
+        *first, last = [f"'{name}'" for name, other in others.items() if caustics_of(other) is Caustics.ALL]
+        said.append(f"driver '{driver.name}' cannot see {unseen}; {', '.join(first)} and {last} can")
+    if solid is not None:
+        said.append(f"driver '{driver.name}' takes for solid {solid}; all others see through them")
+    return "; ".join(said) or None

@@ -1,6 +1,5 @@
 """This module holds what all drivers share: camera, pixels by tiles, loops over eye paths, counts of rays."""
 
-import os
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
+from scenes.memory import usable_bytes
 from scenes.model import Snapshot
 from tracecore.dispatch.port import Port
 from tracecore.dispatch.tracer import Tracer
@@ -53,10 +53,14 @@ class Caustics(Enum):
 
 
 def memory_for_passes() -> float:
-    """Returns how many bytes the passes under way may take together."""
-    if not hasattr(os, "sysconf"):
-        return MEMORY_SHARE * USUAL_MEMORY
-    return MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Returns how many bytes the passes under way may take together: a share of what there is, or is allowed."""
+    usable = usable_bytes()
+    return MEMORY_SHARE * (USUAL_MEMORY if usable is None else usable)
+
+
+def passes_under_way(threads: int, bytes_of_pass: int) -> int:
+    """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
+    return min(threads, int(memory_for_passes() / bytes_of_pass))
 
 
 def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
@@ -115,8 +119,9 @@ class EyeDriver:
 
     A driver describes itself by fields of its class: its `name`; a `summary` of one line for the help; which of
     `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
-    none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_sequential`: whether
-    a pass needs what those before it have left; and whether it `can_crop`: make a part of the picture alone.
+    none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`, so that sheets
+    are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; and whether it
+    `can_crop`: make a part of the picture alone.
     """
 
     name: ClassVar[str]
@@ -125,6 +130,7 @@ class EyeDriver:
     curve: ClassVar[str] = "reinhard"
     diffuse: ClassVar[int] = FOLLOW
     caustics: ClassVar[Caustics]
+    is_opaque: ClassVar[bool] = False
     is_sequential: ClassVar[bool] = False
     can_crop: ClassVar[bool] = True
 
@@ -139,7 +145,10 @@ class EyeDriver:
         self._pool = WorkerPool(
             tracer, settings.threads, settings.batch_rays, self._eye_slots, LOG_ROWS if settings.is_logged else 0
         )
-        self._tiles = cropped(pixels_by_tile(settings.width, settings.height), settings)
+        #: Indices of the pixels that paths begin in, in the order in which they are visited.
+        self.pixels = cropped(pixels_by_tile(settings.width, settings.height), settings)
+        #: Called with the job of each pass over eye paths before it begins, for whoever looks on.
+        self.on_job: Callable[[EyeJob], None] = lambda job: None
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index` (0-based) alone: (height, width, columns) float64, as `Driver` says."""
@@ -241,15 +250,22 @@ class EyeDriver:
         """Returns how many passes may be under way at once: as many as there are threads, if memory allows."""
         if self.is_sequential:
             return 1
-        return min(self._pool.threads, int(memory_for_passes() / self.bytes_of_pass()))
+        return passes_under_way(self._pool.threads, self.bytes_of_pass())
+
+    @classmethod
+    def bytes_for(cls, settings: RenderSettings, _stored: float = 0.0) -> int:
+        """Returns about how much memory a pass takes, before there is any, if it stores so many photons for each that
+        it sends out."""
+        return IMAGES_OF_PASS * 8 * LAYER_COLUMNS[settings.layers] * settings.width * settings.height
 
     def bytes_of_pass(self) -> int:
         """Returns about how much memory a pass takes."""
-        columns = LAYER_COLUMNS[self.settings.layers]
-        return IMAGES_OF_PASS * 8 * columns * self.settings.width * self.settings.height
+        return self.bytes_for(self.settings)
 
     def _trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
-        return self._run_eye_loop(site, run_eye_paths, self._eye_job(task, lookup), self._eye_slots)
+        job = self._eye_job(task, lookup)
+        self.on_job(job)
+        return self._run_eye_loop(site, run_eye_paths, job, self._eye_slots)
 
     def _eye_job(self, task: EyeTask, lookup: PhotonLookup, reach: float = 0.0) -> EyeJob:
         return EyeJob(
@@ -258,7 +274,7 @@ class EyeDriver:
             task=task,
             camera=self.camera,
             size=(self.settings.width, self.settings.height),
-            pixels=self._tiles,
+            pixels=self.pixels,
             taken=np.zeros(1, np.int64),
             reach=reach,
             image=np.zeros((self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers])),

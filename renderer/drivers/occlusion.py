@@ -23,6 +23,7 @@ class OcclusionDriver(EyeDriver):
     takes = frozenset()
     curve = "linear"
     caustics = Caustics.NONE
+    is_opaque = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)

@@ -67,9 +67,18 @@ class PhotonDriver(EyeDriver):
         lookup = look_up(self._photon_map(site, scene, task, radius), parts=self._parts(site, scene, task, radius))
         return self._trace_eye_paths(site, self._eye_task(index, radius), lookup)
 
+    @classmethod
+    def bytes_for(cls, settings: RenderSettings, stored: float = STORED_GUESS) -> int:
+        """Returns about how much memory a pass takes, before there is any, if it stores so many photons for each that
+        it sends out."""
+        emitted = settings.photons or photons_of_a_pass(settings)
+        return super().bytes_for(settings) + int(MAP_BYTES * stored * emitted)
+
     def bytes_of_pass(self) -> int:
         """Returns about how much memory a pass takes, by the passes before it."""
-        return super().bytes_of_pass() + MAP_BYTES * (self._most_stored or STORED_GUESS * self.emitted)
+        if not self._most_stored:
+            return self.bytes_for(self.settings)
+        return EyeDriver.bytes_for(self.settings) + MAP_BYTES * self._most_stored
 
     def _add_work(self, work: Work) -> None:
         self._most_stored = max(self._most_stored, work.photons.stored)

@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from renderer.errors import RadianceError, RenderError
+from renderer.errors import RenderError
 from renderer.film.halves import half_of
 from renderer.film.layers import BIAS_FACTOR, LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, layers_of
-
-LARGEST = float(np.finfo(np.float32).max)
+from renderer.film.samples import NOTHING_COUNTED, SampleCounts, sifted
 
 #: Share of the pixels that an error of a picture leaves out, the worst ones: a few specks do not stand for the whole.
 WORST_SHARE = 0.01
@@ -42,23 +41,26 @@ class Exposure(NamedTuple):
     total: their sum, (height, width, columns).
     second: the sum of those of the second half, (height, width, n).
     spare: memory of the sum before, to which the next one is written; None where somebody looks at it.
+    counts: of samples that it does not hold as they were made.
     """
 
     passes: int
     total: Doubles
     second: Doubles
     spare: Doubles | None
+    counts: SampleCounts = NOTHING_COUNTED
 
 
 class Film:
     """Adds passes in the order given, in float64, so that the same passes give the same bits.
 
     columns: of a pass, see `layers`. passes: how many have been added. A pass is added whole or, after an interrupt,
-    not at all. seconds: wall time that adding has taken.
+    not at all. seconds: wall time that adding has taken. clamp: the greatest luminance of a sample, one of a pixel and
+    pass; brighter ones are scaled down to it. None leaves all as they are.
     """
 
-    def __init__(self, width: int, height: int, columns: int = LAYER_BIAS) -> None:
-        self.width, self.height = width, height
+    def __init__(self, width: int, height: int, columns: int = LAYER_BIAS, clamp: float | None = None) -> None:
+        self.width, self.height, self._clamp = width, height, clamp
         self.seconds = 0.0
         black = np.zeros((height, width, columns))
         self._exposed = Exposure(0, black, black[..., :LAYER_ALBEDO], None)
@@ -80,25 +82,36 @@ class Film:
     def add(self, radiance: Doubles) -> None:
         """Add a pass: (height, width, columns), first row at the top, linear radiance in the first three.
 
-        Raises `RadianceError`, and leaves the film as it was, where radiance is negative, not finite or beyond float32.
+        A sample whose radiance is negative, not finite or beyond float32 is left out and counted.
         """
         start = time.perf_counter()
-        passes, total, second, spare = self._exposed
+        passes, total, second, spare, counts = self._exposed
         if radiance.shape != total.shape:
             raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.shape}")
-        _check(radiance[..., LAYER_BEAUTY:LAYER_BIAS], passes)
+        radiance, counts = sifted(radiance, passes, self._clamp, counts)
         if half_of(passes) == 1:
             second = second + radiance[..., :LAYER_ALBEDO]
         new_total = np.add(total, radiance, out=spare)
-        self._exposed = Exposure(passes + 1, new_total, second, None if self._is_looked_at else total)
+        self._exposed = Exposure(passes + 1, new_total, second, None if self._is_looked_at else total, counts)
         self._is_looked_at = False
         self.seconds += time.perf_counter() - start
+
+    @property
+    def counts(self) -> SampleCounts:
+        """Returns the counts of samples that are not held as they were made."""
+        return self._exposed.counts
 
     def sums(self) -> dict[str, Doubles]:
         """Returns the sums of the passes by name, of which `resume` makes a film that goes on with the same bits. They
         hold until the next pass is added.
         """
-        return {"total": self._exposed.total, "second": self._exposed.second}
+        total, second, counts = self._exposed.total, self._exposed.second, self._exposed.counts
+        return {
+            "total": total,
+            "second": second,
+            "impossible": counts.impossible,
+            "clamped": np.array([float(counts.clamped)]),
+        }
 
     def resume(self, passes: int, sums: dict[str, Doubles]) -> None:
         """Make this film, which is as large, the one that had these sums after so many passes.
@@ -106,21 +119,23 @@ class Film:
         Raises `ValueError` where the sums are not of such a film.
         """
         for name, own in self.sums().items():
-            if name not in sums or sums[name].shape != own.shape:
-                raise ValueError(f"expected the sum '{name}' with the shape {own.shape}")
-        self._exposed = Exposure(passes, sums["total"], sums["second"], None)
+            expected = (*sums[name].shape[:1], 4) if name == "impossible" and name in sums else own.shape
+            if name not in sums or sums[name].shape != expected:
+                raise ValueError(f"expected the sum '{name}' with the shape {expected}")
+        counts = SampleCounts(sums["impossible"], int(sums["clamped"][0]))
+        self._exposed = Exposure(passes, sums["total"], sums["second"], None, counts)
         self._is_looked_at = False
 
     @property
     def linear(self) -> npt.NDArray[np.float32]:
         """Returns the mean of the passes, linear radiance: (height, width, 3) float32; zeros before the first."""
-        passes, total, _, _ = self._exposed
+        passes, total, *_ = self._exposed
         return (total[..., LAYER_BEAUTY:LAYER_BIAS] / max(passes, 1)).astype(np.float32)
 
     @property
     def layers(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns the layers of the passes, see `layers.layers_of`."""
-        passes, total, _, _ = self._exposed
+        passes, total, *_ = self._exposed
         return layers_of(total, passes)
 
     @property
@@ -155,7 +170,7 @@ class Film:
         over the passes is known, and how much of that is noise: what is left over all pixels is the square of the bias.
         Detail that is finer than the radius of the search is not noticed.
         """
-        passes, total, _, _ = self._exposed
+        passes, total, *_ = self._exposed
         if passes < 2 or total.shape[2] <= LAYER_BIAS:
             return float("nan")
         squares = np.square(total[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
@@ -187,7 +202,7 @@ class Film:
         Of two independent means with the shares a and b = 1 - a of the passes, and variances in inverse proportion,
         their mean weighted by a and b has a b times the mean square of their difference.
         """
-        passes, total, second, _ = self._exposed
+        passes, total, second, *_ = self._exposed
         in_second = passes // 2 + passes % 2 * half_of(passes - 1)
         in_first = passes - in_second
         difference = (total[..., :LAYER_ALBEDO] - second) / in_first - second / in_second
@@ -249,12 +264,3 @@ def _trimmed(errors: npt.NDArray[np.floating], brightness: Doubles) -> float:
     relative = np.divide(errors, brightness, out=np.zeros(errors.shape), where=brightness > 0.0)
     squares = np.sort(np.square(relative), axis=None)
     return float(np.sqrt(squares[: kept_pixels(squares.size)].mean()))
-
-
-def _check(radiance: Doubles, pass_index: int) -> None:
-    if radiance.min() >= 0.0 and radiance.max() <= LARGEST:  # false for a NaN
-        return
-    good = (radiance >= 0.0) & (radiance <= LARGEST)
-    rows, columns = np.nonzero(~good.all(axis=2))
-    y, x = int(rows[0]), int(columns[0])
-    raise RadianceError(pass_index, (x, y), tuple(radiance[y, x].tolist()), len(rows))

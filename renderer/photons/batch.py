@@ -23,14 +23,14 @@ PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_PHONG, PHOTON_LOBE_MIRROR, PHOTON_LOBE_GLASS = 
 _SCALAR, _VECTOR = (COLUMN,), (3, COLUMN)
 
 #: Columns of a chunk of hits. The first ones are TRIANGLE_RECORD, of which `land` brings `normal` to the side of the
-#: ray's origin. origin, ray, distance, uv, triangle, photon, depth, flux: of the ray, hit and path, of which depth and
-#: flux become those that the path goes on with. position: of the hit, later where the next ray starts. shading: flat or
-#: bent normal on the side of the ray's origin. bits: random numbers for direction (2), roulette and rounding. weight,
-#: at first the diffuse reflectance: share of the flux that goes on, per channel; 0 is absorption. wi: direction of the
-#: next ray where it is_directed, else the normal that it will be about. counters: fates of the hit. per_share: all
-#: reflectance over that of the lobe chosen. beyond: rows are read by four words, and this is the word of a material
-#: behind texels, width and height. bent, scalar, lobes: lists of indices in the chunk. In the end shading, the bits
-#: for direction, wi and is_directed are packed for the paths that go on.
+#: ray's origin; uvs, texels and sides are TRIANGLE_TEXTURE. origin, ray, distance, uv, triangle, photon, depth, flux:
+#: of the ray, hit and path, of which depth and flux become those that the path goes on with. position: of the hit,
+#: later where the next ray starts. shading: flat or bent normal on the side of the ray's origin. bits: random numbers
+#: for direction (2), roulette and rounding. draws: uniform numbers for the lobe, and for column and row of a texel.
+#: texel: index of the one drawn. weight, at first the diffuse reflectance: share of the flux that goes on, per channel;
+#: 0 is absorption. wi: direction of the next ray where is_directed is not 0, else the normal that it will be about.
+#: counters: fates of the hit. per_share: all reflectance over that of the lobe chosen. bent, scalar, lobes: lists of
+#: indices in the chunk. In the end the bits for direction, wi and is_directed are packed for the paths that go on.
 HIT_COLUMNS = np.dtype(
     [
         ("normal", "<f4", _VECTOR),
@@ -54,18 +54,17 @@ HIT_COLUMNS = np.dtype(
         ("position", "<f4", _VECTOR),
         ("shading", "<f4", _VECTOR),
         ("bits", "<u4", (4, COLUMN)),
+        ("draws", "<f4", _VECTOR),
         ("wi", "<f4", _VECTOR),
-        ("material", "<i4", _SCALAR),
         ("is_outside", "<i4", _SCALAR),
         ("is_directed", "<i4", _SCALAR),
         ("counters", "<u4", _SCALAR),
         ("lobe", "<i4", _SCALAR),
         ("per_share", "<f4", _SCALAR),
-        ("uvs", "<f4", (8, COLUMN)),
+        ("uvs", "<f4", (6, COLUMN)),
         ("texels", "<i4", _SCALAR),
-        ("width", "<i4", _SCALAR),
-        ("height", "<i4", _SCALAR),
-        ("beyond", "<i4", _SCALAR),
+        ("sides", "<u4", _SCALAR),
+        ("texel", "<i4", _SCALAR),
         ("bent", "<i4", _SCALAR),
         ("scalar", "<i4", _SCALAR),
         ("lobes", "<i4", (PHOTON_LOBES, COLUMN)),
@@ -76,10 +75,10 @@ HIT_COLUMNS = np.dtype(
 LAUNCH_COLUMNS = np.dtype(
     [
         ("corner", "<f4", _VECTOR),
+        ("emitted", "<f4", _VECTOR),
+        ("normal", "<f4", _VECTOR),
         ("edge_1", "<f4", _VECTOR),
         ("edge_2", "<f4", _VECTOR),
-        ("normal", "<f4", _VECTOR),
-        ("emitted", "<f4", _VECTOR),
         ("is_square", "<f4", _SCALAR),
         ("light", "<i4", _SCALAR),
     ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from renderer.photons.batch import Chunk
 from renderer.photons.store import WAITING_COLUMN
-from renderer.scene.photon_scene import MATERIAL, TRIANGLE_RECORD
+from renderer.scene.photon_scene import MATERIAL, TRIANGLE_RECORD, TRIANGLE_TEXTURE
 from renderer.simd.columns import CHUNK, WORD_BYTES
 from shaders.float32 import Float32, Int
 from shaders.random import Bits4
@@ -21,14 +21,19 @@ ONE_SHEET, MOST_SHEETS = np.uint32(1 << 16), np.uint32(0xFFF)
 #: Bounces that a path may have.
 MOST_BOUNCES = int(SURFACE_MASK - MOST_SHEETS)
 RECORD_BYTES, MATERIAL_BYTES = TRIANGLE_RECORD.itemsize, MATERIAL.itemsize
-#: Where words of a triangle record, a material and corners' coordinates begin, by fours. Of a triangle record: what all
-#: hits need, and all.
-FLAT_QUADS, RECORD_QUADS, UVS_QUADS, TEXELS_QUADS = (0, 16, 32), (0, 16, 32, 48), (0, 16), (0,)
+#: Where words of a triangle record and of a triangle's texture begin, by fours. Of a triangle record: what all hits
+#: need, and all.
+FLAT_QUADS, RECORD_QUADS, TEXTURE_QUADS = (0, 16, 32), (0, 16, 32, 48), (0, 16)
 MATERIAL_STRIDE = Int(MATERIAL_BYTES // 4)
+COLOR_BYTES = MATERIAL_BYTES // 3
 PHONG_BYTES, MIRROR_BYTES, TRANSMISSION_BYTES = (
     offset_of(MATERIAL, name) for name in ("phong", "mirror", "transmission")
 )
-UVS_BYTES, TEXELS_BYTES, TEXEL_MASK = 32, offset_of(MATERIAL, "texels"), np.uint32(0xFF)
+#: What `is_directed` holds: that the direction is known, and TINTED where a lobe's colour is still to be looked up.
+DIRECTED = Int(1)
+TEXTURE_BYTES, TEXEL_MASK = TRIANGLE_TEXTURE.itemsize, np.uint32(0xFF)
+#: Bytes of the normals of a triangle's corners.
+CORNERS_BYTES = 9 * WORD_BYTES
 #: A bent normal farther from the ray than this cosine gives way to the flat one.
 LEAST_BENT_COSINE = Float32(1e-6)
 #: What a ray's triangle has in this bit if there is none.
@@ -103,7 +108,7 @@ class Shading(NamedTuple):
 
     flags: all that triangle records have.
     is_alike: whether all fresh photons carry the same flux.
-    records, materials, normals, uvs, texels, decoded: addresses of the scene's tables.
+    records, materials, normals, textures, texels, decoded: addresses of the scene's tables.
     limits: of the task.
     """
 
@@ -112,7 +117,7 @@ class Shading(NamedTuple):
     records: int
     materials: int
     normals: int
-    uvs: int
+    textures: int
     texels: int
     decoded: int
     limits: Limits

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 class PhotonCounts:
     """Fates of photon paths: emitted = absorbed + escaped + terminated, exactly. One path stores any number of photons.
 
+    aimed: of those emitted, sent to what there is to light, to mirrors or to glass, and nowhere else.
     absorbed: ended by Russian roulette on a surface. escaped: left the scene. terminated: cut at `max_bounces`.
     """
 
     emitted: int = 0
+    aimed: int = 0
     stored: int = 0
     absorbed: int = 0
     escaped: int = 0
@@ -19,6 +21,7 @@ class PhotonCounts:
     def add(self, other: "PhotonCounts") -> None:
         """Add the counts of another run."""
         self.emitted += other.emitted
+        self.aimed += other.aimed
         self.stored += other.stored
         self.absorbed += other.absorbed
         self.escaped += other.escaped

@@ -24,7 +24,7 @@ from renderer.simd.columns import (
     whole_pairs,
 )
 from renderer.simd.rows import gather_columns
-from shaders.float32 import ONE, Float32, Int
+from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.lights import LIGHT_KIND, LIGHT_NORMAL, POINT, TRIANGLE, Source, emit_from, is_outside, triple
 from shaders.random import STREAM_EMISSION, UNIT_STEP, Bits4, hash4, hash_key, more4, unit32
 from shaders.sampling import lambertian
@@ -41,6 +41,8 @@ GOLDEN = np.uint32(2654435769)
 EVEN = (np.uint32(2511822277), np.uint32(1940055919), np.uint32(3439972715), np.uint32(2278716365))
 
 EMITTER_BYTES = EMITTER.itemsize
+#: Where words of an emitter begin, by fours: of a point, and of all.
+POINT_QUADS, EMITTER_QUADS = (0, 16), (0, 16, 32, 48)
 
 #: Numbers of the projection are apart from those that `draw` gives, step 0, and from the shift of the lights, step 1.
 PROJECTION_STEP = np.uint32(2)
@@ -89,34 +91,36 @@ def is_all_alike(scene: PhotonScene) -> bool:
 def only_light(scene: PhotonScene, task: PhotonTask) -> Light:
     """Returns the first light, which is that of all photons where these are all alike."""
     row = address(scene.emitters)
-    flux = scale(get3(row, WORD_BYTES, 12), Float32(1.0 / task.flux_unit))
-    corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 3), get3(row, WORD_BYTES, 6)
-    return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 9), flux, get(row, 15))
+    flux = scale(get3(row, WORD_BYTES, 3), Float32(1.0 / task.flux_unit))
+    corner, edge_1, edge_2 = get3(row, WORD_BYTES, 0), get3(row, WORD_BYTES, 9), get3(row, WORD_BYTES, 12)
+    return Light(corner, edge_1, edge_2, get3(row, WORD_BYTES, 6), flux, get(row, 15))
 
 
-@unit(types.none)
-def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int]) -> None:
-    """Let photons leave the lights. span: where the first one goes in the batch, its index, and how many they are.
+@unit(types.int64)
+def launch(scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int]) -> int:
+    """Let photons leave the lights; returns how many of them were aimed, see `project`.
 
-    Those in front of the next whole vector get columns of paths, the others begin with it.
+    span: where the first one goes in the batch, its index, and how many they are. Those in front of the next whole
+    vector get columns of paths, the others begin with it.
     """
     first, photon, fresh = span
     ahead = min(whole(first) - first, fresh)
     batch.fresh[0], batch.fresh[1] = whole(first), photon + (whole(first) - first)
-    key = hash_key(task.seed, task.sequence, STREAM_EMISSION)
+    key, aimed = hash_key(task.seed, task.sequence, STREAM_EMISSION), 0
     if ahead > 0:
-        launch_chunk(scene, task, batch, (first, photon, ahead), key)
+        aimed += launch_chunk(scene, task, batch, (first, photon, ahead), key)
     for done in range(ahead, fresh, CHUNK):
-        launch_chunk(scene, task, batch, (first + done, photon + done, min(CHUNK, fresh - done)), key)
+        aimed += launch_chunk(scene, task, batch, (first + done, photon + done, min(CHUNK, fresh - done)), key)
+    return aimed
 
 
 @compiled
 def launch_chunk(
     scene: PhotonScene, task: PhotonTask, batch: PhotonBatch, span: tuple[int, int, int], key: Bits4
-) -> None:
+) -> int:
     """Let no more than CHUNK photons leave the lights, as `launch` does; all get columns of paths, or none of them."""
     first, photon, fresh = span
-    pairs, is_alike = whole_pairs(fresh), is_all_alike(scene)
+    pairs, is_alike, aimed = whole_pairs(fresh), is_all_alike(scene), 0
     data = Launch(
         rays=address(batch.rays) + 4 * first,
         paths=address(batch.paths) + 4 * first,
@@ -135,16 +139,12 @@ def launch_chunk(
         each_pair(leave_only_light, pairs, data)
     else:
         each(choose_light, pairs, data)
-        gather_lights(address(scene.emitters), pairs, data.chunk)
-        each_pair(leave_light, pairs, data)
-        if len(scene.others) > 0:
-            leave_others(scene, fresh, data)
-        if is_projected(scene.projection):
-            leave_projected(scene, fresh, data)
+        aimed = leave_lights(scene, fresh, data)
     if whole(first) > first:
         each(begin_path, whole(fresh), data)
         if is_alike:
             each(carry_flux, whole(fresh), data)
+    return aimed
 
 
 @inlined
@@ -158,10 +158,28 @@ def choose_light(i: int, data: Launch) -> None:
 
 
 @inlined
-def gather_lights(emitters: int, count: int, chunk: Chunk) -> None:
-    """Gather the light of each photon, column by column."""
-    columns = ((0, 16, 32, 48), address(chunk.corner))
-    gather_columns(emitters, EMITTER_BYTES, address(chunk.light), count, columns)
+def leave_lights(scene: PhotonScene, fresh: int, data: Launch) -> int:
+    """Write origin, direction and flux of a chunk's photons, whose lights are chosen; returns how many were aimed."""
+    pairs, rows, lights = whole_pairs(fresh), address(scene.emitters), address(data.chunk.light)
+    columns = address(data.chunk.corner)
+    if scene.are_points and not is_projected(scene.projection):
+        gather_columns(rows, EMITTER_BYTES, lights, pairs, (POINT_QUADS, columns))
+        each_pair(leave_point, pairs, data)
+        return 0
+    gather_columns(rows, EMITTER_BYTES, lights, pairs, (EMITTER_QUADS, columns))
+    each_pair(leave_light, pairs, data)
+    if len(scene.others) > 0:
+        leave_others(scene, fresh, data)
+    return leave_projected(scene, fresh, data) if is_projected(scene.projection) else 0
+
+
+@inlined
+def leave_point(i: int, data: Launch) -> None:
+    """Let a photon leave one of several points."""
+    u1, u2, _, _ = numbers(i, data)
+    put3(data.rays, data.step, i, column(data.chunk.corner, i))
+    put3(data.rays + RAY_DIRECTION * data.step, data.step, i, lambertian((ZERO, ZERO, ZERO), u1, u2))
+    put3(data.paths + PATH_FLUX * data.step, data.step, i, scale(column(data.chunk.emitted, i), data.per_unit))
 
 
 @inlined
@@ -241,20 +259,24 @@ def leave_others(scene: PhotonScene, count: int, data: Launch) -> None:
 
 
 @compiled
-def leave_projected(scene: PhotonScene, count: int, data: Launch) -> None:
-    """Send a chunk's photons where they matter, one by one: origin, direction and flux become those of `project`."""
-    chunk, step = data.chunk, data.step
+def leave_projected(scene: PhotonScene, count: int, data: Launch) -> int:
+    """Send a chunk's photons where they matter, one by one: origin, direction and flux become those of `project`.
+    Returns how many of them were aimed."""
+    chunk, step, aimed = data.chunk, data.step, 0
     guides = np.empty((len(scene.projection.targets), GUIDE_COLUMNS))
     for i in range(count):
         bits = hash4(data.key, np.uint32(data.photon + np.uint32(i)), PROJECTION_STEP)
         u = (np.float64(unit32(bits[0])), np.float64(unit32(bits[1])), np.float64(unit32(bits[2])))
         direction = doubles(get3(data.rays + RAY_DIRECTION * step, step, i))
         source = source_of(scene, chunk, i, doubles(get3(data.rays, step, i)), direction)
-        photon = project(scene.lights, scene.projection, (source, direction), u, guides)
+        box = scene.projection.around[get_int(address(chunk.light), i)]
+        photon = project(scene.lights, scene.projection, (source, direction, box), u, guides)
         flux = get3(data.paths + PATH_FLUX * step, step, i)
         put3(data.rays, step, i, singles(photon.origin))
         put3(data.rays + RAY_DIRECTION * step, step, i, singles(photon.direction))
         put3(data.paths + PATH_FLUX * step, step, i, scale(flux, Float32(photon.weight)))
+        aimed += 1 if photon.is_aimed else 0
+    return aimed
 
 
 @inlined

@@ -4,29 +4,30 @@ import numpy as np
 
 from renderer.photons.batch import HIT_ID, PATH_DEPTH, PATH_FLUX, RAY_DIRECTION, Chunk
 from renderer.photons.chunk_views import (
+    CORNERS_BYTES,
     FLAT_QUADS,
-    MATERIAL_BYTES,
     MISS_BIT,
     NO_FATE,
     RECORD_BYTES,
     RECORD_QUADS,
     START_DEPTH,
-    TEXELS_BYTES,
-    TEXELS_QUADS,
-    UVS_BYTES,
-    UVS_QUADS,
+    TEXTURE_BYTES,
+    TEXTURE_QUADS,
     Span,
     View,
 )
-from renderer.scene.photon_scene import BENT, MATERIAL_MASK, MIXED, TEXTURED
+from renderer.scene.photon_scene import BENT, MIXED, TEXTURED
 from renderer.simd.columns import (
     COLUMN_BYTES,
     ELEMENTS,
+    WORD_BYTES,
     column_of,
     each,
+    get_int,
     pack_chunk,
     pack_columns,
     pack_numbered,
+    prefetch,
     put,
     set_column,
     three,
@@ -107,7 +108,7 @@ def carry_flux(i: int, data: tuple[Chunk, Vec3]) -> None:
 
 @inlined
 def gather_records(flags: np.uint32, records: int, chunk: Chunk, count: int) -> None:
-    """Gather the triangle records of the hits, and which materials they have.
+    """Gather the triangle records of the hits.
 
     flags: all that triangle records have.
     records: their address.
@@ -120,23 +121,30 @@ def gather_records(flags: np.uint32, records: int, chunk: Chunk, count: int) -> 
         gather_columns(records, RECORD_BYTES, triangles, whole(count), (RECORD_QUADS, columns))
     else:
         gather_columns(records, RECORD_BYTES, triangles, whole(count), (FLAT_QUADS, columns))
-    if flags & (MIXED | TEXTURED):
-        each(gather_material, whole(count), chunk)
 
 
 @inlined
-def gather_material(i: int, chunk: Chunk) -> None:
-    """Write which material the triangle record of a hit has."""
-    chunk.material[i] = Int(chunk.kind[i] & MATERIAL_MASK)
+def ask_for_rows(rows: int, row_bytes: int, indices: int, count: int) -> None:
+    """Ask for rows of a table, of which no one knows whether the cache has them, so that they come while others work.
 
-
-@inlined
-def gather_textures(uvs: int, view: View, count: int) -> None:
-    """Gather texture coordinates of the corners of the triangles that were hit, and textures of their materials.
-
-    uvs: address of the coordinates.
+    indices: address of their numbers, int32.
     """
-    chunk = view.chunk
-    corners, texels = (UVS_QUADS, address(chunk.uvs)), (TEXELS_QUADS, address(chunk.texels))
-    gather_columns(uvs, UVS_BYTES, address(chunk.triangle), whole(count), corners)
-    gather_columns(view.materials + TEXELS_BYTES, MATERIAL_BYTES, address(chunk.material), whole(count), texels)
+    for k in range(count):
+        prefetch(rows + row_bytes * np.int64(get_int(indices, k)))
+
+
+@inlined
+def ask_for_normals(count: int, view: View) -> None:
+    """Ask for the normals of the corners at the first `count` indices of the list `chunk.bent`."""
+    bent, triangles = address(view.chunk.bent), address(view.chunk.triangle)
+    for k in range(count):
+        first = view.normals + CORNERS_BYTES * np.int64(get_int(triangles, get_int(bent, k)))
+        prefetch(first)
+        prefetch(first + CORNERS_BYTES - WORD_BYTES)
+
+
+@inlined
+def gather_textures(textures: int, chunk: Chunk, count: int) -> None:
+    """Gather the textures of the triangles that were hit. textures: their address."""
+    columns = (TEXTURE_QUADS, address(chunk.uvs))
+    gather_columns(textures, TEXTURE_BYTES, address(chunk.triangle), whole(count), columns)

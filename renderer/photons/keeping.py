@@ -103,7 +103,7 @@ def keep_paths(flags: np.uint32, view: View, count: int) -> int:
         + three(view.kept_paths + PATH_FLUX * step, step)
     )
     if flags & (MIXED | BENT):
-        directions = numbers + column_of(chunk.shading) + column_of(chunk.wi) + (address(chunk.is_directed),)
+        directions = numbers + column_of(chunk.wi) + (address(chunk.is_directed),)
         kept = pack_columns(fates, (FATES, NO_FATE), count, path + directions, kept_path + directions)
         each(put_direction, whole(kept), view)
     else:
@@ -116,7 +116,8 @@ def keep_paths(flags: np.uint32, view: View, count: int) -> int:
 @inlined
 def put_direction(k: int, view: View) -> None:
     """Write the direction of a path that goes on."""
-    put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, next_direction(k, view.chunk))
+    wi = next_direction(k, column(view.chunk.wi, k), view.chunk)
+    put3(view.kept_rays + RAY_DIRECTION * view.step, view.step, k, wi)
 
 
 @inlined
@@ -127,9 +128,9 @@ def put_diffuse_direction(k: int, view: View) -> None:
 
 
 @inlined
-def next_direction(i: int, chunk: Chunk) -> Vec3:
-    """Returns the direction that a lobe has given, else one by Lambert's law."""
-    diffuse = diffuse_direction(i, column(chunk.shading, i), chunk)
+def next_direction(i: int, normal: Vec3, chunk: Chunk) -> Vec3:
+    """Returns the direction that a lobe has given, else one by Lambert's law about a normal."""
+    diffuse = diffuse_direction(i, normal, chunk)
     return chosen(get_int(address(chunk.is_directed), i) != 0, column(chunk.wi, i), diffuse)
 
 

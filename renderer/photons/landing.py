@@ -19,14 +19,14 @@ from renderer.photons.chunk_views import (
     View,
 )
 from renderer.photons.photon_map import PHOTON_FLUX, pack_flux
-from renderer.scene.photon_scene import STORES
+from renderer.scene.photon_scene import HEIGHT_SHIFT, SIDE_MASK, STORES
 from renderer.simd.columns import COLUMN_BYTES, column, get, get3, get_int, get_word, put, put3, set_column
 from shaders.compilation import compiled as inlined
 from shaders.float32 import HALF, ONE, ZERO, Float32, Int
 from shaders.octahedral import pack_unit
 from shaders.random import hash4, more4, unit32
 from shaders.shading_normals import shading_normal_correction
-from shaders.vector import Vec3, add, along, dot, largest, multiply, normalize, scale
+from shaders.vector import Color, Vec3, add, along, dot, largest, multiply, normalize, scale
 from tracecore.compilation.vector import address
 
 
@@ -60,16 +60,30 @@ def bounce_with(i: int, flux: Vec3, depth: np.uint32, data: Landing) -> None:
 
 
 @inlined
+def draw_numbers(i: int, data: Landing) -> None:
+    """Write the random numbers of a hit.
+
+    They are a long chain of products, each of which waits for the one before: in a loop of their own, other hits fill
+    the gaps.
+    """
+    chunk = data.chunk
+    bits = hash4(data.limits.key, chunk.photon[i], chunk.depth[i])
+    chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i] = bits
+    more = more4(bits)
+    set_column(chunk.draws, i, (unit32(more[0]), unit32(more[1]), unit32(more[2])))
+
+
+@inlined
 def land(i: int, data: Landing) -> None:
-    """Write hit point, normal on the side of the ray's origin, random numbers, and what a photon keeps of the hit."""
+    """Write hit point, normal on the side of the ray's origin, by which it is shaded until a bent one is known, and
+    what a photon keeps of the hit."""
     chunk, depth = data.chunk, data.chunk.depth[i]
     position, normal, is_front = hit_point(i, chunk.distance[i], chunk)
     set_column(chunk.position, i, position)
     set_column(chunk.normal, i, normal)
+    set_column(chunk.shading, i, normal)
     chunk.is_outside[i] = Int(is_front)
-    bits = hash4(data.limits.key, chunk.photon[i], depth)
-    chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i] = bits
-    put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(bits[3])), data)
+    put_photon(i, position, is_front, pack_flux(column(chunk.flux, i), unit32(chunk.bits[3, i])), data)
     chunk.counters[i] = stored(i, bounces_of(depth), data)
 
 
@@ -113,26 +127,43 @@ def stored(i: int, bounces: int, data: Landing) -> np.uint32:
 
 
 @inlined
-def paint(i: int, view: View) -> None:
-    """Multiply the diffuse colour with one of four texels, drawn so that the mean is the filtered texture.
+def draw_texel(i: int, chunk: Chunk) -> None:
+    """Write the index of one of four texels, drawn so that the mean is the filtered texture.
 
     Fajardo, Wronski, Salvi, Pharr: Stochastic Texture Filtering, 2023.
     """
-    chunk = view.chunk
     u, v = chunk.uv[0, i], chunk.uv[1, i]
     w = ONE - u - v
     x = w * chunk.uvs[0, i] + u * chunk.uvs[2, i] + v * chunk.uvs[4, i]
     y = w * chunk.uvs[1, i] + u * chunk.uvs[3, i] + v * chunk.uvs[5, i]
-    _, u_x, u_y, _ = more_numbers(i, chunk)
-    width, height = chunk.width[i], chunk.height[i]
-    index = Int(texel_step(y, u_y, height) * width) + texel_step(x, u_x, width)
-    texel = get_word(view.texels, Int(chunk.texels[i] + index))
-    color = (
+    width, height = texture_sides(chunk.sides[i])
+    index = Int(texel_step(y, chunk.draws[2, i], height) * width) + texel_step(x, chunk.draws[1, i], width)
+    chunk.texel[i] = Int(chunk.texels[i] + index)
+
+
+@inlined
+def paint(i: int, view: View) -> None:
+    """Multiply the diffuse colour with the texel's."""
+    chunk = view.chunk
+    color = texel_color(chunk.texel[i], view)
+    set_column(chunk.weight, i, multiply(column(chunk.weight, i), color))
+
+
+@inlined
+def texture_sides(sides: np.uint32) -> tuple[int, int]:
+    """Returns a texture's width and height, int32."""
+    return Int(sides & SIDE_MASK), Int(sides >> HEIGHT_SHIFT)
+
+
+@inlined
+def texel_color(index: int, view: View) -> Color:
+    """Returns the linear colour of a texel."""
+    texel = get_word(view.texels, index)
+    return (
         get(view.decoded, texel & TEXEL_MASK),
         get(view.decoded, np.uint32(texel >> np.uint32(8)) & TEXEL_MASK),
         get(view.decoded, texel >> np.uint32(16)),
     )
-    set_column(chunk.weight, i, multiply(column(chunk.weight, i), color))
 
 
 @inlined
@@ -144,18 +175,9 @@ def texel_step(x: float, u: float, size: int) -> int:
 
 
 @inlined
-def more_numbers(i: int, chunk: Chunk) -> tuple[float, float, float, float]:
-    """Returns a second draw of uniform numbers: one for the lobe, two for texels and one that is not used."""
-    bits = more4((chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i]))
-    return unit32(bits[0]), unit32(bits[1]), unit32(bits[2]), unit32(bits[3])
-
-
-@inlined
-def face(i: int, chunk: Chunk) -> None:
-    """Shade by the flat normal until something else is known."""
-    normal = column(chunk.normal, i)
-    set_column(chunk.shading, i, normal)
-    set_column(chunk.wi, i, normal)
+def stay_diffuse(i: int, chunk: Chunk) -> None:
+    """Have a path go on about the flat normal until something else is known."""
+    set_column(chunk.wi, i, column(chunk.normal, i))
     chunk.is_directed[i] = Int(0)
 
 

@@ -8,11 +8,12 @@ import numpy as np
 from numba import types
 
 from renderer.photons.batch import PHOTON_LOBE_DIFFUSE, PHOTON_LOBE_GLASS, PHOTON_LOBE_MIRROR, Chunk
+from renderer.photons.chunk_views import DIRECTED
 from renderer.photons.photon_map import pack_flux
 from renderer.simd.columns import column, put, set_column
 from shaders.bsdf import LOBE_SPECULAR, entering_share, sample
 from shaders.float32 import Float32, Int
-from shaders.random import more4, unit32
+from shaders.random import unit32
 from shaders.surface import Hit, SurfaceArrays, arriving_share, local, surface_at, world
 from shaders.vector import Color, Vec3, multiply, scale
 from tracecore.compilation.cached import compiled
@@ -47,12 +48,11 @@ def carried(i: int, share: Color, chunk: Chunk) -> np.uint32:
 def scatter_photon(i: int, hit: Hit, wo: Vec3, arriving: Color, chunk: Chunk) -> None:
     """Scatter one photon. arriving: share of its flux that comes to the hit."""
     wo_local = local(hit, wo)
-    bits = (chunk.bits[0, i], chunk.bits[1, i], chunk.bits[2, i], chunk.bits[3, i])
-    u = (unit32(more4(bits)[0]), unit32(bits[0]), unit32(bits[1]))
+    u = (chunk.draws[0, i], unit32(chunk.bits[0, i]), unit32(chunk.bits[1, i]))
     scattered = sample(hit.bsdf, wo_local, hit.outside, True, True, in_double(u))
     set_column(chunk.shading, i, in_single(hit.shading_normal))
     set_column(chunk.wi, i, in_single(world(hit, scattered.wi)))
-    chunk.is_directed[i] = Int(1)
+    chunk.is_directed[i] = DIRECTED
     sharp = PHOTON_LOBE_GLASS if scattered.wi[2] < 0.0 else PHOTON_LOBE_MIRROR
     chunk.lobe[i] = Int(sharp) if scattered.lobe == LOBE_SPECULAR else Int(PHOTON_LOBE_DIFFUSE)
     set_column(chunk.weight, i, in_single(multiply(scattered.weight, arriving)))

@@ -7,22 +7,22 @@ import numpy as np
 from renderer.photons.batch import PHOTON_LOBE_GLASS, PHOTON_LOBE_MIRROR, PHOTON_LOBE_PHONG, Chunk
 from renderer.photons.chunk_views import (
     ALL_BITS,
+    COLOR_BYTES,
+    DIRECTED,
     FATE_MASK,
     MATERIAL_STRIDE,
-    MIRROR_BYTES,
     MOST_SHEETS,
     ONE_ABSORBED,
     ONE_BOUNCE,
     ONE_SHEET,
     PHONG_BYTES,
     SHEET_SHIFT,
-    TRANSMISSION_BYTES,
     Landing,
     View,
 )
 from renderer.photons.keeping import next_direction
-from renderer.photons.landing import bounces_of, chosen, more_numbers, roulette
-from renderer.scene.photon_scene import MIXED, SHEET
+from renderer.photons.landing import bounces_of, chosen, roulette
+from renderer.scene.photon_scene import MATERIAL_MASK, MIXED, SHEET, TINTED
 from renderer.simd.columns import (
     COLUMN_BYTES,
     column,
@@ -47,23 +47,25 @@ from tracecore.compilation.vector import address
 
 
 @inlined
-def scatter_mixed(count: int, view: View) -> None:
+def scatter_mixed(flags: np.uint32, count: int, view: View) -> None:
     """Choose one lobe in proportion to reflectance; its weight stands for all."""
     chunk = view.chunk
     each(choose_lobe, whole(count), chunk)
+    if flags & TINTED:
+        tinted = list_indices(address(chunk.is_directed), (TINTED, TINTED), count, address(chunk.lobes))
+        each(tint, whole(tinted), view)
     each(scatter_phong, list_lobe(PHOTON_LOBE_PHONG, count, chunk), view)
-    each(scatter_mirror, list_lobe(PHOTON_LOBE_MIRROR, count, chunk), view)
     each(scatter_dielectric, list_lobe(PHOTON_LOBE_GLASS, count, chunk), view)
 
 
 @inlined
 def choose_lobe(i: int, chunk: Chunk) -> None:
-    """Choose the lobe of a hit, and write the weight of those that stay diffuse."""
+    """Choose the lobe of a hit. Write its weight, as if the lobes but the diffuse one were grey, and the mirror
+    direction for these."""
     paint, (phong, mirror, transmission) = column(chunk.weight, i), column(chunk.means, i)
     diffuse = mean(paint)
     total = diffuse + phong + mirror + transmission
-    number, _, _, _ = more_numbers(i, chunk)
-    pick = number * total
+    pick = chunk.draws[0, i] * total
     after_diffuse, after_phong = pick >= diffuse, pick >= diffuse + phong
     after_mirror = pick >= diffuse + phong + mirror
     share = phong if after_diffuse else diffuse
@@ -71,9 +73,12 @@ def choose_lobe(i: int, chunk: Chunk) -> None:
     share = transmission if after_mirror else share
     is_mixed = (chunk.kind[i] & MIXED) != 0
     per_share = total / share if is_mixed else ONE
-    chunk.lobe[i] = Int(after_diffuse & is_mixed) + Int(after_phong & is_mixed) + Int(after_mirror & is_mixed)
+    is_directed = after_diffuse & is_mixed
+    chunk.lobe[i] = Int(is_directed) + Int(after_phong & is_mixed) + Int(after_mirror & is_mixed)
+    chunk.is_directed[i] = Int(DIRECTED | Int(chunk.kind[i] & TINTED)) if is_directed else Int(0)
     chunk.per_share[i] = per_share
-    set_column(chunk.weight, i, scale(paint, per_share))
+    set_column(chunk.weight, i, scale(chosen(is_directed, (share, share, share), paint), per_share))
+    set_column(chunk.wi, i, chosen(is_directed, mirrored(i, chunk), column(chunk.normal, i)))
 
 
 @inlined
@@ -91,21 +96,25 @@ def lobe_indices(lobe: np.uint32, chunk: Chunk) -> int:
 @inlined
 def material_color(i: int, field: int, view: View) -> Vec3:
     """Returns a colour of the material at a hit, by its offset in MATERIAL."""
-    return get3(view.materials + field, 4, Int(get_int(address(view.chunk.material), i) * MATERIAL_STRIDE))
+    material = Int(get_word(address(view.chunk.kind), i) & MATERIAL_MASK)
+    return get3(view.materials + field, 4, Int(material * MATERIAL_STRIDE))
 
 
 @inlined
-def mirrored(i: int, view: View) -> Vec3:
+def mirrored(i: int, chunk: Chunk) -> Vec3:
     """Returns the mirror image of the ray, in the world."""
-    ray, normal = column(view.chunk.ray, i), column(view.chunk.shading, i)
+    ray, normal = column(chunk.ray, i), column(chunk.shading, i)
     return subtract(ray, scale(normal, TWO * dot(ray, normal)))
 
 
 @inlined
-def direct(i: int, wi: Vec3, chunk: Chunk) -> None:
-    """Write the direction of the next ray."""
-    set_column(chunk.wi, i, wi)
-    put(address(chunk.is_directed), i, Int(1))
+def tint(k: int, view: View) -> None:
+    """Write the weight of a lobe that is not grey."""
+    chunk = view.chunk
+    i = get_int(address(chunk.lobes), k)
+    lobe = np.int64(get_int(address(chunk.lobe), i)) - np.int64(PHOTON_LOBE_PHONG)
+    color = material_color(i, COLOR_BYTES * max(lobe, 0), view)  # type: ignore[operator]  # NumPy knows no type of max
+    set_column(chunk.weight, i, scale(color, get(address(chunk.per_share), i)))
 
 
 @inlined
@@ -113,23 +122,14 @@ def scatter_phong(k: int, view: View) -> None:
     """Scatter about the mirror direction; f cos / pdf is (n + 2) / (n + 1) cos, and nothing below the surface."""
     chunk = view.chunk
     i = get_int(lobe_indices(PHOTON_LOBE_PHONG, chunk), k)
-    axis, exponent, bits = mirrored(i, view), get(address(chunk.exponent), i), address(chunk.bits)
+    axis, exponent, bits = column(chunk.wi, i), get(address(chunk.exponent), i), address(chunk.bits)
     tangent, bitangent = frame(axis)
     local = cosine_power(unit32(get_word(bits, i)), unit32(get_word(bits + COLUMN_BYTES, i)), exponent)
     wi = to_world(local, tangent, bitangent, axis)
     cosine = max(ZERO, dot(wi, column(chunk.shading, i)))
     gain = get(address(chunk.per_share), i) * cosine * (exponent + TWO) / (exponent + ONE)
-    direct(i, wi, chunk)
+    set_column(chunk.wi, i, wi)
     set_column(chunk.weight, i, scale(material_color(i, PHONG_BYTES, view), gain))
-
-
-@inlined
-def scatter_mirror(k: int, view: View) -> None:
-    """Reflect as a perfect mirror does."""
-    chunk = view.chunk
-    i = get_int(lobe_indices(PHOTON_LOBE_MIRROR, chunk), k)
-    direct(i, mirrored(i, view), chunk)
-    set_column(chunk.weight, i, scale(material_color(i, MIRROR_BYTES, view), get(address(chunk.per_share), i)))
 
 
 @inlined
@@ -137,18 +137,16 @@ def scatter_dielectric(k: int, view: View) -> None:
     """Reflect with the probability that Fresnel's equations give, else refract."""
     chunk = view.chunk
     i = get_int(lobe_indices(PHOTON_LOBE_GLASS, chunk), k)
-    direct(i, at_border(i, unit32(get_word(address(chunk.bits), i)), view)[0], chunk)
-    set_column(chunk.weight, i, scale(material_color(i, TRANSMISSION_BYTES, view), get(address(chunk.per_share), i)))
+    set_column(chunk.wi, i, at_border(i, unit32(get_word(address(chunk.bits), i)), chunk)[0])
 
 
 @inlined
-def at_border(i: int, number: float, view: View) -> tuple[Vec3, float]:
+def at_border(i: int, number: float, chunk: Chunk) -> tuple[Vec3, float]:
     """Returns the direction of a ray behind a clear border, and the index that it sees there over that of its own side,
     or 1 where it is reflected. A border without any change of index is straight, to the bit.
 
     number: uniform, by which it is reflected with the probability that Fresnel's equations give.
     """
-    chunk = view.chunk
     ray, normal, ior = column(chunk.ray, i), column(chunk.shading, i), get(address(chunk.ior), i)
     eta = ior if get_int(address(chunk.is_outside), i) != 0 else ONE / ior
     cosine = -dot(ray, normal)
@@ -157,7 +155,7 @@ def at_border(i: int, number: float, view: View) -> tuple[Vec3, float]:
     refracted = add(scale(ray, ONE / eta), scale(normal, cosine / eta - cosine_t))
     reflects = (number < fresnel(cosine, eta)) & (eta != ONE)
     through = chosen(eta == ONE, ray, refracted)
-    return chosen(reflects, mirrored(i, view), through), ONE if reflects else eta
+    return chosen(reflects, mirrored(i, chunk), through), ONE if reflects else eta
 
 
 @inlined
@@ -182,8 +180,9 @@ def bend_flux(k: int, view: View) -> None:
     chunk = view.chunk
     i = get_int(address(chunk.bent), k)
     ray, flat, shading = column(chunk.ray, i), column(chunk.normal, i), column(chunk.shading, i)
-    wi = next_direction(i, chunk)
-    direct(i, wi, chunk)
+    wi = next_direction(i, shading, chunk)
+    set_column(chunk.wi, i, wi)
+    put(address(chunk.is_directed), i, DIRECTED)
     leaves = (dot(wi, flat) > ZERO) == (dot(wi, shading) > ZERO)
     above, below = abs(dot(ray, shading) * dot(wi, flat)), abs(dot(ray, flat) * dot(wi, shading))
     correction = shading_normal_correction(above, below)
@@ -191,15 +190,9 @@ def bend_flux(k: int, view: View) -> None:
 
 
 @inlined
-def choose_side(i: int, chunk: Chunk) -> None:
-    """Have the next ray start where it goes: clear of the surface on this side, or on the other one."""
-    through = dot(column(chunk.normal, i), column(chunk.wi, i)) < ZERO
-    chunk.clearance[i] = -chunk.clearance[i] if through else chunk.clearance[i]
-
-
-@inlined
 def decide(i: int, data: Landing) -> None:
-    """Play Russian roulette, and write where the next ray of a path starts."""
+    """Play Russian roulette, and write where the next ray of a path starts: clear of the surface, on the side where it
+    goes."""
     chunk, depth = data.chunk, data.chunk.depth[i]
     flux, weight = column(chunk.flux, i), column(chunk.weight, i)
     goes_straight = (chunk.lobe[i] == Int(PHOTON_LOBE_GLASS)) & ((chunk.kind[i] & SHEET) != 0)
@@ -209,4 +202,6 @@ def decide(i: int, data: Landing) -> None:
     set_column(chunk.flux, i, left)
     chunk.depth[i] = ahead
     chunk.counters[i] += fate
-    set_column(chunk.position, i, along(column(chunk.position, i), column(chunk.normal, i), chunk.clearance[i]))
+    normal, clearance = column(chunk.normal, i), chunk.clearance[i]
+    clearance = -clearance if dot(normal, column(chunk.wi, i)) < ZERO else clearance
+    set_column(chunk.position, i, along(column(chunk.position, i), normal, clearance))

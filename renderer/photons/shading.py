@@ -19,16 +19,44 @@ from renderer.photons.batch import (
     PhotonBatch,
     PhotonTask,
 )
-from renderer.photons.chunk_views import MOST_BOUNCES, WAITING_STEP, Landing, Limits, Shading, Span, View
+from renderer.photons.chunk_views import (
+    MOST_BOUNCES,
+    RECORD_BYTES,
+    TEXTURE_BYTES,
+    WAITING_STEP,
+    Landing,
+    Limits,
+    Shading,
+    Span,
+    View,
+)
 from renderer.photons.emission import is_all_alike, launch, only_light
-from renderer.photons.gathering_hits import gather_records, gather_textures, pick_fresh, pick_hits
+from renderer.photons.gathering_hits import (
+    ask_for_normals,
+    ask_for_rows,
+    gather_records,
+    gather_textures,
+    pick_fresh,
+    pick_hits,
+)
 from renderer.photons.keeping import add_fates, keep_paths, keep_photons
-from renderer.photons.landing import bend_normal, bounce, bounce_first, correct_photon, face, land, paint
+from renderer.photons.landing import (
+    bend_normal,
+    bounce,
+    bounce_first,
+    correct_photon,
+    draw_numbers,
+    draw_texel,
+    land,
+    paint,
+    stay_diffuse,
+)
 from renderer.photons.photon_map import PHOTON_FLUX
 from renderer.photons.scalar_path import scatter_scalar
-from renderer.photons.scattering import bend_flux, choose_side, decide, end_path, end_spread, scatter_mixed
+from renderer.photons.scattering import bend_flux, decide, end_path, end_spread, scatter_mixed
 from renderer.photons.store import (
     PHOTON_RAYS,
+    PHOTONS_AIMED,
     PHOTONS_EMITTED,
     PHOTONS_ESCAPED,
     PhotonOutput,
@@ -42,6 +70,7 @@ from renderer.scene.photon_scene import (
     PhotonScene,
 )
 from renderer.simd.columns import (
+    WORD_BYTES,
     each,
     list_indices,
     whole,
@@ -105,7 +134,7 @@ def shade_rays(
         done, going = shade_chunk(scene.surfaces, shading, batch, span, output)
         first, kept = first + done, kept + going
     photon, fresh = take(supply, batch.capacity - kept)
-    launch(scene.photon_scene, task, batch, (kept, photon, fresh))
+    output.counters[PHOTONS_AIMED] += launch(scene.photon_scene, task, batch, (kept, photon, fresh))
     rays = kept + fresh
     output.counters[PHOTONS_EMITTED] += fresh
     output.counters[PHOTON_RAYS] += rays
@@ -121,7 +150,7 @@ def shading_of(scene: PackedScene, limits: Limits) -> Shading:
         records=address(scene.photon_scene.records),
         materials=address(scene.photon_scene.materials),
         normals=address(scene.surfaces.normals),
-        uvs=address(scene.photon_scene.uvs),
+        textures=address(scene.photon_scene.textures),
         texels=address(scene.photon_scene.texels),
         decoded=address(scene.photon_scene.decoded),
         limits=limits,
@@ -180,11 +209,11 @@ def shade_chunk(
         chunk=batch.scratch.chunk[0],
     )
     hits, rays = pick_fresh(shading.flags, view, span) if span.is_fresh else pick_hits(shading.flags, view, span.rays)
-    gather_records(shading.flags, shading.records, view.chunk, hits)
     landing = Landing(view.chunk, shading.limits, view.photons, span.flux)
     if shading.flags & (TEXTURED | BENT | MIXED):
         shade_all_lobes(surfaces, shading, view, hits, landing)
     else:
+        gather_records(shading.flags, shading.records, view.chunk, hits)
         shade_flat(hits, span.is_alike, landing)
     if shading.limits.only_caustics and not shading.flags & MIXED:
         each(end_path, whole(hits), view.chunk)
@@ -211,28 +240,49 @@ def keep_chunk(flags: np.uint32, view: View, counts: tuple[int, int], output: Ph
     return keep_paths(flags, view, hits)
 
 
+@inlined
+def gather_all(shading: Shading, view: View, hits: int, landing: Landing) -> int:
+    """Gather what tables have of the hits, draw their random numbers and texels, and list those with bent normals.
+    Returns how many these are.
+
+    Tables are asked for what is needed next but one: in between, loops need nothing that might be far away.
+    """
+    flags, chunk = shading.flags, view.chunk
+    ask_for_rows(shading.records, RECORD_BYTES, address(chunk.triangle), hits)
+    if flags & TEXTURED:
+        ask_for_rows(shading.textures, TEXTURE_BYTES, address(chunk.triangle), hits)
+    each(draw_numbers, whole(hits), landing)
+    gather_records(flags, shading.records, chunk, hits)
+    bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
+    ask_for_normals(bent, view)
+    if flags & TEXTURED:
+        gather_textures(shading.textures, chunk, hits)
+        each(draw_texel, whole(hits), chunk)
+        ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), hits)
+    return bent
+
+
 @unit(types.none)
 def shade_all_lobes(surfaces: SurfaceArrays, shading: Shading, view: View, hits: int, landing: Landing) -> None:
     """Shade hits where some are not on flat, diffuse surfaces of one colour each."""
     flags, chunk = shading.flags, view.chunk
+    bent = gather_all(shading, view, hits, landing)
     each(land, whole(hits), landing)
     if flags & TEXTURED:
-        gather_textures(shading.uvs, view, hits)
         each(paint, whole(hits), view)
+    if not flags & MIXED:
+        each(stay_diffuse, whole(hits), chunk)
     if flags & (BENT | MIXED):
-        each(face, whole(hits), chunk)
-        bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent)) if flags & BENT else 0
         each(bend_normal, whole(bent), view)
         if landing.limits.is_corrected:
             each(correct_photon, whole(bent), view)
         if flags & MIXED:
-            scatter_mixed(hits, view)
+            scatter_mixed(flags, hits, view)
         if flags & SCALAR:
             scalar = list_indices(address(chunk.kind), (SCALAR, SCALAR), hits, address(chunk.scalar))
             fluxes = view.photons + PHOTON_FLUX * WAITING_STEP
             scatter_scalar(surfaces, chunk, scalar, fluxes, landing.limits.is_corrected)
         each(bend_flux, whole(bent), view)
-        each(choose_side, whole(hits), chunk)
     if landing.limits.only_caustics and flags & MIXED:
         each(end_spread, whole(hits), chunk)
     each(decide, whole(hits), landing)

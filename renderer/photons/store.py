@@ -33,9 +33,9 @@ WAITING_COLUMN = 2 * CHUNK + ELEMENTS
 #: Memory is asked for in pieces of this size.
 SEGMENT_BYTES = 16 << 20
 
-#: What a thread counts: photons by what became of them, and rays.
-PHOTONS_EMITTED, PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_ESCAPED, PHOTONS_TERMINATED = range(5)
-PHOTON_RAYS, PHOTON_COUNTERS = range(5, 7)
+#: What a thread counts: photons by how they left and what became of them, and rays.
+PHOTONS_EMITTED, PHOTONS_AIMED, PHOTONS_STORED, PHOTONS_ABSORBED, PHOTONS_ESCAPED, PHOTONS_TERMINATED = range(6)
+PHOTON_RAYS, PHOTON_COUNTERS = range(6, 8)
 
 Counts = npt.NDArray[np.int64]
 

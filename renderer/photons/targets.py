@@ -3,9 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
+from renderer.photons.surroundings import boxes_around
 from renderer.scene.packed_scene import PackedScene, are_sharp
 from renderer.scene.photon_scene import join_triangles, pack_aliases, pack_emitters
-from renderer.scene.projection import GUIDE_COLUMNS, NO_PROJECTION, Projection, reach
+from renderer.scene.projection import ENDLESS, GUIDE_COLUMNS, NO_PROJECTION, Projection, reach, reach_around
 from shaders.lights import (
     LIGHT_EDGE_1,
     LIGHT_EDGE_2,
@@ -17,6 +18,7 @@ from shaders.lights import (
     Extent,
     LightArrays,
     Source,
+    is_surface,
     numbers_of,
     triple,
 )
@@ -54,11 +56,11 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
     """
     lights, photon_scene = scene.lights, scene.photon_scene
     targets = specular_spheres(scene.surfaces) if share > 0.0 else NO_PROJECTION.targets
-    around = box_around(scene.surfaces.positions, lights)
-    if lights.power <= 0.0 or (len(targets) == 0 and around is NO_PROJECTION.around):
+    rows, power, is_square = join_triangles(lights)
+    around = narrower(lights._replace(rows=rows), boxes_around(scene.surfaces, rows, power > 0.0, is_square), is_square)
+    if lights.power <= 0.0 or (len(targets) == 0 and np.isinf(around).all()):
         return scene
     projection = Projection(targets, share if len(targets) else 0.0, around)
-    rows, power, is_square = join_triangles(lights)
     budgets = light_budgets(lights._replace(rows=rows), power, is_square, projection)
     shared = lights._replace(
         probability=budgets_of_rows(lights, rows, budgets),
@@ -72,6 +74,13 @@ def projected(scene: PackedScene, share: float) -> PackedScene:
             projection=projection,
         )
     )
+
+
+def narrower(lights: LightArrays, around: Doubles, is_square: npt.NDArray[np.bool_]) -> Doubles:
+    """Returns the boxes around what lights can light without those that no cone above a surface has in it."""
+    sent = reaches(lights, Projection(NO_PROJECTION.targets, 0.0, around), is_square)[:, 1]
+    is_vain = np.isin(lights.rows[:, LIGHT_KIND], numbers_of(Extent.SURFACE)) & (sent >= 1.0)
+    return np.where(is_vain[:, None, None], ENDLESS, around)
 
 
 def budgets_of_rows(lights: LightArrays, rows: Doubles, budgets: Doubles) -> Doubles:
@@ -91,12 +100,15 @@ def is_other(rows: Doubles) -> npt.NDArray[np.bool_]:
 def light_budgets(lights: LightArrays, power: Doubles, is_square: npt.NDArray[np.bool_], to: Projection) -> Doubles:
     """Returns the probabilities with which photons choose lights: (n,) float64.
 
-    In part they follow power, in part the power that goes to targets, so that a lamp beside glass is not left out among
-    stronger ones.
+    In part they follow the power that is sent out, in part that which goes to targets, so that a lamp beside glass is
+    not left out among stronger ones.
 
     power: (n,) float64, the lights' shares of it.
     """
-    useful = power * reaches(lights, to, is_square)
+    to_targets, around = reaches(lights, to, is_square).T
+    useful, sent = power * to_targets, power * np.maximum(around, LEAST_SHARE)
+    if (around < 1.0).any():
+        power = sent / sent.sum()
     if useful.sum() <= 0.0:
         return power
     part = min(to.share, 1.0 - LEAST_SHARE)
@@ -105,18 +117,19 @@ def light_budgets(lights: LightArrays, power: Doubles, is_square: npt.NDArray[np
 
 @compiled
 def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_]) -> Doubles:
-    """Returns the share of each light's flux that goes to targets: (n,) float64.
+    """Returns the share of each light's flux that goes to targets, and that which is sent out if none does: (n, 2)
+    float64. The second is 1 but of surfaces that are outside of what they can light.
 
-    It is the mean over some points of the light.
+    They are means over some points of the light.
     (Roberts: The Unreasonable Effectiveness of Quasirandom Sequences, 2018.)
     """
-    shares, guides = np.zeros(len(lights.rows)), np.empty((len(to.targets), GUIDE_COLUMNS))
+    shares, guides = np.zeros((len(lights.rows), 2)), np.empty((len(to.targets), GUIDE_COLUMNS))
     for light in range(len(lights.rows)):
         kind = lights.rows[light, LIGHT_KIND]
-        samples = LIGHT_SAMPLES if kind == TRIANGLE else 1
+        samples = LIGHT_SAMPLES if is_surface(kind) else 1
         for sample in range(samples):
             origin = triple(lights, light, LIGHT_POSITION)
-            if kind == TRIANGLE:
+            if is_surface(kind):
                 s, t = 0.7548776662466927 * (sample + 0.5) % 1.0, 0.5698402909980532 * (sample + 0.5) % 1.0
                 is_beyond = s + t > 1.0 and not is_square[light]
                 s, t = 1.0 - s if is_beyond else s, 1.0 - t if is_beyond else t
@@ -124,24 +137,9 @@ def reaches(lights: LightArrays, to: Projection, is_square: npt.NDArray[np.bool_
                     along(origin, triple(lights, light, LIGHT_EDGE_1), s), triple(lights, light, LIGHT_EDGE_2), t
                 )
             source = Source(kind, light, origin, triple(lights, light, LIGHT_NORMAL))
-            shares[light] += reach(lights, to, source, guides) / samples
+            shares[light, 0] += reach(lights, to, source, guides) / samples
+            shares[light, 1] += reach_around(lights, to.around[light], source) / samples if is_surface(kind) else 1.0
     return shares
-
-
-def box_around(positions: Floats, lights: LightArrays) -> Doubles:
-    """Returns the corners of the box around all triangles: (2, 3).
-
-    The box is the endless one where no light is outside: neither one without size, nor a sun or sky.
-    """
-    if len(positions) == 0:
-        return NO_PROJECTION.around
-    shining = lights.rows[lights.probability > 0.0]
-    points = shining[np.isin(shining[:, LIGHT_KIND], numbers_of(Extent.PLACE)), LIGHT_POSITION : LIGHT_POSITION + 3]
-    corners = positions.reshape(-1, 3)
-    low, high = corners.min(axis=0).astype(np.float64), corners.max(axis=0).astype(np.float64)
-    is_around = np.isin(shining[:, LIGHT_KIND], numbers_of(Extent.OUTSIDE)).any()
-    is_beyond = not ((points >= low) & (points <= high)).all()
-    return np.stack([low, high]) if is_around or is_beyond else NO_PROJECTION.around
 
 
 def specular_spheres(surfaces: SurfaceArrays) -> Doubles:

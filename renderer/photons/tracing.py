@@ -17,6 +17,7 @@ from renderer.photons.shading import needs_uv, shade_rays
 from renderer.photons.store import (
     PHOTON_RAYS,
     PHOTONS_ABSORBED,
+    PHOTONS_AIMED,
     PHOTONS_EMITTED,
     PHOTONS_ESCAPED,
     PHOTONS_STORED,
@@ -165,6 +166,7 @@ def counted(stores: list[PhotonStore]) -> tuple[PhotonCounts, int]:
     counters = np.sum([store.counters for store in stores], axis=0)
     counts = PhotonCounts(
         emitted=int(counters[PHOTONS_EMITTED]),
+        aimed=int(counters[PHOTONS_AIMED]),
         stored=int(counters[PHOTONS_STORED]),
         absorbed=int(counters[PHOTONS_ABSORBED]),
         escaped=int(counters[PHOTONS_ESCAPED]),

@@ -16,7 +16,7 @@ from pathlib import Path
 from renderer.drivers.driver import RenderSettings
 from renderer.run.fingerprint import Fingerprints, LeftOut
 from renderer.run.motion import Motion, block_of
-from renderer.run.picture import PictureOrder
+from renderer.run.picture_order import PictureOrder
 from renderer.version import __version__
 from scenes.model import Snapshot
 from shaders.registry import get_shader
@@ -37,6 +37,7 @@ LEFT_OUT: LeftOut = {
         "checkpoint": NOT_IN_THE_PICTURE,
         "preview": NOT_IN_THE_PICTURE,
         "quiet": NOT_IN_THE_PICTURE,
+        "choice": SAME_BITS,
         "asked": NOT_IN_THE_PICTURE,
     },
     Motion: {"snapshot_at": WALKED, "context": SAME_BITS, "update": SAME_BITS},

@@ -143,8 +143,7 @@ class MotionDriver:
 
     def render_pass(self, index: int) -> Radiance:
         """Returns pass `index`, made at its time."""
-        self._look_at_block(block_of(index, self._motion.samples))
-        return self._driver.render_pass(index)
+        return self.driver_at(index).render_pass(index)
 
     def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
         """Yields passes as `passes_of` does; those that share a time are under way at once."""
@@ -156,6 +155,11 @@ class MotionDriver:
                 for image in passes:
                     yield image
                     index += 1
+
+    def driver_at(self, index: int) -> Driver:
+        """Returns the driver of the time that pass `index` looks at, which works until another time is looked at."""
+        self._look_at_block(block_of(index, self._motion.samples))
+        return self._driver
 
     def _within(self, block: int, first: int, may_begin: Callable[[int], bool]) -> Callable[[int], bool]:
         """Returns which passes of a block may begin; the first one may."""

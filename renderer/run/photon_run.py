@@ -7,8 +7,9 @@ fast device is done before processors run at their full clock, and the median of
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ import numpy as np
 from renderer.drivers import photon_task
 from renderer.drivers.driver import RenderSettings, Work
 from renderer.errors import UsageError
+from renderer.photons.batch import PhotonTask
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import Words
 from renderer.photons.tracing import TracedPhotons, trace_photons
+from renderer.run.containment import Containment
 from renderer.run.statistics import ratio
-from renderer.scene.packed_scene import pack_scene
-from scenes.model import Snapshot
-from tracecore.dispatch.tracer import Tracer
+from renderer.scene.packed_scene import PackedScene, pack_scene
+from tracecore.errors import TraceError
 from tracecore.rays import Floats
 from tracecore.workers.pool import Log, WorkerPool
 
@@ -88,6 +90,49 @@ class PhotonRun:
     def photons(self) -> Words:
         """Returns all photons, (n, WORDS) uint32, in order; to put many side by side takes seconds."""
         return np.concatenate(self.parts)
+
+
+class _Tracing:
+    """Traces photons on a tracer, and where that fails on another one.
+
+    task: of all photons.
+    containment: has the tracer.
+    """
+
+    def __init__(
+        self, scene: PackedScene, task: PhotonTask, settings: RenderSettings, containment: Containment
+    ) -> None:
+        self._scene, self._task, self._settings = scene, task, settings
+        self._containment = containment
+        self._spent: Counters = {}
+        self._logs: list[Log] = []
+        self.pool = self._new_pool()
+
+    def trace(self, photons: range, *expected_rays: int) -> TracedPhotons:
+        """Returns the photons of a range, as `trace_photons` does."""
+        while True:
+            try:
+                return trace_photons(self._scene, self._task, self.pool, photons, *expected_rays)
+            except TraceError as error:
+                self._spent, self._logs = self.counters(), self.logs()
+                with suppress(TraceError):
+                    self.pool.close()
+                self._containment.recover(error, photons.start)
+                self.pool = self._new_pool()
+
+    def counters(self) -> Counters:
+        """Returns what has to be looked at before and after what is timed, of all tracers together."""
+        busy = self._containment.context.tracer.statistics().busy_seconds
+        now = {"seconds": self.pool.seconds, "rays": self.pool.rays, "busy_seconds": busy, **self.pool.counters()}
+        return {name: count + self._spent.get(name, 0) for name, count in now.items()}
+
+    def logs(self) -> list[Log]:
+        """Returns what the threads of all tracers did when."""
+        return [*self._logs, *self.pool.logs()]
+
+    def _new_pool(self) -> WorkerPool:
+        tracer = self._containment.context.tracer
+        return WorkerPool(tracer, self._settings.threads, self._settings.batch_rays, log_rows=LOG_ROWS)
 
 
 class _Rounds:
@@ -172,8 +217,7 @@ def photons_to_emit(pilot: list[PhotonCounts], counts: PhotonCounts, wanted: int
 
 
 def trace_until_stored(
-    snapshot: Snapshot,
-    tracer: Tracer,
+    containment: Containment,
     settings: RenderSettings,
     photons: int,
     *,
@@ -185,20 +229,22 @@ def trace_until_stored(
     A seed therefore decides which photons there are, whatever the threads. An interrupt ends it with the rounds that
     are finished, if there are any.
 
+    containment: has the scene and the tracer, and another one where that fails; the round is traced again then.
     repeat: how often what is timed is traced.
     on_progress: called after the pilot and each round with the number stored so far.
     """
+    snapshot = containment.context.snapshot
     scene = pack_scene(snapshot)
     if scene.lights.power <= 0.0:
         raise UsageError(f"scene {snapshot.name}: no light with power, so there are no photons to trace")
     task = photon_task(scene, settings, 0, min_bounces=0)
-    pool = WorkerPool(tracer, settings.threads, settings.batch_rays, log_rows=LOG_ROWS)
-    rounds = _Rounds(snapshot.name, photons, partial(trace_photons, scene, task, pool))
+    tracing = _Tracing(scene, task, settings, containment)
+    rounds = _Rounds(snapshot.name, photons, tracing.trace)
     try:
-        spent, finished = _trace_and_time(rounds, repeat, on_progress, partial(_counters, tracer, pool))
-        sample = pool.sample_rays()
+        spent, finished = _trace_and_time(rounds, repeat, on_progress, tracing.counters)
+        sample = tracing.pool.sample_rays()
     finally:
-        pool.close()
+        tracing.pool.close()
     rates = [ratio(run["rays"], run["seconds"]) for run in spent]
     timed = sorted(spent, key=lambda run: float(run["seconds"]))[len(spent) // 2]
     return PhotonRun(
@@ -210,7 +256,7 @@ def trace_until_stored(
         rates=rates,
         work=_work(rounds, timed),
         sample=sample,
-        logs=pool.logs(),
+        logs=tracing.logs(),
         finished=finished,
     )
 
@@ -241,16 +287,6 @@ def _trace_and_time(
 def _since(start: Counters, now: Counters) -> Counters:
     """Returns what has been spent since the start; nothing where it was not counted then."""
     return {name: count - start.get(name, count) for name, count in now.items()}
-
-
-def _counters(tracer: Tracer, pool: WorkerPool) -> Counters:
-    """Returns what has to be looked at before and after what is timed."""
-    return {
-        "seconds": pool.seconds,
-        "rays": pool.rays,
-        "busy_seconds": tracer.statistics().busy_seconds,
-        **pool.counters(),
-    }
 
 
 def _work(rounds: _Rounds, counters: Counters) -> Work:

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -23,28 +23,26 @@ from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping, adapted
-from renderer.film.white_point import Chromaticity
 from renderer.interrupts import held_back
 from renderer.run import statistics, timeline
-from renderer.run.checkpoint import NOTHING_SPENT, CheckpointOrder, Spent
+from renderer.run.checkpoint import NOTHING_SPENT, Spent
+from renderer.run.containment import ContainedDriver
 from renderer.run.darkness import darkness
 from renderer.run.earlier_picture import files_of
 from renderer.run.resuming import Resuming
-from renderer.run.session import Limits, Saving, expose, render
+from renderer.run.session import Saving, expose, render
 from renderer.scene.first_hits import Floats, first_hits
-from renderer.settings.picture import DEFAULT_PREVIEW, FIRST_HIT_LAYERS
+from renderer.settings.picture import FIRST_HIT_LAYERS
 from renderer.version import __version__
 from scenes.written_file import target_of
 from tracecore.dispatch.tracer import Limits as TracerLimits
 
 if TYPE_CHECKING:
-    from renderer.drivers.driver import Driver, RenderSettings
+    from renderer.drivers.driver import Driver
     from renderer.drivers.eye import EyeDriver
-    from renderer.run.motion import Motion, MotionDriver
+    from renderer.run.picture_order import PictureOrder
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext
-    from scenes.model import Snapshot
-    from tracecore.dispatch.tracer import Tracer
 
 
 log = logging.getLogger(__name__)
@@ -55,44 +53,6 @@ class PhotonKeeper(Protocol):
 
     def save_photons(self, path: Path) -> None:
         """Writes the photons, as `renderer.photons.photon_map.save_photons` does."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PictureOrder:
-    """Says how a picture is made, whatever the scene.
-
-    kind: makes the driver.
-    settings: returns the driver's settings for a snapshot.
-    limits: when to stop.
-    exposure: in stops, or None for what suits the picture, see `renderer.film.exposure`.
-    curve: the tone curve, which compresses bright light.
-    white_point: x and y of what is shown white, or None for the white of sRGB.
-    layers: names of what is kept beside the picture.
-    photon_path: where the photon map is kept, of a driver that has one.
-    timeline_path: where it is written what each thread did when, of a driver that knows.
-    preview: at least so many seconds between two unfinished pictures.
-    checkpoint: of what can be resumed, or None where none is kept.
-    denoise: whether a .png is shown without noise, and a layer of it is kept.
-    motion: of the scene while the shutter is open, or None for a moment of it.
-    quiet: whether no progress is shown.
-    asked: what a command asks for, see `renderer.run.earlier_picture`.
-    """
-
-    kind: Callable[[Snapshot, Tracer, RenderSettings], Driver]
-    settings: Callable[[Snapshot], RenderSettings]
-    limits: Limits
-    exposure: float | None = 0.0
-    curve: str = "reinhard"
-    white_point: Chromaticity | None = None
-    layers: tuple[str, ...] = ()
-    photon_path: Path | None = None
-    timeline_path: Path | None = None
-    preview: float = DEFAULT_PREVIEW
-    checkpoint: CheckpointOrder | None = None
-    denoise: bool = False
-    motion: Motion | None = None
-    quiet: bool = False
-    asked: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,10 +79,10 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
     start = time.perf_counter()
     settings = order.settings(context.snapshot)
     resuming = Resuming(order.checkpoint, quiet=order.quiet)
-    with closing(driver_of(context, order, settings)) as driver, held_back():
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers])
+    with closing(ContainedDriver(context, order, settings)) as driver, held_back():
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], order.clamp)
         resuming.take_up(driver, film)
-        record = PictureRecord(context, driver, order, start, resuming.spent)
+        record = PictureRecord(driver, order, start, resuming.spent)
         files = PictureFiles(path, record, resuming, keep_linear=keep_linear)
         limits, ends = order.limits.after(resuming.spent.seconds), list[bool]()
         write_each(
@@ -147,20 +107,11 @@ def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Pic
     """Yields the picture after each pass, up to its limits; no file is written."""
     start = time.perf_counter()
     settings = order.settings(context.snapshot)
-    with closing(driver_of(context, order, settings)) as driver:
-        record = PictureRecord(context, driver, order, start)
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers])
+    with closing(ContainedDriver(context, order, settings)) as driver:
+        record = PictureRecord(driver, order, start)
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], order.clamp)
         for is_last in expose(driver, film, order.limits):
             yield dataclasses.replace(record.picture(film), is_finished=is_last)
-
-
-def driver_of(context: RenderContext, order: PictureOrder, settings: RenderSettings) -> Driver:
-    """Returns the driver that makes the picture."""
-    if order.motion is None:
-        return order.kind(context.snapshot, context.tracer, settings)
-    from renderer.run.motion import MotionDriver
-
-    return MotionDriver(order.kind, context, settings, order.motion)
 
 
 class PictureRecord:
@@ -171,16 +122,16 @@ class PictureRecord:
     """
 
     def __init__(
-        self, context: RenderContext, driver: Driver, order: PictureOrder, start: float, before: Spent = NOTHING_SPENT
+        self, driver: ContainedDriver, order: PictureOrder, start: float, before: Spent = NOTHING_SPENT
     ) -> None:
-        self._context, self._driver, self._start, self._before = context, driver, start, before
+        self._driver, self._start, self._before = driver, start, before
         self._start_seconds = time.perf_counter() - start
         self.order = order
         self._first_hits: dict[str, Floats] = {}
         if set(order.layers) & set(FIRST_HIT_LAYERS):
             settings = driver.settings
             size = (settings.width, settings.height)
-            self._first_hits = first_hits(context.snapshot, context.tracer, size, settings.crop)
+            self._first_hits = first_hits(driver.context.snapshot, driver.context.tracer, size, settings.crop)
 
     def picture(self, film: Film) -> Picture:
         """Returns the picture so far, which stays as it is when the film goes on."""
@@ -217,25 +168,27 @@ class PictureRecord:
             "passes": passes,
             "exposure": mapping.exposure,
             "tone_map": mapping.curve,
-            "time": self._context.snapshot.time,
+            "time": self._driver.context.snapshot.time,
         }
         if mapping.white != ToneMapping.white:
             settings |= {"white": mapping.white}
         if mapping.white_point is not None:
             settings |= {"white_point": mapping.white_point}
-        camera = self._context.snapshot.camera
+        camera = self._driver.context.snapshot.camera
         if camera.aperture > 0.0:
             settings |= {"aperture": camera.aperture, "focus": camera.focus}
         if self.order.motion is not None:
             settings |= {"shutter": self.order.motion.shutter, "motion_samples": self.order.motion.samples}
         if self.order.denoise:
             settings |= {"denoise": True}
+        if self.order.clamp is not None:
+            settings |= {"clamp": self.order.clamp}
         left_out = ("threads", "batch_rays", "layers", "is_logged", *(["crop"] if settings["crop"] is None else []))
         for name in left_out:
             del settings[name]
         return {
             "Software": f"tracecore {__version__}",
-            "scene": self._context.snapshot.name,
+            "scene": self._driver.context.snapshot.name,
             "driver": self._driver.name,
             "settings": json.dumps(settings),
             "version": __version__,
@@ -243,10 +196,8 @@ class PictureRecord:
 
     def spent(self, film: Film) -> Spent:
         """Returns what all passes of a film have taken."""
-        driver = self._driver
-        traced = self._context.tracer.statistics() if self.order.motion is None else cast("MotionDriver", driver).traced
-        seconds = time.perf_counter() - self._start
-        return self._before + Spent(seconds=seconds, film_seconds=film.seconds, work=driver.work, traced=traced)
+        driver, seconds = self._driver, time.perf_counter() - self._start
+        return self._before + Spent(seconds=seconds, film_seconds=film.seconds, work=driver.work, traced=driver.traced)
 
     def statistics(self, film: Film) -> Statistics:
         """Returns the statistics so far."""
@@ -261,12 +212,18 @@ class PictureRecord:
             passes=film.passes,
             noise=film.relative_noise,
             bias=film.relative_bias,
-            darkness=darkness(self._context, driver.work, is_black=not film.linear.any()),
+            darkness=darkness(driver.context, driver.work, is_black=not film.linear.any()),
+            samples=film.counts,
             start_seconds=self._start_seconds,
             film_seconds=spent.film_seconds,
         )
-        figures = statistics.collect(self._context, driver.name, driver.settings, measured)
-        return figures | {"coprocessor.batches": traced.batches, "asked": self.order.asked}
+        figures = statistics.collect(driver.context, driver.name, driver.settings, measured)
+        return figures | {
+            "coprocessor.batches": traced.batches,
+            "coprocessor.verified_batches": traced.verified_batches,
+            "coprocessor.faults": driver.faults,
+            "asked": self.order.asked,
+        }
 
 
 class PictureFiles:
@@ -308,8 +265,9 @@ class PictureFiles:
     def _save_picture_and_data(self, film: Film) -> None:
         """Writes the picture, the linear data and the statistics, each also where another cannot be written."""
         self.picture = self.record.picture(film)
-        if self.picture.statistics["darkness"] and not self.record.order.quiet:
-            log.warning("note: %s", self.picture.statistics["darkness"])
+        if not self.record.order.quiet:
+            for note in filter(None, (self.picture.statistics["darkness"], loss_note(self.picture.statistics))):
+                log.warning("note: %s", note)
         if self.path is None:
             return
         path, *linear, figures = files_of(self.path, keep_linear=self.keep_linear)
@@ -318,6 +276,15 @@ class PictureFiles:
             *(partial(image_file.write_array, one, self.picture.image) for one in linear),
             partial(statistics.write, figures, self.picture.statistics),
         )
+
+
+def loss_note(figures: Statistics) -> str:
+    """Returns, as text, how many samples of a picture were left out and how to look at the first; empty if none was."""
+    count, first = figures["samples.left_out"], figures["samples.first_left_out"]
+    if count == 0:
+        return ""
+    samples = "1 sample was left out, whose" if count == 1 else f"{count} samples were left out, whose"
+    return f"{samples} radiance is not finite and >= 0; --debug-path {first} shows how the first came about"
 
 
 def save_photons(path: Path, driver: PhotonKeeper) -> None:

@@ -30,10 +30,12 @@ from renderer.run import first_run
 from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
 from renderer.run.earlier_picture import Asked, files_of
 from renderer.run.frame_key import frame_key
+from renderer.run.memory import Estimate, check_fits, picture_bytes
 from renderer.run.motion import Motion
-from renderer.run.picture import Made, PictureOrder, make_picture, picture_by_pass
+from renderer.run.picture import Made, make_picture, picture_by_pass
+from renderer.run.picture_order import PictureOrder
 from renderer.run.session import Limits
-from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, context_of, viewing_of
+from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, viewing_of
 from renderer.settings.picture import (
     DEFAULT_DRIVER,
     DEFAULT_FILTER,
@@ -52,12 +54,16 @@ from renderer.settings.picture import (
 from renderer.settings.setting import MAX_PIXELS
 from renderer.settings.threads import bounded_threads
 from scenes.evaluator import viewed
-from scenes.model import Snapshot
+from scenes.memory import limit_memory
+from scenes.model import Snapshot, check_camera
 from scenes.scene import Scene
 from tracecore.bvh.tree import BinaryTree
 
 #: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
 AnyScene = str | Path | Scene | Snapshot
+
+#: What helps where there is too little memory.
+REMEDY = "use a smaller --size, fewer --photons or a smaller scene"
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +139,9 @@ class Plan:
             timeline_path=chosen.timeline,
             preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
             denoise=chosen.denoise,
+            clamp=chosen.clamp,
             motion=self._motion(),
+            choice=TracerChoice.chosen(self.settings),
             quiet=chosen.quiet,
             asked=self.asked,
         )
@@ -146,11 +154,16 @@ class Plan:
         view = replace(SceneView.chosen(self.settings), **scene_view)
         return view.seen(self.scene) if isinstance(self.scene, Snapshot) else view.of(self.scene)
 
+    def estimate(self, snapshot: Snapshot) -> Estimate:
+        """Returns how much memory a picture of a snapshot will take at its peak."""
+        settings = driver_settings(self.settings, snapshot)
+        return picture_bytes(snapshot, self.driver, settings, passes_of(self.settings))
+
     def context(
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
     ) -> AbstractContextManager[RenderContext]:
         """Return an open tracer for a snapshot, which is closed at the end of the block."""
-        return context_of(snapshot, TracerChoice.chosen(self.settings), load_seconds=load_seconds, tree=tree)
+        return TracerChoice.chosen(self.settings).opened(snapshot, load_seconds, tree)
 
     def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:
         """Return how a picture of a snapshot can be resumed, if it is written to a file."""
@@ -193,6 +206,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     Raises `UsageError` for what cannot be done, as far as possible before the scene is read, and `scenes.SceneError`.
     """
     load_installed()
+    limit_memory(settings.memory)
     settings = replace(settings, threads=bounded_threads(settings.threads))
     if settings.driver is not None:
         check_driver(settings, settings.driver)
@@ -205,13 +219,15 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     start = time.perf_counter()
     if isinstance(scene, str | Path):
         check_scene(str(scene))
-        scene = scenes.load(scene, viewing_of(settings), settings.define)
+        scene = scenes.load(scene, viewing_of(settings), settings.define, allow_outside=settings.allow_outside)
     elif settings.define:
         raise UsageError("define has values for parameters of a scene file; this scene has been read already")
     elif isinstance(scene, Scene):
         scene = viewed(scene, viewing_of(settings))
     if isinstance(scene, Scene):
         check_outputs(written_files(settings), scene.files)
+        if settings.camera is not None and scene.document.cameras:  # one that has none is given one as it is played
+            check_camera(scene.name, settings.camera, scene.document.cameras)
     filled = settings if isinstance(scene, Snapshot) else with_proposals(settings, scene)
     name = filled.driver or DEFAULT_DRIVER
     check_driver(settings, name)
@@ -240,32 +256,25 @@ def render_plan(plan: Plan) -> Picture:
         made: Made = make_picture(context, order, plan.settings.output)
     if made.picture is None:
         raise KeyboardInterrupt("before the first pass was finished")
-    first_run.note(work_of(plan))
     return made.picture
 
 
 @contextmanager
 def opened(plan: Plan) -> Iterator[RenderContext]:
     """Return the scene at its moment with an open tracer, which is closed at the end of the block."""
-    first_run.announce(work_of(plan), quiet=plan.settings.quiet)
-    with first_run.helped(work_of(plan)) if issubclass(plan.driver, PhotonDriver) else nullcontext():
-        start = time.perf_counter()
-        snapshot = plan.snapshot()
+    start = time.perf_counter()
+    snapshot = plan.snapshot()
+    check_fits(plan.estimate(snapshot), REMEDY)
+    helped = first_run.helped() if issubclass(plan.driver, PhotonDriver) else nullcontext()
+    with first_run.shown(quiet=plan.settings.quiet), helped:
         plan.note_blindness(snapshot)
         with plan.context(snapshot, plan.load_seconds + time.perf_counter() - start) as context:
             yield context
 
 
-def work_of(plan: Plan) -> str:
-    """Return the kind of work whose first run compiles."""
-    return f"render-{plan.settings.driver}"
-
-
 def _pictures(plan: Plan) -> Iterator[Picture]:
     with opened(plan) as context:
-        for picture in picture_by_pass(context, plan.order()):
-            first_run.note(work_of(plan))
-            yield picture
+        yield from picture_by_pass(context, plan.order())
 
 
 def with_proposals(settings: Settings, scene: Scene) -> Settings:

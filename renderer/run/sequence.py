@@ -24,7 +24,8 @@ from renderer.film.image_file import check_writable
 from renderer.run import statistics
 from renderer.run.earlier_picture import check_replaceable, files_of, read_statistics
 from renderer.run.frame_key import frame_key
-from renderer.run.picture import Made, PictureOrder, make_picture
+from renderer.run.picture import Made, make_picture
+from renderer.run.picture_order import PictureOrder
 from renderer.version import __version__
 
 if TYPE_CHECKING:

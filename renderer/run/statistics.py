@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the command line shows `FIELDS` in its help, which must not
     from pathlib import Path
 
     from renderer.drivers.driver import RenderSettings, Work
+    from renderer.film.samples import SampleCounts
     from renderer.scene.render_context import RenderContext
     from tracecore.dispatch.tracer import Limits
 
@@ -36,6 +37,11 @@ FIELDS = {
     "the passes differ",
     "bias": "of the photon search, relative as noise is, reckoned as at edges; null where nobody asked for it",
     "darkness": "why the picture is black or hardly a photon arrives, in words; empty where neither is so",
+    "samples.left_out": "samples, one of a pixel and pass each, whose radiance was no number, infinite, negative or "
+    "beyond float32; they count as black",
+    "samples.left_out_by_pass": "the first passes that had such samples, each with how many: [pass, samples]",
+    "samples.first_left_out": "the first of them, as 'tracecore render --debug-path' takes it; empty without any",
+    "samples.clamped": "samples brighter than --clamp, which were scaled down to it",
     "seconds.load": "wall time to read the scene and place it at its frame",
     "seconds.build": "wall time to open the tracer: tree, layout, transfer to the device",
     "seconds.start": "wall time to make the driver: its tables, its threads, and to load its compiled code",
@@ -59,11 +65,14 @@ FIELDS = {
     "coprocessor.busy_fraction": "share of the wall time of rendering in which the device traced",
     "coprocessor.kernel_rays_per_second": "rays by the seconds that tracing alone takes on all of the device",
     "coprocessor.batches": "batches traced",
+    "coprocessor.verified_batches": "batches whose hits were compared with the CPU's, for --verify",
+    "coprocessor.faults": "times that the device failed, after which what was under way was traced again",
     "shading.rays_per_second": "rays that all CPU threads together could shade: rays.timed by seconds.shade",
     "transfer.bytes_per_second": "rays and hits, both ways, by the wall time of rendering; 0 without a bus",
     "transfer.limit_bytes_per_second": "what the bus takes to the device, if measured; null without a bus",
     "limited_by": "what to make faster first: kernel, transfer, shading, lookup, map, python or queue",
     "photons.emitted": "photon paths begun = absorbed + escaped + terminated",
+    "photons.aimed": "of these sent to what there is to light, to mirrors or to glass, and nowhere else",
     "photons.stored": "photons kept in maps, any number for a path",
     "photons.absorbed": "photon paths ended by Russian roulette on a surface",
     "photons.escaped": "photon paths that left the scene",
@@ -83,8 +92,13 @@ FIELDS = {
 #: same as another key.
 OF_PICTURES = (
     *("passes", "noise", "bias", "darkness", "rays.camera", "rays.shadow", "rays.bounce", "bvh.update", "asked"),
+    "photons.aimed",
+    *("samples.left_out", "samples.left_out_by_pass", "samples.first_left_out", "samples.clamped"),
 )
 OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
+
+#: So many passes with samples that were left out are told one by one.
+MOST_PASSES_TOLD = 100
 
 #: What is needed for this share of the time, when it works at its full speed, is the limit.
 BUSY = 0.6
@@ -101,6 +115,7 @@ class Measured:
     limits: of the tracer.
     rates: rays per second of all runs, of which this is the median; none if there was one.
     passes, noise, bias, darkness: of a picture.
+    samples: of a picture, those that it does not hold as they were made.
     start_seconds: of these it took to make the driver.
     film_seconds: in which passes were added to the picture.
     """
@@ -115,6 +130,7 @@ class Measured:
     noise: float = math.nan
     bias: float = math.nan
     darkness: str = ""
+    samples: SampleCounts | None = None
     start_seconds: float = 0.0
     film_seconds: float = 0.0
 
@@ -127,6 +143,7 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         "noise": measured.noise,
         "bias": measured.bias,
         "darkness": measured.darkness,
+        **_sample_figures(settings, measured.samples),
         **_time_figures(context, measured),
         **_ray_figures(measured),
         **_device_figures(context, measured),
@@ -148,6 +165,16 @@ def _setting_figures(context: RenderContext, driver: str, settings: RenderSettin
         "batch_rays": settings.batch_rays,
         "threads": settings.threads or context.tracer.threads,
         "seed": settings.seed,
+    }
+
+
+def _sample_figures(settings: RenderSettings, counts: SampleCounts | None) -> Statistics:
+    rows = [] if counts is None else counts.impossible.astype(int).tolist()
+    return {
+        "samples.left_out": sum(samples for _, samples, _, _ in rows),
+        "samples.left_out_by_pass": [[index, samples] for index, samples, _, _ in rows[:MOST_PASSES_TOLD]],
+        "samples.first_left_out": "".join(f"{settings.seed},{index},{x}:{y}" for index, _, x, y in rows[:1]),
+        "samples.clamped": 0 if counts is None else counts.clamped,
     }
 
 
@@ -190,6 +217,8 @@ def _device_figures(context: RenderContext, measured: Measured) -> Statistics:
         "coprocessor.busy_fraction": ratio(measured.busy_seconds, seconds),
         "coprocessor.kernel_rays_per_second": limits.kernel_rays_per_second,
         "coprocessor.batches": context.tracer.statistics().batches,
+        "coprocessor.verified_batches": context.tracer.statistics().verified_batches,
+        "coprocessor.faults": 0,
         "shading.rays_per_second": ratio(measured.rays, work.shade_seconds),
         "transfer.bytes_per_second": ratio(work.bytes_up + work.bytes_down, seconds) if has_bus else 0.0,
         "transfer.limit_bytes_per_second": limits.bus_bytes_per_second,
@@ -201,6 +230,7 @@ def _photon_figures(work: Work) -> Statistics:
     photons = work.photons
     return {
         "photons.emitted": photons.emitted,
+        "photons.aimed": photons.aimed,
         "photons.stored": photons.stored,
         "photons.absorbed": photons.absorbed,
         "photons.escaped": photons.escaped,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.scene.light_records import LightRecords, pack_light_records
-from renderer.scene.photon_scene import PhotonScene, are_sheets, pack_photon_scene
+from renderer.scene.photon_scene import SIDE_MASK, PhotonScene, are_sheets, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.model import Camera, Material, Snapshot, Texture
 from scenes.srgb import decoded
@@ -135,9 +135,14 @@ def pack_material(material: Material) -> npt.NDArray[np.float64]:
 def look_of(material: Material, textures: Sequence[Texture]) -> float:
     """LOOK_PLAIN, LOOK_FILTERED or LOOK_MAPPED: what shading has to look at."""
     others = material.pictures.keys() - {"texture", "cutout"}
-    if others or (material.texture >= 0 and not textures[material.texture].is_plain):
+    if others or (material.texture >= 0 and not is_known_to_columns(textures[material.texture])):
         return LOOK_MAPPED
     return LOOK_FILTERED if material.texture >= 0 and textures[material.texture].filter == "mip" else LOOK_PLAIN
+
+
+def is_known_to_columns(texture: Texture) -> bool:
+    """Returns whether loops over columns know how a texture is looked at, and its sides fit where they read them."""
+    return texture.is_plain and max(texture.pixels.shape[:2]) <= SIDE_MASK
 
 
 def texture_look(texture: Texture) -> Look:

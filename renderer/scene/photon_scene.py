@@ -45,17 +45,17 @@ from shaders.surface import (
     ORIGIN_OFFSET,
     SurfaceArrays,
 )
-from shaders.textures import TextureArrays
+from shaders.textures import TEXTURE_HEIGHT, TEXTURE_OFFSET, TEXTURE_WIDTH
 from tracecore.compilation.cached import compiled
 
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
 #: normals that differ from the flat one. TEXTURED: its diffuse colour comes from an image. MIXED: it has other lobes
 #: than the diffuse one. SCALAR: it has what vector loops know nothing of, and takes the scalar path, hit by hit; then
-#: it is BENT and MIXED, and not TEXTURED. SHEET: it lets light through and bends none of it. Two are for eye paths.
-#: GLOWS: the eye sees light that it sends out. EYE_SCALAR: it takes the scalar path there, as it is SCALAR or its
-#: texture is filtered by how much of it is seen.
-SHEET, GLOWS, EYE_SCALAR, SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(24, 32))
-MATERIAL_MASK = np.uint32((1 << 24) - 1)
+#: it is BENT and MIXED, and not TEXTURED. SHEET: it lets light through and bends none of it. TINTED: of its other lobes
+#: one is not grey. Two are for eye paths. GLOWS: the eye sees light that it sends out. EYE_SCALAR: it takes the scalar
+#: path there, as it is SCALAR or its texture is filtered by how much of it is seen.
+TINTED, SHEET, GLOWS, EYE_SCALAR, SCALAR, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(23, 32))
+MATERIAL_MASK = np.uint32((1 << 23) - 1)
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -76,18 +76,13 @@ TRIANGLE_RECORD = np.dtype(
     ]
 )
 
-#: What a material has beside. phong, mirror, transmission: reflectances. texels: index of the texture's first texel;
-#: width, height: of the texture. One white texel stands for none.
-MATERIAL = np.dtype(
-    [
-        ("texels", "<i4"),
-        ("width", "<i4"),
-        ("height", "<i4"),
-        ("phong", "<f4", 3),
-        ("mirror", "<f4", 3),
-        ("transmission", "<f4", 3),
-    ]
-)
+#: What a material has beside: reflectances, in the order of lobes.
+MATERIAL = np.dtype([("phong", "<f4", 3), ("mirror", "<f4", 3), ("transmission", "<f4", 3)])
+
+#: The texture of a triangle. uvs: of the three corners. texels: index of the first texel. sides: width and, in the
+#: upper half of the word, height. One white texel stands for no texture.
+TRIANGLE_TEXTURE = np.dtype([("uvs", "<f4", (3, 2)), ("texels", "<i4"), ("sides", "<u4")])
+SIDE_MASK, HEIGHT_SHIFT = np.uint32(0xFFFF), np.uint32(16)
 
 #: A light that photons leave: a point, without edges and normal, a triangle, or the parallelogram of two, is_square 1.
 #: origin: a corner, as far off the light as rays must start. flux: W of a photon that stands for all. Of other kinds,
@@ -95,10 +90,10 @@ MATERIAL = np.dtype(
 EMITTER = np.dtype(
     [
         ("origin", "<f4", 3),
+        ("flux", "<f4", 3),
+        ("normal", "<f4", 3),
         ("edge_1", "<f4", 3),
         ("edge_2", "<f4", 3),
-        ("normal", "<f4", 3),
-        ("flux", "<f4", 3),
         ("is_square", "<f4"),
     ]
 )
@@ -126,26 +121,28 @@ class PhotonScene(NamedTuple):
 
     records: (n,) TRIANGLE_RECORD.
     materials: (m,) MATERIAL.
+    textures: (n,) TRIANGLE_TEXTURE; no rows where no triangle is textured.
     emitters: (lights,) EMITTER.
     aliases: (lights,) ALIAS.
-    uvs: (n, 8) float32, of the three corners, then two zeros; no rows where no triangle is textured.
     texels: (t + 1,) uint32, sRGB, red in the lowest byte; the last one is white.
     decoded: (256,) float32, linear values of sRGB bytes.
     flags: all bits that some triangle record has.
     others: (lights,) int32, the row in `lights` of an emitter that is neither point nor area, -1 of one that is; empty
     where all are.
+    are_points: whether all emitters are points.
     projection: where photons are sent, see `targets.projected`.
     """
 
     records: Records
     materials: Records
+    textures: Records
     emitters: Records
     aliases: Records
-    uvs: Floats
     texels: npt.NDArray[np.uint32]
     decoded: Floats
     flags: np.uint32
     others: npt.NDArray[np.int32]
+    are_points: bool
     lights: LightArrays
     projection: Projection
 
@@ -157,14 +154,15 @@ def pack_photon_scene(surfaces: SurfaceArrays, lights: LightArrays) -> PhotonSce
     flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
     return PhotonScene(
         records=records,
-        materials=pack_materials(surfaces.materials, surfaces.textures),
+        materials=pack_materials(surfaces.materials),
+        textures=pack_triangle_textures(surfaces, records["kind"]),
         emitters=pack_emitters(rows, probability, is_square),
         aliases=pack_aliases(probability),
-        uvs=pack_uvs(surfaces.uvs if flags & TEXTURED else surfaces.uvs[:0]),
         texels=pack_texels(surfaces.textures.texels),
         decoded=DECODED,
         flags=flags,
         others=pack_others(rows, lights.rows),
+        are_points=bool((rows[:, LIGHT_KIND] == POINT).all()),
         lights=lights,
         projection=NO_PROJECTION,
     )
@@ -231,6 +229,7 @@ def material_flags(materials: Doubles, shaders: npt.NDArray[np.int64]) -> npt.ND
     glows = materials[:, MATERIAL_EMISSION : MATERIAL_BACKDROP + 3].max(axis=1, initial=0.0) > 0.0
     flags |= np.where(glows, GLOWS, np.uint32(0))
     flags |= np.where(are_sheets(materials, shaders), SHEET, np.uint32(0))
+    flags |= np.where(are_tinted(materials), TINTED, np.uint32(0))
     return flags.astype(np.uint32)
 
 
@@ -244,7 +243,14 @@ def are_sheets(materials: Doubles, shaders: npt.NDArray[np.int64]) -> Bools:
     return are
 
 
-def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
+def are_tinted(materials: Doubles) -> Bools:
+    """Returns whether some lobe but the diffuse one is not grey in float32: (m,) bool."""
+    colors = materials[:, MATERIAL_PHONG : MATERIAL_TRANSMISSION + 3].astype(np.float32).reshape(len(materials), -1, 3)
+    are: Bools = (colors != colors[:, :, :1]).any(axis=(1, 2))
+    return are
+
+
+def pack_materials(rows: Doubles) -> Records:
     """Returns the records of materials, (m,) MATERIAL."""
     materials = np.zeros(len(rows), MATERIAL)
     for name, column in (
@@ -253,17 +259,22 @@ def pack_materials(rows: Doubles, textures: TextureArrays) -> Records:
         ("transmission", MATERIAL_TRANSMISSION),
     ):
         materials[name] = rows[:, column : column + 3]
-    materials["texels"], materials["width"], materials["height"] = len(textures.texels), 1, 1
-    textured = np.flatnonzero(rows[:, MATERIAL_TEXTURE] >= 0.0)
-    for column, name in enumerate(("texels", "width", "height")):
-        materials[name][textured] = textures.table[rows[textured, MATERIAL_TEXTURE].astype(np.int64), column]
     return materials
 
 
-def pack_uvs(uvs: Floats) -> Floats:
-    """Returns the texture coordinates, (n, 8) float32, a row for a load of eight."""
-    packed = np.zeros((len(uvs), 8), np.float32)
-    packed[:, :6] = uvs.reshape(-1, 6)
+def pack_triangle_textures(surfaces: SurfaceArrays, kinds: npt.NDArray[np.uint32]) -> Records:
+    """Returns the textures of triangles, (n,) TRIANGLE_TEXTURE, or none where no triangle is textured. kinds: of their
+    records."""
+    textured = np.flatnonzero(kinds & TEXTURED)
+    packed = in_lines(len(kinds) if len(textured) else 0, TRIANGLE_TEXTURE)
+    if not len(packed):
+        return packed
+    packed["uvs"] = surfaces.uvs
+    packed["texels"], packed["sides"] = len(surfaces.textures.texels), 1 | 1 << HEIGHT_SHIFT
+    textures = surfaces.materials[surfaces.material_ids[textured], MATERIAL_TEXTURE].astype(np.int64)
+    found = surfaces.textures.table[textures]
+    packed["texels"][textured] = found[:, TEXTURE_OFFSET]
+    packed["sides"][textured] = found[:, TEXTURE_WIDTH] | found[:, TEXTURE_HEIGHT] << HEIGHT_SHIFT
     return packed
 
 

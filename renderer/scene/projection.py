@@ -11,6 +11,10 @@ counted as any other. A sphere that has the light in it, or is cut by its horizo
 
 A sun or the sky has no position: photons start on a disc across their direction, and the shadows of the spheres, and
 of the box around the scene, on it are to that disc what cones are to all directions.
+
+A surface shines by the cosine, which is even over the disc that the half sphere above it is seen as from straight above
+(Malley's method). What is seen of a cone there is an ellipse, whose share of the disc is that of the cone in the light
+(Nusselt's analogon, 1928), and f itself is narrowed to it.
 """
 
 import math
@@ -33,7 +37,7 @@ from shaders.lights import (
     triple,
 )
 from shaders.sampling import uniform_cone
-from shaders.vector import Vec3, add, along, dot, frame, normalize, subtract, to_world
+from shaders.vector import Vec3, add, along, dot, frame, normalize, scale, subtract, to_world
 
 Doubles = npt.NDArray[np.float64]
 
@@ -52,8 +56,8 @@ class Projection(NamedTuple):
 
     targets: (k, 4) float64, middle and radius of spheres around mirrors and glass, world units.
     share: of the photons, 0..1, that go there.
-    around: (2, 3) float64, corners of the box around all that can be lit; a light outside of it sends its other photons
-    into a cone over it, or to its shadow. It is endless where no light is outside.
+    around: (emitters, 2, 3) float64, corners of the box around all that each emitter can light; one that is outside of
+    it sends its other photons into a cone over it, or to its shadow. It is endless for those that are not outside.
     """
 
     targets: Doubles
@@ -65,7 +69,8 @@ class Guide(NamedTuple):
     """A guide is a cone of directions in which photons are sent: unit axis, cosine of its angle, solid angle.
 
     Of a sun or sky it is a disc across the photon's direction: the middle and radius of its sphere, area; or the shadow
-    of a box, of which it has the area alone. A measure of UNLIT or CROSSED says why there is none.
+    of a box, of which it has the area alone. For the cone over the box around the scene, a surface has the cone's share
+    of its light in place of the solid angle. A measure of UNLIT or CROSSED says why there is none.
     """
 
     axis: Vec3
@@ -89,56 +94,64 @@ class Mixture(NamedTuple):
 
 
 class Departure(NamedTuple):
-    """Says where a photon starts, in which direction, and by what its flux is weighted."""
+    """Says where a photon starts, in which direction, by what its flux is weighted, and whether a guide sent it."""
 
     origin: Vec3
     direction: Vec3
     weight: float
+    is_aimed: bool
 
 
-NO_PROJECTION = Projection(np.empty((0, 4)), 0.0, np.array([3 * (-np.inf,), 3 * (np.inf,)]))
+#: The box of an emitter that is not outside of what it can light.
+ENDLESS = np.array([3 * (-np.inf,), 3 * (np.inf,)])
+
+NO_PROJECTION = Projection(np.empty((0, 4)), 0.0, np.empty((0, 2, 3)))
+
+#: Photons that f is narrowed for leave their surface at least so steeply: the cosine.
+LEAST_COSINE = 1e-6
 
 
 @inlined
 def is_projected(projection: Projection) -> bool:
     """Returns whether the projection changes anything."""
-    return len(projection.targets) > 0 or projection.around[0, 0] > -np.inf
+    return len(projection.around) > 0
 
 
 @inlined
 def project(
     lights: LightArrays,
     projection: Projection,
-    usual: tuple[Source, Vec3],
+    usual: tuple[Source, Vec3, Doubles],
     u: tuple[float, float, float],
     guides: Doubles,
 ) -> Departure:
     """Draws a photon from the mixture.
 
-    usual: its light, and the direction drawn from f.
+    usual: its light, the direction drawn from f, and the box around all that this light can light.
     u: uniform numbers, for the choice and the direction (2).
     guides: (k, GUIDE_COLUMNS) float64, overwritten.
     """
-    source, direction = usual
-    mixture = mixture_of(lights, projection, source, guides)
-    departure, chosen = Departure(source.origin, direction, 1.0), -1
+    source, direction, box = usual
+    mixture = mixture_of(lights, projection, (source, box), guides)
+    departure, chosen = Departure(source.origin, direction, 1.0, False), -1
     if u[0] < mixture.share:
         chosen = choose_guide(guides, u[0] / mixture.share * mixture.total)
         departure = depart(lights, source, guide_of(guides, chosen), u)
     elif mixture.around.measure > 0.0:
-        departure = depart_around(lights, projection.around, (source, mixture.around), u)
+        departure = depart_around(lights, box, (source, direction, mixture.around), u)
     elif mixture.share == 0.0:
         return departure
-    weight = flux_weight(lights, projection.around, (source, mixture), (departure, chosen))
-    return Departure(departure.origin, departure.direction, weight)
+    weight = flux_weight(lights, box, (source, mixture), (departure, chosen))
+    return Departure(departure.origin, departure.direction, weight, departure.is_aimed)
 
 
 @inlined
-def mixture_of(lights: LightArrays, projection: Projection, source: Source, guides: Doubles) -> Mixture:
-    """Returns the mixture at a point of a light."""
+def mixture_of(lights: LightArrays, projection: Projection, light: tuple[Source, Doubles], guides: Doubles) -> Mixture:
+    """Returns the mixture at a point of a light, which comes with the box around all that it can light."""
+    source, box = light
     total, is_crossed = take_guides(lights, projection.targets, source, guides)
     share = min(projection.share, MOST_GUIDED) if is_crossed else projection.share
-    return Mixture(share if total > 0.0 else 0.0, guides, total, guide_around(lights, projection.around, source))
+    return Mixture(share if total > 0.0 else 0.0, guides, total, guide_around(lights, box, source))
 
 
 @inlined
@@ -147,7 +160,7 @@ def flux_weight(
 ) -> float:
     """Returns f over the density of the mixture.
 
-    box: around all that can be lit.
+    box: around all that the light can light.
     light: where the photon leaves it, and the mixture there.
     drawn: the photon, and the index of the guide that it was drawn from, or -1.
     """
@@ -155,7 +168,8 @@ def flux_weight(
     density = photon_density(lights, source, departure.direction)
     rest, around = density, mixture.around
     if around.measure > 0.0:
-        rest = 1.0 / around.measure if chosen < 0 or goes_around(source.kind, box, around, departure) else 0.0
+        even = density if is_surface(source.kind) else 1.0
+        rest = even / around.measure if chosen < 0 or goes_around(source.kind, box, around, departure) else 0.0
     guides, covering = mixture.guides, 0.0
     for k in range(len(guides)):
         if guides[k, 4] > 0.0 and (k == chosen or covers(source.kind, guide_of(guides, k), departure)):
@@ -250,6 +264,8 @@ def guide_around(lights: LightArrays, box: Doubles, source: Source) -> Guide:
         normal = (side if k == 0 else 0.0, side if k == 1 else 0.0, side if k == 2 else 0.0)
         if (below or above) and edge_around(box, normal, source.origin) > edge:
             axis, edge = normal, edge_around(box, normal, source.origin)
+    if is_surface(source.kind):
+        return lit(lights, source, Guide(axis, edge, (1.0 - edge * edge) * dot(axis, source.axis)))
     return lit(lights, source, Guide(axis, edge, 2.0 * math.pi * (1.0 - edge)))
 
 
@@ -292,26 +308,28 @@ def depart(lights: LightArrays, source: Source, guide: Guide, u: tuple[float, fl
     if not is_outside(source.kind):
         tangent, bitangent = frame(guide.axis)
         direction = to_world(uniform_cone(u[1], u[2], guide.edge), tangent, bitangent, guide.axis)
-        return Departure(source.origin, direction, 1.0)
+        return Departure(source.origin, direction, 1.0, True)
     tangent, bitangent = frame(source.axis)
     sine, cosine = sine_cosine(u[2])
     beside = guide.edge * math.sqrt(u[1])
     position = along(along(guide.axis, tangent, beside * cosine), bitangent, beside * sine)
     ahead = dot(subtract(position, triple(lights, source.row, LIGHT_POSITION)), source.axis)
     origin = along(position, source.axis, -ahead - outer_radius(lights, source.row))
-    return Departure(origin, source.axis, 1.0)
+    return Departure(origin, source.axis, 1.0, True)
 
 
 @inlined
 def depart_around(
-    lights: LightArrays, box: Doubles, guided: tuple[Source, Guide], u: tuple[float, float, float]
+    lights: LightArrays, box: Doubles, guided: tuple[Source, Vec3, Guide], u: tuple[float, float, float]
 ) -> Departure:
     """Returns a photon that follows the guide to the box around the scene.
 
-    guided: where the photon leaves the light, and the guide.
+    guided: where the photon leaves the light, the direction drawn from f, and the guide.
     u: uniform numbers, of which the last two say where it goes.
     """
-    source, guide = guided
+    source, usual, guide = guided
+    if is_surface(source.kind):
+        return Departure(source.origin, narrowed(usual, source.axis, guide), 1.0, True)
     if not is_outside(source.kind):
         return depart(lights, source, guide, u)
     direction, faces = source.axis, shadows_of_faces(box, source.axis)
@@ -323,7 +341,26 @@ def depart_around(
     position = point_of_face(box, across, direction[across] < 0.0, shares)
     ahead = dot(subtract(position, triple(lights, source.row, LIGHT_POSITION)), direction)
     origin = along(position, direction, -ahead - outer_radius(lights, source.row))
-    return Departure(origin, direction, 1.0)
+    return Departure(origin, direction, 1.0, True)
+
+
+@inlined
+def narrowed(usual: Vec3, normal: Vec3, cone: Guide) -> Vec3:
+    """Returns a direction that was drawn by the cosine, moved into a cone above the surface so that it is one by the
+    cosine among the directions of the cone.
+
+    The disc that directions are seen as along the normal becomes the ellipse that the cone is seen as: its middle is
+    that of the cone's rim, and it is as wide as the rim, and less deep by the cosine of its axis.
+
+    usual: unit, by the cosine about `normal`.
+    normal: unit.
+    """
+    cosine, sine = dot(cone.axis, normal), math.sqrt(1.0 - cone.edge * cone.edge)
+    across, beside = along(cone.axis, normal, -cosine), along(usual, normal, -dot(usual, normal))
+    flat = along(beside, across, -dot(beside, across) / (1.0 + cosine))
+    seen = add(scale(across, cone.edge), scale(flat, sine))
+    rise = math.sqrt(max(LEAST_COSINE * LEAST_COSINE, 1.0 - dot(seen, seen)))
+    return along(seen, normal, rise)
 
 
 @inlined
@@ -396,3 +433,11 @@ def reach(lights: LightArrays, projection: Projection, source: Source, guides: D
             blunt = 0.5 * (1.0 + guide.edge) if is_surface(source.kind) else 1.0
             found += guide.measure * blunt * photon_density(lights, source, guide.axis)
     return min(found, 1.0)
+
+
+@inlined
+def reach_around(lights: LightArrays, box: Doubles, source: Source) -> float:
+    """Returns the share of a surface's light, from one point of it, that goes into the cone over the box around what it
+    can light: all where there is no cone."""
+    guide = guide_around(lights, box, source)
+    return 1.0 if guide.measure < 0.0 else guide.measure

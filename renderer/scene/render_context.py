@@ -1,9 +1,12 @@
 """A render context is a scene at one moment and a tracer that holds its triangles: all that a driver needs."""
 
+from __future__ import annotations
+
 import argparse
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +14,7 @@ from typing import Any, Self
 import scenes
 import tracecore
 from renderer.atomic_file import check_outputs
-from renderer.errors import UsageError
+from renderer.errors import UsageError, WrongPictureError
 from renderer.scene.cutouts import cutouts_of
 from renderer.settings.picture import Settings
 from renderer.settings.setting import Definitions
@@ -21,7 +24,9 @@ from scenes.scene import Scene
 from scenes.viewing import AS_THE_FILE_SAYS, Viewing
 from tracecore.bvh.tree import BinaryTree
 from tracecore.dispatch.tracer import Tracer
-from tracecore.errors import CutoutError, KernelError
+from tracecore.errors import CutoutError, DeviceError, KernelError, WrongHitError
+
+log = logging.getLogger(__name__)
 
 #: Arguments of commands that name files to be written, and such that name files to be read.
 WRITTEN = ("output", "json", "plot", "html", "heatmap", "markdown", "record", "dump", "save_photons", "timeline")
@@ -41,6 +46,7 @@ class SceneView:
     mirrors: "literal" or "none" where surfaces of NFF reflect otherwise than the scene says, else None or "auto".
     is_plain: whether the scene is made plain by `scenes.plain`.
     define: values of the parameters of a scene file, by name, or None.
+    allow_outside: whether files that the scene names may be outside of its folder.
     """
 
     frame: int = 0
@@ -52,6 +58,7 @@ class SceneView:
     mirrors: str | None = None
     is_plain: bool = False
     define: Mapping[str, str] | None = None
+    allow_outside: bool = False
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
@@ -66,11 +73,12 @@ class SceneView:
             mirrors=getattr(arguments, "mirrors", None),
             is_plain=getattr(arguments, "plain", False),
             define=Definitions().clean(getattr(arguments, "define", None) or {}),
+            allow_outside=getattr(arguments, "allow_outside", False),
         )
 
     def load(self, scene: str) -> Snapshot:
         """Returns a scene, a file or the name of a shipped one, at this moment."""
-        return self.of(scenes.load(scene, parameters=self.define))
+        return self.of(scenes.load(scene, parameters=self.define, allow_outside=self.allow_outside))
 
     def of(self, scene: Scene) -> Snapshot:
         """Returns the scene at this moment."""
@@ -123,19 +131,39 @@ class TracerChoice:
     device: as `open_tracer` takes it.
     kernel, dispatch: by name, or None for the device's default.
     threads: None for all cores.
+    verify: share of the batches that are compared with the CPU's hits, or None.
+    fallback: "cpu" where the CPU traces if a device fails, or None.
     """
 
     device: str = "auto"
     kernel: str | None = None
     dispatch: str | None = None
     threads: int | None = None
+    verify: float | None = None
+    fallback: str | None = None
 
     @classmethod
     def chosen(cls, arguments: argparse.Namespace | Settings) -> Self:
-        """Returns the choice that --device, --kernel, --dispatch and --threads make."""
+        """Returns the choice that --device, --kernel, --dispatch, --threads, --verify and --fallback make."""
         return cls(
-            device=arguments.device, kernel=arguments.kernel, dispatch=arguments.dispatch, threads=arguments.threads
+            device=arguments.device,
+            kernel=arguments.kernel,
+            dispatch=arguments.dispatch,
+            threads=arguments.threads,
+            verify=arguments.verify,
+            fallback=arguments.fallback,
         )
+
+    @property
+    def fallen_back(self) -> Self:
+        """Returns the choice of what traces where this one fails."""
+        return type(self)(device="cpu", threads=self.threads)
+
+    def opened(
+        self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
+    ) -> AbstractContextManager[RenderContext]:
+        """Returns an open tracer for a snapshot, as `context_of` does."""
+        return context_of(snapshot, self, load_seconds=load_seconds, tree=tree)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +171,7 @@ class RenderContext:
     """Holds a scene and an open tracer, and the wall time to read the one and to build the other.
 
     is_refitted: whether the tree is that of the frame before, made to fit.
+    faults: 1 where another device was chosen, which could not be used, else 0.
     """
 
     snapshot: Snapshot
@@ -150,6 +179,7 @@ class RenderContext:
     load_seconds: float
     build_seconds: float
     is_refitted: bool = False
+    faults: int = 0
 
 
 def check_scene(scene: str) -> None:
@@ -170,7 +200,11 @@ def load_for(arguments: argparse.Namespace, name: str | None = None) -> Scene:
     """
     given = vars(arguments)
     parameters = Definitions().clean(given.get("define") or {})
-    scene = scenes.load(arguments.scene if name is None else name, parameters=parameters)
+    scene = scenes.load(
+        arguments.scene if name is None else name,
+        parameters=parameters,
+        allow_outside=given.get("allow_outside", False),
+    )
     written, read = [given.get(one) for one in WRITTEN], [given.get(one) for one in READ]
     if reference := given.get("reference"):
         (read if reference.is_file() else written).append(reference)
@@ -205,18 +239,42 @@ def context_of(
     tree: refitted to the snapshot, or None to build one.
     """
     start = time.perf_counter()
-    with _open_tracer(snapshot, choice, tree) as tracer:
+    tracer, faults = _open_any_tracer(snapshot, choice, tree)
+    if faults:
+        choice, tree = choice.fallen_back, None
+    with tracer:
         if choice.dispatch not in (None, tracer.dispatch):
             raise UsageError(
                 f"--dispatch {choice.dispatch} is not for the {tracer.device}, which has {tracer.dispatch}"
             )
-        yield RenderContext(
+        if choice.verify is not None and tracer.device == "cpu":
+            raise UsageError("--verify compares with the CPU, and the CPU traces here; leave it out")
+        context = RenderContext(
             snapshot=snapshot,
             tracer=tracer,
             load_seconds=load_seconds,
             build_seconds=time.perf_counter() - start,
             is_refitted=tree is not None,
+            faults=faults,
         )
+        try:
+            yield context
+        except WrongHitError as error:
+            raise WrongPictureError(error, snapshot) from error
+
+
+def _open_any_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> tuple[Tracer, int]:
+    """Opens the tracer that is chosen, or what to fall back to where its device cannot be used.
+
+    Returns it, and how many devices could not be used.
+    """
+    try:
+        return _open_tracer(snapshot, choice, tree), 0
+    except DeviceError as error:
+        if choice.fallback is None:
+            raise
+        log.warning("note: the device chosen cannot be used: %s; the CPU traces instead", error)
+        return _open_tracer(snapshot, choice.fallen_back, None), 1
 
 
 def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
@@ -229,6 +287,7 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | No
             dispatch=choice.dispatch,
             tree=tree,
             cutouts=cutouts_of(snapshot),
+            verify=choice.verify or 0.0,
         )
     except (KernelError, CutoutError) as error:
         raise UsageError(str(error)) from error

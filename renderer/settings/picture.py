@@ -10,6 +10,7 @@ from typing import Literal
 
 from renderer.errors import UsageError
 from renderer.settings.setting import (
+    Bytes,
     Checked,
     Choice,
     Definitions,
@@ -85,6 +86,9 @@ class Settings(Checked):
         otherwise="the file's",
         group="scene",
         aliases=("-D",),
+    )
+    allow_outside: bool = setting(
+        Flag(), "read files that the scene names outside of its own folder too", default=False, group="scene"
     )
     driver: str | None = setting(
         Name(),
@@ -164,6 +168,13 @@ class Settings(Checked):
     )
     denoise: bool = setting(
         Flag(), "show the picture without noise (Open Image Denoise, extra denoise)", default=False, group=_PICTURE
+    )
+    clamp: float | None = setting(
+        Number(1e-9, 1e9, "L"),
+        "scale down samples, one of a pixel and pass each, that are brighter than this luminance: no fireflies, and "
+        "less light than there is",
+        otherwise="no limit",
+        group=_PICTURE,
     )
     exposure: float | Literal["auto"] | None = setting(
         NumberOrWord(-64, 64, "EV"),
@@ -292,6 +303,24 @@ class Settings(Checked):
         Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
         f"rays handed over at a time, a power of two from {MIN_BATCH} to {MAX_BATCH}",
         default=4096,
+        group=TRACING,
+    )
+    verify: float | None = setting(
+        Number(1e-6, 1, "FRACTION"),
+        "trace this share of the batches again on the CPU, and end with an error where a hit has other bits",
+        otherwise="none is",
+        group=TRACING,
+    )
+    fallback: Literal["cpu"] | None = setting(
+        Choice(("cpu",)),
+        "where a device fails, or cannot be used, go on with this one, with the same bits and a note",
+        otherwise="a failure is an error",
+        group=TRACING,
+    )
+    memory: int | None = setting(
+        Bytes(),
+        "most memory to take, such as 4GB: fewer passes are under way at once then, and what needs more is refused",
+        otherwise="what is free",
         group=TRACING,
     )
     seed: int | None = setting(Whole(0, 2**64 - 1), "seed of all random numbers", otherwise="0", group=TRACING)

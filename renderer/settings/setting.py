@@ -38,6 +38,12 @@ class Kind(Protocol):
         """Return a value as the type that the program calculates with, its bounds checked."""
 
 
+#: Sizes of memory: their form, what units stand for, and the smallest one.
+BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])?B?")
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+LEAST_BYTES = 10**8
+
+
 @dataclass(frozen=True)
 class Whole:
     """This kind of value is a whole number from `least` to `most`, or only the powers of two among them."""
@@ -199,6 +205,27 @@ class White:
         if x + y >= 1.0:
             raise ValueError
         return x, y
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """This kind of value is a number of bytes, or a text such as 4GB."""
+
+    metavar: str | None = "SIZE"
+    expected: str = f"a size of at least {LEAST_BYTES} bytes, such as 800MB or 4.5GB"
+
+    def read(self, text: str) -> str:
+        """Returns the text, of which `clean` makes a number."""
+        return text
+
+    def clean(self, value: Any) -> int:
+        """Returns the number of bytes."""
+        if isinstance(value, str):
+            match = BYTES.fullmatch(value.strip().upper())
+            if match is None:
+                raise ValueError
+            value = int(float(match[1]) * UNITS[match[2] or ""])
+        return Whole(LEAST_BYTES, 1 << 50).clean(value)
 
 
 @dataclass(frozen=True)

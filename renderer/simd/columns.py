@@ -330,6 +330,25 @@ def copy_line(typing: Any, source: Any, target: Any) -> Any:
     return types.void(types.int64, types.int64), emit
 
 
+@emitting
+def prefetch(typing: Any, where: Any) -> Any:
+    """Asks for the line of the cache at an address, which may be any: it is read soon, or never."""
+    return prefetching(is_written=False)
+
+
+def prefetching(is_written: bool) -> Any:
+    """Returns the type and the code of what asks for a line at an address."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, I32, I32, I32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [builder.inttoptr(arguments[0], pointer), I32(int(is_written)), I32(3), I32(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), emit
+
+
 @inlined
 def three(columns: int, step: int) -> tuple[int, int, int]:
     """Returns the addresses of three columns, `step` bytes apart."""

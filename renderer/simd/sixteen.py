@@ -14,7 +14,17 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from renderer.simd.columns import ALL_ELEMENTS, ELEMENTS, FLOAT, I32, I64, VECTOR_WIDTH, WORD_BYTES, pack_elements
+from renderer.simd.columns import (
+    ALL_ELEMENTS,
+    ELEMENTS,
+    FLOAT,
+    I32,
+    I64,
+    VECTOR_WIDTH,
+    WORD_BYTES,
+    pack_elements,
+    prefetching,
+)
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import FLOAT16, all_elements, emitting
 
@@ -132,15 +142,7 @@ def sum_of(typing: Any, vector: Any) -> Any:
 @emitting
 def prefetch_line(typing: Any, where: Any) -> Any:
     """Asks for the line of the cache that is at an address and will be written."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, I32, I32, I32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [builder.inttoptr(arguments[0], pointer), I32(1), I32(3), I32(1)])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), emit
+    return prefetching(is_written=True)
 
 
 @emitting

@@ -22,14 +22,17 @@ from renderer.errors import RenderError
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
-from renderer.run import first_run, statistics
+from renderer.run import statistics
+from renderer.run.containment import ContainedDriver
+from renderer.run.memory import check_fits
 from renderer.run.motion import stands_still
-from renderer.run.picture import PictureOrder, PictureRecord, driver_of
-from renderer.run.rendering import Plan, opened, plan_picture, work_of
+from renderer.run.picture import PictureRecord
+from renderer.run.picture_order import PictureOrder
+from renderer.run.rendering import REMEDY, Plan, opened, plan_picture
 from renderer.run.session import expose
 from renderer.scene.render_context import RenderContext, TracerChoice
 from renderer.settings.picture import DRAFT_SHARE
-from renderer.viewer.live_picture import Floats, LivePicture, Shown, Wish, do_nothing, mapping_facts
+from renderer.viewer.live_picture import Floats, LivePicture, Shown, Wish, mapping_facts
 from renderer.viewer.wishes import command_line, words_of
 from scenes.errors import SceneError
 from scenes.model import Camera, Snapshot
@@ -84,22 +87,25 @@ class SceneShow:
     def render(self, wish: Wish) -> None:
         """Renders a picture, and shows it pass by pass until it has all, or there is another wish."""
         if self._scene is None:
-            self._scene = scenes.load(self.name, parameters=wish.settings.define)
+            self._scene = scenes.load(
+                self.name, parameters=wish.settings.define, allow_outside=wish.settings.allow_outside
+            )
         plan = plan_picture(self._scene, replace(wish.settings, define=None))
         order = draft_of(plan.order()) if wish.is_draft else plan.order()
         context = self._context_of(plan)
         settings, start = order.settings(context.snapshot), time.perf_counter()
-        with closing(driver_of(context, order, settings)) as driver:
-            record = PictureRecord(context, driver, order, start)
+        with closing(ContainedDriver(context, order, settings)) as driver:
+            record = PictureRecord(driver, order, start)
             facts = {"of_passes": order.limits.passes, "is_draft": wish.is_draft, **self._facts(wish, context)}
-            with self.live.stoppable(getattr(driver, "give_up", do_nothing)):
-                self._expose(driver, order, record, facts)
-        first_run.note(work_of(plan))
+            with self.live.stoppable(driver.give_up):
+                self._expose(driver, record, facts)
+            if driver.faults:
+                self._context = None  # its tracer has failed
         self.settings = wish.settings
 
-    def _expose(self, driver: Any, order: PictureOrder, record: PictureRecord, facts: Mapping[str, Any]) -> None:
-        film = Film(*driver.settings.film_size, LAYER_COLUMNS[driver.settings.layers])
-        shown_at = -math.inf
+    def _expose(self, driver: ContainedDriver, record: PictureRecord, facts: Mapping[str, Any]) -> None:
+        order, shown_at = record.order, -math.inf
+        film = Film(*driver.settings.film_size, LAYER_COLUMNS[driver.settings.layers], order.clamp)
         try:
             for is_last in expose(driver, film, order.limits):
                 if self.live.has_wish:
@@ -122,7 +128,7 @@ class SceneShow:
             self._context = self._opened.enter_context(opened(plan))
             self._choice = choice
         else:
-            first_run.announce(work_of(plan), quiet=plan.settings.quiet)
+            check_fits(plan.estimate(snapshot), REMEDY)
             self._context = replace(self._context, snapshot=snapshot)
         return self._context
 

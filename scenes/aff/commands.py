@@ -17,15 +17,16 @@ from scenes.aff.geometry_commands import (
 from scenes.aff.keyframes import read_track
 from scenes.aff.lexer import Cursor, looks_numeric
 from scenes.aff.operands import origin_of, read_color, read_points, shown
-from scenes.aff.parser import Command, Parser, exists
+from scenes.aff.parser import TEXTURES, Command, Parser, exists
 from scenes.default_view import look_at, triple
 from scenes.document import Document
 from scenes.lights import PointSource
 from scenes.model import AnimationRange, Camera, Color
+from scenes.source_file import OUTSIDE, allow_folder, may_be_read
 from scenes.transforms import compose, quaternion
 
 MAX_INCLUDE_DEPTH = 32
-MAX_LIGHTS = 100_000
+MAX_LIGHTS = 20_000
 MAX_FRAMES = 10_000_000
 MAX_RESOLUTION = 16_384
 SMALLEST_NEAR = 1e-4
@@ -132,6 +133,8 @@ def include(parser: Parser, cursor: Cursor) -> None:
     path = parser.folder / name
     if not exists(path):
         raise cursor.error(f"no file {shown(name)} to include in {parser.folder}", cursor.position - 1)
+    if not may_be_read(path):
+        raise cursor.error(f"{shown(name)} {OUTSIDE}", cursor.position - 1)
     if path in parser.open_files:
         raise cursor.error(f"{shown(name)} includes itself", cursor.position - 1)
     if len(parser.open_files) >= MAX_INCLUDE_DEPTH:
@@ -197,6 +200,8 @@ COMMANDS: dict[bytes, Command] = {
 
 def read_document(path: Path) -> Document:
     """Returns all that a file says. Raises SceneFileError with the file and line of what is wrong."""
+    allow_folder(path.parent / TEXTURES)
     parser = Parser(path, COMMANDS)
+    parser.check_size(path)
     parser.read_file(path)
     return parser.document

@@ -10,6 +10,7 @@ from scenes.aff.parser import Parser
 from scenes.curves import Ball, Tube
 from scenes.document import Origin, Part, corner_indices, keyed_triangle
 from scenes.geometry import MAX_COORDINATE
+from scenes.limits import MAX_CORNERS
 from scenes.model import Color, Doubles, Indices, Material, Mesh
 from scenes.polygons import polygon_triangles
 
@@ -90,10 +91,18 @@ def cut(parser: Parser, positions: Doubles, origin: Origin) -> Indices:
     return triangles
 
 
+def corner_count(cursor: Cursor, kind: str) -> int:
+    """Takes the number of corners of a polygon of a kind."""
+    count = cursor.count(f"the number of corners of a {kind}", 3)
+    if count > MAX_CORNERS:
+        raise cursor.error(f"expected at most {MAX_CORNERS} corners of a {kind}, got {count}", cursor.position - 1)
+    return count
+
+
 def polygon(parser: Parser, cursor: Cursor) -> None:
     """p: a flat polygon."""
     origin = origin_of(cursor)
-    count = cursor.count("the number of corners of a polygon", 3)
+    count = corner_count(cursor, "polygon")
     vertices = read_points(cursor, count, 3, "the corners of a polygon")
     triangles = cut(parser, vertices, origin)
     parser.add_mesh(Mesh(vertices=vertices, triangles=triangles, material=parser.material_id()), origin, loose=True)
@@ -102,7 +111,7 @@ def polygon(parser: Parser, cursor: Cursor) -> None:
 def polygon_patch(parser: Parser, cursor: Cursor) -> None:
     """pp: a polygon with a normal at each corner."""
     origin = origin_of(cursor)
-    count = cursor.count("the number of corners of a polygon patch", 3)
+    count = corner_count(cursor, "polygon patch")
     corners = read_points(cursor, count, 6, "the corners and normals of a polygon patch")
     triangles = cut(parser, corners[:, :3], origin)
     mesh = Mesh(

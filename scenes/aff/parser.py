@@ -9,20 +9,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from scenes.aff.expansion import Expansion
 from scenes.aff.lexer import Cursor, Words, quote, split_words
 from scenes.aff.mirrors import mirror_share
 from scenes.aff.operands import shown
 from scenes.curves import Curve
-from scenes.document import Document, Origin, Part
+from scenes.document import Document, Origin, Part, part_of
 from scenes.errors import SceneFileError
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_INCLUDES, MAX_TRIANGLES, MAX_WORDS_AGAIN
 from scenes.model import Material, Mesh
+from scenes.source_file import OUTSIDE, may_be_read
 from scenes.texture_file import read_texture
 from scenes.transforms import WORLD, Transform
 
+#: Where BART has its textures: in a folder beside that of the scene.
+TEXTURES = Path("..") / "TextureFiles"
 MAX_NESTING = 100
-#: Words read, those of files included again and again counted each time.
-MAX_WORDS = 200_000_000
 START_MATERIAL = Material(name="before the first f or fm", kind="nff")
 
 #: Reads the operands of one command.
@@ -48,20 +50,33 @@ class Parser:
         self._lexed: dict[Path, Words] = {}
         self._material_ids: dict[Material, int] = {}
         self._texture_ids: dict[str, int] = {}
-        self._words_read = 0
         self._triangles = 0
 
     def read_file(self, path: Path) -> None:
         """All commands of a file, and of those that it includes."""
+        self.open_files.append(path)
+        self.read_block(Cursor(self.words(path)))
+        self.open_files.pop()
+
+    def words(self, path: Path) -> Words:
+        """Returns the words of a file, which is split once."""
         if path not in self._lexed:
             self._lexed[path] = split_words(path)
-        cursor = Cursor(self._lexed[path])
-        self._words_read += len(cursor.words) + 1
-        if self._words_read > MAX_WORDS:
-            raise cursor.error(f"the files say too much: with all includes, over {MAX_WORDS} words")
-        self.open_files.append(path)
-        self.read_block(cursor)
-        self.open_files.pop()
+        return self._lexed[path]
+
+    def check_size(self, path: Path) -> None:
+        """Raises SceneFileError where files are included very often, or very many words again and again."""
+
+        def find(name: str) -> Words | None:
+            path = self.folder / name
+            return self.words(path) if exists(path) and may_be_read(path) else None
+
+        size = Expansion(find).size_of(self.words(path))
+        if size.files > MAX_INCLUDES:
+            raise SceneFileError(path, None, f"files are included {size.files} times, at most {MAX_INCLUDES} are read")
+        if size.again > MAX_WORDS_AGAIN:
+            message = f"{size.again} words are included again and again, at most {MAX_WORDS_AGAIN} are read"
+            raise SceneFileError(path, None, message)
 
     def read_block(self, cursor: Cursor, opened: int | None = None) -> None:
         """Commands to the end of the file, or to the brace that closes the block which the word `opened` opens."""
@@ -105,15 +120,17 @@ class Parser:
         """Index of the texture whose file name is the next word."""
         name = cursor.name("the file name of a texture")
         if name not in self._texture_ids:
-            self.document.textures.append(read_texture(self.find_texture(cursor, name), ("PPM",)))
-            self._texture_ids[name] = len(self.document.textures) - 1
+            texture = read_texture(self.find_texture(cursor, name), ("PPM",))
+            self._texture_ids[name] = self.document.add_texture(texture)
         return self._texture_ids[name]
 
     def find_texture(self, cursor: Cursor, name: str) -> Path:
         """Where a texture lies: in ../TextureFiles beside the folder of the scene, or in that folder."""
-        places = [self.folder / ".." / "TextureFiles", self.folder]
+        places = [self.folder / TEXTURES, self.folder]
         for place in places:
             if exists(place / name):
+                if not may_be_read(place / name):
+                    raise cursor.error(f"{shown(name)} {OUTSIDE}", cursor.position - 1)
                 return place / name
         looked = " and ".join(str(place) for place in places)
         raise cursor.error(f"no texture {shown(name)} in {looked}", cursor.position - 1)
@@ -133,7 +150,7 @@ class Parser:
 
     def add_curve(self, curve: Curve, origin: Origin) -> None:
         """Takes in a round shape under the current transform."""
-        self.add(Part(curve.coarse, self.transform, origin, loose=True, curve=curve), len(curve.coarse.triangles))
+        self.add(replace(part_of(curve, self.transform, origin), loose=True), len(curve.coarse.triangles))
 
 
 def exists(path: Path) -> bool:

@@ -51,8 +51,8 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
     path: its suffix says the format.
     frame_time: the time that formats without animation get, in the unit of the scene's animation range.
 
-    Raises SceneError for a suffix of no format, for a folder that is not there, and where a file of the scene itself
-    would be replaced; WriteError where a file cannot be written.
+    Raises SceneError for a suffix of no format, for a folder that is not there, for a name that is no text, and where a
+    file of the scene itself would be replaced; WriteError where a file cannot be written.
     """
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
@@ -60,6 +60,8 @@ def export(scene: Scene, path: Path, frame_time: float) -> Exported:
     folder = path.parent
     if not folder.is_dir():
         raise SceneError(f"no folder {str(folder)!r} to write {path.name!r} in; make it first")
+    if path.name.encode(errors="replace").decode() != path.name:
+        raise SceneError(f"the name of {str(path)!r} is no text, and files of a scene are named in one another")
     try:
         with tempfile.TemporaryDirectory(prefix=".part-", dir=place_of(path)) as unfinished:
             losses = writer(scene, Path(unfinished) / path.name, frame_time)

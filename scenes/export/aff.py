@@ -298,13 +298,16 @@ def strengths(document: Document) -> list[Color]:
     if not any(light.fades for light in sources):
         return [light.strength for light in sources]
     steady: list[LightSource] = [replace(light, fades=False) for light in sources]
-    own, new = (light_distance(replace(document, lights=lights)) for lights in (document.lights, steady))
-    return [scaled(light, 1.0 / math.pi if light.fades else own**2, new) for light in sources]
+    own, new = (distances(replace(document, lights=lights)) for lights in (document.lights, steady))
+    return [
+        scaled(light, 1.0 / math.pi if light.fades else own[light] ** 2, new[as_read])
+        for light, as_read in zip(sources, steady, strict=True)
+    ]
 
 
-def light_distance(document: Document) -> float:
-    """Returns the distance at which the reader takes the strengths of a document's lights to be meant."""
-    return SceneEvaluator("lights", document).light_distance
+def distances(document: Document) -> dict[LightSource, float]:
+    """Returns the distances at which the reader takes the strengths of a document's lights to be meant."""
+    return SceneEvaluator("lights", document).light_distances
 
 
 def scaled(light: PointSource, factor: float, distance: float) -> Color:

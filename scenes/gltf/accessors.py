@@ -35,21 +35,25 @@ class Accessors:
         self.file = file
         self.rows = file.rows("accessors")
         self._arrays: dict[int, Array] = {}
+        self._floats: dict[int, Doubles] = {}
         stored = sum(item.whole("byteLength") for item in file.rows("buffers"))
         self._budget = MAX_REUSE * min(stored, 1 << 32) + MAX_UNBACKED_BYTES
 
     def floats(self, index: int, *types: str) -> Doubles:
         """Returns numbers, (count, n) float64; whole numbers that are normalised are shares of their largest."""
-        array, item = self.array(index, types), self.rows[index]
-        kind = array.dtype
-        if kind.kind == "f":
-            values: Doubles = array.astype(np.float64)
-            if not np.isfinite(values).all():
-                raise item.place.error("holds numbers that are not finite")
-            return values
-        if not item.flag("normalized"):
-            return array.astype(np.float64)
-        return np.maximum(array.astype(np.float64) / np.iinfo(kind).max, -1.0)
+        array = self.array(index, types)
+        if index not in self._floats:
+            self._floats[index] = self._as_floats(array, self.rows[index])
+        return self._floats[index]
+
+    def _as_floats(self, array: Array, item: Item) -> Doubles:
+        """Returns the numbers that the components of an accessor stand for."""
+        values: Doubles = array.astype(np.float64)
+        if array.dtype.kind != "f":
+            return np.maximum(values / np.iinfo(array.dtype).max, -1.0) if item.flag("normalized") else values
+        if not np.isfinite(values).all():
+            raise item.place.error("holds numbers that are not finite")
+        return values
 
     def wholes(self, index: int, *types: str) -> Wholes:
         """Returns whole numbers, (count, n) int64."""

@@ -18,7 +18,7 @@ from scenes.errors import SceneFileError
 from scenes.gltf.values import Item
 from scenes.keys.place import Place, quoted
 from scenes.notes import Notes
-from scenes.source_file import read_bytes
+from scenes.source_file import OUTSIDE, OutsideError, may_be_read, read_bytes
 
 MAX_FILE_BYTES = 1 << 30
 MAX_MESSAGE = 200
@@ -112,11 +112,11 @@ class GltfFile:
         if uri.startswith("data:"):
             return data_uri(item, uri)
         name = unquote(uri)
-        outside = name.startswith(("/", "\\")) or ":" in name or "\0" in name
-        inner = os.path.normpath(name.replace("\\", "/"))
-        path = self.path.parent / inner
-        if outside or inner.startswith("..") or not path.is_file():
+        path = self.path.parent / os.path.normpath(name.replace("\\", "/"))
+        if ":" in name or "\0" in name or not path.is_file():
             raise item.place.error(f"refers to {quoted(name)}, which is not in its folder")
+        if not may_be_read(path):
+            raise OutsideError(self.path, None, f"{item.place.keys}: {quoted(name)} {OUTSIDE}")
         return read_bytes(path, MAX_FILE_BYTES)
 
 

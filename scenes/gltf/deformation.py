@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scenes.document import BentMesh
-from scenes.geometry import unit
+from scenes.geometry import normal_matrices, unit
 from scenes.gltf.accessors import Accessors, Wholes
 from scenes.gltf.nodes import Nodes
 from scenes.gltf.primitives import Primitive
@@ -78,14 +78,6 @@ class Bending(BentMesh):
             vertices = np.einsum("nij,nj->ni", maps[:, :3, :3], vertices) + maps[:, :3, 3]
             normals = None if normals is None else np.einsum("nij,nj->ni", normal_matrices(maps), normals)
         return replace(self.rest, vertices=vertices, normals=None if normals is None else unit(normals))
-
-
-def normal_matrices(maps: Doubles) -> Doubles:
-    """Returns the inverse transposes (n, 3, 3) of maps (n, 4, 4), up to a positive factor: they turn normals."""
-    a, b, c = maps[:, 0, :3], maps[:, 1, :3], maps[:, 2, :3]
-    found = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1)
-    mirrors = np.einsum("ni,ni->n", a, found[:, 0]) < 0.0
-    return np.where(mirrors[:, None, None], -found, found)
 
 
 def skin_of(item: Item, primitive: Primitive, nodes: Nodes) -> Skin | None:

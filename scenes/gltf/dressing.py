@@ -32,6 +32,7 @@ class Dressing:
         self.pictures = Pictures(file)
         self.surfaces = Surfaces(self.pictures)
         self._surfaces: dict[int, Surface] = {}
+        self._materials: dict[Material, int] = {}
         self._textures: dict[tuple[Map, Layout], int] = {}
 
     def mesh(self, primitive: Primitive) -> Mesh:
@@ -133,8 +134,7 @@ class Dressing:
 
     def painted(self, material: Material, texture: Texture) -> int:
         """Returns the index of a material whose colour is a texture."""
-        self.document.textures.append(texture)
-        number = len(self.document.textures) - 1
+        number = self.document.add_texture(texture)
         if material.kind in ("metal", "mirror"):
             return self.index_of(replace(material, specular_map=number))
         return self.index_of(replace(material, texture=number))
@@ -146,16 +146,16 @@ class Dressing:
 
     def index_of(self, material: Material) -> int:
         """Returns the index of a material, added if it is new."""
-        if material not in self.document.materials:
+        if material not in self._materials:
+            self._materials[material] = len(self.document.materials)
             self.document.materials.append(material)
-        return self.document.materials.index(material)
+        return self._materials[material]
 
     def texture(self, used: Map, layout: Layout) -> int:
         """Returns the index of a texture, added if it is new."""
         key = (used, Layout() if used.lookup == EVEN else layout)
         if key not in self._textures:
-            self._textures[key] = len(self.document.textures)
-            self.document.textures.append(self.pictures.texture(*key))
+            self._textures[key] = self.document.add_texture(self.pictures.texture(*key))
         return self._textures[key]
 
 

@@ -14,6 +14,8 @@ from scenes.transforms import IDENTITY, WORLD, Transform, compose
 
 #: Moving nodes that may stand inside one another.
 MAX_MOVING_DEPTH = 200
+#: What a node may have that moves what is in it.
+MOVES = frozenset(("matrix", "translation", "rotation", "scale"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +163,8 @@ def rest_parts(item: Item) -> tuple[Doubles, Doubles, Doubles]:
 
 def node_matrix(item: Item) -> Doubles:
     """Returns the matrix (4, 4) of what a node does to what is in it: its own matrix, or T R S."""
+    if not item.values.keys() & MOVES:
+        return IDENTITY
     if item.has("matrix"):
         matrix = item.numbers("matrix", 16, ()).reshape(4, 4).T
         if not np.allclose(matrix[3], (0.0, 0.0, 0.0, 1.0), atol=1e-6):

@@ -4,9 +4,7 @@ A texture of the renderer repeats or is clamped, on both axes alike. For all els
 the texture coordinates reach, mirrored where the sampler mirrors it, and the coordinates are scaled to fit.
 """
 
-import io
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,14 +17,14 @@ from PIL import Image
 from scenes.errors import SceneFileError
 from scenes.gltf.container import TEXTURE_TRANSFORM, WEBP, GltfFile
 from scenes.gltf.values import Item
+from scenes.limits import MAX_ALL_PIXELS, MAX_PIXELS
 from scenes.model import Color, Doubles, Texture
 from scenes.palette import mean_color
-from scenes.source_file import reason
+from scenes.source_file import OutsideError, reason
 from scenes.srgb import decoded, encoded
-from scenes.texture_file import OPAQUE, image_texture
+from scenes.texture_file import OPAQUE, image_texture, opened_picture
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TGA", "PPM")
-MAX_PIXELS = 1 << 26
 REPEAT, CLAMP, MIRROR = 10497, 33071, 33648
 NEAREST = 9728
 #: The most copies of a picture along one axis.
@@ -111,6 +109,7 @@ class Pictures:
 
     def __init__(self, file: GltfFile) -> None:
         self.file = file
+        self._pixels = 0
         self.picture = cache(self._picture)
         self.mean = cache(self._mean)
 
@@ -144,18 +143,19 @@ class Pictures:
         if view is None:
             try:
                 data = self.file.data_of(item)
+            except OutsideError:
+                raise
             except SceneFileError as error:
                 self.file.note(f"{error.message}: colours alone are used")
                 return None
         else:
             data = bytes(self.file.view(view))
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", Image.DecompressionBombWarning)
-                with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-                    if image.width * image.height > MAX_PIXELS:
-                        raise ValueError(f"{image.width} x {image.height} pixels are too many")
-                    return image_texture(self.name_of(item, image), image)
+            with opened_picture(data, FORMATS) as image:
+                self._pixels += image.width * image.height
+                if self._pixels > MAX_ALL_PIXELS:
+                    raise ValueError(f"with all before it over {MAX_ALL_PIXELS} pixels")
+                return image_texture(self.name_of(item, image), image)
         except Exception as error:  # Pillow raises many kinds on bad files
             message = f"expected a picture, {', '.join(FORMATS)}: {reason(error)}"
             raise item.place.error(message[:200]) from error

@@ -15,6 +15,8 @@ from scenes.model import Doubles, Indices
 #: What the numbers of `mode` stand for.
 MODES = ("points", "lines", "line loops", "line strips", "triangles", "strips", "fans")
 TRIANGLES, STRIP = 4, 5
+#: Vertices that the morph targets of a primitive move, each counted for each target.
+MAX_MOVES = 1 << 28
 #: Attributes that are read; sets of the same kind are counted from 0.
 READ_ATTRIBUTES = ("POSITION", "NORMAL", "TEXCOORD", "COLOR_0", "JOINTS", "WEIGHTS")
 
@@ -126,12 +128,14 @@ class Primitive:
 
     def targets(self) -> list[tuple[Doubles, Doubles | None]]:
         """Returns of each morph target what it adds to positions and to normals, (n, 3) each."""
-        found = []
-        for item in self.item.children("targets"):
+        found, items = [], self.item.children("targets")
+        if len(items) * len(self.positions) > MAX_MOVES:
+            raise self.item.place.inside("targets").error(f"its targets move over {MAX_MOVES} vertices")
+        for item in items:
             target = Primitive(Item(item.place, {"attributes": item.values}), self.accessors)
             moves = target.floats_or_none("POSITION", len(self.positions))
             turns = target.floats_or_none("NORMAL", len(self.positions))
-            found.append((np.zeros_like(self.positions) if moves is None else moves, turns))
+            found.append((np.broadcast_to(0.0, self.positions.shape) if moves is None else moves, turns))
         return found
 
     def floats_or_none(self, name: str, count: int) -> Doubles | None:

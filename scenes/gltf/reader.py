@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scenes.document import Document, Origin, Part, Shape, triangle_count
+from scenes.document import Document, KeyedTriangles, Origin, Part, Shape, rest_of, triangle_count
 from scenes.errors import SceneFileError
 from scenes.geometry import cross, rewound
 from scenes.gltf.accessors import Accessors
@@ -19,14 +19,12 @@ from scenes.gltf.nodes import Nodes, PlacedNode, inside, track_name
 from scenes.gltf.primitives import Primitive
 from scenes.gltf.values import Item
 from scenes.gltf.views import add_camera, camera_track, light_of
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_PARTS, MAX_TRIANGLES
 from scenes.model import Doubles, Mesh
 from scenes.transforms import IDENTITY, WORLD, Transform, compose
 
 #: The most keys of a camera that moves.
 MAX_CAMERA_KEYS = 100_000
-#: The most meshes that stand somewhere.
-MAX_PARTS = 1_000_000
 
 
 def read_document(path: Path, document: Document, is_still: bool) -> None:
@@ -42,6 +40,10 @@ def read_document(path: Path, document: Document, is_still: bool) -> None:
         raise SceneFileError(path, None, "needs more memory than there is") from error
 
 
+#: Attributes that say where the instances of a node are.
+PLACING = ("TRANSLATION", "ROTATION", "SCALE")
+
+
 @dataclass(eq=False)
 class Reader:
     """Reads one file into a document. Meshes that several nodes use are made once."""
@@ -51,6 +53,7 @@ class Reader:
     is_still: bool
     meshes: dict[tuple[int, int, bool], Mesh] = field(default_factory=dict)
     triangles: int = 0
+    vertices: int = 0
 
     @cached_property
     def accessors(self) -> Accessors:
@@ -80,7 +83,10 @@ class Reader:
         """Reads everything."""
         self.document.animation = self.animations.span
         self.document.tracks = {track_name(index): track for index, track in self.animations.tracks.items()}
-        for node in self.nodes.placed():
+        nodes = list(self.nodes.placed())
+        if sum(instance_count(node.item, self.accessors) for node in nodes) > MAX_PARTS:
+            raise SceneFileError(self.file.path, None, f"over {MAX_PARTS} meshes")
+        for node in nodes:
             self.add_meshes(node)
             self.add_view(node)
 
@@ -90,7 +96,7 @@ class Reader:
         if light is not None:
             self.document.lights.append(light)
         camera = add_camera(self.file, self.document, node)
-        if camera is not None and self.nodes.is_moving(node.index):
+        if camera is not None and node.outer is not WORLD:
             span = self.document.animation
             times = [span.time_of(frame) for frame in range(min(span.frames, MAX_CAMERA_KEYS))]
             self.document.tracks[camera] = camera_track(node, camera, self.nodes, times)
@@ -120,8 +126,11 @@ class Reader:
         if triangle_count(shape) == 0:
             return
         self.triangles += triangle_count(shape)
+        self.vertices += len(rest_of(shape).vertices) if not isinstance(shape, KeyedTriangles) else 0
         if self.triangles > MAX_TRIANGLES or len(self.document.parts) >= MAX_PARTS:
             raise SceneFileError(self.file.path, None, f"over {MAX_TRIANGLES} triangles or {MAX_PARTS} meshes")
+        if self.vertices > 3 * MAX_TRIANGLES:
+            raise SceneFileError(self.file.path, None, f"over {3 * MAX_TRIANGLES} vertices")
         self.document.parts.append(Part(shape, transform, Origin(self.file.path)))
 
     def mesh(self, key: tuple[int, int, bool], primitive: Primitive) -> Mesh:
@@ -156,19 +165,26 @@ def mirrors(matrix: Doubles) -> bool:
     return bool(np.dot(a, cross(b, c)) < 0.0)
 
 
+def instance_count(item: Item, accessors: Accessors) -> int:
+    """Returns how many instances of its own a node has, 1 where it has none."""
+    instancing = item.extension(INSTANCING)
+    if instancing is None:
+        return 1
+    attributes = instancing.child("attributes")
+    found = [attributes.index(name, accessors.rows, "accessors") for name in PLACING]
+    counts = {accessors.count(index) for index in found if index is not None}
+    if len(counts) != 1:
+        raise attributes.place.error("expected TRANSLATION, ROTATION or SCALE, as many of each")
+    return counts.pop()
+
+
 def instance_matrices(item: Item, accessors: Accessors) -> list[Doubles]:
     """Returns the places of the instances of a node, (4, 4) inside it; a single one where it has none of its own."""
-    instancing = item.extension(INSTANCING)
+    instancing, count = item.extension(INSTANCING), instance_count(item, accessors)
     if instancing is None:
         return [IDENTITY]
     attributes = instancing.child("attributes")
-    found = {name: attributes.index(name, accessors.rows, "accessors") for name in ("TRANSLATION", "ROTATION", "SCALE")}
-    counts = {accessors.count(index) for index in found.values() if index is not None}
-    if len(counts) != 1:
-        raise attributes.place.error("expected TRANSLATION, ROTATION or SCALE, as many of each")
-    (count,) = counts
-    if count > MAX_PARTS:
-        raise attributes.place.error(f"over {MAX_PARTS} instances")
+    found = {name: attributes.index(name, accessors.rows, "accessors") for name in PLACING}
     for name in attributes.values.keys() - found.keys():
         accessors.file.note(f"the attribute {name} of instances is not read")
     moves = array_or(found["TRANSLATION"], accessors, (0.0, 0.0, 0.0), count)

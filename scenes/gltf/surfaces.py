@@ -204,7 +204,7 @@ class Surfaces:
 
     def metal_and_roughness(self, pbr: Item) -> tuple[float, float, Lookup | None]:
         """Returns the two factors, each times the mean of its channel in their picture, and that."""
-        metal, roughness = pbr.number("metallicFactor", 1.0), pbr.number("roughnessFactor", 1.0)
+        metal, roughness = pbr.number("metallicFactor", 1.0, 0.0), pbr.number("roughnessFactor", 1.0, 0.0)
         lookup = self.pictures.lookup(pbr.child("metallicRoughnessTexture"))
         if lookup is not None:
             metal *= self.pictures.mean(lookup.image, BLUE)[0]
@@ -226,7 +226,7 @@ class Surfaces:
             surface.material = replace(surface.material, specular=added(scaled(shining, metal), (coat, coat, coat)))
             self.note(item, f"is a metal for a share of {metal:.2g}: all of it has that share of shine")
         if rough is not None and kind in ("metal", "plastic") and surface.material.roughness == roughness:
-            factor = min(max(pbr.number("roughnessFactor", 1.0), 0.0), 1.0)
+            factor = min(max(pbr.number("roughnessFactor", 1.0, 0.0), 0.0), 1.0)
             surface.maps["roughness_map"] = Map(rough, GREEN)
             surface.material = replace(surface.material, roughness=factor)
         return surface

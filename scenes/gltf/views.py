@@ -26,6 +26,8 @@ MAX_PICTURE_WIDTH = 16_384
 DEFAULT_ASPECT = 4 / 3
 #: The smallest size of what a camera sees, and the least aspect ratio.
 LEAST_SIZE = 1e-6
+#: The narrowest angle of a lens and of a spot's cone, so that what float32 makes of it is not 0.
+LEAST_DEGREES = 1e-3
 FORWARD, UP = np.array([0.0, 0.0, -1.0]), np.array([0.0, 1.0, 0.0])
 
 
@@ -76,8 +78,8 @@ def perspective_view(item: Item) -> Camera:
         raise item.error("perspective", "a camera's lens")
     lens = item.child("perspective")
     degrees = math.degrees(lens.number("yfov", None))
-    if not 0.0 < degrees < 180.0:
-        raise lens.error("yfov", "an angle between 0 and pi")
+    if not LEAST_DEGREES <= degrees < 180.0:
+        raise lens.error("yfov", f"an angle between 0 and pi, at least {math.radians(LEAST_DEGREES):.1g}")
     return view_of(lens, lens.number("aspectRatio", DEFAULT_ASPECT, LEAST_SIZE), vertical_fov=degrees)
 
 
@@ -106,12 +108,16 @@ def view_of(lens: Item, aspect: float, *, vertical_fov: float = VERTICAL_FOV, he
 
 
 def new_name(name: str, taken: dict[str, Camera]) -> str:
-    """Returns a name, with a number where it is taken."""
-    number = 2
-    new = name
-    while new in taken:
-        new, number = f"{name} {number}", number + 1
-    return new
+    """Returns a name, with a number where it is taken: that after one that is taken too, found in few steps."""
+    if name not in taken:
+        return name
+    last, free = 1, 2
+    while f"{name} {free}" in taken:
+        last, free = free, 2 * free
+    while free - last > 1:
+        middle = (last + free) // 2
+        last, free = (middle, free) if f"{name} {middle}" in taken else (last, middle)
+    return f"{name} {free}"
 
 
 def light_of(file: GltfFile, node: PlacedNode) -> LightSource | None:
@@ -143,7 +149,9 @@ def light_of(file: GltfFile, node: PlacedNode) -> LightSource | None:
 def cone(spot: Item) -> tuple[float, float]:
     """Returns the angles of the cone of a spot, degrees."""
     inner, outer = spot.number("innerConeAngle", 0.0), spot.number("outerConeAngle", 0.25 * math.pi)
-    if not 0.0 <= inner < outer <= 0.5 * math.pi + 1e-6:
-        message = f"expected 0 <= innerConeAngle < outerConeAngle <= pi / 2, got {inner:g} and {outer:g}"
+    if not (0.0 <= inner < outer <= 0.5 * math.pi + 1e-6 and math.degrees(outer) >= LEAST_DEGREES):
+        least = f"{math.radians(LEAST_DEGREES):.1g}"
+        wanted = f"0 <= innerConeAngle < outerConeAngle <= pi / 2, the outer one at least {least}"
+        message = f"expected {wanted}, got {inner:g} and {outer:g}"
         raise spot.place.error(message)
     return math.degrees(inner), math.degrees(min(outer, 0.5 * math.pi))

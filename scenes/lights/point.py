@@ -61,7 +61,7 @@ class PointSource(LightSource):
             name="fades",
             kind=Flag(),
             about="Whether it gets weaker with distance, as light does. If not, `intensity` is the radiance that a "
-            "white surface facing it has at a typical distance, as in AFF files.",
+            "white surface facing it has at a typical distance from it, as in AFF files.",
             default=True,
             example="false",
         ),
@@ -91,10 +91,10 @@ class PointSource(LightSource):
         return {"position": self.position, "intensity": self.strength, "fades": self.fades}
 
     def light_at(self, view: LightView) -> PointLight:
-        """Returns the light at a time. One of strength c that does not fade has I = pi c d^2, d the typical
+        """Returns the light at a time. One of strength c that does not fade has I = pi c d^2, where d is its
         distance."""
         position = view.position(self, self.position)
-        unit_of_strength = 1.0 if self.fades else math.pi * view.typical_distance**2
+        unit_of_strength = 1.0 if self.fades else math.pi * view.distance(self) ** 2
         red, green, blue = (c * unit_of_strength for c in self.strength)
         return PointLight(position=position, intensity=(red, green, blue))
 

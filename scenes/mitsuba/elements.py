@@ -6,10 +6,11 @@ import re
 import xml.parsers.expat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from scenes.errors import SceneFileError
-from scenes.source_file import read_bytes
+from scenes.source_file import OUTSIDE, may_be_read, read_bytes
 
 #: Bytes of all files, those included again and again counted each time, and of values that stand for `$name`.
 MAX_BYTES = 1 << 26
@@ -17,7 +18,7 @@ MAX_ELEMENTS = 500_000
 MAX_NESTING = 64
 MAX_INCLUDES = 1000
 MAX_INCLUDE_DEPTH = 16
-MAX_QUOTE = 40
+MAX_QUOTE, MAX_LISTED = 40, 24
 #: No number of a file is larger, so that products of two are finite.
 MAX_NUMBER = 1e30
 PARAMETER = re.compile(r"\$(\w+)")
@@ -53,6 +54,12 @@ def listed(names: object) -> str:
     """Returns names as messages list them."""
     words = sorted(str(name) for name in names) if hasattr(names, "__iter__") else []
     return ", ".join(words) or "none"
+
+
+def some(names: Mapping[str, object]) -> str:
+    """Returns the first of maybe very many names as messages list them."""
+    more = ", ..." if len(names) > MAX_LISTED else ""
+    return listed(islice(names, MAX_LISTED)) + more
 
 
 def snake_case(name: str) -> str:
@@ -93,7 +100,7 @@ class Files:
         """Takes in a <path>. Raises where it is no folder inside of the scene's."""
         name = element.need("value")
         folder = self.scene.parent / name.replace("\\", "/")
-        if "\0" in name or not folder.is_dir() or not folder.resolve().is_relative_to(self.scene.parent.resolve()):
+        if "\0" in name or not folder.is_dir() or not may_be_read(folder):
             raise element.error(f"expected a <path> to a folder inside of the scene's, got {name[:MAX_QUOTE]!r}")
         self.folders.append(folder)
 
@@ -102,6 +109,8 @@ class Files:
         for text in dict.fromkeys((name, name.replace("\\", "/"))):
             for folder in (self.scene.parent, *self.folders, element.path.parent):
                 if "\0" not in text and is_there(folder / text):
+                    if not may_be_read(folder / text):
+                        raise element.error(f"{name[:MAX_QUOTE]!r} {OUTSIDE}")
                     return folder / text
         raise element.error(f"no such file: {name[:MAX_QUOTE]!r}")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from scenes.default_view import look_at
 from scenes.mitsuba.colors import COLORS, color, light
-from scenes.mitsuba.elements import MAX_QUOTE, Element, listed, numbers, snake_case
+from scenes.mitsuba.elements import MAX_QUOTE, Element, listed, numbers, snake_case, some
 from scenes.mitsuba.reading import Reading
 from scenes.model import Color, Doubles
 from scenes.transforms import quaternion, rotation, scaling, translation
@@ -90,7 +90,7 @@ class Properties:
             return child
         ids = self.reading.ids
         if child.need("id") not in ids:
-            raise child.error(f"no element has the id {child.need('id')!r}; there are: {listed(ids)[:400]}")
+            raise child.error(f"no element has the id {child.need('id')!r}; there are: {some(ids)}")
         return ids[child.need("id")]
 
     def unknown_type(self, known: object) -> NoReturn:

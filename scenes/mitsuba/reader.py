@@ -3,17 +3,19 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from scenes.curves import Turned, changed
 from scenes.default_view import VERTICAL_FOV, triple
-from scenes.document import Document, EnvironmentSource, Origin, Part, triangle_count
+from scenes.document import Document, EnvironmentSource, Origin, Part, part_of, triangle_count
 from scenes.evaluator import DEFAULT_CAMERA
 from scenes.geometry import rewound, unit
 from scenes.gltf import new_name
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_TRIANGLES
 from scenes.mitsuba.elements import MAX_QUOTE, Element, LimitError, listed
 from scenes.mitsuba.emitters import EMITTERS, WHITE
 from scenes.mitsuba.properties import Properties
@@ -48,12 +50,21 @@ class Reader:
         self.shapes = Shapes(reading)
         self.groups: dict[Element, list[Part]] = {}
         self.triangles = 0
-        self._rewound: dict[Mesh, Mesh] = {}
+        self._rewound: dict[Mesh | Turned, Mesh | Turned] = {}
         self._materials: dict[Material, int] = {}
         self._textures: dict[Texture, int] = {}
 
     def read(self) -> Document:
         """Reads all objects into a document. Raises SceneFileError with all that is wrong."""
+        try:
+            self.read_objects()
+        except LimitError as problem:  # what else is wrong is told with it
+            self.reading.problems.append(problem)
+        self.reading.check()
+        return self.document
+
+    def read_objects(self) -> None:
+        """Reads all objects."""
         properties = Properties(self.reading.scene, self.reading)
         adders: dict[str, Callable[[Element], None]] = {
             "sensor": self.add_sensor,
@@ -66,8 +77,6 @@ class Reader:
             if element.tag in adders:
                 self.reading.attempt(None, adders[element.tag], element)
         properties.finish()
-        self.reading.check()
-        return self.document
 
     # --- shapes -------------------------------------------------------------------------------------------------------
 
@@ -86,12 +95,12 @@ class Reader:
         properties = Properties(element, self.reading)
         matrix = properties.matrix("to_world")
         surface = self.looks(properties)
-        meshes = self.shapes.meshes(properties)
+        shapes = self.shapes.meshes(properties)
         properties.finish("collapse", "srgb", "name")
         material = self.material_id(surface)
-        meshes = [mapped_uvs(mesh, surface.to_uv) for mesh in meshes]
+        shapes = [changed(shape, partial(mapped_uvs, matrix=surface.to_uv)) for shape in shapes]
         origin = Origin(element.path, element.line)
-        return [self.placed(Part(mesh, origin=origin, material=material), matrix) for mesh in meshes]
+        return [self.placed(part_of(shape, WORLD, origin, material), matrix) for shape in shapes]
 
     def looks(self, properties: Properties) -> Surface:
         """Returns the surface of a shape, with what it emits. One whose surface cannot be read is plain."""
@@ -133,22 +142,21 @@ class Reader:
         if texture is None:
             return -1
         if texture not in self._textures:
-            self._textures[texture] = len(self.document.textures)
-            self.document.textures.append(texture)
+            self._textures[texture] = self.document.add_texture(texture)
         return self._textures[texture]
 
     def placed(self, part: Part, matrix: Doubles | None) -> Part:
         """Puts a part inside a further transform. What is outside stays outside where it mirrors."""
         if matrix is None:
             return self.counted(part)
-        mesh = part.shape
-        assert isinstance(mesh, Mesh)
+        shape = part.curve or part.shape
+        assert isinstance(shape, Mesh | Turned)
         inner = IDENTITY if part.transform.matrix is None else part.transform.matrix
         if np.linalg.det(matrix[:3, :3]) < 0.0:
-            if mesh not in self._rewound:
-                self._rewound[mesh] = rewound(mesh)
-            mesh = self._rewound[mesh]
-        return self.counted(replace(part, shape=mesh, transform=WORLD.inner(matrix=matrix @ inner)))
+            if shape not in self._rewound:
+                self._rewound[shape] = changed(shape, rewound)
+            shape = self._rewound[shape]
+        return self.counted(part_of(shape, WORLD.inner(matrix=matrix @ inner), part.origin, part.material))
 
     def counted(self, part: Part) -> Part:
         """Counts the triangles of a part and returns it. Raises SceneFileError where there are too many."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from scenes.errors import SceneFileError, SceneProblemsError
+from scenes.limits import MAX_FAULTS
 from scenes.mitsuba.elements import Element, Files, LimitError, Loader
 from scenes.notes import Notes
 
@@ -42,6 +43,9 @@ class Reading:
             raise
         except SceneFileError as problem:
             self.problems.append(problem)
+            if len(self.problems) >= MAX_FAULTS:
+                message = f"nothing more is read: {MAX_FAULTS} things are wrong"
+                raise LimitError(problem.path, problem.line, message) from problem
             return default
 
     def note(self, element: Element, message: str) -> None:

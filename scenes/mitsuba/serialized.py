@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from scenes.errors import SceneFileError
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_TRIANGLES
 from scenes.model import Doubles, Mesh
-from scenes.source_file import read_bytes
+from scenes.source_file import check_unpacked, read_bytes
 
 MAX_FILE_BYTES = 1 << 30
 MAGIC, VERSIONS = 0x041C, (3, 4)
@@ -39,6 +39,7 @@ def read_serialized(path: Path, index: int) -> tuple[Mesh, bool]:
     if vertices > 3 * MAX_TRIANGLES or triangles > MAX_TRIANGLES:
         raise SceneFileError(path, None, f"mesh {index} has {triangles} triangles, at most {MAX_TRIANGLES} are read")
     kind = "<f8" if flags & DOUBLE else "<f4"
+    check_unpacked(path, len(data), 3 * vertices * np.dtype(kind).itemsize + 12 * triangles)
     positions = stream.vectors(vertices, 3, kind)
     normals = stream.vectors(vertices, 3, kind) if flags & NORMALS else None
     uvs = stream.vectors(vertices, 2, kind) if flags & UVS else None
@@ -96,9 +97,9 @@ class Inflated:
             except zlib.error as error:
                 raise SceneFileError(self.path, None, "what is deflated cannot be inflated") from error
             self._deflated = self._stream.unconsumed_tail
-            if not part and not self._deflated:
-                raise SceneFileError(self.path, None, "the file ends within a mesh")
             taken += part
+            if len(taken) < size and (self._stream.eof or not (part or self._deflated)):
+                raise SceneFileError(self.path, None, "the file ends within a mesh")
         return bytes(taken)
 
     def array(self, count: int, kind: str) -> np.ndarray:

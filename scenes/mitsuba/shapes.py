@@ -1,11 +1,13 @@
 """This module turns shapes into meshes: one function for each type, found by its name in `SHAPES`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
+from scenes.curves import Turned, changed
 from scenes.geometry import areas, normal_matrix, rewound, unit
 from scenes.mesh_file import read_mesh_document
 from scenes.mitsuba.elements import MAX_QUOTE
@@ -15,10 +17,6 @@ from scenes.mitsuba.serialized import read_serialized
 from scenes.model import Doubles, Mesh
 from scenes.smooth_normals import creased, smoothed
 from scenes.transforms import scaling, translation
-
-#: Divisions around a sphere, disk or cylinder, and from pole to pole of a sphere.
-AROUND = 64
-POLE_TO_POLE = 32
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,13 @@ class Shapes:
         self._files: dict[tuple[Path, int], tuple[list[Mesh], bool]] = {}
         self._shown: dict[MeshKey, list[Mesh]] = {}
 
-    def meshes(self, properties: Properties) -> list[Mesh]:
-        """Returns the meshes of a <shape>, before its to_world."""
+    def meshes(self, properties: Properties) -> list[Mesh | Turned]:
+        """Returns the meshes of a <shape>, or round shapes, before its to_world."""
         build = SHAPES.get(properties.type)
         if build is None:
             properties.unknown_type([*SHAPES, "shapegroup", "instance"])
-        meshes = build(self, properties)
-        return [inverted(mesh) for mesh in meshes] if properties.flag("flip_normals") else meshes
+        made = build(self, properties)
+        return [changed(shape, inverted) for shape in made] if properties.flag("flip_normals") else list(made)
 
     def shown(self, key: MeshKey) -> list[Mesh]:
         """Returns the meshes of a file as they are to be shown."""
@@ -130,16 +128,20 @@ def cube(_: Shapes, __: Properties) -> list[Mesh]:
     return [Mesh(vertices=np.concatenate(faces), triangles=triangles, material=0, uvs=uvs, uv_triangles=triangles)]
 
 
-def sphere(_: Shapes, properties: Properties) -> list[Mesh]:
+def sphere(_: Shapes, properties: Properties) -> list[Turned]:
     """Makes a sphere with its poles on z."""
-    radius = np.full(3, length(properties, "radius"))
-    center = translation(properties.point("center", (0.0, 0.0, 0.0)))
-    polar = np.pi * np.linspace(0.0, 1.0, POLE_TO_POLE + 1)
-    profile = np.stack([np.sin(polar), np.cos(polar)], axis=-1)
-    return [moved(revolved(profile, profile, polar / np.pi), center @ scaling(radius))]
+    radius, center = length(properties, "radius"), properties.point("center", (0.0, 0.0, 0.0))
+    matrix = translation(center) @ scaling(np.full(3, radius))
+
+    def mesh(segments: int) -> Mesh:
+        polar = np.pi * np.linspace(0.0, 1.0, segments // 2 + 1)
+        profile = np.stack([np.sin(polar), np.cos(polar)], axis=-1)
+        return moved(revolved(profile, profile, polar / np.pi, segments), matrix)
+
+    return [Turned(np.stack([center, center]), radius, 2, mesh)]
 
 
-def cylinder(_: Shapes, properties: Properties) -> list[Mesh]:
+def cylinder(_: Shapes, properties: Properties) -> list[Turned]:
     """Makes an open cylinder from p0 to p1."""
     start, end = properties.point("p0", (0.0, 0.0, 0.0)), properties.point("p1", (0.0, 0.0, 1.0))
     radius, axis = length(properties, "radius"), end - start
@@ -149,14 +151,22 @@ def cylinder(_: Shapes, properties: Properties) -> list[Mesh]:
     matrix = np.eye(4)
     matrix[:3, :] = np.stack([radius * side, radius * unit(np.cross(axis, side)), axis, start], axis=-1)
     profile, outward = np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 0.0]])
-    return [moved(revolved(profile, outward, np.array([1.0, 0.0])), matrix)]
+
+    def mesh(segments: int) -> Mesh:
+        return moved(revolved(profile, outward, np.array([1.0, 0.0]), segments), matrix)
+
+    return [Turned(np.stack([start, end]), radius, 1, mesh)]
 
 
-def disk(_: Shapes, __: Properties) -> list[Mesh]:
+def disk(_: Shapes, __: Properties) -> list[Turned]:
     """Makes the disk of radius 1 in x and y, seen from +z; u runs outward."""
     profile, upward = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
-    mesh = revolved(profile, upward, np.array([0.0, 1.0]))
-    return [mapped_uvs(mesh, np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))]
+    swapped = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+
+    def mesh(segments: int) -> Mesh:
+        return mapped_uvs(revolved(profile, upward, np.array([0.0, 1.0]), segments), swapped)
+
+    return [Turned(np.zeros((2, 3)), 1.0, 1, mesh)]
 
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
@@ -181,17 +191,27 @@ def length(properties: Properties, name: str) -> float:
     return value
 
 
-def revolved(profile: Doubles, normals: Doubles, v: Doubles, angle: float = 2.0 * np.pi) -> Mesh:
-    """Turns a profile about z, with u around it from x over y, and v as each point of it has it.
+def revolved(profile: Doubles, normals: Doubles, v: Doubles, segments: int, angle: float = 2.0 * np.pi) -> Mesh:
+    """Turns a profile about z, with u around it from x over y, and v as each point of it has it. The same mesh is
+    returned for the same profile, as long as there were few others since.
 
     profile: (r, 2) distances from the axis and heights, the outside to the left of where it goes.
     normals: (r, 2).
+    segments: how many quadrilaterals are around it.
     angle: how far it is turned, radians.
     """
-    u = np.linspace(0.0, 1.0, AROUND + 1)
+    return _revolved(*(array.astype(np.float64).tobytes() for array in (profile, normals, v)), segments, angle)
+
+
+@lru_cache(maxsize=16)
+def _revolved(profile_bytes: bytes, normal_bytes: bytes, v_bytes: bytes, segments: int, angle: float) -> Mesh:
+    """Makes the mesh of `revolved` of the bytes of its arrays."""
+    profile, normals = (np.frombuffer(data).reshape(-1, 2) for data in (profile_bytes, normal_bytes))
+    v = np.frombuffer(v_bytes)
+    u = np.linspace(0.0, 1.0, segments + 1)
     spokes = np.stack([np.cos(angle * u), np.sin(angle * u)], axis=-1)
     vertices = turned(profile, spokes)
-    corners = np.arange(len(vertices)).reshape(len(profile), AROUND + 1)
+    corners = np.arange(len(vertices)).reshape(len(profile), segments + 1)
     a, b, c, d = corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:], corners[:-1, 1:]
     quads = np.stack([np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)])
     triangles = quads.reshape(-1, 3).astype(np.int32)
@@ -224,7 +244,7 @@ def moved(mesh: Mesh, matrix: Doubles) -> Mesh:
     )
 
 
-SHAPES: dict[str, Callable[[Shapes, Properties], list[Mesh]]] = {
+SHAPES: dict[str, Callable[[Shapes, Properties], Sequence[Mesh | Turned]]] = {
     "obj": of_file,
     "ply": of_file,
     "serialized": of_file,

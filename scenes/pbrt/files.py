@@ -8,7 +8,7 @@ from scenes.errors import SceneFileError
 from scenes.notes import Notes
 from scenes.pbrt.parameters import first_text
 from scenes.pbrt.tokens import Place, Statement, statements
-from scenes.source_file import read_bytes
+from scenes.source_file import OUTSIDE, may_be_read, read_bytes
 
 #: Bytes of all files of statements, those included again and again counted each time.
 MAX_BYTES = 1 << 30
@@ -37,11 +37,12 @@ class Files:
 
     def path(self, name: str, place: Place, what: str = "a file") -> Path:
         """Returns the path of a file that the scene names. Raises SceneFileError where there is none in the folder."""
-        normal = os.path.normpath(name.replace("\\", "/"))
-        is_outside = os.path.isabs(normal) or normal.split("/")[0] == ".." or "\0" in normal
-        if is_outside or not name or not (self.folder / normal).is_file():
+        path = self.folder / os.path.normpath(name.replace("\\", "/"))
+        if "\0" in name or not name or not path.is_file():
             raise place.error(f"expected the name of {what} in the folder of the scene or below, got {name[:80]!r}")
-        return self.folder / normal
+        if not may_be_read(path):
+            raise place.error(f"{name[:80]!r} {OUTSIDE}")
+        return path
 
     def statements(self) -> Iterator[Statement | SceneFileError]:
         """Yields the statements of the scene, with those of other files in their places, and the errors among them."""

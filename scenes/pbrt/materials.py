@@ -12,7 +12,7 @@ from scenes.model import Color, Doubles, Material, Texture
 from scenes.pbrt.colors import INDEX, INDICES, WHITE, color
 from scenes.pbrt.files import Files
 from scenes.pbrt.parameters import Parameters
-from scenes.pbrt.textures import GREY, PICTURE_FORMATS, UNMAPPED, Pattern, Textures, at_most_one
+from scenes.pbrt.textures import GREY, PICTURE_FORMATS, UNMAPPED, Pattern, Textures, at_most_one, combined
 from scenes.pbrt.tokens import Place
 from scenes.texture_file import OPAQUE, read_texture
 
@@ -240,43 +240,43 @@ def mix(looks: Looks, parameters: Parameters) -> Look | None:
     if is_mixable([first, second]):
         assert first is not None
         assert second is not None
-        return mixture(first, second, share)
+        return mixture(looks, parameters, (first, second), share)
     looks.files.tell(parameters.place, "a mix of what cannot be mixed here is the material of the larger share")
     return second if share > 0.5 else first
 
 
 def is_mixable(looks: Iterable[Look | None]) -> bool:
-    """Returns whether all are without pictures, but for that of one diffuse colour, and diffuse or smooth."""
-    textured = 0
+    """Returns whether all are without pictures, but for those of a diffuse colour, and diffuse or smooth."""
     for look in looks:
         if look is None or set(look.pictures) - {"texture"}:
             return False
-        textured += len(look.pictures)
         is_even = look.material.kind == "metal" and not (set(look.material.eta) - {0.0, 1.0})
         is_clear = look.material.kind == "dielectric" and look.material.roughness == 0.0
         if not (look.material.kind in ("diffuse", "nff") or is_even or is_clear):
             return False
-    return textured <= 1
+    return True
 
 
-def mixture(first: Look, second: Look, share: float) -> Look:
-    """Returns a mixture in which the second has a share. A metal in it reflects alike at all angles."""
-    a, b = (as_nff(look.material) for look in (first, second))
+def mixture(looks: Looks, parameters: Parameters, parts: tuple[Look, Look], share: float) -> Look:
+    """Returns a mixture in which the second part has a share. A metal in it reflects alike at all angles; pictures of
+    diffuse colours are mixed texel by texel."""
+    a, b = (as_nff(look.material) for look in parts)
     rest = 1.0 - share
+    colors = [
+        Pattern(material.diffuse, look.pictures.get("texture"), look.to_uv)
+        for material, look in zip((a, b), parts, strict=True)
+    ]
+    diffuse = combined(looks.textures.aligned(parameters, colors), lambda x, y: rest * x + share * y)
     material = Material(
         name="mix",
         kind="nff",
-        diffuse=added(scaled(a.diffuse, rest), scaled(b.diffuse, share)),
+        diffuse=diffuse.color,
         specular=added(scaled(a.specular, rest), scaled(b.specular, share)),
         exponent=min((part.exponent for part in (a, b) if any(part.specular)), default=0.0),
         transmittance=rest * a.transmittance + share * b.transmittance,
         ior=b.ior if b.transmittance > 0.0 else a.ior,
     )
-    if not first.pictures and not second.pictures:
-        return Look(material)
-    textured, weight = (first, rest) if first.pictures else (second, share)
-    # Kind nff multiplies all that is diffuse by its texture: the other's share would be coloured by it.
-    return replace(textured, material=replace(material, diffuse=scaled(textured.material.diffuse, weight)))
+    return looks.with_picture(Look(material), "texture", diffuse, parameters)
 
 
 def as_nff(material: Material) -> Material:

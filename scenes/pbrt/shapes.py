@@ -4,21 +4,21 @@ A mesh has v downward. Its front is where the shape's normal points, before any 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from scenes.curves import LEAST_SEGMENTS, Turned
 from scenes.geometry import areas, double_area_normals
 from scenes.mesh_file import read_mesh_document
 from scenes.mitsuba.shapes import revolved
 from scenes.model import Doubles, Indices, Mesh
 from scenes.pbrt.files import Files
 from scenes.pbrt.parameters import NORMALS, POINTS, Parameters
+from scenes.tessellation import GLOWING_SEGMENTS
 
-#: From pole to pole of a sphere there are so many divisions.
-POLE_TO_POLE = 32
 #: A shape goes at least so far around, in degrees.
 LEAST_ANGLE = 0.1
 #: A patch is bent where its fourth corner is farther from the plane of the others than this share of its diagonals.
@@ -29,9 +29,10 @@ OWN_UVS = np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """Holds the meshes of a shape. lamps: how many lights it is where it shines, each of the power that a light has."""
+    """Holds the meshes of a shape, or what is round. lamps: how many lights it is where it shines, each of the power
+    that a light has."""
 
-    meshes: list[Mesh]
+    meshes: Sequence[Mesh | Turned]
     lamps: int = 1
 
 
@@ -170,38 +171,56 @@ def sphere(_: Shapes, parameters: Parameters) -> Body:
     radius = positive(parameters, "radius", 1.0)
     ends = [parameters.number(name, default) for name, default in (("zmin", -radius), ("zmax", radius))]
     low, high = sorted(min(max(end / radius, -1.0), 1.0) for end in ends)
-    polar = np.linspace(math.acos(high), math.acos(low), POLE_TO_POLE + 1)
-    outward = np.stack([np.sin(polar), np.cos(polar)], axis=-1)
-    return turned(parameters, radius, outward, outward)
+    top, span = math.acos(high), math.acos(low) - math.acos(high)
+
+    def profile(segments: int) -> tuple[Doubles, Doubles]:
+        polar = top + span * np.linspace(0.0, 1.0, max(1, math.ceil(0.5 * segments * span / math.pi - 1e-9)) + 1)
+        outward = np.stack([np.sin(polar), np.cos(polar)], axis=-1)
+        return outward, outward
+
+    return turned(parameters, radius, 2, profile)
 
 
 def cylinder(_: Shapes, parameters: Parameters) -> Body:
     """Makes an open cylinder about z."""
     radius = positive(parameters, "radius", 1.0)
     low, high = sorted(parameters.number(name, default) for name, default in (("zmin", -1.0), ("zmax", 1.0)))
-    profile = np.array([[1.0, high / radius], [1.0, low / radius]])
-    return turned(parameters, radius, profile, np.array([[1.0, 0.0], [1.0, 0.0]]))
+    profile = np.array([[1.0, high / radius], [1.0, low / radius]]), np.array([[1.0, 0.0], [1.0, 0.0]])
+    return turned(parameters, radius, 1, lambda _: profile)
 
 
 def disk(_: Shapes, parameters: Parameters) -> Body:
     """Makes a disk or a ring across z, seen from +z."""
     radius, height = positive(parameters, "radius", 1.0), parameters.number("height", 0.0)
     inner = parameters.number("innerradius", 0.0, low=0.0, high=radius)
-    profile = np.array([[inner / radius, height / radius], [1.0, height / radius]])
-    return turned(parameters, radius, profile, np.array([[0.0, 1.0], [0.0, 1.0]]))
+    profile = np.array([[inner / radius, height / radius], [1.0, height / radius]]), np.array([[0.0, 1.0], [0.0, 1.0]])
+    return turned(parameters, radius, 1, lambda _: profile)
 
 
-def turned(parameters: Parameters, radius: float, profile: Doubles, normals: Doubles) -> Body:
+def turned(
+    parameters: Parameters, radius: float, bends: int, profile: Callable[[int], tuple[Doubles, Doubles]]
+) -> Body:
     """Returns a profile turned about z as far as the parameters say.
 
     radius: what the profile is multiplied with.
-    profile, normals: (r, 2) as of `revolved`, from where v, downward, is 0 to where it is 1.
+    bends: in how many directions what comes of it is curved.
+    profile: from the segments of a whole turn to points and normals (r, 2), as of `revolved`, from where v, downward,
+        is 0 to where it is 1.
     """
     angle = math.radians(min(max(parameters.number("phimax", 360.0), LEAST_ANGLE), 360.0))
-    mesh = revolved(profile, normals, np.linspace(0.0, 1.0, len(profile)), angle)
-    if not len(mesh.triangles):
+
+    def mesh(segments: int) -> Mesh:
+        points, normals = profile(segments)
+        own = max(1, math.ceil(segments * angle / (2.0 * math.pi) - 1e-9))
+        made = revolved(points, normals, np.linspace(0.0, 1.0, len(points)), own, angle)
+        return replace(made, vertices=radius * made.vertices)
+
+    if not len(mesh(LEAST_SEGMENTS).triangles):
         raise parameters.error(f"expected a {parameters.kind} of some area")
-    return Body([replace(mesh, vertices=radius * mesh.vertices)])
+    ends = np.zeros((2, 3))  # of a part of a ball its middle
+    if bends == 1:
+        ends[:, 2] = radius * profile(LEAST_SEGMENTS)[0][[0, -1], 1]
+    return Body([Turned(ends, radius, bends, mesh)])
 
 
 def positive(parameters: Parameters, name: str, default: float) -> float:
@@ -212,8 +231,9 @@ def positive(parameters: Parameters, name: str, default: float) -> float:
     return value
 
 
-def world_area(meshes: list[Mesh], matrix: Doubles) -> float:
-    """Returns the area of meshes under a (4, 4) affine map."""
+def world_area(shapes: Sequence[Mesh | Turned], matrix: Doubles) -> float:
+    """Returns the area of meshes under a (4, 4) affine map, and of round shapes as they are where they glow."""
+    meshes = [shape.mesh(GLOWING_SEGMENTS) if isinstance(shape, Turned) else shape for shape in shapes]
     return sum(float(areas((mesh.vertices @ matrix[:3, :3].T)[mesh.triangles]).sum()) for mesh in meshes)
 
 

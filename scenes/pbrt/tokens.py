@@ -92,6 +92,7 @@ class Scanner:
     def __init__(self, path: Path, data: bytes) -> None:
         self.path, self.data = path, data
         self.line, self._counted, self._position = 1, 0, 0
+        self._closing = data.find(b"]")
 
     def next(self) -> tuple[Value, int] | Statement | None:
         """Returns the next value with its line, or the beginning of the next statement, or None at the end.
@@ -134,9 +135,10 @@ class Scanner:
 
     def bracketed(self) -> Value:
         """Returns what is between a '[', which has been read, and its ']'."""
-        end = self.data.find(b"]", self._position)
-        inside = self.data[self._position : end] if end >= 0 else b""
-        if end >= 0 and b'"' not in inside and b"#" not in inside:
+        end = self.closing()
+        is_plain = end >= 0 and self.data.find(b"[", self._position, end) < 0
+        inside = self.data[self._position : end] if is_plain else b""
+        if is_plain and b'"' not in inside and b"#" not in inside:
             if not inside.strip():
                 self._position = end + 1
                 return np.zeros(0)
@@ -148,6 +150,12 @@ class Scanner:
                 self._position = end + 1
                 return numbers
         return self.list_of()
+
+    def closing(self) -> int:
+        """Returns where the next ']' is, or -1. It is looked for once, however many '[' stand before it."""
+        if 0 <= self._closing < self._position:
+            self._closing = self.data.find(b"]", self._position)
+        return self._closing
 
     def list_of(self) -> Value:
         """Returns what is between brackets, token by token. Raises SceneFileError where it is not all of one kind."""

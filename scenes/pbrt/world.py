@@ -4,9 +4,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenes.document import Document, EnvironmentSource, Origin, Part
+from scenes.curves import Turned, changed
+from scenes.document import Document, EnvironmentSource, Origin, part_of, triangle_count
 from scenes.geometry import double_area_normals, rewound
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_TRIANGLES
 from scenes.microfacets import BLACK
 from scenes.mitsuba.shapes import inverted, mapped_uvs
 from scenes.model import Color, Doubles, Material, Mesh, Texture
@@ -28,9 +29,9 @@ UNSEEN = Look(Material(name="interface", diffuse=BLACK))
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Holds a mesh with its map (4, 4), before the world is turned, and its material's index."""
+    """Holds a mesh, or what is round, with its map (4, 4), before the world is turned, and its material's index."""
 
-    mesh: Mesh
+    mesh: Mesh | Turned
     matrix: Doubles
     material: int
 
@@ -50,8 +51,8 @@ class World:
         self.triangles = 0
         self._materials: dict[Material, int] = {}
         self._textures: dict[Texture, int] = {}
-        self._meshes: dict[tuple[Mesh, str], Mesh] = {}
-        self._maps: dict[tuple[Mesh, bytes], Mesh] = {}
+        self._meshes: dict[tuple[Mesh | Turned, str], Mesh | Turned] = {}
+        self._maps: dict[tuple[Mesh | Turned, bytes], Mesh | Turned] = {}
 
     # --- shapes -------------------------------------------------------------------------------------------------------
 
@@ -84,22 +85,23 @@ class World:
         made = [self.piece(self.known(mesh, "faced"), look, radiance, matrix) for mesh in body.meshes]
         if not lamp.both_sides:
             return made
-        backs = [replace(piece, mesh=back_of(piece.mesh)) for piece in made]
+        backs = [replace(piece, mesh=changed(piece.mesh, back_of)) for piece in made]
         return made + backs
 
-    def piece(self, mesh: Mesh, look: Look, radiance: Color, matrix: Doubles) -> Piece:
+    def piece(self, mesh: Mesh | Turned, look: Look, radiance: Color, matrix: Doubles) -> Piece:
         """Returns a mesh with the texture coordinates that its look asks for."""
         if look.pictures:
             key = (mesh, look.to_uv.tobytes())
             if key not in self._maps:
-                self._maps[key] = mapped_uvs(with_own_uvs(mesh), look.to_uv)
+                self._maps[key] = changed(mesh, lambda plain: mapped_uvs(with_own_uvs(plain), look.to_uv))
             mesh = self._maps[key]
         return Piece(mesh, matrix, self.material_id(look, radiance))
 
-    def known(self, mesh: Mesh, what: str) -> Mesh:
+    def known(self, mesh: Mesh | Turned, what: str) -> Mesh | Turned:
         """Returns a mesh turned in some way, always the same one."""
         if (mesh, what) not in self._meshes:
-            self._meshes[(mesh, what)] = {"inverted": inverted, "faced": faced, "rewound": rewound}[what](mesh)
+            change = {"inverted": inverted, "faced": faced, "rewound": rewound}[what]
+            self._meshes[(mesh, what)] = changed(mesh, change)
         return self._meshes[(mesh, what)]
 
     def opacity(self, parameters: Parameters) -> tuple[bool, Pattern | None]:
@@ -133,8 +135,7 @@ class World:
     def texture_id(self, texture: Texture) -> int:
         """Returns the index of a texture, added if it is new."""
         if texture not in self._textures:
-            self._textures[texture] = len(self.document.textures)
-            self.document.textures.append(texture)
+            self._textures[texture] = self.document.add_texture(texture)
         return self._textures[texture]
 
     def place(self, pieces: list[Piece], matrix: Doubles, place: Place) -> None:
@@ -143,10 +144,11 @@ class World:
         for piece in pieces:
             whole = self.to_ours @ matrix @ piece.matrix
             mesh = piece.mesh if np.linalg.det(whole[:3, :3]) >= 0.0 else self.known(piece.mesh, "rewound")
-            self.triangles += len(mesh.triangles)
+            part = part_of(mesh, WORLD.inner(matrix=whole), origin, piece.material)
+            self.triangles += triangle_count(part.shape)
             if self.triangles > MAX_TRIANGLES:
                 raise place.error(f"over {MAX_TRIANGLES} triangles")
-            self.document.parts.append(Part(mesh, WORLD.inner(matrix=whole), origin, piece.material))
+            self.document.parts.append(part)
 
     def add_instance(self, name: str, state: State, place: Place) -> None:
         """Puts an object into the world."""

@@ -34,6 +34,9 @@ ORDERS = {"ascii": "<", "binary_little_endian": "<", "binary_big_endian": ">"}
 END_HEADER = re.compile(rb"^end_header[ \t]*(\r\n|\n|\r)", re.MULTILINE)
 #: Digits of a count, so that a hostile one is none.
 MAX_DIGITS = 12
+#: Names of the lists of the vertices of faces, and the fewest items of lists by element and name.
+INDICES = ("vertex_indices", "vertex_index")
+FEWEST = {("face", name): 3 for name in INDICES}
 
 
 @dataclass(frozen=True)
@@ -218,11 +221,15 @@ def walked(path: Path, element: Element, body: bytes, at: int) -> tuple[Columns,
     starts: list[list[int]] = [[] for _ in steps]
     counts: list[list[int]] = [[] for _ in steps]
     begins: list[int] = []
+    lists = [own.name for own in element.properties if own.count_dtype is not None]
+    fewest = [FEWEST.get((element.name, name), 0) for name in lists]
     try:
-        for _ in range(element.count):
+        for row in range(element.count):
             begins.append(at)
             for index, (before, unpack, size, item) in enumerate(steps):
                 count = int(unpack(body, at + before)[0])
+                if 0 <= count < fewest[index]:
+                    raise few_corners(path, count, row)
                 at += before + size
                 starts[index].append(at)
                 counts[index].append(count)
@@ -232,13 +239,20 @@ def walked(path: Path, element: Element, body: bytes, at: int) -> tuple[Columns,
             at += rest
         if at > len(body):
             raise ValueError
+    except SceneFileError:
+        raise
     except (struct.error, ValueError, OverflowError) as error:
-        row = len(begins) - 1
-        raise SceneFileError(path, None, f"is cut off: row {row} of element {element.name!r} ends after it") from error
+        message = f"is cut off: row {len(begins) - 1} of element {element.name!r} ends after it"
+        raise SceneFileError(path, None, message) from error
     places = [np.array(own, np.int64) for own in (*starts, *counts)]
     return gathered(
         element, body, np.array(begins, np.int64), list(zip(places, places[len(steps) :], strict=False))
     ), at
+
+
+def few_corners(path: Path, count: int, row: int) -> SceneFileError:
+    """Returns the error about a face that has too few corners."""
+    return SceneFileError(path, None, f"expected 3 or more corners of a face, got {count} of face {row}")
 
 
 def steps_of(element: Element) -> tuple[list[tuple[int, Any, int, int]], int]:

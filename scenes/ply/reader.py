@@ -8,14 +8,13 @@ import numpy as np
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
 from scenes.geometry import bad_numbers
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_CORNERS, MAX_TRIANGLES
 from scenes.model import Doubles, Mesh
-from scenes.ply.elements import Array, Columns, Header, Lists, Places, read_elements
+from scenes.ply.elements import INDICES, Array, Columns, Header, Lists, Places, few_corners, read_elements
 from scenes.polygons import Triangulation, triangulated
 from scenes.srgb import decoded
 from scenes.wavefront.surfaces import Surfaces
 
-INDICES = ("vertex_indices", "vertex_index")
 POSITION, NORMAL = ("x", "y", "z"), ("nx", "ny", "nz")
 COLOR_NAMES = (("red", "green", "blue"), ("r", "g", "b"), ("diffuse_red", "diffuse_green", "diffuse_blue"))
 UV_NAMES = (("texture_u", "texture_v"), ("u", "v"), ("s", "t"), ("texture_s", "texture_t"))
@@ -142,7 +141,10 @@ class PlyMesh:
         """Raises for faces of fewer than three corners, and for too many triangles."""
         if counts.min() < 3:
             index = int(np.argmin(counts))
-            message = f"expected 3 or more corners of a face, got {counts[index]} of face {index}"
+            raise few_corners(self.header.path, int(counts[index]), index)
+        if counts.max() > MAX_CORNERS:
+            index = int(np.argmax(counts))
+            message = f"expected at most {MAX_CORNERS} corners of a face, got {counts[index]} of face {index}"
             raise SceneFileError(self.header.path, None, message)
         if int((counts - 2).sum()) > MAX_TRIANGLES:
             raise SceneFileError(self.header.path, None, f"over {MAX_TRIANGLES} triangles")

@@ -8,7 +8,7 @@ import numpy as np
 from scenes.document import KeyedTriangles
 from scenes.geometry import corner_arrays, unit
 from scenes.keys.place import Place
-from scenes.model import Doubles
+from scenes.model import Doubles, Mesh
 from scenes.toml_scene.keyframes import check_order
 from scenes.toml_scene.mesh_files import MeshFiles
 from scenes.toml_scene.shapes import indices_of
@@ -62,7 +62,7 @@ def file_corners(key: dict[str, Any], material: int, files: MeshFiles, place: Pl
             raise place.inside(name).error("expected none beside file, which has its own")
     positions, normals = [], []
     for piece in files.pieces(key | PLAIN_FILE, material, place):
-        if isinstance(piece.shape, KeyedTriangles):
+        if not isinstance(piece.shape, Mesh):
             raise place.inside("file").error("expected a mesh at one time, got keyed triangles")
         corners = corner_arrays(piece.shape, IDENTITY if piece.matrix is None else piece.matrix)
         positions.append(corners[0])

@@ -670,7 +670,7 @@ SHAPES: Mapping[str, Table] = {
                 name="segments",
                 kind=Whole(4, MAX_SEGMENTS, even=True),
                 about="Meridians; there are segments (segments - 2) triangles.",
-                default=32,
+                fallback="as many as are seen; 64 where it glows",
                 example="64",
             ),
             inside_out,
@@ -678,7 +678,7 @@ SHAPES: Mapping[str, Table] = {
     ),
     "cone": Table(
         'object with shape = "cone"',
-        "The side of a cone, open at both ends, of 96 triangles with smooth normals.",
+        "The side of a cone, open at both ends, of as many triangles as are seen, with smooth normals.",
         (
             base,
             apex,
@@ -691,7 +691,7 @@ SHAPES: Mapping[str, Table] = {
     ),
     "cylinder": Table(
         'object with shape = "cylinder"',
-        "The side of a cylinder, open at both ends, of 96 triangles with smooth normals.",
+        "The side of a cylinder, open at both ends, of as many triangles as are seen, with smooth normals.",
         (
             base,
             apex,

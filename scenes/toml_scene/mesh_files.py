@@ -4,12 +4,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from scenes.curves import Curve
 from scenes.document import Document, KeyedTriangles, triangle_count
 from scenes.keys.place import Place, quoted
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_TRIANGLES
 from scenes.mesh_file import read_mesh_document
 from scenes.model import Doubles, Mesh
-from scenes.source_file import suffix_of
+from scenes.source_file import OUTSIDE, may_be_read, suffix_of
 from scenes.toml_scene.exact_mesh import SUFFIX as EXACT
 from scenes.toml_scene.exact_mesh import Arrays, read_meshes, shape_of
 from scenes.toml_scene.placing import Frame
@@ -28,7 +29,7 @@ class Piece:
     material: instead of the shape's, or None.
     """
 
-    shape: Mesh | KeyedTriangles
+    shape: Mesh | KeyedTriangles | Curve
     matrix: Doubles | None = None
     material: int | None = None
 
@@ -96,7 +97,8 @@ class MeshFiles:
         for material in read.materials:
             pictures: dict[str, Any] = {name: index + first_texture for name, index in material.pictures.items()}
             self.document.materials.append(replace(material, **pictures))
-        self.document.textures.extend(read.textures)
+        for texture in read.textures:
+            self.document.add_texture(texture)
         shapes = {id(shape): moved_material(shape, first_material) for shape in still_shapes(read)}
         return [
             Piece(
@@ -142,4 +144,6 @@ def found(name: str, suffixes: tuple[str, ...], place: Place) -> Path:
         there = False
     if not there:
         raise place.error(f"no file {quoted(name)} in {quoted(str(place.path.parent))}")
+    if not may_be_read(path):
+        raise place.error(f"{quoted(name)} {OUTSIDE}")
     return path

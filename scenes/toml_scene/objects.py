@@ -1,22 +1,21 @@
 """This module makes the objects of a scene file: what each is, and where it stands."""
 
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from scenes.document import Document, Origin, Part, triangle_count
+from scenes.document import Document, Origin, part_of, triangle_count
 from scenes.keys.place import Place, quoted
+from scenes.limits import MAX_PARTS
 from scenes.model import Doubles
 from scenes.toml_scene.keyed import keyed_of
 from scenes.toml_scene.keys import MAX_PLACES
 from scenes.toml_scene.mesh_files import MeshFiles, Piece, TriangleCount
 from scenes.toml_scene.placing import Frame, Hierarchy, matrix_of
 from scenes.toml_scene.shapes import BUILDERS
-from scenes.transforms import Transform, translation
-
-MAX_PARTS = 1_000_000
+from scenes.transforms import IDENTITY, Transform
 
 
 class Objects:
@@ -50,24 +49,27 @@ class Objects:
     def add(self, pieces: list[Piece], values: dict[str, Any], place: Place) -> None:
         """Takes in the parts of one object, in all of its places."""
         shifts = shifts_of(values, place)
-        if len(self.document.parts) + len(pieces) * len(shifts) > MAX_PARTS:
+        count = 1 if shifts is None else len(shifts)
+        if len(self.document.parts) + len(pieces) * count > MAX_PARTS:
             raise place.error(f"over {MAX_PARTS} meshes in their places")
         origin = Origin(place.path)
-        for shift in shifts:
-            transform = self.transform_of(values, shift, place)
+        for transform in self.transforms_of(values, shifts, place):
             for piece in pieces:
                 inside = transform if piece.matrix is None else transform.inner(matrix=piece.matrix)
-                self.document.parts.append(Part(piece.shape, inside, origin, piece.material))
+                self.document.parts.append(part_of(piece.shape, inside, origin, piece.material))
 
-    def transform_of(self, values: dict[str, Any], shift: Doubles | None, place: Place) -> Transform:
-        """Returns the transform of an object in one of its places: its fixed map, and inside of that its track."""
-        transform = self.hierarchy.transform(values["parent"], place)
-        matrix = matrix_of(values, place)
-        if shift is not None:
-            matrix = translation(shift) if matrix is None else translation(shift) @ matrix
-        if matrix is not None:
-            transform = transform.inner(matrix=matrix)
-        return transform if values["track"] is None else transform.inner(track=values["track"])
+    def transforms_of(self, values: dict[str, Any], shifts: Doubles | None, place: Place) -> Iterator[Transform]:
+        """Yields the transform of an object in each of its places: its fixed map, and inside of that its track."""
+        outer = self.hierarchy.transform(values["parent"], place)
+        matrix, track = matrix_of(values, place), values["track"]
+        matrices: list[Doubles | None] | Doubles = [matrix]
+        if shifts is not None:
+            matrices = np.tile(IDENTITY, (len(shifts), 1, 1))
+            matrices[:, :3, 3] = shifts
+            matrices = matrices if matrix is None else matrices @ matrix
+        for own in matrices:
+            transform = outer if own is None else outer.inner(matrix=own)
+            yield transform if track is None else transform.inner(track=track)
 
     def pieces_of(self, objects: list[dict[str, Any]], index: int) -> list[Piece]:
         """Makes the pieces of an object."""
@@ -107,21 +109,21 @@ class Objects:
         if values["shape"] == "keyed":
             return Piece(keyed_of(values, material, self.files, place))
         with np.errstate(all="ignore"):  # what overflows is not finite, and found when it is placed
-            mesh = BUILDERS[values["shape"]](values, material, place)
-        self.count.add(triangle_count(mesh), place)
-        return Piece(mesh)
+            made = BUILDERS[values["shape"]](values, material, place)
+        self.count.add(triangle_count(part_of(made).shape), place)
+        return Piece(made)
 
 
-def shifts_of(values: dict[str, Any], place: Place) -> list[Doubles | None]:
-    """Returns the shift (3,) to each place of an object, or a single None if it has one place."""
+def shifts_of(values: dict[str, Any], place: Place) -> Doubles | None:
+    """Returns the shifts (n, 3) to the places of an object, or None if it has one place."""
     at, grid = values["at"], values["grid"]
     if at is not None and grid is not None:
         raise place.inside("grid").error("expected no grid beside at")
     if at is not None:
-        return [np.array(shift) for shift in at]
+        return np.array(at, np.float64).reshape(-1, 3)
     if grid is None:
-        return [None]
+        return None
     counts, steps = grid["counts"], np.array(grid["steps"])
     if counts[0] * counts[1] * counts[2] > MAX_PLACES:
         raise place.inside("grid").inside("counts").error(f"expected at most {MAX_PLACES} places in all")
-    return [np.array(cell) * steps for cell in product(*map(range, counts))]
+    return np.indices(counts).reshape(3, -1).T * steps

@@ -10,6 +10,7 @@ from scenes.model import Doubles
 from scenes.transforms import IDENTITY, WORLD, Transform, quaternion, rotation, scaling, translation
 
 MAX_NESTING = 200
+TOO_DEEP = f"transforms are nested deeper than {MAX_NESTING}"
 NO_TURN: Doubles = np.array([1.0, 0.0, 0.0, 0.0])
 #: Turns (w, x, y, z) that bring the axis that is up in a file to y.
 UP_TURNS: dict[str, Doubles] = {"y": NO_TURN, "z": quaternion(np.array([1.0, 0.0, 0.0]), -90.0)}
@@ -86,6 +87,8 @@ class Hierarchy:
                 raise place.inside("parent").error(f"the group {parent!r} stands inside itself")
             if parent not in self._groups:
                 raise place.inside("parent").unknown("group", parent, self._groups)
+            if len(chain) > MAX_NESTING:
+                raise place.error(TOO_DEEP)
             chain.append(parent)
             group, place = self._groups[parent]
             parent = group["parent"]
@@ -104,5 +107,5 @@ def inner(outer: Transform, values: dict[str, Any], place: Place) -> Transform:
     if values["track"] is not None:
         outer = outer.inner(track=values["track"])
     if outer.depth > MAX_NESTING:
-        raise place.error(f"transforms are nested deeper than {MAX_NESTING}")
+        raise place.error(TOO_DEEP)
     return outer

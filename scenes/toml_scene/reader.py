@@ -13,6 +13,7 @@ from scenes.document import Document
 from scenes.errors import SceneFileError
 from scenes.evaluator import scene_of
 from scenes.keys.place import Place, shown
+from scenes.limits import MAX_NAMES
 from scenes.metals import METALS
 from scenes.model import AnimationRange, Camera, Material, Texture
 from scenes.scene import Scene
@@ -26,6 +27,8 @@ from scenes.toml_scene.objects import Objects
 from scenes.toml_scene.placing import UP_TURNS, Frame, Hierarchy
 
 MAX_FILE_BYTES = 64_000_000
+#: More names of a key than a file of this format can need, of which tomllib takes a time that grows by their square.
+LONG_KEY = re.compile(rb"""(?:(?:(?<![\w-])[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){%d}""" % MAX_NAMES)
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".bmp", ".tga", ".webp")
 PICTURES = ("PNG", "JPEG", "PPM", "BMP", "TGA", "WEBP")
 #: What materials of some kinds have where the file says nothing, so that their name is enough.
@@ -53,6 +56,9 @@ def read(path: Path) -> Scene:
 def parse(path: Path) -> dict[str, Any]:
     """Reads the tables of a file as TOML has them."""
     data = read_bytes(path, MAX_FILE_BYTES)
+    if long := LONG_KEY.search(data):
+        line = 1 + data.count(b"\n", 0, long.start())
+        raise SceneFileError(path, line, f"expected keys of at most {MAX_NAMES} names with dots between them")
     try:
         return tomllib.loads(data.decode("utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -130,8 +136,7 @@ def add_materials(document: Document, materials: dict[str, dict[str, Any]], plac
             is_linear = field in LINEAR if asked["linear"] is None else asked["linear"]
             own = (path, asked["wrap"], asked["filter"], is_linear)
             if own not in textures:
-                textures[own] = len(document.textures)
-                document.textures.append(looked_at(read_texture(path, PICTURES), own))
+                textures[own] = document.add_texture(looked_at(read_texture(path, PICTURES), own))
             pictures[field] = textures[own]
         values |= metal_index(values, here)
         values |= {field: values.pop(key) for field, key in KEY_OF_FIELD.items()}

@@ -1,33 +1,35 @@
-"""This module makes the shapes that a scene file can name: it turns the values of their keys into triangles."""
+"""This module makes the shapes that a scene file can name: it turns the values of their keys into triangles, or into
+round shapes that get theirs by what is seen of them."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from scenes.curves import Ball, Curve, Tube
 from scenes.document import corner_indices, join_meshes
 from scenes.keys.place import Place
 from scenes.model import Doubles, Indices, Mesh
-from scenes.shapes import cone, rectangle, sphere
+from scenes.shapes import rectangle
 
-Build = Callable[[dict[str, Any], int, Place], Mesh]
+Build = Callable[[dict[str, Any], int, Place], Mesh | Curve]
 
 
-def sphere_of(values: dict[str, Any], material: int, _place: Place) -> Mesh:
+def sphere_of(values: dict[str, Any], material: int, _place: Place) -> Mesh | Curve:
     """Makes a sphere."""
     radius = -values["radius"] if values["inside"] else values["radius"]
-    return sphere(np.array(values["center"]), radius, material, values["segments"])
+    ball = Ball(np.array(values["center"], np.float64), radius, material)
+    return ball if values["segments"] is None else ball.mesh(values["segments"])
 
 
-def cone_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
+def cone_of(values: dict[str, Any], material: int, place: Place) -> Curve:
     """Makes the side of a cone."""
-    radii = (values["base_radius"], values["apex_radius"])
-    return cone(ends_of(values, place), radii, material, inside=values["inside"])
+    return Tube(ends_of(values, place), (values["base_radius"], values["apex_radius"]), material, values["inside"])
 
 
-def cylinder_of(values: dict[str, Any], material: int, place: Place) -> Mesh:
+def cylinder_of(values: dict[str, Any], material: int, place: Place) -> Curve:
     """Makes the side of a cylinder."""
-    return cone(ends_of(values, place), (values["radius"], values["radius"]), material, inside=values["inside"])
+    return Tube(ends_of(values, place), (values["radius"], values["radius"]), material, values["inside"])
 
 
 def ends_of(values: dict[str, Any], place: Place) -> Doubles:

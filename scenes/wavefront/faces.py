@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scenes.errors import SceneFileError
+from scenes.limits import MAX_CORNERS
 from scenes.wavefront.lines import MAX_QUOTE, Flags, Lines, Places, numbers_in
 
 #: Kinds of values by their place in a corner, and what they are called.
@@ -42,6 +43,9 @@ def read_faces(lines: Lines, own: Places, totals: dict[bytes, Places]) -> Faces:
     if len(few):
         raise lines.error(int(own[few[0]]), f"expected 3 or more corners of a face, got {counts[few[0]]}")
     fields = corner_fields(lines, own, counts)
+    if (most := counts.max(initial=0)) > MAX_CORNERS:
+        line = int(own[np.argmax(counts)])
+        raise lines.error(line, f"expected at most {MAX_CORNERS} corners of a face, got {most}")
     line_of_corner = np.repeat(own, counts)
     found = [
         resolved(lines, values, line_of_corner, totals[kind], name)

@@ -37,6 +37,8 @@ def plain_text(path: Path, data: bytes, notes: Notes) -> bytes:
         except UnicodeDecodeError as error:
             raise SceneFileError(path, None, "begins as UTF-16 does, but is no text of it") from error
         notes.add("the text is UTF-16", path)
+    if b"\0" in data:
+        raise SceneFileError(path, 1 + data.count(b"\n", 0, data.index(b"\0")), "expected text, got a byte of zero")
     data = data.removeprefix(UTF8_MARK)
     text = as_utf8(data)
     if text != data:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from scenes.errors import SceneFileError
 from scenes.notes import Notes
-from scenes.source_file import read_bytes
+from scenes.source_file import may_be_read, read_bytes
 from scenes.wavefront.lines import MAX_QUOTE, Lines, plain_text
 
 MAX_FILE_BYTES = 1 << 26
+#: The longest line in which options are looked for.
+MAX_LINE = 10_000
 #: A comment behind a name: with a blank after its sign, since names have such signs too.
 COMMENT = re.compile(r"(^|\s)#(\s.*)?$")
 #: Options of pictures, and how many words may follow: at least, and at most as long as they are numbers.
@@ -73,12 +75,16 @@ def read_libraries(path: Path, named: list[tuple[int, str]], notes: Notes) -> di
     """
     entries: dict[str, Entry] = {}
     seen: set[Path] = set()
+    missing: set[str] = set()
     for line, text in named:
         whole = found_file(path.parent, text) or found_file(path.parent, without_comment(text))
         for name in [text] if whole else without_comment(text).split():
+            if name in missing:
+                continue
             found = whole or found_file(path.parent, name)
             if found is None:
                 notes.add(f"there is no file {name[:MAX_QUOTE]!r}: its materials are plain", path, line)
+                missing.add(name)
             elif found not in seen:
                 seen.add(found)
                 entries = {**read_mtl(found, notes), **entries}
@@ -92,15 +98,19 @@ def without_comment(name: str) -> str:
 
 def found_file(folder: Path, name: str) -> Path | None:
     """Returns the file of a name, as systems of any kind write it, in or from a folder: where the name says, or else
-    the one of the same last name in the folder. None where there is neither."""
+    the one of the same last name in the folder, one that may be read before one that may not. None where there is
+    neither."""
     clean = name.strip().strip('"').replace("\\", "/")
-    for path in (folder / clean, folder / clean.rpartition("/")[2]):
-        try:
-            if path.is_file():
-                return path
-        except (OSError, ValueError):  # no name of a file
-            continue
-    return None
+    found = [path for path in (folder / clean, folder / clean.rpartition("/")[2]) if is_there(path)]
+    return min(found, key=lambda path: not may_be_read(path), default=None)
+
+
+def is_there(path: Path) -> bool:
+    """Returns whether there is a file; False where the name can be none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def read_mtl(path: Path, notes: Notes) -> dict[str, Entry]:
@@ -132,7 +142,7 @@ def add_picture(entry: Entry, word: str, rest: str, line: int) -> None:
 def options_and_name(text: str) -> tuple[dict[str, list[str]], str]:
     """Returns the options before a name, and the name, which may have blanks in it."""
     options: dict[str, list[str]] = {}
-    while text:
+    while text and len(text) <= MAX_LINE:
         word, _, rest = text.partition(" ") if " " in text else (text, "", "")
         if word.lower() not in OPTIONS:
             break

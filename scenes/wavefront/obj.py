@@ -8,7 +8,7 @@ import numpy as np
 from scenes.document import Document, Origin, Part
 from scenes.errors import SceneFileError
 from scenes.geometry import MAX_COORDINATE
-from scenes.memory import MAX_TRIANGLES
+from scenes.limits import MAX_TRIANGLES
 from scenes.model import Doubles, Indices, Mesh
 from scenes.polygons import triangulated
 from scenes.srgb import decoded

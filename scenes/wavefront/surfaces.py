@@ -21,6 +21,7 @@ from scenes.geometry import areas
 from scenes.mesh_materials import PLAIN
 from scenes.microfacets import BLACK, DEFAULT_IOR, glass, metallic
 from scenes.model import Color, Doubles, Material, Mesh, Texture
+from scenes.source_file import OutsideError
 from scenes.texture_file import read_texture
 from scenes.vertex_colors import with_vertex_colors
 from scenes.wavefront.lines import MAX_QUOTE
@@ -82,8 +83,7 @@ class Surfaces:
     def colored(self, mesh: Mesh, colors: Doubles) -> Mesh:
         """Returns a mesh that is diffuse in the linear colours (n, 3, 3) of its corners."""
         mesh, texture = with_vertex_colors(mesh, colors)
-        self.document.textures.append(texture)
-        material = Material(name="colours", diffuse=WHITE, texture=len(self.document.textures) - 1)
+        material = Material(name="colours", diffuse=WHITE, texture=self.document.add_texture(texture))
         return replace(mesh, material=self.index_of(material))
 
     def pictured(self, mesh: Mesh, texture: int) -> Mesh:
@@ -181,12 +181,14 @@ class Surfaces:
         if key not in self._textures:
             try:
                 read = read_texture(path, PICTURE_FORMATS)
+            except OutsideError:
+                raise
             except SceneFileError:
                 message = f"picture {name[:MAX_QUOTE]!r} is left out: it is no {KINDS} that can be read"
                 self.document.notes.add(message, file, line)
                 return -1
-            self._textures[key] = len(self.document.textures)
-            self.document.textures.append(replace(read, name=name, wrap=wrap, is_linear=is_linear))
+            own = replace(read, name=name, wrap=wrap, is_linear=is_linear)
+            self._textures[key] = self.document.add_texture(own)
         return self._textures[key]
 
 

@@ -35,7 +35,7 @@ def measured(tmp_path):
         path = tmp_path / f"{name}.json"
         assert cli.main(["bench", name, *options, "--json", str(path)]) == 0
         figures = json.loads(path.read_text())
-        assert figures["circumstances"]["words"][:2] == ["bench", name]
+        assert figures["circumstances"]["command_line"][:2] == ["bench", name]
         return figures
 
     return run

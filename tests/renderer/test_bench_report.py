@@ -85,7 +85,7 @@ FOUND = Comparison(
 )
 RUN = EndToEnd(kernel="while-while", dispatch="resident", rate=123.4, least=100.0, most=150.0, busy=0.98)
 ABOUT = Circumstances(
-    words=("bench", "a b.aff", HOSTILE), date="2026-01-02", scene=HOSTILE, triangles=36, machine={"GPU": HOSTILE}
+    command_line=("bench", "a b.aff", HOSTILE), date="2026-01-02", scene=HOSTILE, triangles=36, machine={"GPU": HOSTILE}
 )
 PICTURES = Pictures(
     plots=[Figure(caption="a plot", content=b"<svg/>", media_type="image/svg+xml")],
@@ -119,7 +119,7 @@ def test_names_are_text_and_nothing_else(text):
     assert parsed.tags.count("script") == 1
     assert HOSTILE not in text
     assert text.count("&lt;script&gt;alert(") > 8
-    assert shlex.join(("tracecore", *ABOUT.words)) in parsed.text
+    assert shlex.join(("tracecore", *ABOUT.command_line)) in parsed.text
 
 
 def test_the_page_needs_nothing_else(text):
@@ -185,7 +185,7 @@ def test_one_command_writes_everything(tmp_path, capsys, monkeypatch):
     assert cli.main(words) == 0
     assert capsys.readouterr().out.startswith("kernel")
     figures = json.loads((tmp_path / "bench.json").read_text())
-    assert figures["circumstances"]["words"] == words
+    assert figures["circumstances"]["command_line"] == words
     views = [(one["kind"], one["view"]) for one in figures["measurements"]]
     assert views == [("primary", "front"), ("primary", "view1"), ("photon", "none")]
     parsed = Page((tmp_path / "bench.html").read_text())

@@ -62,7 +62,6 @@ def test_materials_are_named_but_not_all():
     [
         scene(Material()),  # nothing sharp
         scene(GLASS),  # nothing that a caustic would be seen on
-        scene(Material(), replace(GLASS, ior=1.0)),  # a sheet, through which shadow rays see
         scene(Material(), GLASS, lights=()),  # no light
         scene(Material(), GLASS, lights=[replace(LAMP, intensity=(0.0, 0.0, 0.0))]),
         floor_and_ceiling(materials=[Material(), GLASS, Material()], lights=[LAMP]),  # no triangle is of glass
@@ -71,6 +70,18 @@ def test_materials_are_named_but_not_all():
 def test_nothing_is_said_where_nothing_is_missed(snapshot):
     for driver in DRIVERS:
         assert note(driver, snapshot) is None
+
+
+def test_sheets_are_solid_to_ambient_occlusion_alone():
+    """To all others shadow rays see through."""
+    sheets = scene(Material(), replace(GLASS, name="pane", ior=1.0))
+    said = {driver: note(driver, sheets) for driver in DRIVERS}
+    line = "driver 'ao' takes for solid sheets that let light straight through (material 'pane'); all others see "
+    assert said.pop("ao") == line + "through them"
+    assert not any(said.values())
+    both = note("ao", scene(Material(), GLASS, replace(GLASS, name="pane", ior=1.0)))
+    assert both.startswith("driver 'ao' cannot see light of point lights that")
+    assert "takes for solid" in both
 
 
 @pytest.fixture

@@ -117,6 +117,31 @@ def test_a_resumed_picture_is_as_if_nothing_had_been(
     assert files(tmp_path) == sorted(f"{stem}.{suffix}" for stem in ("a", "whole") for suffix in ("json", "npy", "png"))
 
 
+def test_samples_that_are_left_out_are_told_also_of_passes_before(
+    driver: type[RememberingDriver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, made = tmp_path / "a.png", RememberingDriver.render_pass
+
+    def render_pass(self: RememberingDriver, index: int) -> Radiance:
+        radiance = made(self, index)
+        if index in (1, 5):
+            radiance[1, 2:, 0] = np.inf
+        return radiance
+
+    monkeypatch.setattr(driver, "render_pass", render_pass)
+    interrupt_at(driver, 4)
+    assert render(path, "--checkpoint", "1000") == 130
+    interrupt_at(driver, -1)
+    capsys.readouterr()
+    assert render(path, "--resume") == 0
+    figures = json.loads(path.with_suffix(".json").read_text())
+    assert figures["samples.left_out"] == 4
+    assert figures["samples.left_out_by_pass"] == [[1, 2], [5, 2]]
+    assert figures["samples.first_left_out"] == "0,1,2:1"
+    assert "note: 4 samples were left out, whose radiance" in (told := capsys.readouterr().err)
+    assert "--debug-path 0,1,2:1 shows" in told
+
+
 @pytest.mark.parametrize("other", [("--seed", "5"), ("--passes", "7"), ("--exposure", "1"), ("--filter", "tent")])
 def test_a_checkpoint_of_other_settings_is_refused(
     other: tuple[str, str], interrupted: Path, capsys: pytest.CaptureFixture[str]

@@ -24,12 +24,13 @@ from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import Radiance, RenderSettings, Work, settings_taken
 from renderer.drivers.photon import PHOTONS_PER_PIXEL
-from renderer.errors import RadianceError, UsageError
+from renderer.errors import RenderError, UsageError
 from renderer.film.film import FLOOR
 from renderer.film.image_file import read_linear, read_texts
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.photon_map import load_photons
 from renderer.run import photon_run
+from renderer.run.first_run import CompilerBar
 from renderer.run.rendering import driver_settings
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
 from renderer.settings.picture import DEFAULT_PASSES, Settings
@@ -37,7 +38,7 @@ from renderer.settings.setting import MAX_PIXELS
 from renderer.version import __version__
 from scenes.errors import SceneFileError
 from scenes.model import Snapshot
-from tracecore.compilation import cache_folder as compiled
+from tracecore.compilation import watching
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, TriangleError
 
@@ -679,7 +680,7 @@ def test_faults_of_the_program_are_not_hidden(tmp_path: Path, flat: type[FlatDri
         (SceneFileError("a.aff", 3, "x"), 2),
         (TriangleError("x"), 2),
         (DeviceError("x"), 1),
-        (RadianceError(0, (0, 0), (0.0, 0.0, 0.0), 1), 1),
+        (RenderError("x"), 1),
         (OSError(28, "No space left on device"), 1),
         (MemoryError(), 1),
         (KeyError("x"), None),
@@ -689,30 +690,15 @@ def test_status_of_errors(error: Exception, status: int | None) -> None:
     assert cli.status_of(error) == status
 
 
-def test_compilation_is_announced_until_a_pass_is_finished(
-    tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("options", [(), ("--quiet",)])
+def test_what_a_command_compiles_is_watched_unless_it_is_quiet(
+    options: tuple[str, ...], tmp_path: Path, flat: type[FlatDriver]
 ) -> None:
-    def interrupt(index: int) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path)
-    monkeypatch.setitem(DRIVERS, "other", flat)
-    at_pass = flat.at_pass
-    flat.at_pass = staticmethod(interrupt)
-    rows = [("flat", 130, 1), ("flat", 0, 1), ("flat", 0, 0), ("other", 0, 1), ("other", 0, 0)]
-    for driver, status, figures in rows:
-        assert run_flat("-o", tmp_path / "a.png", "--passes", "1", "--driver", driver, "--force") == status
-        assert capsys.readouterr().err.count("compiling for this machine") == figures
-        flat.at_pass = staticmethod(at_pass)
-
-
-def test_compilation_is_announced_for_photons(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(compiled, "cache_folder", lambda package: tmp_path)
-    for figures in (1, 0):
-        assert run("photons", "cornell", "--device", "cpu", "--store", "10") == 0
-        assert capsys.readouterr().err.count("compiling for this machine") == figures
+    watchers: list[object] = []
+    flat.at_pass = staticmethod(lambda index: watchers.append(watching._State.watcher))
+    assert run_flat("-o", tmp_path / "a.png", "--passes", "1", *options) == 0
+    assert [type(one) for one in watchers] == [type(None) if options else CompilerBar]
+    assert watching._State.watcher is None
 
 
 # Real drivers

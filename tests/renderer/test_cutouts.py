@@ -12,7 +12,7 @@ from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.run.frame_key import frame_key
-from renderer.run.picture import PictureOrder
+from renderer.run.picture_order import PictureOrder
 from renderer.run.session import Limits
 from renderer.scene.cutouts import cutouts_of, mask_of
 from renderer.scene.render_context import TracerChoice, context_of

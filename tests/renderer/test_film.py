@@ -9,10 +9,10 @@ import pytest
 from eye_rays import camera_rays
 
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
-from renderer.errors import RadianceError, RenderError
+from renderer.errors import RenderError
 from renderer.film.film import FLOOR, Film, mean_around, quiet_brightness
 from renderer.film.halves import half_of
-from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS
+from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS, LAYER_LIGHT
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera
 
@@ -52,17 +52,49 @@ def test_pass_is_not_kept_by_reference() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-9, 1e39])
-def test_impossible_radiance_is_reported_and_not_added(bad: float) -> None:
-    film = Film(3, 2)
-    film.add(constant(1.0))
-    radiance = constant(2.0)
+def test_samples_that_cannot_be_are_black_and_counted(bad: float) -> None:
+    """The pixel of the third column misses one channel alone; all of its light is left out, also that of layers."""
+    columns = LAYER_COLUMNS["all"]
+    film = Film(3, 2, columns)
+    film.add(np.full((2, 3, columns), 1.0))
+    radiance = np.full((2, 3, columns), 2.0)
     radiance[0, 2, 1] = bad
-    radiance[1, 0] = bad
-    with pytest.raises(RadianceError, match=r"pass 1: 2 pixels .* x = 2, y = 0") as caught:
-        film.add(radiance)
-    assert (caught.value.pass_index, caught.value.pixel, caught.value.count) == (1, (2, 0), 2)
-    assert film.passes == 1
-    np.testing.assert_array_equal(film.linear, constant(1.0))
+    radiance[1, 0, :3] = radiance[1, 0, LAYER_LIGHT] = bad
+    film.add(radiance)
+    expected = constant(1.5)
+    expected[0, 2] = expected[1, 0] = 0.5
+    np.testing.assert_array_equal(film.linear, expected)
+    np.testing.assert_array_equal(film.layers["direct"], expected)
+    np.testing.assert_array_equal(film.layers["density"], 1.5)
+    assert film.counts.impossible.tolist() == [[1, 2, 2, 0]]
+    assert film.counts.left_out == 2
+    assert radiance[0, 2, 0] == 2.0  # the pass itself stays as it was
+
+
+def test_bright_samples_are_clamped_only_where_that_is_asked_for() -> None:
+    """Luminance is 0.2126 R + 0.7152 G + 0.0722 B: a green of 100 / 0.7152 has 100, and its hue stays."""
+    columns = LAYER_COLUMNS["all"]
+    bright = np.full((1, 2, columns), 0.5)
+    bright[0, 1, :3] = bright[0, 1, LAYER_LIGHT : LAYER_LIGHT + 3] = (0.0, 100.0 / 0.7152, 0.0)
+    plain, clamped = Film(2, 1, columns), Film(2, 1, columns, clamp=4.0)
+    for film in (plain, clamped):
+        film.add(bright)
+    np.testing.assert_array_equal(plain.sums()["total"], bright)
+    assert (plain.counts.clamped, clamped.counts.clamped) == (0, 1)
+    np.testing.assert_allclose(clamped.linear[0, 1], (0.0, 4.0 / 0.7152, 0.0), rtol=1e-6)
+    np.testing.assert_array_equal(clamped.layers["direct"][0, 1], clamped.linear[0, 1])
+    np.testing.assert_array_equal(clamped.sums()["total"][0, 0], bright[0, 0])
+
+
+def test_counts_of_samples_go_on_with_the_film() -> None:
+    film, other = Film(3, 2, clamp=1.0), Film(3, 2, clamp=1.0)
+    film.add(constant(np.nan))
+    film.add(constant(2.0))
+    other.resume(film.passes, film.sums())
+    assert other.counts.impossible.tolist() == [[0, 6, 0, 0]]
+    assert other.counts.clamped == 6
+    with pytest.raises(ValueError, match="'impossible'"):
+        Film(3, 2).resume(2, film.sums() | {"impossible": np.zeros((1, 3))})
 
 
 def test_the_largest_radiance_is_that_of_float32() -> None:

@@ -17,7 +17,7 @@ from renderer.run import frame_key as keys
 from renderer.run.fingerprint import Fingerprints
 from renderer.run.frame_key import frame_key
 from renderer.run.motion import Motion, block_of
-from renderer.run.picture import PictureOrder
+from renderer.run.picture_order import PictureOrder
 from renderer.run.session import Limits
 from scenes import model
 from scenes.lights import DistantLight, PointLight, SpotLight
@@ -173,7 +173,17 @@ def test_every_part_of_an_order_is_in_the_key_but_those_that_change_no_bit(monke
         value = others[field.name] if field.name in others else changed(getattr(first, field.name))
         if frame_key(replace(first, **{field.name: value}), scene, 1) == frame_key(first, scene, 1):
             same.add(field.name)
-    assert same == {"settings", "photon_path", "timeline_path", "preview", "checkpoint", "quiet", "asked", "motion"}
+    assert same == {
+        "settings",
+        "photon_path",
+        "timeline_path",
+        "preview",
+        "checkpoint",
+        "quiet",
+        "asked",
+        "motion",
+        "choice",
+    }
     for name, value in {"shutter": 0.6, "samples": 2}.items():
         other = replace(first, motion=replace(motion, **{name: value}))
         assert frame_key(other, scene, 1) != frame_key(first, scene, 1)

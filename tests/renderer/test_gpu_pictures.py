@@ -14,7 +14,9 @@ import scenes
 import tracecore
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
+from renderer.run.containment import Containment
 from renderer.run.photon_run import trace_until_stored
+from renderer.scene.render_context import RenderContext
 from tracecore.rays import make_rays
 from tracecore.tracers.gpu import gpu_unavailable_reason
 
@@ -48,7 +50,8 @@ def test_the_kitchen_is_the_same_bit_for_bit(kitchen_file: Path):
 
 def photons_of(snapshot, settings, **tracer_options):
     with tracecore.open_tracer(snapshot.positions, **tracer_options) as tracer:
-        return trace_until_stored(snapshot, tracer, settings, 200_000)
+        context = RenderContext(snapshot=snapshot, tracer=tracer, load_seconds=0.0, build_seconds=0.0)
+        return trace_until_stored(Containment(context, None), settings, 200_000)
 
 
 @functools.cache

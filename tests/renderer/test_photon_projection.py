@@ -50,13 +50,16 @@ def tiles(steps, height=0.0, side=2.0):
 #: Clear of the floor. The second one is cut by the edge of the spot's beam, the first by the horizon of the lamp.
 STONES = np.concatenate([octahedron((0.2, 0.1, 0.3), 0.15), octahedron((-0.6, -0.5, 0.2), 0.12)])
 LAMP_QUAD = quad((-0.5, 0.15, 0.3), (-0.2, 0.15, 0.3), (-0.2, 0.15, 0.6), (-0.5, 0.15, 0.6))
+#: Above all, with all of it in front.
+PANEL = quad((0.2, -0.3, 2.0), (0.1, 0.3, 1.9), (0.7, 0.4, 1.8), (0.8, -0.2, 1.9))
 
 
 def yard(kind):
     """A floor and two glass stones under a light."""
     positions, ids = np.concatenate([tiles(4), STONES]), np.repeat([0, 1], [32, 16])
-    if kind == "area":
-        positions, ids = np.concatenate([positions, LAMP_QUAD]), np.append(ids, [2, 2])
+    if kind in ("area", "panel"):
+        lamp = LAMP_QUAD if kind == "area" else PANEL
+        positions, ids = np.concatenate([positions, lamp]), np.append(ids, [2, 2])
         return flat_snapshot(positions, [GREY, GLASS, GLOW], material_ids=ids)
     lights, environment = KINDS[kind]
     return replace(flat_snapshot(positions, [GREY, GLASS], material_ids=ids, lights=lights), environment=environment)
@@ -95,7 +98,7 @@ def received(scene, tracer, sequence):
 
 
 @pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize("kind", ["area", *KINDS])
+@pytest.mark.parametrize("kind", ["area", "panel", *KINDS])
 def test_every_triangle_gets_the_light_it_got_before(kind, share):
     """With all photons sent to stones, the stones do, and whatever stands in front of them."""
     scene = pack_scene(yard(kind))

@@ -12,8 +12,10 @@ from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import total_flux
 from renderer.photons.tracing import trace_photons
 from renderer.run import photon_run
+from renderer.run.containment import Containment
 from renderer.run.photon_run import PILOT_PARTS, PILOT_PHOTONS, photons_to_emit, trace_until_stored
 from renderer.scene.packed_scene import pack_scene
+from renderer.scene.render_context import RenderContext
 from scenes.lights import PointLight
 from scenes.model import Material
 from tracecore.workers.pool import WorkerPool
@@ -23,7 +25,8 @@ def run_until(photons, *, snapshot=None, threads=1, repeat=1, **settings):
     snapshot = snapshot or lamp_in_box()
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=threads) as tracer:
         chosen = RenderSettings(width=8, height=8, threads=threads, **settings)
-        return trace_until_stored(snapshot, tracer, chosen, photons, repeat=repeat)
+        context = RenderContext(snapshot=snapshot, tracer=tracer, load_seconds=0.0, build_seconds=0.0)
+        return trace_until_stored(Containment(context, None), chosen, photons, repeat=repeat)
 
 
 def trace_at_once(snapshot, photons, *, seed):

@@ -18,6 +18,7 @@ from renderer.scene.photon_scene import (
     SHEET,
     STORES,
     TEXTURED,
+    TINTED,
     TRIANGLE_RECORD,
     are_sheets,
     pack_aliases,
@@ -140,15 +141,41 @@ def test_texels_are_bytes_and_decode_to_what_the_eye_reads():
     channels = np.stack([packed.texels >> shift & 255 for shift in (0, 8, 16)], axis=-1)
     assert np.array_equal(packed.decoded[channels[:-1]], scene.surfaces.textures.texels)
     assert packed.decoded[channels[-1]].tolist() == [1.0, 1.0, 1.0]
-    assert packed.materials[["texels", "width", "height"]].tolist() == [(512, 1, 1), (0, 32, 16)]
-    assert np.array_equal(packed.uvs[:, :6].reshape(12, 3, 2), box.uvs)
-    assert not packed.uvs[:, 6:].any()
+    assert packed.textures["texels"].tolist() == [512] * 11 + [0]
+    assert packed.textures["sides"].tolist() == [1 | 1 << 16] * 11 + [32 | 16 << 16]
+    assert np.array_equal(packed.textures["uvs"], box.uvs)
+    assert packed.textures.itemsize == 32
+    assert packed.textures.ctypes.data % 64 == 0
 
 
 def test_without_textures_there_are_no_texture_coordinates():
     packed = pack_scene(lamp_in_box()).photon_scene
-    assert packed.uvs.shape == (0, 8)
+    assert len(packed.textures) == 0
     assert packed.texels.tolist() == [0xFFFFFF]
+
+
+@pytest.mark.parametrize("size", [(1, 65_535), (65_535, 1), (1, 65_536), (65_536, 1)])
+def test_images_with_longer_sides_than_a_record_has_room_for_are_read_hit_by_hit(size):
+    image = Texture(name="long", pixels=np.full((*size, 3), 128, np.uint8))
+    box = flat_snapshot(closed_box(), [Material(diffuse=(0.5, 0.5, 0.5), texture=0)])
+    packed = pack_scene(type(box)(**(vars(box) | {"textures": (image,)}))).photon_scene
+    fits = max(size) < 65_536
+    assert packed.flags & TEXTURED == (TEXTURED if fits else 0)
+    assert packed.flags & SCALAR == (0 if fits else SCALAR)
+    assert packed.textures["sides"].tolist() == ([size[1] | size[0] << 16] * 12 if fits else [])
+
+
+def test_lobes_that_are_not_grey_are_marked():
+    materials = [
+        Material(diffuse=(0.5, 0.2, 0.1)),
+        Material(kind="mirror", specular=(0.9, 0.9, 0.9)),
+        Material(kind="mirror", specular=(0.9, 0.9, 0.8)),
+        Material(kind="nff", diffuse=(0.1, 0.2, 0.3), specular=(0.3, 0.3, 0.30001), exponent=10.0),
+    ]
+    packed = pack_scene(flat_snapshot(closed_box(), materials, material_ids=np.arange(12) // 3)).photon_scene
+    assert ((packed.records["kind"][::3] & TINTED) != 0).tolist() == [False, False, True, True]
+    mirror = packed.materials["mirror"][1]
+    assert (packed.records["means"][3, 1] == mirror).all()  # of what is grey, the mean is the colour to the bit
 
 
 GLOW = Material(diffuse=(0.5, 0.5, 0.5), emission=(1.0, 2.0, 3.0))

@@ -212,6 +212,22 @@ def test_photons_in_front_of_a_whole_vector_have_columns(kept, lights):
     np.testing.assert_allclose(watts.sum(axis=0), np.full(first - kept, strength.sum()), rtol=0.2)
 
 
+def test_points_without_edges_send_what_lights_with_edges_of_no_length_do():
+    shoot = Shooter(flat_snapshot(closed_box(), [WHITE], lights=LAMPS))
+    assert shoot.scene.photon_scene.are_points
+    batches = [columns(shoot.scene, 250) for _ in range(2)]
+    for batch, are_points in zip(batches, (True, False), strict=True):
+        scene = shoot.scene.photon_scene._replace(are_points=are_points)
+        launch(scene, shoot.task, batch, (5, 100, 245))
+    points, lights = batches
+    assert np.array_equal(points.rays, lights.rays)
+    assert np.array_equal(points.paths, lights.paths)
+    places = [light.position for light in LAMPS]
+    assert np.abs(points.rays[:3, 5:250].T[:, None] - places).max(axis=2).min(axis=1).max() < 1e-6
+    glowing = Shooter(replace(glowing_square(), lights=LAMPS))
+    assert not glowing.scene.photon_scene.are_points
+
+
 def test_multiples_of_emission_are_not_related():
     """Sums of small multiples of any two or three of them, light and four numbers, are far from integers: the product
     of the multiples and that distance is (Zaremba: Good lattice points, discrepancy, and numerical integration, 1966).
@@ -299,14 +315,16 @@ class DirectOnly(Shooter):
         self.scene, self.task, self.tracer = shoot.scene, shoot.task._replace(max_bounces=1), shoot.tracer
 
 
-def test_the_sum_over_diffuse_and_mirror_is_the_sum_of_their_shares():
+@pytest.mark.parametrize("specular", [(0.4, 0.4, 0.4), (0.4, 0.2, 0.1)])
+def test_the_sum_over_diffuse_and_mirror_is_the_sum_of_their_shares(specular):
     """Nearly all of `specular` is a mirror at this shine, and every landing is stored: 1 / (1 - 0.3 - 0.4) of all."""
-    shiny = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=(0.4, 0.4, 0.4), exponent=1e6)
+    shiny = Material(kind="nff", diffuse=(0.3, 0.3, 0.3), specular=specular, exponent=1e6)
     shoot = Shooter(flat_snapshot(closed_box(), [shiny], lights=[LAMP]))
     watts = [total_flux(shoot(4_000, first=first)[0]) for first in range(0, 80_000, 4_000)]
     watts = np.array(watts) * shoot.task.flux_unit / 4_000
     error = watts.std(axis=0, ddof=1) / math.sqrt(len(watts))
-    assert np.all(np.abs(watts.mean(axis=0) - 4.0 * math.pi * np.array([1.0, 2.0, 3.0]) / 0.3) < 4.0 * error)
+    expected = 4.0 * math.pi * np.array([1.0, 2.0, 3.0]) / (0.7 - np.array(specular))
+    assert np.all(np.abs(watts.mean(axis=0) - expected) < 4.0 * error)
 
 
 def test_only_textures_and_bent_normals_need_uv():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,8 +19,9 @@ from tracecore.cores import usable_cores
 
 
 @pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
-    """Puts handlers back as they were."""
+def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Puts handlers back as they were. What has hung in other tests of this process is not heeded."""
+    monkeypatch.setitem(sys.modules, "tracecore.cuda.device", None)
     before = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, before)
@@ -39,6 +41,19 @@ def test_before_anything_is_to_be_saved_ctrl_c_ends_the_process_itself(
     assert found == [within]
 
 
+@pytest.mark.parametrize(("has_hung", "ends"), [(True, [1]), (False, [])])
+def test_where_a_kernel_hangs_the_process_ends_at_once(
+    has_hung: bool, ends: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interpreter would wait for the kernel in its end."""
+    found: list[int] = []
+    monkeypatch.setattr(cli, "main", lambda: 1)
+    monkeypatch.setattr(os, "_exit", found.append)
+    monkeypatch.setitem(sys.modules, "tracecore.cuda.device", SimpleNamespace(has_anything_hung=lambda: has_hung))
+    assert __main__.main() == 1
+    assert found == ends
+
+
 @pytest.mark.parametrize("is_buffered", [True, False])
 def test_where_nobody_reads_it_ends_without_a_word(is_buffered: bool) -> None:
     read, write = os.pipe()
@@ -50,6 +65,20 @@ def test_where_nobody_reads_it_ends_without_a_word(is_buffered: bool) -> None:
     done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, env=environment, timeout=300)
     os.close(write)
     assert (done.returncode, done.stderr) == (__main__.EXIT_UNREAD, b"")
+
+
+@pytest.mark.parametrize("names", [("stdout",), ("stderr",), ("stdout", "stderr")])
+def test_what_goes_to_a_closed_stream_goes_nowhere(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell() -> int:
+        print("words", file=sys.stdout, flush=True)
+        print("words", file=sys.stderr, flush=True)
+        return int(sys.stdout.isatty() or sys.stderr.isatty())
+
+    monkeypatch.setattr(cli, "main", tell)
+    for name in names:
+        monkeypatch.setattr(sys, name, None)
+    assert __main__.main() == 0
+    assert all(getattr(sys, name).name == os.devnull for name in names)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pages import made_small, python_blocks
 from PIL import Image
 
 import renderer
@@ -252,17 +253,6 @@ def test_every_setting_is_an_option_of_render() -> None:
 # The page
 
 
-def blocks() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-
-
-def made_small(code: str) -> str:
-    """The same with few pixels, passes and photons."""
-    code = code.replace("size=(400, 300)", "size=(8, 6)").replace("resolution=(300, 300)", "resolution=(6, 6)")
-    code = re.sub(r"passes=\d+", "passes=2", code)
-    return code.replace("photons=100_000", "photons=200")
-
-
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """All blocks, one after the other, as a reader would type them."""
     monkeypatch.chdir(tmp_path)
@@ -270,7 +260,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     names: dict[str, Any] = {}
     before = dict(DRIVERS)
     try:
-        for number, block in enumerate(blocks()):
+        for number, block in enumerate(python_blocks(PAGE)):
             exec(compile(made_small(block), f"python.md, block {number}", "exec"), names)
     finally:
         DRIVERS.clear()

@@ -5,10 +5,11 @@ import pytest
 from small_scenes import inside_of_lamp_box
 
 import tracecore
-from renderer.bench.ray_recorder import DRIVER_KINDS, PolledTracer, Recorder, Sample, are_valid, driver_rays
+from renderer.bench.ray_recorder import DRIVER_KINDS, Recorder, Sample, are_valid, driver_rays
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from tracecore.rays import BATCH_RAYS, Query, make_rays
+from tracecore.tracers.polled import PolledTracer
 
 SETTINGS = RenderSettings(width=72, height=64, seed=4, threads=1, photons=3000)
 

@@ -66,7 +66,7 @@ def made_of(paper, *, rates=None, **known):
         photon_runs=tuple(runs) if paper.has_photon_run else (),
     )
     run = Run(
-        words=("reproduce", paper.name, "a scene"),
+        command_line=("reproduce", paper.name, "a scene"),
         snapshot=lamp_in_box(),
         views=[],
         plan=RayPlan(size=(8, 6), in_morton_order=True, occlusion_rays=2, radius=1.0, photon_rays=40, seed=0),

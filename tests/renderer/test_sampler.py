@@ -7,12 +7,13 @@ import pytest
 from small_scenes import flat_snapshot, quad
 
 import tracecore
-from renderer.bench.ray_recorder import PolledTracer, Recorder
+from renderer.bench.ray_recorder import Recorder
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.film.halves import half_of
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera, Material
+from tracecore.tracers.polled import PolledTracer
 
 #: Points of each half of the passes.
 POINTS = 64

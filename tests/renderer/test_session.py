@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from renderer.drivers.driver import Radiance, Work
-from renderer.errors import RadianceError, UsageError
+from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
 from renderer.run import session
@@ -226,16 +226,17 @@ def test_interrupt_before_the_first_pass_saves_nothing() -> None:
     assert recorder.ends == []
 
 
-def test_bad_radiance_is_an_error_that_loses_no_finished_pass() -> None:
+def test_a_pass_without_a_number_is_counted_and_the_others_go_on() -> None:
     class Faulty(CountingDriver):
         def render_pass(self, index: int) -> Radiance:
             radiance = super().render_pass(index)
             return radiance * np.nan if index == 2 else radiance
 
-    recorder = Recorder()
-    with pytest.raises(RadianceError, match="pass 2: 6 pixels"):
-        render(Faulty(), Film(3, 2), Limits(passes=5), recorder)
-    assert recorder.ends == [2]
+    recorder, film = Recorder(), Film(3, 2)
+    assert render(Faulty(), film, Limits(passes=5), recorder)
+    assert recorder.ends == [5]
+    assert film.linear[0, 0, 0] == (0 + 1 + 3 + 4) / 5
+    assert film.counts.impossible.tolist() == [[2, 6, 0, 0]]
 
 
 @pytest.mark.parametrize("number", SIGNALS)

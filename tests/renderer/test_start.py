@@ -6,15 +6,18 @@ import sys
 import threading
 import time
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from renderer.camera_paths.loops import run_eye_paths
+from renderer.photons.tracing import run_photons
 from renderer.run import first_run
-from renderer.run.first_run import EYE_PATHS
 from tracecore.compilation import side_by_side
-from tracecore.compilation.cached import only_process
+from tracecore.compilation.cached import Cached, only_process
+from tracecore.compilation.watching import made, making
 
 #: Renders by paths, and tells what was imported, compiled and loaded for it.
 RUN = """
@@ -68,24 +71,22 @@ def test_a_second_run_compiles_nothing_and_loads_its_own_loop_alone(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("done", "cores", "count"),
-    [((), 2, 1), (("render-photon",), 2, 0), ((EYE_PATHS,), 2, 0), (("other",), 2, 1), ((), 1, 0)],
+    ("there", "cores", "count"), [((), 2, 1), ((run_photons,), 2, 0), ((run_eye_paths,), 2, 0), ((), 1, 0)]
 )
 def test_a_first_run_of_a_photon_driver_has_another_process_help(
-    done: tuple[str, ...], cores: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    there: tuple[Any, ...], cores: int, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """There: loops of which the cache has code."""
     started: list[Any] = []
 
     def note(programs: list[Any]) -> AbstractContextManager[None]:
         started.extend(programs)
         return nullcontext()
 
-    monkeypatch.setattr(first_run, "_marker", lambda work: tmp_path / f"{work}.done")
+    monkeypatch.setattr(Cached, "has_any_code", lambda loop: loop in there)
     monkeypatch.setattr(side_by_side, "processes", lambda: cores)
     monkeypatch.setattr(side_by_side, "beside", note)
-    for work in done:
-        first_run.note(work)
-    with first_run.helped("render-photon"):
+    with first_run.helped():
         assert started == [(first_run.HELPER, b"")] * count
 
 
@@ -97,7 +98,7 @@ def test_the_helper_does_what_it_is_for() -> None:
         patch.setattr("renderer.run.rendering.render", lambda *args, **settings: asked.append((args, settings)))
         exec(first_run.HELPER, names)
     ((scene,), settings) = asked[0]
-    assert (scene, settings["driver"], EYE_PATHS) == ("cornell", "path", "render-path")
+    assert (scene, settings["driver"]) == ("cornell", "path")
 
 
 def test_one_at_a_time_is_in_the_block(tmp_path: Path) -> None:
@@ -118,3 +119,53 @@ def test_one_at_a_time_is_in_the_block(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert together == [1] * 20
+
+
+class Shown:
+    """What stderr has had so far."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys, self.text = capsys, ""
+
+    def awaits(self, words: str) -> None:
+        """Comes back when the words have been printed."""
+        end = time.monotonic() + 60.0
+        while words not in self.text:
+            assert time.monotonic() < end, f"{words} are not in {self.text}"
+            time.sleep(0.001)
+            self.text += self.capsys.readouterr().err
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shown:
+    monkeypatch.setattr(first_run, "PATIENCE", 0.0)
+    monkeypatch.setattr(first_run, "STEP", 0.001)
+    return Shown(capsys)
+
+
+def test_on_a_terminal_a_bar_moves_with_what_is_compiled(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    missing = [len, max, min, abs]
+    with first_run.shown(quiet=False), making("run_photons", lambda: set(missing)):
+        for number, one in enumerate(missing):
+            shown.awaits(f"{number}/4")
+            made(partial(set, [one]))
+        shown.awaits("4/4")
+    assert "compiling run_photons, first run only" in shown.text
+
+
+def test_elsewhere_a_line_says_what_is_compiled(shown: Shown) -> None:
+    with first_run.shown(quiet=False), making("run_photons", lambda: {len, max}):
+        shown.awaits("\n")
+        made(lambda: {len})
+    assert shown.text == "tracecore: compiling run_photons for this machine, first run only, up to 2 functions\n"
+
+
+@pytest.mark.parametrize(("quiet", "seconds"), [(True, 0.0), (False, 60.0)])
+def test_what_is_there_at_once_is_not_shown(
+    quiet: bool, seconds: float, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(first_run, "PATIENCE", seconds)
+    with first_run.shown(quiet=quiet), making("run_photons"):
+        time.sleep(0.02)
+    assert capsys.readouterr().err == ""

@@ -19,13 +19,15 @@ from tracecore.dispatch.tracer import BvhStatistics, Limits, TracerStatistics
 
 DESIGN = """
 scene triangles driver kernel device dispatch batch_rays threads seed passes noise bias darkness
+samples.left_out samples.left_out_by_pass samples.first_left_out samples.clamped
 seconds.load seconds.build seconds.start seconds.trace seconds.wait seconds.shade seconds.lookup
 seconds.map seconds.idle seconds.python seconds.film seconds.total
 rays.camera rays.shadow rays.bounce rays.photon rays.total rays.timed rays_per_second
 rays_per_second_of_runs
-coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches shading.rays_per_second
+coprocessor.busy_fraction coprocessor.kernel_rays_per_second coprocessor.batches
+coprocessor.verified_batches coprocessor.faults shading.rays_per_second
 transfer.bytes_per_second transfer.limit_bytes_per_second limited_by
-photons.emitted photons.stored photons.absorbed photons.escaped photons.terminated
+photons.emitted photons.aimed photons.stored photons.absorbed photons.escaped photons.terminated
 bvh.nodes bvh.bytes bvh.sah_cost bvh.build_seconds bvh.update bvh.update_seconds asked version
 """
 DESIGNED = DESIGN.split()

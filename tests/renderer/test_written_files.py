@@ -1,6 +1,7 @@
 """Files that are written: what is no file stays what it is, what fails is told, and nothing is lost that was there."""
 
 import argparse
+import errno
 import io
 import json
 import os
@@ -53,8 +54,8 @@ PICTURES = [{"driver": "path", "device": "cpu", "scene": "a", "errors": [{"secon
 
 
 @cache
-def vases() -> Scene:
-    return load("vases")
+def cornell() -> Scene:
+    return load("cornell")
 
 
 def write_kept_photons(path: Path) -> None:
@@ -86,7 +87,7 @@ WRITES: dict[str, Callable[[Path], object]] = {
     "dispatch.png": lambda path: dispatch_benchmark.plot(cast(Any, ROWS), "", path),
     "error.png": lambda path: error_benchmark.plot(ERRORS, "", path),
     "pictures.svg": lambda path: picture_plot.plot(PICTURES, "", path),
-    **{f"scene{suffix}": lambda path: export(vases(), path, 0.0) for suffix in WRITERS},
+    **{f"scene{suffix}": lambda path: export(cornell(), path, 0.0) for suffix in WRITERS},
 }
 
 
@@ -123,6 +124,40 @@ def test_a_full_disk_is_told_with_the_name_and_leaves_the_old_file(name: str, tm
         WRITES[name](path)
     assert str(raised.value).startswith(f"cannot write '{tmp_path}/{path.stem}")
     assert str(raised.value).endswith(("File too large", "File too large."))
+    assert path.read_bytes() == b"old"
+    assert set(tmp_path.iterdir()) == {path, still}
+
+
+#: What a system says as a file is put in its place, or flushed to the disk.
+FAULTS = [("replace", errno.EDQUOT), ("replace", errno.EROFS), ("replace", errno.ENOENT), ("fsync", errno.ENOSPC)]
+
+#: Writers that take long, or leave it to the system when their bytes reach the disk, meet one of these.
+SLOW = ("dispatch.png", "error.png", "pictures.svg", *(f"scene{suffix}" for suffix in WRITERS))
+FAULTY = [
+    (name, *fault)
+    for turn, name in enumerate(WRITES)
+    for fault in (FAULTS[turn % 3 : turn % 3 + 1] if name in SLOW else FAULTS)
+]
+
+
+@pytest.mark.parametrize(("name", "step", "number"), FAULTY, ids=lambda one: errno.errorcode.get(one, one))
+def test_a_fault_at_the_end_is_told_with_the_name_and_leaves_the_old_file(
+    name: str, step: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quota, a file system that is read-only, a folder that has gone, a full disk."""
+    needs(name)
+    path, still = tmp_path / name, tmp_path / "still.png"
+    path.write_bytes(b"old")
+    image_file.write_png(still, (255 * NOISE).astype(np.uint8), {})
+
+    def fail(*arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(WriteError) as raised:
+        WRITES[name](path)
+    assert str(raised.value).startswith(f"cannot write '{tmp_path}/{path.stem}")
+    assert str(raised.value).endswith(f"': {os.strerror(number)}")
     assert path.read_bytes() == b"old"
     assert set(tmp_path.iterdir()) == {path, still}
 

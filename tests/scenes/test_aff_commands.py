@@ -7,6 +7,7 @@ import pytest
 
 from scenes import load
 from scenes.geometry import areas, double_area_normals
+from scenes.lamp_distances import lamp_distances
 
 TRIANGLE = "p 3  0 0 0  1 0 0  0 1 0\n"
 FLAT = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -212,16 +213,55 @@ def test_background_and_default(snap):
     assert snap(TRIANGLE).background == (0, 0, 0)
 
 
-def test_light_strength_is_kept_at_the_typical_distance(snap):
-    light = snap("l 0 0 7 .5 .25 1\n p 3 -1 -1 0 2 -1 0 -1 2 0").lights[0]
+def test_light_strength_is_kept_at_the_distance_of_what_there_is(snap):
+    light = snap("l 0 0 7 .5 .25 1\n p 3 -.1 -.1 0 .2 -.1 0 -.1 .2 0").lights[0]
     assert light.position == (0, 0, 7)
-    assert np.allclose(light.intensity, np.array([0.5, 0.25, 1.0]) * math.pi * 49)
+    assert np.allclose(light.intensity, np.array([0.5, 0.25, 1.0]) * math.pi * 49, rtol=1e-3)
 
 
-def test_typical_distance_is_weighted_by_area(snap):
-    small = "".join(f"p 3 {x} 0 99 {x}.01 0 99 {x} .01 99\n" for x in range(9))
-    light = snap("l 0 0 0\n" + small + "p 3 -10 -10 2 20 -10 2 -10 20 2").lights[0]
-    assert np.allclose(light.intensity, math.pi * 4)
+BALL = "s 0 0 0 3\n"
+
+
+def test_a_lamp_amid_a_ball_has_its_radius_for_a_distance(snap):
+    """Wherever another lamp is: each has its own."""
+    alone, first, _ = (
+        light.intensity[0] for text in ("", "l 9 9 9 1 1 1\n") for light in snap("l 0 0 0\n" + text + BALL).lights
+    )
+    assert alone == first == pytest.approx(9.0 * math.pi, rel=0.01)
+
+
+@pytest.mark.parametrize("below", [1.5, 0.5, 0.05])
+def test_a_lamp_sends_as_much_light_to_a_room_as_its_file_says(snap, below):
+    """Of a lamp of strength 1, 4 pi I is all that it sends out, and pi times the integral of the cosine what the walls
+    of a room of 4 x 4 x 3 get of it by the file."""
+    corners = np.array([[x, y, z] for x in (-2, 2) for y in (-2, 2) for z in (-3, 0)], np.float64)
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    room = "".join("p 4 " + " ".join(f"{x:g}" for x in corners[list(face)].ravel()) + "\n" for face in faces)
+    intensity = snap(f"l 0 0 {-below} 1 1 1\n" + room).lights[0].intensity[0]
+
+    def facing(away, width, low, high):
+        u = (np.arange(400) + 0.5) / 400.0
+        x, y = np.meshgrid(width * (u - 0.5), low + (high - low) * u)
+        return (away / np.sqrt(x**2 + y**2 + away**2)).mean() * width * (high - low)
+
+    got = facing(below, 4.0, -2, 2) + facing(3.0 - below, 4.0, -2, 2) + 4.0 * facing(2.0, 4.0, below - 3.0, below)
+    assert 4.0 * math.pi * intensity == pytest.approx(math.pi * got, rel=0.01)
+
+
+def test_a_lamp_in_the_plane_of_all_surfaces_has_some_distance(snap):
+    assert snap("l 9 0 0 1 1 1\np 3 -1 -1 0 2 -1 0 -1 2 0").lights[0].intensity[0] == pytest.approx(
+        81.0 * math.pi, rel=0.05
+    )
+
+
+def test_very_many_lamps_share_distances():
+    lamps = np.linspace([0.0, 0.0, 1.0], [0.0, 0.0, 3.0], 2500)
+    triangle = np.array([[[-1.0, -1.0, 0.0], [2.0, -1.0, 0.0], [-1.0, 2.0, 0.0]]], np.float32)
+    distances = lamp_distances(triangle, lamps)
+    assert distances.shape == (2500,)
+    assert len(np.unique(distances)) == 834
+    assert (np.diff(distances) >= 0.0).all()
+    assert np.array_equal(lamp_distances(triangle[:0], lamps[:2]), [1.0, 1.0])
 
 
 def test_light_without_colour_is_white_even_before_an_include(snap):

@@ -144,11 +144,23 @@ def test_long_chains_of_includes_end(write):
         load(write("i 0 f0.aff", **files))
 
 
-def test_includes_that_multiply_end(write, monkeypatch):
-    monkeypatch.setattr("scenes.aff.parser.MAX_WORDS", 1000)
+def test_includes_that_multiply_end(write):
     files = {f"f{k}": f"i 0 f{k + 1}.aff i 0 f{k + 1}.aff" for k in range(25)}
-    with pytest.raises(SceneFileError, match="over 1000 words"):
+    with pytest.raises(SceneFileError, match=f"files are included {2**26} times, at most 20000 are read"):
         load(write("i 0 f0.aff", f25="# end", **files))
+
+
+def test_words_that_are_included_again_are_counted_before_they_are_read(write, monkeypatch):
+    monkeypatch.setattr("scenes.aff.parser.MAX_WORDS_AGAIN", 99)
+    monkeypatch.setattr("scenes.aff.parser.MAX_INCLUDES", 12)
+    part = TRIANGLE.replace("\n", " ")
+    assert len(load(write("i 0 b.aff " * 10, b=part)).at(0).positions) == 10  # 11 words, nine times again
+    hidden = "i 1 b.aff " * 20
+    assert len(load(write("i 0 b.aff " * 10 + hidden, b=part)).at(0).positions) == 10
+    with pytest.raises(SceneFileError, match="110 words are included again and again, at most 99 are read"):
+        load(write("i 0 b.aff " * 11, b=part))
+    with pytest.raises(SceneFileError, match="files are included 31 times, at most 12 are read"):
+        load(write("d 1 " + "i 0 b.aff " * 10 + hidden, b=part))
 
 
 def test_triangles_are_bounded(write, monkeypatch):

@@ -628,3 +628,15 @@ def test_another_camera_first(tmp_path):
     assert_same_camera(written(turned, tmp_path, ".aff").at(0.0).camera, document.cameras["side"])
     with pytest.raises(SceneError, match="has no camera 'top'; it has front, side"):
         looking_through(scene(document), "top")
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_names_that_are_no_text(suffix, tmp_path):
+    """Those of files that are to be written are refused; the scene's own does not matter."""
+    if suffix == ".xml":
+        pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    scene = replace(load("cornell"), name="box \udcff")
+    with pytest.raises(SceneError, match=r"the name of '.*a\\udcff\.\w+' is no text"):
+        export(scene, tmp_path / f"a\udcff{suffix}", 0.0)
+    assert not list(tmp_path.iterdir())
+    assert tmp_path / f"a{suffix}" in export(scene, tmp_path / f"a{suffix}", 0.0).files

@@ -1,6 +1,7 @@
 """What a scene will take is known, and said, before it is taken."""
 
 import logging
+import os
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +41,28 @@ def test_what_does_not_fit_is_refused(system: Path) -> None:
     (system / "max").write_text("2500000000")
     (system / "current").write_text("500000000")
     with pytest.raises(
-        SceneError, match=r"7,000,000 triangles, placed from 7, take about 3.\d GB, and 2.0 GB are free"
+        SceneError, match=r"7,000,000 triangles, placed from 7, take about 4.\d GB, and 2.0 GB are free"
     ):
         memory.check_memory(7_000_000, 7)
+
+
+def test_limits_of_the_process(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = os.sysconf("SC_PAGE_SIZE")
+    monkeypatch.setattr(memory, "PROCESS", system / "statm")
+    (system / "statm").write_text("5000 1000 100 1 0 1 0\n")
+    assert memory.own_bytes() == 1000 * page
+    memory.limit_memory(3000 * page)
+    try:
+        assert memory.free_bytes() == 2000 * page
+        assert memory.usable_bytes() == 3000 * page
+        memory.limit_memory(10 * page)
+        assert memory.free_bytes() == 0
+    finally:
+        memory.limit_memory(None)
+    assert memory.free_bytes() == 4882812 * 1024
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (7000 * page, resource.RLIM_INFINITY))
+    assert memory.free_bytes() == 2000 * page  # of addresses, of which it has 5000
 
 
 @pytest.mark.usefixtures("system")

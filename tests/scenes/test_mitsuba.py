@@ -333,9 +333,10 @@ def test_instances_share_the_meshes_of_their_group(tmp_path, read):
     assert parts[6].shape is parts[7].shape
     # the box that is mirrored twice is the one that is not
     assert np.array_equal(parts[4].shape.triangles, parts[6].shape.triangles)
-    boxes = [scene.at(0.0).positions[start : start + 12] for start in np.cumsum([0, 12 + 3968, 12 + 3968])]
+    ends = np.cumsum([len(part.shape.triangles) for part in parts])
+    pieces = np.split(scene.at(0.0).positions, ends[:-1])
+    boxes, balls = pieces[0:6:2], pieces[1:6:2]
     assert [box.mean(axis=(0, 1)).round(3).tolist() for box in boxes] == [[10, 0, 0], [20, 0, 0], [-30, 0, 0]]
-    balls = [scene.at(0.0).positions[start : start + 3968] for start in 12 + np.cumsum([0, 12 + 3968, 12 + 3968])]
     middles = [(ball.min(axis=(0, 1)) + ball.max(axis=(0, 1))) / 2 for ball in balls]
     assert np.allclose(middles, [[10, 5, 0], [20, 5, 0], [-30, 5, 0]], atol=1e-5)
 

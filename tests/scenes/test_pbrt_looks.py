@@ -186,6 +186,16 @@ def test_scales_and_mixtures_of_textures(scene):
     assert looked_up(whole, 0.75, 0.75) == pytest.approx((0, 0, 1))
 
 
+@pytest.mark.usefixtures("picture_file")
+def test_mixed_materials_keep_the_colours_of_both(scene):
+    """A picture in a mixture colours its own part alone."""
+    painted = IMAGE + 'MakeNamedMaterial "painted" "string type" "diffuse" "texture reflectance" "t" '
+    mix = 'Material "mix" "string materials" [ "painted" "{}" ] "float amount" 0.25 ' + QUAD
+    found = [looked_up(scene(PARTS + painted + mix.format(other)), 0.75, 0.25) for other in ("red", "even", "painted")]
+    expected = [(0.2, 0.75, 0.0), (0.0, 0.75, 0.0), (0.0, 1.0, 0.0)]
+    assert np.array(found) == pytest.approx(np.array(expected), abs=4e-3)
+
+
 def test_textures_of_constants_are_colours(material):
     text = """
     Texture "a" "spectrum" "constant" "rgb value" [ 1 .5 0 ]

@@ -115,3 +115,53 @@ def test_comments_after_values_of_nff(write):
     snapshot = load(write(text, "scene.nff")).at(0.0)
     assert len(snapshot.lights) == 1
     assert np.abs(snapshot.positions).max() <= 1.0
+
+
+BALL_OF_XML = """<scene version="3.0.0"><sensor type="perspective"><float name="fov" value="40"/>
+<string name="fov_axis" value="y"/>
+<transform name="to_world"><lookat origin="0, 0, 10" target="0, 0, 0" up="0, 1, 0"/></transform>
+<film type="hdrfilm"><integer name="width" value="400"/><integer name="height" value="400"/></film></sensor>
+<shape type="sphere"><float name="radius" value="{radius}"/>{more}</shape></scene>"""
+GLOW_OF_XML = '<emitter type="area"><rgb name="radiance" value="1, 1, 1"/></emitter>'
+BALL_OF_PBRT = """LookAt 0 0 10 0 0 0 0 1 0 Camera "perspective" "float fov" 40
+Film "rgb" "integer xresolution" 400 "integer yresolution" 400 WorldBegin {more} Shape "sphere" "float radius" {radius}
+"""
+BALL_OF_TOML = """[cameras.front]\neye = [0, 0, 10]\ntarget = [0, 0, 0]\nvertical_fov = 40\nresolution = [400, 400]
+[materials.grey]\n{more}\n[[object]]\nshape = "sphere"\nmaterial = "grey"\nradius = {radius}\n"""
+FORMATS = {
+    "scene.xml": (BALL_OF_XML, GLOW_OF_XML),
+    "scene.pbrt": (BALL_OF_PBRT, 'AreaLightSource "diffuse" "rgb L" [ 1 1 1 ]'),
+    "scene.toml": (BALL_OF_TOML, "emission = 1"),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("radius", [0.05, 1.0, 8.0])
+def test_balls_of_other_formats_are_as_fine(write, name, radius):
+    text = FORMATS[name][0].format(radius=radius, more="")
+    fineness = load(write(text, name)).document.fineness
+    assert fineness == load(write(VIEW + f"s 0 0 0 {radius}")).document.fineness
+    positions = load(write(text, name)).at(0.0).positions
+    assert len(positions) == fineness.triangles
+    assert error_in_pixels(positions, radius, 10.0) <= 0.25
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_balls_that_glow_are_fine_wherever_they_are_seen_from(write, name):
+    """They light the scene by their area."""
+    template, glow = FORMATS[name]
+    positions = load(write(template.format(radius=0.01, more=glow), name)).at(0.0).positions.astype(np.float64)
+    area = 0.5 * np.linalg.norm(np.cross(positions[:, 1] - positions[:, 0], positions[:, 2] - positions[:, 0]), axis=1)
+    assert len(positions) == 64 * 62
+    assert area.sum() == pytest.approx(4e-4 * math.pi, rel=0.003)
+
+
+def test_a_number_of_segments_counts(write):
+    text = FORMATS["scene.toml"][0].format(radius=1.0, more="")
+    assert load(write(text + "segments = 10\n", "scene.toml")).document.triangles == 80
+
+
+def test_lamps_are_limited_with_all_else(write, monkeypatch):
+    template, glow = FORMATS["scene.xml"]
+    monkeypatch.setattr(tessellation, "MAX_TRIANGLES", 1100)
+    assert load(write(template.format(radius=0.01, more=glow), "scene.xml")).document.triangles == 32 * 30

@@ -38,12 +38,13 @@ class Example(NamedTuple):
     text: str | None = None
 
 
-def bounds(time: float = 0.0) -> See:
-    """The least and the greatest coordinates of all triangles."""
+def bounds(time: float = 0.0, decimals: int = 6) -> See:
+    """The least and the greatest coordinates of all triangles; to two decimals round shapes have theirs, as fine as
+    they are seen."""
 
     def see(scene: Scene) -> Any:
         corners = scene.at(time).positions.reshape(-1, 3)
-        return [corners.min(axis=0), corners.max(axis=0)] if len(corners) else []
+        return np.round([corners.min(axis=0), corners.max(axis=0)], decimals) if len(corners) else []
 
     return see
 
@@ -162,7 +163,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "render": Example(setting("passes"), 16),
             "animation": Example(lambda scene: [scene.animation.end, scene.animation.frames], [2.0, 49]),
             "materials": Example(material("diffuse"), [0.6, 0.1, 0.1]),
-            "object": Example(bounds(), [[-1, -1, -1], [1, 1, 1]]),
+            "object": Example(bounds(decimals=2), [[-1, -1, -1], [1, 1, 1]]),
             "group": Example(bounds(), moved(0, 0, 0), OBJECT + 'parent = "table"\n'),
             "light": Example(light("strength"), [60 / (4 * math.pi)] * 3),
             "environment": Example(sky("radiance"), [[[0.8, 0.9, 1.0]]], OBJECT),
@@ -299,7 +300,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
         RED + "[[object]]\n" + 'shape = "box"\nmaterial = "blue"\n',
         ("object", 0),
         {
-            "shape": Example(count(), [32 * 30]),
+            "shape": Example(bounds(decimals=2), [[-1, -1, -1], [1, 1, 1]]),
             "material": Example(lambda scene: scene.at(0.0).material_ids[0], 0),
         },
     ),
@@ -307,8 +308,8 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
         of_shape('shape = "sphere"\n'),
         ("object", 0),
         {
-            "center": Example(bounds(), [[-1, 0, -1], [1, 2, 1]]),
-            "radius": Example(bounds(), [[-0.5] * 3, [0.5] * 3]),
+            "center": Example(bounds(decimals=2), [[-1, 0, -1], [1, 2, 1]]),
+            "radius": Example(bounds(decimals=2), [[-0.5] * 3, [0.5] * 3]),
             "segments": Example(count(), [64 * 62]),
             "inside": Example(front, -1),
         },
@@ -317,9 +318,9 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
         of_shape('shape = "cone"\nbase = [0, -1, 0]\napex = [0, 3, 0]\n'),
         ("object", 0),
         {
-            "base": Example(bounds(), [[-1, 0, -1], [1, 3, 1]]),
-            "apex": Example(bounds(), [[-1, -1, -1], [1, 1, 1]]),
-            "base_radius": Example(bounds(), [[-0.5, -1, -0.5], [0.5, 3, 0.5]]),
+            "base": Example(bounds(decimals=2), [[-1, 0, -1], [1, 3, 1]]),
+            "apex": Example(bounds(decimals=2), [[-1, -1, -1], [1, 1, 1]]),
+            "base_radius": Example(bounds(decimals=2), [[-0.5, -1, -0.5], [0.5, 3, 0.5]]),
             "apex_radius": Example(lambda scene: top(scene.at(0.0).positions), [[-0.1, 3, -0.1], [0.1, 3, 0.1]]),
             "inside": Example(front, -1),
         },
@@ -328,9 +329,9 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
         of_shape('shape = "cylinder"\nbase = [0, -1, 0]\napex = [0, 3, 0]\n'),
         ("object", 0),
         {
-            "base": Example(bounds(), [[-1, 0, -1], [1, 3, 1]]),
-            "apex": Example(bounds(), [[-1, -1, -1], [1, 1, 1]]),
-            "radius": Example(bounds(), [[-0.5, -1, -0.5], [0.5, 3, 0.5]]),
+            "base": Example(bounds(decimals=2), [[-1, 0, -1], [1, 3, 1]]),
+            "apex": Example(bounds(decimals=2), [[-1, -1, -1], [1, 1, 1]]),
+            "radius": Example(bounds(decimals=2), [[-0.5, -1, -0.5], [0.5, 3, 0.5]]),
             "inside": Example(front, -1),
         },
     ),
@@ -565,7 +566,7 @@ def top(positions: Any) -> Any:
     """Bounds of the corners that are highest."""
     corners = positions.reshape(-1, 3)
     highest = corners[corners[:, 1] > corners[:, 1].max() - 1e-6]
-    return [highest.min(axis=0), highest.max(axis=0)]
+    return np.round([highest.min(axis=0), highest.max(axis=0)], 2)
 
 
 def alike(one: Any, other: Any) -> bool:

@@ -259,7 +259,7 @@ def test_packed_files(tmp_path, monkeypatch):
             load(path)
     monkeypatch.setattr("scenes.mesh_file.MAX_FILE_BYTES", 1000)
     path.write_bytes(gzip.compress(b"#" * 2000))
-    with pytest.raises(SceneFileError, match="unpacks to more than the 1000 bytes"):
+    with pytest.raises(SceneFileError, match="unpack to more than the 1000 that are read"):
         load(path)
 
 

@@ -15,6 +15,7 @@ from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
 
 Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
 Case = tuple[Floats, Floats]
 
 MILLION = 1 << 20
@@ -63,6 +64,48 @@ def _edges(triangles: Floats, count: int, random: np.random.Generator) -> tuple[
     return chosen[each, corner], chosen[each, (corner + 1) % 3]
 
 
+def welded_sphere(rings: int = 24) -> tuple[npt.NDArray[np.float64], Integers]:
+    """(v, 3) vertices of a closed sphere of radius 1 about the origin, and (t, 3) triangles of them."""
+    u = np.linspace(0, 2 * np.pi, 2 * rings, endpoint=False)
+    v = np.linspace(0, np.pi, rings + 1)[1:-1]
+    ring = np.stack(
+        [np.outer(np.sin(v), np.cos(u)), np.outer(np.sin(v), np.sin(u)), np.outer(np.cos(v), u * 0 + 1)], -1
+    )
+    vertices = np.concatenate([[[0, 0, 1]], ring.reshape(-1, 3), [[0, 0, -1]]])
+    index = 1 + np.arange(ring.shape[0] * ring.shape[1]).reshape(ring.shape[:2])
+    right = np.roll(index, -1, axis=1)
+    quads = [(index[:-1], index[1:], right[1:]), (index[:-1], right[1:], right[:-1])]
+    faces = [np.stack(quad, -1).reshape(-1, 3) for quad in quads]
+    faces.append(np.stack([0 * index[0], index[0], right[0]], -1))
+    faces.append(np.stack([0 * index[-1] + len(vertices) - 1, right[-1], index[-1]], -1))
+    return vertices, np.concatenate(faces)
+
+
+#: Where a sphere is whose corners have few bits left, and how large it is.
+FAR_CENTRE, FAR_RADIUS = np.array([148_376.0, 1_234.0, -223_423.0]), 1_000.0
+
+#: What rays inside of it are aimed at.
+FAR_AIMS = ("anywhere", "corners", "edges")
+
+
+@functools.cache
+def far_sphere(rings: int) -> Floats:
+    """(4 * rings * (rings - 1), 3, 3): closed, as its triangles share their corners."""
+    vertices, faces = welded_sphere(rings)
+    return (vertices * FAR_RADIUS + FAR_CENTRE).astype(np.float32)[faces]
+
+
+def far_rays(rings: int, aim: str, count: int) -> Floats:
+    """Rays from inside of that sphere, at random, exactly at corners, or at points of edges."""
+    random = np.random.default_rng(13)
+    origin = (FAR_CENTRE + random.uniform(-0.4, 0.4, (count, 3)) * FAR_RADIUS).astype(np.float32)
+    if aim == "anywhere":
+        return make_rays(origin, random.normal(size=(count, 3)))
+    a, b = _edges(far_sphere(rings), count, random)
+    share = 0 if aim == "corners" else random.random((count, 1)).astype(np.float32)
+    return make_rays(origin, a + share * (b - a) - origin)
+
+
 def rays_at_edges(triangles: Floats, count: int) -> Floats:
     """Aimed at corners and at points of edges."""
     random = np.random.default_rng(1)
@@ -104,6 +147,14 @@ def invalid_rays(count: int) -> Floats:
     rays[np.arange(count), random.integers(8, size=count)] = random.choice([np.nan, np.inf, -np.inf, 0.0], count)
     rays[:100, 4:7] = 0.0
     rays[100:200, 4:7] = -0.0
+    return rays
+
+
+def unreal_rays(rays: Floats) -> Floats:
+    """The same, each with NaN or an infinite number in one of its eight places."""
+    each = np.arange(len(rays))
+    rays = rays.copy()
+    rays[each, each % 8] = np.array([np.nan, np.inf, -np.inf], np.float32)[each // 8 % 3]
     return rays
 
 

@@ -5,11 +5,18 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tracecore.bvh import sweep_sah
 from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, _bin_count, _tests_by_count, build
+from tracecore.bvh.optimal_collapse import optimal_collapse
+from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.bvh.wide import collapse, collapse_levels, stack_need
+from tracecore.errors import TriangleError
 from tracecore.rays import Floats
+from tracecore.triangles import checked_triangles
 
 
 def soup(count: int, scale: float = 1.0, seed: int = 1) -> Floats:
@@ -83,6 +90,35 @@ def test_tree_is_sound(name: str, max_leaf: int, triangle_block: int) -> None:
 @pytest.mark.parametrize("name", TRIANGLES)
 def test_trees_of_other_builders_are_sound(name: str, builder: Callable[..., BinaryTree]) -> None:
     check_soundness(builder(TRIANGLES[name], max_leaf=1), TRIANGLES[name], 1)
+
+
+BUILDERS = {"binned": build, "fast": partial(build, binning=FAST_BINNING), "sweep": sweep_sah.build}
+
+#: The bits of float32: of whatever number, and often of one that few programs are tried with.
+BITS = st.integers(0, (1 << 32) - 1) | st.sampled_from(
+    np.float32([np.nan, np.inf, -np.inf, 1e38, -3.4e38, 1e-45, -1e-40, 0.0, -0.0, 1.0]).view(np.uint32).tolist()
+)
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(bits=st.lists(BITS, min_size=9, max_size=90), max_leaf=st.integers(1, 8))
+def test_whatever_bits_coordinates_have_a_tree_is_sound_or_a_triangle_is_named(
+    builder: str, bits: list[int], max_leaf: int
+) -> None:
+    triangles = np.array(bits[: len(bits) // 9 * 9], np.uint32).view(np.float32).reshape(-1, 3, 3)
+    is_finite = np.isfinite(triangles).all(axis=(1, 2))
+    if not is_finite.all():
+        with pytest.raises(TriangleError, match=rf"^triangle {np.argmin(is_finite)} has [^\n]*\Z"):
+            BUILDERS[builder](triangles)
+        with pytest.raises(TriangleError, match=r"^triangle \d+ has [^\n]*\Z"):
+            checked_triangles(triangles)
+    triangles = triangles[is_finite]
+    tree = BUILDERS[builder](triangles, max_leaf=max_leaf)
+    check_soundness(tree, triangles, max_leaf)
+    for wide in (collapse(tree), collapse_levels(tree), optimal_collapse(tree)):
+        assert stack_need(wide) >= 0
+    assert np.array_equal(refit(tree, triangles).upper, tree.upper)
 
 
 def half_area(triangles: Floats) -> float:

@@ -19,7 +19,7 @@ from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.whole_arrays import CopiedRays
 from tracecore.emulator.library import emulator_unavailable_reason
-from tracecore.errors import DeviceError, KernelError, RayError
+from tracecore.errors import DeviceError, KernelError, RayError, TraceError
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.kernels.strategy import MOST_THREADS
 from tracecore.rays import BATCH_RAYS, HIT, Floats, Query
@@ -416,6 +416,28 @@ def test_a_kernel_that_hangs_is_an_error(impatient: FakeCuda, dispatch: str) -> 
         with pytest.raises(DeviceError, match=r"kernel 'while-while' has not ended in 0\.3 s"):
             tracer.close()
     assert time.perf_counter() - start < 20.0
+
+
+def test_a_kernel_that_hangs_is_waited_for_once(impatient: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever needs the device later is told at once; and the process had better not wait for it in its end."""
+    waits, wait = [], gpu_device.Stream.wait
+    monkeypatch.setattr(
+        gpu_device.Stream, "wait", lambda self, seconds: (waits.append(seconds), wait(self, seconds))[1]
+    )
+    tracer = open_gpu("resident")
+    queue = tracer.open_queue()
+    with impatient.devices[0].hanging():
+        queue.submit(CASE.rays[:10])
+        assert not tracer.gpu.has_hung
+        waits.clear()
+        for use in (tracer.close, open_gpu):
+            with pytest.raises(TraceError, match="has not"):
+                use()
+        tracer.close()
+    assert waits == [0.3, 0.0]
+    assert tracer.gpu.has_hung
+    assert gpu_device.has_anything_hung()
+    _rested(impatient)
 
 
 @pytest.mark.parametrize("dispatch", DISPATCHES)

@@ -7,7 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ray_cases import CASES, Floats, answers, assert_same_bits, bounces, bunny, incoherent_rays, kitchen, soup
+from ray_cases import (
+    CASES,
+    FAR_AIMS,
+    Floats,
+    answers,
+    assert_same_bits,
+    bounces,
+    bunny,
+    far_rays,
+    far_sphere,
+    incoherent_rays,
+    kitchen,
+    soup,
+)
 from readme_kernel import README, kernel_source, register_example, registration
 
 import tracecore
@@ -19,6 +32,7 @@ from tracecore.kernels import strategies
 from tracecore.kernels.step_records import WARP_LANES
 from tracecore.kernels.strategies import find_strategy, strategy_names
 from tracecore.kernels.strategy import KernelStrategy
+from tracecore.rays import MISS
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
 
@@ -90,6 +104,15 @@ def test_the_judge_of_real_scenes_is_right(scene: Callable[[Path], Floats], shar
     triangles, rays, closest, _ = real(scene, shared_scenes)
     chosen = np.random.default_rng(0).choice(len(rays), 40, replace=False)
     assert_same_bits(closest[chosen], BruteForceTracer(triangles).closest_hit(rays[chosen]), rays[chosen])
+
+
+@pytest.mark.parametrize("kernel", strategy_names())
+def test_no_ray_leaves_a_closed_sphere_far_away(kernel: str) -> None:
+    """On a GPU it has 159,200 triangles and a million rays (`test_gpu_watertight.py`)."""
+    rays = np.concatenate([far_rays(16, aim, 80) for aim in FAR_AIMS])
+    with EmulatedTracer(far_sphere(16), kernel) as tracer:
+        for hits in (tracer.closest_hit(rays), tracer.any_hit(rays)):
+            assert (hits.view(np.uint32)[:, 3] != MISS).all()
 
 
 @pytest.mark.parametrize("count", [1, 31, 32, 33, 127, 128, 129, 4097])

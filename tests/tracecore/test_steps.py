@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ray_cases import random_rays, soup
+from ray_cases import random_rays, soup, unreal_rays
 
 from tracecore.analysis.steps import StepCounts, StepSequences
 from tracecore.emulator.tracer import EmulatedTracer
@@ -52,6 +52,21 @@ def test_loops_on_the_same_tree_take_the_same_steps():
     assert len(set(letters(base))) > 20
     tests = np.array([word.count("I") for word in letters(base)])
     assert np.all(tests[hits.view(np.uint32)[:, 3] != MISS] > 0)
+
+
+@pytest.mark.parametrize("kernel", ["while-while", "bvh4", "speculative-if-if", "warp", "warp-triangles-8"])
+@pytest.mark.parametrize("share", [1, 2])
+def test_rays_that_are_none_take_no_more_steps_than_others(kernel, share):
+    """All of them, or every second one."""
+    usual, _ = recorded(kernel)
+    rays = RAYS.copy()
+    rays[::share] = unreal_rays(RAYS)[::share]
+    unreal, hits = recorded(kernel, rays=rays)
+    for step in (Step.NODE, Step.TRIANGLE):
+        assert unreal.total(step) <= 2.5 * usual.total(step)
+    no_number = np.isnan(rays).any(axis=1) | ~np.isfinite(rays[:, [0, 1, 2, 4, 5, 6]]).all(axis=1)
+    assert (unreal.of_items[no_number] <= [1, 0, 0, 0]).all()  # the root
+    assert (hits.view(np.uint32)[no_number, 3] == MISS).all()
 
 
 def most_at_once(kernel, monkeypatch):

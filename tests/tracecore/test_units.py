@@ -189,6 +189,9 @@ def triple(x: Any) -> Any:
     return 3 * x
 
 
+triple.enable_caching()
+
+
 @njit
 def sextuple(x: Any) -> Any:
     return triple(x) + triple(x)

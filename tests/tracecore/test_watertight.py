@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from ray_cases import FAR_AIMS, Integers, far_rays, far_sphere, welded_sphere
 
 from tracecore.dispatch.tracer import Tracer
 from tracecore.emulator.library import emulator_unavailable_reason
@@ -17,8 +18,6 @@ from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.rays import MISS, Floats, make_rays
 from tracecore.tracers.brute_force import BruteForceTracer
 from tracecore.tracers.cpu import CpuTracer
-
-Integers = npt.NDArray[np.int64]
 
 #: Radius and centre of the mesh on the lattice: float32 holds all coordinates, and all that a shear by quarters makes
 #: of them, but not their products.
@@ -40,23 +39,6 @@ def tracer_of(request: pytest.FixtureRequest) -> Callable[[Floats], Tracer]:
     if request.param == "while-while" and (reason := emulator_unavailable_reason()):
         pytest.skip(reason)
     return TRACERS[request.param]
-
-
-def welded_sphere(rings: int = 24) -> tuple[npt.NDArray[np.float64], Integers]:
-    """(v, 3) vertices of a closed sphere of radius 1 about the origin, and (t, 3) triangles of them."""
-    u = np.linspace(0, 2 * np.pi, 2 * rings, endpoint=False)
-    v = np.linspace(0, np.pi, rings + 1)[1:-1]
-    ring = np.stack(
-        [np.outer(np.sin(v), np.cos(u)), np.outer(np.sin(v), np.sin(u)), np.outer(np.cos(v), u * 0 + 1)], -1
-    )
-    vertices = np.concatenate([[[0, 0, 1]], ring.reshape(-1, 3), [[0, 0, -1]]])
-    index = 1 + np.arange(ring.shape[0] * ring.shape[1]).reshape(ring.shape[:2])
-    right = np.roll(index, -1, axis=1)
-    quads = [(index[:-1], index[1:], right[1:]), (index[:-1], right[1:], right[:-1])]
-    faces = [np.stack(quad, -1).reshape(-1, 3) for quad in quads]
-    faces.append(np.stack([0 * index[0], index[0], right[0]], -1))
-    faces.append(np.stack([0 * index[-1] + len(vertices) - 1, right[-1], index[-1]], -1))
-    return vertices, np.concatenate(faces)
 
 
 class Lattice(NamedTuple):
@@ -174,3 +156,12 @@ def test_a_closed_sphere_is_watertight(scale: float, offset: float, tracer_of: C
                 hits = tracer.closest_hit(make_rays(np.broadcast_to(origin, direction.shape), direction))
                 assert (hits.view(np.uint32)[:, 3] != MISS).all()
                 assert np.allclose(hits[:, 0], 1, atol=4e-3)
+
+
+@pytest.mark.parametrize("aim", FAR_AIMS)
+def test_no_ray_leaves_a_large_sphere_far_away(aim: str) -> None:
+    """159,200 triangles, where coordinates have a sixty-fourth left."""
+    triangles, rays = far_sphere(200), far_rays(200, aim, 20_000)
+    with CpuTracer(triangles) as tracer:
+        for hits in (tracer.closest_hit(rays), tracer.any_hit(rays)):
+            assert (hits.view(np.uint32)[:, 3] != MISS).all()

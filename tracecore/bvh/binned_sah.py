@@ -27,6 +27,7 @@ from tracecore.compilation.vector import (
     store,
 )
 from tracecore.rays import Floats
+from tracecore.triangles import check_finite
 
 #: The most bins that there is room for.
 MAX_BINS = 128
@@ -68,12 +69,15 @@ def build(
     triangle_block: how many triangles the traversal tests at once, at least 1; larger blocks make a shallower tree of
     fuller leaves.
     binning: more bins cost time and come closer to the cheapest splits.
+
+    Raises `TriangleError` for a corner that is not finite.
     """
     start = time.perf_counter()
     triangles = np.ascontiguousarray(triangles, np.float32)
     references = np.zeros((len(triangles), 8), np.float32)
     triangles.min(axis=1, out=references[:, 0:3])
     triangles.max(axis=1, out=references[:, 4:7])
+    check_finite(references)
     order = np.arange(len(triangles), dtype=np.uint32)
     capacity = max(2 * len(triangles) - 1, 1)  # both sides of a split hold a triangle
     boxes = np.zeros((capacity, 8), np.float32)

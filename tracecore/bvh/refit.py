@@ -13,6 +13,7 @@ from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.cached import compiled
 from tracecore.errors import TriangleError
 from tracecore.rays import Floats
+from tracecore.triangles import check_finite
 
 
 def refit(tree: BinaryTree, triangles: Floats) -> BinaryTree:
@@ -21,11 +22,12 @@ def refit(tree: BinaryTree, triangles: Floats) -> BinaryTree:
 
     tree: the tree to fit.
     triangles: (t, 3, 3) float32, checked, as many as the tree has.
-    Raises `TriangleError` for another number of triangles.
+    Raises `TriangleError` for another number of triangles, and for a corner that is not finite.
     """
     if len(triangles) != len(tree.order):
         raise TriangleError(f"a tree of {len(tree.order)} triangles cannot be refitted to {len(triangles)}")
     start = time.perf_counter()
+    check_finite(triangles)
     lower, upper = tree.lower.copy(), tree.upper.copy()
     if len(triangles):
         _refit(tree.child, tree.first, tree.count, tree.order, triangles, lower, upper)

@@ -13,6 +13,7 @@ import numpy as np
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.rays import Floats
+from tracecore.triangles import check_finite
 
 
 def build(triangles: Floats, *, max_leaf: int = 4) -> BinaryTree:
@@ -22,8 +23,11 @@ def build(triangles: Floats, *, max_leaf: int = 4) -> BinaryTree:
 
     triangles: (t, 3, 3) float32, finite, corners of each; t may be 0.
     max_leaf: triangles that a leaf may hold.
+
+    Raises `TriangleError` for a corner that is not finite.
     """
     start = time.perf_counter()
+    check_finite(triangles)
     count = len(triangles)
     boxes = np.concatenate([triangles.min(axis=1), triangles.max(axis=1)], axis=1).astype(np.float64)
     orders = np.argsort(boxes[:, :3] + boxes[:, 3:], axis=0, kind="stable").T.copy()

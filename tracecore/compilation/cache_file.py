@@ -66,3 +66,7 @@ class CheckedCache(FunctionCache):
     def has_entry(self, sig: Any, target_context: Any) -> bool:
         """Returns whether the index names a file for a signature."""
         return self._index_key(sig, target_context.codegen()) in self._cache_file._load_index()
+
+    def has_any_entry(self) -> bool:
+        """Returns whether the index names a file for whatever signature."""
+        return bool(self._cache_file._load_index())

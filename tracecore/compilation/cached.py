@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event as events
 from numba.core.compiler_lock import global_compiler_lock
 
 from tracecore.compilation.cache_file import CheckedCache
@@ -23,6 +24,7 @@ from tracecore.compilation.cache_folder import cache_folder
 from tracecore.compilation.merging import Merged, Whole
 from tracecore.compilation.side_by_side import prepare
 from tracecore.compilation.unit_calls import Call
+from tracecore.compilation.watching import made, making, reached
 
 try:
     import fcntl
@@ -42,7 +44,7 @@ class Cached(Whole):
 
         Callers have the code once what it calls by address is ready, which other processes may be compiling.
         """
-        with global_compiler_lock, collector_paused():
+        with global_compiler_lock, collector_paused(), self._watched(sig):
             with only_process(self._lock):
                 entry_point = super().compile(sig)
             while self._made:
@@ -50,6 +52,27 @@ class Cached(Whole):
                 prepare([one for one in code.reload_init if isinstance(one, Call)])
                 super().add_overload(code)
             return entry_point
+
+    @contextmanager
+    def _watched(self, sig: Any) -> Iterator[None]:
+        """Lets a watcher see what the block compiles, if there is no code for a signature."""
+        if sig in self.overloads or self.is_on_disk(sig):
+            yield
+        else:
+            with making(self.py_func.__name__, self._parts), events.install_listener("numba:compile", _Parts()):
+                yield
+        made(self._parts)
+
+    def _parts(self) -> set[Any]:
+        """Returns the functions that its machine code may be made of, but for those in code that is there already."""
+        return reached(self, lambda one: isinstance(one, Cached) and one.is_unit and one.has_any_code())
+
+    #: Whether what calls it is not merged with it.
+    is_unit = False
+
+    def has_any_code(self) -> bool:
+        """Returns whether there is code of it on disk, for whatever arguments."""
+        return self._cache.has_any_entry()
 
     def add_overload(self, cres: Any) -> None:
         """Keeps machine code back from callers. Numba calls this while it holds its lock."""
@@ -74,6 +97,17 @@ class Cached(Whole):
     @property
     def _lock(self) -> Path:
         return Path(str(self.stats.cache_path)) / f"{self.py_func.__name__}.lock"
+
+
+class _Parts(events.Listener):
+    """Tells of each function that Numba begins to compile."""
+
+    def on_start(self, event: Any) -> None:
+        """Is called by Numba."""
+        made(lambda: {event.data["dispatcher"].py_func})
+
+    def on_end(self, event: Any) -> None:
+        """Is called by Numba."""
 
 
 @contextmanager

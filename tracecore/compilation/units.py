@@ -27,6 +27,8 @@ class Unit(Cached):
     returns: Numba's type of its result.
     """
 
+    is_unit = True
+
     def __init__(self, function: Callable[..., Any], returns: Any) -> None:
         super().__init__(function)
         self._returns = returns

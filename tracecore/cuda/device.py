@@ -8,6 +8,7 @@ import functools
 import os
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -40,6 +41,9 @@ OUT_OF_MEMORY = ("cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY", "out o
 
 #: What a device that did not answer may still read and write; it is never given back.
 _kept_for_good: list[Any] = []
+
+#: All that there are.
+_devices: "weakref.WeakSet[CudaDevice]" = weakref.WeakSet()
 
 
 @functools.cache
@@ -121,6 +125,8 @@ class CudaDevice:
         self.index = index
         self.device_lock = DeviceLock()
         self.is_lost = False
+        self.has_hung = False
+        _devices.add(self)
         self._lock = threading.Lock()
         self._attributes: dict[str, int] = {}
         self._modules: dict[bytes, Any] = {}
@@ -178,6 +184,11 @@ class CudaDevice:
         """Returns the error of a device that failed, and keeps in mind that it did. what: happened."""
         self.is_lost = True
         return KernelError(f"{what}; GPU {self.index} is lost to this process: start it anew")
+
+
+def has_anything_hung() -> bool:
+    """Returns whether a device has not ended what it was waited for: the interpreter would wait for it in its end."""
+    return bool(_kept_for_good) or any(device.has_hung for device in _devices)
 
 
 class _Attached(threading.local):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tracecore.compilation.watching import making
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.source import flatten
 from tracecore.kernels.strategy import USUAL_STACK, KernelStrategy
@@ -74,7 +75,8 @@ def compile_strategy(
 
 @functools.lru_cache(maxsize=256)
 def _compile_once(source: str, name: str, arch: str, constants: tuple[tuple[str, str], ...]) -> CompiledKernel:
-    cubin, log = compile_source(source, name, arch, dict(constants))
+    with making(f"{name} for {arch}"):
+        cubin, log = compile_source(source, name, arch, dict(constants))
     return CompiledKernel(arch=arch, cubin=cubin, resources=parse_resources(log))
 
 

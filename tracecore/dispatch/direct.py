@@ -79,11 +79,11 @@ class DirectPort:
     def poll(self) -> None:
         """Trace what has been rung."""
         port = self.port
-        for slot, number, rays, is_any, _ in asked_of(port):
-            hits = np.empty((len(rays), HIT_FLOATS), np.float32)
-            self._tracer.trace(rays, hits, Query.ANY if is_any else Query.CLOSEST, self._polled)
-            port.hits[slot, :, : len(rays)] = hits.T
-            port.flags[slot] = number << 32
+        for asked in asked_of(port):
+            hits = np.empty((len(asked.rays), HIT_FLOATS), np.float32)
+            self._tracer.trace(asked.rays, hits, Query.ANY if asked.is_any else Query.CLOSEST, self._polled)
+            port.hits[asked.slot, :, : len(asked.rays)] = hits.T
+            port.flags[asked.slot] = asked.number << 32
 
     def check(self) -> None:
         """Raise `KernelError` if the tracer is closed."""

@@ -313,23 +313,36 @@ def no_tree() -> CpuTree:
 
 class Asked(NamedTuple):
     """A slot whose doorbell has rung and that nobody has answered. number: what its flag has to tell. rays: (n, 8)
-    float32. is_any: whether a hit, wherever, is enough. is_endless: its rays were sent without `t_min` and `t_max`."""
+    float32. is_any: whether a hit, wherever, is enough. is_endless: its rays were sent without `t_min` and `t_max`.
+    has_uv: whether `u` and `v` are answered."""
 
     slot: int
     number: int
     rays: Floats
     is_any: bool
     is_endless: bool
+    has_uv: bool = True
 
 
 def asked_of(port: Port) -> Iterator[Asked]:
     """Yields what a POLLED port waits for, slot by slot."""
-    for slot in np.flatnonzero(port.doorbells >> np.uint64(32) != port.flags >> np.uint64(32)).tolist():
-        number, low = divmod(int(port.doorbells[slot]), 1 << 32)
-        rays = np.ascontiguousarray(port.rays[slot, :, : low & COUNT_MASK].T)
-        if low & ENDLESS_BIT:
-            rays[:, 3], rays[:, 7] = 0.0, np.inf
-        yield Asked(slot, number, rays, bool(low & ANY_HIT_BIT), bool(low & ENDLESS_BIT))
+    for slot in waiting_slots(port):
+        yield asked_at(port, slot)
+
+
+def waiting_slots(port: Port) -> list[int]:
+    """Returns the slots whose doorbells have rung and whose flags are not up."""
+    waiting: list[int] = np.flatnonzero(port.doorbells >> np.uint64(32) != port.flags >> np.uint64(32)).tolist()
+    return waiting
+
+
+def asked_at(port: Port, slot: int) -> Asked:
+    """Returns what a slot was asked last."""
+    number, low = divmod(int(port.doorbells[slot]), 1 << 32)
+    rays = np.ascontiguousarray(port.rays[slot, :, : low & COUNT_MASK].T)
+    if low & ENDLESS_BIT:
+        rays[:, 3], rays[:, 7] = 0.0, np.inf
+    return Asked(slot, number, rays, bool(low & ANY_HIT_BIT), bool(low & ENDLESS_BIT), not low & NO_UV_BIT)
 
 
 class OpenPort(Protocol):

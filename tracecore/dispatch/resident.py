@@ -43,7 +43,7 @@ class ServedRing:
 
     def __init__(self, kernel: DeviceKernel, scene: DeviceScene, timeout: float, memory: RingMemory) -> None:
         self.memory = memory
-        self.runs = False
+        self.runs = self._hangs = False
         self.timeout = timeout
         self._kernel = kernel
         self._scene = scene
@@ -115,7 +115,9 @@ class ServedRing:
         if self.runs:
             say(self.memory.stop, END)
         self._stream.mark()
-        if not self._stream.wait(self.timeout):
+        self._hangs = not self._stream.wait(0.0 if self._hangs else self.timeout)  # it is waited for once
+        if self._hangs:
+            self.gpu.has_hung = True
             name = self._kernel.strategy.name
             raise DeviceError(f"kernel {name!r} has not ended in {self.timeout:g} s: end this process")
 

@@ -40,7 +40,7 @@ class TracerStatistics:
 
     busy_seconds: wall time in which the device traced; on a CPU the mean over threads. kernel_rays_per_second: rays by
     the seconds that tracing alone took on all of the device. invalid_rays: rays with NaN, infinite or zero parts,
-    missed at entry.
+    missed at entry. verified_batches: batches whose hits were compared with those of another tracer.
     """
 
     batches: int
@@ -48,6 +48,7 @@ class TracerStatistics:
     busy_seconds: float
     kernel_rays_per_second: float
     invalid_rays: int
+    verified_batches: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from typing import Self
 import numpy as np
 
 from tracecore.compilation.cache_folder import cache_folder
+from tracecore.compilation.watching import making
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.source import flatten
 from tracecore.kernels.strategy import KernelStrategy
@@ -170,7 +171,7 @@ def _key(text: str) -> str:
 
 def _compile(text: str, path: Path) -> str:
     """Makes a library, while other processes may do the same. Returns g++'s errors, or nothing."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    with making(f"{path.stem} by g++"), tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made = Path(folder) / path.name
         result = _run(("g++", *FLAGS, "-o", str(made), "-"), text)
         if result.returncode:

@@ -310,9 +310,11 @@ class GpuTracer(Closing):
         Raises the first error of what does not end; its memory stays. Nothing happens where the tracer is closed.
         """
         context, self._launch_context = self._launch_context, None
+        if context is None:
+            return
         with self._lock:
             queues, self._queues = self._queues, []
-        _do_all([*(queue.close for queue in queues), self._host.close, *([context.close] if context else [])])
+        _do_all([*(queue.close for queue in queues), self._host.close, context.close])
 
 
 def _do_all(steps: list[Callable[[], None]]) -> None:

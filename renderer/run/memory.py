@@ -1,0 +1,98 @@
+"""This module says how much memory a picture or a photon run takes at its peak, before anything of it is made, and
+refuses what does not fit.
+
+What the program itself takes, its code and libraries, is not in it. Figures of bytes are measured, see
+docs/reliability.md.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from renderer.errors import UsageError
+from scenes.memory import free_bytes, gigabytes, needed_bytes, own_bytes
+
+if TYPE_CHECKING:
+    from renderer.drivers.driver import RenderSettings
+    from scenes.model import Snapshot
+
+#: Bytes of the program: its code, what it has compiled, and libraries.
+PROGRAM_BYTES = 210_000_000
+#: Bytes of a texel: as it was read, as eye paths look it up (three float32, beside what they are decoded to while they
+#: are packed), as photons do, and what decoding takes; and how many times as many there are with the coarser images of
+#: a mip filter.
+TEXEL_BYTES, MIP_SHARE = 3 + 12 + 12 + 4 + 14, 4 / 3
+#: Bytes of a photon that is kept by a photon run, and of one of the round under way, on its way to its place; and how
+#: many are stored of each that is sent out, where walls are of middling grey: by a run, and by a pass, which leaves out
+#: where lights shine straight to.
+KEPT_BYTES, ROUND_BYTES = 24, 46
+STORED_BY_RUN, STORED_BY_PASS = 2.0, 0.85
+#: Sums of the film with room for the next one, and bytes of a pixel while files are made of them.
+FILM_SUMS, FILE_BYTES = 3, 80
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Holds how many bytes each part takes at the peak. parts: by what it is."""
+
+    parts: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """Returns the bytes of all parts."""
+        return sum(self.parts.values())
+
+    def __str__(self) -> str:
+        """Returns the estimate on one line."""
+        parts = ", ".join(f"{name} {gigabytes(size)}" for name, size in self.parts.items() if size >= 50_000_000)
+        return f"about {gigabytes(self.total)}{f' ({parts})' if parts else ''}"
+
+
+def scene_bytes(snapshot: "Snapshot") -> dict[str, int]:
+    """Returns the bytes of a scene that is ready to be traced, by its parts."""
+    texels = sum(
+        texture.pixels.shape[0] * texture.pixels.shape[1] * (MIP_SHARE if texture.filter == "mip" else 1.0)
+        for texture in snapshot.textures
+    )
+    return {"triangles": needed_bytes(len(snapshot.positions)), "textures": int(TEXEL_BYTES * texels)}
+
+
+def picture_bytes(
+    snapshot: "Snapshot", driver: type, settings: "RenderSettings", most_passes: int | None = None
+) -> Estimate:
+    """Estimates a picture of a snapshot by a driver. most_passes: that are made, or None for no end."""
+    from renderer.drivers.eye import EyeDriver, passes_under_way
+    from renderer.film.layers import LAYER_COLUMNS
+    from tracecore.cores import usable_cores
+
+    passes, of_pass = 1, 0
+    if issubclass(driver, EyeDriver):
+        of_pass, most = driver.bytes_for(settings, STORED_BY_PASS), driver.bytes_for(settings)
+        if not driver.is_sequential:
+            passes = max(1, passes_under_way(settings.threads or usable_cores(), most))
+    width, height = settings.film_size
+    film = width * height * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)
+    under_way = passes if most_passes is None else min(passes, most_passes)
+    return Estimate(scene_bytes(snapshot) | {"film": film, "passes under way": under_way * of_pass})
+
+
+def photon_run_bytes(snapshot: "Snapshot", stored: int) -> Estimate:
+    """Estimates a photon run that stores so many photons."""
+    from renderer.run.photon_run import ROUND_PHOTONS
+
+    of_round = int(ROUND_BYTES * min(stored, STORED_BY_RUN * ROUND_PHOTONS))
+    return Estimate(scene_bytes(snapshot) | {"photons": KEPT_BYTES * stored, "photons under way": of_round})
+
+
+def told(estimate: Estimate) -> str:
+    """Returns an estimate and what there is, to be read by people."""
+    free = free_bytes()
+    there = "" if free is None else f"; {gigabytes(free)} are free"
+    return f"memory     {estimate}, and {gigabytes(PROGRAM_BYTES)} of the program itself{there}"
+
+
+def check_fits(estimate: Estimate, remedy: str) -> None:
+    """Raises `UsageError` where an estimate does not fit into the memory that there is. remedy: in words."""
+    free = free_bytes()
+    room = None if free is None else free + own_bytes() - PROGRAM_BYTES
+    if room is not None and estimate.total > room:
+        raise UsageError(f"this takes {estimate}, and there is room for {gigabytes(max(room, 0))}; {remedy}")

@@ -1,0 +1,22 @@
+"""This module holds the limits of what is read: how large, how many, how deep. They are far above what scenes have, and
+keep what is wrong with a file, or meant to harm, from taking minutes or all memory before it is told.
+
+Numbers that a format alone knows, such as the length of a name, stand where they are used.
+"""
+
+#: Triangles that the shapes of a scene have, each shape counted once or in each place, as its reader says.
+MAX_TRIANGLES = 20_000_000
+#: Shapes in their places.
+MAX_PARTS = 1_000_000
+#: Corners of one polygon.
+MAX_CORNERS = 100_000
+#: Files that are included, those included again and again counted each time, and words of those read again.
+MAX_INCLUDES, MAX_WORDS_AGAIN = 20_000, 20_000_000
+#: Pixels of a picture, and of all textures of a scene together.
+MAX_PIXELS, MAX_ALL_PIXELS = 1 << 26, 1 << 30
+#: How many times larger than packed what is unpacked may be, from a size on, in bytes.
+MAX_RATIO, FREE_OF_RATIO = 100, 1 << 25
+#: Things that are wrong with a file until nothing more of it is read.
+MAX_FAULTS = 1000
+#: Names of which the way to a value consists, such as a.b.c.
+MAX_NAMES = 100

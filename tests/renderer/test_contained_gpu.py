@@ -1,0 +1,88 @@
+"""A GPU that fails under a picture, by the GPU's own host code; CUDA is played by the emulator (`fake_cuda`)."""
+
+import logging
+from collections.abc import Callable, Iterator
+
+import pytest
+from fake_cuda import ILLEGAL_ADDRESS, FakeCuda, installed
+from small_scenes import inside_of_lamp_box
+
+import renderer
+from renderer.film.picture import Picture
+from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.errors import KernelError
+
+SMALL = {"size": (8, 6), "passes": 4, "threads": 2, "driver": "path", "max_bounces": 2, "quiet": True}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _emulator() -> None:
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[FakeCuda]:
+    """Waits end soon."""
+    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "1")
+    caplog.set_level(logging.WARNING, logger="renderer")
+    yield from installed(monkeypatch, devices=1)
+
+
+def made(
+    after_first: Callable[[], object], dispatch: str, fallback: str | None = "cpu", verify: float | None = None
+) -> Picture:
+    """A picture on the GPU; something happens when the first of its passes is finished."""
+    chosen = SMALL | {"device": "gpu", "dispatch": dispatch, "kernel": "if-if", "fallback": fallback, "verify": verify}
+    *_, last = (
+        (after_first() if picture.passes == 1 else None, picture)
+        for picture in renderer.render_passes(inside_of_lamp_box(), **chosen)
+    )
+    return last[1]
+
+
+def assert_contained(picture: Picture, device: str, faults: int) -> None:
+    whole = renderer.render(inside_of_lamp_box(), device="cpu", **SMALL)
+    assert picture.image.tobytes() == whole.image.tobytes()
+    figures = picture.statistics
+    assert (figures["passes"], figures["device"], figures["coprocessor.faults"]) == (4, device, faults)
+
+
+@pytest.mark.parametrize("dispatch", ["resident", "streamed"])
+def test_a_device_that_is_lost(cuda: FakeCuda, dispatch: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The second try finds out that nothing more can be had of it."""
+    assert_contained(made(lambda: cuda.devices[0].fail(ILLEGAL_ADDRESS), dispatch), "cpu", 1)
+    failed, unusable, goes_on = [record.message for record in caplog.records]
+    assert failed.startswith("note: the gpu failed: CUDA error 700 while tracing; GPU 0 is lost to this process")
+    assert unusable.startswith("note: the gpu cannot be used any more: cannot set up the GPU: FakeCudaError")
+    assert goes_on == "note: what was under way is traced again on the cpu"
+
+
+def test_a_device_that_is_lost_and_nothing_to_fall_back_to(cuda: FakeCuda) -> None:
+    with pytest.raises(KernelError, match=r"CUDA error 700 while tracing; .*; --fallback cpu goes on with the CPU"):
+        made(lambda: cuda.devices[0].fail(ILLEGAL_ADDRESS), "resident", fallback=None)
+
+
+def test_a_kernel_that_hangs(cuda: FakeCuda, caplog: pytest.LogCaptureFixture) -> None:
+    try:
+        assert_contained(made(cuda.devices[0].goes_on.clear, "streamed"), "cpu", 1)
+    finally:
+        cuda.rest()
+    assert "note: the gpu failed: kernel 'if-if' has not answered in 1 s" in caplog.text
+    assert "cannot be used any more: kernel 'if-if' has not ended in 1 s" in caplog.text
+
+
+@pytest.mark.parametrize("dispatch", ["resident", "streamed"])
+def test_batches_of_a_gpu_are_compared(cuda: FakeCuda, dispatch: str) -> None:
+    picture = made(lambda: None, dispatch, verify=1.0)
+    assert_contained(picture, "gpu", 0)
+    figures = picture.statistics
+    assert figures["coprocessor.verified_batches"] == figures["coprocessor.batches"] > 0
+
+
+def test_memory_that_runs_out(cuda: FakeCuda, caplog: pytest.LogCaptureFixture) -> None:
+    cuda.refused = {"allocate"}
+    assert_contained(made(lambda: None, "resident"), "cpu", 1)
+    assert (
+        "note: the device chosen cannot be used: cannot set up the GPU: FakeCudaError: allocate is ref" in caplog.text
+    )

@@ -1,0 +1,257 @@
+"""A device that fails is contained: the same bits in the end, on the device or on the CPU, and never in silence."""
+
+import json
+import logging
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_scenes import furnace, inside_of_lamp_box
+
+import renderer
+from renderer import cli
+from renderer.drivers import PathDriver
+from renderer.drivers.driver import RenderSettings, Work
+from renderer.film.picture import Picture
+from renderer.photons.photon_map import load_photons
+from renderer.run.containment import ContainedDriver
+from renderer.run.motion import Motion
+from renderer.run.picture_order import PictureOrder
+from renderer.run.session import Limits
+from renderer.scene import render_context
+from renderer.scene.render_context import TracerChoice
+from scenes.model import Snapshot
+from tracecore.bvh.tree import BinaryTree
+from tracecore.dispatch.tracer import Tracer
+from tracecore.errors import DeviceError, KernelError, WrongHitError
+from tracecore.rays import Floats, Query
+from tracecore.tracers.cpu import CpuTracer
+from tracecore.tracers.polled import PolledTracer
+
+
+class FailingTracer(PolledTracer):
+    """Stands for a GPU; fails as its device says."""
+
+    def __init__(self, device: "FailingDevice", triangles: Floats) -> None:
+        super().__init__(CpuTracer(triangles, threads=1))
+        self.device, self._own = "gpu", device
+
+    def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
+        self._own.count()
+        return super()._trace(rays, hits, query)
+
+
+class FailingDevice:
+    """Fails at some batches, counted over all tracers.
+
+    faults: numbers of those batches.
+    dies: with the first of them, it cannot be used any more.
+    """
+
+    def __init__(self) -> None:
+        self.faults: set[int] = set()
+        self.dies = self.is_dead = False
+        self.batches = self.opened = 0
+        self.error: Exception = KernelError("CUDA error 700 while tracing")
+
+    def open(self, snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | None) -> Tracer:
+        if choice.device != "gpu":
+            return OPEN(snapshot, choice, tree)
+        if self.is_dead:
+            raise DeviceError("cannot set up the GPU: cudaError 700")
+        self.opened += 1
+        return FailingTracer(self, snapshot.positions)
+
+    def count(self) -> None:
+        self.batches += 1
+        if self.batches in self.faults:
+            self.is_dead = self.dies
+            raise self.error
+
+
+OPEN = render_context._open_tracer
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> FailingDevice:
+    failing = FailingDevice()
+    monkeypatch.setattr(render_context, "_open_tracer", failing.open)
+    return failing
+
+
+@pytest.fixture(autouse=True)
+def _heard(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, logger="renderer")
+
+
+def made(device: str, driver: str = "path", **more: Any) -> Picture:
+    chosen = {"size": (16, 12), "passes": 4, "threads": 2, "seed": 3, "quiet": True}
+    return renderer.render(inside_of_lamp_box(), driver=driver, device=device, **(chosen | more))
+
+
+def assert_same(one: Picture, other: Picture) -> None:
+    assert one.passes == other.passes
+    assert one.film.sums()["total"].tobytes() == other.film.sums()["total"].tobytes()
+
+
+@pytest.mark.parametrize("driver", ["path", "photon", "sppm", "photons-only"])
+@pytest.mark.parametrize("dies", [False, True])
+def test_passes_under_way_are_made_again(
+    device: FailingDevice, driver: str, dies: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At two thirds of the batches or, where the map of all passes is made as the driver is, at the very first."""
+    whole = made("cpu", driver)
+    assert_same(made("gpu", driver), whole)
+    assert device.opened == 1
+    batches, device.dies = device.batches, dies
+    device.faults = {batches + (1 if driver == "photons-only" else batches * 2 // 3)}
+    contained = made("gpu", driver, fallback="cpu" if dies else None)
+    assert_same(contained, whole)
+    figures = contained.statistics
+    assert (figures["device"], figures["coprocessor.faults"]) == ("cpu" if dies else "gpu", 1)
+    assert figures["rays.total"] == whole.statistics["rays.total"]  # of passes that are kept
+    assert device.opened == (2 if dies else 3)
+    notes = [record.message for record in caplog.records]
+    assert notes[0] == "note: the gpu failed: CUDA error 700 while tracing"
+    assert notes[-1] == f"note: what was under way is traced again on the {figures['device']}"
+
+
+def test_each_pass_has_a_try_of_its_own(device: FailingDevice) -> None:
+    whole = made("gpu", threads=1)
+    device.faults = {device.batches * part // 8 for part in (9, 13, 16)}  # passes before count again
+    contained = made("gpu", threads=1)
+    assert_same(contained, whole)
+    assert (contained.statistics["device"], contained.statistics["coprocessor.faults"]) == ("gpu", 3)
+
+
+def test_where_it_fails_twice_the_cpu_goes_on(device: FailingDevice) -> None:
+    device.faults = set(range(1, 1000))
+    contained = made("gpu", fallback="cpu", threads=1)
+    assert_same(contained, made("cpu"))
+    assert (device.opened, device.batches) == (2, 2)
+    assert (contained.statistics["device"], contained.statistics["coprocessor.faults"]) == ("cpu", 2)
+
+
+def test_without_a_fallback_it_is_an_error_that_says_what_to_do(device: FailingDevice) -> None:
+    device.faults = set(range(1, 1000))
+    with pytest.raises(KernelError, match="error 700 while tracing; --fallback cpu goes on with the CPU"):
+        made("gpu")
+    assert device.opened == 2
+
+
+def test_hits_that_are_wrong_are_not_traced_again(device: FailingDevice) -> None:
+    device.error = WrongHitError("bvh8", Query.CLOSEST, np.zeros((1, 8), np.float32), 0, "it hits nothing")
+    device.faults = {2}
+    with pytest.raises(renderer.errors.WrongPictureError, match="it hits nothing; what this kernel has traced"):
+        made("gpu", fallback="cpu")
+    assert device.opened == 1
+
+
+def test_a_device_that_cannot_be_used_at_all(device: FailingDevice, caplog: pytest.LogCaptureFixture) -> None:
+    device.is_dead = True
+    with pytest.raises(DeviceError, match="cannot set up the GPU"):
+        made("gpu")
+    contained = made("gpu", fallback="cpu")
+    assert_same(contained, made("cpu"))
+    assert (contained.statistics["device"], contained.statistics["coprocessor.faults"]) == ("cpu", 1)
+    assert "cudaError 700; the CPU traces instead" in caplog.text
+
+
+def run(*words: object) -> int:
+    try:
+        return cli.main([str(word) for word in words])
+    except SystemExit as stop:
+        return int(str(stop.code))
+
+
+def test_a_command_that_fails_keeps_its_checkpoint(
+    device: FailingDevice, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ("--size", "16x12", "--driver", "path", "--threads", "1", "--passes", "4")
+    assert run("render", "cornell", *small, "--device", "gpu", "-o", tmp_path / "whole.npy") == 0
+    device.dies, device.faults = True, {device.batches + device.batches * 2 // 3}
+    path = tmp_path / "a.npy"
+    assert run("render", "cornell", *small, "--device", "gpu", "--checkpoint", "1000", "-o", path) == 1
+    *_, error = capsys.readouterr().err.splitlines()
+    assert error.startswith("tracecore: error: CUDA error 700 while tracing; --fallback cpu goes on with the CPU; ")
+    assert error.endswith(f"passes are kept in '{path}.checkpoint', with which --resume goes on")
+    assert run("render", "cornell", *small, "--device", "cpu", "--resume", "-o", path) == 0
+    assert path.read_bytes() == (tmp_path / "whole.npy").read_bytes()
+    assert json.loads(path.with_suffix(".json").read_text())["passes"] == 4
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_rounds_of_a_photon_run_are_traced_again(device: FailingDevice, dies: bool, tmp_path: Path) -> None:
+    words = ("photons", "cornell", "--store", "20000", "--threads", "1", "--quiet", "--fallback", "cpu")
+    assert run(*words, "--device", "gpu", "--save-photons", tmp_path / "whole.npz") == 0
+    device.dies, device.faults = dies, {device.batches + device.batches // 2}
+    files = ("--save-photons", tmp_path / "a.npz", "--json", tmp_path / "a.json")
+    assert run(*words, "--device", "gpu", *files) == 0
+    whole, again = (load_photons(tmp_path / name) for name in ("whole.npz", "a.npz"))
+    assert whole[0].tobytes() == again[0].tobytes()
+    figures = json.loads((tmp_path / "a.json").read_text())
+    assert (figures["coprocessor.faults"], figures["device"]) == (1, "cpu" if dies else "gpu")
+
+
+class Remembering:
+    """Cannot tell what it keeps from pass to pass: pass i is i and the sum of all before."""
+
+    name = "remembering"
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        self.work, self.settings, self._tracer, self._sum = Work(), settings, tracer, 0.0
+
+    def render_pass(self, index: int) -> Any:
+        with closing(self._tracer.open_queue()) as queue:
+            queue.submit(np.ones((1, 8), np.float32))
+            queue.drain()
+        self._sum += index
+        return np.full((2, 2, 3), self._sum)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_driver_that_keeps_things_to_itself_sees_all_passes_again(device: FailingDevice) -> None:
+    device.faults = {3}
+    choice, settings = TracerChoice(device="gpu"), RenderSettings(width=2, height=2)
+    order = PictureOrder(kind=Remembering, settings=lambda _: settings, limits=Limits(passes=5), choice=choice)
+    with (
+        choice.opened(inside_of_lamp_box(), 0.0) as context,
+        closing(ContainedDriver(context, order, settings)) as driver,
+    ):
+        found = [image[0, 0, 0] for image in driver.passes(0, lambda index: index < 5)]
+    assert found == [0.0, 1.0, 3.0, 6.0, 10.0]
+    assert driver.faults == 1
+
+
+def moving(time: float) -> Snapshot:
+    """The box, which glows and gets smaller."""
+    box = furnace()
+    return replace(box, time=time, positions=(box.positions * (1.0 - 0.3 * time)).astype(np.float32))
+
+
+def test_other_times_of_the_scene_are_traced_on_what_is_left(
+    device: FailingDevice, caplog: pytest.LogCaptureFixture
+) -> None:
+    def passes(choice: TracerChoice) -> tuple[Any, ContainedDriver]:
+        motion = Motion(shutter=1.0, samples=4, snapshot_at=moving, context=choice.opened)
+        settings = RenderSettings(width=8, height=6, threads=1)
+        limits = Limits(passes=4)
+        order = PictureOrder(kind=PathDriver, settings=lambda _: settings, limits=limits, motion=motion, choice=choice)
+        with (
+            choice.opened(moving(0.0), 0.0) as context,
+            closing(ContainedDriver(context, order, settings)) as driver,
+        ):
+            return np.array(list(driver.passes(0, lambda index: index < 4))), driver
+
+    whole, _ = passes(TracerChoice(device="cpu"))
+    device.dies, device.faults = True, {20}
+    contained, driver = passes(TracerChoice(device="gpu", fallback="cpu"))
+    assert contained.tobytes() == whole.tobytes()
+    assert driver.faults == 1
+    assert len(caplog.records) == 3
+    assert device.batches == 20

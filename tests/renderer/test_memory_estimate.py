@@ -1,0 +1,106 @@
+"""What a picture will take is said before it is made, and refused where there is not so much."""
+
+import numpy as np
+import pytest
+
+import scenes
+from renderer import cli
+from renderer.drivers.driver import RenderSettings
+from renderer.drivers.eye import IMAGES_OF_PASS, EyeDriver, passes_under_way
+from renderer.drivers.path import PathDriver
+from renderer.drivers.photon import MAP_BYTES, PhotonDriver
+from renderer.drivers.sppm import StochasticDriver
+from renderer.errors import UsageError
+from renderer.run import memory
+from renderer.settings.picture import Settings
+from scenes.memory import limit_memory, needed_bytes, own_bytes, usable_bytes
+from scenes.model import Texture
+
+
+@pytest.fixture(autouse=True)
+def _no_limit():
+    """Leaves no limit to other tests."""
+    yield
+    limit_memory(None)
+
+
+@pytest.fixture(scope="module")
+def cornell():
+    return scenes.load("cornell").at(0.0)
+
+
+def test_what_grows_with_pixels_and_photons(cornell):
+    small, large = (RenderSettings(width=side, height=side, threads=1) for side in (100, 200))
+    parts = [memory.picture_bytes(cornell, PathDriver, settings).parts for settings in (small, large)]
+    assert parts[1]["film"] == 4 * parts[0]["film"]
+    assert parts[1]["passes under way"] == 4 * parts[0]["passes under way"] == 4 * IMAGES_OF_PASS * 24 * 100 * 100
+    assert parts[0]["triangles"] == parts[1]["triangles"] == needed_bytes(len(cornell.positions))
+    photons = RenderSettings(width=100, height=100, threads=1, photons=1000)
+    of_photons = memory.picture_bytes(cornell, PhotonDriver, photons).parts["passes under way"]
+    assert of_photons == parts[0]["passes under way"] + int(1000 * MAP_BYTES * memory.STORED_BY_PASS)
+    two = RenderSettings(width=100, height=100, threads=2)
+    both = [memory.picture_bytes(cornell, PathDriver, two, passes).parts["passes under way"] for passes in (1, 2, 99)]
+    assert both[1] == both[2] == 2 * both[0]
+    layered = RenderSettings(width=100, height=100, threads=1, layers="all")
+    assert memory.picture_bytes(cornell, PathDriver, layered).parts["film"] > 4 * parts[0]["film"]
+
+
+def test_textures_count_by_their_texels(cornell):
+    from dataclasses import replace
+
+    picture = Texture(name="a", pixels=np.zeros((30, 20, 3), np.uint8))
+    finer = replace(picture, filter="mip")
+    assert memory.scene_bytes(cornell)["textures"] == 0
+    assert memory.scene_bytes(replace(cornell, textures=(picture,)))["textures"] == 600 * memory.TEXEL_BYTES
+    assert memory.scene_bytes(replace(cornell, textures=(finer,)))["textures"] == 800 * memory.TEXEL_BYTES
+
+
+def test_memory_bounds_the_passes_under_way(cornell):
+    settings = RenderSettings(width=400, height=300, threads=8)
+    assert passes_under_way(8, EyeDriver.bytes_for(settings)) == 8
+    limit_memory(own_bytes() + 1_000_000_000)
+    assert passes_under_way(99, 50_000_000) == int(0.4 * usable_bytes() / 50_000_000) < 99
+    limit_memory(1)
+    assert passes_under_way(8, 1 << 40) == 0  # the one that begins all the same
+    assert memory.picture_bytes(cornell, StochasticDriver, settings).parts["passes under way"] > 0
+
+
+def test_what_does_not_fit_is_refused():
+    estimate = memory.Estimate({"film": 3_000_000_000, "triangles": 40_000_000})
+    assert str(estimate) == "about 3.0 GB (film 3.0 GB)"
+    memory.check_fits(memory.Estimate({"film": 1}), "use less")
+    limit_memory(1_000_000_000)
+    with pytest.raises(
+        UsageError, match=r"this takes about 3.0 GB \(film 3.0 GB\), and there is room for 0.\d GB; use less"
+    ):
+        memory.check_fits(estimate, "use less")
+
+
+@pytest.mark.parametrize(("text", "size"), [("4GB", 4 * 10**9), ("1.5 g", 15 * 10**8), ("800MB", 8 * 10**8)])
+def test_sizes(text, size):
+    assert Settings(memory=text).memory == size
+
+
+@pytest.mark.parametrize("text", ["4", "GB", "-1GB", "1e9", "nan GB", "4XB", "9" * 40 + "GB"])
+def test_sizes_that_are_none(text):
+    with pytest.raises(UsageError, match="memory: expected a size of at least"):
+        Settings(memory=text)
+
+
+def test_a_dry_run_makes_nothing(tmp_path, capsys):
+    path = tmp_path / "a.png"
+    assert cli.main(["render", "cornell", "--size", "2000x2000", "--dry-run", "-o", str(path)]) == 0
+    assert capsys.readouterr().out.startswith("memory     about ")
+    assert not path.exists()
+
+
+def test_too_much_is_refused_before_anything_is_made(tmp_path, capsys):
+    words = ["render", "cornell", "--size", "8000x8000", "--memory", "1GB", "-o", str(tmp_path / "a.png")]
+    assert cli.main(words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tracecore: error: this takes about ")
+    assert error.count("\n") == 1
+    assert (
+        cli.main(["photons", "cornell", "--device", "cpu", "--store", "2000000000", "--memory", "2GB", "--quiet"]) == 2
+    )
+    assert "use a smaller --store" in capsys.readouterr().err

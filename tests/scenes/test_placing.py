@@ -1,0 +1,64 @@
+"""Meshes that stand in many places are placed together, to the same bits as one by one."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scenes.document import Document, Origin, Part
+from scenes.errors import SceneError, SceneFileError
+from scenes.evaluator import SceneEvaluator, scene_of
+from scenes.geometry import corner_arrays, corner_arrays_of_all
+from scenes.model import Material, Texture
+from scenes.shapes import rectangle, sphere
+from scenes.transforms import WORLD, compose, quaternion, translation
+
+
+def some_places(count):
+    """Maps (count, 4, 4) that turn, stretch, mirror and shift, and some that flatten."""
+    random = np.random.default_rng(7)
+    scales, axes, shifts = (random.normal(size=(count, 3)) for _ in range(3))
+    scales[::5, 0] = 0.0
+    return np.array([compose(s, quaternion(a, 100.0 * a[0]), t) for s, a, t in zip(scales, axes, shifts, strict=True)])
+
+
+@pytest.mark.parametrize("mesh", [sphere(np.ones(3), 2.0, 0, 8), rectangle([0, 0, 0], [1, 0, 0], [0, 1, 1], 0)])
+def test_all_places_at_once_give_the_same_bits(mesh):
+    places = some_places(40)
+    positions, normals = corner_arrays_of_all(mesh, places)
+    for k, place in enumerate(places):
+        own = slice(k * len(mesh.triangles), (k + 1) * len(mesh.triangles))
+        one = corner_arrays(mesh, place)
+        assert positions[own].tobytes() == one[0].tobytes()
+        assert normals[own].tobytes() == one[1].tobytes()
+
+
+def test_runs_are_as_the_parts_one_by_one(monkeypatch):
+    monkeypatch.setattr("scenes.evaluator.MAX_RUN", 10)
+    ball, square = sphere(np.zeros(3), 1.0, 0, 8), rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0], 1)
+    shapes = [ball] * 3 + [square] + [ball] + [square] * 13
+    places = some_places(len(shapes))
+    parts = [Part(shape, WORLD.inner(matrix=place)) for shape, place in zip(shapes, places, strict=True)]
+    materials = [Material(name="a"), Material(name="b")]
+    together = SceneEvaluator("a", Document(parts=parts, materials=materials)).arrays_at(0.0)
+    copies = [replace(part, shape=replace(part.shape)) for part in parts]  # no two are the same mesh
+    apart = SceneEvaluator("a", Document(parts=copies, materials=materials)).arrays_at(0.0)
+    assert together.positions.tobytes() == apart.positions.tobytes()
+    assert together.normals.tobytes() == apart.normals.tobytes()
+
+
+def test_the_part_that_is_too_far_out_is_named():
+    square = rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0], 0)
+    places = [translation(np.array([shift, 0.0, 0.0])) for shift in (0.0, 1.0, 2e9, 0.0)]
+    parts = [Part(square, WORLD.inner(matrix=place), Origin(Path("a"), k)) for k, place in enumerate(places)]
+    with pytest.raises(SceneFileError, match="a:2: at time 0 what begins here reaches beyond"):
+        scene_of("a", Document(parts=parts, materials=[Material()]))
+
+
+def test_textures_are_bounded_together(monkeypatch):
+    monkeypatch.setattr("scenes.document.MAX_ALL_PIXELS", 100)
+    document = Document()
+    assert [document.add_texture(Texture(name="a", pixels=np.zeros((5, 8, 3), np.uint8))) for _ in range(2)] == [0, 1]
+    with pytest.raises(SceneError, match="its textures have over 100 pixels in all"):
+        document.add_texture(Texture(name="a", pixels=np.zeros((5, 8, 3), np.uint8)))

@@ -1,0 +1,106 @@
+"""Whoever watches is told of what is compiled, and of nothing else."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+import pytest
+
+from tracecore.compilation import side_by_side, watching
+from tracecore.compilation.watching import made, making, watched_by
+
+#: A module whose function calls a unit, which is merged with a part; another part is called by neither.
+MODULE = """
+from numba import types
+from tracecore.compilation.cached import Cached
+from tracecore.compilation.merging import Merged
+from tracecore.compilation.units import Unit
+
+def kept(one):
+    one.enable_caching()
+    return one
+
+def halved(x):
+    return x / 2
+halved = Merged(halved)
+
+def doubled(x):
+    return halved(4 * x)
+doubled = kept(Unit(doubled, types.float64))
+
+def quadrupled(x):
+    return doubled(doubled(x))
+quadrupled = kept(Cached(quadrupled))
+"""
+
+
+class Told:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.words: list[Any] = []
+
+    def begin(self, name: str, parts: int) -> None:
+        self.words.append((name, parts))
+
+    def move(self, done: int) -> None:
+        self.words.append(done)
+
+    def end(self) -> None:
+        self.words.append("end")
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+def imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module as a process imports it that begins now, and whose code is kept in the folder."""
+    (folder / "watched_functions.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+    monkeypatch.setattr(side_by_side, "processes", lambda: 1)
+    monkeypatch.delitem(sys.modules, "watched_functions", raising=False)
+    return importlib.import_module("watched_functions")
+
+
+def test_functions_are_told_as_they_are_compiled(told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = imported(tmp_path, monkeypatch)
+    with watched_by(told):
+        assert first.quadrupled(3.0) == 12.0
+        assert first.quadrupled(4.0) == 16.0
+    assert told.words == [("quadrupled", 3), 1, 2, 3, "end"]
+    second = imported(tmp_path, monkeypatch)
+    with watched_by(told):
+        assert second.quadrupled(3.0) == 12.0  # from the disk
+        assert len(told.words) == 5
+        assert second.quadrupled._parts() == {second.quadrupled.py_func}  # the unit is there
+        assert second.quadrupled(3) == 12
+    assert told.words[5:] == [("quadrupled", 1), 1, "end"]
+    third = imported(tmp_path, monkeypatch)
+    assert third.quadrupled(True) == 4.0  # nobody watches
+    assert len(told.words) == 8
+
+
+def test_what_is_compiled_for_something_else_is_part_of_it(told: Told) -> None:
+    with watched_by(told), watched_by(Told()), making("outer", lambda: {1, 2, 3}):
+        with making("inner"):
+            made(lambda: {2, 7})
+        made(lambda: {2})
+        made(lambda: {1, 3})
+    made(lambda: {1})
+    assert told.words == [("outer", 3), 1, 3, "end"]
+    assert watching._State.watcher is None
+
+
+def test_what_fails_ends_too(told: Told) -> None:
+    with watched_by(told):
+        with pytest.raises(ZeroDivisionError), making("wrong"):
+            _ = 1 / 0
+        with making("right"):
+            pass
+    assert told.words == [("wrong", 0), "end", ("right", 0), "end"]

@@ -1,0 +1,119 @@
+"""Tells whoever watches what is made into machine code, and how far it is.
+
+Nobody is told of code that is there already, in memory or on disk.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Protocol
+
+
+class Watcher(Protocol):
+    """Is told what is compiled, one thing after the other."""
+
+    def begin(self, name: str, parts: int) -> None:
+        """Something is compiled from now on. name: of it. parts: of how many functions it is made, at most."""
+
+    def move(self, done: int) -> None:
+        """So many of the functions have been looked at."""
+
+    def end(self) -> None:
+        """It is compiled, or has failed."""
+
+
+class _State:
+    """Holds who watches in this process, and what is compiled.
+
+    missing: functions that were not looked at yet, None where nothing is compiled; parts: how many there were.
+    """
+
+    lock = threading.Lock()
+    watcher: Watcher | None = None
+    missing: set[Any] | None = None
+    parts = 0
+
+
+@contextmanager
+def watched_by(watcher: Watcher) -> Iterator[None]:
+    """Has a watcher told of what is compiled during the block, unless there is one already."""
+    if _State.watcher is not None:
+        yield
+        return
+    _State.watcher = watcher
+    try:
+        yield
+    finally:
+        _State.watcher = None
+
+
+@contextmanager
+def making(name: str, parts: Callable[[], set[Any]] = set) -> Iterator[None]:
+    """Tells the watcher that something is compiled during the block; of what is compiled for it, nothing more is told.
+
+    name: what it is called.
+    parts: returns the functions that it may be made of, by `reached`.
+    """
+    with _State.lock:
+        watcher = _State.watcher if _State.missing is None else None
+        if watcher is not None:
+            _State.missing = parts()
+            _State.parts = len(_State.missing)
+    if watcher is None:
+        yield
+        return
+    watcher.begin(name, _State.parts)
+    try:
+        yield
+    finally:
+        _State.missing = None
+        watcher.end()
+
+
+def made(parts: Callable[[], set[Any]]) -> None:
+    """Tells the watcher that functions have been looked at, where they are among those that it waits for.
+
+    parts: returns them; it is not called if nobody wants to know.
+    """
+    if _State.missing:
+        before = len(_State.missing)
+        _State.missing -= parts()
+        if _State.watcher is not None and len(_State.missing) < before:
+            _State.watcher.move(_State.parts - len(_State.missing))
+
+
+def reached(function: Any, is_left_out: Callable[[Any], bool]) -> set[Any]:
+    """Returns the Python functions of a function and of all that its code names and that names lead to from there, as
+    far as they can be compiled (have a `py_func`).
+
+    is_left_out: says of such a one whether it, and what it alone leads to, is not wanted.
+    """
+    found: set[Any] = set()
+    left = [function]
+    while left:
+        one = left.pop().py_func
+        if one not in found:
+            found.add(one)
+            left += [other for other in _named(one) if hasattr(other, "py_func") and not is_left_out(other)]
+    return found
+
+
+def _named(function: FunctionType) -> Iterator[Any]:
+    """Yields what the names of a function's code stand for: globals, what they have, and variables around it."""
+    names = _names(function.__code__)
+    for name in names:
+        value = function.__globals__.get(name)
+        yield value
+        if isinstance(value, ModuleType):
+            yield from (vars(value).get(other) for other in names)
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (_names(one) for one in code.co_consts if isinstance(one, CodeType))
+    return set(code.co_names).union(*inner)
