@@ -26,6 +26,7 @@ def test_a_shell_completes_commands_and_options(capsys: pytest.CaptureFixture[st
     assert ended("--print-completion", "bash") == 0
     script = capsys.readouterr().out
     assert "bench dispatch" not in script
+    assert "bench_dispatch" not in script
     if shutil.which("bash") is None:
         pytest.skip("no bash is installed")
     asked = script + '\nCOMP_WORDS=(tracecore render --tone); COMP_CWORD=2; _shtab_tracecore; echo "${COMPREPLY[@]}"'

@@ -95,6 +95,7 @@ def test_layers_of_an_exr_come_back(tmp_path: Path) -> None:
     image_file.write_exr(tmp_path / "a.exr", layers, {})
     found = read_picture(tmp_path / "a.exr").layers
     assert next(iter(found)) == "picture"
+    assert found.keys() == {"picture", "albedo", "normal", "depth", "noise"}
     for name, layer in layers.items():
         np.testing.assert_array_equal(found[{"beauty": "picture"}.get(name, name)], layer)
 
