@@ -46,7 +46,5 @@ def completion(parser: argparse.ArgumentParser, shell: str) -> str:
         raise UsageError("shtab is not installed; install it with: pip install shtab") from error
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for name in [name for name in action.choices if " " in name]:
-                del action.choices[name]
             action._choices_actions = [one for one in action._choices_actions if " " not in one.dest]
     return str(shtab.complete(parser, shell))
