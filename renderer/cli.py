@@ -15,8 +15,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
-from renderer.commands import bench, doctor, photons, render, reproduce, scene, simulate
+from renderer.commands import (
+    bench,
+    compare,
+    convert,
+    denoise,
+    doctor,
+    photons,
+    render,
+    reproduce,
+    scene,
+    simulate,
+    view,
+)
 from renderer.commands.arguments import Parser
+from renderer.commands.completion import PrintCompletion
 from renderer.interrupts import ignore_from_now_on, interrupted, interrupted_status, interruptible
 from renderer.version import __version__
 
@@ -26,6 +39,7 @@ EXAMPLES = """\
 examples:
   tracecore render cornell                     a first picture, output/cornell-photon.png
   tracecore render kitchen.aff --size 400x300  a scene from a file
+  tracecore view cornell                       the same in the browser, as it converges
   tracecore scene list                         the scenes that come with the program
   tracecore doctor                             what runs on this machine, and what is missing
 
@@ -47,12 +61,16 @@ class Command(Protocol):
 
 COMMANDS: dict[str, Command] = {
     "render": render,
+    "view": view,
+    "compare": compare,
+    "denoise": denoise,
     "photons": photons,
     "bench": bench,
     **{f"bench {name}": command for name, command in bench.OTHERS.items()},
     "simulate": simulate,
     "reproduce": reproduce,
     "scene": scene,
+    "convert": convert,
     "doctor": doctor,
 }
 
@@ -65,6 +83,7 @@ def make_parser() -> Parser:
         epilog=EXAMPLES,
     )
     parser.add_argument("--version", action="version", version=f"tracecore {__version__}")
+    parser.add_argument("--print-completion", action=PrintCompletion, make_parser=make_parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         own = commands.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)

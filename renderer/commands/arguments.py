@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from renderer.errors import UsageError
+from renderer.settings.near_miss import did_you_mean
 from renderer.settings.path_name import PathName, read_path_name
 from renderer.settings.picture import MAX_FRAME, TRACING, Settings
-from renderer.settings.setting import Choice, Definitions, Flag, Kind, Number, Setting, Whole, settings_of
+from renderer.settings.setting import Choice, Definitions, Flag, FlagOrNames, Kind, Number, Setting, Whole, settings_of
 
 S = TypeVar("S")
+
+#: How argparse tells that a word is none of a few.
+INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 
 #: What begins with a minus and is a value all the same, a number or several. Python 3.11 would take -1e3 for an option.
 NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(,[-+.e\d]*)*$", re.IGNORECASE)
@@ -37,9 +41,22 @@ class Parser(argparse.ArgumentParser):
             self.epilog = self.make_epilog()
         return super().format_help()
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the namespace and nothing that is left: an option that there is not is an error of this very parser,
+        which knows those that are like it.
+        """
+        found, left = super().parse_known_args(args, namespace)
+        unknown = [word for word in left if word.startswith("--")]
+        if unknown:
+            near = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(left)}{near}")
+        return found, left
+
     def error(self, message: str) -> NoReturn:
         """Print one line on stderr and exit with status 2."""
-        self.exit(2, f"tracecore: error: {message} (see: {self.prog} --help)\n")
+        wrong = INVALID_CHOICE.search(message)
+        near = did_you_mean(wrong[1], re.findall(r"[^\s',]+", wrong[2])) if wrong else ""
+        self.exit(2, f"tracecore: error: {message}{near} (see: {self.prog} --help)\n")
 
 
 def argument_type(kind: Kind) -> Callable[[str], Any]:
@@ -121,6 +138,9 @@ def add_setting(container: argparse._ActionsContainer, one: Setting) -> None:
     taken: dict[str, Any] = {"type": argument_type(one.kind), "metavar": one.kind.metavar}
     if isinstance(one.kind, Choice):
         taken = {"choices": one.kind.names}
+    elif isinstance(one.kind, FlagOrNames):
+        taken |= {"nargs": "?", "const": True}
+        default = f": {', '.join(one.kind.names)}"
     elif isinstance(one.kind, Definitions):
         taken["action"] = "append"
     container.add_argument(*flags, default=one.default, help=one.about + default, **taken)
@@ -165,6 +185,11 @@ def add_plugin(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.py",
         help="Python file that registers shaders, drivers, kernels or readers of scene files; may be given again",
     )
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Adds --force, which `renderer.film.picture_file.check_new` follows."""
+    parser.add_argument("--force", action="store_true", help="replace the picture that is there")
 
 
 def add_plain(parser: argparse.ArgumentParser) -> None:

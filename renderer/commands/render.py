@@ -55,6 +55,8 @@ what is written:
              albedo, normal, Z (distance) of what camera rays hit first; noise (standard error); density (photons found
              per square metre and pass). At the first surface that spreads it, light comes straight from a light
              (direct), by mirrors and glass alone (caustic), or otherwise (indirect).
+             With --layers depth,position these alone, and other ones: variance (square of noise); of the middle of each
+             pixel position (X, Y, Z), uv (U, V), and the numbers of material and triangle, -1 where nothing is.
              With --denoise a .png shows the picture without noise, and an .exr has a layer 'denoised' of it; R, G, B
              and .npy stay as they are.
   FILE.json  statistics, see below
@@ -230,6 +232,7 @@ def output_of(arguments: argparse.Namespace, driver: str | None) -> Path:
     words = [Path(arguments.scene.replace(":", "-")).stem, driver or DEFAULT_DRIVER]
     words += [arguments.camera] if arguments.camera else []
     words += [f"frame-{arguments.frame}"] if arguments.frame and arguments.frames is None else []
+    words += ["draft"] if arguments.draft else []
     words += [f"time-{arguments.time:g}"] if arguments.time is not None else []
     return DEFAULT_FOLDER / f"{NO_WORD.sub('_', '-'.join(words))}.png" if path is None else path
 

@@ -25,7 +25,7 @@ examples:
   tracecore scene export cornell --to cornell.glb
 """
 
-EXPORT_EXAMPLES = """\
+FORMATS = """\
 what is written, by the end of FILE's name:
   .toml  all of the scene, to be edited and rendered; textures and meshes in files beside it
   .aff   the whole animation, with nested transforms, tracks and lights; textures and shared meshes in files beside it
@@ -37,7 +37,10 @@ what is written, by the end of FILE's name:
 Of several cameras, the one that --camera names comes first, and is the one of a format that has but one. Files that
 are there are replaced, but for those that the scene is read from. A line is printed for each thing that the format
 cannot say.
+"""
 
+EXPORT_EXAMPLES = f"""\
+{FORMATS}
 examples:
   tracecore scene export cornell --to cornell.glb
   tracecore scene export kitchen.aff --to kitchen.obj --frame 400

@@ -19,6 +19,7 @@ from renderer.drivers.search_radius import footprint_radius, pass_radius, photon
 from renderer.drivers.sppm import StochasticDriver
 from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
+from renderer.settings.near_miss import did_you_mean
 
 __all__ = [
     "DRIVERS",
@@ -74,5 +75,5 @@ def register_driver(driver: D) -> D:
 def find_driver(name: str) -> type[EyeDriver]:
     """Return the driver of a name. Raises `UsageError`, which lists the names, where there is none."""
     if name not in DRIVERS:
-        raise UsageError(f"unknown driver '{name}'; registered: {', '.join(DRIVERS)}")
+        raise UsageError(f"unknown driver '{name}'; registered: {', '.join(DRIVERS)}{did_you_mean(name, DRIVERS)}")
     return DRIVERS[name]

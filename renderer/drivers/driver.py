@@ -36,6 +36,7 @@ class RenderSettings:
     projection: whether photons are sent where they matter.
     guide_share: share of the photons of `photon` and `sppm` that go to mirrors and glass, below 1.
     is_logged: whether it is noted what each thread does when.
+    crop: left column, upper row, width and height of the part of the picture that is made, or None for all of it.
     """
 
     width: int
@@ -52,6 +53,12 @@ class RenderSettings:
     projection: bool = True
     guide_share: float = 0.0
     is_logged: bool = False
+    crop: tuple[int, int, int, int] | None = None
+
+    @property
+    def film_size(self) -> tuple[int, int]:
+        """Returns width and height of what is made of the picture, pixels."""
+        return (self.width, self.height) if self.crop is None else self.crop[2:]
 
 
 @dataclass(kw_only=True)
@@ -154,7 +161,8 @@ class Driver(Protocol):
         """Returns the settings as used: what the user left open is filled in."""
 
     def render_pass(self, index: int) -> Radiance:
-        """Returns pass `index` (0-based): (height, width, columns) float64, first row at the top.
+        """Returns pass `index` (0-based): (height, width, columns) float64, first row at the top, of the whole picture
+        or of `settings.crop`, for a driver whose class says `can_crop`.
 
         The first columns are linear radiance, and behind it is what `settings.layers` asks for, see `layers`.
         """

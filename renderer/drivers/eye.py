@@ -72,6 +72,15 @@ def pixels_by_tile(width: int, height: int) -> npt.NDArray[np.int32]:
     return by_tile[by_tile >= 0].astype(np.int32)
 
 
+def cropped(pixels: npt.NDArray[np.int32], settings: RenderSettings) -> npt.NDArray[np.int32]:
+    """Returns those indices of pixels, in their order, that are in the part of the picture that is made."""
+    if settings.crop is None:
+        return pixels
+    x, y, width, height = settings.crop
+    rows, columns = np.divmod(pixels, settings.width)
+    return pixels[(x <= columns) & (columns < x + width) & (y <= rows) & (rows < y + height)]
+
+
 @dataclass(frozen=True)
 class PassSite:
     """Says where a pass is made.
@@ -110,8 +119,9 @@ class EyeDriver:
 
     A driver describes itself by fields of its class: its `name`; a `summary` of one line for the help; which of
     `settings.picture.DRIVER_SETTINGS` it `takes`; the `curve` by which its pictures are shown where the user names
-    none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`,
-    so that sheets are solid to it; and whether it `is_sequential`: whether a pass needs what those before it have left.
+    none; what its paths do with `diffuse` reflection; which `caustics` it sees; whether it `is_opaque`, so that sheets
+    are solid to it; whether it `is_sequential`: whether a pass needs what those before it have left; and whether it
+    `can_crop`: make a part of the picture alone.
     """
 
     name: ClassVar[str]
@@ -122,6 +132,7 @@ class EyeDriver:
     caustics: ClassVar[Caustics]
     is_opaque: ClassVar[bool] = False
     is_sequential: ClassVar[bool] = False
+    can_crop: ClassVar[bool] = True
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         self.settings = settings
@@ -135,7 +146,7 @@ class EyeDriver:
             tracer, settings.threads, settings.batch_rays, self._eye_slots, LOG_ROWS if settings.is_logged else 0
         )
         #: Indices of the pixels that paths begin in, in the order in which they are visited.
-        self.pixels = pixels_by_tile(settings.width, settings.height)
+        self.pixels = cropped(pixels_by_tile(settings.width, settings.height), settings)
         #: Called with the job of each pass over eye paths before it begins, for whoever looks on.
         self.on_job: Callable[[EyeJob], None] = lambda job: None
 
@@ -179,7 +190,9 @@ class EyeDriver:
             features = self._eye_job(self._eye_task(index), no_photons())._replace(image=image)
             self._run_eye_loop(site, run_features, features, 1)
         site.give_back()
-        return image.reshape(self.settings.height, self.settings.width, -1), site.work, self.carries()
+        whole = image.reshape(self.settings.height, self.settings.width, -1)
+        x, y, width, height = self.settings.crop or (0, 0, self.settings.width, self.settings.height)
+        return np.ascontiguousarray(whole[y : y + height, x : x + width]), site.work, self.carries()
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, (height * width, columns) float64, row by row.
@@ -201,6 +214,11 @@ class EyeDriver:
     def logs(self) -> list[Log]:
         """Returns what each thread did when."""
         return self._pool.logs()
+
+    def give_up(self) -> None:
+        """Has the passes under way end early: who waits for one gets `Stopped`. It is called from any thread, and does
+        nothing where no pass is under way."""
+        self._pool.stop()
 
     def close(self) -> None:
         """Gives the ports back."""

@@ -26,9 +26,9 @@ def denoised(linear: Floats, layers: Mapping[str, Floats]) -> Floats:
     """Returns a picture without its noise.
 
     linear: (height, width, 3) float32, linear radiance.
-    layers: `albedo` and `normal`, of the same shape.
+    layers: `albedo` and `normal`, of the same shape, if they are known.
     """
     import pyoidn
 
-    clean = pyoidn.denoise(linear, layers["albedo"], layers["normal"], hdr=True)
+    clean = pyoidn.denoise(linear, layers.get("albedo"), layers.get("normal"), hdr=True)
     return np.maximum(np.asarray(clean, np.float32), 0.0)

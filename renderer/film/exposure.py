@@ -14,8 +14,9 @@ Linear pictures do not depend on any of it.
 import math
 
 import numpy as np
+import numpy.typing as npt
 
-from renderer.film.tone_mapping import Linear, ToneMapping, luminance
+from renderer.film.tone_mapping import ToneMapping, luminance
 
 #: Luminance that the middle of a picture gets.
 MIDDLE_GREY = 0.18
@@ -27,7 +28,7 @@ MOST_STOPS = 20.0
 MOST_WHITE = 32.0
 
 
-def metered(radiance: Linear, curve: str) -> ToneMapping:
+def metered(radiance: npt.ArrayLike, curve: str) -> ToneMapping:
     """Returns how to show a picture, (height, width, 3) linear radiance, by a curve; one that is black, as it is."""
     light = luminance(radiance)
     light = light[light > 0.0]

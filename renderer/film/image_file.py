@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +21,21 @@ PICTURE_SUFFIXES = (".png", ".exr", ".npy")
 DEFAULT_FOLDER = Path("output")
 
 
+class Window(NamedTuple):
+    """Says which part of a picture there is: its left column, its upper row, and the size of the whole, pixels."""
+
+    left: int
+    upper: int
+    width: int
+    height: int
+
+
 def check_writable(path: Path) -> None:
     """Raise `UsageError` now if a picture could not be written to `path` later. The default folder may be missing."""
     if path.suffix.lower() not in PICTURE_SUFFIXES:
         raise UsageError(f"cannot write '{path}': the name must end in one of {', '.join(PICTURE_SUFFIXES)}")
     if path.suffix.lower() == ".exr":
-        _check_exr(path)
+        check_exr(path)
     check_folder(path)
 
 
@@ -78,12 +88,13 @@ def check_photon_path(path: Path) -> None:
     check_folder(path)
 
 
-def _check_exr(path: Path) -> None:
+def check_exr(path: Path) -> None:
+    """Raise `UsageError` where OpenEXR is not installed. path: that is to be written or read."""
     try:
         import OpenEXR  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            f"cannot write '{path}': OpenEXR is not installed; install it with: pip install OpenEXR"
+            f"'{path}' needs OpenEXR, which is not installed; install it with: pip install OpenEXR"
         ) from error
 
 
@@ -126,22 +137,43 @@ def write_array(path: Path, array: npt.NDArray[np.generic]) -> None:
         np.save(file, array, allow_pickle=False)
 
 
-def write_exr(path: Path, layers: Mapping[str, npt.NDArray[np.float32]], texts: Mapping[str, str]) -> None:
+def write_exr(
+    path: Path,
+    layers: Mapping[str, npt.NDArray[np.float32]],
+    texts: Mapping[str, str],
+    window: Window | None = None,
+) -> None:
     """Write layers of a picture as OpenEXR; `texts` become header attributes.
 
     layers: by name, (height, width, 3) or (height, width) float32. `beauty` becomes the channels R, G, B and `depth` Z,
-    as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is normals, and of one a.Y.
+    as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is
+    normals or positions, of two a.U, a.V, and of one a.Y.
+    window: which part of a picture they are, which becomes the file's data window; None for all of it.
     """
     import OpenEXR
 
     header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
     header |= {keyword: encodable(text) for keyword, text in texts.items()}
+    if window is not None:
+        header |= _windows(window, layers["beauty"].shape)
     channels = {name: plane for layer, values in layers.items() for name, plane in _channels(layer, values)}
     with temporary_beside(path) as temporary, OpenEXR.File(header, channels) as file:
         try:
             file.write(str(temporary))
         except RuntimeError as error:  # of OpenEXR, whatever is wrong with the disk
             raise WriteError(path, OSError(str(error).replace(str(temporary), path.name))) from error
+
+
+def _windows(window: Window, shape: tuple[int, ...]) -> dict[str, tuple[npt.NDArray[np.int32], ...]]:
+    """Return the header's windows, first and last column and row. shape: of the layers, rows and columns first."""
+
+    def corners(left: int, upper: int, width: int, height: int) -> tuple[npt.NDArray[np.int32], ...]:
+        return np.array([left, upper], np.int32), np.array([left + width - 1, upper + height - 1], np.int32)
+
+    return {
+        "dataWindow": corners(window.left, window.upper, shape[1], shape[0]),
+        "displayWindow": corners(0, 0, window.width, window.height),
+    }
 
 
 def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
@@ -153,7 +185,8 @@ def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str
     elif values.ndim == 2:
         yield f"{layer}.Y", np.ascontiguousarray(values)
     else:
-        for channel, name in enumerate("XYZ" if layer == "normal" else "RGB"):
+        names = "UV" if values.shape[2] == 2 else "XYZ" if layer in ("normal", "position") else "RGB"
+        for channel, name in enumerate(names):
             yield f"{layer}.{name}", np.ascontiguousarray(values[..., channel])
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,26 @@ from renderer.film.tone_mapping import ToneMapping
 class Picture:
     """A picture as it is after some passes; it does not change when more are made.
 
-    film: the passes. texts: what is kept in a file: scene, driver and all settings that decide the pixels. statistics:
-    as `tracecore photons --help` explains them. mapping: from light to what a screen shows. has_layers: whether all
-    layers were asked for. is_denoised: whether it is shown without noise. is_finished: whether it has all passes that
-    were asked for.
+    film: the passes.
+    texts: what is kept in a file: scene, driver and all settings that decide the pixels.
+    statistics: as `tracecore photons --help` explains them.
+    mapping: from light to what a screen shows.
+    layer_names: of what was asked for beside the picture.
+    first_hits: layers of the middles of pixels, by name.
+    is_denoised: whether it is shown without noise.
+    is_finished: whether it has all passes that were asked for.
+    window: which part of a picture it is, or None for all of it.
     """
 
     film: Film
     texts: dict[str, str]
     statistics: dict[str, Any]
     mapping: ToneMapping
-    has_layers: bool = False
+    layer_names: tuple[str, ...] = ()
+    first_hits: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
     is_denoised: bool = False
     is_finished: bool = True
+    window: image_file.Window | None = None
 
     @property
     def passes(self) -> int:
@@ -49,11 +57,14 @@ class Picture:
 
         albedo, normal, direct, indirect, caustic: (height, width, 3) float32. depth (world units), noise (standard
         error of `image`), density (photons found per square metre and pass): (height, width) float32. denoised: as
-        `image`, where `denoise` was asked for.
+        `image`, where `denoise` was asked for. By name alone: variance (square of noise), and what `first_hits` of
+        `renderer.scene` tells of the middles of pixels.
         """
         found = dict(self.film.layers)
-        if self.has_layers:
-            found["noise"] = self.film.noise
+        if self.layer_names:
+            noise = self.film.noise
+            known = {**found, "noise": noise, "variance": np.square(noise), **self.first_hits}
+            found = {name: layer for name, layer in known.items() if name in self.layer_names}
         if self.is_denoised:
             found["denoised"] = self._denoised
         return found
@@ -78,7 +89,7 @@ class Picture:
         """Write the picture to a file whose path has been checked."""
         match path.suffix.lower():
             case ".exr":
-                image_file.write_exr(path, self._exr_layers(), self.texts)
+                image_file.write_exr(path, self._exr_layers(), self.texts, self.window)
             case ".npy":
                 image_file.write_array(path, self.image)
             case _:
@@ -90,7 +101,7 @@ class Picture:
 
     def _exr_layers(self) -> dict[str, npt.NDArray[np.float32]]:
         """Return what an .exr holds: features that only denoising needed are left out."""
-        shown = self.layers if self.has_layers else {}
+        shown = self.layers if self.layer_names else {}
         denoised = {"denoised": self._denoised} if self.is_denoised else {}
         return {"beauty": self.image} | shown | denoised
 

@@ -1,6 +1,7 @@
 """From linear radiance to the 8-bit picture that a screen shows, in three steps.
 
-1. Exposure: radiance is multiplied by 2^exposure; +1 is one stop brighter.
+1. Exposure: radiance is multiplied by 2^exposure; +1 is one stop brighter. Before, colours are changed where another
+   white than that of sRGB is chosen (`white_point`).
 2. Curve. `reinhard`, after Reinhard, Stark, Shirley, Ferwerda: Photographic Tone Reproduction for Digital Images, 2002,
    equation 4: luminance L becomes L (1 + L / white^2) / (1 + L), which leaves the darks as they are, compresses the
    brights and burns out at L = white. Channels are scaled alike, so that hues stay. `linear` leaves luminance as it is.
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from renderer.film.white_point import Chromaticity, adaptation
 from scenes.srgb import encoded
 
 Linear = npt.NDArray[np.float32]
@@ -49,17 +51,26 @@ class ToneMapping:
     exposure: stops.
     curve: a name in `CURVES`.
     white: luminance, after exposure, that `reinhard` maps to 1.
+    white_point: x and y of what is shown white, or None for the white of sRGB.
     """
 
     exposure: float = 0.0
     curve: str = "reinhard"
     white: float = 4.0
+    white_point: Chromaticity | None = None
 
     def __call__(self, radiance: Linear) -> npt.NDArray[np.uint8]:
         """Returns (height, width, 3) uint8, sRGB encoded, of (height, width, 3) linear radiance not below 0."""
-        exposed = np.asarray(radiance, np.float64) * 2.0**self.exposure
+        exposed = adapted(np.asarray(radiance, np.float64), self.white_point) * 2.0**self.exposure
         scale = CURVES[self.curve](luminance(exposed), self.white)
         return to_bytes(encoded(exposed * scale[..., np.newaxis]))
+
+
+def adapted(radiance: npt.NDArray[np.float64], white_point: Chromaticity | None) -> npt.NDArray[np.float64]:
+    """Returns linear sRGB, (..., 3) float64 not below 0, in which what has the chromaticity of the white point is grey;
+    None leaves it as it is.
+    """
+    return radiance if white_point is None else np.maximum(radiance @ adaptation(white_point).T, 0.0)
 
 
 def to_bytes(shown: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:

@@ -161,6 +161,12 @@ class ContainedDriver:
             except TraceError as error:
                 self._go_on(error, index)
 
+    def give_up(self) -> None:
+        """Has the passes under way end early, of a driver that can, as `EyeDriver.give_up` does."""
+        give_up: Callable[[], None] | None = getattr(self._driver, "give_up", None)
+        if give_up is not None:
+            give_up()
+
     def logs(self) -> list[Log]:
         """Returns what the threads of all drivers did when, of drivers that know."""
         logs: Callable[[], list[Log]] = getattr(self._driver, "logs", list)

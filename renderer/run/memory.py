@@ -64,12 +64,13 @@ def picture_bytes(
     from renderer.film.layers import LAYER_COLUMNS
     from tracecore.cores import usable_cores
 
-    pixels, passes, of_pass = settings.width * settings.height, 1, 0
+    passes, of_pass = 1, 0
     if issubclass(driver, EyeDriver):
         of_pass, most = driver.bytes_for(settings, STORED_BY_PASS), driver.bytes_for(settings)
         if not driver.is_sequential:
             passes = max(1, passes_under_way(settings.threads or usable_cores(), most))
-    film = pixels * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)
+    width, height = settings.film_size
+    film = width * height * (8 * FILM_SUMS * LAYER_COLUMNS[settings.layers] + FILE_BYTES)
     under_way = passes if most_passes is None else min(passes, most_passes)
     return Estimate(scene_bytes(snapshot) | {"film": film, "passes under way": under_way * of_pass})
 

@@ -14,13 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import numpy as np
+
 from renderer.atomic_file import temporary_beside, write_each
 from renderer.film import image_file
 from renderer.film.exposure import metered
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.film.picture import Picture
-from renderer.film.tone_mapping import ToneMapping
+from renderer.film.tone_mapping import ToneMapping, adapted
 from renderer.interrupts import held_back
 from renderer.run import statistics, timeline
 from renderer.run.checkpoint import NOTHING_SPENT, Spent
@@ -29,6 +31,8 @@ from renderer.run.darkness import darkness
 from renderer.run.earlier_picture import files_of
 from renderer.run.resuming import Resuming
 from renderer.run.session import Saving, expose, render
+from renderer.scene.first_hits import Floats, first_hits
+from renderer.settings.picture import FIRST_HIT_LAYERS
 from renderer.version import __version__
 from scenes.written_file import target_of
 from tracecore.dispatch.tracer import Limits as TracerLimits
@@ -76,7 +80,7 @@ def make_picture(context: RenderContext, order: PictureOrder, path: Path | None,
     settings = order.settings(context.snapshot)
     resuming = Resuming(order.checkpoint, quiet=order.quiet)
     with closing(ContainedDriver(context, order, settings)) as driver, held_back():
-        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers], order.clamp)
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], order.clamp)
         resuming.take_up(driver, film)
         record = PictureRecord(driver, order, start, resuming.spent)
         files = PictureFiles(path, record, resuming, keep_linear=keep_linear)
@@ -105,7 +109,7 @@ def picture_by_pass(context: RenderContext, order: PictureOrder) -> Iterator[Pic
     settings = order.settings(context.snapshot)
     with closing(ContainedDriver(context, order, settings)) as driver:
         record = PictureRecord(driver, order, start)
-        film = Film(settings.width, settings.height, LAYER_COLUMNS[settings.layers], order.clamp)
+        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], order.clamp)
         for is_last in expose(driver, film, order.limits):
             yield dataclasses.replace(record.picture(film), is_finished=is_last)
 
@@ -123,6 +127,11 @@ class PictureRecord:
         self._driver, self._start, self._before = driver, start, before
         self._start_seconds = time.perf_counter() - start
         self.order = order
+        self._first_hits: dict[str, Floats] = {}
+        if set(order.layers) & set(FIRST_HIT_LAYERS):
+            settings = driver.settings
+            size = (settings.width, settings.height)
+            self._first_hits = first_hits(driver.context.snapshot, driver.context.tracer, size, settings.crop)
 
     def picture(self, film: Film) -> Picture:
         """Returns the picture so far, which stays as it is when the film goes on."""
@@ -132,16 +141,24 @@ class PictureRecord:
             texts=self.texts(film.passes, mapping),
             statistics=self.statistics(film),
             mapping=mapping,
-            has_layers=self._driver.settings.layers == "all",
+            layer_names=self.order.layers,
+            first_hits=self._first_hits,
             is_denoised=self.order.denoise,
             is_finished=False,
+            window=self._window(),
         )
+
+    def _window(self) -> image_file.Window | None:
+        settings = self._driver.settings
+        return settings.crop and image_file.Window(*settings.crop[:2], settings.width, settings.height)
 
     def mapping(self, film: Film) -> ToneMapping:
         """Returns how the picture is shown, with the exposure that was asked for, or what suits it."""
+        curve, white = self.order.curve, self.order.white_point
         if self.order.exposure is None:
-            return metered(film.linear, self.order.curve)
-        return ToneMapping(exposure=self.order.exposure, curve=self.order.curve)
+            linear = film.linear if white is None else adapted(film.linear.astype(np.float64), white)
+            return dataclasses.replace(metered(linear, curve), white_point=white)
+        return ToneMapping(exposure=self.order.exposure, curve=curve, white_point=white)
 
     def texts(self, passes: int, mapping: ToneMapping) -> dict[str, str]:
         """Returns what is kept in the picture itself: all that decides its pixels, so that the file is the same
@@ -155,6 +172,8 @@ class PictureRecord:
         }
         if mapping.white != ToneMapping.white:
             settings |= {"white": mapping.white}
+        if mapping.white_point is not None:
+            settings |= {"white_point": mapping.white_point}
         camera = self._driver.context.snapshot.camera
         if camera.aperture > 0.0:
             settings |= {"aperture": camera.aperture, "focus": camera.focus}
@@ -164,7 +183,8 @@ class PictureRecord:
             settings |= {"denoise": True}
         if self.order.clamp is not None:
             settings |= {"clamp": self.order.clamp}
-        for name in ("threads", "batch_rays", "layers", "is_logged"):
+        left_out = ("threads", "batch_rays", "layers", "is_logged", *(["crop"] if settings["crop"] is None else []))
+        for name in left_out:
             del settings[name]
         return {
             "Software": f"tracecore {__version__}",

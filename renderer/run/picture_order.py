@@ -13,6 +13,7 @@ from renderer.settings.picture import DEFAULT_PREVIEW
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import Driver, RenderSettings
+    from renderer.film.white_point import Chromaticity
     from renderer.run.motion import Motion
     from renderer.scene.render_context import TracerChoice
     from scenes.model import Snapshot
@@ -28,6 +29,8 @@ class PictureOrder:
     limits: when to stop.
     exposure: in stops, or None for what suits the picture, see `renderer.film.exposure`.
     curve: the tone curve, which compresses bright light.
+    white_point: x and y of what is shown white, or None for the white of sRGB.
+    layers: names of what is kept beside the picture.
     photon_path: where the photon map is kept, of a driver that has one.
     timeline_path: where it is written what each thread did when, of a driver that knows.
     preview: at least so many seconds between two unfinished pictures.
@@ -45,6 +48,8 @@ class PictureOrder:
     limits: Limits
     exposure: float | None = 0.0
     curve: str = "reinhard"
+    white_point: Chromaticity | None = None
+    layers: tuple[str, ...] = ()
     photon_path: Path | None = None
     timeline_path: Path | None = None
     preview: float = DEFAULT_PREVIEW

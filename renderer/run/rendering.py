@@ -24,6 +24,7 @@ from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable
 from renderer.film.picture import Picture
+from renderer.film.white_point import Chromaticity, chromaticity_of
 from renderer.plugins import load_installed
 from renderer.run import first_run
 from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
@@ -42,7 +43,12 @@ from renderer.settings.picture import (
     DEFAULT_PASSES,
     DEFAULT_PREVIEW,
     DEFAULT_UPDATE,
+    DRAFT_PASSES,
+    DRAFT_SHARE,
     DRIVER_SETTINGS,
+    FEATURE_LAYERS,
+    LIGHT_LAYERS,
+    USUAL_LAYERS,
     Settings,
 )
 from renderer.settings.setting import MAX_PIXELS
@@ -127,6 +133,8 @@ class Plan:
             limits=Limits(passes=passes_of(chosen), seconds=chosen.time_limit, noise=chosen.target_noise),
             exposure=None if chosen.exposure == "auto" else chosen.exposure or 0.0,
             curve=chosen.tone_map or curve_of(self.driver),
+            white_point=white_of(chosen),
+            layers=layers_wanted(chosen),
             photon_path=chosen.save_photons,
             timeline_path=chosen.timeline,
             preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
@@ -283,24 +291,47 @@ def driver_settings(settings: Settings, snapshot: Snapshot) -> RenderSettings:
     width, height = settings.size or snapshot.camera.resolution
     if not (width >= 1 and height >= 1 and width * height <= MAX_PIXELS):
         raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
+    if settings.draft:
+        width, height = (max(1, side // DRAFT_SHARE) for side in (width, height))
     names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler", "guide_share")
     chosen: dict[str, Any] = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
     pixel_filter, layers = settings.filter or DEFAULT_FILTER, layers_for(settings)
     chosen |= {"pixel_filter": pixel_filter, "layers": layers, "is_logged": settings.timeline is not None}
+    chosen["crop"] = crop_within(settings.crop, (width, height))
     return RenderSettings(width=width, height=height, **chosen)
+
+
+def crop_within(crop: tuple[int, int, int, int] | None, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
+    """Return a part of a picture. size: width and height of all of it. Raises `UsageError` where it is not within."""
+    if crop is not None and (crop[0] + crop[2] > size[0] or crop[1] + crop[3] > size[1]):
+        raise UsageError(f"--crop {','.join(map(str, crop))} is not within the picture, {size[0]}x{size[1]} pixels")
+    return crop
 
 
 def passes_of(settings: Settings) -> int | None:
     """Return as many passes as asked for; without a word and without another limit the default."""
     has_limit = settings.time_limit is not None or settings.target_noise is not None
-    return DEFAULT_PASSES if settings.passes is None and not has_limit else settings.passes
+    usual = DRAFT_PASSES if settings.draft else DEFAULT_PASSES
+    return usual if settings.passes is None and not has_limit else settings.passes
+
+
+def white_of(settings: Settings) -> Chromaticity | None:
+    """Return x and y of what is shown white, or None for what is white anyway."""
+    white = settings.white_point
+    return chromaticity_of(white) if isinstance(white, float) else white
+
+
+def layers_wanted(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the layers that are kept beside the picture."""
+    return (USUAL_LAYERS if settings.layers else ()) if isinstance(settings.layers, bool) else settings.layers
 
 
 def layers_for(settings: Settings) -> str:
     """Return the least of `layers.LAYER_COLUMNS` that has what is asked for."""
-    if settings.layers:
+    wanted = set(layers_wanted(settings))
+    if wanted & set(LIGHT_LAYERS):
         return "all"
-    if settings.denoise:
+    if settings.denoise or wanted & set(FEATURE_LAYERS):
         return "features"
     return "beauty" if settings.target_noise is None else "bias"
 
@@ -312,6 +343,8 @@ def check_driver(settings: Settings, driver_name: str) -> None:
     for name in DRIVER_SETTINGS:
         if name not in taken and getattr(settings, name) is not None:
             raise UsageError(f"{option(name)} does nothing for the driver {driver_name}; leave it out")
+    if settings.crop is not None and not getattr(driver, "can_crop", False):
+        raise UsageError(f"--crop is not for the driver {driver_name}, which makes whole pictures; leave it out")
     if settings.save_photons is not None and not hasattr(driver, "save_photons"):
         raise UsageError(f"driver {driver_name} keeps no photons; use --driver photons-only with --save-photons")
 
@@ -340,7 +373,7 @@ def check_resuming(settings: Settings) -> None:
 def check_output(settings: Settings, path: Path) -> None:
     """Raise `UsageError` for a setting that would do nothing to a file of this kind."""
     suffix = path.suffix.lower()
-    for name in ("exposure", "tone_map"):
+    for name in ("exposure", "tone_map", "white_point"):
         if getattr(settings, name) is not None and suffix in (".exr", ".npy"):
             raise UsageError(f"{option(name)} is for .png alone; '{path}' holds linear radiance; leave it out")
     if settings.layers and suffix != ".exr":

@@ -17,11 +17,14 @@ from renderer.settings.setting import (
     DeviceName,
     File,
     Flag,
+    FlagOrNames,
     Name,
     Number,
     NumberOrWord,
+    Rectangle,
     Size,
     Vector,
+    White,
     Whole,
     setting,
 )
@@ -31,6 +34,8 @@ MIN_BATCH, MAX_BATCH = 256, 65536
 
 DEFAULT_DRIVER = "photon"
 DEFAULT_PASSES = 64
+#: A draft has so many passes, and so many times fewer columns and rows.
+DRAFT_PASSES, DRAFT_SHARE = 4, 4
 DEFAULT_FILTER = "box"
 DEFAULT_UPDATE: Literal["auto"] = "auto"
 DEFAULT_MOTION_SAMPLES = 16
@@ -41,6 +46,14 @@ DEFAULT_PREVIEW = 5.0
 #: As `pixel_filters.FILTERS` and `task.SAMPLERS` have them, which need the compiler.
 FILTER_NAMES = ("box", "tent", "gaussian", "blackman-harris")
 SAMPLER_NAMES = ("sobol", "random")
+
+#: Layers of the light, of what the eye meets first, and of errors, which are all that there are without names; and
+#: those of the middles of pixels (`renderer.scene.first_hits`) and others that are kept by name alone.
+LIGHT_LAYERS = ("direct", "indirect", "caustic", "density")
+FEATURE_LAYERS = ("albedo", "normal", "depth")
+USUAL_LAYERS = (*LIGHT_LAYERS, *FEATURE_LAYERS, "noise")
+FIRST_HIT_LAYERS = ("position", "uv", "material", "triangle")
+LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS)
 
 #: Settings that not every driver takes; a driver says which it does (`drivers.driver.settings_taken`).
 DRIVER_SETTINGS = ("photons", "radius", "guide_share", "max_bounces")
@@ -117,6 +130,18 @@ class Settings(Checked):
     size: tuple[int, int] | None = setting(
         Size(), "pixels, such as 400x300", otherwise="what the scene says", group=_PICTURE
     )
+    draft: bool = setting(
+        Flag(),
+        "a quick look: a quarter of the width and of the height, and without --passes 4 of them",
+        default=False,
+        group=_PICTURE,
+    )
+    crop: tuple[int, int, int, int] | None = setting(
+        Rectangle(),
+        "make this part of the picture alone, from column X and row Y on, with the bits that it has in the whole",
+        otherwise="the whole picture",
+        group=_PICTURE,
+    )
     passes: int | None = setting(
         Whole(1, 10**6),
         "passes, samples per pixel",
@@ -134,9 +159,10 @@ class Settings(Checked):
         otherwise="no target",
         group=_PICTURE,
     )
-    layers: bool = setting(
-        Flag(),
-        "keep direct, indirect and caustic light, albedo, normals and more beside the picture; a file must be an .exr",
+    layers: bool | tuple[str, ...] = setting(
+        FlagOrNames(LAYER_NAMES),
+        "keep direct, indirect and caustic light, albedo, normals and more beside the picture, or the layers that are "
+        "named alone; a file must be an .exr",
         default=False,
         group=_PICTURE,
     )
@@ -158,6 +184,13 @@ class Settings(Checked):
     )
     tone_map: str | None = setting(
         Choice(("reinhard", "linear")), "curve for the brights", otherwise="what suits the driver", group=_PICTURE
+    )
+    white_point: float | tuple[float, float] | None = setting(
+        White(),
+        "show this colour white, as an eye that is used to it sees it: x and y, or that of a black body, such as 2856 "
+        "for a light bulb; the linear picture stays as it is",
+        otherwise="sRGB's, 0.3127,0.3290",
+        group=_PICTURE,
     )
 
     eye: tuple[float, float, float] | None = setting(

@@ -167,6 +167,47 @@ class Size:
 
 
 @dataclass(frozen=True)
+class Rectangle:
+    """This kind of value is a part of a picture: its left column, its upper row, its width and its height, pixels."""
+
+    metavar: str | None = "X,Y,W,H"
+    expected: str = f"X,Y,WIDTH,HEIGHT such as 200,150,64,48, pixels from 0 to {MAX_SIDE}, sides of at least 1"
+
+    def read(self, text: str) -> tuple[int, ...]:
+        """Return the numbers of a text such as 200,150,64,48."""
+        return tuple(int(word) for word in text.split(","))
+
+    def clean(self, value: Any) -> tuple[int, int, int, int]:
+        """Return four `int` within the bounds."""
+        place, side = Whole(0, MAX_SIDE), Whole(1, MAX_SIDE)
+        x, y, width, height = (kind.clean(part) for kind, part in zip((place, place, side, side), value, strict=True))
+        return x, y, width, height
+
+
+@dataclass(frozen=True)
+class White:
+    """This kind of value is what is taken for white: a chromaticity, x and y, or the temperature of a black body."""
+
+    metavar: str | None = "X,Y|KELVIN"
+    expected: str = (
+        "a chromaticity such as 0.4476,0.4074, x and y from 0.1 to 0.8 and x + y below 1, or kelvin from 1667 to 25000"
+    )
+
+    def read(self, text: str) -> float | tuple[float, ...]:
+        """Return the numbers of a text such as 0.4476,0.4074, or the number of one such as 2856."""
+        return tuple(float(word) for word in text.split(",")) if "," in text else float(text)
+
+    def clean(self, value: Any) -> float | tuple[float, float]:
+        """Return two `float`, or one, within the bounds."""
+        if isinstance(value, numbers.Real):
+            return Number(1667.0, 25000.0).clean(value)
+        x, y = (Number(0.1, 0.8).clean(part) for part in value)
+        if x + y >= 1.0:
+            raise ValueError
+        return x, y
+
+
+@dataclass(frozen=True)
 class Bytes:
     """This kind of value is a number of bytes, or a text such as 4GB."""
 
@@ -283,6 +324,34 @@ class Definitions:
         if not all(re.fullmatch(r"\w+", name) and isinstance(text, str) for name, text in given.items()):
             raise ValueError
         return given
+
+
+@dataclass(frozen=True)
+class FlagOrNames:
+    """This kind of value is yes or no, or some of a few names: an option whose value may be left out.
+
+    names: all that there are.
+    """
+
+    names: tuple[str, ...]
+    metavar: str | None = "NAME,..."
+
+    @property
+    def expected(self) -> str:
+        """Returns the names in words."""
+        return f"nothing, or names with commas between them, of {', '.join(self.names)}"
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """Return the names of a text such as depth,normal."""
+        return tuple(text.split(","))
+
+    def clean(self, value: Any) -> bool | tuple[str, ...]:
+        """Return a `bool`, or names of which each is known, each once."""
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) or not value or not set(value) <= set(self.names):
+            raise ValueError
+        return tuple(dict.fromkeys(value))
 
 
 @dataclass(frozen=True)

@@ -221,6 +221,8 @@ def test_an_option_has_one_help_text_in_all_commands() -> None:
         "simulate",
         "reproduce barczak-2016",
         "scene info",
+        "view",
+        "convert",
         "scene export",
         "doctor",
     ]

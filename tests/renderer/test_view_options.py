@@ -1,15 +1,18 @@
 """A view of one's own: where the eye is, what it looks at, what is up, and mirrors by the letter."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import renderer
 import scenes
 from renderer.commands.arguments import Parser, chosen_settings
 from renderer.commands.render import add_arguments
 from renderer.errors import UsageError
-from renderer.run.rendering import plan_picture
+from renderer.film import image_file
+from renderer.run.rendering import driver_settings, plan_picture
 from renderer.scene.render_context import SceneView
 from renderer.settings.picture import Settings
 from scenes.errors import SceneError
@@ -104,3 +107,38 @@ def test_files_are_metered_and_other_scenes_are_not(ball: Path) -> None:
 def test_frames_are_not_metered_one_by_one(ball: Path) -> None:
     with pytest.raises(UsageError, match="--exposure auto would differ from frame to frame"):
         plan_picture(ball, Settings(exposure="auto"), is_sequence=True)
+
+
+# A part of the picture
+
+
+@pytest.mark.parametrize("driver", ["whitted", "photon"])
+def test_a_crop_has_the_bits_of_the_whole(driver: str) -> None:
+    made = Settings(driver=driver, size=(16, 12), passes=2, device="cpu", threads=2, quiet=True)
+    whole = renderer.render("cornell", made).image
+    part = renderer.render("cornell", made, crop=(5, 3, 7, 4))
+    assert np.array_equal(part.image, whole[3:7, 5:12])
+    assert part.statistics["rays.camera"] == 2 * 7 * 4
+    assert json.loads(part.texts["settings"])["crop"] == [5, 3, 7, 4]
+
+
+def test_a_crop_has_its_place_in_an_exr(tmp_path: Path) -> None:
+    openexr = pytest.importorskip("OpenEXR")
+    window = image_file.Window(5, 3, 16, 12)
+    image_file.write_exr(tmp_path / "a.exr", {"beauty": np.ones((4, 7, 3), np.float32)}, {}, window)
+    with openexr.File(str(tmp_path / "a.exr"), header_only=True) as file:
+        corners = [np.concatenate(file.header()[name]).tolist() for name in ("dataWindow", "displayWindow")]
+    assert corners == [[5, 3, 11, 6], [0, 0, 15, 11]]
+
+
+@pytest.mark.parametrize("crop", [(10, 0, 7, 1), (0, 10, 1, 3)])
+def test_a_crop_outside_of_the_picture(crop: tuple[int, int, int, int]) -> None:
+    with pytest.raises(UsageError, match="is not within the picture, 16x12 pixels"):
+        driver_settings(Settings(size=(16, 12), crop=crop), scenes.load("cornell").at(0))
+
+
+@pytest.mark.parametrize("word", ["1,2,3", "1,2,0,4", "-1,0,2,2", "1,2,3,4,5", "x"])
+def test_crops_that_are_none(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parsed("--crop", word)
+    assert "--crop: expected X,Y,WIDTH,HEIGHT" in capsys.readouterr().err

@@ -338,11 +338,11 @@ def test_no_two_files_of_a_command_are_the_same(tmp_path: Path) -> None:
 
 
 def test_every_option_that_names_a_file_is_known() -> None:
-    """--to is checked by the export, --references is a folder."""
+    """--to is checked by the export, the picture of a file by `check_new`; --references is a folder."""
     commands = cast(Any, make_parser()._subparsers)._group_actions[0].choices.values()
     subcommands = [sub for one in commands for sub in parsers_of(one)]
     files = {action.dest for one in subcommands for action in one._actions if "FILE" in str(action.metavar)}
-    assert files == {*WRITTEN, *READ, "plugin", "reference", "to"}
+    assert files == {*WRITTEN, *READ, "plugin", "picture", "reference", "to"}
 
 
 def parsers_of(parser: Any) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from difflib import get_close_matches
 
 from tracecore.errors import KernelError
 from tracecore.kernels.loop import IF_IF, NODE_THEN_LEAF, WHILE_WHILE, Loop
@@ -42,7 +43,8 @@ def find_strategy(kernel: str | KernelStrategy | None) -> KernelStrategy:
         return kernel
     name = kernel or DEFAULT_KERNEL
     if name not in _strategies:
-        raise KernelError(f"unknown kernel {name!r}; registered: {', '.join(_strategies)}")
+        near = "".join(f"; did you mean {one}?" for one in get_close_matches(name[:200], _strategies, 1))
+        raise KernelError(f"unknown kernel {name!r}; registered: {', '.join(_strategies)}{near}")
     return _strategies[name]
 
 

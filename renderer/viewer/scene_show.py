@@ -1,0 +1,219 @@
+"""A scene show renders a scene again and again, as the page wishes, and shows each pass.
+
+The scene is read once, and its tracer stays open as long as wishes leave triangles and device as they are, so that a
+camera that is moved waits for passes alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import scenes
+from renderer.drivers import DRIVERS
+from renderer.errors import RenderError
+from renderer.film.film import Film
+from renderer.film.layers import LAYER_COLUMNS
+from renderer.film.picture import Picture
+from renderer.run import statistics
+from renderer.run.containment import ContainedDriver
+from renderer.run.memory import check_fits
+from renderer.run.motion import stands_still
+from renderer.run.picture import PictureRecord
+from renderer.run.picture_order import PictureOrder
+from renderer.run.rendering import REMEDY, Plan, opened, plan_picture
+from renderer.run.session import expose
+from renderer.scene.render_context import RenderContext, TracerChoice
+from renderer.settings.picture import DRAFT_SHARE
+from renderer.viewer.live_picture import Floats, LivePicture, Shown, Wish, mapping_facts
+from renderer.viewer.wishes import command_line, words_of
+from scenes.errors import SceneError
+from scenes.model import Camera, Snapshot
+from shaders.errors import ShaderError
+from tracecore.errors import TraceError
+from tracecore.kernels.strategies import strategy_names
+from tracecore.rays import make_rays
+from tracecore.workers.pool import Stopped
+
+if TYPE_CHECKING:
+    from renderer.drivers.driver import RenderSettings
+
+#: At least so many seconds are between two passes that are shown, but for the last.
+SHOW_SECONDS = 0.15
+
+#: While the camera is being moved, a draft has so many passes.
+MOVING_PASSES = 1
+
+#: What a wish may lead to that is no fault of the program.
+FORESEEN = (RenderError, SceneError, ShaderError, TraceError, OSError, MemoryError)
+
+
+class SceneShow:
+    """Renders a scene as the page wishes.
+
+    scene: name of a shipped scene, or path of a file.
+    live: where passes are shown, and wishes come from.
+    at_end: called whenever a picture has all of its passes.
+    """
+
+    def __init__(self, scene: str, live: LivePicture, at_end: Callable[[Picture], None] = lambda picture: None) -> None:
+        self.name, self.live, self.at_end = scene, live, at_end
+        self.picture: Picture | None = None
+        self.settings = live.settings
+        self._scene: scenes.Scene | None = None
+        self._opened = ExitStack()
+        self._context: RenderContext | None = None
+        self._choice: TracerChoice | None = None
+
+    def run(self, wish: Wish) -> None:
+        """Renders wish after wish, until it is interrupted. Raises what the first of them cannot have."""
+        with self._opened:
+            while True:
+                try:
+                    self.render(wish)
+                except FORESEEN as error:
+                    if self.picture is None:
+                        raise
+                    self._refuse(wish, error)
+                wish = self.live.next_wish()
+
+    def render(self, wish: Wish) -> None:
+        """Renders a picture, and shows it pass by pass until it has all, or there is another wish."""
+        if self._scene is None:
+            self._scene = scenes.load(
+                self.name, parameters=wish.settings.define, allow_outside=wish.settings.allow_outside
+            )
+        plan = plan_picture(self._scene, replace(wish.settings, define=None))
+        order = draft_of(plan.order()) if wish.is_draft else plan.order()
+        context = self._context_of(plan)
+        settings, start = order.settings(context.snapshot), time.perf_counter()
+        with closing(ContainedDriver(context, order, settings)) as driver:
+            record = PictureRecord(driver, order, start)
+            facts = {"of_passes": order.limits.passes, "is_draft": wish.is_draft, **self._facts(wish, context)}
+            with self.live.stoppable(driver.give_up):
+                self._expose(driver, record, facts)
+            if driver.faults:
+                self._context = None  # its tracer has failed
+        self.settings = wish.settings
+
+    def _expose(self, driver: ContainedDriver, record: PictureRecord, facts: Mapping[str, Any]) -> None:
+        order, shown_at = record.order, -math.inf
+        film = Film(*driver.settings.film_size, LAYER_COLUMNS[driver.settings.layers], order.clamp)
+        try:
+            for is_last in expose(driver, film, order.limits):
+                if self.live.has_wish:
+                    return
+                if is_last or time.perf_counter() - shown_at >= SHOW_SECONDS:
+                    self.picture = replace(record.picture(film), is_finished=is_last)
+                    self.live.show(shown(self.picture, facts))
+                    shown_at = time.perf_counter()
+        except Stopped:
+            return
+        if self.picture is not None and not facts["is_draft"]:
+            self.at_end(self.picture)
+
+    def _context_of(self, plan: Plan) -> RenderContext:
+        """Returns the plan's snapshot with an open tracer: the one that is open already where it will do."""
+        choice, snapshot = TracerChoice.chosen(plan.settings), plan.snapshot()
+        if self._context is None or choice != self._choice or not stands_still(self._context.snapshot, snapshot):
+            self._opened.close()
+            self._context = None
+            self._context = self._opened.enter_context(opened(plan))
+            self._choice = choice
+        else:
+            check_fits(plan.estimate(snapshot), REMEDY)
+            self._context = replace(self._context, snapshot=snapshot)
+        return self._context
+
+    def _facts(self, wish: Wish, context: RenderContext) -> dict[str, Any]:
+        """Returns what the page says of a picture whatever its passes."""
+        snapshot = context.snapshot
+        kernels = [context.tracer.name] if context.tracer.device == "cpu" else strategy_names()
+        return {
+            "scene": self.name,
+            "words": words_of(wish.settings),
+            "choices": {"driver": list(DRIVERS), "kernel": list(kernels), "camera": list(camera_names(snapshot))},
+            "command": command_line(self.name, wish.settings),
+            "has_layers": bool(wish.settings.layers),
+            "camera": camera_facts(snapshot.camera, distance_ahead(context)),
+            "whole": list(snapshot.camera.resolution) if wish.settings.size is None else list(wish.settings.size),
+        }
+
+    def _refuse(self, wish: Wish, error: BaseException) -> None:
+        """Tells the page why a wish cannot be had, and goes back to the settings before."""
+        self.live.settings = self.settings or wish.settings
+        _, before = self.live.shown
+        error_text = " ".join(str(error).split()) or type(error).__name__
+        facts = {**before.facts, "status": "refused", "error": error_text}
+        self.live.show(replace(before, facts=facts))
+
+
+def draft_of(order: PictureOrder) -> PictureOrder:
+    """Returns the order of a small picture of a single pass, which comes at once."""
+
+    def smaller(snapshot: Snapshot) -> RenderSettings:
+        full = order.settings(snapshot)
+        width, height = (max(1, side // DRAFT_SHARE) for side in (full.width, full.height))
+        photons = None if full.photons is None else max(1, full.photons // DRAFT_SHARE**2)
+        return replace(full, width=width, height=height, photons=photons, crop=None)
+
+    limits = replace(order.limits, passes=MOVING_PASSES, seconds=None, noise=None)
+    return replace(order, settings=smaller, limits=limits, denoise=False)
+
+
+def shown(picture: Picture, facts: Mapping[str, Any]) -> Shown:
+    """Returns a picture as the page shows it, with what it says of it."""
+    layers = {"picture": lambda: picture.image}
+    layers |= {name: partial(_layer, picture, name) for name in picture.layers}
+    mapping = picture.mapping
+    return Shown(
+        facts={
+            "status": "finished" if picture.is_finished else "rendering",
+            "passes": picture.passes,
+            "size": [picture.film.width, picture.film.height],
+            "layers": list(layers),
+            "mapping": mapping_facts(mapping),
+            "statistics": statistics.plain(picture.statistics),
+            **facts,
+        },
+        layers=layers,
+    )
+
+
+def _layer(picture: Picture, name: str) -> Floats:
+    return picture.layers[name]
+
+
+def camera_names(snapshot: Snapshot) -> list[str]:
+    """Returns the names of a snapshot's cameras, in their order."""
+    return [str(name) for name in snapshot.cameras]
+
+
+def camera_facts(camera: Camera, distance: float) -> dict[str, Any]:
+    """Returns where a camera is, in plain numbers. distance: from it to what its middle looks at, world units."""
+    return {
+        "eye": list(map(float, camera.eye)),
+        "forward": list(map(float, camera.forward)),
+        "up": list(map(float, camera.up)),
+        "fov": float(camera.vertical_fov),
+        "is_parallel": camera.height is not None,
+        "distance": distance,
+    }
+
+
+def distance_ahead(context: RenderContext) -> float:
+    """Returns how far the surface is in the middle of the picture, or the middle of the scene where there is none."""
+    camera, positions = context.snapshot.camera, context.snapshot.positions
+    t = float(context.tracer.closest_hit(make_rays(camera.eye, camera.forward))[0, 0])
+    if math.isfinite(t) and t > 0.0:
+        return t
+    lower, upper = positions.min(axis=(0, 1)), positions.max(axis=(0, 1))
+    ahead = float(np.dot(0.5 * (lower + upper) - np.array(camera.eye), camera.forward))
+    return max(ahead, 0.1 * float(np.linalg.norm(upper - lower)), 1e-6)

@@ -1,0 +1,490 @@
+"""The viewer: what is shown and wished for between threads, what the server answers and to whom, and its page."""
+
+import http.client
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from headless_browser import Browser, browser_program
+
+import renderer
+from renderer import Settings, cli
+from renderer.commands import view
+from renderer.errors import UsageError
+from renderer.film.tone_mapping import ToneMapping
+from renderer.viewer import scene_show
+from renderer.viewer.live_picture import LivePicture, Shown, Wish, mapping_facts
+from renderer.viewer.scene_show import SceneShow
+from renderer.viewer.server import MOST_SHOWN_PIXELS, ViewerServer, sampled, wish_of
+from renderer.viewer.terminal import picture_text, protocol_of
+from renderer.viewer.wishes import changed, command_line, words_of
+
+SMALL = Settings(driver="whitted", size=(16, 12), passes=2, device="cpu", threads=1, quiet=True)
+
+LIGHT = np.random.default_rng(1).gamma(0.5, 2.0, (12, 16, 3)).astype(np.float32)
+
+#: How it is shown.
+MAPPING = ToneMapping(exposure=0.5, white_point=(0.45, 0.41))
+
+FACTS = {
+    "status": "finished",
+    "passes": 2,
+    "of_passes": 2,
+    "size": [16, 12],
+    "whole": [16, 12],
+    "layers": ["picture", "depth"],
+    "mapping": mapping_facts(MAPPING),
+    "scene": "cornell",
+    "command": "tracecore render cornell",
+    "words": {"driver": "whitted"},
+    "choices": {"driver": ["photon", "whitted"], "kernel": [], "camera": ["hall"]},
+    "camera": {"eye": [0, 0, 5], "forward": [0, 0, -1], "up": [0, 1, 0], "fov": 40, "distance": 5},
+}
+
+
+def test_picture() -> Shown:
+    """A picture that took no rendering."""
+    return Shown(facts=FACTS, layers={"picture": lambda: LIGHT, "depth": lambda: LIGHT[..., 0]})
+
+
+test_picture.__test__ = False  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def live() -> LivePicture:
+    made = LivePicture()
+    made.settings = SMALL
+    made.show(test_picture())
+    return made
+
+
+@pytest.fixture
+def server(live: LivePicture) -> Iterator[ViewerServer]:
+    made = ViewerServer(live)
+    made.start()
+    yield made
+    made.close()
+
+
+def ask(
+    server: ViewerServer, route: str, body: object = None, **headers: str
+) -> tuple[int, bytes, http.client.HTTPMessage]:
+    """Status, content and head of an answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    path = route if route.startswith("/") else f"/{server.token}/{route}"
+    sent = {"Content-Type": "application/json"} | {name.replace("_", "-"): text for name, text in headers.items()}
+    content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    connection.request("GET" if body is None else "POST", path, content, sent)
+    answer = connection.getresponse()
+    found = answer.status, answer.read(), answer.headers
+    connection.close()
+    return found
+
+
+# Between the threads
+
+
+def test_the_newest_picture_and_wish_alone_are_kept(live: LivePicture) -> None:
+    live.show(Shown(facts={"status": "two"}))
+    assert live.shown[1].facts == {"status": "two"}
+    assert live.newer_than(1, 5.0) == live.shown
+    assert live.newer_than(2, 0.01) is None
+    for passes in (3, 4):
+        live.wish(Wish(settings=Settings(passes=passes)))
+    assert live.has_wish
+    assert live.next_wish().settings.passes == 4
+    assert not live.has_wish
+
+
+def test_a_wish_stops_what_is_under_way_and_nothing_later(live: LivePicture) -> None:
+    stops: list[int] = []
+    with live.stoppable(lambda: stops.append(1)):
+        live.wish(Wish(settings=SMALL))
+    live.wish(Wish(settings=SMALL))
+    assert stops == [1]
+
+
+# Wishes and the command line
+
+
+def test_wishes_are_words_of_the_command_line() -> None:
+    wished = changed(SMALL, {"eye": "1,2,-3.5", "size": "8x6", "passes": "", "driver": "path", "crop": "1,2,3,4"})
+    assert (wished.eye, wished.size, wished.passes, wished.driver) == ((1.0, 2.0, -3.5), (8, 6), None, "path")
+    assert wished.crop == (1, 2, 3, 4)
+    assert words_of(wished) == {
+        "driver": "path",
+        "size": "8x6",
+        "crop": "1,2,3,4",
+        "frame": "0",
+        "eye": "1,2,-3.5",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"output": "a.png"}, "cannot change 'output'"),
+        ({"passes": "many"}, "--passes expected a whole number"),
+        ({"passes": 3}, "--passes expected a whole number"),
+        ({"eye": "1,2"}, "--eye expected three numbers"),
+        ({"plugin": "x.py"}, "cannot change 'plugin'"),
+    ],
+)
+def test_wishes_that_are_none(words: dict[str, object], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        changed(SMALL, words)
+
+
+def test_the_command_line_means_these_settings() -> None:
+    made = Settings(driver="path", eye=(0.1, 1 / 3, -2.0), size=(16, 12), layers=True, fov=30.0, crop=(1, 2, 3, 4))
+    words = command_line("my scene.aff", made, 5).split()
+    assert words[:4] == ["tracecore", "render", "'my", "scene.aff'"]
+    arguments = cli.make_parser().parse_args(["render", "s.aff", *words[4:]])
+    assert (
+        renderer.Settings(
+            **{name: getattr(arguments, name) for name in ("driver", "eye", "size", "layers", "fov", "crop")}
+        )
+        == made
+    )
+    assert (arguments.passes, str(arguments.output)) == (5, "picture.exr")
+    assert command_line("a", Settings(layers=True)) == "tracecore render a --layers -o picture.exr"
+
+
+# The server
+
+
+def test_the_page_and_the_layers(server: ViewerServer) -> None:
+    status, page, head = ask(server, "")
+    assert (status, head["Cache-Control"]) == (200, "no-store")
+    assert b"<!DOCTYPE html>" in page
+    assert "default-src 'none'" in head["Content-Security-Policy"]
+    _, data, head = ask(server, "picture?layer=picture")
+    assert np.array_equal(np.frombuffer(data, "<f4").reshape(12, 16, 3), LIGHT)
+    assert [head[f"X-{name}"] for name in ("Width", "Height", "Channels", "Number")] == ["16", "12", "3", "1"]
+    assert len(ask(server, "picture?layer=depth")[1]) == 4 * 16 * 12
+    assert ask(server, "picture?layer=none")[0] == 404
+    assert ask(server, "nothing")[0] == 404
+
+
+def test_strangers_get_nothing(server: ViewerServer, live: LivePicture) -> None:
+    token, port = server.token, server.server_port
+    assert len(token) >= 22
+    for route in ("/", "/x/", f"/{token[:-1]}/", f"/{token}x/picture?layer=picture", "//"):
+        assert ask(server, route)[:2] == (403, b"not for you")
+    assert ask(server, "", Host="evil.example")[0] == 403
+    assert ask(server, "", Host=f"evil.example:{port}")[0] == 403
+    assert ask(server, "wish", {"settings": {}}, Origin="http://evil.example")[0] == 403
+    assert ask(server, "", Host=f"localhost:{port}")[0] == 200
+    assert ask(server, "wish", {"settings": {}}, Origin=f"http://127.0.0.1:{port}")[0] == 200
+    live.next_wish()
+
+
+def test_wishes_arrive_and_bad_ones_do_not(server: ViewerServer, live: LivePicture) -> None:
+    assert ask(server, "wish", {"settings": {"passes": "9"}, "draft": True})[0] == 200
+    wish = live.next_wish()
+    assert (wish.settings.passes, wish.is_draft, wish.settings.driver) == (9, True, "whitted")
+    for body in (
+        b"{",
+        b"[" * 5000,
+        b"[]",
+        {"settings": 1},
+        {"settings": {}, "draft": 1},
+        {"settings": {"passes": "0"}},
+    ):
+        status, content, _ = ask(server, "wish", body)
+        assert (status, list(json.loads(content))) == (400, ["error"])
+    assert ask(server, "wish", {"settings": {}}, Content_Type="text/plain")[0] == 400
+    assert ask(server, "wish", b"x", Content_Length="99999999")[0] == 400
+    assert not live.has_wish
+
+
+def test_a_file_cannot_be_wished_otherwise() -> None:
+    with pytest.raises(UsageError, match="comes from a file"):
+        wish_of(LivePicture(), {"settings": {}})
+
+
+def events(server: ViewerServer) -> tuple[socket.socket, Iterator[dict[str, object]]]:
+    """A connection on which news come, and these."""
+    connection = socket.create_connection(("127.0.0.1", server.server_port), timeout=20)
+    connection.sendall(f"GET /{server.token}/events HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode())
+    lines = connection.makefile("r")
+    return connection, (json.loads(line[6:]) for line in lines if line.startswith("data: "))
+
+
+def test_news_come_as_they_happen_and_clients_may_go(server: ViewerServer, live: LivePicture) -> None:
+    connection, news = events(server)
+    assert next(news)["number"] == 1
+    live.show(Shown(facts={"status": "rendering", "error": "a\nb"}))
+    found = next(news)
+    assert (found["number"], found["error"]) == (2, "a\nb")
+    connection.close()
+    for _ in range(3):
+        live.show(test_picture())
+        assert ask(server, "")[0] == 200
+
+
+def test_no_more_clients_than_there_is_room_for(server: ViewerServer, live: LivePicture) -> None:
+    server._places = threading.BoundedSemaphore(2)
+    clients = [events(server) for _ in range(2)]
+    assert all(next(news)["number"] == 1 for _, news in clients)
+    with pytest.raises((ConnectionError, http.client.HTTPException)):
+        ask(server, "")
+    live.close()
+    for connection, news in clients:
+        assert list(news) == []
+        connection.close()
+
+
+def test_a_port_that_is_taken(server: ViewerServer, live: LivePicture) -> None:
+    with pytest.raises(UsageError, match=f"cannot listen on port {server.server_port}: .*--port"):
+        ViewerServer(live, server.server_port)
+
+
+def test_large_pictures_are_thinned() -> None:
+    large = np.broadcast_to(np.float32(1.0), (4000, 5000, 3))
+    thin, step = sampled(large)
+    assert (thin.shape, step) == ((2000, 2500, 3), 2)
+    assert thin.shape[0] * thin.shape[1] <= MOST_SHOWN_PIXELS
+    assert sampled(LIGHT[..., 0])[0].shape == (12, 16, 1)
+
+
+# A scene
+
+
+def shows(live: LivePicture, count: int, then: Wish | None = None) -> list[Shown]:
+    """What a show of the Cornell box shows, until so many pictures have all their passes; then it is interrupted."""
+    seen: list[Shown] = []
+    show, ends = live.show, list[int]()
+
+    def look(shown: Shown) -> None:
+        seen.append(shown)
+        show(shown)
+        if shown.facts["status"] in ("finished", "refused"):
+            ends.append(1)
+            if len(ends) == count:
+                live.next_wish = interrupt  # type: ignore[method-assign]
+            elif then is not None:
+                live.wish(then)
+
+    def interrupt() -> Wish:
+        raise KeyboardInterrupt
+
+    live.show = look  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        SceneShow("cornell", live).run(Wish(settings=SMALL))
+    return seen
+
+
+@pytest.fixture
+def fresh() -> LivePicture:
+    made = LivePicture()
+    made.settings = SMALL
+    return made
+
+
+def test_a_scene_is_shown_with_the_bits_of_a_render(fresh: LivePicture, monkeypatch: pytest.MonkeyPatch) -> None:
+    opens: list[int] = []
+    opened = scene_show.opened
+    monkeypatch.setattr(scene_show, "opened", lambda plan: (opens.append(1), opened(plan))[1])
+    moved = changed(SMALL, {"eye": "0.5,1,2", "crop": "3,2,8,6"})
+    seen = shows(fresh, 2, Wish(settings=moved))
+    first, last = (one for one in seen if one.facts["status"] == "finished")
+    assert np.array_equal(first.layers["picture"](), renderer.render("cornell", SMALL).image)
+    assert first.facts["command"] == "tracecore render cornell --driver whitted --size 16x12 --device cpu --threads 1"
+    assert np.array_equal(last.layers["picture"](), renderer.render("cornell", moved).image)
+    assert (last.facts["size"], last.facts["whole"]) == ([8, 6], [16, 12])
+    assert last.facts["camera"]["eye"] == [0.5, 1.0, 2.0]
+    assert 0.0 < last.facts["camera"]["distance"] < 10.0
+    assert opens == [1], "the tracer stays open where triangles stand still"
+    json.dumps(last.facts, allow_nan=False)
+
+
+def test_a_draft_is_small_and_a_refusal_is_told(fresh: LivePicture) -> None:
+    draft = shows(fresh, 2, Wish(settings=SMALL, is_draft=True))[-1]
+    assert (draft.facts["size"], draft.facts["passes"], draft.facts["is_draft"]) == ([4, 3], 1, True)
+    again = LivePicture()
+    refused = shows(again, 2, Wish(settings=changed(SMALL, {"driver": "sppn"})))[-1]
+    assert refused.facts["error"].startswith("unknown driver 'sppn'")
+    assert again.settings == SMALL
+    assert "picture" in refused.layers
+
+
+def test_what_the_first_picture_cannot_have_ends_it(fresh: LivePicture) -> None:
+    with pytest.raises(UsageError, match="unknown driver"):
+        SceneShow("cornell", fresh).run(Wish(settings=Settings(driver="sppn")))
+
+
+# The command
+
+
+def test_the_command_shows_a_file_and_ends_with_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "a.npy", LIGHT)
+    answers: list[tuple[int, bytes]] = []
+
+    def look(live: LivePicture) -> Wish:
+        address = re.search(r"http://127.0.0.1:(\d+)(/\S+)", capsys.readouterr().out)
+        assert address is not None
+        connection = http.client.HTTPConnection("127.0.0.1", int(address[1]), timeout=20)
+        connection.request("GET", f"{address[2]}picture?layer=picture")
+        answer = connection.getresponse()
+        answers.append((answer.status, answer.read()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LivePicture, "next_wish", look)
+    assert cli.main(["view", str(tmp_path / "a.npy"), "--no-browser"]) == 0
+    assert answers == [(200, LIGHT.tobytes())]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY garbage", b"\x89PNG\r\n\x1a\n"])
+@pytest.mark.parametrize("suffix", [".npy", ".png", ".exr"])
+def test_files_without_a_picture(
+    suffix: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(content)
+    assert cli.main(["view", str(path), "--no-browser"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_no_browser_is_opened_without_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert not view.has_screen()
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert view.has_screen()
+
+
+# A terminal
+
+
+@pytest.mark.parametrize(
+    ("environment", "protocol"),
+    [
+        ({"TERM": "xterm-kitty"}, "kitty"),
+        ({"TERM_PROGRAM": "iTerm.app", "TERM": "xterm-256color"}, "iterm"),
+        ({"TERM": "foot"}, "sixel"),
+        ({"TERM": "xterm-256color"}, None),
+        ({"TERM": "xterm-kitty", "TMUX": "/tmp/x"}, None),
+    ],
+)
+def test_terminals_that_show_pictures(environment: dict[str, str], protocol: str | None) -> None:
+    assert protocol_of(environment) == protocol
+
+
+def test_pictures_as_terminals_take_them() -> None:
+    pixels = ToneMapping()(LIGHT)
+    kitty = picture_text(pixels, "kitty")
+    assert kitty.startswith("\x1b_Ga=T,f=100,m=0;iVBOR")
+    noise = np.random.default_rng(0).integers(0, 256, (60, 900, 3), np.uint8)
+    pieces = picture_text(noise, "kitty").split("\x1b\\")[:-1]
+    assert all(len(piece.partition(";")[2]) <= 4096 for piece in pieces)
+    assert [piece.partition(";")[0][-3:] for piece in pieces] == ["m=1"] * (len(pieces) - 1) + ["m=0"]
+    assert picture_text(pixels, "iterm").startswith("\x1b]1337;File=inline=1;width=16px:iVBOR")
+    red = np.zeros((6, 2, 3), np.uint8)
+    red[:3, 0] = (255, 0, 0)
+    sixel = picture_text(red, "sixel")
+    color = re.search(r"#(\d+);2;100;0;0", sixel)
+    assert color is not None
+    assert f"#{color[1]}F?" in sixel, "63 + 1 + 2 + 4 in the first column, nothing in the second"
+
+
+# A browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program = browser_program()
+    if program is None:
+        pytest.skip("no Chromium is installed")
+    made = Browser(program, tmp_path_factory.mktemp("browser"))
+    yield made
+    made.close()
+
+
+def painted(browser: Browser) -> np.ndarray:
+    """The pixels of the page's canvas."""
+    script = "Array.from(paint.getImageData(0, 0, canvas.width, canvas.height).data)"
+    size = browser.value("[canvas.height, canvas.width]")
+    return np.array(browser.value(script), np.uint8).reshape(*size, 4)[..., :3]
+
+
+def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: LivePicture) -> None:
+    browser.open(server.address)
+    browser.wait_for("document.body?.dataset.shown === 'picture 1'")
+    assert np.array_equal(painted(browser), MAPPING(LIGHT))
+    assert browser.value("$('command').textContent") == "tracecore render cornell --passes 2"
+    browser.value("expose(-1, 'linear')")
+    assert np.array_equal(painted(browser), replace(MAPPING, exposure=-1.0, curve="linear")(LIGHT))
+    command = browser.value("$('command').textContent")
+    assert command == "tracecore render cornell --passes 2 --exposure -1 --tone-map linear"
+    browser.value("$('layer').value = 'depth', $('layer').dispatchEvent(new Event('change')), 0")
+    browser.wait_for("document.body.dataset.shown === 'depth 1'")
+
+    middle, beside = (300.0, 200.0), (340.0, 200.0)
+    browser.drag(middle, beside)
+    wish = last_wish(live)
+    assert not wish.is_draft
+    assert wish.settings.up == (0.0, 1.0, 0.0)
+    np.testing.assert_allclose(wish.settings.look_at, (0.0, 0.0, 0.0), atol=1e-5)
+    assert wish.settings.eye is not None
+    assert np.linalg.norm(wish.settings.eye) == pytest.approx(5.0, rel=1e-4)
+    assert wish.settings.eye[0] < -0.1, "what is dragged to the right is seen from the left"
+    assert abs(wish.settings.eye[1]) < 1e-5
+
+    live.show(
+        Shown(facts={**FACTS, "status": "refused", "error": "<b>no</b> such kernel"}, layers=test_picture().layers)
+    )
+    browser.wait_for("document.body.dataset.status === 'refused'")
+    assert browser.value("$('error').textContent") == "<b>no</b> such kernel"
+
+
+def last_wish(live: LivePicture) -> Wish:
+    """The wish that a drag ends with."""
+    end = time.monotonic() + 30.0
+    while (wish := live.next_wish()).is_draft:
+        assert time.monotonic() < end
+    return wish
+
+
+def test_a_scene_in_a_browser(browser: Browser, fresh: LivePicture) -> None:
+    server = ViewerServer(fresh)
+    server.start()
+
+    def look() -> None:
+        browser.open(server.address)
+        browser.wait_for("document.body?.dataset.status === 'finished' && state.picture?.width === 16")
+        seen.append(painted(browser))
+        browser.value("$('passes').value = 3, $('passes').dispatchEvent(new Event('change')), 0")
+        browser.wait_for("state.facts.passes === 3 && state.facts.status === 'finished'")
+        seen.append(browser.value("$('command').textContent"))
+
+    seen: list[object] = []
+    page = threading.Thread(target=look)
+    page.start()
+    next_wish = fresh.next_wish
+
+    def until_seen() -> Wish:
+        while page.is_alive() and not fresh.has_wish:
+            time.sleep(0.02)
+        if not fresh.has_wish:
+            raise KeyboardInterrupt
+        return next_wish()
+
+    fresh.next_wish = until_seen  # type: ignore[method-assign]
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            SceneShow("cornell", fresh).run(Wish(settings=SMALL))
+    finally:
+        server.close()
+    assert np.array_equal(seen[0], renderer.render("cornell", SMALL).pixels)
+    assert str(seen[1]).endswith("--device cpu --threads 1 --passes 3")
