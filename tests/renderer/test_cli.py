@@ -648,7 +648,7 @@ def test_interrupt_before_anything(tmp_path: Path, flat: type[FlatDriver], capsy
 def test_interrupt_while_the_scene_is_read(
     tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def load(name: str, viewing: object, parameters: object) -> None:
+    def load(*asked: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("scenes.load", load)
@@ -656,12 +656,15 @@ def test_interrupt_while_the_scene_is_read(
     assert capsys.readouterr().err == "tracecore: interrupted\n"
 
 
-def test_bad_radiance_fails_and_says_where(
+def test_bad_radiance_is_left_out_and_told(
     tmp_path: Path, flat: type[FlatDriver], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(flat, "render_pass", lambda self, index: np.full((3, 4, 3), np.nan if index else 1.0))
-    assert run_flat("-o", tmp_path / "a.png", "--quiet") == 1
-    assert_one_line(capsys.readouterr().err, "pass 1: 12 pixels", "x = 0, y = 0")
+    monkeypatch.setattr(flat, "render_pass", lambda self, index: np.full((3, 4, 3), np.nan if index == 1 else 1.0))
+    assert run_flat("-o", tmp_path / "a.png") == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if "left out" in line]
+    assert len(notes) == 1
+    assert "12 samples were left out" in notes[0]
+    assert "--debug-path 0,1,0:0" in notes[0]
 
 
 def test_faults_of_the_program_are_not_hidden(tmp_path: Path, flat: type[FlatDriver]) -> None:
