@@ -245,7 +245,8 @@ def are_sheets(materials: Doubles, shaders: npt.NDArray[np.int64]) -> Bools:
 
 def are_tinted(materials: Doubles) -> Bools:
     """Returns whether some lobe but the diffuse one is not grey in float32: (m,) bool."""
-    colors = materials[:, MATERIAL_PHONG : MATERIAL_TRANSMISSION + 3].astype(np.float32).reshape(len(materials), -1, 3)
+    columns = materials[:, MATERIAL_PHONG : MATERIAL_TRANSMISSION + 3].astype(np.float32)
+    colors = columns.reshape(len(materials), columns.shape[1] // 3, 3)
     are: Bools = (colors != colors[:, :, :1]).any(axis=(1, 2))
     return are
 

@@ -329,6 +329,7 @@ def test_frames_in_motion_are_pictures_in_motion(counted, moving, tmp_path):
     shutter = ("--shutter", "0.4", "--motion-samples", "2", "--quiet")
     assert render(moving, "0:1", tmp_path / "a.png", *shutter) == 0
     common = ("--driver", "counted", "--device", "cpu", "--size", "12x9", "--passes", "2", "--frame", "1")
+    common += ("--exposure", "0")  # which a sequence has, while a picture's is metered
     assert run("render", moving, *common, "-o", tmp_path / "one.png", *shutter) == 0
     (one,), (sharp,) = pixels(tmp_path / "one.png"), pixels(tmp_path / "a-0001.png")
     assert np.array_equal(one, sharp)
