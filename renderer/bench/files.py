@@ -24,6 +24,7 @@ from renderer.bench.figure_file import (
 )
 from renderer.bench.heat_map import HeatMap, heat_map, heat_maps, top_of
 from renderer.bench.kernel_benchmark import Comparison
+from renderer.bench.page_pictures import fitted
 from renderer.bench.plot import plot
 from renderer.bench.ray_generators import RayPlan, RaySets
 from renderer.bench.report import Circumstances, Figure, Pictures, page
@@ -114,7 +115,7 @@ class BenchFiles:
         if self.html:
             plots = [Figure(caption=run.title, content=plot(found, run.title, ".svg"), media_type="image/svg+xml")]
             pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)
-            write_whole(self.html, page(found, run.circumstances, pictures).encode())
+            write_whole(self.html, page(found, run.circumstances, fitted(pictures)).encode())
 
 
 @dataclass(frozen=True, kw_only=True)
