@@ -21,7 +21,7 @@ from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.files import plain_name
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, PeerFacts, over_baseline
 from renderer.bench.machine import gpu_facts, machine_facts
-from renderer.bench.page_pictures import fitted
+from renderer.bench.page_pictures import compact_svg, fitted
 from renderer.bench.plot import family, plot, relative_range
 from renderer.bench.report import Circumstances, Figure, Pictures, page
 from tracecore.analysis.steps import StepsPerRay
@@ -309,6 +309,18 @@ def test_pictures_are_shrunk_until_they_fit_a_page():
             with Image.open(io.BytesIO(one.content)) as image:
                 assert (image.format, image.size, one.media_type) == ("WEBP", size, "image/webp")
     assert sum(len(one.content) for one in (*small.views, *small.heat_maps)) <= 1500
+
+
+def test_pictures_fill_what_tables_leave_of_a_page(monkeypatch):
+    noise = Image.effect_noise((64, 48), 100.0)
+    pictures = replace(PICTURES, views=[Figure(caption="noise", content=bench_files.png(noise))] * 3)
+    bare = len(page(FOUND, ABOUT, replace(PICTURES, views=())))
+    monkeypatch.setattr(bench_files, "PAGE_BYTES", bare + 4000)
+    assert bare + 1000 < len(bench_files.bounded_page(FOUND, ABOUT, pictures)) < bare + 4500  # with captions
+
+
+def test_drawings_have_two_digits_and_no_indentation():
+    assert compact_svg(b'<svg>\n   <path d="M 1.23456 -7.5"/>\n</svg>') == b'<svg>\n<path d="M 1.23 -7.5"/>\n</svg>'
 
 
 @pytest.mark.skipif(emulator_unavailable_reason() is not None, reason="no emulator")
