@@ -4,7 +4,7 @@ command.
 
 import base64
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -111,7 +111,7 @@ class Table:
     caption: str = ""
     head: Sequence[str]
     rows: Sequence[Row]
-    best: dict[int, Callable[[Iterable[float]], float]] = field(default_factory=dict)
+    best: Mapping[int, Callable[[Iterable[float]], float]] = field(default_factory=dict)
 
 
 def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
