@@ -24,6 +24,7 @@ from renderer.bench.figure_file import (
 )
 from renderer.bench.heat_map import HeatMap, heat_map, heat_maps, top_of
 from renderer.bench.kernel_benchmark import Comparison
+from renderer.bench.page_pictures import compact_svg, fitted
 from renderer.bench.plot import plot
 from renderer.bench.ray_generators import RayPlan, RaySets
 from renderer.bench.report import Circumstances, Figure, Pictures, page
@@ -43,6 +44,9 @@ from tracecore.dispatch.tracer import Tracer
 #: What files may end in, beside plots.
 PAGE_SUFFIXES = (".html",)
 HEAT_SUFFIXES = (".png",)
+
+#: Most bytes of a page, but for captions.
+PAGE_BYTES = 990_000
 
 #: Size and passes of the picture of a view point.
 VIEW_SIZE = (240, 180)
@@ -112,9 +116,10 @@ class BenchFiles:
 
     def _write_page(self, found: Comparison, run: "Run", heats: list[Figure]) -> None:
         if self.html:
-            plots = [Figure(caption=run.title, content=plot(found, run.title, ".svg"), media_type="image/svg+xml")]
+            drawing = compact_svg(plot(found, run.title, ".svg"))
+            plots = [Figure(caption=run.title, content=drawing, media_type="image/svg+xml")]
             pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)
-            write_whole(self.html, page(found, run.circumstances, pictures).encode())
+            write_whole(self.html, bounded_page(found, run.circumstances, pictures).encode())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +176,14 @@ class Run:
             for view in self.views:
                 rays = RaySets(replace(self.snapshot, camera=view.camera), context.tracer, self.plan).primary
                 yield from heat_maps(context.tracer, rays, view.name, self.plan)
+
+
+def bounded_page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
+    """Returns the page with its pictures as large as `PAGE_BYTES` have room for; inside of a page, as base64, they take
+    a third more.
+    """
+    bare = page(found, about, replace(pictures, views=(), heat_maps=()))
+    return page(found, about, fitted(pictures, (PAGE_BYTES - len(bare.encode())) * 3 // 4))
 
 
 def view_picture(snapshot: Snapshot, view: ViewPoint, tracer: Tracer) -> Image.Image:

@@ -54,7 +54,7 @@ def plot(found: Comparison, title: str, suffix: str) -> bytes:
     figure.suptitle(title)
     _name_families(figure, kernels)
     file = io.BytesIO()
-    with rc_context({"svg.hashsalt": "tracecore"}):
+    with rc_context({"svg.hashsalt": "tracecore", "svg.fonttype": "none"}):
         undated = {"Date": None} if suffix == ".svg" else {}
         figure.savefig(file, format=suffix.removeprefix("."), dpi=150, metadata=undated)
     return file.getvalue()

@@ -4,19 +4,27 @@ command.
 
 import base64
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from string import Template
 
+from renderer.bench.answer import answer
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_views
+from renderer.bench.plot import colors_of, family
 from renderer.bench.table import COST_COLUMNS, costs, number, occupancy, peer_notes, photon_run_rows, registers
 
 TEMPLATE = Path(__file__).with_suffix(".html")
 
 #: Stands for a figure that is not known.
 MISSING = "–"
+
+#: What the answer rests on.
+ANSWER = (
+    "From the figures below: rates by their medians; nodes, triangles and bytes of a ray, lanes with work, and bounds "
+    "where they differ by more than 5%. The best of each column is marked with a star."
+)
 
 #: What the columns mean.
 RATES = (
@@ -34,6 +42,10 @@ PHOTON_RUNS = (
     "Photons traced, shaded and stored, end to end, in millions of rays per second of wall time, by how batches reach "
     "the kernel; busy: share of the time in which the co-processor had something to trace."
 )
+
+#: Which value is best in the columns of costs and of kernels, by their index; the first has names.
+BEST_COSTS = dict(enumerate((min, min, min, max, max, max, max), start=1))
+BEST_FACTS = dict(enumerate((min, min, min, min, max), start=1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +89,7 @@ class Pictures:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """This is a cell of a table: text, a value to sort by, and a note below the text."""
+    """This is a cell of a table: text, a value by which the best of a column is known, and a note below the text."""
 
     text: str
     value: float | None = None
@@ -85,6 +97,21 @@ class Cell:
 
 
 Row = Sequence[str | Cell]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """This is a table, whose first column has names of kernels.
+
+    head: names of the columns.
+    rows: as many cells each as there are columns.
+    best: which value of a column is the best one, max or min, by the column's index; others have none.
+    """
+
+    caption: str = ""
+    head: Sequence[str]
+    rows: Sequence[Row]
+    best: Mapping[int, Callable[[Iterable[float]], float]] = field(default_factory=dict)
 
 
 def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
@@ -97,6 +124,8 @@ def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
     means = over_views(found)
     kinds_with_costs = [kind for kind in means.kinds if means.has_costs(kind)]
     sections = [
+        _answer(found),
+        _families(means.kernel_names),
         _section("Rates", _paragraph(RATES), _rates(means), *map(_figure, pictures.plots)),
         _gallery("View points", pictures.views),
         _section("Steps and bounds", _paragraph(RAY_COSTS), *(_costs(means, kind) for kind in kinds_with_costs))
@@ -116,12 +145,29 @@ def page(found: Comparison, about: Circumstances, pictures: Pictures) -> str:
     )
 
 
+def _answer(found: Comparison) -> str:
+    lead, *of_kinds = answer(found) or ["Nothing was measured."]
+    items = "".join(f"<li>{escape(text)}</li>" for text in of_kinds)
+    return _section("Answer", f'<p class="lead">{escape(lead)}</p>', f"<ul>{items}</ul>", _paragraph(ANSWER))
+
+
+def _families(kernels: Sequence[str]) -> str:
+    """Returns a box for each family of kernels, which the page's script shows and heeds."""
+    present = {family(kernel) for kernel in kernels}
+    boxes = (
+        f'<label><input type="checkbox" value="{escape(name)}" checked> {escape(name)}</label>'
+        for name in colors_of(kernels)
+        if name in present
+    )
+    return f'<fieldset id="families" hidden><legend>families of kernels</legend>{"".join(boxes)}</fieldset>'
+
+
 def _rates(means: Comparison) -> str:
     known = {(one.kernel, one.kind): one for one in means.measurements}
     rows: list[Row] = [[name, *(_rate(known.get((name, kind))) for kind in means.kinds)] for name in means.kernel_names]
-    return _table(
-        f"Millions of rays per second, and relative to {means.baseline}", ["kernel", *means.kinds], rows, means.baseline
-    )
+    caption = f"Millions of rays per second, and relative to {means.baseline}"
+    best = dict.fromkeys(range(1, 1 + len(means.kinds)), max)
+    return _table(Table(caption=caption, head=["kernel", *means.kinds], rows=rows, best=best), means.baseline)
 
 
 def _rate(one: Measurement | None) -> Cell:
@@ -133,7 +179,7 @@ def _rate(one: Measurement | None) -> Cell:
 
 def _costs(means: Comparison, kind: str) -> str:
     rows: list[Row] = [[one.kernel, *_cost_cells(one)] for one in means.measurements if one.kind == kind]
-    return _table(kind, ["kernel", *COST_COLUMNS], rows, means.baseline)
+    return _table(Table(caption=kind, head=["kernel", *COST_COLUMNS], rows=rows, best=BEST_COSTS), means.baseline)
 
 
 def _cost_cells(one: Measurement) -> list[Cell]:
@@ -141,14 +187,15 @@ def _cost_cells(one: Measurement) -> list[Cell]:
 
 
 def _figure_cell(text: str) -> Cell:
-    """Returns a cell that is sorted by the number that the text begins with."""
+    """Returns a cell whose value is the number that the text is."""
     return Cell(text=text, value=None if text == MISSING else float(text.rstrip("%")))
 
 
 def _photon_runs(found: Comparison) -> str:
     head, *rows = photon_run_rows(found.photon_runs)
     cells: list[Row] = [[name, *map(_photon_cell, texts)] for name, *texts in rows]
-    return _table("", head, cells, found.baseline)
+    best = dict.fromkeys(range(1, len(head)), max)
+    return _table(Table(head=head, rows=cells, best=best), found.baseline)
 
 
 def _photon_cell(text: str) -> Cell:
@@ -156,8 +203,10 @@ def _photon_cell(text: str) -> Cell:
 
 
 def _kernels(found: Comparison) -> str:
+    """Returns a row of each kernel and its tree. `BEST_FACTS` goes by this order of columns."""
     head = ["kernel", "nodes of the tree", "bytes of the tree", "SAH cost", "registers", "occupancy"]
-    return _table("closest / any hit", head, [_kernel(facts) for facts in found.kernels], found.baseline)
+    rows = [_kernel(facts) for facts in found.kernels]
+    return _table(Table(caption="closest / any hit", head=head, rows=rows, best=BEST_FACTS), found.baseline)
 
 
 def _kernel(facts: KernelFacts) -> Row:
@@ -178,13 +227,13 @@ def _all(found: Comparison) -> str:
             one.kernel,
             one.kind,
             one.view,
-            Cell(text=f"{one.rays:,}", value=one.rays),
-            *(_figure_cell(number(value, MISSING)) for value in (one.rate, one.least, one.most, one.relative)),
-            *_cost_cells(one),
+            f"{one.rays:,}",
+            *(number(value, MISSING) for value in (one.rate, one.least, one.most, one.relative)),
+            *costs(one, MISSING),
         ]
         for one in found.measurements
     ]
-    return _table("", head, rows, found.baseline)
+    return _table(Table(head=head, rows=rows), found.baseline)
 
 
 def _circumstances(found: Comparison, about: Circumstances) -> str:
@@ -218,21 +267,40 @@ def _figure(figure: Figure) -> str:
     return f'<figure><img src="{source}" alt="{caption}"><figcaption>{caption}</figcaption></figure>'
 
 
-def _table(caption: str, head: Sequence[str], rows: Sequence[Row], baseline: str) -> str:
-    """Returns the HTML of a table. A click on a column's head sorts by it. The baseline's rows stand out."""
-    classes = ("baseline" if row[0] == baseline else "other" for row in rows)
-    lines = (f'<tr class="{of}">{"".join(map(_cell, row))}</tr>' for of, row in zip(classes, rows, strict=True))
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    name = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return (
-        f'<div class="scroll"><table>{name}<thead><tr>{heads}</tr></thead>\n'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+def _table(table: Table, baseline: str) -> str:
+    """Returns the HTML of a table. A click on a column's head sorts by it. The baseline's rows stand out, and so does
+    the best of each column that has one.
+    """
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
+    name = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
+    tops = _tops(table)
+    lines = "\n".join(_row(row, tops, is_baseline=row[0] == baseline) for row in table.rows)
+    return f'<div class="scroll"><table>{name}<thead><tr>{heads}</tr></thead>\n<tbody>{lines}</tbody></table></div>'
+
+
+def _tops(table: Table) -> dict[int, float]:
+    """Returns the best value of each column whose values are not all alike, by the column's index."""
+    tops = {}
+    for column, best in table.best.items():
+        cells = (row[column] for row in table.rows)
+        values = {cell.value for cell in cells if isinstance(cell, Cell) and cell.value is not None}
+        if len(values) > 1:
+            tops[column] = best(values)
+    return tops
+
+
+def _row(row: Row, tops: dict[int, float], *, is_baseline: bool) -> str:
+    cells = (
+        _cell(cell, is_best=column in tops and isinstance(cell, Cell) and cell.value == tops[column])
+        for column, cell in enumerate(row)
     )
+    classes = ' class="baseline"' if is_baseline else ""
+    return f'<tr{classes} data-family="{escape(family(str(row[0])))}">{"".join(cells)}</tr>'
 
 
-def _cell(cell: str | Cell) -> str:
+def _cell(cell: str | Cell, *, is_best: bool) -> str:
     if isinstance(cell, str):
         return f"<td>{escape(cell)}</td>"
-    value = "" if cell.value is None else f"{cell.value:.9g}"
+    classes = ' class="best"' if is_best else ""
     note = f"<br><small>{escape(cell.note)}</small>" if cell.note else ""
-    return f'<td data-value="{value}">{escape(cell.text)}{note}</td>'
+    return f"<td{classes}>{escape(cell.text)}{note}</td>"

@@ -156,9 +156,15 @@ def chosen_settings(owner: type[S], arguments: argparse.Namespace) -> S:
 SCENE_HELP = "a file, or a shipped scene; 'tracecore scene list' tells which there are, and what files may end in"
 
 
-def add_scene(parser: argparse.ArgumentParser) -> None:
-    """Adds SCENE and the moment in it, and --plugin, which may bring what reads it."""
-    parser.add_argument("scene", metavar="SCENE", help=SCENE_HELP)
+def add_scene(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
+    """Adds SCENE and the moment in it, and --plugin, which may bring what reads it. SCENE can be left out where it has
+    a default.
+    """
+    if default is None:
+        parser.add_argument("scene", metavar="SCENE", help=SCENE_HELP)
+    else:
+        given = f"{SCENE_HELP} (default: {default})"
+        parser.add_argument("scene", metavar="SCENE", nargs="?", default=default, help=given)
     add_settings(parser, Settings, "define")
     _add_moment(parser)
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from renderer.bench.files import Run
+    from renderer.bench.kernel_benchmark import Comparison
     from renderer.bench.ray_file import RayFile
     from renderer.bench.ray_sources import RaySource
     from renderer.bench.workload import RaySet, Workload
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 DEFAULT_RAYS = "primary,ao,shadow,bounce1,bounce4,photon"
 
 SUMMARY = "compare traversal kernels: all of them on the same rays of a scene"
+
+#: The scene, where none is named.
+DEFAULT_SCENE = "cornell"
 
 #: What else is measured, by the word behind `bench`, each by a command of its own.
 OTHERS = {
@@ -96,7 +100,7 @@ they answer as our kernels do: hit or miss, and the distance to 1e-4 of it. One 
   embree           Intel Embree through embreex, on the CPU
 
 examples:
-  tracecore bench cornell
+  tracecore bench
   tracecore bench kitchen.aff --rays primary,ao,bounce1,photon --baseline while-while --json output/bench.json
   tracecore bench kitchen --views all,5 --html output/kitchen.html --heatmap output/heat.png
   tracecore bench kitchen --peers warp,optix,embree
@@ -112,7 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
-    add_scene(parser)
+    add_scene(parser, default=DEFAULT_SCENE)
     add_settings(parser, Settings, "device", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")
     parser.add_argument(
@@ -213,10 +217,22 @@ def run(arguments: argparse.Namespace) -> int:
     )
     found = measured(job, kernels, workload, effort, peers)
     print(table(found))
+    _conclude(found, arguments)
     files.write(found, job)
     if not found.finished:
         print("tracecore: interrupted: what was measured by then is printed and written", file=sys.stderr)
     return 0 if found.finished else 130
+
+
+def _conclude(found: Comparison, arguments: argparse.Namespace) -> None:
+    """Prints the answer, a paragraph for each kind of rays, and what to try next."""
+    from renderer.bench.answer import answer, what_next
+
+    for text in answer(found):
+        print(f"\n{text}")
+    print("\nwhat to try next:")
+    for line in what_next(found, arguments.scene, arguments.command_line):
+        print(f"  {line}")
 
 
 def _check_options(arguments: argparse.Namespace, baseline: str, kernels: Sequence[str]) -> None:

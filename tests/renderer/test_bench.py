@@ -136,6 +136,13 @@ def test_a_radius_is_a_positive_length(capsys, radius):
     assert "expected a positive number" in capsys.readouterr().err
 
 
+def test_a_scene_need_not_be_named():
+    assert [cli.make_parser().parse_args(["bench", *words]).scene for words in ([], ["kitchen"])] == [
+        "cornell",
+        "kitchen",
+    ]
+
+
 def test_each_device_has_its_kernels():
     assert kernel_names("cpu") == ["bvh8"]
     assert kernel_names("gpu") == kernel_names("emulator") == list(strategy_names())

@@ -1,22 +1,27 @@
 """The files of `tracecore bench`: a page that stands alone, plots, and what is refused before anything is measured."""
 
 import importlib.util
+import io
 import json
 import re
 import shlex
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
+from headless_browser import Browser, browser_program
 from PIL import Image
 
 from renderer import cli
 from renderer.bench import figure_file, kernel_benchmark, view_points
 from renderer.bench import files as bench_files
+from renderer.bench.answer import answer, what_next
 from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.files import plain_name
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, over_baseline
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, PeerFacts, over_baseline
 from renderer.bench.machine import gpu_facts, machine_facts
+from renderer.bench.page_pictures import compact_svg, fitted
 from renderer.bench.plot import family, plot, relative_range
 from renderer.bench.report import Circumstances, Figure, Pictures, page
 from tracecore.analysis.steps import StepsPerRay
@@ -171,6 +176,152 @@ def test_the_gpu_that_is_measured_is_the_one_that_is_named(monkeypatch):
 
 def test_names_of_files_are_plain():
     assert plain_name("../Küche, while-while: node steps") == "k-che-while-while-node-steps"
+
+
+def steps(nodes, lanes):
+    return StepsPerRay(nodes=nodes, triangles=4.0, bytes=None, node_efficiency=lanes)
+
+
+def contest(*measurements, **known):
+    kernels = [
+        KernelFacts(kernel=name, nodes=7, tree_bytes=9, sah_cost=1.0)
+        for name in dict.fromkeys(one.kernel for one in measurements)
+        if name not in [facts.peer for facts in known.get("peers", ())]
+    ]
+    base = kernels[0].kernel
+    return Comparison(
+        **{"device": "gpu", "baseline": base, "kernels": tuple(kernels)} | known,
+        measurements=tuple(over_baseline(measurements, base)),
+    )
+
+
+BASE, QUICK, NEXT = (
+    measured("while-while", "ao", "front", 100.0, steps=steps(40.0, 0.6), bound=300.0),
+    measured("bvh4", "ao", "front", 300.0, steps=steps(20.0, 0.5), bound=303.0),
+    measured("persistent-bvh4", "ao", "front", 200.0, steps=steps(20.0, 0.5)),
+)
+
+
+def test_the_answer_says_who_wins_by_how_much_and_why():
+    lead, ao, photon = answer(
+        contest(
+            BASE, QUICK, NEXT, measured("while-while", "photon", "none", 9.0), measured("bvh4", "photon", "none", 8.9)
+        )
+    )
+    assert lead == "Fastest: bvh4 on ao; while-while on photon."
+    assert ao == (
+        "ao: bvh4 traces 300 million rays per second, 3.00 times the baseline while-while and 1.50 times the runner-up "
+        "persistent-bvh4. For it, beside while-while: 20 nodes of a ray instead of 40. Against it: 50.0% of lanes with "
+        "work at nodes instead of 60.0%."
+    )
+    assert photon == (
+        "photon: while-while, the baseline, traces 9 million rays per second, 1.01 times the runner-up bvh4, though "
+        "their ranges overlap."
+    )
+
+
+def test_the_answer_owns_up_to_what_it_does_not_know():
+    slow = replace(BASE, rate=50.0, steps=steps(20.5, 0.5), bound=None)
+    assert answer(contest(slow, QUICK))[1].endswith(
+        "6.00 times the baseline and runner-up while-while. Its steps, lanes and bound are like those of while-while: "
+        "the reason is not among them."
+    )
+    worse = replace(slow, steps=steps(10.0, 0.5))
+    assert answer(contest(worse, QUICK))[1].endswith(
+        "Against it, beside while-while: 20 nodes of a ray instead of 10. What makes it faster is not counted here, "
+        "such as time for memory."
+    )
+    assert "rates of the emulator" in answer(contest(BASE, QUICK, device="emulator"))[0]
+
+
+def test_the_answer_counts_view_points_at_which_the_lead_holds():
+    found = contest(BASE, QUICK, replace(BASE, view="back", rate=90.0), replace(QUICK, view="back", rate=80.0))
+    assert "while-while, ahead of it at 1 of 2 view points." in answer(found)[1]
+
+
+def test_a_peer_stands_beside_the_fastest_kernel_and_never_wins():
+    peer = PeerFacts(peer="embree", clock="wall time")
+    found = contest(BASE, QUICK, measured("embree", "ao", "front", 450.0), peers=(peer,))
+    assert answer(found)[0] == "Fastest: bvh4 on ao."
+    assert answer(found)[1].endswith("The fastest peer on ao, embree, has 1.50 times the rate of bvh4.")
+    alone = contest(BASE, measured("embree", "ao", "front", 50.0), peers=(peer,))
+    assert answer(alone) == [
+        "Only while-while was measured: there is no other kernel to compare it with.",
+        "The fastest peer on ao, embree, has 0.50 times the rate of while-while.",
+    ]
+
+
+def test_what_to_try_next_is_typed_as_it_stands():
+    words = ["bench", "a b.aff", "--repeat", "1"]
+    picture, report = what_next(contest(BASE, QUICK), "a b.aff", words)
+    assert picture.startswith("tracecore render 'a b.aff' --device gpu --kernel bvh4 ")
+    assert report.startswith("tracecore bench 'a b.aff' --repeat 1 --html output/bench.html ")
+    (simulation,) = what_next(contest(BASE, device="cpu"), "a b.aff", [*words, "--html=x.html"])
+    assert simulation.startswith("tracecore simulate 'a b.aff' ")
+    for line in (picture, report, simulation):
+        cli.make_parser().parse_args(shlex.split(line.split("    ")[0])[1:])
+
+
+def test_the_page_begins_with_the_answer(text):
+    first = text[text.index("</pre>") : text.index("<fieldset")]
+    assert all(escape(line) in first for line in answer(replace(FOUND, photon_runs=(RUN,))))
+
+
+def test_the_best_of_each_column_is_marked():
+    text = page(contest(BASE, QUICK, NEXT), ABOUT, Pictures())
+    best = re.findall('<td class="best">([^<]*)', text)
+    assert best == ["300 · 3.00×", "60.0%", "20", "303", "99.0%", "20"]  # what is alike has no best
+
+
+def test_rows_tell_their_family_and_each_family_has_a_box(text):
+    found = page(contest(BASE, QUICK, NEXT), ABOUT, Pictures())
+    assert set(re.findall('data-family="([^"]*)"', found)) == {family("bvh4"), family("while-while")}
+    assert re.findall('type="checkbox" value="([^"]*)"', found) == [family("while-while"), family("bvh4")]
+    assert re.findall('type="checkbox" value="([^"]*)"', text) == [family("while-while"), "others"]
+
+
+@pytest.mark.skipif(browser_program() is None, reason="no browser is installed")
+def test_a_click_sorts_and_a_box_hides_a_family(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(page(contest(BASE, QUICK, NEXT), ABOUT, Pictures()))
+    browser = Browser(browser_program(), tmp_path / "profile")
+    rows = "[...document.querySelector('tbody').rows].filter(r => r.checkVisibility()).map(r => r.cells[0].textContent)"
+    try:
+        browser.open(path.as_uri())
+        browser.wait_for("document.readyState === 'complete' && document.title !== ''")
+        assert browser.value(rows) == ["while-while", "bvh4", "persistent-bvh4"]
+        browser.value("document.querySelectorAll('th')[1].click()")
+        assert browser.value(rows) == ["bvh4", "persistent-bvh4", "while-while"]
+        browser.value("document.querySelectorAll('th')[1].click()")
+        assert browser.value(rows) == ["while-while", "persistent-bvh4", "bvh4"]
+        assert browser.value("document.getElementById('families').checkVisibility()")
+        browser.value("document.querySelectorAll('#families input')[1].click()")
+        assert browser.value(rows) == ["while-while"]
+    finally:
+        browser.close()
+
+
+def test_pictures_are_shrunk_until_they_fit_a_page():
+    noise = Image.effect_noise((64, 48), 100.0)
+    figure = Figure(caption="noise", content=bench_files.png(noise))
+    large, small = (fitted(Pictures(views=[figure], heat_maps=[figure]), most) for most in (10**6, 1500))
+    for pictures, size in ((large, (64, 48)), (small, (32, 24))):
+        for one in (*pictures.views, *pictures.heat_maps):
+            with Image.open(io.BytesIO(one.content)) as image:
+                assert (image.format, image.size, one.media_type) == ("WEBP", size, "image/webp")
+    assert sum(len(one.content) for one in (*small.views, *small.heat_maps)) <= 1500
+
+
+def test_pictures_fill_what_tables_leave_of_a_page(monkeypatch):
+    noise = Image.effect_noise((64, 48), 100.0)
+    pictures = replace(PICTURES, views=[Figure(caption="noise", content=bench_files.png(noise))] * 3)
+    bare = len(page(FOUND, ABOUT, replace(PICTURES, views=())))
+    monkeypatch.setattr(bench_files, "PAGE_BYTES", bare + 4000)
+    assert bare + 1000 < len(bench_files.bounded_page(FOUND, ABOUT, pictures)) < bare + 4500  # with captions
+
+
+def test_drawings_have_two_digits_and_no_indentation():
+    assert compact_svg(b'<svg>\n   <path d="M 1.23456 -7.5"/>\n</svg>') == b'<svg>\n<path d="M 1.23 -7.5"/>\n</svg>'
 
 
 @pytest.mark.skipif(emulator_unavailable_reason() is not None, reason="no emulator")

@@ -1,0 +1,169 @@
+"""This module says in words which kernel is fastest on which rays, by how much, and which figures speak for it."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from renderer.bench.kernel_benchmark import Comparison, Measurement, over_views
+from renderer.bench.table import number, share
+from tracecore.analysis.steps import StepsPerRay
+
+#: Figures that differ by less than this share are taken as alike.
+ALIKE = 0.05
+
+Value = Callable[[StepsPerRay], float | None]
+
+#: What is counted of a ray, where less is better: in words, and where it stands.
+COUNTS: tuple[tuple[str, Value], ...] = (
+    ("nodes of a ray", lambda steps: steps.nodes),
+    ("triangles of a ray", lambda steps: steps.triangles),
+    ("bytes of a ray", lambda steps: steps.bytes),
+)
+
+#: Shares of a warp's lanes with work of their own, where more is better.
+LANES: tuple[tuple[str, Value], ...] = (
+    ("of lanes with work at nodes", lambda steps: steps.node_efficiency),
+    ("of lanes with work at triangles", lambda steps: steps.triangle_efficiency),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest:
+    """Holds what was measured on a kind of rays, as means over view points, the fastest first.
+
+    kernels: of our kernels, at least one.
+    peers: of other tracers.
+    """
+
+    kernels: Sequence[Measurement]
+    peers: Sequence[Measurement]
+
+    @property
+    def best(self) -> Measurement:
+        """Returns the fastest kernel."""
+        return self.kernels[0]
+
+    def rival(self, baseline: str) -> Measurement:
+        """Returns what the fastest kernel is explained against: the baseline, or the runner-up if it is that itself."""
+        if self.best.kernel == baseline:
+            return self.kernels[1]
+        return next(one for one in self.kernels if one.kernel == baseline)
+
+
+def answer(found: Comparison) -> list[str]:
+    """Returns the answer of a comparison: a sentence on who is fastest where, then a text for each kind of rays.
+
+    found: the comparison, with all view points.
+    """
+    contests = _contests(over_views(found))
+    places: dict[str, list[str]] = {}
+    for contest in contests:
+        places.setdefault(contest.best.kernel, []).append(contest.best.kind)
+    if not contests:
+        return []
+    if len(found.kernels) < 2:
+        return [f"Only {found.baseline} was measured: there is no other kernel to compare it with.", *_beside(contests)]
+    lead = "; ".join(f"{kernel} on {', '.join(kinds)}" for kernel, kinds in places.items())
+    emulated = " These are rates of the emulator, on a CPU: only steps, lanes and bounds tell of a GPU."
+    return [
+        f"Fastest: {lead}.{emulated if found.device == 'emulator' else ''}",
+        *(_of_kind(found, contest) for contest in contests),
+    ]
+
+
+def what_next(found: Comparison, scene: str, command_line: Sequence[str]) -> list[str]:
+    """Returns one or two commands that lead on from a comparison, each with what it is for.
+
+    scene: as the user named it.
+    command_line: the words that made the comparison, without the program's name.
+    """
+    if found.device == "cpu":
+        first = f"{_command('simulate', scene)}    how well each kernel would use a GPU; none is needed"
+    else:
+        wins = [contest.best.kernel for contest in _contests(over_views(found))]
+        kernel = max(wins, key=wins.count, default=found.baseline)
+        words = ("render", scene, "--device", found.device, "--kernel", kernel)
+        first = f"{_command(*words)}    a picture, with the kernel that is fastest most often"
+    if any(word == "--html" or word.startswith("--html=") for word in command_line):
+        return [first]
+    return [first, f"{_command(*command_line, '--html', 'output/bench.html')}    a page of it, with plots and pictures"]
+
+
+def _command(*words: str) -> str:
+    return shlex.join(("tracecore", *words))
+
+
+def _contests(means: Comparison) -> list[Contest]:
+    """Returns the contests that at least one of our kernels is in, by kind of rays."""
+    peers = {facts.peer for facts in means.peers}
+    contests = []
+    for kind in means.kinds:
+        ranking = sorted((one for one in means.measurements if one.kind == kind), key=lambda one: -one.rate)
+        kernels = [one for one in ranking if one.kernel not in peers]
+        if kernels:
+            contests.append(Contest(kernels=kernels, peers=[one for one in ranking if one.kernel in peers]))
+    return contests
+
+
+def _of_kind(found: Comparison, contest: Contest) -> str:
+    best, baseline = contest.best, found.baseline
+    name = f"{best.kernel}, the baseline," if best.kernel == baseline else best.kernel
+    rate = f"{best.kind}: {name} traces {number(best.rate)} million rays per second"
+    if len(contest.kernels) < 2:
+        return " ".join([f"{rate}; no other kernel traced them.", *_beside([contest])])
+    second, rival = contest.kernels[1], contest.rival(baseline)
+    over = "" if rival is second else f"{best.rate / rival.rate:.2f} times the baseline {baseline} and "
+    runner_up = "the baseline and runner-up" if second.kernel == baseline else "the runner-up"
+    ahead = f"{best.rate / second.rate:.2f} times {runner_up} {second.kernel}{_doubt(found, best, second)}"
+    return " ".join(filter(None, [f"{rate}, {over}{ahead}.", _why(best, rival), *_beside([contest])]))
+
+
+def _doubt(found: Comparison, best: Measurement, second: Measurement) -> str:
+    """Returns how sure the lead is: at how many view points there is one, or whether ranges of rounds overlap."""
+    rates = {(one.kernel, one.view): one.rate for one in found.measurements if one.kind == best.kind}
+    views = [view for kernel, view in rates if kernel == best.kernel and (second.kernel, view) in rates]
+    if len(views) > 1:
+        ahead = sum(rates[best.kernel, view] > rates[second.kernel, view] for view in views)
+        return f", ahead of it at {ahead} of {len(views)} view points"
+    return ", though their ranges overlap" if best.least <= second.most else ""
+
+
+def _why(best: Measurement, rival: Measurement) -> str:
+    """Returns the figures that speak for the fastest kernel, and those that speak against it."""
+    gains = list(_gains(best, rival))
+    if not gains:
+        return ""
+    good = [words for words, gain in gains if gain > 1.0 + ALIKE]
+    bad = [words for words, gain in gains if gain < 1.0 / (1.0 + ALIKE)]
+    if not good and not bad:
+        return f"Its steps, lanes and bound are like those of {rival.kernel}: the reason is not among them."
+    speaks = f"For it, beside {rival.kernel}: {'; '.join(good)}." if good else ""
+    against = f"Against it{'' if good else f', beside {rival.kernel}'}: {'; '.join(bad)}." if bad else ""
+    unknown = "" if good else "What makes it faster is not counted here, such as time for memory."
+    return " ".join(filter(None, [speaks, against, unknown]))
+
+
+def _gains(best: Measurement, rival: Measurement) -> list[tuple[str, float]]:
+    """Returns for each figure that both have and that is not 0 what it is, and by which factor it is better."""
+    gains = []
+    if best.steps and rival.steps:
+        for words, value in COUNTS:
+            if (ours := value(best.steps)) and (theirs := value(rival.steps)):
+                gains.append((f"{number(ours)} {words} instead of {number(theirs)}", theirs / ours))
+        for words, value in LANES:
+            if (ours := value(best.steps)) and (theirs := value(rival.steps)):
+                gains.append((f"{share(ours)} {words} instead of {share(theirs)}", ours / theirs))
+    if best.bound and rival.bound:
+        words = f"a bound of {number(best.bound)} million rays per second instead of {number(rival.bound)}"
+        gains.append((words, best.bound / rival.bound))
+    return gains
+
+
+def _beside(contests: Sequence[Contest]) -> list[str]:
+    """Returns a sentence on the fastest peer of each contest that has one."""
+    return [
+        f"The fastest peer on {one.best.kind}, {one.peers[0].kernel}, has "
+        f"{one.peers[0].rate / one.best.rate:.2f} times the rate of {one.best.kernel}."
+        for one in contests
+        if one.peers
+    ]
