@@ -1,6 +1,6 @@
 """Takes arrays of other libraries, which share their memory by DLPack and know nothing of NumPy."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,6 @@ def as_numpy(array: Array) -> npt.NDArray[Any]:
     if hasattr(array, "__array__") or not hasattr(array, "__dlpack__"):
         return np.asarray(array)
     try:
-        return np.from_dlpack(array)
+        return np.from_dlpack(cast("Any", array))
     except (BufferError, RuntimeError) as error:
         raise TypeError(f"the array cannot be had in the machine's memory ({error}); copy it there first") from error
