@@ -75,7 +75,7 @@ def _pages_of_process(column: int) -> int:
     """Returns the bytes of a column of what Linux says of this process: 0 addresses, 1 memory."""
     try:
         return int(PROCESS.read_text().split()[column]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
+    except (AttributeError, OSError, ValueError, IndexError):  # Windows has no os.sysconf
         return 0
 
 

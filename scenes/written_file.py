@@ -70,7 +70,8 @@ def opened(path: Path) -> int:
         if error.errno == errno.ENXIO:
             raise OSError(errno.ENXIO, "nobody reads from this pipe") from error
         raise
-    os.set_blocking(descriptor, True)
+    if hasattr(os, "set_blocking"):  # Windows has it from Python 3.12 on, and opens nothing that does not wait
+        os.set_blocking(descriptor, True)
     return descriptor
 
 

@@ -5,8 +5,7 @@
 
 from typing import Literal, NamedTuple, get_args
 
-import numpy.typing as npt
-
+from tracecore.arrays import Array
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import Cutouts, CutoutTables, tables_of
 from tracecore.dispatch.tracer import Limits, Tracer, TracerStatistics
@@ -35,7 +34,7 @@ __all__ = [
 
 
 def open_tracer(
-    triangles: npt.ArrayLike,
+    triangles: Array,
     *,
     device: Device | str = "auto",
     kernel: str | None = None,
@@ -47,7 +46,8 @@ def open_tracer(
 ) -> Tracer:
     """Opens a tracer of triangles on a device.
 
-    triangles: (t, 3, 3), finite, world units; `prim_id` counts them.
+    triangles: (t, 3, 3), finite, world units; `prim_id` counts them. An array of another library is taken too, if it is
+    in the machine's memory and has `__array__` or `__dlpack__`.
     device: cpu, gpu, emulator (the GPU's kernels run by the CPU, slow), brute (slower still: it defines what is right)
     or auto, which is the GPU if there is a usable one and else the CPU. gpu is the calling thread's current GPU, gpu:1
     the one of index 1; it becomes the thread's current one.

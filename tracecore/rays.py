@@ -5,6 +5,7 @@ import enum
 import numpy as np
 import numpy.typing as npt
 
+from tracecore.arrays import Array, as_numpy
 from tracecore.errors import RayError
 
 #: Rays handed over at a time.
@@ -26,21 +27,21 @@ Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.uint32]
 
 
-def make_rays(
-    origin: npt.ArrayLike, direction: npt.ArrayLike, t_min: npt.ArrayLike = 0.0, t_max: npt.ArrayLike = np.inf
-) -> Floats:
+def make_rays(origin: Array, direction: Array, t_min: Array = 0.0, t_max: Array = np.inf) -> Floats:
     """Packs rays into one array.
 
     origin, direction: (n, 3), world units.
     t_min, t_max: scalar or (n,), in lengths of the direction.
+    Arrays of other libraries are taken too, as `arrays.as_numpy` does it. Raises TypeError where they are not in the
+    machine's memory.
     Returns (n, 8) float32, the bytes of `RAY`.
     """
-    origins = np.atleast_2d(np.asarray(origin, np.float32))
+    origins = np.atleast_2d(as_numpy(origin).astype(np.float32, copy=False))
     rays = np.empty((len(origins), RAY_FLOATS), np.float32)
     rays[:, 0:3] = origins
-    rays[:, 3] = t_min
-    rays[:, 4:7] = direction
-    rays[:, 7] = t_max
+    rays[:, 3] = as_numpy(t_min)
+    rays[:, 4:7] = as_numpy(direction)
+    rays[:, 7] = as_numpy(t_max)
     return rays
 
 

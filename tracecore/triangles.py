@@ -1,8 +1,8 @@
 """Checks the triangles given to a tracer, once."""
 
 import numpy as np
-import numpy.typing as npt
 
+from tracecore.arrays import Array, as_numpy
 from tracecore.errors import TriangleError
 from tracecore.rays import MISS, Floats
 
@@ -20,16 +20,17 @@ def check_finite(triangles: Floats) -> None:
         raise TriangleError(f"triangle {int(np.argmin(is_good))} has a corner that is not finite; remove it")
 
 
-def checked_triangles(triangles: npt.ArrayLike) -> Floats:
+def checked_triangles(triangles: Array) -> Floats:
     """Returns triangles as the tracers take them: (t, 3, 3) float32, C-contiguous.
 
     triangles: (t, 3, 3), three corners each, world units; t may be 0. Degenerate triangles are allowed; no ray hits
     them.
     Raises TriangleError for another shape, for values that are not finite, larger than `LARGEST_COORDINATE` or no
-    numbers, and for more triangles than a `prim_id` can name.
+    numbers, for an array in the memory of a GPU, and for more triangles than a `prim_id` can name.
     """
     try:
-        array = np.asarray(triangles, np.float64 if np.asarray(triangles).dtype != np.float32 else np.float32)
+        given = as_numpy(triangles)
+        array = given.astype(np.float64 if given.dtype != np.float32 else np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise TriangleError(f"triangles must be numbers, shape (t, 3, 3): {error}") from error
     if array.ndim != 3 or array.shape[1:] != (3, 3):

@@ -136,6 +136,37 @@ def test_other_shapes_are_no_triangles(triangles: Any) -> None:
         tracecore.open_tracer(triangles, device="cpu")
 
 
+class Lent:
+    """An array of a library that has DLPack and nothing else of NumPy's."""
+
+    def __init__(self, array: Floats, failure: Exception | None = None) -> None:
+        self.array, self.failure = array, failure
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        if self.failure is not None:
+            raise self.failure
+        return self.array.__dlpack__(**asked)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_that_lend_their_memory_are_triangles_and_rays() -> None:
+    origin, direction = Lent(np.float32([[0.25, 0.25, 1]])), Lent(np.float32([[0, 0, -1]]))
+    rays = make_rays(origin, direction, Lent(np.float32([0.0])), Lent(np.float32([np.inf])))
+    assert np.array_equal(rays, TOWARDS)
+    with tracecore.open_tracer(Lent(CORNER), device="brute") as tracer:
+        assert as_records(tracer.closest_hit(rays), HIT)["t"] == 1.0
+
+
+@pytest.mark.parametrize("failure", [BufferError("on a GPU"), RuntimeError("on a GPU")])
+def test_arrays_that_lie_elsewhere_are_refused(failure: Exception) -> None:
+    with pytest.raises(TriangleError, match=r"the machine's memory \(on a GPU\); copy it there first"):
+        tracecore.open_tracer(Lent(CORNER, failure), device="brute")
+    with pytest.raises(TypeError, match="copy it there first"):
+        make_rays(Lent(CORNER[0], failure), CORNER[0])
+
+
 def test_lists_and_integers_are_triangles() -> None:
     with tracecore.open_tracer([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]], device="cpu") as tracer:
         assert tracer.closest_hit(TOWARDS)[0, 0] == 1

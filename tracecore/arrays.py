@@ -1,0 +1,34 @@
+"""Takes arrays of other libraries, which share their memory by DLPack and know nothing of NumPy."""
+
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+
+class SupportsDlpack(Protocol):
+    """Describes an array of any library that lends its memory (Python array API standard, 2022: Data interchange)."""
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:
+        """Returns a capsule of the memory."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Returns the kind of device in whose memory it lies, and the index of that device."""
+
+
+#: What is taken for an array: what NumPy takes, and what lends its memory.
+Array = npt.ArrayLike | SupportsDlpack
+
+
+def as_numpy(array: Array) -> npt.NDArray[Any]:
+    """Returns an array as NumPy has it, the same memory where that can be.
+
+    array: anything that NumPy takes, or that has `__dlpack__` and lies in the machine's memory.
+    Raises TypeError for an array that lies elsewhere, as in the memory of a GPU.
+    """
+    if hasattr(array, "__array__") or not hasattr(array, "__dlpack__"):
+        return np.asarray(array)
+    try:
+        return np.from_dlpack(cast("Any", array))
+    except (BufferError, RuntimeError) as error:
+        raise TypeError(f"the array cannot be had in the machine's memory ({error}); copy it there first") from error
