@@ -35,7 +35,7 @@ from shaders.specular_lobe import specular_albedo
 from shaders.vector import BLACK, add
 
 #: Draws of tests of means, and of those of counts.
-DRAWS, MANY_DRAWS = 40_000, 250_000
+DRAWS, MANY_DRAWS = 25_000, 160_000
 WI, WEIGHT, PDF, LOBE, RADIANCE_SCALE, SAMPLE_COLUMNS = slice(0, 3), slice(3, 6), 6, 7, 8, 9
 
 #: Directions of wo: straight, slanted, grazing.
