@@ -131,12 +131,12 @@ def trace_path(context: RenderContext, order: PictureOrder, name: PathName) -> P
     """Traces one path alone. All photons of its pass are traced, as it may look at them.
 
     context: the scene, and a tracer of any kind: all give the same bits.
-    order: of the picture.
-    name: of the path; its seed is the picture's.
+    order: of the picture; a crop changes no path, so that it counts for nothing here.
+    name: of the path; its seed is the picture's, and its pixel counts from the whole picture's corner.
 
     Raises `UsageError` for a pixel that is not in the picture, and for a driver that follows no paths from the eye.
     """
-    settings = replace(order.settings(context.snapshot), seed=name.seed, threads=None, layers="beauty")
+    settings = replace(order.settings(context.snapshot), seed=name.seed, threads=None, layers="beauty", crop=None)
     pixel = name.pixel_index(settings.width, settings.height)
     watcher = _Watcher()
     with PolledTracer(context.tracer) as tracer:

@@ -170,10 +170,13 @@ def _setting_figures(context: RenderContext, driver: str, settings: RenderSettin
 
 def _sample_figures(settings: RenderSettings, counts: SampleCounts | None) -> Statistics:
     rows = [] if counts is None else counts.impossible.astype(int).tolist()
+    left, upper = (settings.crop or (0, 0))[:2]
     return {
         "samples.left_out": sum(samples for _, samples, _, _ in rows),
         "samples.left_out_by_pass": [[index, samples] for index, samples, _, _ in rows[:MOST_PASSES_TOLD]],
-        "samples.first_left_out": "".join(f"{settings.seed},{index},{x}:{y}" for index, _, x, y in rows[:1]),
+        "samples.first_left_out": "".join(
+            f"{settings.seed},{index},{left + x}:{upper + y}" for index, _, x, y in rows[:1]
+        ),
         "samples.clamped": 0 if counts is None else counts.clamped,
     }
 

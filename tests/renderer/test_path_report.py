@@ -113,6 +113,17 @@ def test_other_names_are_refused(text: str, capsys: pytest.CaptureFixture[str]) 
     assert line.startswith("tracecore: error: argument --debug-path: expected ")
 
 
+def test_a_crop_changes_no_path() -> None:
+    """Pixels count from the whole picture's corner, also those outside of the part that is made."""
+    settings = replace(CHOSEN, driver="path", seed=5)
+    ((whole, _),) = both(metal_box(), settings, 1, [100])
+    plan = plan_picture(metal_box(), replace(settings, crop=(2, 3, 5, 4)))
+    with opened(plan) as context:
+        cropped = trace_path(context, plan.order(), PathName(seed=5, pass_index=1, pixel=100))
+    assert cropped == whole._replace(radiance=cropped.radiance)
+    assert cropped.radiance.tobytes() == whole.radiance.tobytes()
+
+
 @pytest.mark.parametrize("pixel", [192, (16, 0), (0, 12)])
 def test_a_pixel_must_be_in_the_picture(pixel: tuple[int, int] | int) -> None:
     with pytest.raises(UsageError, match="is not in a picture of 16x12 pixels"):

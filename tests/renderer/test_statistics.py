@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from renderer.drivers.driver import RayCounts, RenderSettings, Work
+from renderer.film.samples import SampleCounts
 from renderer.photons.counts import PhotonCounts
 from renderer.run import statistics
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES, Measured, limited_by
@@ -88,6 +89,15 @@ def test_keys_are_those_of_the_design_and_documented() -> None:
     assert list(collected()) == DESIGNED
     assert list(FIELDS) == DESIGNED
     assert all(f"  {key} " in statistics.explain() for key in DESIGNED)
+
+
+def test_the_first_sample_left_out_counts_from_the_whole_pictures_corner() -> None:
+    """As `--debug-path` reads it: a film of a crop begins at the crop's own corner."""
+    settings = RenderSettings(width=40, height=30, seed=17, crop=(20, 10, 4, 3))
+    samples = SampleCounts(impossible=np.array([[2, 5, 3, 1], [4, 1, 0, 0]], float))
+    figures = statistics.collect(context(), "photon", settings, replace(measured(), samples=samples))
+    assert figures["samples.first_left_out"] == "17,2,23:11"
+    assert figures["samples.left_out_by_pass"] == [[2, 5], [4, 1]]
 
 
 def test_keys_that_belong_to_one_command_alone_say_nothing_in_the_other() -> None:

@@ -150,6 +150,7 @@ class FakeCuda:
         self.streams: weakref.WeakSet[FakeStream] = weakref.WeakSet()
         self.events: weakref.WeakSet[FakeEvent] = weakref.WeakSet()
         self._handles: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self._functions: list[FakeFunction] = []
         self._numbers = itertools.count(1)
         self._thread = threading.local()
 
@@ -221,8 +222,10 @@ class FakeCuda:
         self._here().modules.append(cubin)
         return json.loads(cubin) | {"device": self._here()}
 
-    def load_function(self, module: Any, entry: str) -> FakeFunction:
-        return self._registered(FakeFunction, module["device"], module, entry)
+    def load_function(self, module: Any, entry: str) -> int:
+        function = self._registered(FakeFunction, module["device"], module, entry)
+        self._functions.append(function)  # for good, as a loaded module is
+        return int(function.ptr)
 
     def function_attribute(self, function: int, name: str) -> int:
         return {"NUM_REGS": 32, "SHARED_SIZE_BYTES": 0}[name]

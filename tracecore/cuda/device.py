@@ -163,10 +163,7 @@ class CudaDevice:
             self.attach()
 
     def module(self, cubin: bytes) -> Any:
-        """Returns the module of machine code, loaded once on this GPU.
-
-        It is never unloaded: that waits for all that runs on the device, and a kernel that stays does not end.
-        """
+        """Returns the module of machine code, loaded once on this GPU and for good."""
         with self._lock:
             if cubin not in self._modules:
                 self._modules[cubin] = self.driver.load_module(cubin)

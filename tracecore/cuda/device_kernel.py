@@ -58,8 +58,7 @@ class DeviceKernel:
         )
         module = device.module(self.compiled.cubin)
         entries = RESIDENT_ENTRIES if resident else ENTRIES
-        self._functions = [device.driver.load_function(module, entry) for entry in entries]
-        self.entries = tuple(int(function.ptr) for function in self._functions)
+        self.entries = tuple(device.driver.load_function(module, entry) for entry in entries)
 
     @property
     def registers(self) -> tuple[int, ...]:

@@ -79,10 +79,12 @@ class CudaDriver(Hashable, Protocol):
         """Compiles a strategy, see `nvrtc.compile_strategy`."""
 
     def load_module(self, cubin: bytes) -> Any:
-        """Loads machine code; it is unloaded when the object is dropped."""
+        """Loads machine code for as long as the process lives: to unload it waits for all that runs on the device, and
+        on one that has failed is an error of its own.
+        """
 
-    def load_function(self, module: Any, entry: str) -> Handle:
-        """Returns an entry point of a module."""
+    def load_function(self, module: Any, entry: str) -> int:
+        """Returns the handle of an entry point of a module."""
 
     def function_attribute(self, function: int, name: str) -> int:
         """Returns an attribute by its name without `CU_FUNC_ATTRIBUTE_`, such as "NUM_REGS"."""
@@ -226,15 +228,11 @@ class CupyDriver:
 
     def load_module(self, cubin: bytes) -> Any:
         """As `CudaDriver` says."""
-        from cupy.cuda.function import Module
+        return self._driver.moduleLoadData(cubin)
 
-        module = Module()
-        module.load(cubin)
-        return module
-
-    def load_function(self, module: Any, entry: str) -> Handle:
+    def load_function(self, module: Any, entry: str) -> int:
         """As `CudaDriver` says."""
-        return module.get_function(entry)
+        return int(self._driver.moduleGetFunction(module, entry))
 
     def function_attribute(self, function: int, name: str) -> int:
         """As `CudaDriver` says."""
