@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from renderer.film.picture import Picture
-    from renderer.run.rendering import Plan
+    from renderer.run.plan import Plan
     from renderer.run.sequence import Seeds, SequenceOrder
     from renderer.run.statistics import Statistics
 

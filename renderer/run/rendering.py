@@ -9,55 +9,36 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from contextlib import contextmanager, nullcontext
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import scenes
 from renderer.atomic_file import check_outputs
-from renderer.drivers import DRIVERS, EyeDriver, find_driver
-from renderer.drivers.blindness import blindness_note
-from renderer.drivers.driver import RenderSettings, curve_of, settings_taken
+from renderer.drivers import find_driver
+from renderer.drivers.driver import curve_of, settings_taken
 from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable
 from renderer.film.picture import Picture
-from renderer.film.white_point import Chromaticity, chromaticity_of
 from renderer.plugins import load_installed
 from renderer.run import first_run
-from renderer.run.checkpoint import CheckpointOrder, checkpoint_path
-from renderer.run.earlier_picture import Asked, files_of
-from renderer.run.frame_key import frame_key
-from renderer.run.memory import Estimate, check_fits, picture_bytes
-from renderer.run.motion import Motion
+from renderer.run.earlier_picture import files_of
+from renderer.run.memory import check_fits
 from renderer.run.picture import Made, make_picture, picture_by_pass
-from renderer.run.picture_order import PictureOrder
-from renderer.run.session import Limits
-from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, check_scene, viewing_of
+from renderer.run.plan import Plan
+from renderer.scene.render_context import RenderContext, check_scene, viewing_of
 from renderer.settings.picture import (
     DEFAULT_DRIVER,
-    DEFAULT_FILTER,
-    DEFAULT_MOTION_SAMPLES,
-    DEFAULT_PASSES,
-    DEFAULT_PREVIEW,
-    DEFAULT_UPDATE,
-    DRAFT_PASSES,
-    DRAFT_SHARE,
     DRIVER_SETTINGS,
-    FEATURE_LAYERS,
-    LIGHT_LAYERS,
-    USUAL_LAYERS,
     Settings,
 )
-from renderer.settings.setting import MAX_PIXELS
 from renderer.settings.threads import bounded_threads
 from scenes.evaluator import viewed
 from scenes.memory import limit_memory
 from scenes.model import Snapshot, check_camera
 from scenes.scene import Scene
-from tracecore.bvh.tree import BinaryTree
 
 #: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
 AnyScene = str | Path | Scene | Snapshot
@@ -105,95 +86,6 @@ def changed(settings: Settings | None, changes: dict[str, Any]) -> Settings:
         if name not in known:
             raise TypeError(f"unexpected keyword argument '{name}'; settings are {', '.join(known)}")
     return replace(settings or Settings(), **changes)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """Holds what is to be made, checked.
-
-    scene: what is rendered.
-    settings: with what the scene proposes filled in.
-    driver: the class of the driver.
-    load_seconds: wall time that it took to read the scene.
-    asked: what a command asks for, to be kept with the picture.
-    """
-
-    scene: Scene | Snapshot
-    settings: Settings
-    driver: type[EyeDriver]
-    load_seconds: float
-    asked: Asked | None = None
-
-    def order(self) -> PictureOrder:
-        """Return how a picture of it is made, whatever the moment."""
-        chosen = self.settings
-        return PictureOrder(
-            kind=self.driver,
-            settings=lambda snapshot: driver_settings(chosen, snapshot),
-            limits=Limits(passes=passes_of(chosen), seconds=chosen.time_limit, noise=chosen.target_noise),
-            exposure=None if chosen.exposure == "auto" else chosen.exposure or 0.0,
-            curve=chosen.tone_map or curve_of(self.driver),
-            white_point=white_of(chosen),
-            layers=layers_wanted(chosen),
-            photon_path=chosen.save_photons,
-            timeline_path=chosen.timeline,
-            preview=DEFAULT_PREVIEW if chosen.preview is None else chosen.preview,
-            denoise=chosen.denoise,
-            clamp=chosen.clamp,
-            motion=self._motion(),
-            choice=TracerChoice.chosen(self.settings),
-            quiet=chosen.quiet,
-            asked=self.asked,
-        )
-
-    def snapshot(self, **scene_view: Any) -> Snapshot:
-        """Returns the scene at the moment chosen, or at another.
-
-        scene_view: `frame` or `time`, to replace the one chosen.
-        """
-        view = replace(SceneView.chosen(self.settings), **scene_view)
-        return view.seen(self.scene) if isinstance(self.scene, Snapshot) else view.of(self.scene)
-
-    def estimate(self, snapshot: Snapshot) -> Estimate:
-        """Returns how much memory a picture of a snapshot will take at its peak."""
-        settings = driver_settings(self.settings, snapshot)
-        return picture_bytes(snapshot, self.driver, settings, passes_of(self.settings))
-
-    def context(
-        self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
-    ) -> AbstractContextManager[RenderContext]:
-        """Return an open tracer for a snapshot, which is closed at the end of the block."""
-        return TracerChoice.chosen(self.settings).opened(snapshot, load_seconds, tree)
-
-    def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:
-        """Return how a picture of a snapshot can be resumed, if it is written to a file."""
-        chosen = self.settings
-        if chosen.output is None:
-            return None
-        return CheckpointOrder(
-            path=checkpoint_path(chosen.output),
-            key_of=partial(frame_key, self.order(), snapshot),
-            seconds=chosen.checkpoint,
-            resume=chosen.resume,
-        )
-
-    def note_blindness(self, snapshot: Snapshot) -> None:
-        """Log what the driver cannot see of a scene, unless errors alone are wanted."""
-        note = None if self.settings.quiet else blindness_note(self.driver, snapshot, DRIVERS)
-        if note is not None:
-            log.warning("note: %s", note)
-
-    def _motion(self) -> Motion | None:
-        """Return how the scene moves while the shutter is open, if it is to be seen."""
-        if self.settings.shutter is None:
-            return None
-        return Motion(
-            shutter=self.settings.shutter,
-            samples=self.settings.motion_samples or DEFAULT_MOTION_SAMPLES,
-            snapshot_at=lambda time: self.snapshot(time=time),
-            context=self.context,
-            update=self.settings.update or DEFAULT_UPDATE,
-        )
 
 
 def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = False) -> Plan:
@@ -284,56 +176,6 @@ def with_proposals(settings: Settings, scene: Scene) -> Settings:
     useless = set(DRIVER_SETTINGS) - settings_taken(driver)
     taken = {name: value for name, value in proposed.items() if name not in useless and getattr(settings, name) is None}
     return replace(settings, **taken)
-
-
-def driver_settings(settings: Settings, snapshot: Snapshot) -> RenderSettings:
-    """Return the settings of the drivers; the scene proposes the size."""
-    width, height = settings.size or snapshot.camera.resolution
-    if not (width >= 1 and height >= 1 and width * height <= MAX_PIXELS):
-        raise UsageError(f"the scene proposes {width}x{height} pixels, which is out of bounds; choose with --size")
-    if settings.draft:
-        width, height = (max(1, side // DRAFT_SHARE) for side in (width, height))
-    names = ("seed", "photons", "radius", "max_bounces", "threads", "batch_rays", "sampler", "guide_share")
-    chosen: dict[str, Any] = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
-    pixel_filter, layers = settings.filter or DEFAULT_FILTER, layers_for(settings)
-    chosen |= {"pixel_filter": pixel_filter, "layers": layers, "is_logged": settings.timeline is not None}
-    chosen["crop"] = crop_within(settings.crop, (width, height))
-    return RenderSettings(width=width, height=height, **chosen)
-
-
-def crop_within(crop: tuple[int, int, int, int] | None, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
-    """Return a part of a picture. size: width and height of all of it. Raises `UsageError` where it is not within."""
-    if crop is not None and (crop[0] + crop[2] > size[0] or crop[1] + crop[3] > size[1]):
-        raise UsageError(f"--crop {','.join(map(str, crop))} is not within the picture, {size[0]}x{size[1]} pixels")
-    return crop
-
-
-def passes_of(settings: Settings) -> int | None:
-    """Return as many passes as asked for; without a word and without another limit the default."""
-    has_limit = settings.time_limit is not None or settings.target_noise is not None
-    usual = DRAFT_PASSES if settings.draft else DEFAULT_PASSES
-    return usual if settings.passes is None and not has_limit else settings.passes
-
-
-def white_of(settings: Settings) -> Chromaticity | None:
-    """Return x and y of what is shown white, or None for what is white anyway."""
-    white = settings.white_point
-    return chromaticity_of(white) if isinstance(white, float) else white
-
-
-def layers_wanted(settings: Settings) -> tuple[str, ...]:
-    """Return the names of the layers that are kept beside the picture."""
-    return (USUAL_LAYERS if settings.layers else ()) if isinstance(settings.layers, bool) else settings.layers
-
-
-def layers_for(settings: Settings) -> str:
-    """Return the least of `layers.LAYER_COLUMNS` that has what is asked for."""
-    wanted = set(layers_wanted(settings))
-    if wanted & set(LIGHT_LAYERS):
-        return "all"
-    if settings.denoise or wanted & set(FEATURE_LAYERS):
-        return "features"
-    return "beauty" if settings.target_noise is None else "bias"
 
 
 def check_driver(settings: Settings, driver_name: str) -> None:

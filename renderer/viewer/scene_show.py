@@ -28,7 +28,8 @@ from renderer.run.memory import check_fits
 from renderer.run.motion import stands_still
 from renderer.run.picture import PictureRecord
 from renderer.run.picture_order import PictureOrder
-from renderer.run.rendering import REMEDY, Plan, opened, plan_picture
+from renderer.run.plan import Plan
+from renderer.run.rendering import REMEDY, opened, plan_picture
 from renderer.run.session import expose
 from renderer.scene.render_context import RenderContext, TracerChoice
 from renderer.settings.picture import DRAFT_SHARE

@@ -31,7 +31,7 @@ from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.photon_map import load_photons
 from renderer.run import photon_run
 from renderer.run.first_run import CompilerBar
-from renderer.run.rendering import driver_settings
+from renderer.run.plan import driver_settings
 from renderer.run.statistics import FIELDS, OF_PHOTON_RUNS, OF_PICTURES
 from renderer.settings.picture import DEFAULT_PASSES, Settings
 from renderer.settings.setting import MAX_PIXELS

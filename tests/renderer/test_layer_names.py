@@ -13,7 +13,7 @@ from renderer.commands.arguments import Parser, chosen_settings
 from renderer.commands.render import add_arguments
 from renderer.errors import UsageError
 from renderer.film.picture_file import read_picture
-from renderer.run.rendering import layers_for
+from renderer.run.plan import layers_for
 from renderer.scene import first_hits as module
 from renderer.scene.first_hits import first_hits
 from renderer.settings.picture import USUAL_LAYERS, Settings

@@ -12,7 +12,8 @@ from renderer.commands.arguments import Parser, chosen_settings
 from renderer.commands.render import add_arguments
 from renderer.errors import UsageError
 from renderer.film import image_file
-from renderer.run.rendering import driver_settings, plan_picture
+from renderer.run.plan import driver_settings
+from renderer.run.rendering import plan_picture
 from renderer.scene.render_context import SceneView
 from renderer.settings.picture import Settings
 from scenes.errors import SceneError

@@ -10,7 +10,8 @@ from renderer import Settings
 from renderer.errors import UsageError
 from renderer.film.tone_mapping import ToneMapping, adapted
 from renderer.film.white_point import adaptation, chromaticity_of
-from renderer.run.rendering import check_output, driver_settings, passes_of, plan_picture
+from renderer.run.plan import driver_settings, passes_of
+from renderer.run.rendering import check_output, plan_picture
 from scenes.spectra import RGB_OF_XYZ
 
 D65 = (0.31272, 0.32903)
