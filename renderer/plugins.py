@@ -49,6 +49,11 @@ def load_plugin(path: str | Path) -> ModuleType:
     return module
 
 
+def loaded_files() -> tuple[Path, ...]:
+    """Returns the files of plugins that were loaded, in their order."""
+    return tuple(_loaded)
+
+
 @cache
 def load_installed() -> None:
     """Import the plugins of installed packages, once in a process.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,9 @@ IMAGES_OF_PASS = 2
 
 #: Edge of the squares in which pixels are visited, so that neighbouring rays are traced together.
 TILE = 8
+
+#: Pixels, one after the other in the order in which they are visited, that are in the same part of a pass.
+PART_RUN = 8 * TILE * TILE
 
 #: Rows of each thread's log, of which a batch takes two or three.
 LOG_ROWS = 1 << 16
@@ -82,14 +85,64 @@ def cropped(pixels: npt.NDArray[np.int32], settings: RenderSettings) -> npt.NDAr
 
 
 @dataclass(frozen=True)
+class Share:
+    """Is a pass, or the part of one that a process makes beside others.
+
+    index: of the pass, 0-based.
+    part, parts: which part of its pixels, of how many.
+    carried: what the pass needs of those before it, where it needs something.
+    """
+
+    index: int
+    part: int = 0
+    parts: int = 1
+    carried: Carried | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        """Returns its name in words."""
+        part = "" if self.parts == 1 else f"part {self.part} of {self.parts} of "
+        return f"{part}pass {self.index}"
+
+
+class MadeShare(NamedTuple):
+    """Is what was made of a share.
+
+    values: of a whole pass (height, width, columns) float64, as `Driver.render_pass` returns it; of a part
+    (pixels, columns).
+    work: the rays and photons that it took.
+    carried: what the next pass needs of it; of a part, what its own pixels have is right alone.
+    """
+
+    values: Radiance
+    work: Work
+    carried: Carried
+
+
+def part_of(pixels: npt.NDArray[np.int32], share: Share) -> npt.NDArray[np.int32]:
+    """Returns those indices of pixels, in their order, that are in the part of a share: runs of them in turn."""
+    if share.parts == 1:
+        return pixels
+    return pixels[np.arange(len(pixels)) // PART_RUN % share.parts == share.part]
+
+
+def within_crop(image: Radiance, settings: RenderSettings) -> Radiance:
+    """Returns what is made of a whole picture. image: (height * width, columns)."""
+    whole = image.reshape(settings.height, settings.width, -1)
+    x, y, width, height = settings.crop or (0, 0, settings.width, settings.height)
+    return np.ascontiguousarray(whole[y : y + height, x : x + width])
+
+
+@dataclass(frozen=True)
 class PassSite:
     """Says where a pass is made.
 
     crew: the workers at it.
+    pixels: (n,) int32, those that are made of it.
     work: the rays and photons that it takes, to which is added.
     """
 
     crew: Crew
+    pixels: npt.NDArray[np.int32]
     work: Work = field(default_factory=Work)
     _borrowed: list[tuple[str, object]] = field(default_factory=list)
 
@@ -157,11 +210,33 @@ class EyeDriver:
 
     def passes(self, first: int, may_begin: Callable[[int], bool]) -> Generator[Radiance]:
         """Yields passes as `passes_of` does; as many are under way at once as there are threads, if memory allows."""
-        made = self._in_order(self._make_pass, first, may_begin)
+        made = self._in_order(lambda index, crew: self._make_share(Share(index), crew), first, may_begin)
         for passes, (image, work, carried) in enumerate(made, first + 1):
             self._add_work(work)
             self._carried = {passes: carried, passes - 1: self._carried.get(passes - 1, {})}
             yield image
+
+    def shares(self, take: Callable[[], Share | None]) -> Generator[MadeShare]:
+        """Yields shares of passes in the order in which they are taken; as many are under way at once as passes are.
+
+        take: returns the next one, or None where there is none now: then those under way are made, and no more.
+        """
+        taken: dict[int, Share] = {}
+
+        def may_begin(number: int) -> bool:
+            share = take()
+            if share is not None:
+                taken[number] = share
+            return share is not None
+
+        for made in self._in_order(lambda number, crew: self._make_share(taken.pop(number), crew), 0, may_begin):
+            self._add_work(made.work)
+            yield made
+
+    @property
+    def room(self) -> int:
+        """Returns how many passes are under way at once."""
+        return self._room()
 
     @property
     def can_resume(self) -> bool:
@@ -182,17 +257,18 @@ class EyeDriver:
         """Returns what the pass after the one that was just traced needs of those before it."""
         return {}
 
-    def _make_pass(self, index: int, crew: Crew) -> tuple[Radiance, Work, Carried]:
-        """Returns a pass, the rays and photons that it took, and what the next one needs."""
-        site = PassSite(crew)
-        image = self.trace_pass(index, site)
-        if index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
-            features = self._eye_job(self._eye_task(index), no_photons())._replace(image=image)
+    def _make_share(self, share: Share, crew: Crew) -> MadeShare:
+        """Returns what is made of a pass, or of a part of it."""
+        if share.carried is not None:
+            self.take_up(share.index, share.carried)
+        site = PassSite(crew, part_of(self.pixels, share))
+        image = self.trace_pass(share.index, site)
+        if share.index < FEATURE_PASSES and LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1:
+            features = self._eye_job(site, self._eye_task(share.index), no_photons())._replace(image=image)
             self._run_eye_loop(site, run_features, features, 1)
         site.give_back()
-        whole = image.reshape(self.settings.height, self.settings.width, -1)
-        x, y, width, height = self.settings.crop or (0, 0, self.settings.width, self.settings.height)
-        return np.ascontiguousarray(whole[y : y + height, x : x + width]), site.work, self.carries()
+        values = within_crop(image, self.settings) if share.parts == 1 else image[site.pixels]
+        return MadeShare(values, site.work, self.carries())
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass, (height * width, columns) float64, row by row.
@@ -263,18 +339,18 @@ class EyeDriver:
         return self.bytes_for(self.settings)
 
     def _trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
-        job = self._eye_job(task, lookup)
+        job = self._eye_job(site, task, lookup)
         self.on_job(job)
         return self._run_eye_loop(site, run_eye_paths, job, self._eye_slots)
 
-    def _eye_job(self, task: EyeTask, lookup: PhotonLookup, reach: float = 0.0) -> EyeJob:
+    def _eye_job(self, site: PassSite, task: EyeTask, lookup: PhotonLookup, reach: float = 0.0) -> EyeJob:
         return EyeJob(
             scene=self.scene,
             lookup=lookup,
             task=task,
             camera=self.camera,
             size=(self.settings.width, self.settings.height),
-            pixels=self.pixels,
+            pixels=site.pixels,
             taken=np.zeros(1, np.int64),
             reach=reach,
             image=np.zeros((self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers])),

@@ -33,5 +33,5 @@ class OcclusionDriver(EyeDriver):
 
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass: the unoccluded share in all three channels."""
-        job = self._eye_job(self._eye_task(index), no_photons(), self._reach)
+        job = self._eye_job(site, self._eye_task(index), no_photons(), self._reach)
         return self._run_eye_loop(site, run_occlusion, job, 1)

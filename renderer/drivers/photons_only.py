@@ -34,7 +34,7 @@ class PhotonsOnlyDriver(PhotonDriver):
 
     def _make_map(self, _: int, crew: Crew) -> PhotonLookup:
         """Returns the map, and keeps its photons."""
-        site = PassSite(crew)
+        site = PassSite(crew, self.pixels)
         task = photon_task(self.scene, self.settings, 0, min_bounces=0)
         self.photons, self.photon_scale = self._trace_photons(site, self.scene, task)
         with crew.timed(MAP):

@@ -126,9 +126,13 @@ class ContainedDriver:
     @property
     def traced(self) -> TracerStatistics:
         """Returns what all tracers have done."""
-        driver = self._driver
-        now = driver.traced if isinstance(driver, MotionDriver) else self.context.tracer.statistics()
-        return both(self._traced_before, now)
+        now: TracerStatistics | None = getattr(self._driver, "traced", None)
+        return both(self._traced_before, self.context.tracer.statistics() if now is None else now)
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Returns what the statistics say of the processes that share the passes out, where there are several."""
+        return getattr(self._driver, "member_figures", {})
 
     @property
     def can_resume(self) -> bool:
@@ -209,6 +213,8 @@ class ContainedDriver:
 
 def driver_of(context: RenderContext, order: PictureOrder, settings: RenderSettings) -> Driver:
     """Returns the driver that makes a picture, at one moment of the scene or while the shutter is open."""
+    if order.shared is not None:
+        return order.shared(context, settings)
     if order.motion is None:
         return order.kind(context.snapshot, context.tracer, settings)
     return MotionDriver(order.kind, context, settings, order.motion)

@@ -223,6 +223,7 @@ class PictureRecord:
             "coprocessor.verified_batches": traced.verified_batches,
             "coprocessor.faults": driver.faults,
             "asked": self.order.asked,
+            **driver.members,
         }
 
 

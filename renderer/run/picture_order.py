@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from renderer.drivers.driver import Driver, RenderSettings
     from renderer.film.white_point import Chromaticity
     from renderer.run.motion import Motion
-    from renderer.scene.render_context import TracerChoice
+    from renderer.scene.render_context import RenderContext, TracerChoice
     from scenes.model import Snapshot
     from tracecore.dispatch.tracer import Tracer
 
@@ -39,6 +39,7 @@ class PictureOrder:
     clamp: the greatest luminance of a sample, or None.
     motion: of the scene while the shutter is open, or None for a moment of it.
     choice: of tracers where the device fails, or None where that is an error.
+    shared: makes the driver whose passes a fleet makes, where several processes share them out.
     quiet: whether no progress is shown.
     asked: what a command asks for, see `renderer.run.earlier_picture`.
     """
@@ -58,6 +59,7 @@ class PictureOrder:
     clamp: float | None = None
     motion: Motion | None = None
     choice: TracerChoice | None = None
+    shared: Callable[[RenderContext, RenderSettings], Driver] | None = None
     quiet: bool = False
     asked: Mapping[str, Any] | None = None
 

@@ -76,7 +76,7 @@ class Plan:
             denoise=chosen.denoise,
             clamp=chosen.clamp,
             motion=self._motion(),
-            choice=TracerChoice.chosen(self.settings),
+            choice=None if self.settings.is_shared else self.choice,
             quiet=chosen.quiet,
             asked=self.asked,
         )
@@ -98,7 +98,13 @@ class Plan:
         self, snapshot: Snapshot, load_seconds: float, tree: BinaryTree | None = None
     ) -> AbstractContextManager[RenderContext]:
         """Return an open tracer for a snapshot, which is closed at the end of the block."""
-        return TracerChoice.chosen(self.settings).opened(snapshot, load_seconds, tree)
+        return self.choice.opened(snapshot, load_seconds, tree)
+
+    @property
+    def choice(self) -> TracerChoice:
+        """Returns which tracer this process opens; where others share the work out, it only builds the tree."""
+        chosen = TracerChoice.chosen(self.settings)
+        return TracerChoice(device="cpu") if self.settings.is_shared else chosen
 
     def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:
         """Return how a picture of a snapshot can be resumed, if it is written to a file."""

@@ -25,6 +25,7 @@ from renderer.film.picture import Picture
 from renderer.plugins import load_installed
 from renderer.run import first_run
 from renderer.run.earlier_picture import files_of
+from renderer.run.fleets import fleet_of, shared_driver
 from renderer.run.memory import check_fits
 from renderer.run.picture import Made, make_picture, picture_by_pass
 from renderer.run.plan import Plan
@@ -143,8 +144,10 @@ def render_plan(plan: Plan) -> Picture:
 
     Raises `KeyboardInterrupt` where Ctrl-C came before the first pass was finished.
     """
-    with opened(plan) as context:
+    with fleet_of(plan) as fleet, opened(plan) as context:
         order = replace(plan.order(), checkpoint=plan.checkpoint_order(context.snapshot))
+        if fleet is not None:
+            order = replace(order, shared=shared_driver(plan, fleet))
         made: Made = make_picture(context, order, plan.settings.output)
     if made.picture is None:
         raise KeyboardInterrupt("before the first pass was finished")

@@ -26,6 +26,7 @@ from renderer.settings.setting import (
     Vector,
     White,
     Whole,
+    WholeOrWord,
     setting,
 )
 
@@ -298,6 +299,19 @@ class Settings(Checked):
         otherwise="resident",
         group=TRACING,
     )
+    gpus: int | Literal["all"] | None = setting(
+        WholeOrWord(1, 64, metavar="N|all"),
+        "share the work out to so many GPUs of this host, a process each; the picture has the same bits",
+        otherwise="one",
+        group=TRACING,
+    )
+    cluster: str | None = setting(
+        Name(metavar="ADDRESS", expected="the address of a scheduler, or local:N"),
+        "share the work out to the workers of a Dask cluster: the address of its scheduler, such as "
+        "tcp://10.0.0.1:8786, or local:N for N workers on this host (extra cluster)",
+        otherwise="no cluster",
+        group=TRACING,
+    )
     threads: int | None = setting(Whole(1, 1024), "CPU threads", otherwise="all cores", group=TRACING)
     batch_rays: int = setting(
         Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
@@ -330,3 +344,21 @@ class Settings(Checked):
         super().__post_init__()
         if self.time is not None and self.frame != 0:
             raise UsageError("frame and time cannot both be given; leave one out")
+        if self.is_shared:
+            self._check_shared()
+
+    @property
+    def is_shared(self) -> bool:
+        """Returns whether several processes share the work out."""
+        return self.gpus is not None or self.cluster is not None
+
+    def _check_shared(self) -> None:
+        """Raise `UsageError` for settings that are for one process alone."""
+        given = "gpus" if self.cluster is None else "cluster"
+        if self.gpus is not None and self.cluster is not None:
+            raise UsageError("gpus and cluster cannot both be given; leave one out")
+        if self.gpus is not None and self.device not in ("auto", "gpu"):
+            raise UsageError(f"gpus takes GPUs, and device is {self.device}; leave one out")
+        for name in ("fallback", "save_photons", "timeline"):
+            if getattr(self, name) is not None:
+                raise UsageError(f"{name} is for one process, and {given} shares the work out; leave one out")

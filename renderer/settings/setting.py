@@ -121,6 +121,26 @@ class NumberOrWord(Number):
 
 
 @dataclass(frozen=True)
+class WholeOrWord(Whole):
+    """This kind of value is a whole number from `least` to `most`, or a word that leaves it to the program."""
+
+    word: str = "all"
+
+    @property
+    def expected(self) -> str:
+        """Returns the bounds in words, and the word."""
+        return f"{super().expected}, or {self.word}"
+
+    def read(self, text: str) -> int | str:  # type: ignore[override]
+        """Return the number that a text means, or the word."""
+        return text if text == self.word else super().read(text)
+
+    def clean(self, value: Any) -> int | str:  # type: ignore[override]
+        """Return an `int` within the bounds, or the word."""
+        return self.word if value == self.word else super().clean(value)
+
+
+@dataclass(frozen=True)
 class Vector:
     """This kind of value is three numbers, each at most `most` in size."""
 

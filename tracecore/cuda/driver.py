@@ -51,6 +51,9 @@ class CudaDriver(Hashable, Protocol):
     def device_name(self, index: int) -> str:
         """Returns a device's name as the vendor gives it."""
 
+    def bus_address(self, index: int) -> str:
+        """Returns the address of a device on the host's bus, such as "0000:17:00.0"."""
+
     def architecture(self, index: int) -> str:
         """Returns what to compile for, such as "sm_90"."""
 
@@ -187,6 +190,10 @@ class CupyDriver:
     def device_name(self, index: int) -> str:
         """As `CudaDriver` says."""
         return str(self._runtime.getDeviceProperties(index)["name"].decode())
+
+    def bus_address(self, index: int) -> str:
+        """As `CudaDriver` says."""
+        return str(self._runtime.deviceGetPCIBusId(index))
 
     def architecture(self, index: int) -> str:
         """As `CudaDriver` says."""

@@ -1,0 +1,281 @@
+"""A fleet of the workers of a Dask cluster (extra cluster), on this host or on others.
+
+Each worker's process is a member. What the members are opened with is sent to each once; items are Dask's tasks, under
+names that its dashboard shows. Dask gives the items of a worker that is lost to others; one whose GPU fails ends its
+process, so that Dask's nanny starts it anew. Results come with a checksum of their arrays, and what does not fit it is
+made again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import pickle
+import threading
+import uuid
+import zlib
+from collections import Counter
+from collections.abc import Generator, Hashable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from renderer.errors import UsageError
+from renderer.fleet.fleet import MOST_TRIES, FleetError, Maker, Opening, Shares, Supply
+from renderer.fleet.seats import Seat
+from renderer.plugins import load_installed, load_plugin
+from tracecore.cores import usable_cores
+from tracecore.errors import TraceError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: How the address of a cluster of this host's begins; the number of its workers follows.
+LOCAL = "local:"
+
+#: Where nobody else's machine can reach what is started here.
+LOOPBACK = "127.0.0.1"
+
+#: Items that a worker is given at once: Dask's threads of a worker, where it is started here.
+LOCAL_THREADS = 4
+
+#: Seconds to wait for a scheduler, and for its first worker.
+PATIENCE = 30.0
+
+INSTALL = "Dask is not installed; pip install 'tracecore[cluster]'"
+
+log = logging.getLogger(__name__)
+
+
+class Sealed(NamedTuple):
+    """Is a result on its way. checksum: of its arrays."""
+
+    result: Any
+    checksum: int
+
+
+class Place(NamedTuple):
+    """Says which of the workers of its host a worker is, and how many there are."""
+
+    number: int
+    of: int
+
+
+class Posting(NamedTuple):
+    """Is what is sent to each worker once.
+
+    key: says which fleet and which opening.
+    plugins: files that are loaded before the opening is read.
+    opening: as `pickle` writes it.
+    device, threads: of each member, as `ClusterFleet` takes them.
+    places: of the workers, by their addresses.
+    """
+
+    key: str
+    plugins: tuple[Path, ...]
+    opening: bytes
+    device: str
+    threads: int | None
+    places: dict[str, Place]
+
+
+class ClusterFleet:
+    """Members on a Dask cluster; see `renderer.fleet.fleet.Fleet`.
+
+    address: of a scheduler, such as tcp://10.0.0.1:8786 or tls://..., or "local:N" for N workers on this host.
+    device: what each member traces with, as `tracecore.open_tracer` takes it.
+    threads: of each member, or None for its share of its host's cores.
+
+    Raises `UsageError` where there is no such cluster, or no worker.
+    """
+
+    def __init__(self, address: str, device: str, threads: int | None) -> None:
+        self.shares = Shares()
+        self._stack = ExitStack()
+        self._client = self._connected(address)
+        self._device, self._threads = device, threads
+        self._key, self._openings = uuid.uuid4().hex[:8], itertools.count()
+        self._posted: Any = None
+        self._width = 1
+
+    def open(self, opening: Opening) -> list[Any]:
+        """Has all members begin anew, as `Fleet` says."""
+        places = self._places()
+        content = pickle.dumps(opening, protocol=5)
+        key = f"{self._key}-{next(self._openings)}"
+        posting = Posting(key, opening.plugins, content, self._device, self._threads, places)
+        self._posted = self._client.scatter(posting, broadcast=True)
+        asked = [
+            self._client.submit(begun, self._posted, workers=[address], key=f"begin-{key}-{number}")
+            for number, address in enumerate(places)
+        ]
+        try:
+            begun_members = self._client.gather(asked)
+        except Exception as error:
+            raise FleetError(f"a member of the cluster cannot begin: {type(error).__name__}: {error}") from error
+        self._width = sum(max(1, min(window, threads)) for _, window, threads, _ in begun_members)
+        self.shares.made = {name: self.shares.made.get(name, 0) for name, *_ in begun_members}
+        return [report for *_, report in begun_members]
+
+    def results(self, supply: Supply) -> Generator[tuple[Any, str, Any]]:
+        """Yields what is made of all items, as `Fleet` says. What is under way when the caller leaves is given up."""
+        from distributed import as_completed
+
+        under_way: dict[Any, Hashable] = {}
+        finished = as_completed()
+        tries: Counter[Hashable] = Counter()
+        try:
+            self._hand_out(supply, under_way, finished)
+            while under_way:
+                future = next(finished)
+                item = under_way.pop(future)
+                sealed, name = self._outcome(future, item)
+                if sealed is None:
+                    tries[item] += 1
+                    if tries[item] >= MOST_TRIES:
+                        raise FleetError(f"{item} failed {MOST_TRIES} times: {name}")
+                    self._submit(item, under_way, finished)
+                    continue
+                self.shares.made[name] = self.shares.made.get(name, 0) + 1
+                yield item, name, sealed
+                self._hand_out(supply, under_way, finished)
+        finally:
+            self._client.cancel(list(under_way))
+
+    def close(self) -> None:
+        """Leaves the cluster, and ends the workers that were started here."""
+        self._stack.close()
+
+    def _connected(self, address: str) -> Client:
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise UsageError(INSTALL) from error
+        try:
+            if not address.startswith(LOCAL):
+                return self._stack.enter_context(Client(address, timeout=PATIENCE))
+            workers = int(address.removeprefix(LOCAL))
+            cluster = self._stack.enter_context(
+                LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=LOCAL_THREADS,
+                    host=LOOPBACK,
+                    dashboard_address=f"{LOOPBACK}:0",
+                    silence_logs=logging.ERROR,
+                )
+            )
+            return self._stack.enter_context(Client(cluster))
+        except (OSError, ValueError, TimeoutError) as error:
+            raise UsageError(f"--cluster {address}: {error or 'no answer'}") from error
+
+    def _places(self) -> dict[str, Place]:
+        """Returns the places of the workers by their addresses. Raises `FleetError` where none comes."""
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise FleetError(f"the cluster has had no workers for {PATIENCE:g} s") from error
+        hosts: dict[str, list[str]] = {}
+        for address, worker in sorted(self._client.scheduler_info(n_workers=-1)["workers"].items()):
+            hosts.setdefault(worker["host"], []).append(address)
+        return {
+            address: Place(number, len(addresses))
+            for addresses in hosts.values()
+            for number, address in enumerate(addresses)
+        }
+
+    def _hand_out(self, supply: Supply, under_way: dict[Any, Hashable], finished: Any) -> None:
+        """Have as many items under way as keep all members busy."""
+        while len(under_way) < self._width and (item := supply.take()) is not None:
+            self._submit(item, under_way, finished)
+
+    def _submit(self, item: Hashable, under_way: dict[Any, Hashable], finished: Any) -> None:
+        key = f"{str(item).replace(' ', '-')}-{uuid.uuid4().hex[:8]}"
+        future = self._client.submit(made, self._posted, item, key=key, pure=False)
+        under_way[future] = item
+        finished.add(future)
+
+    @staticmethod
+    def _outcome(future: Any, item: Hashable) -> tuple[Any | None, str]:
+        """Returns what was made and by whom; None and the reason where it was not."""
+        try:
+            sealed, name = future.result()
+        except Exception as error:
+            log.warning("note: %s failed, and is made again: %s: %s", item, type(error).__name__, error)
+            return None, f"{type(error).__name__}: {error}"
+        if checksum(sealed.result) != sealed.checksum:
+            log.warning("note: %s was damaged on its way, and is made again", item)
+            return None, "its checksum is wrong"
+        return sealed.result, name
+
+
+def checksum(result: Any) -> int:
+    """Returns a number that stands for the arrays in a result, which may lie in tuples and dictionaries."""
+    if isinstance(result, np.ndarray):
+        return zlib.crc32(np.ascontiguousarray(result).reshape(-1).view(np.uint8).data)
+    parts = result.values() if isinstance(result, dict) else result if isinstance(result, tuple) else ()
+    total = 0
+    for part in parts:
+        total = zlib.crc32(checksum(part).to_bytes(4, "little"), total)
+    return total
+
+
+# What follows runs in the workers.
+
+_lock = threading.Lock()
+_members: dict[str, tuple[Maker, Seat]] = {}
+
+
+def begun(posting: Posting) -> tuple[str, int, int, Any]:
+    """Begins as a member. Returns its name, how many items keep it busy, Dask's threads of the worker, its report."""
+    from distributed import get_worker
+
+    maker, seat = _member(posting)
+    return seat.name, maker.window, get_worker().state.nthreads, maker.report()
+
+
+def made(posting: Posting, item: Any) -> tuple[Sealed, str]:
+    """Makes an item. Returns it, sealed, with the name of the member."""
+    maker, seat = _member(posting)
+    try:
+        result = maker.make(item)
+    except TraceError:
+        logging.getLogger(__name__).exception("the tracer failed; this process ends")
+        os._exit(1)  # CUDA gives this process nothing more; Dask starts another one
+    return Sealed(result, checksum(result)), seat.name
+
+
+def _member(posting: Posting) -> tuple[Maker, Seat]:
+    """Returns this process as a member, which it becomes if it is none yet, in place of what it was."""
+    from distributed import get_worker
+
+    with _lock:
+        if posting.key not in _members:
+            for maker, _ in _members.values():
+                maker.close()
+            _members.clear()
+            load_installed()
+            for path in posting.plugins:
+                load_plugin(path)
+            opening: Opening = pickle.loads(posting.opening)
+            seat = _own_seat(posting, get_worker().address)
+            _members[posting.key] = opening.make(opening.content, seat), seat
+        return _members[posting.key]
+
+
+def _own_seat(posting: Posting, address: str) -> Seat:
+    """Returns the seat of this process: the workers of a host share its cores and GPUs out. One that came later, such
+    as in place of one that was lost, may have to share with another.
+    """
+    usual = next(iter(posting.places.values()))
+    number, workers = posting.places.get(address, Place(os.getpid() % usual.of, usual.of))
+    device = posting.device
+    if device in ("auto", "gpu"):
+        from tracecore.cuda.device import gpu_count, gpu_unavailable_reason
+
+        has_gpu = device == "gpu" or gpu_unavailable_reason() is None
+        device = f"gpu:{number % max(1, gpu_count())}" if has_gpu else "cpu"
+    threads = posting.threads or max(1, usable_cores() // workers)
+    return Seat(number, device, threads, host=address.rpartition(":")[0].rpartition("/")[2])

@@ -1,0 +1,101 @@
+"""What a member of a fleet on one host runs: `python -m renderer.fleet.member SOCKET`, started by `processes`.
+
+It ends when the process that started it does, however that ends: the socket between them closes then.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from renderer.fleet.fleet import Maker, Opening
+from renderer.fleet.messages import receive, send
+from renderer.fleet.seats import Seat
+from tracecore.errors import TraceError
+
+#: Seconds between two signs of life.
+PULSE = 2.0
+
+#: Items that are made at once at most.
+MOST_AT_ONCE = 256
+
+
+class _Server:
+    """Makes what is asked for. channel: to the process that asks."""
+
+    def __init__(self, channel: socket.socket, seat: Seat) -> None:
+        self._channel, self._seat = channel, seat
+        self._sending = threading.Lock()
+        self._maker: Maker | None = None
+        self._threads = ThreadPoolExecutor(MOST_AT_ONCE)
+
+    def serve(self) -> None:
+        """Answers until the other side ends."""
+        threading.Thread(target=self._show_life, daemon=True).start()
+        while True:
+            kind, number, content = receive(self._channel)
+            if kind == "open":
+                self._answer(number, partial(self._opened, content))
+            else:
+                self._threads.submit(self._answer, number, partial(self._made, content))
+
+    def _opened(self, opening: Opening) -> tuple[int, Any]:
+        """Begins anew. Returns how many items at once keep this member busy, and its report."""
+        if self._maker is not None:
+            self._maker.close()
+        self._maker = opening.make(opening.content, self._seat)
+        return self._maker.window, self._maker.report()
+
+    def _made(self, item: Any) -> Any:
+        assert self._maker is not None
+        return self._maker.make(item)
+
+    def _answer(self, number: int, work: Callable[[], Any]) -> None:
+        try:
+            answer = ("done", number, work())
+        except BaseException as error:
+            kind = "lost" if isinstance(error, TraceError) else "failed"
+            answer = (kind, number, (f"{type(error).__name__}: {error}", traceback.format_exc()))
+        self._send(answer)
+
+    def _show_life(self) -> None:
+        while True:
+            threading.Event().wait(PULSE)
+            self._send(("lives", 0, None))
+
+    def _send(self, message: Any) -> None:
+        try:
+            with self._sending:
+                send(self._channel, message)
+        except OSError:
+            os._exit(0)  # nobody is there any more
+
+
+def main() -> None:
+    """Serves the process at the other end of the socket whose number is the first argument."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process says when to end
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    try:
+        seat, plugins = receive(channel)
+        if seat.cores is not None and hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, seat.cores)
+        from renderer.plugins import load_installed, load_plugin
+
+        load_installed()
+        for path in plugins:
+            load_plugin(path)
+        _Server(channel, seat).serve()
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

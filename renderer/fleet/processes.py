@@ -1,0 +1,234 @@
+"""A fleet of processes on this host."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import socket
+import subprocess
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Generator, Hashable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from renderer.fleet.fleet import MOST_TRIES, FleetError, Opening, Shares, Supply
+from renderer.fleet.messages import receive, send
+from renderer.fleet.seats import Seat
+
+log = logging.getLogger(__name__)
+
+#: Seconds without a sign of life after which a member counts as lost.
+PATIENCE = 60.0
+
+#: Seconds that a member has to end by itself.
+END_SECONDS = 5.0
+
+#: Seconds after which a wait looks whether an interrupt has come.
+CHECK_SECONDS = 0.5
+
+
+class Listener(Protocol):
+    """Hears what members answer; it is called in the members' threads."""
+
+    def on_answer(self, member: Member, kind: str, number: int, content: Any) -> None:
+        """A member has answered. kind: "done", "failed" or "lost", and then `content` begins with the reason."""
+
+    def on_end(self, member: Member, reason: str) -> None:
+        """A member's process has ended, or shows no life."""
+
+
+class Member:
+    """One process of the fleet. items: that are with it, by their numbers. window: so many keep it busy."""
+
+    def __init__(self, seat: Seat, plugins: tuple[Path, ...], listener: Listener) -> None:
+        self.name = seat.name
+        self.window = 1
+        self.items: dict[int, Hashable] = {}
+        self._listener = listener
+        self._channel, other = socket.socketpair()
+        self._channel.settimeout(PATIENCE)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "renderer.fleet.member", str(other.fileno())],
+            pass_fds=[other.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
+        other.close()
+        self._sending = threading.Lock()
+        self.say((seat, plugins))
+        threading.Thread(target=self._listen, name=f"member_{seat.number}", daemon=True).start()
+
+    def say(self, message: Any) -> None:
+        """Sends a message; that the member has ended is noticed where its answers are read."""
+        with suppress(OSError), self._sending:
+            send(self._channel, message)
+
+    def end(self) -> None:
+        """Ends the process."""
+        with suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _listen(self) -> None:
+        """Reads answers until there are no more."""
+        while True:
+            try:
+                kind, number, content = receive(self._channel)
+            except (OSError, EOFError) as error:
+                self._listener.on_end(self, self._why_ended(error))
+                return
+            if kind != "lives":
+                self._listener.on_answer(self, kind, number, content)
+
+    def _why_ended(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no sign of life for {PATIENCE:g} s"
+        with suppress(subprocess.TimeoutExpired):
+            return f"its process ended with status {self._process.wait(END_SECONDS)}"
+        return "it does not answer"
+
+
+class HostFleet:
+    """Members on this host; see `renderer.fleet.fleet.Fleet`.
+
+    seats: of the members.
+    plugins: files that each loads first.
+    """
+
+    def __init__(self, seats: list[Seat], plugins: tuple[Path, ...] = ()) -> None:
+        self.shares = Shares(made={seat.name: 0 for seat in seats})
+        self._changed = threading.Condition()
+        self._numbers = itertools.count()
+        self._supply: Supply | None = None
+        self._again: deque[Hashable] = deque()
+        self._tries: Counter[Hashable] = Counter()
+        self._finished: deque[tuple[Any, str, Any]] = deque()
+        self._error: FleetError | None = None
+        self._members: list[Member] = []
+        self._members += [Member(seat, plugins, self) for seat in seats]
+
+    def open(self, opening: Opening) -> list[Any]:
+        """Has all members begin anew, as `Fleet` says."""
+        with self._changed:
+            members = list(self._members)
+            for member in members:
+                member.items = {next(self._numbers): "the start"}
+        for member in members:
+            (number,) = member.items
+            threading.Thread(target=member.say, args=(("open", number, opening),), daemon=True).start()
+        with self._changed:
+            self._wait(lambda: not any(member.items for member in self._members))
+            self._again.clear()
+            reports = []
+            while self._finished:
+                _, name, (window, report) = self._finished.popleft()
+                next(member for member in self._members if member.name == name).window = window
+                reports.append(report)
+        return reports
+
+    def results(self, supply: Supply) -> Generator[tuple[Any, str, Any]]:
+        """Yields what is made of all items, as `Fleet` says. What is under way when the caller leaves is given up."""
+        self._supply = supply
+        try:
+            while True:
+                with self._changed:
+                    self._hand_out()
+                    self._wait(lambda: bool(self._finished) or not any(member.items for member in self._members))
+                    if not self._finished:
+                        return
+                    finished = self._finished.popleft()
+                yield finished
+        finally:
+            with self._changed:
+                self._supply = None
+                self._again.clear()
+                self._tries.clear()
+                self._finished.clear()
+                for member in self._members:
+                    member.items = {}
+
+    def close(self) -> None:
+        """Ends the members."""
+        with self._changed:
+            members, self._members = self._members, []
+        for member in members:
+            member.end()
+
+    def on_answer(self, member: Member, kind: str, number: int, content: Any) -> None:
+        """Keeps what a member has made, or has others try what it could not make."""
+        with self._changed:
+            if number not in member.items:  # of work that was given up
+                return
+            if kind == "lost":
+                self._leave_out(member, content[0])
+                return
+            item = member.items.pop(number)
+            if kind == "done":
+                self.shares.made[member.name] += self._supply is not None
+                self._finished.append((item, member.name, content))
+            else:
+                self._try_again(item, content[0])
+            self._hand_out()
+            self._changed.notify_all()
+
+    def on_end(self, member: Member, reason: str) -> None:
+        """Goes on without a member, unless it was told to end."""
+        with self._changed:
+            if member in self._members:
+                self._leave_out(member, reason)
+
+    def _wait(self, is_enough: Any) -> None:
+        """Wait until something is so. Raises the error that keeps it from being so."""
+        while not is_enough() and self._error is None:
+            self._changed.wait(CHECK_SECONDS)
+        if self._error is not None:
+            raise self._error
+
+    def _hand_out(self) -> None:
+        """Give each member as many items as keep it busy, in turn; the last ones are dealt out evenly."""
+        if self._supply is None:
+            return
+        for count in range(max((member.window for member in self._members), default=0)):
+            for member in self._members:
+                if len(member.items) > count or count >= self._allowance(member, self._supply):
+                    continue
+                item = self._again.popleft() if self._again else self._supply.take()
+                if item is None:
+                    return
+                number = next(self._numbers)
+                member.items[number] = item
+                member.say(("make", number, item))
+
+    def _allowance(self, member: Member, supply: Supply) -> int:
+        """Returns how many items a member may have now: no more than half an even share of all that is not made."""
+        left = supply.left()
+        if left is None:
+            return member.window
+        unmade = left + len(self._again) + sum(len(other.items) for other in self._members)
+        return min(member.window, -(-unmade // (2 * len(self._members))))
+
+    def _leave_out(self, member: Member, reason: str) -> None:
+        """Go on without a member: others make its items."""
+        self._members.remove(member)
+        self.shares.lost[member.name] = reason
+        log.warning("note: member %s of the fleet is left out: %s", member.name, reason)
+        threading.Thread(target=member.end, daemon=True).start()
+        for item in member.items.values():
+            self._try_again(item, reason)
+        if not self._members and self._error is None:
+            reasons = "; ".join(f"{name}: {why}" for name, why in self.shares.lost.items())
+            self._error = FleetError(f"no member of the fleet is left: {reasons}")
+        self._hand_out()
+        self._changed.notify_all()
+
+    def _try_again(self, item: Hashable, reason: str) -> None:
+        self._tries[item] += 1
+        if self._tries[item] >= MOST_TRIES and self._error is None:
+            self._error = FleetError(f"{item} failed {MOST_TRIES} times: {reason}")
+        self._again.append(item)

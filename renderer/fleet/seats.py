@@ -1,0 +1,91 @@
+"""Seats: which device and which cores each member of a fleet has."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from renderer.errors import UsageError
+from tracecore.cores import usable_cores
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Says where a member works.
+
+    number: of the member, from 0.
+    device: as `tracecore.open_tracer` takes it.
+    threads: that it has.
+    cores: it may run on, or None for all that there are.
+    host: its name, where members are on several.
+    """
+
+    number: int
+    device: str
+    threads: int
+    cores: frozenset[int] | None = None
+    host: str = ""
+
+    @property
+    def name(self) -> str:
+        """Returns what the member is called in messages."""
+        return f"{self.host}{':' if self.host else ''}{self.number} ({self.device})"
+
+
+def seats_of_gpus(gpus: int | str, threads: int | None) -> list[Seat]:
+    """Returns a seat for each GPU of this host that is to take part.
+
+    gpus: how many, the first ones; or "all".
+    threads: of all together, or None for one for each core.
+
+    Raises `UsageError` where there are not so many.
+    """
+    from tracecore.cuda.device import gpu_count, gpu_unavailable_reason
+    from tracecore.cuda.topology import cores_near
+
+    reason = gpu_unavailable_reason()
+    there = 0 if reason else gpu_count()
+    wanted = there if gpus == "all" else int(gpus)
+    if wanted == 0 or wanted > there:
+        raise UsageError(f"--gpus {gpus}: there are {there} GPUs here{f' ({reason})' if reason else ''}")
+    near = [cores_near(index) for index in range(wanted)]
+    return seated([f"gpu:{index}" for index in range(wanted)], near, threads)
+
+
+def seated(devices: list[str], near: list[frozenset[int]], threads: int | None) -> list[Seat]:
+    """Returns a seat for each device; cores are shared out so that each has as many, as near as may be.
+
+    devices: as `tracecore.open_tracer` takes them.
+    near: the cores that are near each device; none where that is not known.
+    threads: of all together, or None for one for each core.
+    """
+    cores = shared_out(near, my_cores())
+    each = [len(own) if threads is None else max(1, threads // len(devices)) for own in cores]
+    return [
+        Seat(number, device, each[number] or usable_cores(), cores[number] or None)
+        for number, device in enumerate(devices)
+    ]
+
+
+def my_cores() -> frozenset[int]:
+    """Returns the cores that this process may run on; none where the system does not tell."""
+    return frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
+
+
+def shared_out(near: list[frozenset[int]], cores: frozenset[int]) -> list[frozenset[int]]:
+    """Returns disjoint sets of cores, one for each device, as many for each; neighbours by number stay together.
+
+    near: the cores near each device; none where that is not known.
+    cores: all that there are; with fewer cores than devices each gets all.
+    """
+    count = len(near)
+    each = len(cores) // count
+    if each == 0:
+        return [cores] * count
+    left, shares = set(cores), []
+    for own in near:
+        # The nearest first, and of these the lowest numbers.
+        nearest = sorted(left, key=lambda core: (core not in own, core))[:each]
+        left -= set(nearest)
+        shares.append(frozenset(nearest))
+    return shares

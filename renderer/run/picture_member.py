@@ -1,0 +1,168 @@
+"""This module makes shares of a picture's passes in a process of its own, a member of a fleet."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Generator
+from concurrent.futures import Future
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from renderer.drivers import find_driver
+from renderer.drivers.driver import RenderSettings, Work
+from renderer.drivers.eye import EyeDriver, MadeShare, Share
+from renderer.run.containment import driver_of
+from renderer.run.plan import Plan
+from tracecore.dispatch.tracer import BvhStatistics, TracerStatistics
+
+if TYPE_CHECKING:
+    from renderer.drivers.driver import Driver
+    from renderer.fleet.seats import Seat
+    from renderer.settings.picture import Settings
+    from scenes.model import Snapshot
+    from scenes.scene import Scene
+    from tracecore.bvh.tree import BinaryTree
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberOrder:
+    """Says what a member needs to make passes of a picture: all that is the same for all members.
+
+    scene: what is rendered.
+    settings: of the picture, with what the scene proposes filled in.
+    tree: of the scene at its moment, or None to build one.
+    """
+
+    scene: Scene | Snapshot
+    settings: Settings
+    tree: BinaryTree | None
+
+    def plan(self, seat: Seat) -> Plan:
+        """Returns what a member at a seat is to make. It writes no file."""
+        own = replace(
+            self.settings,
+            device=seat.device,
+            threads=seat.threads,
+            gpus=None,
+            cluster=None,
+            quiet=True,
+            output=None,
+            checkpoint=None,
+            resume=False,
+        )
+        assert own.driver is not None
+        return Plan(scene=self.scene, settings=own, driver=find_driver(own.driver), load_seconds=0.0)
+
+
+class MemberReport(NamedTuple):
+    """Is what a member says of itself when it is ready.
+
+    settings: of its driver, as used.
+    kernel, device, dispatch: of its tracer.
+    bvh: the tree as it is traversed.
+    """
+
+    settings: RenderSettings
+    kernel: str
+    device: str
+    dispatch: str
+    bvh: BvhStatistics
+
+
+class MemberResult(NamedTuple):
+    """Is a share that was made, and what the member has done since it began.
+
+    made: the share.
+    work: of the driver, of which the seconds count.
+    traced: by the tracer.
+    """
+
+    made: MadeShare
+    work: Work
+    traced: TracerStatistics
+
+
+class PictureMember:
+    """Makes shares of passes; several threads may ask for some at once, and they are under way together.
+
+    window: so many shares keep it busy.
+    """
+
+    def __init__(self, order: MemberOrder, seat: Seat) -> None:
+        plan = order.plan(seat)
+        snapshot = plan.snapshot()
+        self._opened = ExitStack()
+        self._context = self._opened.enter_context(plan.context(snapshot, 0.0, order.tree))
+        picture_order = plan.order()
+        self._driver: Driver = self._opened.enter_context(
+            closing(driver_of(self._context, picture_order, picture_order.settings(snapshot)))
+        )
+        self.window = self._driver.room + 1 if isinstance(self._driver, EyeDriver) else 2
+        self._changed = threading.Condition()
+        self._asked: deque[tuple[Share, Future[MemberResult]]] = deque()
+        self._is_working = False
+
+    def report(self) -> MemberReport:
+        """Returns what the member says of itself."""
+        tracer = self._context.tracer
+        return MemberReport(self._driver.settings, tracer.name, tracer.device, tracer.dispatch, tracer.bvh)
+
+    def make(self, share: Share) -> MemberResult:
+        """Returns a share, once it is made."""
+        answer: Future[MemberResult] = Future()
+        with self._changed:
+            self._asked.append((share, answer))
+            begins, self._is_working = not self._is_working, True
+        if begins:
+            self._work()
+        return answer.result()
+
+    def close(self) -> None:
+        """Closes the driver and the tracer."""
+        self._opened.close()
+
+    def _work(self) -> None:
+        """Make what is asked for until nothing is: one of those who ask does it for all."""
+        while True:
+            under_way: deque[Future[MemberResult]] = deque()
+            try:
+                for made in self._made(under_way):
+                    result = MemberResult(made, self._driver.work, self._context.tracer.statistics())
+                    under_way.popleft().set_result(result)
+            except BaseException as error:
+                for answer in under_way:
+                    answer.set_exception(error)
+            with self._changed:
+                if not self._asked:
+                    self._is_working = False
+                    return
+
+    def _made(self, under_way: deque[Future[MemberResult]]) -> Generator[MadeShare]:
+        """Yields shares in the order in which they are taken. under_way: who waits for each."""
+
+        def take() -> Share | None:
+            with self._changed:
+                if not self._asked:
+                    return None
+                share, answer = self._asked.popleft()
+                under_way.append(answer)
+                return share
+
+        if isinstance(self._driver, EyeDriver):
+            yield from self._driver.shares(take)
+            return
+        while (share := take()) is not None:
+            before = replace(self._driver.work)
+            values = self._driver.render_pass(share.index)
+            yield MadeShare(values, work_between(before, self._driver.work), {})
+
+
+def work_between(before: Work, after: Work) -> Work:
+    """Returns the rays and photons that a driver traced between two looks at its work."""
+    made: dict[str, Any] = {
+        name: type(one)(**{key: count - getattr(getattr(before, name), key) for key, count in vars(one).items()})
+        for name, one in (("rays", after.rays), ("photons", after.photons))
+    }
+    return Work(**made)
