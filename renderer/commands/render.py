@@ -190,12 +190,13 @@ def _make_picture(arguments: argparse.Namespace, settings: Settings) -> bool:
 @contextmanager
 def _checkpoint_told(path: Path) -> Iterator[None]:
     """Says, where a device fails for good within the block, that the passes so far are kept, if they are."""
+    from renderer.fleet.fleet import FleetError
     from renderer.run.checkpoint import checkpoint_path
     from tracecore.errors import DeviceError, KernelError
 
     try:
         yield
-    except (DeviceError, KernelError) as error:
+    except (DeviceError, KernelError, FleetError) as error:
         kept = checkpoint_path(path)
         if not kept.is_file():
             raise
@@ -272,6 +273,8 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     """Makes a sequence; returns whether it is finished."""
     from renderer.film.image_file import make_default_folder
     from renderer.run.earlier_picture import asked
+    from renderer.run.fleets import fleet_of
+    from renderer.run.frame_member import frames_by
     from renderer.run.memory import check_fits
     from renderer.run.rendering import REMEDY, check_output, plan_picture
     from renderer.run.sequence import check_sequence, check_sequence_path, make_sequence
@@ -294,7 +297,10 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     check_fits(plan.estimate(first), REMEDY)
     plan.note_blindness(first)
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
-    is_finished = make_sequence(order, report)
+    with fleet_of(plan) as fleet:
+        if fleet is not None:
+            order = replace(order, elsewhere=frames_by(plan, order.seeds, fleet))
+        is_finished = make_sequence(order, report)
     report.end(is_finished)
     return is_finished
 

@@ -12,6 +12,8 @@ import itertools
 import logging
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import uuid
 import zlib
@@ -42,8 +44,14 @@ LOOPBACK = "127.0.0.1"
 #: Items that a worker is given at once: Dask's threads of a worker, where it is started here.
 LOCAL_THREADS = 4
 
-#: Seconds to wait for a scheduler, and for its first worker.
+#: Workers that are started on this host at most.
+MOST_LOCAL = 64
+
+#: Seconds to wait for a scheduler, and for its workers.
 PATIENCE = 30.0
+
+#: Seconds that a worker which was started here has to end by itself.
+END_SECONDS = 10.0
 
 INSTALL = "Dask is not installed; pip install 'tracecore[cluster]'"
 
@@ -96,6 +104,7 @@ class ClusterFleet:
         self.shares = Shares()
         self._stack = ExitStack()
         self._client = self._connected(address)
+        self._expected = _workers_of(address) if address.startswith(LOCAL) else 1
         self._device, self._threads = device, threads
         self._key, self._openings = uuid.uuid4().hex[:8], itertools.count()
         self._posted: Any = None
@@ -155,26 +164,23 @@ class ClusterFleet:
         except ImportError as error:
             raise UsageError(INSTALL) from error
         try:
-            if not address.startswith(LOCAL):
-                return self._stack.enter_context(Client(address, timeout=PATIENCE))
-            workers = int(address.removeprefix(LOCAL))
-            cluster = self._stack.enter_context(
-                LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=LOCAL_THREADS,
-                    host=LOOPBACK,
-                    dashboard_address=f"{LOOPBACK}:0",
-                    silence_logs=logging.ERROR,
+            if address.startswith(LOCAL):
+                cluster = LocalCluster(
+                    n_workers=0, host=LOOPBACK, dashboard_address=f"{LOOPBACK}:0", silence_logs=logging.ERROR
                 )
-            )
-            return self._stack.enter_context(Client(cluster))
+                self._stack.enter_context(cluster)
+                for _ in range(_workers_of(address)):
+                    self._stack.callback(_end, _started_worker(cluster.scheduler_address))
+                address = cluster.scheduler_address
+            return self._stack.enter_context(Client(address, timeout=PATIENCE))
         except (OSError, ValueError, TimeoutError) as error:
+            self._stack.close()
             raise UsageError(f"--cluster {address}: {error or 'no answer'}") from error
 
     def _places(self) -> dict[str, Place]:
         """Returns the places of the workers by their addresses. Raises `FleetError` where none comes."""
         try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
+            self._client.wait_for_workers(self._expected, timeout=PATIENCE)
         except TimeoutError as error:
             raise FleetError(f"the cluster has had no workers for {PATIENCE:g} s") from error
         hosts: dict[str, list[str]] = {}
@@ -209,6 +215,34 @@ class ClusterFleet:
             log.warning("note: %s was damaged on its way, and is made again", item)
             return None, "its checksum is wrong"
         return sealed.result, name
+
+
+def _workers_of(address: str) -> int:
+    """Returns N of local:N. Raises `ValueError` where that is no number of workers."""
+    text = address.removeprefix(LOCAL)
+    if not (text.isdecimal() and 1 <= int(text) <= MOST_LOCAL):
+        raise ValueError(f"expected {LOCAL}N with N from 1 to {MOST_LOCAL}")
+    return int(text)
+
+
+def _started_worker(scheduler: str) -> subprocess.Popen[bytes]:
+    """Starts a worker on this host, as a user would. It ends by itself where the scheduler is gone."""
+    options = ["--nthreads", str(LOCAL_THREADS), "--no-dashboard", "--death-timeout", str(int(PATIENCE))]
+    return subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, *options],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for this process alone
+    )
+
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    worker.terminate()
+    try:
+        worker.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
 
 
 def checksum(result: Any) -> int:

@@ -92,7 +92,7 @@ class FleetDriver:
     ) -> None:
         self._kind, self._fleet, self._reports, self._passes = kind, fleet, reports, passes
         self._is_whole = is_whole or not issubclass(kind, EyeDriver)
-        self._work = Work()
+        self._work = Work(rays=reports[0].work.rays, photons=reports[0].work.photons)
         self._latest: dict[str, MemberResult] = {}
         self._rays: dict[str, int] = {}
         self._carried: dict[int, Carried] = {}

@@ -62,6 +62,7 @@ class MemberReport(NamedTuple):
     settings: of its driver, as used.
     kernel, device, dispatch: of its tracer.
     bvh: the tree as it is traversed.
+    work: that making the driver has taken.
     """
 
     settings: RenderSettings
@@ -69,6 +70,7 @@ class MemberReport(NamedTuple):
     device: str
     dispatch: str
     bvh: BvhStatistics
+    work: Work
 
 
 class MemberResult(NamedTuple):
@@ -107,7 +109,9 @@ class PictureMember:
     def report(self) -> MemberReport:
         """Returns what the member says of itself."""
         tracer = self._context.tracer
-        return MemberReport(self._driver.settings, tracer.name, tracer.device, tracer.dispatch, tracer.bvh)
+        return MemberReport(
+            self._driver.settings, tracer.name, tracer.device, tracer.dispatch, tracer.bvh, self._driver.work
+        )
 
     def make(self, share: Share) -> MemberResult:
         """Returns a share, once it is made."""

@@ -8,8 +8,8 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from PIL import Image, features
 from renderer.atomic_file import atomic_file, write_each
 from renderer.errors import UsageError
 from renderer.film.image_file import check_writable
+from renderer.interrupts import interruptible
 from renderer.run import statistics
 from renderer.run.earlier_picture import check_replaceable, files_of, read_statistics
 from renderer.run.frame_key import frame_key
@@ -30,6 +31,7 @@ from renderer.version import __version__
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
+    from renderer.run.frame_member import MadeFrame
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext
     from renderer.scene.tree_updates import TreeUpdates
@@ -80,6 +82,8 @@ class SequenceOrder:
     context: opens a tracer for a snapshot, whose tree may be there already.
     seeds: random numbers of every frame, the same in all (noise stands still) or different ones (noise changes).
     resume: whether to keep the frames that are there.
+    elsewhere: has frames made in other processes, of their numbers: yields each with what was made, in any order. None
+    where they are made here, one after the other.
     """
 
     path: Path
@@ -91,6 +95,7 @@ class SequenceOrder:
     seeds: Seeds = "same"
     resume: bool = False
     frames_per_second: float = 25.0
+    elsewhere: Callable[[list[int]], Generator[tuple[int, MadeFrame]]] | None = None
 
     def frame_path(self, frame: int) -> Path:
         """Returns the path where a frame is written."""
@@ -141,19 +146,14 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
     report: is called for each frame, with its statistics, and whether it was there already.
     """
     rows = []
-    for frame in order.frames:
-        start = time.perf_counter()
-        snapshot = order.snapshot_at(frame)
-        load_seconds = time.perf_counter() - start
-        key_of = partial(frame_key, of_frame(order, frame), snapshot)
-        kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
-        figures = kept or _make_frame(order, frame, snapshot, load_seconds)
-        if figures is None:
-            return False
-        if kept is None:
-            write_finished(order.frame_path(frame), figures | {"request": key_of(figures["passes"])})
-        rows.append(figures)
-        report(frame, figures, kept is not None)
+    make = _frames_here if order.elsewhere is None else _frames_elsewhere
+    try:
+        with interruptible(), closing(make(order)) as frames:
+            for frame, figures, is_kept in frames:
+                rows.append(figures)
+                report(frame, figures, is_kept)
+    except KeyboardInterrupt:
+        return False
     figures = table(order.frames, rows) | {"asked": order.picture.asked}
     writes = [partial(statistics.write, order.path.with_suffix(".json"), figures)]
     if order.path.suffix.lower() in ANIMATED:
@@ -163,29 +163,72 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
     return True
 
 
-def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_seconds: float) -> Statistics | None:
-    """Makes a frame, and returns its statistics; None if that was interrupted."""
+def _frames_here(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
+    """Yields all frames in order, each with its statistics and whether it was there already."""
+    for frame in order.frames:
+        start = time.perf_counter()
+        snapshot = order.snapshot_at(frame)
+        load_seconds = time.perf_counter() - start
+        key_of = partial(frame_key, of_frame(order.picture, order.seeds, frame), snapshot)
+        kept = finished_frame(order.frame_path(frame), key_of) if order.resume else None
+        figures = kept or _make_frame(order, frame, snapshot, load_seconds)
+        if kept is None:
+            write_finished(order.frame_path(frame), figures | {"request": key_of(figures["passes"])})
+        yield frame, figures, kept is not None
+
+
+def _frames_elsewhere(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
+    """Yields all frames in order, as `_frames_here` does; each is written as soon as it is made."""
+    assert order.elsewhere is not None
+    kept = {frame: figures for frame in order.frames if (figures := _kept_frame(order, frame))} if order.resume else {}
+    made: dict[int, Statistics] = {}
+    with closing(order.elsewhere([frame for frame in order.frames if frame not in kept])) as results:
+        for frame in order.frames:
+            while frame not in kept and frame not in made:
+                number, one = next(results)
+                path = order.frame_path(number)
+                one.picture.write(path)
+                made[number] = one.picture.statistics | {"request": one.key, "asked": order.picture.asked}
+                write_finished(path, made[number])
+            yield frame, made.get(frame) or kept[frame], frame in kept
+
+
+def _kept_frame(order: SequenceOrder, frame: int) -> Statistics | None:
+    """Returns the statistics of a frame that is there as it is wanted, else None."""
+    key_of = partial(frame_key, of_frame(order.picture, order.seeds, frame), order.snapshot_at(frame))
+    return finished_frame(order.frame_path(frame), key_of)
+
+
+def _make_frame(order: SequenceOrder, frame: int, snapshot: Snapshot, load_seconds: float) -> Statistics:
+    """Makes a frame, and returns its statistics. Raises `KeyboardInterrupt` if that was interrupted."""
     tree = order.updates.tree_for(snapshot.positions)
     path = order.frame_path(frame)
     path.with_suffix(".json").unlink(missing_ok=True)  # so that an unfinished frame does not count as one
     with order.context(snapshot, load_seconds, tree) as context:
-        made: Made = make_picture(context, of_frame(order, frame), path, keep_linear=False)
+        picture = of_frame(order.picture, order.seeds, frame)
+        made: Made = make_picture(context, picture, path, keep_linear=False)
         order.updates.note(context.tracer.tree, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
-    return made.picture.statistics if made.finished and made.picture else None
+    if not (made.finished and made.picture):
+        raise KeyboardInterrupt
+    return made.picture.statistics
 
 
-def of_frame(order: SequenceOrder, frame: int) -> PictureOrder:
-    """Returns the order of one frame's picture, with the seed that it is to have."""
-    if order.seeds == "same":
-        return order.picture
-    choose = order.picture.settings
+def of_frame(picture: PictureOrder, seeds: Seeds, frame: int) -> PictureOrder:
+    """Returns the order of one frame's picture, with the seed that it is to have.
+
+    picture: of all frames.
+    seeds: as of `SequenceOrder`.
+    """
+    if seeds == "same":
+        return picture
+    choose = picture.settings
 
     def settings(snapshot: Snapshot) -> RenderSettings:
         chosen = choose(snapshot)
         seed = np.random.SeedSequence([chosen.seed, frame]).generate_state(1, np.uint64)[0]
         return replace(chosen, seed=int(seed))
 
-    return replace(order.picture, settings=settings)
+    return replace(picture, settings=settings)
 
 
 def write_finished(path: Path, figures: Statistics) -> None:

@@ -1,0 +1,108 @@
+"""This module makes whole frames of a sequence in a process of its own, a member of a fleet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from renderer.errors import RenderError
+from renderer.film.picture import Picture
+from renderer.fleet.fleet import Opening
+from renderer.plugins import loaded_files
+from renderer.run.frame_key import frame_key
+from renderer.run.picture import make_picture
+from renderer.run.picture_member import MemberOrder
+from renderer.run.sequence import Seeds, of_frame
+from renderer.scene.tree_updates import TreeUpdates
+from renderer.settings.picture import DEFAULT_UPDATE
+
+if TYPE_CHECKING:
+    from renderer.fleet.fleet import Fleet
+    from renderer.fleet.seats import Seat
+    from renderer.run.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class FramesOrder:
+    """Says what a member needs to make frames. picture: what all frames have. seeds: as of `SequenceOrder`."""
+
+    picture: MemberOrder
+    seeds: Seeds
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Is a frame of a sequence, by its number."""
+
+    number: int
+
+    def __str__(self) -> str:
+        """Returns its name in words."""
+        return f"frame {self.number}"
+
+
+class MadeFrame(NamedTuple):
+    """Is a frame that was made. picture: of it. key: that stands for all that decides it, see `frame_key`."""
+
+    picture: Picture
+    key: str
+
+
+class FrameMember:
+    """Makes frames, one after the other; from one to the next the tree is fitted or built anew."""
+
+    window = 1
+
+    def __init__(self, order: FramesOrder, seat: Seat) -> None:
+        self._plan, self._seeds = order.picture.plan(seat), order.seeds
+        self._updates = TreeUpdates(self._plan.settings.update or DEFAULT_UPDATE)
+
+    def report(self) -> None:
+        """Returns nothing: what a member has to say is in the statistics of its frames."""
+
+    def make(self, frame: Frame) -> MadeFrame:
+        """Returns a frame."""
+        start = time.perf_counter()
+        snapshot = self._plan.snapshot(frame=frame.number)
+        tree = self._updates.tree_for(snapshot.positions)
+        order = of_frame(self._plan.order(), self._seeds, frame.number)
+        with self._plan.context(snapshot, time.perf_counter() - start, tree) as context:
+            made = make_picture(context, order, None, keep_linear=False)
+            self._updates.note(context.tracer.tree, is_refitted=context.is_refitted, trace_seconds=made.trace_seconds)
+        if made.picture is None:
+            raise RenderError(f"{frame} has no pass")
+        return MadeFrame(made.picture, frame_key(order, snapshot, made.picture.passes))
+
+    def close(self) -> None:
+        """Does nothing: what a frame needs is opened for it."""
+
+
+class _Frames:
+    """Has the frames that are to be made."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        self._frames = [Frame(number) for number in numbers]
+
+    def take(self) -> Frame | None:
+        """Returns the next one."""
+        return self._frames.pop(0) if self._frames else None
+
+    def left(self) -> int:
+        """Returns how many are left."""
+        return len(self._frames)
+
+
+def frames_by(plan: Plan, seeds: Seeds, fleet: Fleet) -> Callable[[list[int]], Generator[tuple[int, MadeFrame]]]:
+    """Returns what has a fleet make frames of a plan, of their numbers: each with its number, in any order."""
+
+    def make(numbers: list[int]) -> Generator[tuple[int, MadeFrame]]:
+        content = FramesOrder(picture=MemberOrder(scene=plan.scene, settings=plan.settings, tree=None), seeds=seeds)
+        fleet.open(Opening(FrameMember, content, loaded_files()))
+        with closing(fleet.results(_Frames(numbers))) as results:
+            for frame, _, made in results:
+                yield frame.number, made
+
+    return make
