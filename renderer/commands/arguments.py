@@ -226,9 +226,14 @@ def add_reference_maker(container: argparse._ActionsContainer, *, driver: str, s
     )
 
 
-def add_tracing(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of how rays are traced. None of them changes the picture but the seed."""
+def add_tracing(parser: argparse.ArgumentParser, *, is_shared: bool = False) -> None:
+    """Adds the options of how rays are traced. None of them changes the picture but the seed.
+
+    is_shared: whether several processes can share the work out.
+    """
     group = parser.add_argument_group(TRACING)
+    if is_shared:
+        add_settings(group, Settings, "gpus", "cluster")
     add_settings(group, Settings, "device", "kernel", "dispatch", "threads", "batch_rays", "verify", "fallback", "seed")
 
 

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from renderer.drivers.driver import RenderSettings
+    from renderer.fleet.fleet import Fleet
+    from renderer.photons.batch import PhotonTask
     from renderer.run.containment import Containment
-    from renderer.run.photon_run import PhotonRun
+    from renderer.run.photon_run import PhotonRun, Tracing
     from renderer.run.statistics import Statistics
-    from renderer.scene.render_context import RenderContext
+    from renderer.scene.render_context import RenderContext, TracerChoice
 
 SUMMARY = "trace photons until N are stored, and tell how fast that went and why not faster"
 
@@ -53,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, Measurement, "store", "repeat", "json")
     add_plain(parser)
     add_settings(parser, Settings, "max_bounces", "save_photons", "timeline", "quiet", "memory")
-    add_tracing(parser)
+    add_tracing(parser, is_shared=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -61,19 +63,22 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.drivers.driver import RenderSettings
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
+    from renderer.run.fleets import open_fleet
     from renderer.run.memory import check_fits, photon_run_bytes
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
     from scenes.memory import limit_memory
 
     limit_memory(arguments.memory)
+    _check_shared(arguments)
     _check_files(arguments)
     start = time.perf_counter()
     snapshot = scene_seen(arguments)
     check_fits(photon_run_bytes(snapshot, arguments.store), "use a smaller --store")
-    choice, load_seconds = TracerChoice.chosen(arguments), time.perf_counter() - start
+    chosen, load_seconds = TracerChoice.chosen(arguments), time.perf_counter() - start
     with (
+        open_fleet(arguments.gpus, arguments.cluster, arguments.device, arguments.threads) as fleet,
         wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
-        context_of(snapshot, choice, load_seconds=load_seconds) as context,
+        context_of(snapshot, choice := chosen.building_only if fleet else chosen, load_seconds=load_seconds) as context,
         held_back(),
         ExitStack() as stack,
     ):
@@ -87,18 +92,50 @@ def run(arguments: argparse.Namespace) -> int:
             batch_rays=arguments.batch_rays,
         )
         containment = stack.enter_context(closing(Containment(context, choice)))
+        tracing = None
+        if fleet is not None:
+            tracing = partial(_shared, fleet, context, settings, chosen, is_kept=arguments.save_photons is not None)
         with let_through():
-            photon_run = _trace(containment, settings, arguments)
+            photon_run = _trace(containment, settings, arguments, tracing)
         context = containment.context
         figures = statistics.collect(context, "photons", settings, _measured(context, photon_run))
         figures["coprocessor.faults"] = containment.faults
+        figures |= photon_run.members
         _write(arguments, photon_run, figures)
         finished = photon_run.finished and not interrupted()
     _report(arguments, figures, finished=finished)
     return 0 if finished else 130
 
 
-def _trace(containment: Containment, settings: RenderSettings, arguments: argparse.Namespace) -> PhotonRun:
+def _check_shared(arguments: argparse.Namespace) -> None:
+    """Raises `UsageError` for options that are for one process, with those that share the work out."""
+    names = ("device", "gpus", "cluster", "fallback", "timeline")
+    Settings(**{name: getattr(arguments, name) for name in names})
+
+
+def _shared(
+    fleet: Fleet,
+    context: RenderContext,
+    settings: RenderSettings,
+    choice: TracerChoice,
+    task: PhotonTask,
+    *,
+    is_kept: bool,
+) -> Tracing:
+    """Returns what has a fleet trace the photons of a task."""
+    from renderer.run.photon_member import PhotonsOrder, SharedTracing
+
+    snapshot, tree = context.snapshot, context.tracer.tree
+    order = PhotonsOrder(snapshot=snapshot, task=task, settings=settings, choice=choice, tree=tree, is_kept=is_kept)
+    return SharedTracing(fleet, order)
+
+
+def _trace(
+    containment: Containment,
+    settings: RenderSettings,
+    arguments: argparse.Namespace,
+    shared: Callable[[PhotonTask], Tracing] | None,
+) -> PhotonRun:
     """Traces, with a bar on stderr if that is a terminal."""
     from tqdm import tqdm
 
@@ -114,6 +151,7 @@ def _trace(containment: Containment, settings: RenderSettings, arguments: argpar
             wanted,
             repeat=arguments.repeat,
             on_progress=lambda stored: _move(bar, min(stored, wanted)),
+            shared=shared,
         )
 
 

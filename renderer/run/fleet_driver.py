@@ -20,6 +20,7 @@ from renderer.drivers.eye import EyeDriver, Share, cropped, part_of, pixels_by_t
 from renderer.drivers.photon import PhotonDriver
 from renderer.errors import RenderError
 from renderer.film.layers import LAYER_COLUMNS
+from renderer.run.member_figures import member_figures
 from renderer.run.statistics import ratio
 from tracecore.dispatch.tracer import TracerStatistics
 
@@ -128,21 +129,8 @@ class FleetDriver:
 
     @property
     def member_figures(self) -> dict[str, Any]:
-        """Returns what the statistics say of the members: what traces, and how each has fared."""
-        report, shares = self._reports[0], self._fleet.shares
-        total = sum(self._rays.values())
-        rows = [
-            {
-                "name": name,
-                "items": items,
-                "rays": self._rays.get(name, 0),
-                "share": ratio(self._rays.get(name, 0), total),
-                "lost": shares.lost.get(name),
-            }
-            for name, items in shares.made.items()
-        ]
-        tracer = {"kernel": report.kernel, "device": report.device, "dispatch": report.dispatch}
-        return {**tracer, "members": rows}
+        """Returns what the statistics say of the members."""
+        return member_figures(self._reports[0].tracer, self._fleet.shares, self._rays)
 
     @property
     def can_resume(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -73,6 +73,7 @@ class PhotonRun:
     sample: (n, 8) float32, rays such as photons have.
     logs: of each thread, the pilot too.
     finished: whether as many are stored as asked for.
+    members: what the statistics say of the processes that shared the photons out, where there were several.
     """
 
     parts: list[Words]
@@ -85,6 +86,7 @@ class PhotonRun:
     sample: Floats
     logs: list[Log]
     finished: bool
+    members: dict[str, Any]
 
     @cached_property
     def photons(self) -> Words:
@@ -92,8 +94,31 @@ class PhotonRun:
         return np.concatenate(self.parts)
 
 
-class _Tracing:
-    """Traces photons on a tracer, and where that fails on another one.
+class Tracing(Protocol):
+    """Traces the photons of a run."""
+
+    def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
+        """Returns the photons of a range, as `trace_photons` does."""
+
+    def counters(self) -> Counters:
+        """Returns what has to be looked at before and after what is timed."""
+
+    def logs(self) -> list[Log]:
+        """Returns what each thread did when."""
+
+    def sample_rays(self) -> Floats:
+        """Returns (n, 8) float32, rays such as photons have."""
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Returns what the statistics say of the processes that trace, where these are others."""
+
+    def close(self) -> None:
+        """Gives back what is held."""
+
+
+class _TracingHere:
+    """Traces photons on a tracer, and where that fails on another one; see `Tracing`.
 
     task: of all photons.
     containment: has the tracer.
@@ -108,11 +133,11 @@ class _Tracing:
         self._logs: list[Log] = []
         self.pool = self._new_pool()
 
-    def trace(self, photons: range, *expected_rays: int) -> TracedPhotons:
+    def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
         """Returns the photons of a range, as `trace_photons` does."""
         while True:
             try:
-                return trace_photons(self._scene, self._task, self.pool, photons, *expected_rays)
+                return trace_photons(self._scene, self._task, self.pool, photons, expected_rays)
             except TraceError as error:
                 self._spent, self._logs = self.counters(), self.logs()
                 with suppress(TraceError):
@@ -129,6 +154,19 @@ class _Tracing:
     def logs(self) -> list[Log]:
         """Returns what the threads of all tracers did when."""
         return [*self._logs, *self.pool.logs()]
+
+    def sample_rays(self) -> Floats:
+        """Returns rays that are left of the last round."""
+        return self.pool.sample_rays()
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Returns nothing: this process traces."""
+        return {}
+
+    def close(self) -> None:
+        """Closes the pool."""
+        self.pool.close()
 
     def _new_pool(self) -> WorkerPool:
         tracer = self._containment.context.tracer
@@ -223,6 +261,7 @@ def trace_until_stored(
     *,
     repeat: int = 1,
     on_progress: Callable[[int], None] = lambda stored: None,
+    shared: Callable[[PhotonTask], Tracing] | None = None,
 ) -> PhotonRun:
     """Traces until at least `photons` are stored, in rounds whose sizes depend on counts alone.
 
@@ -232,19 +271,20 @@ def trace_until_stored(
     containment: has the scene and the tracer, and another one where that fails; the round is traced again then.
     repeat: how often what is timed is traced.
     on_progress: called after the pilot and each round with the number stored so far.
+    shared: has other processes trace, of the task of all photons; None where it is done here.
     """
     snapshot = containment.context.snapshot
     scene = pack_scene(snapshot)
     if scene.lights.power <= 0.0:
         raise UsageError(f"scene {snapshot.name}: no light with power, so there are no photons to trace")
     task = photon_task(scene, settings, 0, min_bounces=0)
-    tracing = _Tracing(scene, task, settings, containment)
+    tracing = _TracingHere(scene, task, settings, containment) if shared is None else shared(task)
     rounds = _Rounds(snapshot.name, photons, tracing.trace)
     try:
         spent, finished = _trace_and_time(rounds, repeat, on_progress, tracing.counters)
-        sample = tracing.pool.sample_rays()
+        sample = tracing.sample_rays()
     finally:
-        tracing.pool.close()
+        tracing.close()
     rates = [ratio(run["rays"], run["seconds"]) for run in spent]
     timed = sorted(spent, key=lambda run: float(run["seconds"]))[len(spent) // 2]
     return PhotonRun(
@@ -258,6 +298,7 @@ def trace_until_stored(
         sample=sample,
         logs=tracing.logs(),
         finished=finished,
+        members=tracing.members,
     )
 
 

@@ -14,6 +14,7 @@ from renderer.drivers import find_driver
 from renderer.drivers.driver import RenderSettings, Work
 from renderer.drivers.eye import EyeDriver, MadeShare, Share
 from renderer.run.containment import driver_of
+from renderer.run.member_figures import TracerReport
 from renderer.run.plan import Plan
 from tracecore.dispatch.tracer import BvhStatistics, TracerStatistics
 
@@ -60,15 +61,13 @@ class MemberReport(NamedTuple):
     """Is what a member says of itself when it is ready.
 
     settings: of its driver, as used.
-    kernel, device, dispatch: of its tracer.
+    tracer: what traces.
     bvh: the tree as it is traversed.
     work: that making the driver has taken.
     """
 
     settings: RenderSettings
-    kernel: str
-    device: str
-    dispatch: str
+    tracer: TracerReport
     bvh: BvhStatistics
     work: Work
 
@@ -109,9 +108,7 @@ class PictureMember:
     def report(self) -> MemberReport:
         """Returns what the member says of itself."""
         tracer = self._context.tracer
-        return MemberReport(
-            self._driver.settings, tracer.name, tracer.device, tracer.dispatch, tracer.bvh, self._driver.work
-        )
+        return MemberReport(self._driver.settings, TracerReport.of(tracer), tracer.bvh, self._driver.work)
 
     def make(self, share: Share) -> MemberResult:
         """Returns a share, once it is made."""

@@ -104,7 +104,7 @@ class Plan:
     def choice(self) -> TracerChoice:
         """Returns which tracer this process opens; where others share the work out, it only builds the tree."""
         chosen = TracerChoice.chosen(self.settings)
-        return TracerChoice(device="cpu") if self.settings.is_shared else chosen
+        return chosen.building_only if self.settings.is_shared else chosen
 
     def checkpoint_order(self, snapshot: Snapshot) -> CheckpointOrder | None:
         """Return how a picture of a snapshot can be resumed, if it is written to a file."""

@@ -155,6 +155,11 @@ class TracerChoice:
         )
 
     @property
+    def building_only(self) -> Self:
+        """Returns the choice of a process that only builds the tree, while others trace."""
+        return type(self)(device="cpu", threads=self.threads)
+
+    @property
     def fallen_back(self) -> Self:
         """Returns the choice of what traces where this one fails."""
         return type(self)(device="cpu", threads=self.threads)

@@ -1,0 +1,204 @@
+"""This module shares the photons of a photon run out to a fleet: each member traces ranges of them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from renderer.fleet.fleet import Opening
+from renderer.photons.counts import PhotonCounts
+from renderer.photons.tracing import TracedPhotons, trace_photons
+from renderer.plugins import loaded_files
+from renderer.run.member_figures import TracerReport, member_figures
+from renderer.run.statistics import ratio
+from renderer.scene.packed_scene import pack_scene
+from renderer.scene.render_context import context_of
+from tracecore.workers.pool import WorkerPool
+
+if TYPE_CHECKING:
+    from renderer.drivers.driver import RenderSettings
+    from renderer.fleet.fleet import Fleet
+    from renderer.fleet.seats import Seat
+    from renderer.photons.batch import PhotonTask
+    from renderer.run.photon_run import Counters
+    from renderer.scene.render_context import TracerChoice
+    from scenes.model import Snapshot
+    from tracecore.bvh.tree import BinaryTree
+    from tracecore.rays import Floats
+    from tracecore.workers.pool import Log
+
+#: Ranges of photons begin at multiples of this.
+RANGE_PHOTONS = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhotonsOrder:
+    """Says what a member needs to trace photons.
+
+    snapshot: the scene.
+    task: of all photons.
+    settings: of the run.
+    choice: of the tracer, but for device and threads.
+    tree: of the scene.
+    is_kept: whether photons come back, or their counts alone.
+    """
+
+    snapshot: Snapshot
+    task: PhotonTask
+    settings: RenderSettings
+    choice: TracerChoice
+    tree: BinaryTree | None
+    is_kept: bool
+
+
+@dataclass(frozen=True)
+class PhotonRange:
+    """Is a range of photons. expected_rays: as `trace_photons` takes them."""
+
+    first: int
+    end: int
+    expected_rays: int
+
+    def __str__(self) -> str:
+        """Returns its name in words."""
+        return f"photons {self.first} to {self.end - 1}"
+
+
+class MadePhotons(NamedTuple):
+    """Is a range of photons that were traced. spent: seconds, rays and bytes of it, by name."""
+
+    traced: TracedPhotons
+    spent: Counters
+
+
+class PhotonMember:
+    """Traces ranges of photons, one after the other."""
+
+    window = 1
+
+    def __init__(self, order: PhotonsOrder, seat: Seat) -> None:
+        self._order = order
+        choice = replace(order.choice, device=seat.device, threads=seat.threads)
+        self._opened = ExitStack()
+        self._context = self._opened.enter_context(
+            context_of(order.snapshot, choice, load_seconds=0.0, tree=order.tree)
+        )
+        self._scene = pack_scene(order.snapshot)
+        pool = WorkerPool(self._context.tracer, seat.threads, order.settings.batch_rays)
+        self._pool = self._opened.enter_context(closing(pool))
+
+    def report(self) -> TracerReport:
+        """Returns what traces here."""
+        return TracerReport.of(self._context.tracer)
+
+    def make(self, photons: PhotonRange) -> MadePhotons:
+        """Returns the photons of a range."""
+        before = self._counters()
+        indices = range(photons.first, photons.end)
+        traced = trace_photons(self._scene, self._order.task, self._pool, indices, photons.expected_rays)
+        spent = {name: count - before[name] for name, count in self._counters().items()}
+        if not self._order.is_kept:
+            traced = traced._replace(stored=traced.stored[:0].copy())
+        return MadePhotons(traced, spent)
+
+    def close(self) -> None:
+        """Closes the pool and the tracer."""
+        self._opened.close()
+
+    def _counters(self) -> Counters:
+        busy = self._context.tracer.statistics().busy_seconds
+        pool = self._pool
+        return {"seconds": pool.seconds, "rays": pool.rays, "busy_seconds": busy, **pool.counters()}
+
+
+class _Ranges:
+    """Has the ranges of a round."""
+
+    def __init__(self, ranges: list[PhotonRange]) -> None:
+        self._ranges = ranges
+
+    def take(self) -> PhotonRange | None:
+        """Returns the next one."""
+        return self._ranges.pop(0) if self._ranges else None
+
+    def left(self) -> int:
+        """Returns how many are left."""
+        return len(self._ranges)
+
+
+class SharedTracing:
+    """Traces photons by a fleet, as `renderer.run.photon_run.Tracing` says.
+
+    The seconds of a round are those of the slowest member; other seconds are the mean over the members.
+    """
+
+    def __init__(self, fleet: Fleet, order: PhotonsOrder) -> None:
+        self._fleet = fleet
+        self.reports: list[TracerReport] = fleet.open(Opening(PhotonMember, order, loaded_files()))
+        self._spent: Counters = {"seconds": 0.0, "rays": 0, "busy_seconds": 0.0}
+        self._rays: dict[str, int] = {}
+
+    def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
+        """Returns the photons of a range."""
+        ranges = ranges_of(photons, len(self.reports), expected_rays)
+        with closing(self._fleet.results(_Ranges(list(ranges)))) as results:
+            made = {}
+            for each, name, one in results:
+                made[each.first] = one
+                self._rays[name] = self._rays.get(name, 0) + one.traced.rays
+        self._add([one.spent for one in made.values()])
+        parts = [made[each.first].traced for each in ranges]
+        counts = PhotonCounts()
+        for part in parts:
+            counts.add(part.counts)
+        return TracedPhotons(
+            stored=np.concatenate([part.stored for part in parts]),
+            counts=counts,
+            rays=sum(part.rays for part in parts),
+            order_seconds=max(part.order_seconds for part in parts),
+        )
+
+    def counters(self) -> Counters:
+        """Returns what all rounds have spent."""
+        return dict(self._spent)
+
+    def logs(self) -> list[Log]:
+        """Returns nothing: what the members' threads do is not told."""
+        return []
+
+    def sample_rays(self) -> Floats:
+        """Returns no rays: the members' tracers are not measured alone."""
+        return np.empty((0, 8), np.float32)
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Returns what traces, and how each member has fared."""
+        return member_figures(self.reports[0], self._fleet.shares, self._rays)
+
+    def close(self) -> None:
+        """Does nothing: the fleet is its owner's."""
+
+    def _add(self, spent: list[Counters]) -> None:
+        """Count what the members have spent on a round."""
+        for name in spent[0]:
+            values = [one[name] for one in spent]
+            is_sum = not name.endswith("seconds")
+            total = sum(values) if is_sum else max(values) if name == "seconds" else ratio(sum(values), len(values))
+            self._spent[name] = self._spent.get(name, 0) + total
+
+
+def ranges_of(photons: range, members: int, expected_rays: int) -> list[PhotonRange]:
+    """Returns the ranges into which the photons of a round are cut, as many for each member.
+
+    photons: their indices.
+    expected_rays: of all of them.
+    """
+    count = len(photons)
+    share = -(-count // (members * RANGE_PHOTONS)) * RANGE_PHOTONS
+    starts = range(photons.start, photons.stop, share)
+    return [
+        PhotonRange(start, min(start + share, photons.stop), -(-expected_rays * share // count)) for start in starts
+    ]
