@@ -10,8 +10,10 @@ from renderer.bench.end_to_end import EndToEnd, end_to_end
 from renderer.bench.files import Run
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, PeerFacts, compare, over_baseline
 from renderer.bench.kernel_bounds import Bounds
+from renderer.bench.kernel_member import compare_by
 from renderer.bench.peer_benchmark import compare_peers
 from renderer.bench.workload import Workload
+from renderer.fleet.fleet import Fleet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,17 +31,22 @@ class Effort:
 
 
 def measured(
-    run: Run, kernels: Sequence[str], workload: Workload, effort: Effort, peers: Sequence[str] = ()
+    run: Run,
+    kernels: Sequence[str],
+    workload: Workload,
+    effort: Effort,
+    peers: Sequence[str] = (),
+    fleet: Fleet | None = None,
 ) -> Comparison:
     """Measures all kernels, then the peers, on the same rays, then photon runs and bounds.
+
+    fleet: whose members measure the kernels, several at once; None where they are measured here.
 
     An interrupt ends it with what there is by then, if that has the baseline.
     """
     parts = Parts()
     try:
-        for of_kernel, its in compare(
-            run.snapshot, run.device, kernels, workload, repeats=effort.repeats, threads=run.threads
-        ):
+        for of_kernel, its in _compared(run, kernels, workload, effort, fleet):
             parts.kernels.append(of_kernel)
             parts.measurements += its
             _report(f"{of_kernel.kernel} done")
@@ -57,6 +64,15 @@ def measured(
         if run.baseline not in [facts.kernel for facts in parts.kernels]:
             raise
         return parts.together(run, finished=False)
+
+
+def _compared(
+    run: Run, kernels: Sequence[str], workload: Workload, effort: Effort, fleet: Fleet | None
+) -> Iterator[tuple[KernelFacts, list[Measurement]]]:
+    """Yields one kernel after the other, with its measurements."""
+    if fleet is not None:
+        return compare_by(fleet, run.snapshot, kernels, workload, effort.repeats)
+    return compare(run.snapshot, run.device, kernels, workload, repeats=effort.repeats, threads=run.threads)
 
 
 @dataclass(kw_only=True)

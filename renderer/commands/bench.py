@@ -117,7 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     add_scene(parser, default=DEFAULT_SCENE)
-    add_settings(parser, Settings, "device", "threads")
+    add_settings(parser, Settings, "device", "gpus", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")
     parser.add_argument(
         "--rays",
@@ -180,9 +180,11 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.bench.table import table
     from renderer.bench.view_points import chosen_views
     from renderer.film.image_file import make_default_folder
+    from renderer.run.fleets import open_fleet
     from renderer.scene.render_context import check_scene
     from tracecore.peers import PEERS
 
+    Settings(device=arguments.device, gpus=arguments.gpus)  # whether they go together
     device = device_of(arguments.device)
     kernels = names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'")
     peers = names(arguments.peers, list(PEERS), "peer") if arguments.peers else []
@@ -215,7 +217,8 @@ def run(arguments: argparse.Namespace) -> int:
         bound_rays=arguments.bound_rays,
         photons=arguments.store if arguments.end_to_end else 0,
     )
-    found = measured(job, kernels, workload, effort, peers)
+    with open_fleet(arguments.gpus, None, arguments.device, arguments.threads) as fleet:
+        found = measured(job, kernels, workload, effort, peers, fleet)
     print(table(found))
     _conclude(found, arguments)
     files.write(found, job)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable
+from collections import deque
+from collections.abc import Callable, Generator, Hashable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -58,6 +59,21 @@ class Supply(Protocol):
 
     def left(self) -> int | None:
         """Returns how many items are still to be taken, or None where nobody knows."""
+
+
+class Items:
+    """Is a supply of items that are all there from the beginning."""
+
+    def __init__(self, items: Iterable[Hashable]) -> None:
+        self._items = deque(items)
+
+    def take(self) -> Hashable | None:
+        """Returns the next item."""
+        return self._items.popleft() if self._items else None
+
+    def left(self) -> int:
+        """Returns how many items are left."""
+        return len(self._items)
 
 
 @dataclass

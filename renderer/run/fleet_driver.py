@@ -20,6 +20,7 @@ from renderer.drivers.eye import EyeDriver, Share, cropped, part_of, pixels_by_t
 from renderer.drivers.photon import PhotonDriver
 from renderer.errors import RenderError
 from renderer.film.layers import LAYER_COLUMNS
+from renderer.fleet.fleet import Items
 from renderer.run.member_figures import member_figures
 from renderer.run.statistics import ratio
 from tracecore.dispatch.tracer import TracerStatistics
@@ -191,7 +192,7 @@ class FleetDriver:
         if index > 0 and index not in self._carried:
             raise RenderError(f"pass {index} of {self.name} needs the one before it")
         carried, parts = self._carried.get(index), self._parts_of(index)
-        shares = _Shares([Share(index, part, parts, carried) for part in range(parts)])
+        shares = Items(Share(index, part, parts, carried) for part in range(parts))
         made: dict[int, MemberResult] = {}
         with closing(self._fleet.results(shares)) as results:
             for share, name, result in results:
@@ -228,18 +229,3 @@ class FleetDriver:
         for part, result in made.items():
             image[part_of(self._pixels, Share(0, part, len(made)))] = result.made.values
         return within_crop(image, settings)
-
-
-class _Shares:
-    """Has shares that are all there from the beginning."""
-
-    def __init__(self, shares: list[Share]) -> None:
-        self._shares = shares
-
-    def take(self) -> Share | None:
-        """Returns the next share."""
-        return self._shares.pop(0) if self._shares else None
-
-    def left(self) -> int:
-        """Returns how many are left."""
-        return len(self._shares)

@@ -6,16 +6,15 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from renderer.errors import RenderError
-from renderer.film.picture import Picture
-from renderer.fleet.fleet import Opening
+from renderer.fleet.fleet import Items, Opening
 from renderer.plugins import loaded_files
 from renderer.run.frame_key import frame_key
 from renderer.run.picture import make_picture
 from renderer.run.picture_member import MemberOrder
-from renderer.run.sequence import Seeds, of_frame
+from renderer.run.sequence import MadeFrame, Seeds, of_frame
 from renderer.scene.tree_updates import TreeUpdates
 from renderer.settings.picture import DEFAULT_UPDATE
 
@@ -42,13 +41,6 @@ class Frame:
     def __str__(self) -> str:
         """Returns its name in words."""
         return f"frame {self.number}"
-
-
-class MadeFrame(NamedTuple):
-    """Is a frame that was made. picture: of it. key: that stands for all that decides it, see `frame_key`."""
-
-    picture: Picture
-    key: str
 
 
 class FrameMember:
@@ -80,28 +72,13 @@ class FrameMember:
         """Does nothing: what a frame needs is opened for it."""
 
 
-class _Frames:
-    """Has the frames that are to be made."""
-
-    def __init__(self, numbers: list[int]) -> None:
-        self._frames = [Frame(number) for number in numbers]
-
-    def take(self) -> Frame | None:
-        """Returns the next one."""
-        return self._frames.pop(0) if self._frames else None
-
-    def left(self) -> int:
-        """Returns how many are left."""
-        return len(self._frames)
-
-
 def frames_by(plan: Plan, seeds: Seeds, fleet: Fleet) -> Callable[[list[int]], Generator[tuple[int, MadeFrame]]]:
     """Returns what has a fleet make frames of a plan, of their numbers: each with its number, in any order."""
 
     def make(numbers: list[int]) -> Generator[tuple[int, MadeFrame]]:
         content = FramesOrder(picture=MemberOrder(scene=plan.scene, settings=plan.settings, tree=None), seeds=seeds)
         fleet.open(Opening(FrameMember, content, loaded_files()))
-        with closing(fleet.results(_Frames(numbers))) as results:
+        with closing(fleet.results(Items(Frame(number) for number in numbers))) as results:
             for frame, _, made in results:
                 yield frame.number, made
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from renderer.fleet.fleet import Opening
+from renderer.fleet.fleet import Items, Opening
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.tracing import TracedPhotons, trace_photons
 from renderer.plugins import loaded_files
@@ -114,21 +114,6 @@ class PhotonMember:
         return {"seconds": pool.seconds, "rays": pool.rays, "busy_seconds": busy, **pool.counters()}
 
 
-class _Ranges:
-    """Has the ranges of a round."""
-
-    def __init__(self, ranges: list[PhotonRange]) -> None:
-        self._ranges = ranges
-
-    def take(self) -> PhotonRange | None:
-        """Returns the next one."""
-        return self._ranges.pop(0) if self._ranges else None
-
-    def left(self) -> int:
-        """Returns how many are left."""
-        return len(self._ranges)
-
-
 class SharedTracing:
     """Traces photons by a fleet, as `renderer.run.photon_run.Tracing` says.
 
@@ -144,7 +129,7 @@ class SharedTracing:
     def trace(self, photons: range, expected_rays: int = 0) -> TracedPhotons:
         """Returns the photons of a range."""
         ranges = ranges_of(photons, len(self.reports), expected_rays)
-        with closing(self._fleet.results(_Ranges(list(ranges)))) as results:
+        with closing(self._fleet.results(Items(ranges))) as results:
             made = {}
             for each, name, one in results:
                 made[each.first] = one

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from PIL import Image, features
@@ -31,7 +31,7 @@ from renderer.version import __version__
 
 if TYPE_CHECKING:
     from renderer.drivers.driver import RenderSettings
-    from renderer.run.frame_member import MadeFrame
+    from renderer.film.picture import Picture
     from renderer.run.statistics import Statistics
     from renderer.scene.render_context import RenderContext
     from renderer.scene.tree_updates import TreeUpdates
@@ -71,6 +71,13 @@ SEQUENCE_COLUMNS = (
     "rays.total",
     "rays_per_second",
 )
+
+
+class MadeFrame(NamedTuple):
+    """Is a frame that was made. picture: of it. key: that stands for all that decides it, see `frame_key`."""
+
+    picture: Picture
+    key: str
 
 
 @dataclass(frozen=True, kw_only=True)
