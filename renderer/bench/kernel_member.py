@@ -1,5 +1,5 @@
-"""This module measures kernels in processes of their own, the members of a fleet: several at once, each on a GPU that has
-nothing else to do. The GPUs are taken to be alike.
+"""This module measures kernels in processes of their own, the members of a fleet: several at once, each on a GPU that
+has nothing else to do. The GPUs are taken to be alike.
 """
 
 from __future__ import annotations

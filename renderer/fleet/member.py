@@ -41,7 +41,13 @@ class _Server:
         """Answers until the other side ends."""
         threading.Thread(target=self._show_life, daemon=True).start()
         while True:
-            kind, number, content = receive(self._channel)
+            try:
+                kind, number, content = receive(self._channel)
+            except (EOFError, OSError):
+                raise
+            except Exception as error:  # what was sent cannot be read here, such as a class of a missing plugin
+                self._send(("lost", -1, (f"{type(error).__name__}: {error}", "")))
+                continue
             if kind == "open":
                 self._answer(number, partial(self._opened, content))
             else:

@@ -50,7 +50,7 @@ class Member:
         self._listener = listener
         self._channel, other = socket.socketpair()
         self._channel.settimeout(PATIENCE)
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-m", "renderer.fleet.member", str(other.fileno())],
             pass_fds=[other.fileno()],
             stdin=subprocess.DEVNULL,
@@ -70,10 +70,10 @@ class Member:
         with suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
         try:
-            self._process.wait(END_SECONDS)
+            self.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self.process.kill()
+            self.process.wait()
 
     def _listen(self) -> None:
         """Reads answers until there are no more."""
@@ -90,7 +90,7 @@ class Member:
         if isinstance(error, TimeoutError):
             return f"no sign of life for {PATIENCE:g} s"
         with suppress(subprocess.TimeoutExpired):
-            return f"its process ended with status {self._process.wait(END_SECONDS)}"
+            return f"its process ended with status {self.process.wait(END_SECONDS)}"
         return "it does not answer"
 
 
@@ -109,9 +109,15 @@ class HostFleet:
         self._again: deque[Hashable] = deque()
         self._tries: Counter[Hashable] = Counter()
         self._finished: deque[tuple[Any, str, Any]] = deque()
+        self._suspects: list[Hashable] | None = None  # items that were with each member that was lost
         self._error: FleetError | None = None
         self._members: list[Member] = []
         self._members += [Member(seat, plugins, self) for seat in seats]
+
+    @property
+    def process_numbers(self) -> list[int]:
+        """Returns the numbers of the members' processes."""
+        return [member.process.pid for member in self._members]
 
     def open(self, opening: Opening) -> list[Any]:
         """Has all members begin anew, as `Fleet` says."""
@@ -163,10 +169,10 @@ class HostFleet:
     def on_answer(self, member: Member, kind: str, number: int, content: Any) -> None:
         """Keeps what a member has made, or has others try what it could not make."""
         with self._changed:
-            if number not in member.items:  # of work that was given up
-                return
-            if kind == "lost":
+            if kind == "lost" and member in self._members:
                 self._leave_out(member, content[0])
+                return
+            if number not in member.items:  # of work that was given up
                 return
             item = member.items.pop(number)
             if kind == "done":
@@ -219,11 +225,14 @@ class HostFleet:
         self.shares.lost[member.name] = reason
         log.warning("note: member %s of the fleet is left out: %s", member.name, reason)
         threading.Thread(target=member.end, daemon=True).start()
-        for item in member.items.values():
-            self._try_again(item, reason)
+        items, member.items = list(member.items.values()), {}
+        self._again.extend(items)
+        self._suspects = [item for item in items if self._suspects is None or item in self._suspects]
         if not self._members and self._error is None:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.shares.lost.items())
-            self._error = FleetError(f"no member of the fleet is left: {reasons}")
+            suspects = ", ".join(map(str, self._suspects))
+            were_with = f"; {suspects} was with each of them" if len(self.shares.lost) > 1 and suspects else ""
+            self._error = FleetError(f"no member of the fleet is left: {reasons}{were_with}")
         self._hand_out()
         self._changed.notify_all()
 

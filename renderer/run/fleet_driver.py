@@ -87,13 +87,14 @@ class FleetDriver:
     fleet: its members are open for this picture.
     reports: of the members.
     passes: how many the picture has, or None where nobody knows.
+    is_whole: whether no pass is cut into parts.
     """
 
     def __init__(
         self, kind: type[EyeDriver], fleet: Fleet, reports: list[MemberReport], passes: int | None, *, is_whole: bool
     ) -> None:
         self._kind, self._fleet, self._reports, self._passes = kind, fleet, reports, passes
-        self._is_whole = is_whole or not issubclass(kind, EyeDriver)
+        self._is_whole = is_whole
         self._work = Work(rays=reports[0].work.rays, photons=reports[0].work.photons)
         self._latest: dict[str, MemberResult] = {}
         self._rays: dict[str, int] = {}
@@ -136,8 +137,7 @@ class FleetDriver:
     @property
     def can_resume(self) -> bool:
         """Returns whether pictures can go on in another process, as of `EyeDriver`."""
-        kind = self._kind
-        return issubclass(kind, EyeDriver) and (not kind.is_sequential or kind.carries is not EyeDriver.carries)
+        return not self._kind.is_sequential or self._kind.carries is not EyeDriver.carries
 
     def carried(self, passes: int) -> Carried:
         """Returns what the pass after so many needs of them, as `ResumableDriver` says."""

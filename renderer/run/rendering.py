@@ -16,7 +16,7 @@ from typing import Any
 
 import scenes
 from renderer.atomic_file import check_outputs
-from renderer.drivers import find_driver
+from renderer.drivers import EyeDriver, find_driver
 from renderer.drivers.driver import curve_of, settings_taken
 from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
@@ -190,6 +190,9 @@ def check_driver(settings: Settings, driver_name: str) -> None:
             raise UsageError(f"{option(name)} does nothing for the driver {driver_name}; leave it out")
     if settings.crop is not None and not getattr(driver, "can_crop", False):
         raise UsageError(f"--crop is not for the driver {driver_name}, which makes whole pictures; leave it out")
+    is_in_turn = not issubclass(driver, EyeDriver) or (driver.is_sequential and settings.shutter is not None)
+    if settings.is_shared and is_in_turn:
+        raise UsageError(f"driver {driver_name} makes its passes one after the other; leave out --gpus and --cluster")
     if settings.save_photons is not None and not hasattr(driver, "save_photons"):
         raise UsageError(f"driver {driver_name} keeps no photons; use --driver photons-only with --save-photons")
 

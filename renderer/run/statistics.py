@@ -83,6 +83,8 @@ FIELDS = {
     "bvh.build_seconds": "wall time to build and pack the tree; at first in a process, to load compiled code too",
     "bvh.update": "where the binary tree comes from: built, or refitted from that of the frame before",
     "bvh.update_seconds": "wall time to build or refit the binary tree alone",
+    "members": "of several processes that shared the work out, for --gpus and --cluster: name, items made, rays, share "
+    "of all rays, and why one was left out; null where there was one process",
     "asked": "what the command asked for: the scene, as seen from this folder, and what decides the picture; null "
     "without a command",
     "version": "version of the program",
@@ -149,6 +151,7 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         **_device_figures(context, measured),
         **_photon_figures(measured.work),
         **_tree_figures(context),
+        "members": None,
         "asked": None,
         "version": __version__,
     }

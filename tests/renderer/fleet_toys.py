@@ -1,0 +1,64 @@
+"""Makers that members of a fleet can be opened with: quick ones, and some that fail."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.fleet.seats import Seat
+from tracecore.errors import KernelError
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Says which item fails, or None for all, in which members, and how: "error", "device" or "kill"."""
+
+    item: int | None = -1
+    members: tuple[int, ...] = (0,)
+    kind: str = "error"
+
+
+class Squares:
+    """Squares numbers."""
+
+    window = 3
+
+    def __init__(self, trouble: Trouble, seat: Seat) -> None:
+        self._trouble, self._seat = trouble, seat
+
+    def report(self) -> int:
+        return self._seat.number
+
+    def make(self, item: int) -> npt.NDArray[np.float64]:
+        if self._trouble.item in (None, item) and self._seat.number in self._trouble.members:
+            if self._trouble.kind == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise (KernelError if self._trouble.kind == "device" else ValueError)(f"no square of {item}")
+        time.sleep(0.01)
+        return np.full(1000, float(item) ** 2)
+
+    def close(self) -> None:
+        pass
+
+
+def main() -> None:
+    """Opens a fleet of two members, writes their process numbers, and waits to be killed."""
+    import sys
+
+    from fleet_toys import Squares, Trouble
+
+    from renderer.fleet.fleet import Opening
+    from renderer.fleet.processes import HostFleet
+
+    fleet = HostFleet([Seat(0, "cpu", 1), Seat(1, "cpu", 1)])
+    fleet.open(Opening(Squares, Trouble()))
+    Path(sys.argv[1]).write_text(" ".join(str(number) for number in fleet.process_numbers))
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Processes that share out work: everything is made once, whatever becomes of the processes."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fleet_toys import Squares, Trouble
+
+from renderer.errors import UsageError
+from renderer.fleet import processes
+from renderer.fleet.fleet import MOST_TRIES, FleetError, Items, Opening
+from renderer.fleet.messages import receive, send
+from renderer.fleet.processes import HostFleet
+from renderer.fleet.seats import Seat, seated, seats_of_gpus, shared_out
+from tracecore.cuda import topology
+
+HERE = Path(__file__).parent
+ITEMS = 40
+
+
+@pytest.fixture(autouse=True)
+def toys_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members are processes of their own, which find the modules of these tests by the environment."""
+    paths = [str(HERE), str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+
+
+def seats(count: int) -> list[Seat]:
+    return [Seat(number, "cpu", 1) for number in range(count)]
+
+
+@pytest.fixture
+def fleet() -> Iterator[HostFleet]:
+    with closing(HostFleet(seats(2))) as members:
+        yield members
+
+
+def squares(fleet: HostFleet, trouble: Trouble) -> dict[int, float]:
+    fleet.open(Opening(Squares, trouble))
+    found: dict[int, float] = {}
+    for item, _, square in fleet.results(Items(range(ITEMS))):
+        assert item not in found
+        assert (square == square[0]).all()
+        found[item] = square[0]
+    return found
+
+
+ALL = {item: float(item) ** 2 for item in range(ITEMS)}
+
+
+def test_messages_come_as_they_were_sent() -> None:
+    one, other = socket.socketpair()
+    message = {"small": np.arange(5), "large": np.random.default_rng(1).random((700, 900)), "none": None}
+    sender = threading.Thread(target=send, args=(one, message))
+    sender.start()
+    came = receive(other)
+    sender.join()
+    assert came["none"] is None
+    assert all(np.array_equal(came[name], message[name]) for name in ("small", "large"))
+    one.close()
+    with pytest.raises(EOFError):
+        receive(other)
+    other.close()
+
+
+def test_everything_is_made_once_by_both(fleet: HostFleet) -> None:
+    assert squares(fleet, Trouble()) == ALL
+    assert set(fleet.shares.made) == {"0 (cpu)", "1 (cpu)"}
+    assert sum(fleet.shares.made.values()) == ITEMS
+    assert min(fleet.shares.made.values()) >= ITEMS // 4
+    assert not fleet.shares.lost
+
+
+@pytest.mark.parametrize("kind", ["device", "kill"])
+def test_a_member_that_is_lost_is_left_out_and_its_work_made_again(
+    fleet: HostFleet, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert squares(fleet, Trouble(item=None, members=(0,), kind=kind)) == ALL
+    assert fleet.shares.made == {"0 (cpu)": 0, "1 (cpu)": ITEMS}
+    assert "member 0 (cpu) of the fleet is left out" in caplog.text
+    assert ("no square of" if kind == "device" else "status -9") in fleet.shares.lost["0 (cpu)"]
+    assert squares(fleet, Trouble()) == ALL  # the other one begins anew
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("error", f"^7 failed {MOST_TRIES} times: ValueError: no square of 7"),
+        ("kill", "^no member of the fleet is left: .* status -9.*; .*7.* was with each of them$"),
+    ],
+)
+def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(fleet: HostFleet, kind: str, words: str) -> None:
+    fleet.open(Opening(Squares, Trouble(item=7, members=(0, 1), kind=kind)))
+    with pytest.raises(FleetError, match=words):
+        list(fleet.results(Items(range(ITEMS))))
+
+
+def test_without_members_nothing_is_made() -> None:
+    with closing(HostFleet(seats(1))) as fleet:
+        fleet.open(Opening(Squares, Trouble(item=3, kind="device")))
+        with pytest.raises(FleetError, match=r"no member of the fleet is left: 0 .cpu.: KernelError: no square of 3"):
+            list(fleet.results(Items(range(ITEMS))))
+
+
+def test_a_fleet_goes_on_after_a_caller_that_left_early(fleet: HostFleet) -> None:
+    fleet.open(Opening(Squares, Trouble()))
+    with closing(fleet.results(Items(range(ITEMS)))) as results:
+        next(results)
+    assert squares(fleet, Trouble()) == ALL
+    again = {item: square[0] for item, _, square in fleet.results(Items(range(ITEMS)))}  # not opened anew
+    assert again == ALL
+
+
+def test_a_member_without_a_sign_of_life_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "PATIENCE", 6.0)
+    with closing(HostFleet(seats(2))) as fleet:
+        fleet.open(Opening(Squares, Trouble()))
+        os.kill(fleet.process_numbers[0], signal.SIGSTOP)
+        try:
+            found = {item: square[0] for item, _, square in fleet.results(Items(range(ITEMS)))}
+        finally:
+            for number in fleet.process_numbers[:1]:
+                os.kill(number, signal.SIGCONT)
+        assert found == ALL
+        assert "no sign of life for 6 s" in fleet.shares.lost["0 (cpu)"]
+
+
+def is_alive(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
+def test_members_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    """Also where that is killed hard."""
+    told = tmp_path / "numbers"
+    owner = subprocess.Popen([sys.executable, str(HERE / "fleet_toys.py"), str(told)])
+    await_(lambda: told.exists() and len(told.read_text().split()) == 2, 60.0)
+    numbers = [int(text) for text in told.read_text().split()]
+    assert all(map(is_alive, numbers))
+    owner.kill()
+    owner.wait()
+    await_(lambda: not any(map(is_alive, numbers)), 20.0)
+
+
+def await_(is_so: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_cores_are_shared_out_near_their_devices() -> None:
+    cores = frozenset(range(16))
+    low, high = frozenset(range(8)), frozenset(range(8, 16))
+    assert shared_out([high, low], cores) == [high, low]
+    assert shared_out([low, low, high, high], cores) == [frozenset(range(first, first + 4)) for first in (0, 4, 8, 12)]
+    assert shared_out([frozenset(), frozenset()], cores) == [low, high]
+    assert shared_out([low, low], frozenset({0, 1, 2})) == [frozenset({0}), frozenset({1})]
+    assert shared_out([low, low], frozenset({5})) == [frozenset({5}), frozenset({5})]
+
+
+def test_threads_are_shared_out() -> None:
+    places = seated(["gpu:0", "gpu:1"], [frozenset(), frozenset()], 7)
+    assert [(seat.number, seat.device, seat.threads) for seat in places] == [(0, "gpu:0", 3), (1, "gpu:1", 3)]
+    assert [seat.threads for seat in seated(["gpu:0", "gpu:1"], [frozenset(), frozenset()], 1)] == [1, 1]
+
+
+def test_cores_near_a_device_are_read_from_the_bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Driver:
+        def bus_address(self, index: int) -> str:
+            return ["0000:1A:00.0", "0000:3b:00.0"][index]
+
+    monkeypatch.setattr(topology, "installed_driver", Driver)
+    folder = tmp_path / "0000:1a:00.0"
+    folder.mkdir()
+    (folder / "local_cpulist").write_text("0-2,8,10-11\n")
+    assert topology.cores_near(0, tmp_path) == {0, 1, 2, 8, 10, 11}
+    assert topology.cores_near(1, tmp_path) == frozenset()
+
+
+@pytest.mark.parametrize("gpus", [1, 5, "all"])
+def test_gpus_that_are_not_there_are_told(gpus: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracecore.cuda.device.gpu_unavailable_reason", lambda index=None: "no driver")
+    with pytest.raises(UsageError, match=rf"--gpus {gpus}: there are 0 GPUs here \(no driver\)"):
+        seats_of_gpus(gpus, None)

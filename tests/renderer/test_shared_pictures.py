@@ -1,0 +1,241 @@
+"""Pictures, frames and photons that several processes make together have the bits that one process gives them."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import renderer
+from renderer import cli
+from renderer.errors import UsageError
+from renderer.film.film import Film
+from renderer.fleet.processes import HostFleet
+from renderer.fleet.seats import Seat
+from renderer.run import fleets
+from renderer.run.fleets import shared_driver
+from renderer.run.plan import Plan
+from renderer.run.rendering import opened, plan_picture
+from renderer.settings.picture import Settings
+
+SIZE = (48, 32)
+CHOSEN = Settings(size=SIZE, passes=5, quiet=True, seed=3)
+
+
+def seats(count: int) -> list[Seat]:
+    return [Seat(number, "cpu", 1) for number in range(count)]
+
+
+@pytest.fixture(scope="module")
+def fleet() -> Iterator[HostFleet]:
+    with closing(HostFleet(seats(2))) as members:
+        yield members
+
+
+@pytest.fixture(autouse=True)
+def gpus_are_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members trace on the CPU, so that these tests need no GPU."""
+    monkeypatch.setattr(fleets, "seats_of_gpus", lambda gpus, threads: seats(gpus))
+
+
+def plan(**changes: Any) -> Plan:
+    return plan_picture("cornell", replace(CHOSEN, **changes))
+
+
+def alone(**changes: Any) -> renderer.Picture:
+    return renderer.render("cornell", replace(CHOSEN, device="cpu", threads=2), **changes)
+
+
+def passes_of_two(fleet: HostFleet, chosen: Plan) -> Iterator[tuple[Any, Any]]:
+    """Yields the driver and each pass that a fleet makes."""
+    chosen = replace(chosen, settings=replace(chosen.settings, gpus=2))
+    with opened(chosen) as context:
+        driver = shared_driver(chosen, fleet)(context, chosen.order().settings(context.snapshot))
+        with closing(driver.passes(0, lambda index: index < (chosen.settings.passes or 0))) as passes:
+            for image in passes:
+                yield driver, image
+
+
+DRIVERS = ("photon", "path", "path+caustics", "sppm", "photons-only", "gather", "whitted", "ao")
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_two_processes_give_the_bits_of_one(fleet: HostFleet, driver: str) -> None:
+    rays, photons = 0, 0
+    total = 0.0
+    for made_by, image in passes_of_two(fleet, plan(driver=driver)):
+        total = total + image
+        rays, photons = made_by.work.rays, made_by.work.photons
+    one = alone(driver=driver)
+    assert (total[..., :3] / CHOSEN.passes).astype(np.float32).tobytes() == one.image.tobytes()
+    assert photons.stored == one.statistics["photons.stored"]
+    assert (rays.camera, rays.bounce) == (one.statistics["rays.camera"], one.statistics["rays.bounce"])
+    again = 2 if driver == "sppm" else 1  # each of two parts traces all photons
+    assert rays.photon == again * one.statistics["rays.photon"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"driver": "photon", "crop": (5, 3, 20, 17)},
+        {"driver": "sppm", "crop": (5, 3, 20, 17)},
+        {"driver": "sppm", "layers": True},
+        {"driver": "path", "layers": True, "passes": 1},
+    ],
+)
+def test_crops_and_layers_are_shared_too(fleet: HostFleet, changes: dict[str, Any], tmp_path: Path) -> None:
+    chosen = plan(**changes, output=tmp_path / "a.exr")
+    total = sum(
+        image for index, (_, image) in enumerate(passes_of_two(fleet, chosen)) if index < chosen.settings.passes
+    )
+    with opened(replace(chosen, settings=replace(chosen.settings, device="cpu"))) as context:
+        order = chosen.order()
+        driver = order.kind(context.snapshot, context.tracer, order.settings(context.snapshot))
+        with closing(driver):
+            expected: Any = sum(driver.render_pass(index) for index in range(chosen.settings.passes))
+    assert total.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("driver", ["photon", "sppm"])
+def test_a_member_killed_in_the_middle_changes_no_bit(driver: str) -> None:
+    total: Any = 0.0
+    with closing(HostFleet(seats(2))) as fleet:
+        for index, (_, image) in enumerate(passes_of_two(fleet, plan(driver=driver, passes=40))):
+            if index == 0:
+                killed = fleet._members[0]
+                killed.process.kill()
+            total = total + image
+        assert "status -9" in fleet.shares.lost[killed.name]
+        assert fleet.shares.made["1 (cpu)"] > fleet.shares.made["0 (cpu)"]
+    one = alone(driver=driver, passes=40)
+    assert (total[..., :3] / 40).astype(np.float32).tobytes() == one.image.tobytes()
+
+
+def run(*words: object) -> int:
+    return cli.main([str(word) for word in ("render", "cornell", "--size", "48x32", "--quiet", *words)])
+
+
+def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
+    """Its statistics tell how; the files have the bytes of one process's."""
+    one, two = tmp_path / "one.png", tmp_path / "two.png"
+    assert run("--driver", "photon", "--passes", 5, "--device", "cpu", "-o", one) == 0
+    assert run("--driver", "photon", "--passes", 5, "--gpus", 2, "-o", two) == 0
+    for suffix in (".png", ".npy"):
+        assert one.with_suffix(suffix).read_bytes() == two.with_suffix(suffix).read_bytes()
+    figures, expected = (json.loads(path.with_suffix(".json").read_text()) for path in (two, one))
+    for key in ("rays.total", "photons.emitted", "photons.stored", "passes", "noise", "kernel", "device"):
+        assert figures[key] == expected[key]
+    assert expected["members"] is None
+    rows = figures["members"]
+    assert [row["name"] for row in rows] == ["0 (cpu)", "1 (cpu)"]
+    assert sum(row["items"] for row in rows) == 5
+    assert sum(row["rays"] for row in rows) == figures["rays.total"]
+    assert sum(row["share"] for row in rows) == pytest.approx(1.0)
+
+
+def interrupted_after(passes: int) -> Callable[[Film, Any], None]:
+    """Returns `Film.add` as it is where the user presses Ctrl-C as so many passes have been added."""
+    add, added = Film.add, []
+
+    def interrupt(film: Film, radiance: Any) -> None:
+        add(film, radiance)
+        added.append(film)
+        if len(added) == passes:
+            raise KeyboardInterrupt
+
+    return interrupt
+
+
+@pytest.mark.parametrize("driver", ["path", "sppm"])
+def test_one_process_goes_on_with_the_checkpoint_of_several(driver: str, tmp_path: Path) -> None:
+    """And several with that of one."""
+    whole, here = tmp_path / "whole.npy", ("--device", "cpu")
+    assert run("--driver", driver, "--passes", 6, *here, "-o", whole) == 0
+    for first, then in ((("--gpus", 2), here), (here, ("--gpus", 2))):
+        path = tmp_path / "a.npy"
+        words = ("--driver", driver, "--passes", 6, "-o", path, "--force")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Film, "add", interrupted_after(3))
+            assert run(*words, *first, "--checkpoint", 1000) == 130
+        assert run(*words, *then, "--resume") == 0
+        assert path.read_bytes() == whole.read_bytes()
+
+
+def test_frames_are_shared_out(tmp_path: Path) -> None:
+    """Also those that a sequence misses; the files are those of one process."""
+    words = ("render", "museum:10k", "--frames", "0:4", "--size", "32x24", "--passes", "2", "--driver", "path")
+    assert cli.main([*words, "--device", "cpu", "--quiet", "-o", f"{tmp_path}/one.gif"]) == 0
+    assert cli.main([*words, "--gpus", "2", "--quiet", "-o", f"{tmp_path}/two.gif"]) == 0
+    names = [".gif", *(f"-{frame:04}.png" for frame in range(5))]
+    assert all((tmp_path / f"one{name}").read_bytes() == (tmp_path / f"two{name}").read_bytes() for name in names)
+    (tmp_path / "two-0003.png").unlink()
+    before = (tmp_path / "two-0002.png").stat().st_mtime_ns
+    assert cli.main([*words, "--gpus", "2", "--quiet", "--resume", "-o", f"{tmp_path}/two.gif"]) == 0
+    assert (tmp_path / "two-0003.png").read_bytes() == (tmp_path / "one-0003.png").read_bytes()
+    assert (tmp_path / "two-0002.png").stat().st_mtime_ns == before
+
+
+def test_photons_are_shared_out(tmp_path: Path) -> None:
+    words = ("photons", "cornell", "--store", "60000", "--quiet")
+    for name, where in (("one", ("--device", "cpu")), ("two", ("--gpus", "2"))):
+        kept = ("--save-photons", f"{tmp_path}/{name}.npz", "--json", f"{tmp_path}/{name}.json")
+        assert cli.main([*words, *where, *kept]) == 0
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    one, two = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "two"))
+    for key in ("photons.emitted", "photons.stored", "photons.absorbed", "photons.escaped", "rays.photon"):
+        assert one[key] == two[key]
+    assert sum(row["rays"] for row in two["members"]) == two["rays.photon"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--gpus", "2", "--cluster", "local:2"), "gpus and cluster cannot both be given"),
+        (("--gpus", "2", "--device", "cpu"), "gpus takes GPUs, and device is cpu"),
+        (("--gpus", "2", "--fallback", "cpu"), "fallback is for one process"),
+        (("--cluster", "local:2", "--timeline", "t.json"), "timeline is for one process"),
+        (("--gpus", "0"), "expected a whole number from 1 to 64, or all"),
+        (("--cluster", "local:0"), "expected local:N with N from 1 to 64"),
+    ],
+)
+def test_what_does_not_go_together_is_told(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = run(*words)
+    except SystemExit as end:
+        status = end.code
+    assert status == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_driver_of_which_nobody_knows_what_it_keeps_is_not_shared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = tmp_path / "flat.py"
+    plugin.write_text(
+        "from renderer.drivers import register_driver\n"
+        "@register_driver\n"
+        "class Flat:\n"
+        "    name, summary, takes = 'flat', 'one colour for each pass', frozenset()\n"
+        "    def render_pass(self, index): pass\n"
+        "    def close(self): pass\n"
+    )
+    assert run("--plugin", plugin, "--driver", "flat", "--gpus", 2, "-o", tmp_path / "a.npy") == 2
+    assert "driver flat makes its passes one after the other; leave out --gpus and --cluster" in capsys.readouterr().err
+
+
+def test_motion_is_shared_by_whole_passes(tmp_path: Path) -> None:
+    words = ("render", "museum:10k", "--size", "32x24", "--passes", "6", "--shutter", "5", "--motion-samples", "2")
+    for name, where in (("one", ("--device", "cpu")), ("two", ("--gpus", "2"))):
+        assert cli.main([*words, *where, "--driver", "path", "--quiet", "-o", f"{tmp_path}/{name}.npy"]) == 0
+    assert (tmp_path / "one.npy").read_bytes() == (tmp_path / "two.npy").read_bytes()
+
+
+def test_fallback_is_refused_in_python_too() -> None:
+    with pytest.raises(UsageError, match="fallback is for one process"):
+        Settings(gpus=2, fallback="cpu")
