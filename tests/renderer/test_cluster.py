@@ -1,0 +1,156 @@
+"""Pictures by the workers of a Dask cluster, on this host: the same bits, also where a worker is killed."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fleet_toys import Squares, Trouble
+
+import renderer
+from renderer.errors import UsageError
+from renderer.fleet.fleet import MOST_TRIES, FleetError, Items, Opening
+
+pytest.importorskip("distributed", reason="Dask is not installed; pip install 'tracecore[cluster]'")
+
+import dask
+from distributed import LocalCluster
+from distributed.security import Security
+
+from renderer.fleet import cluster
+from renderer.fleet.cluster import ClusterFleet, checksum
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True, scope="module")
+def toys_are_found() -> Iterator[None]:
+    """Workers are processes of their own, which find the modules of these tests by the environment."""
+    paths = [str(HERE), str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(paths))
+        yield
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[ClusterFleet]:
+    with closing(ClusterFleet("local:2", "cpu", 1)) as fleet:
+        yield fleet
+
+
+def squares(fleet: ClusterFleet, trouble: Trouble, items: int = 30) -> dict[int, float]:
+    fleet.open(Opening(Squares, trouble))
+    return {item: square[0] for item, _, square in fleet.results(Items(range(items)))}
+
+
+def test_everything_is_made_once_by_both(two: ClusterFleet) -> None:
+    assert squares(two, Trouble()) == {item: float(item) ** 2 for item in range(30)}
+    assert sum(two.shares.made.values()) == 30
+    assert len(two.shares.made) == 2
+    assert min(two.shares.made.values()) > 0
+
+
+def test_an_item_that_fails_everywhere_ends_the_run_by_its_name(two: ClusterFleet) -> None:
+    two.open(Opening(Squares, Trouble(item=7, members=(0, 1))))
+    with pytest.raises(FleetError, match=f"7 failed {MOST_TRIES} times: ValueError: no square of 7"):
+        list(two.results(Items(range(30))))
+
+
+def test_what_was_damaged_on_its_way_is_made_again(
+    two: ClusterFleet, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen = []
+
+    def damaged_once(result: Any) -> int:
+        seen.append(result)
+        return checksum(result) ^ (len(seen) == 3)
+
+    monkeypatch.setattr(cluster, "checksum", damaged_once)  # in this process alone
+    assert squares(two, Trouble()) == {item: float(item) ** 2 for item in range(30)}
+    assert len(seen) == 31
+    assert "was damaged on its way, and is made again" in caplog.text
+
+
+def test_a_checksum_is_of_all_arrays() -> None:
+    one = (np.arange(5), {"a": np.ones(3), "b": (np.zeros(2), "text")})
+    assert checksum(one) == checksum((np.arange(5), {"a": np.ones(3), "b": (np.zeros(2), "other")}))
+    assert checksum(one) != checksum((np.arange(5), {"a": np.ones(3), "b": (np.ones(2), "text")}))
+    assert checksum(one) != checksum((np.arange(1, 6), {"a": np.ones(3), "b": (np.zeros(2), "text")}))
+
+
+@pytest.mark.parametrize("driver", ["photon", "sppm"])
+def test_a_worker_killed_in_the_middle_changes_no_bit(driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask gives what it was making to the other one."""
+    chosen = {"driver": driver, "size": (48, 32), "passes": 40, "quiet": True, "device": "cpu"}
+    one = renderer.render("cornell", **chosen, threads=2)
+    killed = []
+    started: list[subprocess.Popen[bytes]] = []
+    start = cluster._started_worker
+
+    def started_worker(scheduler: str) -> "subprocess.Popen[bytes]":
+        started.append(start(scheduler))
+        return started[-1]
+
+    def add(film: Any, radiance: Any, *, original: Any = renderer.film.film.Film.add) -> None:
+        original(film, radiance)
+        if film.passes == 3:
+            killed.append(kill_with_children(started[0].pid))
+
+    monkeypatch.setattr(cluster, "_started_worker", started_worker)
+    monkeypatch.setattr("renderer.film.film.Film.add", add)
+    many = renderer.render("cornell", **chosen, cluster="local:2", threads=1)
+    assert killed == [True]
+    assert many.image.tobytes() == one.image.tobytes()
+
+
+def kill_with_children(number: int) -> bool:
+    """Kills a worker and its nanny."""
+    children = subprocess.run(["pgrep", "-P", str(number)], capture_output=True, text=True, check=False).stdout.split()
+    for one in [number, *map(int, children)]:
+        os.kill(one, signal.SIGKILL)
+    return len(children) > 0
+
+
+def test_a_cluster_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    with pytest.raises(UsageError, match=r"--cluster tcp://127\.0\.0\.1:9: "):
+        ClusterFleet("tcp://127.0.0.1:9", "cpu", 1)
+    for address in ("local:0", "local:x", "local:999"):
+        with pytest.raises(UsageError, match="expected local:N with N from 1 to 64"):
+            ClusterFleet(address, "cpu", 1)
+
+
+def test_an_encrypted_cluster(tmp_path: Path) -> None:
+    """As the documentation says: certificates are named in Dask's configuration."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=tracecore"]
+    try:
+        made = subprocess.run(
+            ["openssl", *words, "-keyout", key, "-out", certificate], capture_output=True, check=False
+        )
+    except FileNotFoundError:
+        pytest.skip("openssl is not installed")
+    assert made.returncode == 0
+    files = {"ca-file": str(certificate)}
+    for role in ("scheduler", "worker", "client"):
+        files |= {f"{role}.key": str(key), f"{role}.cert": str(certificate)}
+    settings = {f"distributed.comm.tls.{name}": value for name, value in files.items()}
+    with pytest.MonkeyPatch.context() as patch, dask.config.set(settings):
+        for name, value in files.items():  # for the worker, a process of its own
+            words = name.upper().replace("-", "_").replace(".", "__")
+            patch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{words}", value)
+        with LocalCluster(
+            n_workers=0, protocol="tls://", host="127.0.0.1", dashboard_address=None, security=Security()
+        ) as scheduler:
+            assert scheduler.scheduler_address.startswith("tls://")
+            worker = cluster._started_worker(scheduler.scheduler_address)
+            try:
+                with closing(ClusterFleet(scheduler.scheduler_address, "cpu", 1)) as fleet:
+                    assert squares(fleet, Trouble()) == {item: float(item) ** 2 for item in range(30)}
+            finally:
+                cluster._end(worker)
