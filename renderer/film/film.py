@@ -15,6 +15,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from renderer.errors import RenderError
+from renderer.film.bands import by_bands
 from renderer.film.halves import half_of
 from renderer.film.layers import BIAS_FACTOR, LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, layers_of
 from renderer.film.samples import NOTHING_COUNTED, SampleCounts, sifted
@@ -49,6 +50,12 @@ class Exposure(NamedTuple):
     second: Doubles
     spare: Doubles | None
     counts: SampleCounts = NOTHING_COUNTED
+
+
+def added(one: Doubles, other: Doubles, out: Doubles) -> Doubles:
+    """Returns the sum of two arrays in the memory of a third one."""
+    by_bands(lambda a, b, c: np.add(a, b, out=c), one, other, out)
+    return out
 
 
 class Film:
@@ -90,8 +97,8 @@ class Film:
             raise RenderError(f"pass {passes} has the shape {radiance.shape}; expected {total.shape}")
         radiance, counts = sifted(radiance, passes, self._clamp, counts)
         if half_of(passes) == 1:
-            second = second + radiance[..., :LAYER_ALBEDO]
-        new_total = np.add(total, radiance, out=spare)
+            second = added(second, radiance[..., :LAYER_ALBEDO], np.empty_like(second))
+        new_total = added(total, radiance, np.empty_like(total) if spare is None else spare)
         self._exposed = Exposure(passes + 1, new_total, second, None if self._is_looked_at else total, counts)
         self._is_looked_at = False
         self.seconds += time.perf_counter() - start

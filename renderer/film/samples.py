@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.film.bands import by_bands
 from renderer.film.layers import LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS, LAYER_DENSITY, LAYER_LIGHT
 from renderer.film.tone_mapping import luminance
 
@@ -70,7 +71,7 @@ def impossible_pixels(radiance: Doubles) -> Indices:
     radiance: (height, width, columns) float64.
     """
     beauty = radiance[..., LAYER_BEAUTY:LAYER_BIAS]
-    if beauty.min() >= 0.0 and beauty.max() <= LARGEST:  # false for a NaN
+    if all(by_bands(lambda band: band.min() >= 0.0 and band.max() <= LARGEST, beauty)):  # false for a NaN
         return np.empty((0, 2), np.intp)
     return np.argwhere(~((beauty >= 0.0) & (beauty <= LARGEST)).all(axis=2))
 

@@ -1,4 +1,4 @@
-"""What a member of a fleet on one host runs: `python -m renderer.fleet.member SOCKET`, started by `processes`.
+"""What a member of a fleet on one host runs: `python -m renderer.fleet.member SOCKET [ARENA]`, started by `processes`.
 
 It ends when the process that started it does, however that ends: the socket between them closes then.
 """
@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from renderer.fleet.fleet import Maker, Opening
-from renderer.fleet.messages import receive, send
+from renderer.fleet.messages import Arena, receive, send
 from renderer.fleet.seats import Seat
 from tracecore.errors import TraceError
 
@@ -29,10 +29,10 @@ MOST_AT_ONCE = 256
 
 
 class _Server:
-    """Makes what is asked for. channel: to the process that asks."""
+    """Makes what is asked for. channel: to the process that asks. arena: memory that is shared with it."""
 
-    def __init__(self, channel: socket.socket, seat: Seat) -> None:
-        self._channel, self._seat = channel, seat
+    def __init__(self, channel: socket.socket, arena: Arena, seat: Seat) -> None:
+        self._channel, self._arena, self._seat = channel, arena, seat
         self._sending = threading.Lock()
         self._maker: Maker | None = None
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE)
@@ -48,7 +48,9 @@ class _Server:
             except Exception as error:  # what was sent cannot be read here, such as a class of a missing plugin
                 self._send(("lost", -1, (f"{type(error).__name__}: {error}", "")))
                 continue
-            if kind == "open":
+            if kind == "free":
+                self._arena.free(content)
+            elif kind == "open":
                 self._answer(number, partial(self._opened, content))
             else:
                 self._threads.submit(self._answer, number, partial(self._made, content))
@@ -80,15 +82,22 @@ class _Server:
     def _send(self, message: Any) -> None:
         try:
             with self._sending:
-                send(self._channel, message)
+                send(self._channel, message, self._arena)
         except OSError:
             os._exit(0)  # nobody is there any more
 
 
 def main() -> None:
-    """Serves the process at the other end of the socket whose number is the first argument."""
+    """Serves the process at the other end of the socket; its number is the first argument, that of the file of shared
+    memory the second.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process says when to end
-    channel = socket.socket(fileno=int(sys.argv[1]))
+    channel, *arena = map(int, sys.argv[1:])
+    serve(socket.socket(fileno=channel), Arena(arena[0] if arena else None))
+
+
+def serve(channel: socket.socket, arena: Arena) -> None:
+    """Serves until the other side ends."""
     try:
         seat, plugins = receive(channel)
         if seat.cores is not None and hasattr(os, "sched_setaffinity"):
@@ -98,7 +107,7 @@ def main() -> None:
         load_installed()
         for path in plugins:
             load_plugin(path)
-        _Server(channel, seat).serve()
+        _Server(channel, arena, seat).serve()
     except (EOFError, OSError):
         os._exit(0)
 

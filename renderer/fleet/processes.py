@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from renderer.fleet.fleet import MOST_TRIES, FleetError, Opening, Shares, Supply
-from renderer.fleet.messages import receive, send
+from renderer.fleet.messages import SharedView, arena_file, receive, send
 from renderer.fleet.seats import Seat
 
 log = logging.getLogger(__name__)
@@ -50,9 +51,13 @@ class Member:
         self._listener = listener
         self._channel, other = socket.socketpair()
         self._channel.settimeout(PATIENCE)
+        self._arena = arena_file()
+        self._unused: deque[int] = deque()  # slots of the arena, of which the member is to be told
+        self._view = SharedView(self._arena, self._unused.append)
+        files = [other.fileno(), *([] if self._arena is None else [self._arena])]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "renderer.fleet.member", str(other.fileno())],
-            pass_fds=[other.fileno()],
+            [sys.executable, "-m", "renderer.fleet.member", *map(str, files)],
+            pass_fds=files,
             stdin=subprocess.DEVNULL,
         )
         other.close()
@@ -69,6 +74,8 @@ class Member:
         """Ends the process."""
         with suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
+            if self._arena is not None:
+                os.close(self._arena)
         try:
             self.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -79,10 +86,12 @@ class Member:
         """Reads answers until there are no more."""
         while True:
             try:
-                kind, number, content = receive(self._channel)
+                kind, number, content = receive(self._channel, self._view)
             except (OSError, EOFError) as error:
                 self._listener.on_end(self, self._why_ended(error))
                 return
+            while self._unused:
+                self.say(("free", 0, self._unused.popleft()))
             if kind != "lives":
                 self._listener.on_answer(self, kind, number, content)
 

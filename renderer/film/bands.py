@@ -1,0 +1,34 @@
+"""Large pictures are worked on in bands of rows, several at once; small ones at once in the calling thread."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tracecore.cores import usable_cores
+
+T = TypeVar("T")
+
+#: Bytes of a band, which a core's caches hold; and threads at most, as memory is what limits.
+BAND_BYTES, MOST_THREADS = 1 << 20, 4
+
+
+def by_bands(function: Callable[..., T], *arrays: npt.NDArray[np.float64]) -> list[T]:
+    """Returns what a function makes of the bands of arrays, from the top.
+
+    function: called with a band of each array; it lets other threads run, as those of NumPy do.
+    arrays: (height, ...) float64, of as many rows each; the first one says how many bands there are.
+    """
+    bands = max(1, arrays[0].nbytes // BAND_BYTES)
+    if bands == 1:
+        return [function(*arrays)]
+    split = [np.array_split(one, bands) for one in arrays]
+    return list(_threads().map(function, *split))
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(MOST_THREADS, usable_cores()), thread_name_prefix="film")
