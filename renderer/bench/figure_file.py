@@ -11,7 +11,7 @@ from typing import Any
 
 from renderer.atomic_file import write_whole
 from renderer.bench.machine import machine_facts
-from renderer.bench.report import Circumstances
+from renderer.bench.page import Circumstances
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, make_default_folder
 from renderer.scene.render_context import check_scene

@@ -24,10 +24,11 @@ from renderer.bench.figure_file import (
 )
 from renderer.bench.heat_map import HeatMap, heat_map, heat_maps, top_of
 from renderer.bench.kernel_benchmark import Comparison
+from renderer.bench.page import Circumstances, Figure
 from renderer.bench.page_pictures import compact_svg, fitted
 from renderer.bench.plot import plot
 from renderer.bench.ray_generators import RayPlan, RaySets
-from renderer.bench.report import Circumstances, Figure, Pictures, page
+from renderer.bench.report import Pictures, page
 from renderer.bench.view_points import ViewPoint
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
