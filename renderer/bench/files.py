@@ -16,6 +16,7 @@ from PIL import Image
 
 from renderer.atomic_file import write_each, write_whole
 from renderer.bench.figure_file import (
+    PAGE_SUFFIXES,
     PLOT_SUFFIXES,
     check_matplotlib,
     check_suffix,
@@ -42,8 +43,7 @@ from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.dispatch.tracer import Tracer
 
-#: What files may end in, beside plots.
-PAGE_SUFFIXES = (".html",)
+#: What heat maps may end in.
 HEAT_SUFFIXES = (".png",)
 
 #: Most bytes of a page, but for captions.
