@@ -159,9 +159,9 @@ def read_bytes(path: Path, max_bytes: int, look: Callable[[BinaryIO], None] | No
     """
     check_file(path, max_bytes)
     try:
-        with open(
-            os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb"
-        ) as file:  # should it be a pipe by now
+        # without waiting, should it be a pipe by now, and on Windows without changing ends of lines
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(path, flags), "rb") as file:
             if look is not None:
                 look(file)
                 file.seek(0)
