@@ -15,7 +15,7 @@ Pixels = npt.NDArray[np.uint8]
 #: Pixels of a degree of the field of view: a screen of 3840 pixels that is as wide as it is far away.
 PIXELS_PER_DEGREE = 3840.0 * np.pi / 180.0
 
-#: Gaussians of the sensitivity to contrast of Y, Cx and Cz, each with a weight and a width (table 1 of the paper).
+#: Gaussians of the sensitivity to contrast of Y, Cx and Cz, each with a weight and a width, as the paper has them.
 SENSITIVITY = (((1.0, 0.0047),), ((1.0, 0.0053),), ((34.1, 0.04), (13.5, 0.025)))
 WIDEST = 0.04
 
