@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scenes.errors import SceneError, SceneFileError
 from scenes.model import Color, Floats
 from scenes.rgbe import read_rgbe
-from scenes.source_file import check_file, reason
+from scenes.source_file import check_file, count_pixels, reason
 from scenes.srgb import decoded
 from scenes.texture_file import read_texture
 from scenes.written_file import WriteError
@@ -72,6 +72,7 @@ def read_npy(path: Path) -> Floats:
     if array.dtype.kind != "f":
         raise SceneFileError(path, None, f"expected floating point numbers, got {array.dtype}")
     check_shape(path, array.shape)
+    count_pixels(path, array.shape[0] * array.shape[1], array.nbytes)
     with np.errstate(all="ignore"):
         return np.array(array, np.float32)
 
@@ -103,6 +104,7 @@ def check_header(path: Path, headers: list[dict[str, Any]]) -> None:
     lower, upper = headers[0]["dataWindow"]
     width, height = (max(int(last) - int(first) + 1, 0) for first, last in zip(lower, upper, strict=True))
     check_shape(path, (height, width, 3))
+    count_pixels(path, width * height, path.stat().st_size)
 
 
 def colors(channels: dict[str, npt.NDArray[Any]]) -> Floats:

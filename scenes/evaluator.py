@@ -87,7 +87,9 @@ class SceneEvaluator:
         self._moving = [item for item in self.placed if self.moves(item.part)]
         self.uvs = np.zeros((total, 3, 2), dtype=np.float32)
         self.material_ids: Indices = np.zeros(total, dtype=np.int32)
-        for item in self.placed:
+        self.object_ids: Indices = np.zeros(total, dtype=np.int32)
+        for number, item in enumerate(self.placed):
+            self.object_ids[item.indices] = number
             shape, material = item.part.shape, item.part.material
             self.material_ids[item.indices] = shape.material if material is None else material
             if not isinstance(shape, KeyedTriangles) and rest_of(shape).uvs is not None:
@@ -157,6 +159,7 @@ class SceneEvaluator:
             normals=arrays.normals[shown],
             uvs=self.uvs[shown],
             material_ids=self.material_ids[shown],
+            object_ids=self.object_ids[shown],
             materials=tuple(lit_by_ambient(material, self.document.ambient) for material in self.document.materials),
             textures=tuple(self.document.textures),
             lights=self.lights_at(time),

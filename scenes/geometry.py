@@ -130,8 +130,8 @@ def bad_numbers(kind: str, values: Doubles) -> str | None:
 
     kind: what a row is called.
     """
-    bad = ~(np.abs(values) <= MAX_COORDINATE).all(axis=1)
-    if not bad.any():
+    if values.min(initial=0.0) >= -MAX_COORDINATE and values.max(initial=0.0) <= MAX_COORDINATE:  # false for NaN
         return None
+    bad = ~(np.abs(values) <= MAX_COORDINATE).all(axis=1)
     index = int(np.argmax(bad))
     return f"{kind} {index} is {values[index].tolist()}; expected finite numbers of at most {MAX_COORDINATE:g}"

@@ -14,6 +14,7 @@ import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from scenes.ply import read_ply
 from scenes.scene import Scene
 from scenes.source_file import PACKED, as_utf8, read_bytes, suffix_of
 from scenes.transforms import WORLD
-from scenes.wavefront import read_obj
+from scenes.wavefront import check_text, read_obj
 
 MAX_FILE_BYTES = 1 << 30
 #: This is given to trimesh's log, which without a handler shows tracebacks of what it can do without.
@@ -65,7 +66,9 @@ def read_mesh_document(path: Path, notes: Notes | None = None, *, is_still: bool
     if path.suffix.lower() in GLTF_SUFFIXES:
         read_document(path, document, is_still)
     else:
-        READERS.get(suffix_of(path).removesuffix(PACKED), read_stl)(path, read_bytes(path, MAX_FILE_BYTES), document)
+        look = partial(check_text, path) if suffix_of(path) == ".obj" else None
+        data = read_bytes(path, MAX_FILE_BYTES, look)
+        READERS.get(suffix_of(path).removesuffix(PACKED), read_stl)(path, data, document)
     if not document.triangles:
         raise SceneFileError(path, None, "there are no triangles")
     return document

@@ -222,6 +222,8 @@ class Snapshot:
         where one has no length; (0, 0, 1) on a triangle without area).
     uvs: (n, 3, 2) float32, shifted by whole numbers per triangle so that they are small where textures repeat.
     material_ids: (n,) int32, indices of the materials.
+    object_ids: (n,) int32, which object a triangle is of: the number of its part, a shape in its place, from 0 in the
+        order of the file.
     camera: the one to look through.
     cameras: all of them, by name.
     background: seen by the eye alone.
@@ -234,6 +236,7 @@ class Snapshot:
     normals: Floats
     uvs: Floats
     material_ids: Indices
+    object_ids: Indices
     materials: tuple[Material, ...]
     textures: tuple[Texture, ...]
     lights: tuple[Light, ...]

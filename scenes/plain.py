@@ -36,6 +36,7 @@ def plain(snapshot: Snapshot) -> Snapshot:
         normals=shading_normals(positions.astype(np.float64), None).astype(np.float32),
         uvs=np.concatenate([snapshot.uvs, np.zeros((2, 3, 2), np.float32)]),
         material_ids=np.append(snapshot.material_ids, np.full(2, len(snapshot.materials), np.int32)),
+        object_ids=np.append(snapshot.object_ids, np.full(2, snapshot.object_ids.max(initial=-1) + 1, np.int32)),
         materials=materials,
         textures=(),
         lights=(),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from scenes.errors import SceneFileError
 from scenes.model import Doubles, Floats
-from scenes.source_file import read_bytes
+from scenes.source_file import count_pixels, read_bytes
 from scenes.spectra import RGB_OF_XYZ
 
 MAX_FILE_BYTES = 1 << 30
@@ -47,6 +47,7 @@ def read_rgbe(path: Path, max_texels: int) -> Floats:
     rows, columns = int(match[3]), int(match[6])
     if not 0 < rows * columns <= max_texels:
         raise SceneFileError(path, None, f"the image has {columns}x{rows} texels, at most {max_texels} are read")
+    count_pixels(path, columns * rows, len(data))
     texels = unpacked(path, data, end + 1, (rows, columns))
     picture = linear(texels.reshape(rows, columns, 4))
     if kind == XYZE:

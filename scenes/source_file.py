@@ -7,14 +7,15 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from scenes.errors import SceneFileError
-from scenes.limits import FREE_OF_RATIO, MAX_RATIO
+from scenes.limits import FREE_OF_RATIO, FREE_PIXELS, MAX_ALL_PIXELS, MAX_PIXELS_PER_BYTE, MAX_RATIO
 
 #: The end of the names of packed files.
 PACKED = ".gz"
@@ -27,6 +28,10 @@ class OutsideError(SceneFileError):
     """A scene names a file outside of its folder."""
 
 
+class PixelsError(SceneFileError):
+    """The pictures of a scene have too many pixels in all."""
+
+
 @dataclass(eq=False)
 class Opened:
     """Holds what is known of a scene while its files are read.
@@ -34,11 +39,14 @@ class Opened:
     scene: its own file.
     folders: in which, or below which, its other files have to be, without links; None where they may be anywhere.
     files: that have been read.
+    pixels, picture_bytes: of the pictures that have been read, and of their files.
     """
 
     scene: Path
     folders: list[Path] | None
     files: list[Path] = field(default_factory=list)
+    pixels: int = 0
+    picture_bytes: int = 0
 
     def has(self, path: Path) -> bool:
         """Returns whether a file may be read."""
@@ -95,6 +103,29 @@ def note_file(path: Path) -> None:
         opened.files.append(path)
 
 
+def count_pixels(path: Path, pixels: int, size: int) -> None:
+    """Counts a picture of the scene that is being read, before it is decoded.
+
+    path: of the file that has it.
+    pixels: that its header says.
+    size: bytes of the picture as it is packed.
+
+    Raises PixelsError where all pictures have more pixels than are read.
+    """
+    opened = _opened.get()
+    if opened is None:
+        return
+    opened.pixels += pixels
+    opened.picture_bytes += size
+    if opened.pixels > min(MAX_ALL_PIXELS, FREE_PIXELS + MAX_PIXELS_PER_BYTE * opened.picture_bytes):
+        raise PixelsError(
+            path,
+            None,
+            f"with it the pictures of the scene have {opened.pixels} pixels in {opened.picture_bytes} bytes; at most "
+            f"{FREE_PIXELS} are read, and {MAX_PIXELS_PER_BYTE} more for each byte, up to {MAX_ALL_PIXELS}",
+        )
+
+
 def check_file(path: Path, max_bytes: int) -> None:
     """Raises SceneFileError unless the path is an ordinary file that is neither empty nor larger than max_bytes, and is
     where the scene's files may be."""
@@ -119,14 +150,21 @@ def suffix_of(path: Path) -> str:
     return Path(path.stem).suffix.lower() + suffix if suffix == PACKED else suffix
 
 
-def read_bytes(path: Path, max_bytes: int) -> bytes:
-    """Reads all bytes of a file, at most max_bytes; what ends in .gz is unpacked, to at most so many too. Raises
-    SceneFileError as `check_file` does, or where it fails."""
+def read_bytes(path: Path, max_bytes: int, look: Callable[[BinaryIO], None] | None = None) -> bytes:
+    """Reads all bytes of a file, at most max_bytes; what ends in .gz is unpacked, to at most so many too.
+
+    look: looks at the file before memory is taken for all of it, and raises what is wrong with it; None for nothing.
+
+    Raises SceneFileError as `check_file` does, or where it fails.
+    """
     check_file(path, max_bytes)
     try:
-        with open(
-            os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb"
-        ) as file:  # should it be a pipe by now
+        # without waiting, should it be a pipe by now, and on Windows without changing ends of lines
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(path, flags), "rb") as file:
+            if look is not None:
+                look(file)
+                file.seek(0)
             data = file.read()
     except OSError as error:
         raise SceneFileError(path, None, f"cannot be read: {reason(error)}") from error

@@ -14,12 +14,14 @@ from scenes.limits import MAX_PIXELS
 from scenes.memory import free_bytes, gigabytes
 from scenes.model import Texture
 from scenes.png_rows import missing_rows
-from scenes.source_file import read_bytes, reason
+from scenes.source_file import PixelsError, count_pixels, read_bytes, reason
 
 MAX_FILE_BYTES = 1 << 29
 OPAQUE = 255
-#: Bytes of a pixel while a picture is decoded: as Pillow has it, once more in another mode, and as an array.
-DECODED_BYTES = 4 + 4 + 3 + 3
+#: Bytes of a pixel while a picture is decoded: as Pillow has it, and as arrays of colours and of alpha.
+DECODED_BYTES = 4 + 3 + 1
+#: Rows that are turned from Pillow's pixels to an array at a time, while they are in the processor's cache.
+STRIP_ROWS = 64
 
 
 def read_texture(path: Path, formats: tuple[str, ...]) -> Texture:
@@ -27,20 +29,28 @@ def read_texture(path: Path, formats: tuple[str, ...]) -> Texture:
 
     formats: Pillow's names of those allowed.
 
-    Raises SceneFileError when the file cannot be read or holds too many pixels.
+    Raises SceneFileError when the file cannot be read or holds too many pixels; of this kind PixelsError where all
+    pictures of the scene do.
     """
     data = read_bytes(path, MAX_FILE_BYTES)
     try:
-        with opened_picture(data, formats) as image:
+        with opened_picture(path, data, formats) as image:
             return image_texture(path.name, image)
+    except PixelsError:
+        raise
     except Exception as error:  # Pillow raises many kinds on bad files
         raise SceneFileError(path, None, f"expected a {' or '.join(formats)} picture: {reason(error)}") from error
 
 
 @contextmanager
-def opened_picture(data: bytes, formats: tuple[str, ...]) -> Iterator[Image.Image]:
-    """Opens the bytes of a picture. Raises ValueError for one that is too large or not whole, and whatever Pillow
-    raises."""
+def opened_picture(path: Path, data: bytes, formats: tuple[str, ...]) -> Iterator[Image.Image]:
+    """Opens the bytes of a picture, and counts it among those of the scene.
+
+    path: of the file that has them.
+
+    Raises ValueError for one that is too large or not whole, PixelsError where all of the scene are too large, and
+    whatever Pillow raises.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
         try:
@@ -50,6 +60,7 @@ def opened_picture(data: bytes, formats: tuple[str, ...]) -> Iterator[Image.Imag
         with image:
             if image.width * image.height > MAX_PIXELS:
                 raise ValueError(f"{image.width} x {image.height} pixels, at most {MAX_PIXELS} are read")
+            count_pixels(path, image.width * image.height, len(data))
             free = free_bytes()
             if free is not None and DECODED_BYTES * image.width * image.height > free:
                 raise ValueError(f"{image.width} x {image.height} pixels, and {gigabytes(free)} are free")
@@ -60,9 +71,16 @@ def opened_picture(data: bytes, formats: tuple[str, ...]) -> Iterator[Image.Imag
 
 def image_texture(name: str, image: Image.Image) -> Texture:
     """Makes a texture of a Pillow image; it has no alpha if all of it is opaque."""
-    alpha = np.array(image.convert("RGBA").getchannel("A")) if image.has_transparency_data else None
+    pixels = np.empty((image.height, image.width, 3), np.uint8)
+    alpha = np.empty((image.height, image.width), np.uint8) if image.has_transparency_data else None
+    for first in range(0, image.height, STRIP_ROWS):
+        own = slice(first, min(first + STRIP_ROWS, image.height))
+        strip = image.crop((0, own.start, image.width, own.stop))
+        pixels[own] = np.asarray(strip.convert("RGB"))
+        if alpha is not None:
+            alpha[own] = np.asarray(strip.convert("RGBA").getchannel("A"))
     has_holes = alpha is not None and alpha.min(initial=OPAQUE) < OPAQUE
-    return Texture(name=name, pixels=np.array(image.convert("RGB"), dtype=np.uint8), alpha=alpha if has_holes else None)
+    return Texture(name=name, pixels=pixels, alpha=alpha if has_holes else None)
 
 
 def texture_image(texture: Texture) -> Image.Image:

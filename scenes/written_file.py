@@ -65,7 +65,7 @@ def write_through(written: Path, path: Path) -> None:
 def opened(path: Path) -> int:
     """Returns a descriptor to write to what is no file. Raises OSError where that would wait for a reader."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise OSError(errno.ENXIO, "nobody reads from this pipe") from error

@@ -11,12 +11,13 @@ from typing import Any
 
 from renderer.atomic_file import write_whole
 from renderer.bench.machine import machine_facts
-from renderer.bench.report import Circumstances
+from renderer.bench.page import Circumstances
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, make_default_folder
 from renderer.scene.render_context import check_scene
 
-#: What plots may end in, and the types of their content.
+#: What pages may end in, and plots with the types of their content.
+PAGE_SUFFIXES = (".html",)
 PLOT_SUFFIXES = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
@@ -36,16 +37,17 @@ def circumstances_of(command_line: Sequence[str], scene: str, triangles: int) ->
 
 
 def check_request(arguments: Namespace) -> None:
-    """Checks --json, --plot and the scene, or scenes, before anything is measured, where a command has them, and makes
-    the default folder.
+    """Checks --json, --plot, --html and the scene, or scenes, before anything is measured, where a command has them,
+    and makes the default folder.
 
     Raises `UsageError` if a file could not be written later, and the error of `scenes.load` if there is no such scene.
     """
-    plot = getattr(arguments, "plot", None)
-    if plot:
-        check_suffix(plot, tuple(PLOT_SUFFIXES))
-        check_matplotlib("--plot")
-    paths = [path for path in (arguments.json, plot) if path]
+    plot, html = getattr(arguments, "plot", None), getattr(arguments, "html", None)
+    for option, path, suffixes in (("--plot", plot, tuple(PLOT_SUFFIXES)), ("--html", html, PAGE_SUFFIXES)):
+        if path:
+            check_suffix(path, suffixes)
+            check_matplotlib(option)
+    paths = [path for path in (arguments.json, plot, html) if path]
     for path in paths:
         check_folder(path)
     for scene in getattr(arguments, "scenes", [arguments.scene] if hasattr(arguments, "scene") else []):

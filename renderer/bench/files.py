@@ -16,6 +16,7 @@ from PIL import Image
 
 from renderer.atomic_file import write_each, write_whole
 from renderer.bench.figure_file import (
+    PAGE_SUFFIXES,
     PLOT_SUFFIXES,
     check_matplotlib,
     check_suffix,
@@ -24,10 +25,11 @@ from renderer.bench.figure_file import (
 )
 from renderer.bench.heat_map import HeatMap, heat_map, heat_maps, top_of
 from renderer.bench.kernel_benchmark import Comparison
+from renderer.bench.page import Circumstances, Figure
 from renderer.bench.page_pictures import compact_svg, fitted
 from renderer.bench.plot import plot
 from renderer.bench.ray_generators import RayPlan, RaySets
-from renderer.bench.report import Circumstances, Figure, Pictures, page
+from renderer.bench.report import Pictures, page
 from renderer.bench.view_points import ViewPoint
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
@@ -41,8 +43,7 @@ from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.dispatch.tracer import Tracer
 
-#: What files may end in, beside plots.
-PAGE_SUFFIXES = (".html",)
+#: What heat maps may end in.
 HEAT_SUFFIXES = (".png",)
 
 #: Most bytes of a page, but for captions.

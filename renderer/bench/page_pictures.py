@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from PIL import Image
 
-from renderer.bench.report import Figure, Pictures
+from renderer.bench.page import Figure
+from renderer.bench.report import Pictures
 
 #: By how much pictures are shrunk, one after the other until they fit.
 SHRINKS = (1, 2, 4, 8)

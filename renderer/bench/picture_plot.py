@@ -1,10 +1,8 @@
 """This module draws the errors of pictures over the seconds that they took, of drivers and of peers."""
 
+import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-from renderer.atomic_file import temporary_beside
 
 Row = dict[str, Any]
 
@@ -24,12 +22,13 @@ def name_of(row: Row) -> str:
     return name
 
 
-def plot(found: Sequence[Row], title: str, path: Path) -> None:
-    """Draws a panel for each scene with a line for each renderer and device; both axes are logarithmic.
+def plot(found: Sequence[Row], title: str, suffix: str) -> bytes:
+    """Returns the content of a file of the format of a suffix, .png or .svg: a panel for each scene with a line for
+    each renderer and device; both axes are logarithmic.
 
     found: rows of drivers and of peers, each with `errors`.
-    path: the file to write, .png or .svg.
     """
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     scenes = list(dict.fromkeys(row["scene"] for row in found))
@@ -48,8 +47,11 @@ def plot(found: Sequence[Row], title: str, path: Path) -> None:
         panel.set_axis_off()
     figure.suptitle(title)
     figure.legend(handles=lines.values(), labels=lines.keys(), loc="outside right upper", fontsize=8, frameon=False)
-    with temporary_beside(path) as temporary:
-        figure.savefig(temporary, dpi=150)
+    file = io.BytesIO()
+    with rc_context({"svg.hashsalt": "tracecore", "svg.fonttype": "none"}):
+        undated = {"Date": None} if suffix == ".svg" else {}
+        figure.savefig(file, format=suffix.removeprefix("."), dpi=150, metadata=undated)
+    return file.getvalue()
 
 
 def _draw(panel: Any, found: Sequence[Row], colors: dict[str, str]) -> dict[str, Any]:

@@ -212,6 +212,13 @@ def add_plot(container: argparse._ActionsContainer) -> None:
     container.add_argument("--plot", type=Path, metavar="FILE", help="draw them, .png or .svg (extra plot)")
 
 
+def add_page(container: argparse._ActionsContainer) -> None:
+    """Adds --html, the file of a page."""
+    container.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page with all of it and the machine (extra plot)"
+    )
+
+
 def add_reference_maker(container: argparse._ActionsContainer, *, driver: str, seconds: float) -> None:
     """Adds the options of what makes references, with defaults that differ among commands."""
     container.add_argument(

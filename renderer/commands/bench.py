@@ -20,6 +20,7 @@ from renderer.commands import (
     bench_shading,
 )
 from renderer.commands.arguments import (
+    add_page,
     add_plot,
     add_rays,
     add_scene,
@@ -157,9 +158,7 @@ def _add_sources(rays: argparse._ActionsContainer) -> None:
 def _add_files(group: argparse._ArgumentGroup) -> None:
     add_settings(group, Measurement, "json")
     add_plot(group)
-    group.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a page with all of it and the machine (extra plot)"
-    )
+    add_page(group)
     group.add_argument(
         "--heatmap",
         type=Path,

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_plot, add_reference_maker, add_scenes, add_settings, argument_type, names
+from renderer.commands.arguments import (
+    add_page,
+    add_plot,
+    add_reference_maker,
+    add_scenes,
+    add_settings,
+    argument_type,
+    names,
+)
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 from renderer.settings.setting import Whole
 
 if TYPE_CHECKING:
+    from renderer.bench.page import Circumstances
     from renderer.bench.picture_scenes import MeasuredScene
 
 SUMMARY = "pictures: how long they take, what takes the time, and their error over time"
@@ -39,6 +48,7 @@ examples:
   tracecore bench pictures kitchen.aff --size 800x600 --photons 1000000 --passes 16 --json output/kitchen.json
   tracecore bench pictures cornell caustic kitchen vases outdoor --size 256x256 --plot output/pictures.png \\
       --references output/references --renderers mitsuba,luxcore
+  tracecore bench pictures cornell kitchen --html output/pictures.html
   tracecore bench pictures cornell --drivers path --devices cpu --passes 4 --reference-seconds 5
 
 {figure_keys.explain(figure_keys.PICTURES)}
@@ -59,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, Settings, *taken, size=(256, 256), passes=64, sampler="sobol")
     add_settings(parser, Measurement, "repeat", "json", repeat=5)
     add_plot(parser)
+    add_page(parser)
     peers = parser.add_argument_group("peers")
     peers.add_argument(
         "--renderers", dest="peers", metavar="NAMES", help="other renderers: mitsuba, luxcore, separated by commas"
@@ -88,7 +99,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures scene after scene, prints what was found, and writes what is asked for after each scene."""
     from renderer.atomic_file import write_each
     from renderer.bench.figure_file import check_request, circumstances_of, write_figures
-    from renderer.bench.picture_plot import plot
     from renderer.bench.picture_scenes import measured_scenes
 
     check_options(arguments)
@@ -101,11 +111,27 @@ def run(arguments: argparse.Namespace) -> int:
         pictures = [row for scene in found for row in scene.pictures]
         peers = [row for scene in found for row in scene.peers]
         writes = [partial(write_figures, arguments.json, about, {"pictures": pictures, "peers": peers})]
-        if arguments.plot:
-            width, height = arguments.size
-            writes.append(partial(plot, [*pictures, *peers], f"{width} x {height} pixels", arguments.plot))
-        write_each(*writes)
+        write_each(*writes, *drawings(arguments, [*pictures, *peers], about))
     return 0
+
+
+def drawings(
+    arguments: argparse.Namespace, found: list[dict[str, Any]], about: Circumstances
+) -> Iterator[Callable[[], object]]:
+    """Yields what writes the plot and the page, as far as they are asked for. found: rows of drivers and of peers."""
+    from renderer.atomic_file import write_whole
+    from renderer.bench.page import Figure
+    from renderer.bench.page_pictures import compact_svg
+    from renderer.bench.picture_plot import plot
+    from renderer.bench.picture_report import page
+
+    width, height = arguments.size
+    title = f"{width} x {height} pixels"
+    if arguments.plot:
+        yield partial(write_whole, arguments.plot, plot(found, title, arguments.plot.suffix.lower()))
+    if arguments.html:
+        drawing = Figure(caption=title, content=compact_svg(plot(found, title, ".svg")), media_type="image/svg+xml")
+        yield partial(write_whole, arguments.html, page(found, about, drawing).encode())
 
 
 def check_options(arguments: argparse.Namespace) -> None:

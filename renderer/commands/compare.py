@@ -24,11 +24,14 @@ what is printed, of radiance in all channels of all pixels (of a .png, of the li
   mean    mean of A - B, which noise alone does not move
   max     greatest |A - B|
   PSNR    of what a screen shows of both, by exposure 0 and the photographic curve, decibels
+  FLIP    with --flip: how large the difference of that looks, 0 to 1, mean over the pixels, to somebody who changes
+          from one to the other, at 67 pixels for each degree (Andersson and others 2020); seconds for a large picture
 
 exit status: 0, or 1 where relMSE is above --tolerance
 
 examples:
   tracecore compare output/a.npy output/b.npy
+  tracecore compare a.png b.png --flip
   tracecore compare a.exr reference.exr -o difference.png --tolerance 1e-3
 """
 
@@ -47,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "A - B",
     )
     add_force(parser)
+    parser.add_argument("--flip", action="store_true", help="print FLIP too, how large the difference looks")
     parser.add_argument(
         "--tolerance", type=number(0.0, 1e9), metavar="E", help="end with status 1 where relMSE is above this"
     )
@@ -68,6 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     for name, value in (("relMSE", found.rel_mse), ("MSE", found.mse), ("mean", found.mean), ("max", found.largest)):
         print(f"{name:<7} {value:.6g}")
     print(f"PSNR    {found.psnr:.4g} dB")
+    if arguments.flip:
+        from renderer.film.flip import flip
+
+        print(f"FLIP    {flip(picture[1], reference[1]).mean():.4g}")
     if arguments.output is not None:
         write_difference(arguments.output, picture[0], reference[0])
     return 1 if arguments.tolerance is not None and found.rel_mse > arguments.tolerance else 0

@@ -218,10 +218,15 @@ def _tell_path(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 def _tell_memory(plan: Plan) -> bool:
-    """Prints how much memory a picture or a frame will take, and how much there is; returns True."""
-    from renderer.run.memory import told
+    """Prints how much memory a picture or a frame will take, of a GPU too, and how much there is; returns True."""
+    from renderer.run.memory import gpu_bytes, told, told_of_gpu
+    from renderer.run.rendering import driver_settings
 
-    print(told(plan.estimate(plan.snapshot())))
+    snapshot = plan.snapshot()
+    print(told(plan.estimate(snapshot)))
+    of_gpu = told_of_gpu(gpu_bytes(snapshot, driver_settings(plan.settings, snapshot)), plan.settings.device)
+    if of_gpu is not None:
+        print(of_gpu)
     return True
 
 

@@ -15,6 +15,7 @@ from renderer.camera_paths.loops import BOUNCE, CAMERA, SHADOW, EyeBatches, run_
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import Carried, Radiance, RenderSettings, Work
+from renderer.errors import RenderError
 from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, no_photons
@@ -246,8 +247,16 @@ class EyeDriver:
         return not self.is_sequential or type(self).carries is not EyeDriver.carries
 
     def carried(self, passes: int) -> Carried:
-        """Returns what the pass after so many needs of them, as `ResumableDriver` says."""
-        return self._carried[passes] if self.is_sequential else {}
+        """Returns what the pass after so many needs of them, as `ResumableDriver` says.
+
+        Raises `RenderError` where a sequential driver has not just made these passes.
+        """
+        if not self.is_sequential:
+            return {}
+        if passes not in self._carried:
+            done = max(self._carried, default=0)
+            raise RenderError(f"pass {passes} of {self.name} needs the one before it; {done} are done")
+        return self._carried[passes]
 
     def take_up(self, passes: int, carried: Carried) -> None:
         """Goes on where a driver with the same scene and settings stopped, as `ResumableDriver` says."""

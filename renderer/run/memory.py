@@ -26,6 +26,9 @@ TEXEL_BYTES, MIP_SHARE = 3 + 12 + 12 + 4 + 14, 4 / 3
 #: where lights shine straight to.
 KEPT_BYTES, ROUND_BYTES = 24, 46
 STORED_BY_RUN, STORED_BY_PASS = 2.0, 0.85
+#: Bytes of a triangle on a GPU with its share of the tree: 48 of its own, and of nodes 2 to 64, by kernel and scene.
+#: Batches that a thread has there at once.
+GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
 #: Sums of the film with room for the next one, and bytes of a pixel while files are made of them.
 FILM_SUMS, FILE_BYTES = 3, 80
 
@@ -81,6 +84,34 @@ def photon_run_bytes(snapshot: "Snapshot", stored: int) -> Estimate:
 
     of_round = int(ROUND_BYTES * min(stored, STORED_BY_RUN * ROUND_PHOTONS))
     return Estimate(scene_bytes(snapshot) | {"photons": KEPT_BYTES * stored, "photons under way": of_round})
+
+
+def gpu_bytes(snapshot: "Snapshot", settings: "RenderSettings") -> Estimate:
+    """Estimates what a picture of a snapshot takes of a GPU's memory, by any kernel; masks of cut-outs are left out."""
+    from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
+    from tracecore.cores import usable_cores
+    from tracecore.rays import HIT
+
+    slots = (settings.threads or usable_cores()) * GPU_BATCHES * (1 + MAX_LIGHT_SAMPLES)
+    batches = slots * settings.batch_rays * HIT.itemsize
+    return Estimate({"triangles with their tree": GPU_TRIANGLE_BYTES * len(snapshot.positions), "batches": batches})
+
+
+def told_of_gpu(estimate: Estimate, device: str) -> str | None:
+    """Returns an estimate and what a GPU has, to be read by people, or None where no GPU will be used.
+
+    device: as `tracecore.open_tracer` takes it.
+    """
+    from tracecore import device_and_index
+    from tracecore.cuda.device import gpu_memory, gpu_name, gpu_unavailable_reason
+
+    name, index = device_and_index(device)
+    if name not in ("auto", "gpu"):
+        return None
+    if reason := gpu_unavailable_reason(index):
+        return None if name == "auto" else f"GPU        {estimate}; it cannot be used: {reason}"
+    free, total = gpu_memory(index)
+    return f"GPU        {estimate}; {gigabytes(free)} of {gigabytes(total)} of the {gpu_name(index)} are free"
 
 
 def told(estimate: Estimate) -> str:

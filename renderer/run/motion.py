@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from renderer.drivers.driver import RayCounts, Work, passes_of, resumable
+from renderer.errors import UsageError
 from renderer.photons.counts import PhotonCounts
 from renderer.run.halton import radical_inverse
 from renderer.run.statistics import ratio
@@ -87,7 +88,11 @@ class MotionDriver:
     """Makes passes with a driver for each time, one after the other; photons too are those of the time.
 
     Where nothing moves, it is one driver, with the same bits as without a shutter. All have the settings of the first,
-    which sees the scene at the time of the picture.
+    which sees the scene at the time of the picture. What a sequential driver keeps from pass to pass goes on from time
+    to time: the radii of `sppm` belong to a pixel, whatever moment it is seen at (Hachisuka, Jensen: Stochastic
+    Photon Mapping, 2009).
+
+    Raises `UsageError` for a sequential driver that does not tell what it keeps.
     """
 
     def __init__(
@@ -102,6 +107,12 @@ class MotionDriver:
         self._driver = kind(context.snapshot, context.tracer, settings)
         self._running = ExitStack()
         self._running.enter_context(closing(self._driver))
+        if self.is_sequential and not self.can_resume:
+            self._running.close()
+            raise UsageError(
+                f"driver {self.name} does not tell what it keeps from pass to pass, so that it cannot go on at another "
+                "time; leave out --shutter"
+            )
         self._opened = ExitStack()
         self._updates = TreeUpdates(motion.update)
         self._block: int | None = None
@@ -128,6 +139,11 @@ class MotionDriver:
         return both(self._traced_before, self._context.tracer.statistics())
 
     @property
+    def is_sequential(self) -> bool:
+        """Returns whether a pass needs what those before it have left."""
+        return bool(getattr(self._driver, "is_sequential", False))
+
+    @property
     def can_resume(self) -> bool:
         """Returns whether pictures can go on in another process: what the driver of one time knows stays with it."""
         return resumable(self._driver) is not None
@@ -149,16 +165,21 @@ class MotionDriver:
         """Yields passes as `passes_of` does; those that share a time are under way at once."""
         index = first
         while may_begin(index):
-            block = block_of(index, self._motion.samples)
-            self._look_at_block(block)
-            with closing(passes_of(self._driver, index, self._within(block, index, may_begin))) as passes:
+            driver, block = self.driver_at(index), block_of(index, self._motion.samples)
+            with closing(passes_of(driver, index, self._within(block, index, may_begin))) as passes:
                 for image in passes:
                     yield image
                     index += 1
 
     def driver_at(self, index: int) -> Driver:
-        """Returns the driver of the time that pass `index` looks at, which works until another time is looked at."""
+        """Returns the driver of the time that pass `index` looks at, which works until another time is looked at.
+
+        A sequential driver goes on with what the passes before have left, which are all made by then.
+        """
+        before = self._driver
         self._look_at_block(block_of(index, self._motion.samples))
+        if self.is_sequential and self._driver is not before and index > 0:
+            cast("ResumableDriver", self._driver).take_up(index, cast("ResumableDriver", before).carried(index))
         return self._driver
 
     def _within(self, block: int, first: int, may_begin: Callable[[int], bool]) -> Callable[[int], bool]:

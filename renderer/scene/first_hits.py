@@ -28,7 +28,7 @@ def first_hits(
 
     position: (height, width, 3), world units, infinite where nothing is.
     uv: (height, width, 2), texture coordinates, 0 where nothing is.
-    material, triangle: (height, width), their numbers in the scene, -1 where nothing is; exact up to 2^24.
+    material, object, triangle: (height, width), their numbers in the scene, -1 where nothing is; exact up to 2^24.
 
     size: width and height of the whole picture, pixels.
     crop: the part of it that is wanted, or None for all of it.
@@ -61,6 +61,7 @@ def _hits_at(
         "position": np.where(is_hit[:, None], position, np.inf),
         "uv": np.where(is_hit[:, None], uv, 0.0),
         "material": np.where(is_hit, snapshot.material_ids[ids], -1),
+        "object": np.where(is_hit, snapshot.object_ids[ids], -1),
         "triangle": np.where(is_hit, ids, -1),
     }
     return {name: layer.astype(np.float32).reshape(*shape, *layer.shape[1:]) for name, layer in layers.items()}

@@ -53,7 +53,7 @@ SAMPLER_NAMES = ("sobol", "random")
 LIGHT_LAYERS = ("direct", "indirect", "caustic", "density")
 FEATURE_LAYERS = ("albedo", "normal", "depth")
 USUAL_LAYERS = (*LIGHT_LAYERS, *FEATURE_LAYERS, "noise")
-FIRST_HIT_LAYERS = ("position", "uv", "material", "triangle")
+FIRST_HIT_LAYERS = ("position", "uv", "material", "object", "triangle")
 LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS)
 
 #: Settings that not every driver takes; a driver says which it does (`drivers.driver.settings_taken`).

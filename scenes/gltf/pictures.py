@@ -17,10 +17,10 @@ from PIL import Image
 from scenes.errors import SceneFileError
 from scenes.gltf.container import TEXTURE_TRANSFORM, WEBP, GltfFile
 from scenes.gltf.values import Item
-from scenes.limits import MAX_ALL_PIXELS, MAX_PIXELS
+from scenes.limits import MAX_PIXELS
 from scenes.model import Color, Doubles, Texture
 from scenes.palette import mean_color
-from scenes.source_file import OutsideError, reason
+from scenes.source_file import OutsideError, PixelsError, reason
 from scenes.srgb import decoded, encoded
 from scenes.texture_file import OPAQUE, image_texture, opened_picture
 
@@ -109,7 +109,6 @@ class Pictures:
 
     def __init__(self, file: GltfFile) -> None:
         self.file = file
-        self._pixels = 0
         self.picture = cache(self._picture)
         self.mean = cache(self._mean)
 
@@ -151,11 +150,10 @@ class Pictures:
         else:
             data = bytes(self.file.view(view))
         try:
-            with opened_picture(data, FORMATS) as image:
-                self._pixels += image.width * image.height
-                if self._pixels > MAX_ALL_PIXELS:
-                    raise ValueError(f"with all before it over {MAX_ALL_PIXELS} pixels")
+            with opened_picture(self.file.path, data, FORMATS) as image:
                 return image_texture(self.name_of(item, image), image)
+        except PixelsError as error:
+            raise item.place.error(error.message) from error
         except Exception as error:  # Pillow raises many kinds on bad files
             message = f"expected a picture, {', '.join(FORMATS)}: {reason(error)}"
             raise item.place.error(message[:200]) from error

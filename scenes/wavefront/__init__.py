@@ -4,6 +4,7 @@ Wavefront Technologies: Advanced Visualizer, appendices B1 (object files) and B2
 formats is read stands in `docs/meshes.md`.
 """
 
+from scenes.wavefront.lines import check_text
 from scenes.wavefront.obj import read_obj
 
-__all__ = ["read_obj"]
+__all__ = ["check_text", "read_obj"]

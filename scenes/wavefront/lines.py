@@ -3,8 +3,9 @@ bytes, a line a run of words."""
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ Places = npt.NDArray[np.int64]
 
 MAX_QUOTE = 40
 BLANKS = b" \t\r\n\v\f"
+#: Bytes of a piece of a file that is looked at before all of it is read.
+PIECE = 1 << 20
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
 #: A line that goes on, and a comment.
@@ -37,13 +40,30 @@ def plain_text(path: Path, data: bytes, notes: Notes) -> bytes:
         except UnicodeDecodeError as error:
             raise SceneFileError(path, None, "begins as UTF-16 does, but is no text of it") from error
         notes.add("the text is UTF-16", path)
-    if b"\0" in data:
-        raise SceneFileError(path, 1 + data.count(b"\n", 0, data.index(b"\0")), "expected text, got a byte of zero")
+    check_no_zero(path, [data])
     data = data.removeprefix(UTF8_MARK)
     text = as_utf8(data)
     if text != data:
         notes.add("the text is not UTF-8, and taken for Latin-1", path)
     return text if b"\n" in text else text.replace(b"\r", b"\n")
+
+
+def check_text(path: Path, file: BinaryIO) -> None:
+    """Raises SceneFileError where a file has a byte of zero, as no text has but one of UTF-16, piece by piece."""
+    is_utf16 = file.read(len(UTF16[0])) in UTF16
+    file.seek(0)
+    if not is_utf16:
+        check_no_zero(path, iter(lambda: file.read(PIECE), b""))
+
+
+def check_no_zero(path: Path, pieces: Iterable[bytes]) -> None:
+    """Raises SceneFileError, with the line, where a text has a byte of zero. pieces: of the text, in order."""
+    line = 1
+    for piece in pieces:
+        zero = piece.find(b"\0")
+        if zero >= 0:
+            raise SceneFileError(path, line + piece.count(b"\n", 0, zero), "expected text, got a byte of zero")
+        line += piece.count(b"\n")
 
 
 def blanked(match: re.Match[bytes]) -> bytes:

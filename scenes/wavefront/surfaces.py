@@ -21,7 +21,7 @@ from scenes.geometry import areas
 from scenes.mesh_materials import PLAIN
 from scenes.microfacets import BLACK, DEFAULT_IOR, glass, metallic
 from scenes.model import Color, Doubles, Material, Mesh, Texture
-from scenes.source_file import OutsideError
+from scenes.source_file import OutsideError, PixelsError
 from scenes.texture_file import read_texture
 from scenes.vertex_colors import with_vertex_colors
 from scenes.wavefront.lines import MAX_QUOTE
@@ -181,7 +181,7 @@ class Surfaces:
         if key not in self._textures:
             try:
                 read = read_texture(path, PICTURE_FORMATS)
-            except OutsideError:
+            except (OutsideError, PixelsError):
                 raise
             except SceneFileError:
                 message = f"picture {name[:MAX_QUOTE]!r} is left out: it is no {KINDS} that can be read"

@@ -56,6 +56,7 @@ def flat_snapshot(positions, materials, *, material_ids=None, lights=(), camera=
         normals=np.repeat(normals[:, None], 3, axis=1).astype(np.float32),
         uvs=np.zeros((len(positions), 3, 2), np.float32),
         material_ids=np.asarray(ids, np.int32),
+        object_ids=np.zeros(len(positions), np.int32),
         materials=tuple(materials),
         textures=(),
         lights=tuple(lights),

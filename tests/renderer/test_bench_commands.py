@@ -94,6 +94,7 @@ def test_pictures(measured, tmp_path, monkeypatch, capfd):
     small = ("--devices", "cpu", "--threads", "1", "--size", "8x6", "--drivers", "ao,whitted", "--passes", "5")
     made = ("--references", str(tmp_path), "--reference-driver", "ao", "--reference-seconds", "0.1", "--repeat", "3")
     drawn = ("--renderers", "played", "--renderer-samples", "16,4", "--plot", str(tmp_path / "drawn.png"))
+    drawn += ("--html", str(tmp_path / "page.html"))
     figures = measured("pictures", "cornell", "caustic", *small, *made, *drawn)
     assert_explained([figures], figure_keys.PICTURES)
     rows = figures["pictures"]
@@ -116,6 +117,9 @@ def test_pictures(measured, tmp_path, monkeypatch, capfd):
     assert figures["circumstances"]["scene"] == "cornell, caustic"
     assert sorted(file.name for file in tmp_path.glob("*.npy")) == ["caustic.npy", "cornell.npy"]
     assert Image.open(tmp_path / "drawn.png").width > 100
+    written = (tmp_path / "page.html").read_text()
+    assert all(f"{name} on the cpu</td>" in written for name in ("ao", "whitted", "played flat"))
+    assert len(written) < 200_000
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("tracecore: peer")]
     assert len(said) == 4
     assert said[0] == "tracecore: peer 'played' (raises) is left out: not today"

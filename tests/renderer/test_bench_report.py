@@ -21,9 +21,10 @@ from renderer.bench.end_to_end import EndToEnd
 from renderer.bench.files import plain_name
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, Measurement, PeerFacts, over_baseline
 from renderer.bench.machine import gpu_facts, machine_facts
+from renderer.bench.page import Circumstances, Figure
 from renderer.bench.page_pictures import compact_svg, fitted
 from renderer.bench.plot import family, plot, relative_range
-from renderer.bench.report import Circumstances, Figure, Pictures, page
+from renderer.bench.report import Pictures, page
 from tracecore.analysis.steps import StepsPerRay
 from tracecore.cuda import device as gpu_device
 from tracecore.emulator.library import emulator_unavailable_reason

@@ -30,7 +30,8 @@ def two_halves(**camera: object) -> Snapshot:
         material_ids=[0, 0, 1, 1],
         camera=Camera(**(view | camera)),  # type: ignore[arg-type]
     )
-    return replace(snapshot, uvs=snapshot.positions[..., :2].copy())
+    objects = np.array([5, 5, 7, 7], np.int32)
+    return replace(snapshot, uvs=snapshot.positions[..., :2].copy(), object_ids=objects)
 
 
 @pytest.mark.parametrize("camera", [{}, {"height": 4.0}], ids=["perspective", "parallel"])
@@ -45,6 +46,7 @@ def test_known_first_hits(camera: dict[str, float], monkeypatch: pytest.MonkeyPa
     np.testing.assert_allclose(found["position"][is_hit], np.stack([x, -x.T, 0 * x], axis=2)[is_hit], atol=1e-6)
     assert np.isinf(found["position"][~is_hit]).all()
     np.testing.assert_array_equal(found["material"], np.where(is_hit, x > 0, -1))
+    np.testing.assert_array_equal(found["object"], np.where(is_hit, np.where(x > 0, 7, 5), -1))
     np.testing.assert_allclose(found["uv"][is_hit], found["position"][is_hit][:, :2], atol=1e-6)
     assert set(np.unique(found["triangle"])) == {-1.0, 0.0, 1.0, 2.0, 3.0}
     for name, layer in part.items():

@@ -1,7 +1,10 @@
 """What a picture will take is said before it is made, and refused where there is not so much."""
 
+import re
+
 import numpy as np
 import pytest
+from fake_cuda import installed
 
 import scenes
 from renderer import cli
@@ -15,6 +18,10 @@ from renderer.run import memory
 from renderer.settings.picture import Settings
 from scenes.memory import limit_memory, needed_bytes, own_bytes, usable_bytes
 from scenes.model import Texture
+from tracecore.cuda.device import gpu_unavailable_reason
+from tracecore.emulator.library import emulator_unavailable_reason
+from tracecore.kernels.strategies import find_strategy
+from tracecore.tracers.gpu import GpuTracer
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +99,55 @@ def test_a_dry_run_makes_nothing(tmp_path, capsys):
     assert cli.main(["render", "cornell", "--size", "2000x2000", "--dry-run", "-o", str(path)]) == 0
     assert capsys.readouterr().out.startswith("memory     about ")
     assert not path.exists()
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    """One GPU that the emulator plays."""
+    if reason := emulator_unavailable_reason():
+        pytest.skip(reason)
+    yield from installed(monkeypatch, devices=1)
+
+
+def test_a_dry_run_tells_of_the_gpu(tmp_path, capsys, cuda):
+    words = ["render", "cornell", "--size", "16x12", "--dry-run", "-o", str(tmp_path / "a.png")]
+    for device, lines in {"auto": 2, "gpu:0": 2, "cpu": 1}.items():
+        assert cli.main([*words, "--device", device]) == 0
+        told = capsys.readouterr().out.splitlines()
+        assert len(told) == lines
+        assert [line[:17] for line in told] == ["memory     about ", "GPU        about "][:lines]
+    cuda.devices.clear()
+    gpu_unavailable_reason.cache_clear()
+    assert cli.main([*words, "--device", "gpu"]) == 0
+    assert "it cannot be used: no NVIDIA GPU is visible" in capsys.readouterr().out.splitlines()[1]
+    assert cli.main([*words, "--device", "auto"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+def test_the_estimate_of_a_gpu_covers_what_kernels_pack(cornell, cuda):
+    """By the usual kernel, whose nodes are the largest."""
+    settings = RenderSettings(width=16, height=12, threads=2)
+    parts = memory.gpu_bytes(cornell, settings).parts
+    strategy = find_strategy(None)
+    packed = strategy.pack(strategy.build(cornell.positions), cornell.positions).bytes
+    assert 0.5 * parts["triangles with their tree"] < packed <= parts["triangles with their tree"]
+    with GpuTracer(cornell.positions, threads=2) as tracer:
+        before = sum(len(one.bytes) for one in cuda.memory)
+        tracer.open_ports(2, memory.GPU_BATCHES * 9, settings.batch_rays)
+        ring = sum(len(one.bytes) for one in cuda.memory if one.device is not None) - before
+    assert ring <= 1.1 * parts["batches"]
+
+
+def test_a_scene_that_a_gpu_has_no_room_for_is_refused(tmp_path, capsys, cuda):
+    """In one line, before memory of the GPU is taken; the CPU goes on with it where it is asked to."""
+    cuda.free_bytes = 1000
+    words = ["render", "cornell", "--size", "4x3", "--driver", "ao", "--passes", "1", "--device", "gpu"]
+    assert cli.main([*words, "-o", str(tmp_path / "a.png")]) == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert re.search(r"error: [\d,]+ triangles with their tree take 0\.00 GB, and about \d+ would fit: 0\.00 of", error)
+    assert not list(tmp_path.iterdir())
+    assert cli.main([*words, "--fallback", "cpu", "-o", str(tmp_path / "b.png")]) == 0
+    assert "would fit" in capsys.readouterr().err
 
 
 def test_too_much_is_refused_before_anything_is_made(tmp_path, capsys, monkeypatch):

@@ -1,7 +1,8 @@
 """Motion blur: what passes see while the shutter is open."""
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import fields, replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from small_scenes import flat_snapshot, lamp_in_box, quad
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
+from renderer.drivers.sppm import StochasticDriver
+from renderer.errors import RenderError, UsageError
 from renderer.run.motion import UNSEEN, Motion, MotionDriver, block_of, looks_same
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.lights import PointLight
@@ -26,8 +29,9 @@ def moving_square(time, speed=4.0):
     return replace(flat_snapshot(square, [GLOW], camera=FRONT), time=time)
 
 
-def images(place, indices, *, start=0.0, driver="path", shutter=1.0, samples=4, opened=None, kind=None, **settings):
-    """(n, height, width, 3) passes of a picture in motion."""
+@contextmanager
+def motion_driver(place, driver="path", *, start=0.0, shutter=1.0, samples=4, opened=None, kind=None, **settings):
+    """A driver of a picture in motion, of 16 x 4 pixels. opened: gets the times for which a tracer was opened."""
     chosen = RenderSettings(**({"width": 16, "height": 4, "threads": 1, "photons": 2000, "max_bounces": 2} | settings))
 
     def context(snapshot, load_seconds, tree):
@@ -40,6 +44,12 @@ def images(place, indices, *, start=0.0, driver="path", shutter=1.0, samples=4, 
         context_of(place(start), CHOICE, load_seconds=0.0) as first,
         closing(MotionDriver(kind or DRIVERS[driver], first, chosen, motion)) as made,
     ):
+        yield made
+
+
+def images(place, indices, **chosen):
+    """(n, height, width, 3) passes of a picture in motion, and its driver. chosen: as `motion_driver` takes it."""
+    with motion_driver(place, **chosen) as made:
         return np.array([made.render_pass(index) for index in indices]), made
 
 
@@ -177,3 +187,58 @@ def test_radius_and_counts_are_those_of_one_picture():
     assert made.traced.rays >= made.work.rays.total
     assert made.traced.batches >= 4
     assert made.settings.radius is not None
+
+
+def moving_lamp(time):
+    """A box with a lamp that moves, so that what is seen differs from time to time, and the triangles do not."""
+    box = lamp_in_box()
+    lamp = PointLight(position=(0.3 + 0.4 * time, 0.7, 0.4), intensity=(1.0, 2.0, 3.0))
+    return replace(box, time=time, lights=(lamp,))
+
+
+def growing_box(time):
+    """A box with a lamp whose triangles move."""
+    box = lamp_in_box()
+    return replace(box, time=time, positions=(box.positions * np.float32(1.0 + 0.1 * time)))
+
+
+@pytest.mark.parametrize("place", [moving_lamp, growing_box])
+def test_radii_of_pixels_go_on_from_time_to_time(place):
+    """Each pass has the radii that the pass before it has left, at whatever time that was."""
+    radii = []
+
+    class Watched(StochasticDriver):
+        def trace_pass(self, index, site):
+            found, image = self._discs_before(index).radius2, super().trace_pass(index, site)
+            radii.append((found, self.discs.radius2))
+            return image
+
+    seen, made = images(place, range(8), samples=4, kind=Watched, radius=0.2)
+    assert len(radii) == 8
+    for (_, left), (found, _) in pairwise(radii):
+        assert np.array_equal(left, found)
+    assert radii[-1][1].max() < 0.5 * 0.2**2
+    assert made.settings.radius == 0.2
+    resumed = 5
+    with motion_driver(place, "sppm", samples=4, radius=0.2) as whole:
+        for index in range(resumed):
+            whole.render_pass(index)
+        carried = whole.carried(resumed)
+    with motion_driver(place, "sppm", samples=4, radius=0.2) as again:
+        again.take_up(resumed, carried)
+        other = [again.render_pass(index) for index in range(resumed, 8)]
+    assert np.array_equal(other, seen[resumed:])
+
+
+def test_sppm_needs_its_passes_in_order():
+    with pytest.raises(RenderError, match="pass 3 of sppm needs the one before it; 1 are done"):
+        images(moving_lamp, [0, 3], driver="sppm", radius=0.2)
+
+
+def test_a_driver_that_does_not_tell_what_it_keeps_has_no_shutter():
+    class Secretive(DRIVERS["path"]):
+        name = "secretive"
+        is_sequential = True
+
+    with pytest.raises(UsageError, match=r"driver secretive does not tell what it keeps .*; leave out --shutter"):
+        images(moving_square, [0], kind=Secretive)

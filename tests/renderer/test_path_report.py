@@ -58,6 +58,12 @@ def test_a_path_alone_has_the_bits_of_the_picture(driver: str) -> None:
         assert sums[-1] == sums[-2] == ", ".join(f"{value:.9g}" for value in radiance)
 
 
+def test_a_path_alone_has_the_bits_of_the_picture_in_motion() -> None:
+    settings = replace(CHOSEN, driver="sppm", photons=2000, shutter=0.5, motion_samples=2)
+    for trace, radiance in both("robots", settings, 2, [17, 100]):
+        assert trace.radiance.tobytes() == radiance.tobytes()
+
+
 def test_steps_are_told() -> None:
     """From the box's wall at y = 0.1 the eye looks along y; the lamp is at (0.5, 0.7, 0.4)."""
     settings = replace(CHOSEN, driver="path", max_bounces=2)

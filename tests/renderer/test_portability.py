@@ -1,11 +1,15 @@
 """The program does without what only some systems have."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import renderer
+from scenes import source_file, written_file
 
 ROOT = Path(renderer.__file__).parents[1]
 
@@ -73,3 +77,63 @@ def test_all_modules_do_without_what_windows_has_not(tmp_path: Path) -> None:
         "words": 4096,
         "free": None,
     }
+
+
+#: Plays the functions of Windows that tell the time and give way, and compiles for it.
+AS_ON_WINDOWS = """
+import ctypes, json
+import llvmlite.binding
+from numba import njit
+from tracecore.compilation import clock
+TICKS, FREQUENCY = 9_123_456_789_012_345, 10_000_000
+given = {"ways": 0}
+writes = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int64))
+def writer(value):
+    def write(place):
+        place[0] = value
+        return 1
+    return writes(write)
+def give():
+    given["ways"] += 1
+    return 1
+played = {
+    "QueryPerformanceCounter": writer(TICKS),
+    "QueryPerformanceFrequency": writer(FREQUENCY),
+    "SwitchToThread": ctypes.CFUNCTYPE(ctypes.c_int)(give),
+}
+for name, function in played.items():
+    llvmlite.binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+clock.IS_WINDOWS = True
+@njit
+def told():
+    clock.give_way()
+    return clock.nanoseconds()
+print(json.dumps({"told": told(), **given}))
+"""
+
+
+def test_the_clock_of_windows() -> None:
+    """Of a machine that has run for 28 years, whose nanoseconds are exact though their product would overflow."""
+    done = subprocess.run(
+        [sys.executable, "-c", AS_ON_WINDOWS], cwd=ROOT, capture_output=True, text=True, timeout=250, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout) == {"told": 912_345_678_901_234_500, "ways": 1}
+
+
+def test_files_are_opened_as_bytes_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Windows changes ends of lines, and ends a file at the byte 26, of descriptors that are opened without it."""
+    asked: list[int] = []
+    binary = 1 << 20
+    real_open = os.open
+
+    def opened(path: Path, flags: int) -> int:
+        asked.append(flags)
+        return real_open(path, flags & ~binary)
+
+    monkeypatch.setattr(os, "O_BINARY", binary, raising=False)
+    monkeypatch.setattr(os, "open", opened)
+    (tmp_path / "a").write_bytes(b"seen")
+    assert source_file.read_bytes(tmp_path / "a", 9) == b"seen"
+    os.close(written_file.opened(tmp_path / "a"))
+    assert [flags & binary for flags in asked] == [binary] * 2

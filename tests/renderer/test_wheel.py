@@ -44,7 +44,7 @@ def test_all_files_of_the_packages_are_inside_but_what_is_to_be_read(names: set[
 
 def test_one_of_each_kind_is_inside(names: set[str]) -> None:
     assert {
-        "renderer/bench/report.html",
+        "renderer/bench/page.html",
         "renderer/viewer/page.html",
         "scenes/shipped/kitchen/car.py",
         "shaders/albedo_table.npy",

@@ -86,7 +86,7 @@ WRITES: dict[str, Callable[[Path], object]] = {
     "timeline.json": lambda path: timeline.write(path, [log_of_a_thread()]),
     "dispatch.png": lambda path: dispatch_benchmark.plot(cast(Any, ROWS), "", path),
     "error.png": lambda path: error_benchmark.plot(ERRORS, "", path),
-    "pictures.svg": lambda path: picture_plot.plot(PICTURES, "", path),
+    "pictures.svg": lambda path: write_whole(path, picture_plot.plot(PICTURES, "", ".svg")),
     **{f"scene{suffix}": lambda path: export(cornell(), path, 0.0) for suffix in WRITERS},
 }
 

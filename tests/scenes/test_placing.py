@@ -6,12 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenes.document import Document, Origin, Part
+from scenes.document import Document, KeyedTriangles, Origin, Part
 from scenes.errors import SceneError, SceneFileError
 from scenes.evaluator import SceneEvaluator, scene_of
 from scenes.geometry import corner_arrays, corner_arrays_of_all
 from scenes.model import Material, Texture
+from scenes.plain import plain
 from scenes.shapes import rectangle, sphere
+from scenes.tracks import Track, VisibilityTrack
 from scenes.transforms import WORLD, compose, quaternion, translation
 
 
@@ -46,6 +48,18 @@ def test_runs_are_as_the_parts_one_by_one(monkeypatch):
     apart = SceneEvaluator("a", Document(parts=copies, materials=materials)).arrays_at(0.0)
     assert together.positions.tobytes() == apart.positions.tobytes()
     assert together.normals.tobytes() == apart.normals.tobytes()
+
+
+def test_each_shape_in_its_place_is_an_object():
+    """What is hidden keeps its number, and what moves has one too."""
+    square = rectangle([0, 0, 0], [1, 0, 0], [0, 1, 0], 0)
+    keys = KeyedTriangles(np.array([0.0, 1.0]), np.zeros((2, 3, 3, 3)), np.zeros((2, 3, 3, 3)), 0)
+    parts = [Part(square), Part(keys), Part(square, WORLD.inner(track="hidden")), Part(square)]
+    hiding = Track(visibility=VisibilityTrack(np.array([1.0]), np.array([False])))
+    scene = scene_of("a", Document(parts=parts, materials=[Material()], tracks={"hidden": hiding}))
+    assert scene.at(0.0).object_ids.tolist() == [0, 0, 1, 1, 1, 2, 2, 3, 3]
+    assert scene.at(1.0).object_ids.tolist() == [0, 0, 1, 1, 1, 3, 3]
+    assert plain(scene.at(1.0)).object_ids.tolist() == [0, 0, 1, 1, 1, 3, 3, 4, 4]
 
 
 def test_the_part_that_is_too_far_out_is_named():

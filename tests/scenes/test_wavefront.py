@@ -371,3 +371,15 @@ def test_many_materials_are_not_quadratic(tmp_path):
 def write(path, text):
     path.write_text(text)
     return path
+
+
+def test_a_byte_of_zero_is_found_before_all_is_read(tmp_path, monkeypatch):
+    """Of a file of a terabyte that takes no room on the disk nothing is kept, and the line is told."""
+    monkeypatch.setattr("scenes.wavefront.lines.PIECE", 64)
+    monkeypatch.setattr("scenes.mesh_file.MAX_FILE_BYTES", 1 << 50)
+    path = tmp_path / "a.obj"
+    path.write_bytes(b"v 0 0 0\n" * 100)
+    with path.open("ab") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(SceneFileError, match=r"a.obj:101: expected text, got a byte of zero"):
+        load(path)

@@ -137,7 +137,8 @@ class FakeCuda:
     """`CudaDriver` of some devices.
 
     errors: what the emulator found wrong with kernels. intervals: start and end in nanoseconds that the next
-    launches shall report as theirs. refused: names of calls that fail from now on. calls: how often hot calls came.
+    launches shall report as theirs. refused: names of calls that fail from now on. free_bytes: of each
+    device. calls: how often hot calls came.
     """
 
     def __init__(self, devices: int = 2) -> None:
@@ -145,6 +146,7 @@ class FakeCuda:
         self.complaints: list[str] = []
         self.intervals: list[tuple[int, int]] = []
         self.refused: set[str] = set()
+        self.free_bytes = 250_000_000
         self.calls: list[str] = []
         self.memory: weakref.WeakSet[FakeMemory] = weakref.WeakSet()
         self.streams: weakref.WeakSet[FakeStream] = weakref.WeakSet()
@@ -195,7 +197,7 @@ class FakeCuda:
 
     def memory_left(self) -> tuple[int, int]:
         self._answer("memory_left", self._here())
-        return 250_000_000, 80_000_000_000
+        return self.free_bytes, 80_000_000_000
 
     def supported_architectures(self) -> tuple[str, ...]:
         return ("sm_90",)

@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cutout_cases import random_cutouts
 from fake_cuda import FakeCuda, FakeCudaError, installed
 from ray_cases import answers, assert_same_bits
 
 import tracecore
 from tracecore.cuda import device as gpu_device
-from tracecore.cuda.device import DeviceMemory, choose_gpu, find_device, gpu_at_hand, gpu_name, gpu_unavailable_reason
+from tracecore.cuda.device import (
+    DeviceMemory,
+    choose_gpu,
+    find_device,
+    gpu_at_hand,
+    gpu_name,
+    gpu_unavailable_reason,
+    rounded_down,
+)
+from tracecore.cutouts import CutoutTables, tables_of
 from tracecore.dispatch.port import ENDLESS, NO_OPTIONS, ONE_SLOT, next_batch, submit
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import RingPort
@@ -27,6 +37,7 @@ from tracecore.tracers.gpu import GpuTracer
 
 DISPATCHES = ("streamed", "resident")
 CASE = answers("soup", 600)
+CUTOUTS = tables_of(random_cutouts(CASE.triangles), len(CASE.triangles))
 
 #: CUDA's status of a device that is gone.
 LOST = 719
@@ -699,6 +710,38 @@ def test_a_full_memory_is_told_as_such(cuda: FakeCuda, monkeypatch: pytest.Monke
     gpu_device.gpu_unavailable_reason.cache_clear()
     assert "the GPU's memory is full; this process and others" in str(gpu_unavailable_reason(0))
     assert "install" not in str(gpu_unavailable_reason(0))
+
+
+@pytest.mark.parametrize("tables", [None, CUTOUTS])
+def test_a_scene_without_room_is_refused_before_memory_is_taken(cuda: FakeCuda, tables: CutoutTables | None) -> None:
+    strategy = find_strategy("while-while")
+    needed = strategy.pack(strategy.build(CASE.triangles), CASE.triangles, tables).bytes
+    cuda.free_bytes = needed
+    open_gpu(cutouts=tables).close()
+    cuda.free_bytes, before = needed // 2, len(cuda.calls)
+    there = len(CASE.triangles)
+    fits = rounded_down(there * (needed // 2) // needed)
+    message = rf"^{there} triangles with their tree take 0\.00 GB, and about {fits} would fit: 0\.00 of 80\.00 GB"
+    with pytest.raises(DeviceError, match=message) as caught:
+        open_gpu(cutouts=tables)
+    assert str(caught.value).endswith("choose another GPU by --device gpu:N, or take --device cpu")
+    assert "\n" not in str(caught.value)
+    assert cuda.live()["memory"] == 0
+    assert set(cuda.calls[before:]) == {"use_device"}
+
+
+def test_a_ring_without_room_is_refused(cuda: FakeCuda) -> None:
+    with open_gpu() as tracer:
+        cuda.free_bytes = 20 * 4096 * HIT.itemsize
+        with pytest.raises(DeviceError, match=r"^1,000 slots of 4096 rays take 0\.07 GB, and about 19 would fit: "):
+            tracer.open_ports(1, 1000, 4096)
+        cuda.free_bytes = 250_000_000
+        assert_same_bits(traced(tracer.open_queue()), CASE.closest[:200], CASE.rays)
+
+
+@pytest.mark.parametrize(("count", "rounded"), [(0, 0), (7, 7), (99, 99), (129, 120), (2_679_123, 2_600_000)])
+def test_numbers_of_what_fits_have_two_digits(count: int, rounded: int) -> None:
+    assert rounded_down(count) == rounded
 
 
 def test_the_reason_names_what_is_wrong(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,6 +169,17 @@ class CudaDevice:
                 self._modules[cubin] = self.driver.load_module(cubin)
             return self._modules[cubin]
 
+    def check_room(self, count: int, things: str, size: int) -> None:
+        """Raises `DeviceError` where so many bytes are not free, before any are taken; the calling thread is attached.
+
+        count, things: what takes them, such as 1000 and "triangles"; the error says how many of them would fit.
+        """
+        free = self.driver.memory_left()[0]
+        if size > free:
+            fits = rounded_down(count * free // size)
+            taken = f"{count:,} {things} take {size / 1e9:.2f} GB, and about {fits:,} would fit"
+            raise DeviceError(f"{taken}: {memory_words(self.driver)}")
+
     def pinned(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Returns zeros in memory of the host that the device can reach."""
         count = int(np.prod(shape))
@@ -181,6 +192,12 @@ class CudaDevice:
         """Returns the error of a device that failed, and keeps in mind that it did. what: happened."""
         self.is_lost = True
         return KernelError(f"{what}; GPU {self.index} is lost to this process: start it anew")
+
+
+def rounded_down(count: int) -> int:
+    """Returns a number of which the first two digits are kept."""
+    unit: int = 10 ** max(len(str(count)) - 2, 0)
+    return count // unit * unit
 
 
 def has_anything_hung() -> bool:
@@ -236,6 +253,16 @@ def device_architecture(index: int | None = None) -> str:
 def gpu_name(index: int | None = None) -> str:
     """Returns a GPU's name, as the driver calls it. index: of the GPU, None for the current one."""
     return find_device(index).name
+
+
+def gpu_memory(index: int | None = None) -> tuple[int, int]:
+    """Returns how many bytes of a GPU's memory are free, and how many it has. It becomes the thread's current GPU.
+
+    index: of the GPU, None for the current one.
+    """
+    device = find_device(index)
+    device.attach()
+    return device.driver.memory_left()
 
 
 def cuda_versions() -> tuple[str, str]:

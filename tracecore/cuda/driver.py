@@ -64,7 +64,10 @@ class CudaDriver(Hashable, Protocol):
         """Returns the newest CUDA that the driver knows, and the CUDA runtime in use, such as 13000 for 13.0."""
 
     def memory_left(self) -> tuple[int, int]:
-        """Returns how many bytes of the calling thread's current device are free, and how many it has."""
+        """Returns how many bytes of the calling thread's current device are free, and how many it has.
+
+        What this process has given back, and the driver keeps for its next use, is free.
+        """
 
     def supported_architectures(self) -> tuple[str, ...]:
         """Returns what `compile_kernel` can compile for. Raises `DeviceError` where there is no compiler."""
@@ -167,6 +170,7 @@ class CupyDriver:
 
         self._cuda = cupy.cuda
         self._runtime = runtime = cupy.cuda.runtime
+        self._pool = cupy.get_default_memory_pool()
         self._driver = driver
         self.launch_kernel = driver.launchKernel
         self.record_event = runtime.eventRecord
@@ -210,7 +214,7 @@ class CupyDriver:
     def memory_left(self) -> tuple[int, int]:
         """As `CudaDriver` says."""
         free, total = self._runtime.memGetInfo()
-        return int(free), int(total)
+        return int(free) + int(self._pool.free_bytes()), int(total)
 
     def supported_architectures(self) -> tuple[str, ...]:
         """As `CudaDriver` says."""

@@ -185,6 +185,7 @@ class KernelHost:
         with self._gpu.device_lock.vacant(), cuda_errors(f"cannot make a ring of {slots} slots of {slot_rays} rays"):
             self._gpu.attach()
             memory = RingMemory(slots, slot_rays, self._gpu.pinned)
+            self._gpu.check_room(slots, f"slots of {slot_rays} rays", sum(memory.device_bytes.values()))
             served = self._make_served(memory)
         self._at_exit = weakref.finalize(self, _leave, served)
         self._served = served

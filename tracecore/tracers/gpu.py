@@ -73,7 +73,7 @@ class GpuTracer(Closing):
     gpu: its index, None for the calling thread's current GPU.
 
     Raises `KernelError` where the kernel is unknown, does not compile or has too small a stack for the tree,
-    `DeviceError` where there is no such GPU or CUDA fails.
+    `DeviceError` where there is no such GPU, it has no room for the triangles and their tree, or CUDA fails.
     """
 
     device = "gpu"
@@ -105,6 +105,7 @@ class GpuTracer(Closing):
             build_seconds=time.perf_counter() - start,
         )
         with self._vacant_gpu("cannot set up the GPU"):
+            self.gpu.check_room(len(triangles), "triangles with their tree", packed.bytes)
             scene = DeviceScene(self.gpu, packed, strategy.layout.scene)
             self._load = partial(DeviceKernel, self.gpu, strategy, stack_size, has_cutouts=has_cutouts)
             self._launched_kernel = self._load()

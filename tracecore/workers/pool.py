@@ -125,11 +125,11 @@ class Worker:
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
         """Counts the seconds within the block under a name, but for those of blocks within it."""
-        start, outer, self._within = time.monotonic_ns(), self._within, 0
+        start, outer, self._within = time.perf_counter_ns(), self._within, 0
         try:
             yield
         finally:
-            end = time.monotonic_ns()
+            end = time.perf_counter_ns()
             self.seconds[name] += 1e-9 * (end - start - self._within)
             self._within = outer + end - start
             if len(self.spans) < len(self.port.log):
