@@ -57,15 +57,16 @@ def test_walk_finds_every_triangle_once_inside_its_box(count: int) -> None:
     found = leaves(packed.arrays["nodes"])
     leaf_indices = packed.arrays["triangles"]
     for leaf in found:
-        corners = np.stack([leaf_indices[f"v{i}"][leaf.first : leaf.first + leaf.count] for i in range(3)])
+        rows = leaf_indices["rows"]["component"][leaf.first : leaf.first + leaf.count]
         if leaf.count > 0:
-            assert (corners.min(axis=(0, 1)) == leaf.lower).all()
-            assert (corners.max(axis=(0, 1)) == leaf.upper).all()
+            assert (rows.min(axis=(0, 2)) == leaf.lower).all()
+            assert (rows.max(axis=(0, 2)) == leaf.upper).all()
     ranges = [np.arange(leaf.first, leaf.first + leaf.count) for leaf in found]
     assert sorted(np.concatenate(ranges)) == list(range(count))
-    assert sorted(leaf_indices["prim_id"]) == list(range(count))
-    for corner in range(3):
-        assert (leaf_indices[f"v{corner}"] == triangles[leaf_indices["prim_id"], corner]).all()
+    prim_ids = leaf_indices["rows"]["prim_id"]
+    assert sorted(prim_ids[:, 0]) == list(range(count))
+    assert (prim_ids == prim_ids[:, :1]).all()
+    assert (leaf_indices["rows"]["component"] == triangles[prim_ids[:, 0]].transpose(0, 2, 1)).all()
 
 
 def test_leaves_are_those_of_the_tree() -> None:

@@ -62,7 +62,7 @@ def children(nodes: Any) -> Children:
 
 def bounds_below(found: Children, positions: Any) -> tuple[Floats, Floats]:
     """(c, 3) float32, bounds of all triangles below each child."""
-    corners = np.stack([positions[f"v{corner}"] for corner in range(3)], axis=1)
+    corners = positions["rows"]["component"].transpose(0, 2, 1)
     lower, upper = np.empty((2, len(found.node), 3), np.float32)
     begin = np.searchsorted(found.node, np.arange(found.node[-1] + 2))
     for i in range(len(found.node) - 1, -1, -1):  # children of higher nodes come later
@@ -164,9 +164,9 @@ def test_every_node_and_every_triangle_has_one_parent(scene: str) -> None:
         range(len(triangles))
     )
     positions = result.arrays["triangles"]
-    assert sorted(positions["prim_id"]) == list(range(len(triangles)))
-    for corner in range(3):
-        assert (positions[f"v{corner}"] == triangles[positions["prim_id"], corner]).all()
+    prim_ids = positions["rows"]["prim_id"]
+    assert sorted(prim_ids[:, 0]) == list(range(len(triangles)))
+    assert (positions["rows"]["component"].transpose(0, 2, 1) == triangles[prim_ids[:, 0]]).all()
 
 
 def test_the_mask_has_the_slots_of_inner_nodes() -> None:

@@ -16,15 +16,13 @@ struct Packet {
     Shear shear;
     BoxRay box_ray;
     Hit best;
-    bool found;
 
     __device__ Packet(const Scene& scene, const Ray& its_ray)
         : stack{stacks[threadIdx.x / PACKET], group_mask<PACKET>(), 0},
           ray(its_ray),
-          shear(make_shear(ray.direction)),
+          shear(make_shear(ray)),
           box_ray(make_box_ray(ray, scene.extent)),
-          best{ray.t_max, 0.0f, 0.0f, 0},
-          found(false) {
+          best(nothing_before(ray.t_max)) {
         stack.push(DONE);
     }
 
@@ -59,18 +57,17 @@ struct Packet {
     __device__ int test(const Scene& scene, int leaf) {
         mark(Step::LEAF);
         for (int leaf_index = first_leaf_index(leaf); leaf_index < end_leaf_index(leaf); ++leaf_index) {
-            const Triangle triangle = load_triangle(scene.triangles, leaf_index);
-            mark(Step::TRIANGLE, hits_box_of(triangle));
-            if (!intersect(triangle, ray, shear, scene.cutouts, best)) continue;
-            found = true;
-            if (ANY_HIT) best.t = -infinity();  // the ray hits nothing any more
+            mark(Step::TRIANGLE, COUNTED && hits_box_of(load_triangle(scene.triangles, leaf_index, {0, 1, 2})));
+            const Triangle triangle = load_triangle(scene.triangles, leaf_index, shear.axes);
+            const bool taken = intersect(triangle, ray, shear, scene.cutouts, best);
+            if (ANY_HIT && taken) best.t = -infinity();  // the ray hits nothing any more
         }
         if (ANY_HIT && !__any_sync(stack.mask, ray.t_min < best.t)) return DONE;
         return pop();
     }
 
     __device__ Hit hit() const {
-        return found ? best : miss();
+        return is_found(best) ? best : miss();
     }
 
    private:
@@ -80,7 +77,9 @@ struct Packet {
     }
 
     __device__ bool hits_box_of(const Triangle& triangle) const {
-        return hits(least(least(triangle.v0, triangle.v1), triangle.v2), most(most(triangle.v0, triangle.v1), triangle.v2));
+        const Row x = triangle.x, y = triangle.y, z = triangle.z;
+        const float3 v0 = {x.v0, y.v0, z.v0}, v1 = {x.v1, y.v1, z.v1}, v2 = {x.v2, y.v2, z.v2};
+        return hits(least(least(v0, v1), v2), most(most(v0, v1), v2));
     }
 
     __device__ bool hits(float3 lower, float3 upper) const {
