@@ -10,7 +10,7 @@ struct Bvh2Walk {
     Entry* stack;
     Ray ray;
     Shear shear;
-    BoxRay box_ray;
+    CentreRay box_ray;
     Hit best;  // so far; an any-hit query ends with the first one
     int top;
     int node;
@@ -18,7 +18,7 @@ struct Bvh2Walk {
     __device__ void start(const Scene& scene, const Ray& its_ray) {
         ray = its_ray;
         shear = make_shear(ray);
-        box_ray = make_box_ray(ray, scene.extent);
+        box_ray = make_centre_ray(ray, scene.extent);
         best = nothing_before(ray.t_max);
         stack[0] = DONE;
         top = 0;
@@ -33,8 +33,8 @@ struct Bvh2Walk {
     __device__ void descend(const Scene& scene, unsigned& faults) {
         mark(Step::NODE);
         const Node pair = load_node(scene, node);
-        const Interval left = slab_test(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
-        const Interval right = slab_test(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
+        const Interval left = slab_test(pair.left_box, box_ray, ray.t_min, best.t);
+        const Interval right = slab_test(pair.right_box, box_ray, ray.t_min, best.t);
         if (is_hit(left) && is_hit(right)) {
             if (top + 1 == STACK_SIZE) {
                 faults |= STACK_OVERFLOW;

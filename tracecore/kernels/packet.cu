@@ -14,14 +14,14 @@ struct Packet {
     GroupStack<PACKET> stack;
     Ray ray;  // this lane's
     Shear shear;
-    BoxRay box_ray;
+    CentreRay box_ray;
     Hit best;
 
     __device__ Packet(const Scene& scene, const Ray& its_ray)
         : stack{stacks[threadIdx.x / PACKET], group_mask<PACKET>(), 0},
           ray(its_ray),
           shear(make_shear(ray)),
-          box_ray(make_box_ray(ray, scene.extent)),
+          box_ray(make_centre_ray(ray, scene.extent)),
           best(nothing_before(ray.t_max)) {
         stack.push(DONE);
     }
@@ -34,8 +34,8 @@ struct Packet {
     __device__ int descend(const Scene& scene, int node, unsigned& faults) {
         const Node pair = load_node(scene, node);
         mark(Step::NODE, hits_box_of(pair));
-        const Interval left = slab_test(pair.left_lower, pair.left_upper, box_ray, ray.t_min, best.t);
-        const Interval right = slab_test(pair.right_lower, pair.right_upper, box_ray, ray.t_min, best.t);
+        const Interval left = slab_test(pair.left_box, box_ray, ray.t_min, best.t);
+        const Interval right = slab_test(pair.right_box, box_ray, ray.t_min, best.t);
         const unsigned left_hit = __ballot_sync(stack.mask, is_hit(left));
         const unsigned right_hit = __ballot_sync(stack.mask, is_hit(right));
         if (left_hit == 0 && right_hit == 0) return pop();
@@ -73,7 +73,8 @@ struct Packet {
    private:
     // Whether this lane's ray has a reason of its own to be here: by the box around both children, or around a triangle.
     __device__ bool hits_box_of(const Node& pair) const {
-        return hits(least(pair.left_lower, pair.right_lower), most(pair.left_upper, pair.right_upper));
+        const float3 lower = least(lower_of(pair.left_box), lower_of(pair.right_box));
+        return hits(lower, most(upper_of(pair.left_box), upper_of(pair.right_box)));
     }
 
     __device__ bool hits_box_of(const Triangle& triangle) const {
@@ -83,7 +84,17 @@ struct Packet {
     }
 
     __device__ bool hits(float3 lower, float3 upper) const {
-        return is_hit(slab_test(lower, upper, box_ray, ray.t_min, best.t));
+        const float3 half = {0.5f * (upper.x - lower.x), 0.5f * (upper.y - lower.y), 0.5f * (upper.z - lower.z)};
+        const Box box = {{lower.x + half.x, lower.y + half.y, lower.z + half.z}, half};
+        return is_hit(slab_test(box, box_ray, ray.t_min, best.t));
+    }
+
+    __device__ static float3 lower_of(const Box& box) {
+        return {box.centre.x - box.half.x, box.centre.y - box.half.y, box.centre.z - box.half.z};
+    }
+
+    __device__ static float3 upper_of(const Box& box) {
+        return {box.centre.x + box.half.x, box.centre.y + box.half.y, box.centre.z + box.half.z};
     }
 };
 

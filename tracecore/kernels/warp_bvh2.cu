@@ -34,7 +34,7 @@ struct WarpWalk {
         : stack{stacks[warp_index()], WHOLE_WARP, 0},
           ray(its_ray),
           shear(make_shear(ray)),
-          plane(plane_of_lane(make_box_ray(ray, scene.extent))),
+          plane(plane_of_lane(make_centre_ray(ray, scene.extent))),
           best(nothing_before(ray.t_max)),
           found(false),
           node(ROOT),
