@@ -15,8 +15,8 @@ struct Walk {
     StepRay step_ray;
     Hit best;  // so far; an any-hit query ends with the first one
     int top;
-    Group children;   // to visit next
-    Group triangles;  // to test before
+    Group children;       // to visit next
+    Triangles triangles;  // to test before
 
     __device__ void begin(const Scene& scene, const Ray& its_ray) {
         ray = its_ray;
@@ -25,7 +25,7 @@ struct Walk {
         best = nothing_before(ray.t_max);
         top = 0;
         children = {0, ROOT};
-        triangles = {0, 0};
+        triangles = {0, 0, 0};
     }
 
     __device__ bool is_done() const {
@@ -54,9 +54,9 @@ struct Walk {
             stack[top++] = children;
         }
         const Node node = load_node(scene, index);
-        const unsigned bits = hit_bits(node, step_ray, ray.t_min, best.t);
-        children = children_of(node, bits);
-        triangles = triangles_of(node, bits);
+        const unsigned hits = hit_positions(node, step_ray, ray.t_min, best.t);
+        children = children_of(node, hits, step_ray.octant);
+        triangles = triangles_of(node, hits);
         if (!has_child(children) && top > 0) children = stack[--top];
     }
 
