@@ -53,7 +53,7 @@ struct Walk {
             }
             stack[top++] = children;
         }
-        const Node node = load_node(scene, index, step_ray.near);
+        const Node node = load_node(scene, index);
         const unsigned hits = hit_positions(node, step_ray, ray.t_min, best.t);
         children = children_of(node, hits, step_ray.octant);
         triangles = triangles_of(node, hits);

@@ -28,8 +28,8 @@ static_assert(sizeof(Scene) == SCENE_BYTES, "Scene differs from the layout's SCE
 
 // The bytes of four children, by position.
 struct Quad {
-    unsigned near_x, near_y, near_z;
-    unsigned far_x, far_y, far_z;
+    unsigned lower_x, lower_y, lower_z;
+    unsigned upper_x, upper_y, upper_z;
 };
 
 struct Node {
@@ -42,30 +42,15 @@ struct Node {
     Quad second;
 };
 
-// Where in a node the nearer planes along each axis lie, in words of eight bytes: a ray chooses once, and loads near and far
-// planes from there.
-struct NearPlanes {
-    unsigned x;
-    unsigned y;
-    unsigned z;
-};
-
-constexpr unsigned NODE_WORDS = sizeof(PackedNode) / sizeof(uint2);
-constexpr unsigned LOWER_WORD = NODE_WORDS - 6;  // along x, then y, then z; upper ones come last
-constexpr unsigned UPPER_WORD = NODE_WORDS - 3;
-
-__device__ inline Node load_node(const Scene& scene, unsigned index, const NearPlanes& near) {
+__device__ inline Node load_node(const Scene& scene, unsigned index) {
     const uint4* words = reinterpret_cast<const uint4*>(scene.nodes + index);
     const uint4 a = __ldg(words);
     const uint4 b = __ldg(words + 1);
-    const uint2* planes = reinterpret_cast<const uint2*>(scene.nodes);
-    const unsigned first_word = NODE_WORDS * index;
-    const unsigned both = first_word + LOWER_WORD + UPPER_WORD;
-    const uint2 near_x = __ldg(planes + (first_word + near.x)), far_x = __ldg(planes + (both - near.x));
-    const uint2 near_y = __ldg(planes + (first_word + near.y)), far_y = __ldg(planes + (both + 2 - near.y));
-    const uint2 near_z = __ldg(planes + (first_word + near.z)), far_z = __ldg(planes + (both + 4 - near.z));
-    const Quad first = {near_x.x, near_y.x, near_z.x, far_x.x, far_y.x, far_z.x};
-    const Quad second = {near_x.y, near_y.y, near_z.y, far_x.y, far_y.y, far_z.y};
+    const uint4 c = __ldg(words + 2);
+    const uint4 d = __ldg(words + 3);
+    const uint4 e = __ldg(words + 4);
+    const Quad first = {c.x, c.z, d.x, d.z, e.x, e.z};
+    const Quad second = {c.y, c.w, d.y, d.w, e.y, e.w};
     return {{__uint_as_float(a.x), __uint_as_float(a.y), __uint_as_float(a.z)}, a.w, b.x, b.y, b.z, first, second};
 }
 
@@ -155,7 +140,6 @@ struct StepRay {
     Axis y;
     Axis z;
     unsigned octant;  // a bit for each axis along which the ray goes up
-    NearPlanes near;
 };
 
 // The pad is that of box.cuh, 64 roundings at the reach, and sixteen more. In `slab_test`, t of a plane takes roundings at
@@ -183,10 +167,7 @@ __device__ inline StepRay make_step_ray(const Ray& ray, float extent) {
     const Axis x = make_axis(ray.origin.x, slab_x, reach, extent);
     const Axis y = make_axis(ray.origin.y, slab_y, reach, extent);
     const Axis z = make_axis(ray.origin.z, slab_z, reach, extent);
-    const bool up_x = !(x.inverse < 0.0f), up_y = !(y.inverse < 0.0f), up_z = !(z.inverse < 0.0f);
-    const NearPlanes near = {up_x ? LOWER_WORD : UPPER_WORD, up_y ? LOWER_WORD + 1 : UPPER_WORD + 1,
-                             up_z ? LOWER_WORD + 2 : UPPER_WORD + 2};
-    return {x, y, z, (up_x ? 1u : 0u) | (up_y ? 2u : 0u) | (up_z ? 4u : 0u), near};
+    return {x, y, z, (x.inverse < 0.0f ? 0u : 1u) | (y.inverse < 0.0f ? 0u : 2u) | (z.inverse < 0.0f ? 0u : 4u)};
 }
 
 // ------------------------------------------------------------------------------------------------------------------- boxes
@@ -221,19 +202,24 @@ struct NodeRay {
     Planes x;
     Planes y;
     Planes z;
+    unsigned octant;
 };
 
 // Appends a bit for each of four positions, the last one first: whether the ray misses its box in [t_min, t_max]. Where the
 // ray is before t = 0 it may be said to hit what it misses, as by `slab_test` of box.cuh. No number here is NaN.
 __device__ inline unsigned append_misses(unsigned misses, const Quad& quad, const NodeRay& ray, float t_min, float t_max) {
+    const bool up_x = ray.octant & 1, up_y = ray.octant & 2, up_z = ray.octant & 4;
+    const unsigned near_x = up_x ? quad.lower_x : quad.upper_x, far_x = up_x ? quad.upper_x : quad.lower_x;
+    const unsigned near_y = up_y ? quad.lower_y : quad.upper_y, far_y = up_y ? quad.upper_y : quad.lower_y;
+    const unsigned near_z = up_z ? quad.lower_z : quad.upper_z, far_z = up_z ? quad.upper_z : quad.lower_z;
 #pragma unroll
     for (int i = 3; i >= 0; --i) {
-        const float in_x = fmaf(biased_steps(quad.near_x, i), ray.x.scale, ray.x.near);
-        const float in_y = fmaf(biased_steps(quad.near_y, i), ray.y.scale, ray.y.near);
-        const float in_z = fmaf(biased_steps(quad.near_z, i), ray.z.scale, ray.z.near);
-        const float out_x = fmaf(biased_steps(quad.far_x, i), ray.x.scale, ray.x.far);
-        const float out_y = fmaf(biased_steps(quad.far_y, i), ray.y.scale, ray.y.far);
-        const float out_z = fmaf(biased_steps(quad.far_z, i), ray.z.scale, ray.z.far);
+        const float in_x = fmaf(biased_steps(near_x, i), ray.x.scale, ray.x.near);
+        const float in_y = fmaf(biased_steps(near_y, i), ray.y.scale, ray.y.near);
+        const float in_z = fmaf(biased_steps(near_z, i), ray.z.scale, ray.z.near);
+        const float out_x = fmaf(biased_steps(far_x, i), ray.x.scale, ray.x.far);
+        const float out_y = fmaf(biased_steps(far_y, i), ray.y.scale, ray.y.far);
+        const float out_z = fmaf(biased_steps(far_z, i), ray.z.scale, ray.z.far);
         const float near = largest_or_less(largest_or_less(in_x, in_y, in_z), t_min);
         const float far = least_or_more(least_or_more(out_x, out_y, out_z), t_max);
         misses = __funnelshift_l(__float_as_uint(far - near), misses, 1);  // the sign, which is set where far < near
@@ -245,7 +231,7 @@ __device__ inline unsigned append_misses(unsigned misses, const Quad& quad, cons
 __device__ inline unsigned hit_positions(const Node& node, const StepRay& ray, float t_min, float t_max) {
     const NodeRay node_ray = {make_planes(ray.x, node.origin.x, step(node, 0)),
                               make_planes(ray.y, node.origin.y, step(node, 1)),
-                              make_planes(ray.z, node.origin.z, step(node, 2))};
+                              make_planes(ray.z, node.origin.z, step(node, 2)), ray.octant};
     const unsigned misses = append_misses(0, node.second, node_ray, t_min, t_max);
     return ~append_misses(misses, node.first, node_ray, t_min, t_max) & 0xff;
 }
